@@ -2,6 +2,7 @@
 
 mod leftovers;
 mod streams;
+mod ways;
 
 use std::io::Read;
 use std::process::{Command, Output, Stdio};

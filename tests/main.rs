@@ -25,6 +25,7 @@ mod files;
 mod forged;
 mod gpu;
 mod guide;
+mod habits;
 mod hooks;
 mod hostile;
 mod interrupts;

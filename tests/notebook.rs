@@ -188,7 +188,7 @@ fn a_python_notebook_is_kept_and_not_run() {
     folder.write("p.ipynb", &text);
     ends(&folder.notebook(&["convert", "p.ipynb", "p.rhai"]), 0, &["note: its code is python"]);
     assert_eq!(folder.read("p.rhai"), "// %%\nimport torch\ntorch.ones(2)\n");
-    ends(&folder.notebook(&["run", "p.ipynb"]), 2, &["is python; tensorlab runs Rhai"]);
+    ends(&folder.notebook(&["run", "p.ipynb"]), 2, &["is python, and tensorlab runs Rhai"]);
     ends(&folder.notebook(&["convert", "p.rhai", "q.ipynb"]), 0, &[]);
     assert_eq!(folder.json("q.ipynb")["metadata"]["kernelspec"]["language"], "python");
 }

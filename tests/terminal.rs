@@ -5,6 +5,7 @@ mod hostile;
 mod pictures;
 mod screen;
 mod screens;
+mod ways;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -72,6 +73,9 @@ fn cleared(command: &mut Command, folder: &Folder) {
     for name in
         ["TENSORLAB_DEVICES", "TENSORLAB_GRAPHICS", "NO_COLOR", "COLORTERM", "TMUX", "STY", "TERM_PROGRAM"]
     {
+        command.env_remove(name);
+    }
+    for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
         command.env_remove(name);
     }
     for name in ["XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "HOME"] {

@@ -6,17 +6,16 @@ use crate::base::stderr::tell;
 use crate::op::{Family, OpDef};
 use crate::script::help::{describe, page, rows, suggestions};
 
-use super::exit;
-use super::output::{put, say};
+use super::{exit, pager};
 
-/// Prints one page, or the whole reference as Markdown.
+/// Shows one page, or the whole reference: on a terminal in pages, and as Markdown elsewhere.
 pub(super) fn run(name: Option<&str>) -> u8 {
     let Some(name) = name else {
-        put(format_args!("{}", reference()));
+        pager::show(&if pager::is_wanted() { read_by_person() } else { reference() });
         return exit::FINE;
     };
     if let Some(text) = page(name) {
-        say!("{text}");
+        pager::show(&format!("{text}\n"));
         return exit::FINE;
     }
     match name {
@@ -31,18 +30,43 @@ pub(super) fn run(name: Option<&str>) -> u8 {
 
 /// The reference page: every row, family by family.
 pub(super) fn reference() -> String {
-    let mut rows: Vec<&OpDef> = rows().collect();
-    rows.sort_by_key(|d| (d.family, d.name));
     let mut out = String::from(
         "# Reference\n\nRendered by `tensorlab docs` from the table of all that a script can call; each example is a test.\n",
     );
-    let mut family: Option<Family> = None;
-    for def in rows {
-        if family != Some(def.family) {
-            family = Some(def.family);
-            let _ = write!(out, "\n## {:?}\n", def.family);
+    for (family, rows) in families() {
+        let _ = write!(out, "\n## {family:?}\n");
+        for def in rows {
+            let _ = write!(out, "\n### {}\n\n```\n{}```\n", def.name, describe(def));
         }
-        let _ = write!(out, "\n### {}\n\n```\n{}```\n", def.name, describe(def));
     }
     out
+}
+
+/// The same without the marks of Markdown.
+fn read_by_person() -> String {
+    let mut out = String::from(
+        "Reference of all that a script can call. `tensorlab docs NAME` shows one page; `/` searches, `q` leaves.\n",
+    );
+    for (family, rows) in families() {
+        let title = format!("{family:?}").to_uppercase();
+        let _ = write!(out, "\n{title}\n{}\n", "=".repeat(title.len()));
+        for def in rows {
+            let _ = write!(out, "\n{}", describe(def));
+        }
+    }
+    out
+}
+
+/// Every row, family by family, each by the alphabet.
+fn families() -> Vec<(Family, Vec<&'static OpDef>)> {
+    let mut all: Vec<&OpDef> = rows().collect();
+    all.sort_by_key(|d| (d.family, d.name));
+    let mut families: Vec<(Family, Vec<&OpDef>)> = Vec::new();
+    for def in all {
+        match families.last_mut() {
+            Some((family, rows)) if *family == def.family => rows.push(def),
+            _ => families.push((def.family, vec![def])),
+        }
+    }
+    families
 }

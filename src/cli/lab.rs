@@ -6,14 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
-use crate::cli::folders::state_folder;
+use crate::cli::folders::{data_folder, state_folder};
 use crate::cli::library::open_notebook;
 use crate::cli::setup::{lesson_session, opened, progress};
 use crate::lab::{self, Book, Document, Keep, LabExit, Past, Remember, in_child_process};
+use crate::lesson::order;
 use crate::session::options::SessionOptions;
 
 use super::packs::{self, Chosen};
-use super::{exit, library};
+use super::{exit, library, repl, terminal};
 
 #[derive(clap::Args, Default)]
 pub(super) struct LabOptions {
@@ -33,8 +34,42 @@ pub(crate) struct LookOptions {
     light: bool,
 }
 
-/// Opens the lab and gives the exit status: on the home screen where nothing is named.
+impl LabOptions {
+    /// With what stood before the subcommand as well.
+    pub(super) fn with(mut self, look: &LookOptions) -> LabOptions {
+        self.look.ascii |= look.ascii;
+        self.look.light |= look.light;
+        self
+    }
+}
+
+impl LookOptions {
+    pub(super) fn is_set(&self) -> bool {
+        self.ascii || self.light
+    }
+}
+
+/// Opens the lab and gives the exit status: on the home screen where nothing is named. A terminal that can't show it
+/// gets the prompt.
 pub(super) fn open(options: &LabOptions, devices: &str) -> u8 {
+    match &options.file {
+        None if terminal::is_dumb() => {
+            tell!(
+                "note: TERM=dumb can't show the lab; this is the prompt, as `tensorlab repl --plain` opens it"
+            );
+            return repl::plain(options.look.light, devices);
+        }
+        Some(file) if terminal::is_dumb() => {
+            let file = file.display().to_string();
+            tell!("error: TERM=dumb can't show the lab");
+            tell!(
+                "hint: `tensorlab repl --plain` opens the prompt; a notebook runs by `tensorlab notebook run {}`",
+                strip_control(&file)
+            );
+            return exit::USAGE;
+        }
+        _ => {}
+    }
     let Some(named) = &options.file else {
         return finish(run(
             (None, Vec::new()),
@@ -117,9 +152,10 @@ fn run(
     let connect = in_child_process(move || session.lock().unwrap_or_else(PoisonError::into_inner).command());
     let config = super::config::load();
     let (past, remember) = history(config.past());
-    let look = config.look(look.light, look.ascii);
+    let look = config.look(look.light, look.ascii || terminal::is_ascii());
     let library = Some(Box::new(library) as Box<dyn lab::Library>);
-    let options = lab::LabOptions { look, book, keep, library, config, past, remember, notes };
+    let seed = order::seed(&data_folder().unwrap_or_default().to_string_lossy());
+    let options = lab::LabOptions { look, book, keep, library, config, past, remember, notes, seed };
     lab::run(options, document, connect)
 }
 

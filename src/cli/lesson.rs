@@ -31,6 +31,7 @@ enum LessonAction {
         json: bool,
     },
     /// Run everything in a lesson: solutions pass, starters and wrong answers fail, cells run
+    #[command(visible_alias = "check")]
     Verify {
         /// Lesson files, or lessons as `lesson list` names them; all built-in ones where none is named
         lessons: Vec<String>,
@@ -127,7 +128,8 @@ fn list(json: bool) -> u8 {
     let nothing = Progress::default();
     let progress = log.as_ref().map_or(&nothing, |(log, _)| log.progress());
     let mut all = Vec::new();
-    for (pack, lesson) in library::taken(&packs) {
+    let taken = library::taken(&packs);
+    for &(pack, lesson) in &taken {
         let shown = library::shown((pack, lesson), progress);
         let name = packs::name(pack, &shown.id);
         if json {
@@ -141,6 +143,11 @@ fn list(json: bool) -> u8 {
             done => format!(", {done} of {} done", shown.steps),
         };
         say!("{name:<16} {} ({} min{how_far})\n{:<16} {}", shown.title, shown.minutes, "", shown.summary);
+        let missing = library::missing((pack, lesson), &taken);
+        if !missing.is_empty() {
+            let names = strip_control(&missing.join(", ")).into_owned();
+            say!("{:<16} it builds on {names}, which is not among the lessons here", "");
+        }
     }
     if json {
         say!("{}", serde_json::json!({ "lessons": all }));

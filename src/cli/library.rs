@@ -17,6 +17,7 @@ use crate::device::sim::Selection;
 use crate::lab::{Book, Document, Found, HomeLesson, HomePack, Library, Listing, Opened, Recent, Target};
 use crate::lesson::pack::Pack;
 use crate::lesson::{Key, Lesson, Progress, ProgressLog, Record, StepProgress};
+use crate::notebook::store::beside;
 use crate::session::options::SessionOptions;
 
 use super::packs;
@@ -64,9 +65,12 @@ impl Library for Shelf {
         };
         let nothing = Progress::default();
         let progress = log.as_ref().map_or(&nothing, ProgressLog::progress);
-        let notebooks = remembered();
+        let mut notebooks = remembered();
+        // One that was deleted comes back by itself where it does, and is not offered until then.
+        notebooks.retain(|known| is_there(&known.path));
         listing.resume = resume(&taken(&packs), progress, notebooks.first());
-        listing.packs = packs.iter().map(|pack| shown_pack(pack, progress)).collect();
+        let all = taken(&packs);
+        listing.packs = packs.iter().map(|pack| shown_pack(pack, &all, progress)).collect();
         let now = now_ms();
         let recent =
             |known: Remembered| Recent { when: ago(now.saturating_sub(known.at_ms)), path: known.path };
@@ -88,6 +92,11 @@ impl Library for Shelf {
                 Ok(Opened { document, book, keep, at, notes })
             }
             Target::Notebook(path) => {
+                let path = &at_home(path);
+                if !is_there(path) && forget(path) {
+                    let shown = path.display();
+                    return Err(format!("{shown} is no longer there; open its path again to begin it anew"));
+                }
                 let (document, book, notes) = open_notebook(path)?;
                 self.next_session(SessionOptions::plain(&self.devices));
                 Ok(Opened { document, book: Some(book), keep: None, at: None, notes })
@@ -120,14 +129,44 @@ pub(crate) fn remember(path: &Path) {
     all.retain(|known| known.path != path);
     all.insert(0, Remembered { path, at_ms: now_ms() });
     all.truncate(REMEMBERED);
+    keep(&all);
+}
+
+fn keep(all: &[Remembered]) {
     let written = folder().and_then(|folder| {
         file::make_folder(&folder)?;
         file::replace(&folder.join("notebooks.json"), |out| {
-            serde_json::to_writer(out, &all).map_err(io::Error::from)
+            serde_json::to_writer(out, all).map_err(io::Error::from)
         })
     });
     // The notebook opens all the same, and the terminal may be the lab's already.
     drop(written);
+}
+
+/// Drops a notebook from those that are remembered; false where it is not among them.
+fn forget(path: &Path) -> bool {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let mut all = remembered();
+    let before = all.len();
+    all.retain(|known| known.path != path);
+    if all.len() == before {
+        return false;
+    }
+    keep(&all);
+    true
+}
+
+/// Whether a notebook is there, or what was typed into it and not saved.
+fn is_there(path: &Path) -> bool {
+    path.exists() || beside(path, "journal").exists()
+}
+
+/// A path with `~` as the home folder.
+fn at_home(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::var_os("HOME")) {
+        (Ok(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => path.to_path_buf(),
+    }
 }
 
 fn remembered() -> Vec<Remembered> {
@@ -175,10 +214,20 @@ fn steps(lesson: &Lesson) -> impl Iterator<Item = &str> {
     lesson.steps.iter().filter(|step| step.element.is_some()).map(|step| step.id.as_str())
 }
 
-fn shown_pack(pack: &Pack, progress: &Progress) -> HomePack {
+fn shown_pack(pack: &Pack, all: &[Taken<'_>], progress: &Progress) -> HomePack {
     let id = &pack.manifest.id;
-    let lessons = pack.lessons.iter().map(|lesson| shown((id, lesson), progress)).collect();
+    let one = |lesson| HomeLesson { missing: missing((id, lesson), all), ..shown((id, lesson), progress) };
+    let lessons = pack.lessons.iter().map(one).collect();
     HomePack { id: id.to_string(), title: pack.manifest.title.clone(), lessons }
+}
+
+/// What a lesson builds on and is nowhere: of its own pack, or `pack/lesson` of another.
+pub(super) fn missing((pack, lesson): Taken<'_>, all: &[Taken<'_>]) -> Vec<String> {
+    let is_there = |name: &&String| {
+        let (of, id) = name.split_once('/').unwrap_or((pack, name));
+        all.iter().any(|(pack, lesson)| *pack == of && lesson.front.id == id)
+    };
+    lesson.front.prerequisites.iter().filter(|name| !is_there(name)).cloned().collect()
 }
 
 /// A lesson as the home screen has it.
@@ -192,6 +241,7 @@ pub(super) fn shown(taken: Taken<'_>, progress: &Progress) -> HomeLesson {
         minutes: lesson.front.minutes,
         done: steps(lesson).filter(done).count(),
         steps: steps(lesson).count(),
+        missing: Vec::new(),
     }
 }
 
@@ -237,7 +287,7 @@ fn resume(
     }
     let Some((_, place, lesson)) = last else {
         let first = *lessons.first()?;
-        return Some((target(first), format!("Begin with lesson 1: {}", first.1.front.title)));
+        return Some((target(first), format!("Begin with: {}", first.1.front.title)));
     };
     let is_open = |lesson: &Taken<'_>| !shown(*lesson, progress).is_done();
     if is_open(&lesson) {
@@ -283,7 +333,7 @@ mod tests {
         let told = |progress: &Progress, notebook: Option<&Remembered>| {
             resume(&lessons, progress, notebook).unwrap().1
         };
-        assert_eq!(told(&progress, None), "Begin with lesson 1: one");
+        assert_eq!(told(&progress, None), "Begin with: one");
         ran(&mut progress, lessons[0], ids[0], 10);
         assert_eq!(told(&progress, None), "Continue: one (1 of 2 done)");
         assert_eq!(left_off(lessons[0], &progress).as_deref(), Some(ids[1]));
@@ -300,6 +350,15 @@ mod tests {
         ran(&mut progress, lessons[1], ids[0], 40);
         ran(&mut progress, lessons[1], ids[1], 50);
         assert_eq!(resume(&lessons, &progress, None), None);
+    }
+
+    #[test]
+    fn what_a_lesson_builds_on_and_is_nowhere_is_told() {
+        let (one, mut two) = (lesson("one"), lesson("two"));
+        two.front.prerequisites = ["one", "none", "q/one", "p/one", "gone/x"].map(String::from).to_vec();
+        let all = [("p", &one), ("p", &two)];
+        assert_eq!(missing(("p", &two), &all), ["none", "q/one", "gone/x"]);
+        assert!(missing(("p", &one), &all).is_empty());
     }
 
     #[test]

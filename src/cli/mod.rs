@@ -14,20 +14,24 @@ mod notebook;
 mod output;
 mod pack;
 mod packs;
+mod pager;
 mod progress;
 mod repl;
 mod run;
 mod session;
 pub(crate) mod setup;
+mod terminal;
+mod usage;
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::base::Kind;
 use crate::base::stderr::{self, tell};
+use crate::base::text::strip_control;
 use crate::device::Machine;
 use crate::device::open::Use;
 use crate::device::sim::Selection;
@@ -41,6 +45,8 @@ struct Cli {
     command: Option<Command>,
     #[command(flatten)]
     devices: DeviceOptions,
+    #[command(flatten)]
+    look: lab::LookOptions,
 }
 
 #[derive(clap::Args, Clone)]
@@ -109,9 +115,14 @@ enum Command {
 /// Parses the command line and runs its mode.
 pub fn main() -> ExitCode {
     outlive_limits();
-    let cli = match Cli::try_parse() {
+    let parsed = usage::command(Cli::command()).try_get_matches();
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => {
+            if let Some(text) = usage::file_without_command(&error) {
+                tell!("{}", strip_control(&text));
+                return ExitCode::from(exit::USAGE);
+            }
             let told = error.print().and_then(|()| io::stdout().flush());
             match told {
                 _ if error.use_stderr() => return ExitCode::from(exit::USAGE),
@@ -135,9 +146,15 @@ fn outlive_limits() {
 
 fn dispatch(cli: Cli) -> u8 {
     let devices = cli.devices.devices;
+    if cli.look.is_set() && !matches!(cli.command, None | Some(Command::Lab(_))) {
+        tell!(
+            "error: --ascii and --light before a subcommand are the lab's: `tensorlab --light`, `tensorlab lab --light`"
+        );
+        return exit::USAGE;
+    }
     match cli.command {
         Some(Command::Run(options)) => run::run(&options, &devices),
-        Some(Command::Lab(options)) => lab::open(&options, &devices),
+        Some(Command::Lab(options)) => lab::open(&options.with(&cli.look), &devices),
         Some(Command::Repl(options)) => repl::run(&options, &devices),
         Some(Command::Lesson(options)) => lesson::run(&options, &devices),
         Some(Command::Pack(options)) => pack::run(&options, &devices),
@@ -154,12 +171,12 @@ fn dispatch(cli: Cli) -> u8 {
         Some(Command::Completions { shell }) => {
             // It panics where it can't write; memory takes all of it.
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "tensorlab", &mut script);
+            clap_complete::generate(shell, &mut usage::command(Cli::command()), "tensorlab", &mut script);
             output::put(format_args!("{}", String::from_utf8_lossy(&script)));
             exit::FINE
         }
         None if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() => {
-            lab::open(&lab::LabOptions::default(), &devices)
+            lab::open(&lab::LabOptions::default().with(&cli.look), &devices)
         }
         None => run::digits(&devices),
     }

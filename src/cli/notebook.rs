@@ -194,7 +194,11 @@ fn interrupts() -> Result<Arc<AtomicBool>, Failure> {
 fn check_language(path: &Path, notebook: &Notebook) -> Result<(), Failure> {
     match notebook.language() {
         "rhai" => Ok(()),
-        other => Err(usage(format!("the code of {} is {other}; tensorlab runs Rhai", path.display()))),
+        other => {
+            let shown = path.display();
+            let can = format!("`tensorlab lab {shown}` opens it to be read, with Rhai in cells beside it");
+            Err(usage(format!("the code of {shown} is {other}, and tensorlab runs Rhai\nhint: {can}")))
+        }
     }
 }
 

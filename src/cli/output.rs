@@ -11,7 +11,7 @@ use crate::repl::bar::Bar;
 use crate::repl::live::Live;
 use crate::script::Host;
 
-use super::exit;
+use super::{exit, terminal};
 
 /// Writes an answer to standard output.
 pub(super) fn put(text: fmt::Arguments) {
@@ -82,9 +82,9 @@ impl Drop for Console {
 
 /// Rows of the terminal, where standard output and standard error are one that may be redrawn.
 fn screen_rows() -> Option<usize> {
-    let simple = std::env::var("TERM").is_ok_and(|term| term == "dumb");
-    let terminal = std::io::stdout().is_terminal() && std::io::stderr().is_terminal() && !simple;
-    terminal.then(|| crossterm::terminal::size().map_or(24, |(_, rows)| usize::from(rows)))
+    let both = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
+    let redrawn = both && !terminal::is_dumb();
+    redrawn.then(|| crossterm::terminal::size().map_or(24, |(_, rows)| usize::from(rows)))
 }
 
 impl Host for Console {

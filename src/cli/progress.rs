@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use crate::base::figures;
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders;
-use crate::lesson::{Key, Progress, Record, StepProgress, records};
+use crate::lab::Document;
+use crate::lab::document::Item;
+use crate::lesson::{Key, Lesson, Progress, Record, StepProgress, content_id, records};
 
 use super::output::{put, say};
-use super::{exit, packs};
+use super::{exit, library, packs};
 
 /// Said wherever results leave this machine.
 const NOTE: &str = "These records were made on the learner's own machine, and can be changed there: they are no proof \
@@ -80,14 +83,69 @@ pub(super) fn show(json: bool) -> u8 {
     if lessons.is_empty() {
         say!("nothing was done yet; `tensorlab lesson list` lists the lessons");
     }
-    for ((pack, lesson), steps) in lessons {
-        let done = steps.iter().filter(|(_, step)| step.done).count();
-        say!("{}: {done} steps done", strip_control(&packs::name(pack, lesson)));
-        for (key, step) in steps {
-            say!("  {:<24} {}", strip_control(&key.step), told(step));
+    let (packs, _) = packs::all();
+    for ((pack, id), steps) in lessons {
+        let known = packs.iter().find(|known| known.manifest.id == pack).and_then(|pack| pack.lesson(id));
+        let name = packs::name(pack, id);
+        match known {
+            Some(lesson) => {
+                let shown = library::shown((pack, lesson), &progress);
+                say!("{}: {} of {} steps done", strip_control(&name), shown.done, shown.steps);
+            }
+            None => {
+                let done = steps.iter().filter(|(_, step)| step.done).count();
+                let done = figures::plural(done as u64, "step", "steps");
+                say!("{}: {done} done; the lesson is not installed", strip_control(&name));
+            }
+        }
+        for (name, step) in named(known, &steps) {
+            say!("  {:<32} {}", strip_control(&name), told(step));
         }
     }
     exit::FINE
+}
+
+/// Steps in the order of their lesson, by names that say something: a cell without an id of its own by its place.
+fn named<'p>(lesson: Option<&Lesson>, steps: &[(&Key, &'p StepProgress)]) -> Vec<(String, &'p StepProgress)> {
+    let places = lesson.map(places).unwrap_or_default();
+    let place = |id: &str| places.iter().position(|(step, _)| step == id);
+    let mut all: Vec<(usize, String, &StepProgress)> = Vec::new();
+    for (key, step) in steps {
+        let at = place(&key.step);
+        let name = at.and_then(|at| places.get(at)).map_or(&key.step, |(_, name)| name);
+        all.push((at.unwrap_or(usize::MAX), name.clone(), step));
+    }
+    all.sort_by_key(|(at, ..)| *at);
+    all.into_iter().map(|(_, name, step)| (name, step)).collect()
+}
+
+/// The ids of a lesson's steps, each with what it is called.
+fn places(lesson: &Lesson) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    for section in Document::lesson(lesson).steps {
+        let mut cells = 0;
+        for item in section.items {
+            let (id, made) = match item {
+                Item::Text(_) => continue,
+                Item::Predict(predict) => (predict.id, false),
+                Item::Quiz(quiz) => (quiz.id, false),
+                Item::Cell(cell) => {
+                    cells += 1;
+                    let made = cell.exercise.is_none() && content_id("run", &cell.code) == base(&cell.id);
+                    (cell.id, made)
+                }
+            };
+            let name = if made { format!("{}, cell {cells}", section.title) } else { id.clone() };
+            out.push((id, name));
+        }
+    }
+    out
+}
+
+/// An id without the number that tells it from one of the same content.
+fn base(id: &str) -> &str {
+    let parts = id.match_indices('-').nth(1);
+    parts.map_or(id, |(at, _)| id.get(..at).unwrap_or(id))
 }
 
 fn told(step: &StepProgress) -> String {

@@ -9,7 +9,7 @@ use crate::device::sim::Selection;
 use crate::repl::{self, End, Options, Paint};
 use crate::session::options::SessionOptions;
 
-use super::exit;
+use super::{exit, terminal};
 
 #[derive(clap::Args)]
 pub(crate) struct ReplOptions {
@@ -19,6 +19,11 @@ pub(crate) struct ReplOptions {
     /// Colours for a light terminal
     #[arg(long)]
     light: bool,
+}
+
+/// The prompt where the terminal can show nothing else.
+pub(super) fn plain(light: bool, devices: &str) -> u8 {
+    run(&ReplOptions { plain: true, light }, devices)
 }
 
 /// Serves the terminal or the pipe and gives the exit status.
@@ -43,9 +48,8 @@ pub(super) fn run(options: &ReplOptions, devices: &str) -> u8 {
 }
 
 fn serve(options: &ReplOptions, devices: &str) -> io::Result<End> {
-    let simple = std::env::var("TERM").is_ok_and(|term| term == "dumb");
     let options = Options {
-        plain: options.plain || simple,
+        plain: options.plain || terminal::is_dumb(),
         paint: Paint::from_env(options.light),
         history: state_folder().map(|folder| folder.join("history")),
     };

@@ -20,6 +20,7 @@ mod lint;
 mod made_up;
 pub mod markdown;
 pub mod memory;
+pub mod order;
 pub mod pack;
 mod parse;
 mod predict;
@@ -42,6 +43,7 @@ pub use predict::{Basis, Outcome, Tolerance, compare};
 pub use progress::{Entry, Key, Progress, ProgressLog, Record, Recovery, StepProgress, records};
 pub(crate) use quantity::parse_quantity;
 pub use quantity::{Dimension, Quantity, QuantityError, Unit};
+pub(crate) use text::content_id;
 
 /// The built-in lessons in their order: file name and text.
 pub const BUILT_IN: &[(&str, &str)] = &[(

@@ -19,6 +19,7 @@ pub mod run;
 pub mod sidecar;
 pub mod stale;
 pub mod store;
+pub mod usage;
 pub mod verify;
 
 pub use cell::{Cell, Kind};

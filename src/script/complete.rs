@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::op::args::signature;
 use crate::op::{Family, Form, OpDef, ParamKind, Receiver};
 
+use super::common;
 use super::help::rows;
 use super::lexer::{self, Call};
 use super::spaces::ROWS as SPACES;
@@ -45,6 +46,17 @@ pub struct Hint {
     pub due: Option<Range<usize>>,
 }
 
+/// What comes first of what fits equally well.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Order {
+    /// Variables, and then functions.
+    VariablesFirst,
+    /// What tensors have: of whatever stands before the point nothing is known.
+    TensorsFirst,
+    /// What is written most.
+    Common,
+}
+
 /// What may stand at a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum CompletionPlace<'c> {
@@ -68,9 +80,15 @@ pub fn complete(known: &[Known], code: &str, cursor: usize) -> (usize, Vec<Candi
     }
     let mut all = Vec::new();
     let here = place(head);
+    let mut order = Order::Common;
     match here {
         CompletionPlace::Member(receiver) => {
-            members(&mut all, receiver.and_then(|name| type_of(known, name)))
+            let made = |name| type_of(known, name).or_else(|| common::bound_type(head, name));
+            let made = receiver.and_then(made);
+            if made.is_none() {
+                order = Order::TensorsFirst;
+            }
+            members(&mut all, made)
         }
         CompletionPlace::Inside(space) => inside(&mut all, space),
         CompletionPlace::Anything => {
@@ -81,7 +99,10 @@ pub fn complete(known: &[Known], code: &str, cursor: usize) -> (usize, Vec<Candi
             }
         }
     }
-    let fitting = ranked(all, prefix, here == CompletionPlace::Anything);
+    if here == CompletionPlace::Anything {
+        order = Order::VariablesFirst;
+    }
+    let fitting = ranked(all, prefix, order);
     // Letters that stand apart are a weaker sign than the beginning of a name in some module.
     if here == CompletionPlace::Anything
         && !prefix.is_empty()
@@ -306,7 +327,7 @@ fn anything(all: &mut Vec<Candidate>, known: &[Known], code: &str) {
 }
 
 /// What fits what was typed, the best first; of a name only the first.
-fn ranked(all: Vec<Candidate>, typed: &str, variables_first: bool) -> Vec<Candidate> {
+fn ranked(all: Vec<Candidate>, typed: &str, order: Order) -> Vec<Candidate> {
     let mut fitting: Vec<(u32, usize, Candidate)> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     for (i, candidate) in all.into_iter().enumerate() {
@@ -316,15 +337,20 @@ fn ranked(all: Vec<Candidate>, typed: &str, variables_first: bool) -> Vec<Candid
     }
     // What neither tensors have nor stands alone comes behind what does.
     let plain = |def: &&'static OpDef| {
-        let here = variables_first || is_method(def);
+        let here = order == Order::VariablesFirst || is_method(def);
         here && matches!(def.receiver, Receiver::None | Receiver::Tensor) && def.family != Family::Language
     };
     let early: std::collections::HashSet<&str> = rows().filter(plain).map(|def| def.name).collect();
-    // Variables come first, then by the alphabet.
-    let place = |c: &Candidate, i: usize| match (c.help.is_empty(), variables_first) {
-        (true, true) => (0, i),
-        (true, false) => (2, 0),
-        (false, _) => (if early.contains(c.text.as_str()) { 1 } else { 2 }, 0),
+    // What is written most comes before the rest of the alphabet.
+    let place = |c: &Candidate, i: usize| {
+        let (common, late) = (common::place(&c.text), usize::from(!early.contains(c.text.as_str())));
+        match (c.help.is_empty(), order) {
+            (true, Order::VariablesFirst) => (0, i, 0),
+            (true, _) => (2, 0, 0),
+            (false, Order::TensorsFirst) => (1, late, common),
+            (false, Order::VariablesFirst) => (1, common, late),
+            (false, Order::Common) => (1, common, 0),
+        }
     };
     // Letters that stand apart count only where nothing fits better.
     if fitting.iter().any(|(rank, ..)| *rank < APART) {
@@ -367,6 +393,30 @@ mod tests {
         assert!(texts(&scope, "a.pu").contains(&"push".into()));
         assert!(texts(&scope, "f(1).su").contains(&"sum".into()));
         assert!(texts(&scope, "1..").len() > 50, "a range's end is no member");
+    }
+
+    #[test]
+    fn what_is_written_most_comes_first() {
+        let found = texts(&[], "let x = ra");
+        assert_eq!(found.get(..3).unwrap_or_default(), ["rand", "randn", "range"], "{found:?}");
+        assert!(found.iter().any(|name| name == "rad2deg"));
+        let tensor = texts(&[known("x", "Tensor")], "x.");
+        assert_eq!(tensor.get(..3).unwrap_or_default(), ["shape", "device", "dtype"], "{tensor:?}");
+        assert!(!tensor.iter().any(|name| name == "add_module"), "{tensor:?}");
+        let unknown = texts(&[], "f(x).");
+        assert_eq!(unknown.first().map(String::as_str), Some("shape"), "{unknown:?}");
+    }
+
+    #[test]
+    fn members_are_those_of_what_the_cell_binds() {
+        let net = texts(&[], "let net = nn::Linear(3, 2);\nnet.");
+        assert!(net.iter().any(|name| name == "add_module"), "{net:?}");
+        assert!(!net.iter().any(|name| name == "matmul"), "{net:?}");
+        assert_eq!(net.get(..2).map(|names| names.contains(&"forward".to_owned())), Some(true), "{net:?}");
+        let x = texts(&[], "let x = rand(3).cuda();\nx.");
+        assert!(x.iter().any(|name| name == "matmul") && !x.iter().any(|name| name == "add_module"), "{x:?}");
+        let sgd = texts(&[], "let opt = optim::SGD(p, #{lr: 0.1});\nopt.");
+        assert_eq!(sgd.first().map(String::as_str), Some("step"), "{sgd:?}");
     }
 
     #[test]

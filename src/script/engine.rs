@@ -13,7 +13,7 @@ use crate::tensor::display::display;
 
 use super::aside::Aside;
 use super::fault::{Fault, KnownNames, Origin, raise};
-use super::{bind, help, indexing, modules, operands, printing, program, rewrite, strings, syntax};
+use super::{bind, habits, help, indexing, modules, operands, printing, program, rewrite, strings, syntax};
 
 /// Limits of the script engine itself; tensors are limited by their devices. Rhai copies, sorts and prints without asking
 /// whether it was interrupted, so that values stay small enough for a tenth of a second.
@@ -139,10 +139,10 @@ impl Interpreter {
     pub fn evaluate(&mut self, cell: u32, origin: &Origin) -> Result<Dynamic, Stopped> {
         let _here = self.machine.enter();
         self.machine.shared.set_source(Source { cell, line: origin.first_line });
-        let ast = self
-            .engine
-            .compile_with_scope(&self.scope, rewrite::prepared(&self.engine, origin.code))
-            .map_err(|e| Stopped::Fault(Box::new(Fault::from_parse(&e, origin))))?;
+        let ast =
+            self.engine
+                .compile_with_scope(&self.scope, rewrite::prepared(&self.engine, origin.code))
+                .map_err(|e| Stopped::Fault(Box::new(habits::cure(Fault::from_parse(&e, origin), origin))))?;
         let bound: Vec<&str> = self.scope.iter_raw().map(|(name, ..)| name).collect();
         let told = program::prepared(&self.engine, &ast, &bound);
         let functions = told.clone_functions_only();
@@ -185,7 +185,7 @@ impl Interpreter {
         let ast = self
             .engine
             .compile_with_scope(&scope, rewrite::prepared(&self.engine, origin.code))
-            .map_err(|e| Stopped::Fault(Box::new(Fault::from_parse(&e, origin))))?;
+            .map_err(|e| Stopped::Fault(Box::new(habits::cure(Fault::from_parse(&e, origin), origin))))?;
         let program = program::prepared(&self.engine, &ast, &[]);
         let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut scope, &program);
         result.map_err(|error| self.stopped(&error, origin, &ast, &scope))
@@ -232,7 +232,8 @@ impl Interpreter {
             operands::name(error.operands_mut(), ast, position, scope);
             error.retell(|| addresses(scope));
         };
-        Stopped::Fault(Box::new(Fault::from_eval(error, origin, &known, explain)))
+        let fault = Fault::from_eval(error, origin, &known, explain);
+        Stopped::Fault(Box::new(habits::cure(fault, origin)))
     }
 }
 

@@ -97,6 +97,13 @@ impl Fault {
         fault
     }
 
+    /// With another hint.
+    pub(crate) fn hinted(mut self, hint: String, origin: &Origin) -> Fault {
+        self.hint = Some(hint);
+        self.report = self.render(origin.name);
+        self
+    }
+
     fn bare(kind: &str, message: String, hint: Option<String>) -> Fault {
         let mut fault = Fault {
             kind: kind.into(),

@@ -146,7 +146,7 @@ pub(crate) fn describe(def: &OpDef) -> String {
         let _ = writeln!(out, "error      {error}");
     }
     let gradient = match def.gradient {
-        Gradient::Vjp(name) => format!("yes ({name})"),
+        Gradient::Vjp(name) => format!("yes; the result's grad_fn is {name}"),
         Gradient::Composite => "yes, through the operations it is made of".into(),
         Gradient::NoGrad(why) => format!("none: {why}"),
     };

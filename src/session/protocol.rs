@@ -2,7 +2,7 @@
 //!
 //! A message is a little-endian `u32` byte count and that many bytes of JSON. The front end writes
 //! [`Request`]s to the session's standard input; the session writes [`Message`]s to its standard output.
-//! `tensorlab session --stdio` speaks it, so graders and other front ends can too.
+//! `tensorlab session --stdio` speaks it, so graders and other front ends can too; `docs/session-protocol.md` is for them.
 //!
 //! The first request is `hello`, answered by `ready`. Every request with an id is answered once: an evaluation
 //! by `finished`, the others by their own answer, in order, and any of them by `refused`, which may come early. An interrupt stops what

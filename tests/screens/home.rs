@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use insta::assert_snapshot;
 use tensorlab::lab::{
-    Colour, Confirm, Document, Effect, Found, HomeLesson, HomePack, Keeping, Listing, Look, Msg, Pane, Popup,
-    Recent, Screen, State, Target, render_to_string, update,
+    Colour, Completed, Confirm, Document, Effect, Found, HomeLesson, HomePack, Keeping, Listing, Look, Msg,
+    Pane, Popup, Recent, Screen, State, Target, render_to_string, update,
 };
 use tensorlab::session::protocol::Request;
 
@@ -22,6 +22,7 @@ fn listing() -> Listing {
         minutes,
         done,
         steps,
+        missing: if id == "queues" { vec!["waiting".into()] } else { vec![] },
     };
     let course = HomePack {
         id: "course".into(),
@@ -211,4 +212,41 @@ fn a_document_opened_alone_has_no_home() {
     let key = crossterm::event::KeyEvent::new(KeyCode::F(7), KeyModifiers::NONE);
     assert!(update(&mut state, Msg::Key(key)).is_empty());
     assert_eq!(state.screen(), Screen::Work);
+}
+
+#[test]
+fn home_says_what_this_is_and_what_a_lesson_lacks() {
+    let mut lab = home(look(Colour::True));
+    let shown = shot(&mut lab, 80, 24);
+    assert!(shown.contains("Learn what a GPU, real or simulated, does to your tensors"), "{shown}");
+    assert!(!shown.contains("waiting"), "{shown}");
+    (0..3).for_each(|_| lab.key(KeyCode::Down));
+    let shown = shot(&mut lab, 120, 40);
+    assert!(shown.contains("it builds on waiting, which is not among the lessons here"), "{shown}");
+}
+
+#[test]
+fn tab_completes_a_path_and_tells_what_fits() {
+    let mut lab = home(look(Colour::True));
+    lab.types("owo");
+    lab.key(KeyCode::Tab);
+    assert_eq!(lab.effects.last(), Some(&Effect::CompletePath("wo".into())));
+    let completed = |text: &str, names: &[&str]| Completed {
+        text: text.into(),
+        names: names.iter().map(|name| (*name).into()).collect(),
+    };
+    lab.tell(Msg::PathCompleted { typed: "wo".into(), completed: completed("work/", &["work/"]) });
+    assert!(lab.shows().contains("Path: work/"), "{}", lab.shows());
+    let both = completed("work/a", &["a.rhai", "ab.rhai"]);
+    lab.tell(Msg::PathCompleted { typed: "work/".into(), completed: both });
+    let shown = lab.shows();
+    assert!(shown.contains("Path: work/a") && shown.contains("a.rhai  ab.rhai"), "{shown}");
+    lab.types("x");
+    lab.tell(Msg::PathCompleted {
+        typed: "work/a".into(),
+        completed: completed("work/ab.rhai", &["ab.rhai"]),
+    });
+    assert!(lab.shows().contains("Path: work/ax"), "what was typed since stays: {}", lab.shows());
+    lab.tell(Msg::PathCompleted { typed: "work/ax".into(), completed: completed("work/ax", &[]) });
+    assert!(lab.shows().contains("no folder and no notebook begins so"), "{}", lab.shows());
 }

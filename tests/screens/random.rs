@@ -182,7 +182,7 @@ fn tensor() -> impl Strategy<Value = TensorInfo> {
 /// What the home screen is told.
 fn home() -> impl Strategy<Value = Msg> {
     let lesson = any::<(String, String, usize, usize)>().prop_map(|(title, summary, done, steps)| {
-        HomeLesson { id: "l".into(), title, summary, minutes: u32::MAX, done, steps }
+        HomeLesson { id: "l".into(), title, summary, minutes: u32::MAX, done, steps, missing: vec![] }
     });
     let listed =
         (prop::collection::vec(lesson, 0..9), any::<Option<String>>()).prop_map(|(lessons, path)| {

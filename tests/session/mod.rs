@@ -3,6 +3,7 @@
 mod deaths;
 mod fake;
 mod front_ends;
+mod page;
 mod talk;
 
 use std::fs::File;

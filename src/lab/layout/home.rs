@@ -20,6 +20,8 @@ const WIDTH: u16 = 100;
 /// Columns of a lesson's bar.
 const BAR: usize = 10;
 const LEAD: &str = "Path: ";
+/// What this program is.
+const WHAT: &str = "Learn what a GPU, real or simulated, does to your tensors.";
 
 /// A row of the screen, and the entry that it belongs to.
 struct HomeRow {
@@ -67,7 +69,7 @@ pub(crate) fn top(state: &State, areas: &Areas) -> usize {
     let at = rows.iter().position(|row| row.entry == Some(state.held.home.selected)).unwrap_or(0);
     let end = rows.iter().rposition(|row| row.entry == Some(state.held.home.selected)).unwrap_or(at);
     // The heading above the first entry is seen with it.
-    let first = if at <= 4 { 0 } else { at };
+    let first = if at <= 6 { 0 } else { at };
     let last = rows.len().saturating_sub(room);
     state
         .tops
@@ -101,6 +103,8 @@ fn rows(state: &State, width: usize) -> Vec<HomeRow> {
     let mut out: Vec<HomeRow> = Vec::new();
     let mut pack = None;
     let mut notebooks = false;
+    out.push(HomeRow { line: Line::styled(text::clip(WHAT, width), theme.dim), entry: None });
+    out.push(HomeRow { line: Line::default(), entry: None });
     for (i, entry) in home.entries().into_iter().enumerate() {
         let selected = i == home.selected;
         let style = if selected { theme.selected } else { theme.strong };
@@ -127,6 +131,8 @@ fn rows(state: &State, width: usize) -> Vec<HomeRow> {
                         line.spans.insert(0, Span::raw(" ".repeat(BAR + 10)));
                         out.push(HomeRow { line, entry: Some(i) });
                     }
+                    let line = missing(lesson, width, theme);
+                    out.extend(line.map(|line| HomeRow { line, entry: Some(i) }));
                 }
             }
             HomeEntry::Notebook(recent) => {
@@ -158,6 +164,14 @@ fn rows(state: &State, width: usize) -> Vec<HomeRow> {
         });
     }
     out
+}
+
+/// What is said of a lesson that builds on others that are nowhere.
+fn missing(lesson: &HomeLesson, width: usize, theme: &Theme) -> Option<Line<'static>> {
+    let names = lesson.missing.join(", ");
+    let told = format!("▲ it builds on {names}, which is not among the lessons here");
+    let line = format!("{}{}", " ".repeat(BAR + 10), text::clean_line(&told));
+    (!names.is_empty()).then(|| Line::styled(text::clip(&line, width), theme.warn))
 }
 
 fn path_row(state: &State, selected: bool, width: usize) -> Line<'static> {

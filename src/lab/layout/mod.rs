@@ -2,11 +2,13 @@
 
 pub(super) mod cell;
 pub(super) mod cells;
+pub(super) mod chosen;
 pub(super) mod doc;
 pub(super) mod glossary;
 pub(super) mod help;
 pub(super) mod highlight;
 pub(super) mod home;
+pub(super) mod key_bar;
 pub(super) mod lesson;
 pub(super) mod machine;
 pub(super) mod markdown;
@@ -17,6 +19,7 @@ pub(super) mod question;
 pub(super) mod report;
 pub(super) mod scroll;
 pub(super) mod sections;
+pub(super) mod tabs;
 
 use ratatui::layout::Rect;
 use ratatui::style::Style;

@@ -83,7 +83,8 @@ pub(crate) fn lay_quiz(quiz: &QuizState, width: u16, theme: &Theme) -> Layout {
     let columns = usize::from(width).saturating_sub(INDENT);
     layout.push(Line::default(), RowPart::Head);
     blocks(&mut layout, &quiz.question.ask, columns, theme);
-    for (i, choice) in quiz.question.choices.iter().enumerate() {
+    let choices = quiz.order.iter().filter_map(|i| Some((*i, quiz.question.choices.get(*i)?)));
+    for (shown, (i, choice)) in choices.enumerate() {
         let (taken, tried) = (quiz.taken.contains(&i), quiz.tried.contains(&i));
         let (mark, style) = match (taken, tried, choice.correct) {
             (_, true, true) => ("✓", theme.ok),
@@ -93,7 +94,8 @@ pub(crate) fn lay_quiz(quiz: &QuizState, width: u16, theme: &Theme) -> Layout {
         };
         let lines = markdown::lay(&choice.text, columns.saturating_sub(CHOICE), theme);
         for (row, line) in lines.into_iter().enumerate() {
-            let lead = if row == 0 { format!("  {mark} {}  ", i + 1) } else { " ".repeat(INDENT + CHOICE) };
+            let lead =
+                if row == 0 { format!("  {mark} {}  ", shown + 1) } else { " ".repeat(INDENT + CHOICE) };
             layout.push(led(Span::styled(lead, style), line), RowPart::Choice(i));
         }
         if tried {

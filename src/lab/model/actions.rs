@@ -61,6 +61,14 @@ pub enum Action {
     Own(OwnAction),
 }
 
+impl Action {
+    /// Whether it only goes somewhere, or needs the key that is pressed.
+    pub(crate) fn is_movement(self) -> bool {
+        use Action::{Choose, Down, First, Last, PageDown, PageUp, Up};
+        matches!(self, Choose | Up | Down | PageUp | PageDown | First | Last)
+    }
+}
+
 /// What a screen alone knows how to do, by its name in the learner's file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OwnAction(pub(crate) &'static str);

@@ -8,27 +8,35 @@ use crate::lab::model::conditions;
 use crate::lab::model::context::{ANYWHERE, BROWSE, Context, Together};
 use crate::lab::model::keys::Chord;
 use crate::lab::model::pane::Pane;
-use crate::lab::model::popups::{COMPLETE, CONFIRM, FIND, HELP, PICKER};
+use crate::lab::model::popups::{COMPLETE, CONFIRM, FIND, HELP, PICKER, SEARCH};
 use crate::lab::model::screens::machine::MACHINE;
 use crate::lab::model::screens::work::{ANSWER, CELLS, EDITOR, LESSON};
 use crate::lab::model::state::{Popup, State};
 
 /// The contexts that hold now, the nearest first.
 pub(crate) fn contexts(state: &State) -> Together {
-    if let (None, Some(contexts)) = (state.popup, state.held.contexts(state.screen)) {
+    match state.popup {
+        None => beneath(state),
+        Some(Popup::Help(_)) if state.aid.keys_search.typing => &[&SEARCH],
+        Some(Popup::Help(_) | Popup::Glossary(_) | Popup::Doc(_)) => &[&HELP],
+        Some(Popup::Palette | Popup::Past | Popup::Steps) => &[&PICKER],
+        Some(Popup::Find) => &[&FIND],
+        Some(Popup::Confirm(_)) => &[&CONFIRM],
+    }
+}
+
+/// Those that would hold if no popup stood over them.
+pub(crate) fn beneath(state: &State) -> Together {
+    if let Some(contexts) = state.held.contexts(state.screen) {
         return contexts;
     }
-    match (state.popup, state.editing, state.focus) {
-        (Some(Popup::Help(_) | Popup::Glossary(_) | Popup::Doc(_)), ..) => &[&HELP],
-        (Some(Popup::Palette | Popup::Past | Popup::Steps), ..) => &[&PICKER],
-        (Some(Popup::Find), ..) => &[&FIND],
-        (Some(Popup::Confirm(_)), ..) => &[&CONFIRM],
-        (None, true, _) if state.aid.completing.is_some() => &[&COMPLETE, &EDITOR, &ANYWHERE],
-        (None, true, _) if on_cell(state) => &[&EDITOR, &ANYWHERE],
-        (None, true, _) => &[&ANSWER, &ANYWHERE],
-        (None, false, Pane::Lesson) => &[&LESSON, &BROWSE, &ANYWHERE],
-        (None, false, Pane::Cells) => &[&CELLS, &BROWSE, &ANYWHERE],
-        (None, false, Pane::Machine) => &[&MACHINE, &BROWSE, &ANYWHERE],
+    match (state.editing, state.focus) {
+        (true, _) if state.aid.completing.is_some() => &[&COMPLETE, &EDITOR, &ANYWHERE],
+        (true, _) if on_cell(state) => &[&EDITOR, &ANYWHERE],
+        (true, _) => &[&ANSWER, &ANYWHERE],
+        (false, Pane::Lesson) => &[&LESSON, &BROWSE, &ANYWHERE],
+        (false, Pane::Cells) => &[&CELLS, &BROWSE, &ANYWHERE],
+        (false, Pane::Machine) => &[&MACHINE, &BROWSE, &ANYWHERE],
     }
 }
 
@@ -41,8 +49,18 @@ pub(crate) fn find(state: &State, event: KeyEvent) -> Option<Action> {
     })
 }
 
-/// What the key bar shows now: keys and labels, the most wanted first.
-pub(crate) fn bar(state: &State) -> Vec<(String, &'static str)> {
+/// A key as the key bar has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct BarEntry {
+    pub name: String,
+    pub label: &'static str,
+    /// What is pressed where it is clicked.
+    pub chord: Chord,
+    pub action: Action,
+}
+
+/// What the key bar shows now, what is wanted most first; of several keys that do the same the one that is.
+pub(crate) fn bar(state: &State) -> Vec<BarEntry> {
     let contexts = contexts(state);
     let shown = state.keymap.rows().filter(|(binding, _)| contexts.contains(&binding.context));
     // A key that a nearer context takes is none of the farther one's.
@@ -58,9 +76,18 @@ pub(crate) fn bar(state: &State) -> Vec<(String, &'static str)> {
     let labelled = shown.filter_map(|(binding, keys)| {
         let label = conditions::label(state, binding)?;
         let name = binding.short_name(keys).filter(|_| !hidden(binding, keys))?;
-        Some((name, label))
+        let entry = BarEntry { name, label, chord: *keys.first()?, action: binding.action };
+        Some((conditions::weight(state, binding), entry))
     });
-    labelled.collect()
+    let mut weighed: Vec<(u8, BarEntry)> = labelled.collect();
+    weighed.sort_by_key(|(weight, _)| std::cmp::Reverse(*weight));
+    let mut entries: Vec<BarEntry> = Vec::with_capacity(weighed.len());
+    for (_, entry) in weighed {
+        if entries.iter().all(|other| other.action != entry.action) {
+            entries.push(entry);
+        }
+    }
+    entries
 }
 
 fn on_cell(state: &State) -> bool {

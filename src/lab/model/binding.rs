@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyModifiers};
 
 use KeyCode::{Char, Right, Up};
 
-use crate::lab::model::actions::{Action, MachineAction as Machine};
+use crate::lab::model::actions::{Action, CellAction, MachineAction as Machine};
 use crate::lab::model::context::Context;
 use crate::lab::model::keys::{Chord, c, key, names};
 use crate::lab::model::machine::Section;
@@ -32,8 +32,18 @@ pub enum Condition {
     Document,
     /// It has cells.
     Cells,
-    /// Something was not saved, and can be.
-    Unsaved,
+    /// There is a file to save to.
+    File,
+    /// A cell is selected that is the learner's own.
+    OwnCell,
+    /// A cell was cut or copied.
+    Clipboard,
+    /// A cell was taken away that can be brought back.
+    TakenAway,
+    /// A cell is being edited.
+    Typing,
+    /// The keys are listed, and can be searched.
+    KeysHelp,
     NextStep,
     PreviousStep,
     /// A cell is selected.
@@ -62,10 +72,17 @@ pub struct Binding {
     pub keys: &'static [Chord],
     pub action: Action,
     pub bar: Bar,
+    /// How much it is wanted in the key bar, beside others: what weighs most stands first.
+    pub weight: u8,
     pub help: &'static str,
 }
 
 impl Binding {
+    /// With another weight in the key bar.
+    pub(crate) const fn weighs(self, weight: u8) -> Binding {
+        Binding { weight, ..self }
+    }
+
     /// Its first key, as the key bar has it; `None` where it has none.
     pub(crate) fn short_name(&self, keys: &[Chord]) -> Option<String> {
         let first = keys.first()?;
@@ -75,11 +92,15 @@ impl Binding {
             Action::Machine(Machine::NextEvent) if *first == c('.') => ", .".into(),
             Action::Machine(Machine::ZoomIn) if *first == c('+') => "+ -".into(),
             Action::Machine(Machine::NextCell) if *first == c(']') => "[ ]".into(),
+            Action::Cell(CellAction::DeleteCell) if *first == c('d') => "dd".into(),
             Action::Choose => names(keys),
             _ => first.name(),
         })
     }
 }
+
+/// What a row weighs that says nothing of it.
+const WEIGHT: u8 = 50;
 
 pub(super) const CTRL_SHIFT: KeyModifiers = KeyModifiers::CONTROL.union(KeyModifiers::SHIFT);
 
@@ -98,5 +119,5 @@ pub(super) const fn row(
     bar: Bar,
     help: &'static str,
 ) -> Binding {
-    Binding { context, keys, action, bar, help }
+    Binding { context, keys, action, bar, weight: WEIGHT, help }
 }

@@ -6,6 +6,9 @@ use crate::lab::model::item::ItemState;
 use crate::lab::model::output::SHORT_OUTPUT;
 use crate::lab::model::state::{Popup, SessionStatus, State};
 
+/// What saving weighs while something is not saved.
+const SAVE_SOON: u8 = 88;
+
 /// What a row is called in the key bar now; `None` where it does not stand there.
 pub(super) fn label(state: &State, binding: &Binding) -> Option<&'static str> {
     match binding.bar {
@@ -20,6 +23,15 @@ pub(super) fn label(state: &State, binding: &Binding) -> Option<&'static str> {
     }
 }
 
+/// How much a row is wanted in the key bar now.
+pub(super) fn weight(state: &State, binding: &Binding) -> u8 {
+    match binding.action {
+        // What can be lost is to be kept first.
+        Action::Save if state.unsaved() > 0 => SAVE_SOON,
+        _ => binding.weight,
+    }
+}
+
 fn holds(state: &State, condition: Condition) -> bool {
     match condition {
         Condition::Busy => state.is_busy(),
@@ -27,7 +39,12 @@ fn holds(state: &State, condition: Condition) -> bool {
         Condition::Dead => is_dead(state),
         Condition::Document => state.has_document(),
         Condition::Cells => state.cells().next().is_some(),
-        Condition::Unsaved => state.can_save() && state.unsaved() > 0,
+        Condition::File => state.can_save(),
+        Condition::OwnCell => state.selected_cell().is_some_and(|cell| cell.own || !state.has_text),
+        Condition::Clipboard => state.clipboard.is_some(),
+        Condition::TakenAway => !state.aid.deleted.is_empty(),
+        Condition::Typing => state.editing && state.selected_cell().is_some(),
+        Condition::KeysHelp => matches!(state.popup, Some(Popup::Help(_))),
         Condition::NextStep => state.step + 1 < state.steps.len(),
         Condition::PreviousStep => state.step > 0 && state.steps.len() > 1,
         Condition::Cell => state.selected_cell().is_some(),

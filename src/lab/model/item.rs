@@ -9,6 +9,7 @@ use crate::lab::model::laid::{Layout, Memo};
 use crate::lab::model::output::Output;
 use crate::lesson::attempt::Replay;
 use crate::lesson::markdown::Block;
+use crate::lesson::order::order;
 use crate::lesson::{Basis, Exercise, Outcome, Quantity, compare, parse_quantity};
 use crate::notebook::hash::Hash;
 use crate::notebook::{self, Kind, Recorder};
@@ -157,7 +158,9 @@ pub(crate) struct QuizState {
     pub key: Key,
     pub id: String,
     pub question: crate::lesson::Quiz,
-    /// Choices taken now, by their places.
+    /// The places of its choices in the file, in the order in which they are shown.
+    pub order: Vec<usize>,
+    /// Choices taken now, by their places in the file, as all that is kept of them.
     pub taken: Vec<usize>,
     /// Choices that have been tried; their explanations are shown.
     pub tried: Vec<usize>,
@@ -182,7 +185,8 @@ impl ItemState {
             Item::Quiz(Quiz { id, question, tries }) => {
                 let (taken, tried) = (Vec::new(), Vec::new());
                 let (attempts, solved) = (0, false);
-                let mut state = QuizState { key, id, question, taken, tried, attempts, solved, laid };
+                let order = order(question.choices.len(), &id, 0);
+                let mut state = QuizState { key, id, question, order, taken, tried, attempts, solved, laid };
                 tries.into_iter().for_each(|taken| state.recall(taken));
                 ItemState::Quiz(state)
             }
@@ -202,6 +206,13 @@ impl ItemState {
                 let (id, question) = (quiz.id.clone(), quiz.question.clone());
                 Item::Quiz(Quiz { id, question, tries: Vec::new() })
             }
+        }
+    }
+
+    /// Shows the choices of a quiz in an order of their own.
+    pub(in crate::lab) fn shuffle(&mut self, seed: u64) {
+        if let ItemState::Quiz(quiz) = self {
+            quiz.shuffle(seed);
         }
     }
 
@@ -446,6 +457,12 @@ impl QuizState {
     fn recall(&mut self, taken: Vec<usize>) {
         self.taken = taken;
         self.commit();
+    }
+
+    /// Shows the choices in a learner's own order.
+    pub(in crate::lab) fn shuffle(&mut self, seed: u64) {
+        self.order = order(self.question.choices.len(), &self.id, seed);
+        self.laid.clear();
     }
 
     /// Takes or puts back a choice. Where only one is right, it counts at once; true where it does.

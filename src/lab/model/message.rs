@@ -9,7 +9,7 @@ use crate::lab::model::document::Document;
 use crate::lab::model::export_kind::What;
 use crate::lab::model::key::Key;
 use crate::lab::model::picture::{Drawing, Job};
-use crate::lab::model::screens::home::{Found, Listing, Target};
+use crate::lab::model::screens::home::{Completed, Found, Listing, Target};
 use crate::lesson::Entry;
 use crate::session::client::FromSession;
 use crate::session::protocol::Request;
@@ -40,6 +40,11 @@ pub enum Msg {
     Listed(Box<Listing>),
     /// The devices of this computer.
     Found(Vec<Found>),
+    /// What of a path was completed, after [`Effect::CompletePath`].
+    PathCompleted {
+        typed: String,
+        completed: Completed,
+    },
     /// A document in place of the one that was open, and the id of the item where one left off; its session is
     /// started next.
     Opened {
@@ -76,6 +81,8 @@ pub enum Effect {
     Export(What),
     /// Tell what there is to open, with [`Msg::Listed`].
     List,
+    /// Complete a path, with [`Msg::PathCompleted`].
+    CompletePath(String),
     /// Open it, with [`Msg::Opened`] and a session for it.
     Open(Target),
     Quit,

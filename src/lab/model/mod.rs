@@ -12,6 +12,7 @@ pub(super) mod context;
 pub mod document;
 pub(super) mod editor;
 pub(super) mod export_kind;
+pub(super) mod foreign;
 pub(super) mod history;
 pub(super) mod item;
 pub(super) mod key;

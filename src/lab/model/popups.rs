@@ -28,16 +28,20 @@ pub(crate) const FIND: Context =
 
 pub(crate) const HELP: Context = Context { name: Some("help"), ..Context::new("Help") };
 
+/// While typing what to look for in the list of keys.
+pub(crate) const SEARCH: Context = Context { typed: true, ..Context::new("Search") };
+
 pub(crate) const CONFIRM: Context = Context::new("Confirm");
 
 /// Each holds alone; names are offered over the keys of a screen.
-pub(super) const TOGETHER: [Together; 4] = [&[&PICKER], &[&FIND], &[&HELP], &[&CONFIRM]];
+pub(super) const TOGETHER: [Together; 5] = [&[&PICKER], &[&FIND], &[&HELP], &[&SEARCH], &[&CONFIRM]];
 
 /// The most wanted first in each context.
 pub(super) const ROWS: &[Binding] = &[
     row(&CONFIRM, &[c('y'), key(Enter)], A::Yes, Always("yes"), "yes"),
     row(&CONFIRM, &[c('n'), key(Esc), c('q')], A::No, Always("no"), "no"),
-    row(&HELP, &[key(Esc), c('?'), c('q'), key(Enter)], A::Leave, Always("close"), "close this help"),
+    row(&HELP, &[key(Esc), c('?'), c('q'), key(Enter)], A::Leave, Always("close"), "close this help")
+        .weighs(90),
     row(
         &HELP,
         &[key(Tab)],
@@ -48,13 +52,23 @@ pub(super) const ROWS: &[Binding] = &[
     row(&HELP, &[key(Up), c('k')], A::Up, Always("scroll"), "scroll up"),
     row(&HELP, &[key(Down), c('j')], A::Down, Never, "scroll down"),
     row(&HELP, &[key(PageUp)], A::PageUp, Never, "a page up"),
-    row(&HELP, &[key(PageDown)], A::PageDown, Never, "a page down"),
-    row(&COMPLETE, &[key(Tab), key(Enter)], A::Choice(Choice::Accept), Always("take"), "take the name"),
-    row(&COMPLETE, &[key(Down)], A::Choice(Choice::Next), Always("next"), "the next name"),
+    row(&HELP, &[key(PageDown), c(' ')], A::PageDown, Always("page"), "a page down"),
+    row(&HELP, &[c('/')], A::Find, When(Condition::KeysHelp, "search"), "search the keys").weighs(80),
+    row(&SEARCH, &[key(Enter)], A::Choice(Choice::Accept), Always("keep"), "keep what fits"),
+    row(&SEARCH, &[key(Esc)], A::Choice(Choice::Close), Always("all keys"), "all keys again"),
+    row(&SEARCH, &[key(Up)], A::Up, Always("scroll"), "scroll up"),
+    row(&SEARCH, &[key(Down)], A::Down, Never, "scroll down"),
+    row(&SEARCH, &[key(PageUp)], A::PageUp, Never, "a page up"),
+    row(&SEARCH, &[key(PageDown)], A::PageDown, Always("page"), "a page down"),
+    row(&SEARCH, &[key(Backspace)], A::Choice(Choice::Erase), Never, "take back a letter of the search"),
+    row(&COMPLETE, &[key(Tab), key(Enter)], A::Choice(Choice::Accept), Always("take"), "take the name")
+        .weighs(99),
+    row(&COMPLETE, &[key(Down)], A::Choice(Choice::Next), Always("next"), "the next name").weighs(98),
     row(&COMPLETE, &[key(Up)], A::Choice(Choice::Previous), Never, "the name before"),
     row(&COMPLETE, &[key(PageDown)], A::Choice(Choice::PageNext), Never, "further names"),
     row(&COMPLETE, &[key(PageUp)], A::Choice(Choice::PagePrevious), Never, "earlier names"),
-    row(&COMPLETE, &[key(Esc)], A::Choice(Choice::Close), Always("close"), "close the list of names"),
+    row(&COMPLETE, &[key(Esc)], A::Choice(Choice::Close), Always("close"), "close the list of names")
+        .weighs(97),
     row(&PICKER, &[key(Enter), key(Tab)], A::Choice(Choice::Accept), Always("take"), "take what is chosen"),
     row(
         &PICKER,

@@ -8,6 +8,7 @@ use crate::base::event::{HIDDEN_CELLS, Source};
 use crate::lab::model::aid::Aid;
 use crate::lab::model::book_change::Keeping;
 use crate::lab::model::document::{Document, Step};
+use crate::lab::model::foreign::Foreign;
 use crate::lab::model::history::History;
 use crate::lab::model::item::{CellState, ItemState, PredictState};
 use crate::lab::model::key::Key;
@@ -76,6 +77,10 @@ pub struct State {
     pub(in crate::lab) canvas: Canvas,
     pub(in crate::lab) now: Duration,
     pub(in crate::lab) keeping: Keeping,
+    /// What the order of a quiz's choices is drawn from; 0 leaves the file's.
+    pub(in crate::lab) seed: u64,
+    /// What is open was written in another language.
+    pub(in crate::lab) foreign: Option<Foreign>,
     pub(in crate::lab) has_text: bool,
     pub(in crate::lab) revision: u64,
     pub(in crate::lab) next_key: u64,
@@ -266,6 +271,8 @@ impl State {
             canvas: Canvas::default(),
             now: Duration::ZERO,
             keeping: Keeping::Nothing,
+            seed: 0,
+            foreign: None,
             has_text: false,
             revision: 0,
             next_key: 0,
@@ -297,6 +304,7 @@ impl State {
         (self.step, self.editing, self.maximised, self.follow) = (0, false, false, true);
         (self.popup, self.note, self.clipboard) = (None, None, None);
         self.aid.forget_document();
+        self.foreign = None;
         self.runs.clear();
         (self.verifying, self.removed_unsaved) = (None, false);
         self.noted.replace(self.cells().map(Noted::of).collect());
@@ -371,6 +379,12 @@ impl State {
     /// There is a file to save to.
     pub(in crate::lab) fn can_save(&self) -> bool {
         self.keeping == Keeping::OnSave
+    }
+
+    /// Shows the choices of quizzes in an order drawn from a seed, in every document from now on.
+    pub fn shuffle(&mut self, seed: u64) {
+        self.seed = seed;
+        self.steps.iter_mut().flat_map(|step| &mut step.items).for_each(|item| item.shuffle(seed));
     }
 
     /// Says what the terminal can show beside characters. Where the look forbids colours or pictures, figures stay
@@ -540,7 +554,9 @@ impl State {
     fn take_step(&mut self, step: Step) -> StepState {
         let items = step.items.into_iter().map(|item| {
             let key = self.new_key();
-            ItemState::new(key, item)
+            let mut item = ItemState::new(key, item);
+            item.shuffle(self.seed);
+            item
         });
         StepState { items: items.collect(), title: text::clean_line(&step.title), text: Default::default() }
     }

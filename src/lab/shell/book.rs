@@ -131,6 +131,11 @@ impl Book {
         Document { title, steps: vec![Step { items, ..Step::default() }], ..Document::default() }
     }
 
+    /// The language of its code, where it is not Rhai.
+    pub(crate) fn other_language(&self) -> Option<&str> {
+        Some(self.notebook.language()).filter(|language| *language != "rhai")
+    }
+
     /// Whether this is the file's notebook, however its path is written.
     pub(crate) fn is_of(&self, path: &Path) -> bool {
         let own = self.file.path();

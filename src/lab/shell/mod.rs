@@ -6,6 +6,7 @@ pub(super) mod lesson_work;
 pub(super) mod library;
 pub(super) mod link;
 pub(super) mod past_cells;
+pub(super) mod paths;
 pub(super) mod record;
 pub(super) mod run;
 pub(super) mod sixel_query;

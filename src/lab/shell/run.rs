@@ -19,6 +19,7 @@ use crate::lab::model::theme::Look;
 use crate::lab::shell::book::Book;
 use crate::lab::shell::library::{Keep, Library, Opened};
 use crate::lab::shell::link::SessionLink;
+use crate::lab::shell::paths;
 use crate::lab::shell::record::{self, Begun};
 use crate::lab::shell::terminal::{self, Screen, signals};
 use crate::lab::update::update;
@@ -58,6 +59,8 @@ pub struct LabOptions {
     pub remember: Option<Remember>,
     /// What there is to tell of the document at the beginning.
     pub notes: Vec<String>,
+    /// What the order of quizzes' choices is drawn from.
+    pub seed: u64,
 }
 
 /// What is left when the lab closes.
@@ -97,6 +100,8 @@ pub fn run(
     let mut screen = Screen::open()?;
     let (columns, rows) = screen.size()?;
     state.keep(options.book.as_ref().map_or(Keeping::Nothing, Book::keeping));
+    let language = options.book.as_ref().and_then(Book::other_language);
+    language.into_iter().for_each(|language| state.speaks(language));
     state.set_canvas(terminal::canvas());
     let teller = inbox.clone();
     let _watch = signals::Watch::new(move |signal| {
@@ -111,6 +116,7 @@ pub fn run(
     around.clipboard = options.config.clipboard();
     state.recall(options.past);
     state.configure(&options.config);
+    state.shuffle(options.seed);
     around.list(&mut state);
     // What is asked for, such as the figures of a notebook's file, is done like all else.
     say(&mut state, Msg::Resize(columns, rows), &mut around);
@@ -273,6 +279,11 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
             }
             Effect::List => {
                 around.list(state);
+                Ok(())
+            }
+            Effect::CompletePath(typed) => {
+                let completed = paths::complete(&typed);
+                say(state, Msg::PathCompleted { typed, completed }, around);
                 Ok(())
             }
             Effect::Export(what) => around.export(state, what),
@@ -439,6 +450,8 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
         self.close_book();
         (self.book, self.keep) = (book, keep);
         say(state, Msg::Opened { document, at, keeping }, self);
+        let language = self.book.as_ref().and_then(Book::other_language);
+        language.into_iter().for_each(|language| state.speaks(language));
         self.start(state);
         tell(state, &notes, self);
         Ok(())

@@ -7,6 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use crate::lab::layout;
 use crate::lab::layout::glossary;
 use crate::lab::model::actions::{Action, CellAction, Edit, MachineAction};
+use crate::lab::model::aid::KeysSearch;
 use crate::lab::model::book_change::Keeping;
 use crate::lab::model::item::ItemState;
 use crate::lab::model::message::Effect;
@@ -16,8 +17,8 @@ use crate::lab::update::screens::home;
 use crate::lab::update::scrolling::Go;
 use crate::lab::update::selecting::{go_to_step, show};
 use crate::lab::update::{
-    answering, cells, completion, editing, finding, help_pages, machine, picking, restarting, running,
-    screens, selecting, verifying,
+    answering, cells, completion, editing, finding, help_pages, keys_search, machine, picking, restarting,
+    running, screens, selecting, verifying,
 };
 use crate::session::protocol::Request;
 
@@ -78,7 +79,10 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
         Action::Edit(edit) => editing::edit(state, edit, fx),
         Action::Complete => completion::complete(state),
         Action::Doc => help_pages::doc(state),
-        Action::Find => finding::find(state),
+        Action::Find => match state.popup {
+            Some(_) => keys_search::begin(state),
+            None => finding::find(state),
+        },
         Action::Palette => picking::palette(state),
         Action::Past => picking::past(state),
         Action::Python => {
@@ -223,6 +227,7 @@ fn help(state: &mut State) {
         _ => machine::has_keys(state),
     };
     if !glossary {
+        state.aid.keys_search = KeysSearch::default();
         state.popup = Some(Popup::Help(0));
         return;
     }

@@ -87,9 +87,10 @@ pub(super) fn skip(state: &mut State, fx: &mut Vec<Effect>) {
 pub(super) fn choose(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
     let KeyCode::Char(c) = event.code else { return };
     match state.selected_item() {
-        Some(ItemState::Quiz(_)) => {
-            if let Some(choice) = c.to_digit(10).and_then(|n| (n as usize).checked_sub(1)) {
-                choose_at(state, choice, fx);
+        Some(ItemState::Quiz(quiz)) => {
+            let shown = c.to_digit(10).and_then(|n| (n as usize).checked_sub(1));
+            if let Some(choice) = shown.and_then(|shown| quiz.order.get(shown)) {
+                choose_at(state, *choice, fx);
             }
         }
         _ => begin_with(state, c),

@@ -47,6 +47,14 @@ pub(super) fn narrow(state: &mut State) {
     }
 }
 
+/// Types the name at a place of the list.
+pub(super) fn take(state: &mut State, at: usize) {
+    if let Some(completing) = &mut state.aid.completing {
+        completing.selected = at;
+        accept(state);
+    }
+}
+
 /// Types what is chosen of the names.
 fn accept(state: &mut State) {
     let Some(completing) = state.aid.completing.take() else { return };

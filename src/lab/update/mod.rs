@@ -8,7 +8,9 @@ mod cells;
 mod completion;
 mod editing;
 mod finding;
+mod foreign;
 mod help_pages;
+mod keys_search;
 mod machine;
 mod messages;
 mod mouse;
@@ -23,9 +25,13 @@ mod variables;
 mod verifying;
 mod vi;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
 
-use crate::lab::model::actions::{Action, CellAction, Edit};
+use crate::lab::layout;
+use crate::lab::layout::key_bar;
+use crate::lab::model::actions::{Action, CellAction, Choice, Edit};
+use crate::lab::model::keys::Chord;
 use crate::lab::model::message::{Effect, Msg};
 use crate::lab::model::state::State;
 use crate::lab::model::{active_keys, text};
@@ -39,7 +45,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     match msg {
         Msg::Tick(now) => return tick(state, now),
         Msg::Key(event) => settled(state, |state| key(state, event, fx)),
-        Msg::Mouse(event) => settled(state, |state| screens::mouse(state, event, fx)),
+        Msg::Mouse(event) => settled(state, |state| mouse(state, event, fx)),
         Msg::Paste(text) => settled(state, |state| screens::paste(state, &text)),
         Msg::Resize(columns, rows) => settled(state, |state| state.size = (columns, rows)),
         Msg::Session(FromSession::Message(message)) => {
@@ -53,6 +59,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         Msg::Note(text) => state.say(text::clean_line(&text)),
         Msg::Listed(listing) => settled(state, |state| home::listed(state, *listing)),
         Msg::Found(devices) => state.held.home.found = Some(devices),
+        Msg::PathCompleted { typed, completed } => home::completed(state, &typed, completed),
         Msg::Opened { document, at, keeping } => {
             settled(state, |state| home::opened(state, document, at.as_deref(), keeping))
         }
@@ -83,6 +90,25 @@ fn tick(state: &mut State, now: std::time::Duration) -> Vec<Effect> {
         state.touch();
     }
     Vec::new()
+}
+
+/// A click on the key bar is the key, wherever one is; one on an entry of a list takes it.
+fn mouse(state: &mut State, event: MouseEvent, fx: &mut Vec<Effect>) {
+    let at = Position::new(event.column, event.row);
+    let pressed = event.kind == MouseEventKind::Down(MouseButton::Left);
+    let bar = layout::screen(state).map(|areas| areas.key_bar).filter(|_| pressed);
+    if let Some(Chord(code, modifiers)) = bar.and_then(|bar| key_bar::key_at(state, bar, at)) {
+        return key(state, KeyEvent::new(code, modifiers), fx);
+    }
+    if pressed && picking::press(state, at) {
+        return actions::act(
+            state,
+            Action::Choice(Choice::Accept),
+            KeyEvent::new(KeyCode::Null, KeyModifiers::NONE),
+            fx,
+        );
+    }
+    screens::mouse(state, event, fx);
 }
 
 fn key(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {

@@ -3,7 +3,7 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-use crate::lab::layout::{Areas, cells, inner};
+use crate::lab::layout::{Areas, cells, chosen, inner, tabs};
 use crate::lab::model::editor::Pos;
 use crate::lab::model::laid::{LaidRow, RowPart};
 use crate::lab::model::message::Effect;
@@ -11,7 +11,7 @@ use crate::lab::model::pane::Pane;
 use crate::lab::model::state::State;
 use crate::lab::model::text;
 use crate::lab::update::scrolling::WHEEL;
-use crate::lab::update::{answering, machine, scrolling, selecting};
+use crate::lab::update::{answering, completion, machine, scrolling, selecting};
 
 pub(super) fn mouse(state: &mut State, areas: &Areas, event: MouseEvent, fx: &mut Vec<Effect>) {
     let at = Position::new(event.column, event.row);
@@ -50,7 +50,14 @@ fn wheel(state: &mut State, areas: &Areas, at: Position, forward: bool) {
 }
 
 fn press(state: &mut State, areas: &Areas, at: Position, fx: &mut Vec<Effect>) {
-    if areas.tabs.is_some_and(|tabs| tabs.contains(at)) {
+    if let Some(tabs) = areas.tabs.filter(|tabs| tabs.contains(at)) {
+        if let Some(pane) = tabs::tab_at(state, tabs, at) {
+            selecting::show(state, pane);
+        }
+        return;
+    }
+    if let Some(name) = chosen::name_at(state, areas, at) {
+        completion::take(state, name);
         return;
     }
     state.dragged = divider(areas, at.x).filter(|_| areas.panes.iter().any(|(_, rect)| rect.contains(at)));

@@ -1,7 +1,12 @@
 //! Lists that one chooses from by typing: every action, and the cells run before.
 
+use ratatui::layout::Position;
+
+use crate::lab::layout::{chosen, whole};
 use crate::lab::model::actions::{Action, Choice};
+use crate::lab::model::active_keys::beneath;
 use crate::lab::model::aid::picker::{Picker, PickerEntry};
+use crate::lab::model::binding::Binding;
 use crate::lab::model::bindings::BINDINGS;
 use crate::lab::model::keys::names;
 use crate::lab::model::message::Effect;
@@ -12,12 +17,13 @@ use crate::lab::model::state::{Popup, State, StepState};
 use crate::lab::model::summary;
 use crate::lab::model::text;
 use crate::lab::update::completion::PAGE;
-use crate::lab::update::{completion, editing, finding, screens, selecting};
+use crate::lab::update::{completion, editing, finding, keys_search, screens, selecting};
 
 /// A movement in whatever list there is. Gives the action that was chosen by its name, which is to be done next.
 pub(super) fn choice(state: &mut State, choice: Choice, fx: &mut Vec<Effect>) -> Option<Action> {
     match state.popup {
         Some(Popup::Find) => finding::find_choice(state, choice),
+        Some(Popup::Help(_)) => keys_search::choice(state, choice),
         Some(Popup::Palette | Popup::Past | Popup::Steps) => return pick(state, choice, fx),
         _ => completion::offered(state, choice),
     }
@@ -38,13 +44,22 @@ fn pick(state: &mut State, choice: Choice, fx: &mut Vec<Effect>) -> Option<Actio
             let which = state.popup;
             close(state);
             match which {
-                Some(Popup::Palette) => return chosen(state, id, fx),
+                Some(Popup::Palette) => return go_and_do(state, id, fx),
                 Some(Popup::Steps) => selecting::go_to_step(state, id),
                 _ => recall(state, id),
             }
         }
     }
     None
+}
+
+/// Whether an entry of the list stands at a place of the screen, which is then chosen.
+pub(super) fn press(state: &mut State, at: Position) -> bool {
+    let area = whole(state);
+    let Some(picker) = &mut state.aid.picker else { return false };
+    let Some(entry) = chosen::entry_at(picker, area, at) else { return false };
+    picker.selected = entry;
+    true
 }
 
 fn close(state: &mut State) {
@@ -59,6 +74,7 @@ pub(super) fn typed(state: &mut State, c: char) {
     }
     match (state.popup, &mut state.aid.picker) {
         (Some(Popup::Palette | Popup::Past | Popup::Steps), Some(picker)) => picker.push(c),
+        (Some(Popup::Help(_)), _) => keys_search::typed(state, c),
         (Some(Popup::Find), _) => {
             state.aid.find.text.push(c);
             finding::seek(state, true, false);
@@ -69,21 +85,41 @@ pub(super) fn typed(state: &mut State, c: char) {
 
 /// Opens the list of all actions.
 pub(super) fn palette(state: &mut State) {
-    let rows = state.keymap.rows().enumerate();
-    let entries = rows.filter_map(|(id, (binding, keys))| {
-        if matches!(binding.action, Action::Choose | Action::Palette) || !screens::is_offered(state, binding)
-        {
-            return None;
+    let is_action = |action: Action| !action.is_movement() && action != Action::Palette;
+    let offered = |binding: &Binding| is_action(binding.action) && screens::is_offered(state, binding);
+    let mut entries: Vec<(Action, PickerEntry)> = Vec::new();
+    let rows = state.keymap.rows().enumerate().filter(|(_, (binding, _))| offered(binding));
+    // What several places have is listed once: as it is here, if it is.
+    let (here, elsewhere): (Vec<_>, Vec<_>) =
+        rows.partition(|(_, (binding, _))| beneath(state).contains(&binding.context));
+    let here = here.into_iter().map(|row| (row, true));
+    for ((id, (binding, keys)), holds) in here.chain(elsewhere.into_iter().map(|row| (row, false))) {
+        let Some(section) = binding.context.section else { continue };
+        let note = names(keys.get(..2).unwrap_or(keys));
+        let same = |(action, entry): &&mut (Action, PickerEntry)| {
+            // Help is another page on the machine.
+            *action == binding.action
+                && (binding.action != Action::Help || entry.text.ends_with(binding.help))
+        };
+        match entries.iter_mut().find(same) {
+            Some((_, listed)) if holds && !note.is_empty() => {
+                listed.note = format!("{}, {note}", listed.note)
+            }
+            Some(_) => {}
+            None => {
+                let text = format!("{section}: {}", binding.help);
+                entries.push((binding.action, PickerEntry { text, note, id }));
+            }
         }
-        let text = format!("{}: {}", binding.context.section?, binding.help);
-        Some(PickerEntry { text, note: names(keys.get(..2).unwrap_or(keys)), id })
-    });
-    state.aid.picker = Some(Picker::new(entries.collect(), false));
+    }
+    let mut entries: Vec<PickerEntry> = entries.into_iter().map(|(_, entry)| entry).collect();
+    entries.sort_by_key(|entry| entry.id);
+    state.aid.picker = Some(Picker::new(entries, false));
     state.popup = Some(Popup::Palette);
 }
 
 /// Goes to where a row of the key table is done; gives what it does.
-fn chosen(state: &mut State, row: usize, fx: &mut Vec<Effect>) -> Option<Action> {
+fn go_and_do(state: &mut State, row: usize, fx: &mut Vec<Effect>) -> Option<Action> {
     let binding = BINDINGS.get(row)?;
     screens::go_to(state, binding.context, fx);
     if let Some(pane) = binding.context.pane.filter(|_| state.screen.has_panes()) {

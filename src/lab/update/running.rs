@@ -6,7 +6,7 @@ use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::state::{Pending, SessionStatus, State};
-use crate::lab::update::{attempting, book, selecting};
+use crate::lab::update::{attempting, book, foreign, selecting};
 use crate::notebook::names::names;
 use crate::notebook::stale::Run;
 use crate::session::protocol::Request;
@@ -126,6 +126,10 @@ fn run(state: &mut State, keys: &[Key], fx: &mut Vec<Effect>) -> bool {
     let code: Vec<Key> = keys.iter().filter(code).copied().collect();
     // A cell of text is read, not run.
     let keys = if code.is_empty() && !keys.is_empty() { return true } else { code.as_slice() };
+    let keys = &foreign::own_language(state, keys);
+    if keys.is_empty() && !code.is_empty() {
+        return false;
+    }
     let Some(first) = keys.first() else {
         state.say("no cell to run here");
         return false;

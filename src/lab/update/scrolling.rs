@@ -113,8 +113,11 @@ fn last(state: &mut State) {
 
 fn help_to(state: &mut State, top: usize) {
     let glossary = matches!(state.popup, Some(Popup::Glossary(_)));
-    let (total, rows) =
-        if glossary { glossary::extent(whole(state), &state.theme) } else { help::help_extent(whole(state)) };
+    let (total, rows) = if glossary {
+        glossary::extent(whole(state), &state.theme)
+    } else {
+        help::help_extent(state, whole(state))
+    };
     let top = u16::try_from(top.min(total.saturating_sub(rows))).unwrap_or(u16::MAX);
     state.popup = Some(if glossary { Popup::Glossary(top) } else { Popup::Help(top) });
 }

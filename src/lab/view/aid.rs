@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
 use crate::lab::layout::doc::{doc_area, doc_lines};
-use crate::lab::layout::{cells, highlight, inner, position};
+use crate::lab::layout::{chosen, highlight, inner, position};
 use crate::lab::model::aid::completing::Completing;
 use crate::lab::model::aid::picker::Picker;
 use crate::lab::model::editor::bytes::cursor_byte;
@@ -19,22 +19,11 @@ use crate::script::complete;
 
 /// Columns of what is told beside the list of names.
 const BESIDE: usize = 44;
-/// Rows that the list of names has at least, so that what is told beside it has room.
-const LEAST: usize = 5;
-/// Rows and columns of a list to choose from.
-const LIST: (u16, u16) = (76, 18);
 
 /// The list of names, below the name that is typed or above it, with what is known of the one chosen beside it.
 pub(crate) fn completions(state: &State, top: usize, buffer: &mut Buffer, pane: Rect, area: Rect) {
     let Some(completing) = &state.aid.completing else { return };
-    let Some((x, y)) = cells::on_screen(state, inner(pane), top, completing.start) else { return };
-    let rows = completing.rows.max(LEAST);
-    let width = (completing.columns + 3).min(usize::from(area.width));
-    let height = u16::try_from(rows + 2).unwrap_or(u16::MAX);
-    let below = y + 1 + height < area.bottom();
-    let y = if below { y + 1 } else { y.saturating_sub(height).max(area.y) };
-    let x = x.saturating_sub(2).min(area.right().saturating_sub(width as u16)).max(area.x);
-    let list = Rect { x, y, width: width as u16, height }.intersection(area);
+    let Some(list) = chosen::names(state, completing, top, pane, area) else { return };
     names(state, completing, buffer, list);
     let room = usize::from(area.right().saturating_sub(list.right()));
     let beside = if room >= 24 {
@@ -104,9 +93,16 @@ pub(crate) fn foot(state: &State, buffer: &mut Buffer, area: Rect, room: usize) 
             Span::styled(hint.text.get(range).unwrap_or_default().to_owned(), style)
         };
         let due = hint.due.clone().unwrap_or(0..0);
+        // Where not all of it fits, parameters before the one that is due give way.
+        let before = match hint.text.find('(').filter(|_| due.end + 2 > room) {
+            Some(open) if open + 1 < due.start => {
+                Span::styled(format!("{}…, ", hint.text.get(..=open).unwrap_or_default()), theme.dim)
+            }
+            _ => part(0..due.start, theme.dim),
+        };
         vec![
             Span::raw(" "),
-            part(0..due.start, theme.dim),
+            before,
             part(due.clone(), theme.selected),
             part(due.end..hint.text.len(), theme.dim),
             Span::raw(" "),
@@ -132,13 +128,10 @@ fn hint(state: &State) -> Option<complete::Hint> {
 pub(crate) fn picker(state: &State, title: &str, buffer: &mut Buffer, area: Rect) {
     let Some(picker) = &state.aid.picker else { return };
     let theme = &state.theme;
-    let (width, height) = (LIST.0.min(area.width), LIST.1.min(area.height.saturating_sub(2)));
-    // At one place, however much fits: the list does not move while one types.
-    let area = Rect { x: area.x + (area.width - width) / 2, y: area.y + 1, width, height };
+    let (top, rows) = chosen::in_sight(picker, area);
+    let area = chosen::list(area);
     Clear.render(area.intersection(buffer.area), buffer);
     let inside = inner(area);
-    let rows = usize::from(inside.height).saturating_sub(1);
-    let top = (picker.selected + 1).saturating_sub(rows);
     let shown = position(top, rows, picker.len());
     frame(buffer, area, Line::styled(format!(" {title} "), theme.accent), true, &shown, theme);
     let typed = Line::from(vec![

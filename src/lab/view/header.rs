@@ -6,8 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::base::figures;
-use crate::lab::layout::Areas;
-use crate::lab::model::pane::Pane;
+use crate::lab::layout::{Areas, tabs};
 use crate::lab::model::state::{SessionStatus, State};
 use crate::lab::model::text;
 use crate::lab::update::screens;
@@ -59,20 +58,12 @@ fn right_side(state: &State) -> (String, Style) {
 
 fn tabs(state: &State, buffer: &mut Buffer, area: Rect, areas: &Areas) {
     let theme = &state.theme;
-    let mut spans = vec![Span::raw(" ")];
-    for pane in state.panes() {
-        let (key, name) = match pane {
-            Pane::Lesson => ("F1", "lesson"),
-            Pane::Cells => ("F2", "cells"),
-            Pane::Machine => ("F3", "machine"),
-        };
-        let style = match (*pane == state.focus, areas.pane(*pane).is_some()) {
+    for tab in tabs::tabs(state) {
+        let style = match (tab.pane == state.focus, areas.pane(tab.pane).is_some()) {
             (true, _) => theme.selected,
             (_, true) => theme.strong,
             _ => theme.dim,
         };
-        spans.push(Span::styled(format!(" {key} {name} "), style));
-        spans.push(Span::raw(" "));
+        put_at(buffer, area, tab.x, 0, &Line::styled(tab.words, style));
     }
-    put(buffer, area, 0, &Line::from(spans));
 }

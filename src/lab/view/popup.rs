@@ -6,10 +6,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
 use crate::base::figures;
-use crate::lab::layout::help::{HELP_WIDTH, help_rows};
+use crate::lab::layout::help::{HELP_WIDTH, HelpRow, help_rows};
 use crate::lab::layout::{centred, inner, position};
-use crate::lab::model::bindings::listed;
-use crate::lab::model::keys::names;
 use crate::lab::model::state::{Confirm, Popup, State};
 use crate::lab::model::text;
 use crate::lab::model::text::Break;
@@ -39,23 +37,28 @@ fn help(state: &State, top: u16, buffer: &mut Buffer, area: Rect) {
     let inside = inner(area);
     let rows = usize::from(inside.height);
     let columns = usize::from(inside.width).saturating_sub(27);
-    let mut lines: Vec<Line<'_>> = Vec::with_capacity(help_rows());
-    for context in listed() {
-        if !lines.is_empty() {
-            lines.push(Line::default());
-        }
-        lines.push(Line::styled(format!(" {}", context.heading.unwrap_or_default()), theme.accent));
-        for (binding, keys) in state.keymap.rows().filter(|(binding, _)| binding.context == context) {
-            lines.push(Line::from(vec![
-                Span::styled(format!("   {} ", text::left(&names(keys), 22)), theme.strong),
-                Span::styled(text::clip(binding.help, columns), theme.text),
-            ]));
-        }
-    }
+    let lines = help_rows(state);
     let top = usize::from(top).min(lines.len().saturating_sub(rows));
-    frame(buffer, area, Line::styled(" keys ", theme.accent), true, &position(top, rows, lines.len()), theme);
-    for (y, line) in lines.iter().skip(top).take(rows).enumerate() {
-        put(buffer, inside, y, line);
+    let mut title = vec![Span::styled(" keys ", theme.accent)];
+    let search = &state.aid.keys_search;
+    if search.typing || !search.text.is_empty() {
+        title.push(Span::styled(format!("with {}", search.text), theme.text));
+        title.push(Span::styled(if search.typing { "▏" } else { " " }, theme.accent));
+    }
+    frame(buffer, area, Line::from(title), true, &position(top, rows, lines.len()), theme);
+    for (y, row) in lines.iter().skip(top).take(rows).enumerate() {
+        let line = match row {
+            HelpRow::Gap => Line::default(),
+            HelpRow::Heading(heading) => Line::styled(format!(" {heading}"), theme.accent),
+            HelpRow::Key { keys, help } => Line::from(vec![
+                Span::styled(format!("   {} ", text::left(keys, 22)), theme.strong),
+                Span::styled(text::clip(help, columns), theme.text),
+            ]),
+        };
+        put(buffer, inside, y, &line);
+    }
+    if lines.is_empty() {
+        put(buffer, inside, 0, &Line::styled("   no key fits", theme.dim));
     }
 }
 

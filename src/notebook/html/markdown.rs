@@ -5,10 +5,14 @@ use serde_json::Value;
 
 use super::code;
 use super::escape::{attachment, escaped};
+use super::math;
 
 /// The body of a Markdown cell.
 pub(super) fn render(source: &str, attachments: Option<&Value>) -> String {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_MATH;
     let mut page = Page { attachments, ..Page::default() };
     for event in Parser::new_ext(source, options) {
         page.event(event);
@@ -36,6 +40,10 @@ impl Page<'_> {
             Event::Start(tag) => self.start(&tag),
             Event::End(_) => self.end(),
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
+            Event::InlineMath(text) if self.images.is_empty() => self.out += &math::render(&text),
+            Event::DisplayMath(text) if self.images.is_empty() => {
+                self.out += &format!("<span class=\"formula\">{}</span>", math::render(&text));
+            }
             Event::InlineMath(text) | Event::DisplayMath(text) => self.text(&text),
             Event::Code(text) if self.images.is_empty() => {
                 self.out += &format!("<code>{}</code>", escaped(&text))

@@ -6,6 +6,7 @@
 mod code;
 mod escape;
 mod markdown;
+mod math;
 
 use escape::{coded_picture, escaped, image};
 use serde_json::Value;
@@ -13,6 +14,7 @@ use serde_json::Value;
 use super::cell::{Cell, Kind};
 use super::document::Notebook;
 use super::output::Output;
+use super::usage::usage_parts;
 use crate::base::base64;
 use crate::session::protocol::Stream;
 
@@ -70,6 +72,10 @@ fn put_cell(out: &mut String, cell: &Cell, is_rhai: bool) {
             );
             for output in &cell.outputs {
                 put_output(out, output);
+            }
+            if let Some(usage) = &cell.usage {
+                let parts: Vec<String> = usage_parts(usage).iter().map(|part| escaped(part)).collect();
+                *out += &format!("<div class=\"usage\">{}</div>\n", parts.join(" · "));
             }
             out.push_str("</section>\n");
         }

@@ -19,7 +19,7 @@ fn tags(page: &str) -> Vec<&str> {
 /// Tags are those that the exporter writes, attributes are quoted, and no attribute runs anything.
 fn assert_tame(page: &str) {
     let known = "html head meta title style body main section div span pre code img table thead tbody tr th td p h1 h2 h3 \
-        h4 h5 h6 ul ol li a em strong del blockquote br hr !DOCTYPE";
+        h4 h5 h6 ul ol li a em strong del sup sub blockquote br hr !DOCTYPE";
     for tag in tags(page) {
         let name = tag.trim_start_matches('/').split([' ', '\n']).next().unwrap();
         assert!(known.split_whitespace().any(|k| k == name), "<{tag}>");
@@ -124,4 +124,39 @@ proptest! {
         let (close, open): (Vec<_>, Vec<_>) = tags(&html).into_iter().filter(void).partition(|tag| tag.starts_with('/'));
         prop_assert_eq!(close.len(), open.len(), "{}", html);
     }
+}
+
+#[test]
+fn a_cell_that_ran_has_its_footer() {
+    use crate::base::Device;
+    use crate::session::protocol::Usage;
+    let mut notebook = Notebook::new([Cell::code("let x = 1;"), Cell::code("x")]);
+    let (cpu, gpu) = (Device::Cpu, Device::Cuda(0));
+    notebook.cells[0].usage = Some(Usage {
+        host_nanos: 1_500_000,
+        modelled_nanos: Some(22_000),
+        allocated: vec![(gpu, 4 << 20)],
+        peaks: vec![(gpu, 8 << 20)],
+        copies: vec![(cpu, gpu, 2, 1 << 20), (gpu, cpu, 1, 4)],
+    });
+    let page = export(&notebook, "n");
+    assert_eq!(page.matches("class=\"usage\"").count(), 1, "{page}");
+    for piece in [
+        "1.50 ms measured",
+        "22.0 µs modelled",
+        "cuda:0 +4.00 MiB, peak 8.00 MiB",
+        "cpu→cuda:0 2 copies, 1.00 MiB",
+        "cuda:0→cpu 1 copy, 4 B",
+    ] {
+        assert!(page.contains(piece), "{piece}: {page}");
+    }
+    assert_tame(&page);
+}
+
+#[test]
+fn formulas_are_drawn_and_prices_are_none() {
+    let page = export(&Notebook::new([Cell::markdown("The loss $x^2$ costs 3$ or 4$ a day.")]), "n");
+    assert!(page.contains("The loss <em>x</em><sup>2</sup> costs 3$ or 4$ a day."), "{page}");
+    let hostile = format!("${HOSTILE}$ and $${HOSTILE}$$ and $\\text{{{HOSTILE}}}$");
+    assert_tame(&export(&Notebook::new([Cell::markdown(hostile)]), "n"));
 }

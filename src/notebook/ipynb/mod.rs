@@ -64,7 +64,7 @@ pub fn read(bytes: &[u8]) -> Result<(Notebook, Vec<String>), IpynbError> {
     }
     if notebook.language() != "rhai" {
         let language = notebook.language();
-        notes.push(format!("its code is {language}, which is kept as it is; tensorlab runs Rhai"));
+        notes.push(format!("its code is {language}: it is read and kept as it is, and runs in Jupyter; what is written here is Rhai"));
     }
     Ok((notebook, notes))
 }

@@ -456,7 +456,7 @@ fn unread(path: &Path, bytes: &[u8]) -> Option<String> {
 }
 
 /// `.name.rhai.WHAT` in the folder of `name.rhai`.
-fn beside(path: &Path, what: &str) -> PathBuf {
+pub(crate) fn beside(path: &Path, what: &str) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(".");

@@ -26,6 +26,7 @@ pub(crate) struct Aid {
     pub picker: Option<Picker>,
     pub doc: Option<Doc>,
     pub find: Find,
+    pub keys_search: KeysSearch,
     /// Text that was cut or copied.
     pub clip: String,
     /// Code that was run, the newest last.
@@ -49,6 +50,14 @@ pub(crate) struct Aid {
 pub(crate) struct Doc {
     pub title: String,
     pub lines: Vec<String>,
+}
+
+/// What is looked for in the list of keys.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct KeysSearch {
+    pub text: String,
+    /// What is typed goes into it.
+    pub typing: bool,
 }
 
 /// What is looked for in a cell.

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use KeyCode::{Backspace, Char, Down, End, Enter, Esc, PageDown, PageUp, Up};
+use KeyCode::{Backspace, Char, Down, End, Enter, Esc, PageDown, PageUp, Tab, Up};
 use crossterm::event::KeyCode;
 
 use crate::lab::model::actions::{Action as A, OwnAction};
@@ -40,6 +40,8 @@ pub struct HomeLesson {
     /// Steps that are done, of how many there are; skipped ones are not done.
     pub done: usize,
     pub steps: usize,
+    /// Lessons that it builds on and that are nowhere.
+    pub missing: Vec<String>,
 }
 
 impl HomeLesson {
@@ -78,6 +80,15 @@ pub struct Found {
     pub simulated: bool,
 }
 
+/// What a typed path may become.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Completed {
+    /// As far as all that fits agrees.
+    pub text: String,
+    /// What fits: folders and notebooks by their names.
+    pub names: Vec<String>,
+}
+
 /// The home screen.
 #[derive(Debug, Default)]
 pub(crate) struct Home {
@@ -112,7 +123,11 @@ impl Home {
 
     /// Whether an action of this screen can be done now.
     pub(crate) fn offers(&self, action: OwnAction) -> bool {
-        action != CONTINUE || self.listing.resume.is_some()
+        match action {
+            CONTINUE => self.listing.resume.is_some(),
+            SHOW => self.is_there,
+            _ => true,
+        }
     }
 
     /// The entries in the order in which they stand on the screen.
@@ -154,35 +169,40 @@ pub(crate) const OPEN_PATH: OwnAction = OwnAction("open-path");
 pub(crate) const CONTINUE: OwnAction = OwnAction("continue");
 pub(crate) const COMMIT_PATH: OwnAction = OwnAction("commit-path");
 pub(crate) const LEAVE_PATH: OwnAction = OwnAction("leave");
+pub(crate) const COMPLETE_PATH: OwnAction = OwnAction("complete-path");
 pub(crate) const BACKSPACE: OwnAction = OwnAction("path-backspace");
 
 pub(super) const KEYS: ScreenKeys =
     ScreenKeys { contexts: &[&HOME, &PROMPT], together: &[&[&HOME], &[&PROMPT]], rows: ROWS, ways: WAYS };
 
 const WAYS: &[Binding] =
-    &[row(&ANYWHERE, &[f(7)], A::Own(SHOW), Never, "home: lessons, notebooks and devices")];
+    &[row(&ANYWHERE, &[f(7)], A::Own(SHOW), Offered("home"), "home: lessons, notebooks and devices")
+        .weighs(60)];
 
 const ROWS: &[Binding] = &[
-    row(&HOME, &[key(Enter)], A::Own(OPEN), Always("open"), "open what is selected"),
-    row(&HOME, &[c('c')], A::Own(CONTINUE), Offered("continue"), "continue where you left off"),
+    row(&HOME, &[key(Enter)], A::Own(OPEN), Always("open"), "open what is selected").weighs(96),
+    row(&HOME, &[c('c')], A::Own(CONTINUE), Offered("continue"), "continue where you left off").weighs(94),
     row(
         &HOME,
         &[c('o'), c('n')],
         A::Own(OPEN_PATH),
         Always("notebook"),
         "open or create a notebook by its path",
-    ),
-    row(&HOME, &[key(Up), c('k')], A::Up, Always("select"), "select the entry above"),
+    )
+    .weighs(92),
+    row(&HOME, &[key(Up), c('k')], A::Up, Always("select"), "select the entry above").weighs(60),
     row(&HOME, &[key(Down), c('j')], A::Down, Never, "select the entry below"),
     row(&HOME, &[key(PageUp)], A::PageUp, Never, "ten entries up"),
-    row(&HOME, &[key(PageDown)], A::PageDown, Never, "ten entries down"),
+    row(&HOME, &[key(PageDown)], A::PageDown, Always("ten down"), "ten entries down").weighs(40),
     row(&HOME, &[key(KeyCode::Home), c('g')], A::First, Never, "select the first entry"),
     row(&HOME, &[key(End), c('G')], A::Last, Never, "select the last entry"),
-    row(&HOME, &[key(Esc), f(7)], A::Own(SHOW), When(Condition::Document, "back"), "back to what is open"),
-    row(&HOME, &[c('q'), ctrl(Char('q'))], A::Quit, Always("quit"), "quit"),
-    row(&HOME, &[ctrl(Char('p'))], A::Palette, Never, "every action, by its name"),
+    row(&HOME, &[key(Esc), f(7)], A::Own(SHOW), When(Condition::Document, "back"), "back to what is open")
+        .weighs(90),
+    row(&HOME, &[c('q'), ctrl(Char('q'))], A::Quit, Always("quit"), "quit").weighs(80),
+    row(&HOME, &[ctrl(Char('p'))], A::Palette, Always("actions"), "every action, by its name"),
     row(&HOME, &[c('?')], A::Help, Always("help"), "this help"),
     row(&PROMPT, &[key(Enter)], A::Own(COMMIT_PATH), Always("open"), "open the file, or begin it"),
+    row(&PROMPT, &[key(Tab)], A::Own(COMPLETE_PATH), Always("complete"), "complete the path"),
     row(&PROMPT, &[key(Esc)], A::Own(LEAVE_PATH), Always("leave"), "leave the path"),
     row(&PROMPT, &[key(Backspace)], A::Own(BACKSPACE), Never, "delete the last character"),
 ];

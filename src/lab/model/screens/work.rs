@@ -68,27 +68,30 @@ const FIRST: &[Binding] = &[
         A::Interrupt,
         When(Condition::Busy, "interrupt"),
         "interrupt (twice: restart); copy the selection",
-    ),
+    )
+    .weighs(98),
     row(
         &BROWSE,
         &[c('r')],
         A::Restart,
         When(Condition::Dead, "restart"),
         "restart the session (text and outputs stay)",
-    ),
-    row(&CELLS, &[key(Enter)], A::Enter, ByItem, "edit the cell, or answer the question"),
+    )
+    .weighs(97),
+    row(&CELLS, &[key(Enter)], A::Enter, ByItem, "edit the cell, or answer the question").weighs(96),
     row(
         &CELLS,
         &[c('1'), c('2'), c('3'), c('4'), c('5'), c('6'), c('7'), c('8'), c('9')],
         A::Choose,
         When(Condition::Quiz, "choose"),
         "choose an answer of a quiz",
-    ),
-    row(&CELLS, &[c('s')], A::Skip, When(Condition::Prediction, "skip"), "skip a prediction"),
-    row(&CELLS, &[c('h')], A::Hint, When(Condition::Hint, "hint"), "show the next hint"),
-    row(&EDITOR, &[key(Esc)], A::Leave, Always("leave"), "leave the cell"),
-    row(&ANSWER, &[key(Enter)], A::Commit, Always("commit"), "commit the number"),
-    row(&ANSWER, &[key(Esc)], A::Leave, Always("leave"), "leave the question"),
+    )
+    .weighs(96),
+    row(&CELLS, &[c('s')], A::Skip, When(Condition::Prediction, "skip"), "skip a prediction").weighs(90),
+    row(&CELLS, &[c('h')], A::Hint, When(Condition::Hint, "hint"), "show the next hint").weighs(93),
+    row(&EDITOR, &[key(Esc)], A::Leave, Always("leave"), "leave the cell").weighs(90),
+    row(&ANSWER, &[key(Enter)], A::Commit, Always("commit"), "commit the number").weighs(97),
+    row(&ANSWER, &[key(Esc)], A::Leave, Always("leave"), "leave the question").weighs(96),
     row(&ANSWER, &[key(Backspace)], A::Edit(Edit::Backspace), Never, "delete the last character"),
     row(
         &ANYWHERE,
@@ -96,28 +99,32 @@ const FIRST: &[Binding] = &[
         A::Run,
         When(Condition::Cell, "run"),
         "run the cell",
-    ),
+    )
+    .weighs(95),
     row(
         &ANYWHERE,
         &[Chord(Enter, KeyModifiers::SHIFT), Chord(Enter, KeyModifiers::ALT)],
         A::RunAndGo,
-        Never,
+        When(Condition::Cell, "run, go on"),
         "run the cell and go to the next",
-    ),
-    row(&EDITOR, &[ctrl(Char('z'))], A::Edit(Edit::Undo), Always("undo"), "undo"),
+    )
+    .weighs(46),
+    row(&EDITOR, &[ctrl(Char('z'))], A::Edit(Edit::Undo), Always("undo"), "undo").weighs(60),
     row(&EDITOR, &[ctrl(Char('y'))], A::Edit(Edit::Redo), Never, "redo"),
     row(&EDITOR, &[key(Enter)], A::Edit(Edit::Newline), Never, "new line, indented"),
-    row(&EDITOR, &[key(Tab)], A::Edit(Edit::Tab), Always("complete"), "complete the name, or indent"),
+    row(&EDITOR, &[key(Tab)], A::Edit(Edit::Tab), Always("complete"), "complete the name, or indent")
+        .weighs(80),
     row(&EDITOR, &[key(BackTab)], A::Edit(Edit::BackTab), Never, "help on the name, or indent less"),
     row(&EDITOR, &[ctrl(Char(' '))], A::Complete, Never, "complete the name"),
     row(
         &EDITOR,
         &[ctrl(Char('/')), ctrl(Char('7')), ctrl(Char('_'))],
         A::Edit(Edit::Comment),
-        Never,
+        Always("comment"),
         "make a comment of the lines, or code again",
-    ),
-    row(&EDITOR, &[ctrl(Char('f'))], A::Find, Never, "find in the cell"),
+    )
+    .weighs(48),
+    row(&EDITOR, &[ctrl(Char('f'))], A::Find, Always("find"), "find in the cell").weighs(58),
     row(&EDITOR, &[ctrl(Char('x'))], A::Edit(Edit::Cut), Never, "cut what is selected, or the line"),
     row(&EDITOR, &[alt('w'), ctrl(Insert)], A::Edit(Edit::Copy), Never, "copy what is selected, or the line"),
     row(&EDITOR, &[ctrl(Char('v'))], A::Edit(Edit::Paste), Never, "paste what was cut or copied here"),
@@ -186,57 +193,117 @@ const FIRST: &[Binding] = &[
     row(&CELLS, &[key(PageDown)], A::PageDown, Never, "scroll down"),
     row(&CELLS, &[key(Home), c('g')], A::First, Never, "select the first item"),
     row(&CELLS, &[key(End), c('G')], A::Last, Never, "select the last item"),
-    row(&CELLS, &[c('U')], A::RunAbove, Never, "run all cells above"),
-    row(&CELLS, &[c('S')], A::RunStale, When(Condition::Stale, "run stale"), "run what is stale"),
-    row(&CELLS, &[c('A')], A::RunAnew, Never, "restart the session and run all cells"),
-    row(&CELLS, &[c('V')], A::Verify, Never, "restart, run all, and compare the outputs"),
+    row(&CELLS, &[c('U')], A::RunAbove, When(Condition::Cell, "run above"), "run all cells above").weighs(30),
+    row(&CELLS, &[c('S')], A::RunStale, When(Condition::Stale, "run stale"), "run what is stale").weighs(84),
+    row(
+        &CELLS,
+        &[c('A')],
+        A::RunAnew,
+        When(Condition::Idle, "run anew"),
+        "restart the session and run all cells",
+    )
+    .weighs(34),
+    row(
+        &CELLS,
+        &[c('V')],
+        A::Verify,
+        When(Condition::Idle, "verify"),
+        "restart, run all, and compare the outputs",
+    )
+    .weighs(36),
     row(
         &CELLS,
         &[c('o')],
         A::Cell(Cell::WholeOutput),
         When(Condition::LongOutput, "all output"),
         "show all of the output, or its ends",
-    ),
-    row(&CELLS, &[c('b')], A::Cell(Cell::AddBelow), Never, "add a cell below"),
-    row(&CELLS, &[c('a')], A::Cell(Cell::AddAbove), Never, "add a cell above"),
-    row(&CELLS, &[c('x')], A::Cell(Cell::CutCell), Never, "cut a cell that you added"),
-    row(&CELLS, &[c('c')], A::Cell(Cell::CopyCell), Never, "copy the cell"),
-    row(&CELLS, &[c('v')], A::Cell(Cell::PasteCell), Never, "paste the cell cut or copied last"),
-    row(&CELLS, &[c('d')], A::Cell(Cell::DeleteCell), Never, "twice: delete a cell that you added"),
-    row(&CELLS, &[c('z')], A::Cell(Cell::RestoreCell), Never, "bring back the cell deleted or cut last"),
-    row(&CELLS, &[c('m')], A::Cell(Cell::Markdown), Never, "make text of the cell"),
+    )
+    .weighs(82),
+    row(&CELLS, &[c('b')], A::Cell(Cell::AddBelow), Always("add below"), "add a cell below").weighs(92),
+    row(&CELLS, &[c('a')], A::Cell(Cell::AddAbove), Always("add above"), "add a cell above").weighs(40),
+    row(
+        &CELLS,
+        &[c('x')],
+        A::Cell(Cell::CutCell),
+        When(Condition::OwnCell, "cut"),
+        "cut a cell that you added",
+    )
+    .weighs(37),
+    row(&CELLS, &[c('c')], A::Cell(Cell::CopyCell), When(Condition::Cell, "copy"), "copy the cell")
+        .weighs(35),
+    row(
+        &CELLS,
+        &[c('v')],
+        A::Cell(Cell::PasteCell),
+        When(Condition::Clipboard, "paste"),
+        "paste the cell cut or copied last",
+    )
+    .weighs(33),
+    row(
+        &CELLS,
+        &[c('d')],
+        A::Cell(Cell::DeleteCell),
+        When(Condition::OwnCell, "delete"),
+        "twice: delete a cell that you added",
+    )
+    .weighs(44),
+    row(
+        &CELLS,
+        &[c('z')],
+        A::Cell(Cell::RestoreCell),
+        When(Condition::TakenAway, "bring back"),
+        "bring back the cell deleted or cut last",
+    )
+    .weighs(57),
+    row(
+        &CELLS,
+        &[c('m')],
+        A::Cell(Cell::Markdown),
+        When(Condition::OwnCell, "to text"),
+        "make text of the cell",
+    )
+    .weighs(32),
     row(&CELLS, &[c('y')], A::Cell(Cell::Code), Never, "make code of the cell"),
-    row(&LESSON, &[key(Up), c('k')], A::Up, Always("scroll"), "scroll up"),
+    row(&LESSON, &[key(Up), c('k')], A::Up, Always("scroll"), "scroll up").weighs(91),
     row(&LESSON, &[key(Down), c('j')], A::Down, Never, "scroll down"),
     row(&LESSON, &[key(PageUp)], A::PageUp, Never, "a page up"),
-    row(&LESSON, &[key(PageDown), c(' ')], A::PageDown, Never, "a page down"),
+    row(&LESSON, &[key(PageDown), c(' ')], A::PageDown, Always("page"), "a page down").weighs(56),
     row(&LESSON, &[key(Home), c('g')], A::First, Never, "to the beginning"),
     row(&LESSON, &[key(End), c('G')], A::Last, Never, "to the end"),
 ];
 
 /// Those that lead to other screens stand behind them.
 const WAYS: &[Binding] = &[
-    row(&ANYWHERE, &[ctrl(Char('p'))], A::Palette, Never, "every action, by its name"),
-    row(&ANYWHERE, &[ctrl(Char('r'))], A::Past, Never, "search the cells run before"),
-    row(&ANYWHERE, &[alt('p')], A::Python, Never, "the same code in Python beside it"),
-    row(&ANYWHERE, &[alt('h')], A::Doc, Never, "help on the name at the cursor"),
-    row(&BROWSE, &[c('n')], A::NextStep, When(Condition::NextStep, "next step"), "next step"),
-    row(&BROWSE, &[c('p')], A::PreviousStep, When(Condition::PreviousStep, "previous"), "previous step"),
-    row(&BROWSE, &[key(Tab)], A::NextPane, Always("pane"), "next pane"),
+    row(&ANYWHERE, &[ctrl(Char('p'))], A::Palette, Always("actions"), "every action, by its name").weighs(80),
+    row(&ANYWHERE, &[ctrl(Char('r'))], A::Past, Always("history"), "search the cells run before").weighs(42),
+    row(&ANYWHERE, &[alt('p')], A::Python, Always("Python"), "the same code in Python beside it").weighs(41),
+    row(
+        &ANYWHERE,
+        &[alt('h')],
+        A::Doc,
+        When(Condition::Typing, "about a name"),
+        "help on the name at the cursor",
+    )
+    .weighs(54),
+    row(&BROWSE, &[c('n')], A::NextStep, When(Condition::NextStep, "next step"), "next step").weighs(94),
+    row(&BROWSE, &[c('p')], A::PreviousStep, When(Condition::PreviousStep, "previous"), "previous step")
+        .weighs(58),
+    row(&BROWSE, &[key(Tab)], A::NextPane, Always("pane"), "next pane").weighs(64),
     row(&BROWSE, &[key(BackTab)], A::PreviousPane, Never, "previous pane"),
-    row(&BROWSE, &[c('R')], A::RunAll, When(Condition::Idle, "run all"), "run all cells of the step"),
+    row(&BROWSE, &[c('R')], A::RunAll, When(Condition::Idle, "run all"), "run all cells of the step")
+        .weighs(72),
     row(&ANYWHERE, &[f(1)], A::Show(Pane::Lesson), Never, "the lesson"),
     row(&ANYWHERE, &[f(2)], A::Show(Pane::Cells), Never, "the cells"),
     row(&ANYWHERE, &[f(3)], A::Show(Pane::Machine), Never, "the machine"),
-    row(&ANYWHERE, &[f(4)], A::Maximise, Never, "this pane alone, or all again"),
+    row(&ANYWHERE, &[f(4)], A::Maximise, Always("one pane"), "this pane alone, or all again").weighs(39),
 ];
 
 /// What is wanted least, behind the ways to all screens.
 pub(in crate::lab::model) const LAST: &[Binding] = &[
     row(&BROWSE, &[c('>')], A::Wider, Never, "make the pane wider"),
     row(&BROWSE, &[c('<')], A::Narrower, Never, "make the pane narrower"),
-    row(&ANYWHERE, &[ctrl(Char('s'))], A::Save, When(Condition::Unsaved, "save"), "save"),
-    row(&BROWSE, &[c('q')], A::Quit, Always("quit"), "quit"),
-    row(&ANYWHERE, &[ctrl(Char('q'))], A::Quit, Never, "quit"),
+    row(&ANYWHERE, &[ctrl(Char('s'))], A::Save, When(Condition::File, "save"), "save").weighs(66),
+    row(&BROWSE, &[c('q')], A::Quit, Always("quit"), "quit").weighs(75),
+    row(&ANYWHERE, &[ctrl(Char('q'))], A::Quit, Always("quit"), "quit").weighs(52),
     row(&BROWSE, &[c('?')], A::Help, Always("help"), "this help; on the machine, its figures"),
 ];

@@ -13,7 +13,8 @@ use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::screens::Screen;
 use crate::lab::model::screens::home::{
-    BACKSPACE, COMMIT_PATH, CONTINUE, LEAVE_PATH, Listing, OPEN, OPEN_PATH, SHOW, Target,
+    BACKSPACE, COMMIT_PATH, COMPLETE_PATH, CONTINUE, Completed, LEAVE_PATH, Listing, OPEN, OPEN_PATH, SHOW,
+    Target,
 };
 use crate::lab::model::state::{Confirm, Popup, State};
 use crate::lab::model::text;
@@ -35,6 +36,7 @@ pub(super) const ENTRY: ScreenEntry = ScreenEntry {
         (CONTINUE, resume),
         (COMMIT_PATH, commit),
         (LEAVE_PATH, |state, _| state.held.home.prompt = None),
+        (COMPLETE_PATH, complete),
         (BACKSPACE, |state, _| backspace(state)),
     ],
     go,
@@ -45,6 +47,8 @@ pub(super) const ENTRY: ScreenEntry = ScreenEntry {
 
 /// Characters of a path.
 const MAX_PATH: usize = 1000;
+/// Names that a path may be completed to and that are told.
+const NAMES: usize = 12;
 
 impl State {
     /// The home screen, before it is known what there is to open.
@@ -117,6 +121,30 @@ fn insert(state: &mut State, c: char) {
 fn backspace(state: &mut State) {
     if let Some(path) = &mut state.held.home.prompt {
         path.pop();
+    }
+}
+
+/// Asks what the typed path may become.
+fn complete(state: &mut State, fx: &mut Vec<Effect>) {
+    fx.extend(state.held.home.prompt.clone().map(Effect::CompletePath));
+}
+
+/// Takes what a path was completed to, if it is still the one that is typed.
+pub(crate) fn completed(state: &mut State, typed: &str, completed: Completed) {
+    let Some(path) = state.held.home.prompt.as_mut().filter(|path| *path == typed) else { return };
+    let Completed { text, names } = completed;
+    if text.len() < MAX_PATH {
+        *path = text;
+    }
+    match names.as_slice() {
+        [] => state.say("no folder and no notebook begins so"),
+        [_] => {}
+        several => {
+            let shown = several.iter().take(NAMES).cloned().collect::<Vec<_>>().join("  ");
+            let more = several.len().saturating_sub(NAMES);
+            let rest = if more > 0 { format!("  and {more} more") } else { String::new() };
+            state.say(text::clean_line(&format!("{shown}{rest}")));
+        }
     }
 }
 

@@ -1,0 +1,38 @@
+//! Cells of a notebook in another language, which are read and not run.
+
+use crate::lab::model::foreign::Foreign;
+use crate::lab::model::key::Key;
+use crate::lab::model::state::State;
+use crate::lab::model::text;
+
+impl State {
+    /// Says that the code of what is open is in another language than the lab's.
+    pub fn speaks(&mut self, language: &str) {
+        let cells = self.cells().filter(|cell| !cell.markdown);
+        let cells = cells.map(|cell| (cell.key, cell.editor.text())).collect();
+        self.foreign = Some(Foreign { language: text::clean_line(language), cells });
+    }
+
+    /// The language of a cell that stands as the file has it, where that is another.
+    fn foreign_language(&self, key: Key) -> Option<&str> {
+        let foreign = self.foreign.as_ref()?;
+        let (_, code) = foreign.cells.iter().find(|(of, _)| *of == key)?;
+        let cell = self.cells().find(|cell| cell.key == key)?;
+        (cell.editor.text() == *code && !code.trim().is_empty()).then_some(foreign.language.as_str())
+    }
+}
+
+/// Those of the cells that are not as a file of another language has them; of the others it is said what can be done.
+pub(super) fn own_language(state: &mut State, keys: &[Key]) -> Vec<Key> {
+    let (foreign, own): (Vec<Key>, Vec<Key>) =
+        keys.iter().partition(|key| state.foreign_language(**key).is_some());
+    let language = foreign.first().and_then(|key| state.foreign_language(*key));
+    if let Some(language) = language {
+        let told = format!(
+            "this is {language}, to be read here: write it in Rhai, in its place or in a cell below (b); Alt-p shows \
+             Rhai as Python beside it"
+        );
+        state.say(told);
+    }
+    own
+}

@@ -1,0 +1,142 @@
+//! The way to a subcommand: a file alone, options that one takes, other names, the learner's progress.
+
+use super::*;
+
+fn tells(arguments: &[&str]) -> Output {
+    program().args(arguments).output().unwrap()
+}
+
+#[test]
+fn a_file_alone_is_answered_with_what_can_be_done_with_it() {
+    let folder = std::env::temp_dir().join(format!("tensorlab-ways-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for (name, pieces) in [
+        ("script.rhai", ["tensorlab run ", "tensorlab lab "]),
+        ("book.ipynb", ["tensorlab lab ", "tensorlab notebook run "]),
+        ("lesson.md", ["tensorlab lab ", "tensorlab lesson verify "]),
+    ] {
+        let path = folder.join(name);
+        fails(&tells(&[path.to_str().unwrap()]), 2, &["there is no such file", pieces[0]]);
+        std::fs::write(&path, "1 + 1").unwrap();
+        let o = tells(&[path.to_str().unwrap()]);
+        fails(&o, 2, &[pieces[0], pieces[1]]);
+        assert!(!err(&o).contains("there is no such file") && out(&o).is_empty(), "{}", err(&o));
+    }
+    fails(&tells(&[folder.to_str().unwrap()]), 2, &["tensorlab pack preview "]);
+    fails(&tells(&["rnu"]), 2, &["unrecognized subcommand"]);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_look_without_the_lab_is_refused() {
+    for option in ["--ascii", "--light"] {
+        fails(&tells(&[option, "devices"]), 2, &["are the lab's"]);
+    }
+    let o = tells(&["--help"]);
+    assert!(out(&o).contains("--ascii") && out(&o).contains("--light"), "{}", out(&o));
+}
+
+/// Every subcommand by its words.
+fn commands(path: &[String], all: &mut Vec<Vec<String>>) {
+    let mut arguments = path.to_vec();
+    arguments.push("--help".into());
+    let text = out(&program().args(&arguments).output().unwrap());
+    let listed = text.split("\nCommands:\n").nth(1).map(|rest| rest.split("\n\n").next().unwrap_or_default());
+    for line in listed.unwrap_or_default().lines() {
+        let name = line.trim().split(' ').next().unwrap_or_default();
+        if !name.is_empty() && line.starts_with("  ") && !line.starts_with("   ") {
+            let mut inner = path.to_vec();
+            inner.push(name.into());
+            commands(&inner, all);
+            all.push(inner);
+        }
+    }
+}
+
+#[test]
+fn only_what_computes_lists_and_takes_devices() {
+    let mut all = Vec::new();
+    commands(&[], &mut all);
+    assert!(all.len() > 30, "{all:?}");
+    let compute = [
+        "run",
+        "lab",
+        "repl",
+        "devices",
+        "bench",
+        "session",
+        "lesson",
+        "lesson verify",
+        "lesson start",
+        "pack",
+        "pack check",
+        "pack preview",
+        "notebook",
+        "notebook open",
+        "notebook run",
+        "notebook verify",
+    ];
+    for path in all {
+        let name = path.join(" ");
+        let text = out(&program().args(&path).arg("--help").output().unwrap());
+        assert_eq!(text.contains("--devices"), compute.contains(&name.as_str()), "{name}: {text}");
+        assert!(!text.contains("--ascii") || text.contains("lab") || name.contains("lab"), "{name}");
+    }
+    fails(&tells(&["completions", "bash", "--devices", "cpu"]), 2, &["takes no devices"]);
+    fails(&tells(&["docs", "--devices", "cpu"]), 2, &["takes no devices"]);
+    let o = program().env("TENSORLAB_DEVICES", "cpu").args(["docs", "softmax"]).output().unwrap();
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    let o = tells(&["--devices", "cpu", "devices"]);
+    assert_eq!(out(&o).lines().count(), 1, "before the subcommand it holds as well: {}", out(&o));
+}
+
+#[test]
+fn lesson_check_is_lesson_verify() {
+    fails(&tells(&["lesson", "check", "no-such-lesson"]), 2, &["there is no lesson 'no-such-lesson'"]);
+    assert!(out(&tells(&["lesson", "--help"])).contains("[alias: check]"));
+}
+
+#[test]
+fn a_pipe_gets_the_reference_as_markdown() {
+    let o = program().env("PAGER", "false").arg("docs").output().unwrap();
+    assert_eq!(o.status.code(), Some(0));
+    assert!(out(&o).starts_with("# Reference\n") && out(&o).contains("\n```\n"));
+}
+
+#[test]
+fn progress_says_how_many_steps_there_are_and_names_cells_by_their_place() {
+    use tensorlab::lab::document::{Document, Item};
+    use tensorlab::lesson::{Entry, Key, ProgressLog, Record};
+    let folder = std::env::temp_dir().join(format!("tensorlab-told-{}", std::process::id()));
+    let file = folder.join("tensorlab/progress.jsonl");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let (name, source) = tensorlab::lesson::BUILT_IN[0];
+    let lesson = tensorlab::lesson::parse(name, source.as_bytes()).unwrap();
+    let made: Vec<String> = Document::lesson(&lesson)
+        .steps
+        .into_iter()
+        .flat_map(|step| step.items)
+        .filter_map(|item| match item {
+            Item::Cell(cell) if cell.id.starts_with("run-") => Some(cell.id),
+            _ => None,
+        })
+        .collect();
+    let steps = lesson.steps.iter().filter(|step| step.element.is_some()).count();
+    let (mut log, _) = ProgressLog::open(&file).unwrap();
+    let mut ran = |lesson: &str, step: &str| {
+        let key = Key { pack: "course".into(), lesson: lesson.into(), step: step.into() };
+        log.append(&Record { key, version: "1.0.0".into(), at_ms: 1, entry: Entry::Ran { ok: true } })
+            .unwrap();
+    };
+    made.iter().take(2).for_each(|id| ran(&lesson.front.id, id));
+    ran("gone", "some-step");
+    let o = program().env("XDG_DATA_HOME", &folder).arg("progress").output().unwrap();
+    let text = out(&o);
+    assert!(text.contains(&format!("2 of {steps} steps done")), "{text}");
+    assert!(text.contains(", cell 1") && !text.contains("run-"), "{text}");
+    assert!(
+        text.contains("1 step done; the lesson is not installed") && text.contains("some-step"),
+        "{text}"
+    );
+    std::fs::remove_dir_all(&folder).unwrap();
+}

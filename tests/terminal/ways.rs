@@ -1,0 +1,90 @@
+//! How the program begins: on a terminal that can do little, in a locale of ASCII, with a pager.
+
+use super::*;
+
+#[test]
+fn a_dumb_terminal_gets_the_plain_prompt_and_is_told_so() {
+    let folder = Folder::new("dumb");
+    let mut command = program(&folder);
+    command.env("TERM", "dumb").args(["--devices", "cpu"]);
+    let mut terminal = Terminal::start(command);
+    terminal.until("TERM=dumb can't show the lab");
+    terminal.until("help");
+    terminal.type_("1 + 1\r");
+    terminal.until("2");
+    assert!(!terminal.raw().contains("\x1b[?1049h"), "the screen is left alone");
+    terminal.type_("\x04");
+    assert_eq!(terminal.end().code(), Some(0));
+    let mut command = program(&folder);
+    command.env("TERM", "dumb").args(["lab", "n.rhai"]);
+    let mut terminal = Terminal::start(command);
+    terminal.until("tensorlab notebook run n.rhai");
+    assert_eq!(terminal.end().code(), Some(2));
+}
+
+#[test]
+fn a_locale_of_ascii_and_the_bare_option_draw_with_ascii() {
+    let folder = Folder::new("locale");
+    for (locale, option, ascii) in [
+        ("C", None, true),
+        ("POSIX", None, true),
+        ("C.UTF-8", None, false),
+        ("en_US.UTF-8", Some("--ascii"), true),
+    ] {
+        let mut command = program(&folder);
+        command.env("LC_ALL", locale).args(option).args(["--devices", "sim:t4"]);
+        let mut lab = Lab::start(command);
+        lab.until("Devices");
+        let shown = lab.until("T4");
+        assert_eq!(shown.is_ascii(), ascii, "{locale} {option:?}\n{shown}");
+        lab.keys("q");
+        lab.terminal.end();
+    }
+}
+
+#[test]
+fn help_on_a_terminal_goes_through_the_pager() {
+    let folder = Folder::new("pager");
+    let paged = |pager: &str, arguments: &[&str]| {
+        let mut command = program(&folder);
+        command.env("PAGER", pager).arg("docs").args(arguments);
+        let mut terminal = Terminal::start(command);
+        terminal.until("SoftmaxBackward");
+        assert_eq!(terminal.end().code(), Some(0));
+        terminal.raw()
+    };
+    assert!(paged("sed 's/^/@/'", &["softmax"]).contains("@called as"));
+    for none in ["cat", "", "no-such-pager-here"] {
+        let shown = paged(none, &["softmax"]);
+        assert!(shown.contains("called as") && !shown.contains("@called"), "{none}: {shown}");
+    }
+    let all = paged("sed -n 's/^/@/;1,9p;/SoftmaxBackward/p'", &[]);
+    assert!(all.contains("@Reference of all") && !all.contains("```") && !all.contains("# "), "{all}");
+}
+
+#[test]
+fn a_notebook_that_was_deleted_is_told_and_forgotten() {
+    let folder = Folder::with("gone", "// %%\nlet x = 1;\n");
+    Lab::open(&folder).quits();
+    let home = || {
+        let mut command = program(&folder);
+        command.args(["--devices", "cpu"]);
+        let mut lab = Lab::start(command);
+        lab.until("Notebooks");
+        lab
+    };
+    let mut lab = home();
+    lab.until("Continue with the notebook n.rhai");
+    std::fs::remove_file(folder.0.join("n.rhai")).unwrap();
+    lab.keys(ENTER);
+    lab.until("is no longer there");
+    lab.keys("q");
+    lab.terminal.end();
+    let mut lab = home();
+    let shown = lab.until("Devices");
+    assert!(!shown.contains("n.rhai"), "{shown}");
+    // Its path begins it anew.
+    lab.keys("on.rhai\r");
+    lab.until("In [ ]");
+    lab.quits();
+}
