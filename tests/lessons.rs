@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use tensorlab::lesson::order;
 
 /// A lesson's file in a folder of its own, removed at the end.
 struct Lesson(PathBuf);
@@ -43,6 +44,16 @@ impl Lesson {
         command.args(arguments).current_dir(&self.0).env_remove("TENSORLAB_DEVICES").env("NO_COLOR", "1");
         command.env("HOME", &self.0).env_remove("XDG_DATA_HOME").env_remove("XDG_STATE_HOME");
         command
+    }
+
+    /// The numbers under which the wrong and the right choice of the quiz are shown to this learner.
+    fn choices(&self) -> (usize, usize) {
+        let seed = order::seed(&self.0.join(".local/share/tensorlab").to_string_lossy());
+        let shown = order::order(2, "q", seed);
+        (
+            shown.iter().position(|&place| place == 0).unwrap() + 1,
+            shown.iter().position(|&place| place == 1).unwrap() + 1,
+        )
     }
 
     /// A walk through it at the prompt, with these lines typed; what was said, and the exit status.
@@ -229,8 +240,11 @@ fn whole() -> String {
 #[test]
 fn a_lesson_can_be_walked_through_at_the_prompt() {
     let lesson = Lesson::new("walk", SIM, &whole());
-    let typed = "1 KiB\n\n1\n2\nlet z = 1;\n.\nlet y = 1;\n.\nh\nl\nlet y = x\n    .sum().item();\n.\n";
-    let (said, code) = lesson.walk("sim:t4x2", typed);
+    let (wrong, right) = lesson.choices();
+    let typed = format!(
+        "1 KiB\n\n{wrong}\n{right}\nlet z = 1;\n.\nlet y = 1;\n.\nh\nl\nlet y = x\n    .sum().item();\n.\n"
+    );
+    let (said, code) = lesson.walk("sim:t4x2", &typed);
     let wanted = [
         "L: 4 things to do, about 1 minutes.",
         "Some text.",
@@ -240,7 +254,7 @@ fn a_lesson_can_be_walked_through_at_the_prompt() {
         "copies: cpu to cuda:0, 1, 1.0 KiB",
         "Exactly right.",
         "Four each.",
-        "1: one",
+        ": one",
         "Not that.",
         "Right.",
         "Not yet: the exercise asks for `y`; your code does not define it",
@@ -264,7 +278,7 @@ fn a_walk_goes_on_where_it_was_left_in_the_state_that_is_needed() {
     let lesson = Lesson::new("resumed", SIM, &whole());
     let (said, _) = lesson.walk("sim:t4x2", "1 KiB\n\nq\n");
     assert!(said.contains("Exactly right.") && said.contains("Until next time."), "{said}");
-    let (said, _) = lesson.walk("sim:t4x2", "2\nlet y = x.sum().item();\n.\n");
+    let (said, _) = lesson.walk("sim:t4x2", &format!("{}\nlet y = x.sum().item();\n.\n", lesson.choices().1));
     assert!(!said.contains("How many bytes?") && said.contains("here you left off"), "{said}");
     assert!(said.contains("Passed.") && !said.contains("NameError"), "{said}");
     let (said, code) =

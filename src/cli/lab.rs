@@ -63,7 +63,7 @@ pub(super) fn open(options: &LabOptions, devices: &str) -> u8 {
             let file = file.display().to_string();
             tell!("error: TERM=dumb can't show the lab");
             tell!(
-                "hint: `tensorlab repl --plain` opens the prompt; a notebook runs by `tensorlab notebook run {}`",
+                "hint: `tensorlab repl --plain` opens the prompt; a notebook runs by `tensorlab notebook run {0}`, a lesson by `tensorlab lesson start {0} --plain`",
                 strip_control(&file)
             );
             return exit::USAGE;

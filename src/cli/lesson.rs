@@ -8,6 +8,7 @@ use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders;
 use crate::lab::{Document, Keeping, begin_step_anew, open_lesson_work};
+use crate::lesson::order;
 use crate::lesson::verify::{Depth, Report, verify_in};
 use crate::lesson::{Entry, Key, Lesson, Memory, Progress, ProgressLog, Record, records};
 use crate::repl::{WalkEnd, walk};
@@ -99,10 +100,11 @@ fn walk_through(chosen: &Chosen, devices: &str) -> u8 {
     let memory = Memory::of(&known, &chosen.pack, &chosen.lesson.front.id);
     let from = library::left_off_in(&chosen.pack, &chosen.lesson, &known);
     let options = setup::lesson_session(chosen, devices);
+    let seed = order::seed(&folders::data_folder().unwrap_or_default().to_string_lossy());
     if let Some(note) = options.missing_protection() {
         tell!("note: {note}");
     }
-    match walk(&chosen.lesson, &options, &memory, from.as_deref(), &mut *keep) {
+    match walk(&chosen.lesson, &options, &memory, from.as_deref(), seed, &mut *keep) {
         Ok(WalkEnd::Fine) => exit::FINE,
         Ok(WalkEnd::NoDevice) => exit::NO_DEVICE,
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => exit::FINE,

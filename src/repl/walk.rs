@@ -7,6 +7,7 @@ use crate::base::text::strip_control;
 use crate::lesson::attempt::{Attempt, End, Passed, Standing};
 use crate::lesson::linear;
 use crate::lesson::markdown::Block;
+use crate::lesson::order::order;
 use crate::lesson::runner::Runner;
 use crate::lesson::{
     Basis, Code, Element, Entry, Exercise, Lesson, Memory, Predict, Quantity, Quiz, Step, Unit, Verdict,
@@ -41,6 +42,7 @@ pub(crate) fn walk(
     options: &SessionOptions,
     memory: &Memory,
     from: Option<&str>,
+    seed: u64,
     keep: KeepStep<'_>,
 ) -> io::Result<WalkEnd> {
     let printer = Printer::new(true, Paint::from_env(false).only(false));
@@ -62,6 +64,7 @@ pub(crate) fn walk(
         keep,
         passed,
         standing: Standing::Before(0),
+        seed,
         guesses: Vec::new(),
     };
     walk.go(memory, from)?;
@@ -76,6 +79,8 @@ struct Walk<'w> {
     keep: KeepStep<'w>,
     passed: Passed,
     standing: Standing,
+    /// What the order of a quiz's choices is drawn from.
+    seed: u64,
     /// Numbers that wait for their cell: the place of the prediction, and the number where there is one.
     guesses: Vec<(usize, Option<Quantity>)>,
 }
@@ -226,9 +231,11 @@ impl Walk<'_> {
     fn quiz(&mut self, step: &Step, quiz: &Quiz) -> io::Result<Then> {
         self.say(&["A question with choices:".into()])?;
         self.text(&quiz.ask)?;
-        for (place, choice) in quiz.choices.iter().enumerate() {
+        // As the lab shows them to this learner.
+        let order = order(quiz.choices.len(), &step.id, self.seed);
+        for (number, choice) in order.iter().filter_map(|&place| quiz.choices.get(place)).enumerate() {
             let text = crate::lesson::markdown::plain(&choice.text);
-            self.printer.answer(&format!("{}: {text}\n", place + 1))?;
+            self.printer.answer(&format!("{}: {text}\n", number + 1))?;
         }
         let prompt =
             if quiz.takes_several() { "The numbers that are right: " } else { "The number that is right: " };
@@ -242,9 +249,9 @@ impl Walk<'_> {
                 }
             };
             let numbers = text.split([' ', ',']).filter(|word| !word.is_empty()).map(str::parse::<usize>);
-            let taken: Option<Vec<usize>> = numbers.map(|n| n.ok()?.checked_sub(1)).collect();
-            let Some(taken) = taken.filter(|taken| taken.iter().all(|&choice| choice < quiz.choices.len()))
-            else {
+            let taken: Option<Vec<usize>> =
+                numbers.map(|n| order.get(n.ok()?.checked_sub(1)?).copied()).collect();
+            let Some(taken) = taken else {
                 self.say(&[format!("Type numbers from 1 to {}.", quiz.choices.len())])?;
                 continue;
             };

@@ -52,7 +52,10 @@ pub enum Condition {
     Hint,
     /// An open question is selected.
     Quiz,
-    Prediction,
+    /// What is selected can be passed over.
+    Skippable,
+    /// The document has several steps.
+    Steps,
     /// Some cell is stale.
     Stale,
     /// Something is picked on the machine.

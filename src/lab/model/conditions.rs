@@ -51,9 +51,8 @@ fn holds(state: &State, condition: Condition) -> bool {
         Condition::LongOutput => state.selected_cell().is_some_and(|cell| cell.output.total() > SHORT_OUTPUT),
         Condition::Hint => has_hint(state),
         Condition::Quiz => matches!(state.selected_item(), Some(ItemState::Quiz(quiz)) if !quiz.solved),
-        Condition::Prediction => {
-            matches!(state.selected_item(), Some(ItemState::Predict(predict)) if predict.is_open())
-        }
+        Condition::Skippable => state.selected_item().is_some_and(ItemState::can_be_skipped),
+        Condition::Steps => state.steps.len() > 1,
         Condition::Stale => state.cells().any(|cell| cell.stale.is_some()),
         Condition::Picked => state.machine.pick.is_some(),
         Condition::LessonWork => state.history.has_lesson_work(),

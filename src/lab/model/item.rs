@@ -240,6 +240,16 @@ impl ItemState {
         }
     }
 
+    /// It asks for something that is not given yet, and can be passed over.
+    pub(crate) fn can_be_skipped(&self) -> bool {
+        match self {
+            ItemState::Text(_) => false,
+            ItemState::Cell(cell) => cell.exercise.is_some() && cell.check != Check::Done(Verdict::Pass),
+            ItemState::Predict(predict) => predict.is_open(),
+            ItemState::Quiz(quiz) => !quiz.solved,
+        }
+    }
+
     /// True for what stands in the cells panel and can be selected.
     pub(crate) fn is_selectable(&self) -> bool {
         !matches!(self, ItemState::Text(_))

@@ -87,8 +87,22 @@ const FIRST: &[Binding] = &[
         "choose an answer of a quiz",
     )
     .weighs(96),
-    row(&CELLS, &[c('s')], A::Skip, When(Condition::Prediction, "skip"), "skip a prediction").weighs(90),
-    row(&CELLS, &[c('h')], A::Hint, When(Condition::Hint, "hint"), "show the next hint").weighs(93),
+    row(
+        &CELLS,
+        &[c('s')],
+        A::Skip,
+        When(Condition::Skippable, "skip"),
+        "skip a prediction, a quiz or an exercise",
+    )
+    .weighs(90),
+    row(
+        &CELLS,
+        &[c('h')],
+        A::Hint,
+        When(Condition::Hint, "hint"),
+        "show the next hint; after the last one a solution",
+    )
+    .weighs(93),
     row(&EDITOR, &[key(Esc)], A::Leave, Always("leave"), "leave the cell").weighs(90),
     row(&ANSWER, &[key(Enter)], A::Commit, Always("commit"), "commit the number").weighs(97),
     row(&ANSWER, &[key(Esc)], A::Leave, Always("leave"), "leave the question").weighs(96),
@@ -288,6 +302,8 @@ const WAYS: &[Binding] = &[
     row(&BROWSE, &[c('n')], A::NextStep, When(Condition::NextStep, "next step"), "next step").weighs(94),
     row(&BROWSE, &[c('p')], A::PreviousStep, When(Condition::PreviousStep, "previous"), "previous step")
         .weighs(58),
+    row(&BROWSE, &[c('T')], A::Steps, When(Condition::Steps, "steps"), "list the steps of the lesson")
+        .weighs(56),
     row(&BROWSE, &[key(Tab)], A::NextPane, Always("pane"), "next pane").weighs(64),
     row(&BROWSE, &[key(BackTab)], A::PreviousPane, Never, "previous pane"),
     row(&BROWSE, &[c('R')], A::RunAll, When(Condition::Idle, "run all"), "run all cells of the step")
