@@ -50,7 +50,7 @@ fn serve(options: &ReplOptions, devices: &str) -> io::Result<End> {
         history: state_folder().map(|folder| folder.join("history")),
     };
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["session", "--stdio", "--last-value", "--devices", devices]);
+    command.args(["session", "--stdio", "--last-value", "--keep-figure", "--devices", devices]);
     repl::run(options, command)
 }
 

@@ -12,8 +12,28 @@ use crate::session::{host, sandbox};
 
 use super::exit;
 
+#[derive(clap::Args, Clone)]
+pub(crate) struct SessionOptions {
+    /// Use standard input and output
+    #[arg(long, required = true)]
+    stdio: bool,
+    /// Keep the last value as `_`
+    #[arg(long)]
+    last_value: bool,
+    /// Let a figure go on from cell to cell, as at a prompt
+    #[arg(long)]
+    keep_figure: bool,
+    /// Work in the folder of a pack, confined to it
+    #[arg(long, value_name = "FOLDER")]
+    pack: Option<PathBuf>,
+    /// What scripts know as ARGS
+    #[arg(last = true)]
+    arguments: Vec<String>,
+}
+
 /// Serves one front end and gives the exit status. With a folder, it works there and is confined to it.
-pub(super) fn run(devices: &str, last_value: bool, pack: Option<PathBuf>) -> u8 {
+pub(super) fn run(devices: &str, options: &SessionOptions) -> u8 {
+    let SessionOptions { last_value, keep_figure, pack, arguments, .. } = options.clone();
     let selection = devices.parse().map(Selection::anchored).map_err(|e: SelectionError| e.to_string());
     // The driver of a real GPU opens files and devices of its own when it is first used.
     let drives = !matches!(selection, Ok((Selection::Cpu | Selection::Sim(_), _)));
@@ -22,8 +42,12 @@ pub(super) fn run(devices: &str, last_value: bool, pack: Option<PathBuf>) -> u8 
     let make = move || {
         let opened = Machine::open(&selection?.0, Use::Interactive).map_err(|e| e.message())?;
         let mut evaluator = ScriptEvaluator::new(opened.machine, &Limits::default());
+        evaluator.set_arguments(&arguments);
         if last_value {
             evaluator.keep_last();
+        }
+        if keep_figure {
+            evaluator.keep_figure();
         }
         Ok(evaluator)
     };

@@ -30,6 +30,8 @@ pub(crate) struct Setup {
     pub pack: Option<PathBuf>,
     /// The last value is kept as `_`: in a notebook, but not where a lesson counts what is alive.
     pub last_value: bool,
+    /// What its code knows as ARGS.
+    pub args: Vec<String>,
 }
 
 impl Setup {
@@ -39,12 +41,13 @@ impl Setup {
             devices: devices_for(&chosen.lesson, devices),
             pack: chosen.folder.clone(),
             last_value: false,
+            args: Vec::new(),
         }
     }
 
     /// The session of a notebook.
     pub(super) fn plain(devices: &str) -> Setup {
-        Setup { devices: devices.into(), pack: None, last_value: true }
+        Setup { devices: devices.into(), pack: None, last_value: true, args: Vec::new() }
     }
 
     /// What there is to say before the code of a pack runs on a system that cannot confine it.
@@ -60,6 +63,9 @@ impl Setup {
         }
         if let Some(folder) = &self.pack {
             command.arg("--pack").arg(folder);
+        }
+        if !self.args.is_empty() {
+            command.arg("--").args(&self.args);
         }
     }
 }
