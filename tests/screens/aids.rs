@@ -133,7 +133,18 @@ fn every_action_is_in_the_palette_with_its_key_and_is_done_from_there() {
     for binding in BINDINGS {
         let context = format!("{:?}", binding.context);
         // A notebook of a test has no home, and what the machine's keys do on its own screen is listed once.
-        let elsewhere = ["Help", "Confirm", "Answer", "Complete", "Picker", "Find", "Home", "Prompt"];
+        let elsewhere = [
+            "Help",
+            "Confirm",
+            "Answer",
+            "Complete",
+            "Picker",
+            "Find",
+            "Home",
+            "Prompt",
+            "SaveAs",
+            "Differences",
+        ];
         let again = context == "MachineScreen"
             && BINDINGS.iter().any(|b| b.context != binding.context && b.action == binding.action);
         let listed = !elsewhere.contains(&context.as_str()) && !again;

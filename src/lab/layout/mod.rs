@@ -13,6 +13,7 @@ pub(super) mod markdown;
 pub(super) mod picked;
 pub(super) mod placed;
 pub(super) mod question;
+pub(super) mod said;
 pub(super) mod scroll;
 pub(super) mod sections;
 

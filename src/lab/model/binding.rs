@@ -19,6 +19,8 @@ pub enum Bar {
     Offered(&'static str),
     /// With a label that depends on the item that is selected.
     ByItem,
+    /// Where it is an answer to the question that is asked.
+    Answer,
 }
 
 /// What a row's place in the key bar depends on.
@@ -34,6 +36,8 @@ pub enum Condition {
     Cells,
     /// Something was not saved, and can be.
     Unsaved,
+    /// What is open is a notebook with a file.
+    HasFile,
     NextStep,
     PreviousStep,
     /// A cell is selected.

@@ -1,6 +1,7 @@
 //! When rows of the table of keys stand in the key bar.
 
 use crate::lab::model::actions::Action;
+use crate::lab::model::answers;
 use crate::lab::model::binding::{Bar, Binding, Condition};
 use crate::lab::model::item::{CellState, ItemState};
 use crate::lab::model::output::SHORT_OUTPUT;
@@ -17,6 +18,10 @@ pub(super) fn label(state: &State, binding: &Binding) -> Option<&'static str> {
             _ => Some(label),
         },
         Bar::ByItem => enter_label(state),
+        Bar::Answer => match state.popup {
+            Some(Popup::Confirm(question)) => answers::word(state, question, binding.action),
+            _ => None,
+        },
     }
 }
 
@@ -27,7 +32,8 @@ fn holds(state: &State, condition: Condition) -> bool {
         Condition::Dead => is_dead(state),
         Condition::Document => state.has_document(),
         Condition::Cells => state.cells().next().is_some(),
-        Condition::Unsaved => state.can_save && state.unsaved() > 0,
+        Condition::Unsaved => state.can_save && (state.unsaved() > 0 || state.file.recovered > 0),
+        Condition::HasFile => state.can_save,
         Condition::NextStep => state.step + 1 < state.steps.len(),
         Condition::PreviousStep => state.step > 0 && state.steps.len() > 1,
         Condition::Cell => state.selected_cell().is_some(),

@@ -3,10 +3,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::base::figures::plural;
 use crate::lab::model::book_change::{BookChange, NotSaved};
 use crate::lab::model::document::{self, Document, Item, Step, Stored};
+use crate::lab::model::file_facts::FileFacts;
 use crate::notebook::store::{self, SaveError};
-use crate::notebook::{Cell, Change, Kind, Notebook, NotebookFile, new_id};
+use crate::notebook::{Cell, Change, Kind, Notebook, NotebookFile, difference, new_id};
 
 /// A notebook that is open in the lab.
 #[derive(Debug)]
@@ -20,6 +22,8 @@ pub struct Book {
     unsynced: bool,
     /// A change from outside has been told.
     told: bool,
+    /// Changes of an earlier lab that are taken over and not saved yet.
+    recovered: usize,
 }
 
 impl Book {
@@ -31,24 +35,23 @@ impl Book {
     pub fn open(path: &Path) -> Result<(Book, Vec<String>), String> {
         let opened = NotebookFile::open(path).map_err(|error| error.to_string())?;
         let (mut file, mut notebook, mut notes) = (opened.file, opened.notebook, opened.notes);
+        let mut recovered = 0;
         if let Some(found) = opened.recovered {
             if found.file_changed {
-                notes.push(set_aside(&mut file, &found.notebook, found.changes));
+                let why = "another program has changed this file since";
+                notes.push(set_aside(&mut file, &found.notebook, found.changes, why));
             } else if file.accept().is_ok() {
                 // They are shown, and the file has them once they are saved.
-                notes.push(format!("{} changes that were not saved are recovered", found.changes));
-                notebook = found.notebook;
+                let changes = plural(found.changes as u64, "change that was", "changes that were");
+                let are = if found.changes == 1 { "is" } else { "are" };
+                notes.push(format!(
+                    "{changes} not saved {are} recovered; Ctrl-S saves, Alt-r shows the differences"
+                ));
+                (notebook, recovered) = (found.notebook, found.changes);
             }
         }
-        let mut first = None;
-        if notebook.cells.iter().all(|cell| cell.kind == Kind::Raw) {
-            let mut cell = Box::new(Cell::code(""));
-            cell.id = new_id();
-            let change = Change::Insert { at: notebook.cells.len(), cell };
-            notebook.apply(&change);
-            first = Some(change);
-        }
-        Ok((Book { file, notebook, first, unsynced: false, told: false }, notes))
+        let first = begun(&mut notebook);
+        Ok((Book { file, notebook, first, unsynced: false, told: false, recovered }, notes))
     }
 
     /// The cells as the lab shows them: code, and text in Markdown.
@@ -90,7 +93,7 @@ impl Book {
         let saved = if over { self.file.save_over(&self.notebook) } else { self.file.save(&self.notebook) };
         match saved {
             Ok(notes) => {
-                (self.unsynced, self.told) = (false, false);
+                (self.unsynced, self.told, self.recovered) = (false, false, 0);
                 Ok(notes)
             }
             Err(error @ SaveError::Conflict { .. }) => Err(NotSaved::Conflict(error.to_string())),
@@ -103,7 +106,83 @@ impl Book {
         let change = self.file.foreign_change(false);
         let new = change.is_some() && !self.told;
         self.told = change.is_some();
-        new.then_some("another program has changed the file; saving will ask which one stays")
+        new.then_some("another program has changed the file: Alt-r shows the differences and can reload it")
+    }
+
+    /// The file that it is in.
+    pub(crate) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// What holds of the file as long as nothing is done about it.
+    pub(crate) fn facts(&self) -> FileFacts {
+        FileFacts {
+            read_only: self.file.read_only().map(str::to_owned),
+            recovered: self.recovered,
+            changed_outside: self.told,
+        }
+    }
+
+    /// Where another lab has the file: asks whether it has let go of it, and says so. From then on changes are kept,
+    /// those made until then too.
+    pub(crate) fn ask_for_lock(&mut self) -> Option<String> {
+        let left = self.file.ask_for_lock()?;
+        let mut told = "the other lab has let go of the file: it can be saved here now".to_owned();
+        if let Some(left) = left {
+            told = format!(
+                "{told}; {}",
+                set_aside(&mut self.file, &left.notebook, left.changes, "it left them")
+            );
+        }
+        let kept = self.file.record_all(&self.notebook);
+        self.unsynced = true;
+        Some(match kept {
+            Ok(()) => told,
+            Err(error) => format!("{told}; what you type is not kept until then: {error}"),
+        })
+    }
+
+    /// How the file differs from what is here, line by line.
+    ///
+    /// # Errors
+    /// The file can't be read, or is no notebook any more.
+    pub(crate) fn differences(&self) -> Result<Vec<String>, String> {
+        let file = store::load(self.file.path()).map_err(|error| error.to_string())?.notebook;
+        Ok(difference::of(&self.notebook, &file))
+    }
+
+    /// Takes the file as it is now; what was here and is not saved goes.
+    ///
+    /// # Errors
+    /// The file can't be read, or is no notebook any more: all stays as it is.
+    pub(crate) fn reload(&mut self) -> Result<Vec<String>, String> {
+        let (notebook, notes) = self.file.reread().map_err(|error| error.to_string())?;
+        self.notebook = notebook;
+        (self.first, self.unsynced, self.told, self.recovered) = (begun(&mut self.notebook), false, false, 0);
+        Ok(notes)
+    }
+
+    /// Writes the notebook to another file, `over` even where there is one, and goes on there. The file that it was in
+    /// stays as it was saved last.
+    ///
+    /// # Errors
+    /// There is such a file, or it can't be written; all stays as it is.
+    pub(crate) fn save_as(&mut self, path: &Path, over: bool) -> Result<Vec<String>, NotSaved> {
+        let folder = self.file.path().parent().unwrap_or(Path::new(""));
+        let path = if path.is_absolute() { path.to_path_buf() } else { folder.join(path) };
+        if self.is_of(&path) {
+            return self.save(over);
+        }
+        if !over && path.symlink_metadata().is_ok() {
+            return Err(NotSaved::Exists(path));
+        }
+        let failed = |error: &dyn std::fmt::Display| NotSaved::Failed(error.to_string());
+        let mut file = NotebookFile::make(&path).map_err(|error| failed(&error))?;
+        let notes = file.save_over(&self.notebook).map_err(|error| failed(&error))?;
+        let before = std::mem::replace(&mut self.file, file);
+        before.leave();
+        (self.first, self.unsynced, self.told, self.recovered) = (None, false, false, 0);
+        Ok(notes)
     }
 
     /// Has the journal written to the disk, elsewhere than on this thread.
@@ -132,6 +211,13 @@ impl Book {
                 vec![Change::Insert { at: above + raw.count(), cell: Box::new(kept(*cell)) }]
             }
             BookChange::Remove { id } => vec![Change::Remove { id }],
+            BookChange::Move { id, after } => {
+                let rest: Vec<&Cell> = self.notebook.cells.iter().filter(|cell| cell.id != id).collect();
+                let above =
+                    after.and_then(|id| rest.iter().position(|cell| cell.id == id)).map_or(0, |at| at + 1);
+                let raw = rest.iter().skip(above).take_while(|cell| cell.kind == Kind::Raw);
+                vec![Change::Move { id, to: above + raw.count() }]
+            }
             BookChange::Ran { id, stored } => {
                 let Stored { outputs, ran, count, usage } = *stored;
                 let hash = ran.unwrap_or_else(|| Kind::Code.hash(""));
@@ -141,8 +227,20 @@ impl Book {
     }
 }
 
-/// Writes recovered changes to a file of their own, as their file is another one now.
-fn set_aside(file: &mut NotebookFile, recovered: &Notebook, changes: usize) -> String {
+/// Gives a notebook that shows no cell an empty one; what was done to it.
+fn begun(notebook: &mut Notebook) -> Option<Change> {
+    if !notebook.cells.iter().all(|cell| cell.kind == Kind::Raw) {
+        return None;
+    }
+    let mut cell = Box::new(Cell::code(""));
+    cell.id = new_id();
+    let change = Change::Insert { at: notebook.cells.len(), cell };
+    notebook.apply(&change);
+    Some(change)
+}
+
+/// Writes recovered changes to a file of their own, and says why they are there.
+fn set_aside(file: &mut NotebookFile, recovered: &Notebook, changes: usize, why: &str) -> String {
     let free = |path: &PathBuf| !path.exists();
     let path = file.path();
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -153,10 +251,7 @@ fn set_aside(file: &mut NotebookFile, recovered: &Notebook, changes: usize) -> S
     };
     let written = store::write(&aside, recovered).map_err(|error| error.to_string());
     match written.and_then(|_| file.discard().map_err(|error| error.to_string())) {
-        Ok(()) => format!(
-            "{changes} changes that were not saved are in {}: another program has changed this file since",
-            aside.display()
-        ),
+        Ok(()) => format!("{changes} changes that were not saved are in {}: {why}", aside.display()),
         Err(reason) => format!("{changes} changes that were not saved wait beside the file: {reason}"),
     }
 }
@@ -252,7 +347,11 @@ mod tests {
         book.change(BookChange::Ran { id: b, stored: Box::new(stored.clone()) }).unwrap();
         drop(book);
         let (mut book, notes) = Book::open(&path).unwrap();
-        assert_eq!(notes, ["2 changes that were not saved are recovered"]);
+        assert_eq!(
+            notes,
+            ["2 changes that were not saved are recovered; Ctrl-S saves, Alt-r shows the differences"]
+        );
+        assert_eq!(book.facts().recovered, 2);
         let document = book.document();
         let [Item::Cell(first), Item::Cell(second)] = document.steps[0].items.as_slice() else { panic!() };
         assert_eq!(first.code, "let x = 5;");

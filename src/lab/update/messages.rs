@@ -7,7 +7,7 @@ use crate::lab::model::output::Ink;
 use crate::lab::model::state::{Current, Pending, SessionStatus, State};
 use crate::lab::model::text;
 use crate::lab::update::restarting::{abandon, cut_pending};
-use crate::lab::update::{book, running, variables, verifying};
+use crate::lab::update::{book, running, selecting, variables, verifying};
 use crate::lesson::Entry;
 use crate::notebook;
 use crate::script::complete::Known;
@@ -85,6 +85,8 @@ fn known(variable: protocol::Variable) -> Known {
 /// The session has ended by itself: what ran is lost, all else stays.
 pub(super) fn died(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
     let reason = text::clean_line(reason);
+    let reason =
+        if reason.starts_with("the session") { reason } else { format!("the session ended: {reason}") };
     running::clear_queue(state);
     if let Some(current) = state.work.current
         && let Some(cell) = state.cell_mut(current.key)
@@ -98,8 +100,8 @@ pub(super) fn died(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
     }
     abandon(state, Status::Lost);
     state.verifying = None;
+    state.say(format!("✗ {reason}; r starts a new one"));
     state.session.status = SessionStatus::Dead { reason };
-    state.note = None;
 }
 
 fn with_current(state: &mut State, id: u64, change: impl FnOnce(&mut CellState)) {
@@ -158,6 +160,7 @@ fn finished(state: &mut State, id: u64, outcome: Outcome, usage: Usage, fx: &mut
         cell.usage = Some(usage);
         cell.laid.clear();
     }
+    selecting::ran(state, current.key, stopped);
     if stopped {
         running::clear_queue(state);
     }

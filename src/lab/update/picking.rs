@@ -11,12 +11,13 @@ use crate::lab::model::screens::work::EDITOR;
 use crate::lab::model::state::{Popup, State};
 use crate::lab::model::text;
 use crate::lab::update::completion::PAGE;
-use crate::lab::update::{completion, editing, finding, screens, selecting};
+use crate::lab::update::{completion, editing, finding, naming, screens, selecting};
 
 /// A movement in whatever list there is. Gives the action that was chosen by its name, which is to be done next.
 pub(super) fn choice(state: &mut State, choice: Choice, fx: &mut Vec<Effect>) -> Option<Action> {
     match state.popup {
         Some(Popup::Find) => finding::find_choice(state, choice),
+        Some(Popup::SaveAs) => naming::choice(state, choice, fx),
         Some(Popup::Palette | Popup::Past) => return pick(state, choice, fx),
         _ => completion::offered(state, choice),
     }
@@ -57,6 +58,7 @@ pub(super) fn typed(state: &mut State, c: char) {
     }
     match (state.popup, &mut state.aid.picker) {
         (Some(Popup::Palette | Popup::Past), Some(picker)) => picker.push(c),
+        (Some(Popup::SaveAs), _) => naming::typed(state, c),
         (Some(Popup::Find), _) => {
             state.aid.find.text.push(c);
             finding::seek(state, true, false);

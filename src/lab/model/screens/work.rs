@@ -7,7 +7,7 @@ use KeyCode::{
     Tab, Up,
 };
 
-use crate::lab::model::actions::{Action as A, CellAction as Cell, Edit, Way};
+use crate::lab::model::actions::{Action as A, CellAction as Cell, Edit, MachineAction as Machine, Way};
 use crate::lab::model::binding::Bar::{Always, ByItem, Never, When};
 use crate::lab::model::binding::{Binding, CTRL_SHIFT, Condition, alt, row, shift};
 use crate::lab::model::context::{ANYWHERE, BROWSE, Context};
@@ -117,7 +117,11 @@ const FIRST: &[Binding] = &[
         Never,
         "make a comment of the lines, or code again",
     ),
-    row(&EDITOR, &[ctrl(Char('f'))], A::Find, Never, "find in the cell"),
+    row(&EDITOR, &[ctrl(Char('f'))], A::Find, Never, "find in all cells"),
+    row(&EDITOR, &[alt('x')], A::Cell(Cell::Split), Never, "split the cell at the cursor"),
+    row(&EDITOR, &[alt('j')], A::Cell(Cell::Merge), Never, "merge the cell with the one below"),
+    row(&EDITOR, &[Chord(Up, KeyModifiers::ALT)], A::Cell(Cell::MoveUp), Never, "move the cell up"),
+    row(&EDITOR, &[Chord(Down, KeyModifiers::ALT)], A::Cell(Cell::MoveDown), Never, "move the cell down"),
     row(&EDITOR, &[ctrl(Char('x'))], A::Edit(Edit::Cut), Never, "cut what is selected, or the line"),
     row(&EDITOR, &[alt('w'), ctrl(Insert)], A::Edit(Edit::Copy), Never, "copy what is selected, or the line"),
     row(&EDITOR, &[ctrl(Char('v'))], A::Edit(Edit::Paste), Never, "paste what was cut or copied here"),
@@ -203,7 +207,18 @@ const FIRST: &[Binding] = &[
     row(&CELLS, &[c('c')], A::Cell(Cell::CopyCell), Never, "copy the cell"),
     row(&CELLS, &[c('v')], A::Cell(Cell::PasteCell), Never, "paste the cell cut or copied last"),
     row(&CELLS, &[c('d')], A::Cell(Cell::DeleteCell), Never, "twice: delete a cell that you added"),
-    row(&CELLS, &[c('z')], A::Cell(Cell::RestoreCell), Never, "bring back the cell deleted or cut last"),
+    row(&CELLS, &[c('z')], A::Cell(Cell::UndoCells), Never, "undo a cut, delete, move, split or merge"),
+    row(&CELLS, &[c('K'), Chord(Up, KeyModifiers::ALT)], A::Cell(Cell::MoveUp), Never, "move the cell up"),
+    row(
+        &CELLS,
+        &[c('J'), Chord(Down, KeyModifiers::ALT)],
+        A::Cell(Cell::MoveDown),
+        Never,
+        "move the cell down",
+    ),
+    row(&CELLS, &[alt('x')], A::Cell(Cell::Split), Never, "split the cell at the cursor"),
+    row(&CELLS, &[c('M'), alt('j')], A::Cell(Cell::Merge), Never, "merge the cell with the one below"),
+    row(&CELLS, &[c('/'), ctrl(Char('f'))], A::Find, Never, "find in all cells"),
     row(&CELLS, &[c('m')], A::Cell(Cell::Markdown), Never, "make text of the cell"),
     row(&CELLS, &[c('y')], A::Cell(Cell::Code), Never, "make code of the cell"),
     row(&LESSON, &[key(Up), c('k')], A::Up, Always("scroll"), "scroll up"),
@@ -219,6 +234,13 @@ const WAYS: &[Binding] = &[
     row(&ANYWHERE, &[ctrl(Char('p'))], A::Palette, Never, "every action, by its name"),
     row(&ANYWHERE, &[ctrl(Char('r'))], A::Past, Never, "search the cells run before"),
     row(&ANYWHERE, &[alt('p')], A::Python, Never, "the same code in Python beside it"),
+    row(
+        &ANYWHERE,
+        &[alt('e')],
+        A::Machine(Machine::EventsOfLine),
+        Never,
+        "the machine's events of the line at the cursor",
+    ),
     row(&ANYWHERE, &[alt('h')], A::Doc, Never, "help on the name at the cursor"),
     row(&BROWSE, &[c('n')], A::NextStep, When(Condition::NextStep, "next step"), "next step"),
     row(&BROWSE, &[c('p')], A::PreviousStep, When(Condition::PreviousStep, "previous"), "previous step"),
@@ -236,6 +258,9 @@ pub(in crate::lab::model) const LAST: &[Binding] = &[
     row(&BROWSE, &[c('>')], A::Wider, Never, "make the pane wider"),
     row(&BROWSE, &[c('<')], A::Narrower, Never, "make the pane narrower"),
     row(&ANYWHERE, &[ctrl(Char('s'))], A::Save, When(Condition::Unsaved, "save"), "save"),
+    row(&ANYWHERE, &[alt('s')], A::SaveAs, Never, "save under another name"),
+    row(&ANYWHERE, &[alt('r')], A::Differences, Never, "how the file differs; reload it"),
+    row(&ANYWHERE, &[f(8)], A::Messages, Never, "all messages"),
     row(&BROWSE, &[c('q')], A::Quit, Always("quit"), "quit"),
     row(&ANYWHERE, &[ctrl(Char('q'))], A::Quit, Never, "quit"),
     row(&BROWSE, &[c('?')], A::Help, Always("help"), "this help; on the machine, its figures"),
