@@ -413,4 +413,74 @@ mod tests {
         assert!(fs::read_to_string(&path).unwrap().contains("mine"));
         assert_eq!(book.foreign_change(), None);
     }
+
+    #[test]
+    fn a_moved_cell_keeps_its_title_and_stands_behind_raw_text() {
+        let source = "// %%  One\nlet x = 1;\n\n// %% [raw]\n// between\n\n// %%  Two\nx\n";
+        let path = folder("move", source);
+        let (mut book, _) = Book::open(&path).unwrap();
+        let [one, _, two] = ids(&book).try_into().unwrap();
+        book.change(BookChange::Move { id: one.clone(), after: Some(two.clone()) }).unwrap();
+        assert_eq!(ids(&book).last(), Some(&one));
+        book.change(BookChange::Move { id: one, after: None }).unwrap();
+        book.change(BookChange::Move { id: two, after: None }).unwrap();
+        book.save(false).unwrap();
+        let written = fs::read_to_string(&path).unwrap();
+        let order: Vec<usize> = ["// between", "// %%  Two\nx", "// %%  One\nlet"]
+            .map(|text| written.find(text).unwrap_or(usize::MAX))
+            .to_vec();
+        assert!(order.is_sorted() && order.last() != Some(&usize::MAX), "{written}");
+    }
+
+    #[test]
+    fn saving_elsewhere_asks_before_it_replaces_and_leaves_the_first_file_alone() {
+        let path = folder("save-as", "// %%\nlet x = 1;\n");
+        let (mut book, _) = Book::open(&path).unwrap();
+        let [a] = ids(&book).try_into().unwrap();
+        book.change(text(&a, "mine")).unwrap();
+        let other = path.with_file_name("other.rhai");
+        fs::write(&other, "// %%\ntheirs\n").unwrap();
+        assert_eq!(book.save_as(Path::new("other.rhai"), false), Err(NotSaved::Exists(other.clone())));
+        assert!(matches!(book.save_as(Path::new("no/folder.rhai"), false), Err(NotSaved::Failed(_))));
+        assert_eq!(fs::read_to_string(&other).unwrap(), "// %%\ntheirs\n");
+        book.save_as(&other, true).unwrap();
+        assert_eq!(fs::read_to_string(&other).unwrap(), "// %%\nmine\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "// %%\nlet x = 1;\n");
+        assert!(book.is_of(&other) && !path.with_file_name(".n.rhai.journal").exists());
+        book.change(text(&a, "mine again")).unwrap();
+        let (first, notes) = Book::open(&path).unwrap();
+        assert!(notes.is_empty() && first.facts().read_only.is_none(), "it is free: {notes:?}");
+        let (second, _) = Book::open(&other).unwrap();
+        assert!(second.facts().read_only.is_some(), "this one is taken");
+        drop((book, second));
+        assert_eq!(Book::open(&other).unwrap().0.notebook.cells[0].source, "mine again");
+    }
+
+    #[test]
+    fn what_the_first_lab_left_and_what_the_second_typed_are_both_kept() {
+        let path = folder("relock", "// %%\nlet x = 1;\n");
+        let (mut first, _) = Book::open(&path).unwrap();
+        let (mut second, notes) = Book::open(&path).unwrap();
+        assert!(notes[0].contains("read-only") && second.facts().read_only.is_some());
+        let [a] = ids(&second).try_into().unwrap();
+        second.change(text(&a, "second")).unwrap();
+        assert_eq!(second.ask_for_lock(), None);
+        first.change(text(&a, "first")).unwrap();
+        drop(first);
+        let told = second.ask_for_lock().unwrap();
+        assert!(told.contains("can be saved here now") && told.contains("n.recovered-1.rhai"), "{told}");
+        let aside = path.with_file_name("n.recovered-1.rhai");
+        assert!(fs::read_to_string(aside).unwrap().contains("first"));
+        assert_eq!(second.facts(), FileFacts::default());
+        drop(second);
+        let (mut third, notes) = Book::open(&path).unwrap();
+        assert!(notes[0].contains("recovered; Ctrl-S"), "{notes:?}");
+        assert_eq!(third.notebook.cells[0].source, "second");
+        // Reloading drops it, after the differences were shown.
+        assert_eq!(third.differences().unwrap(), ["  // %%", "- second", "+ let x = 1;"]);
+        third.reload().unwrap();
+        assert_eq!(third.differences().unwrap(), Vec::<String>::new());
+        drop(third);
+        assert!(Book::open(&path).unwrap().1.is_empty());
+    }
 }

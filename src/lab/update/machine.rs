@@ -199,8 +199,7 @@ pub(super) fn events_of_line(state: &mut State) {
         state.machine.lane = Some(lane);
         state.machine.reveal(&state.history, lane.clock(), span.start, span.end());
     }
-    let copied = state.history.transfer(seq).is_some();
-    state.machine.section = if copied { Section::Transfers } else { Section::Timeline };
+    state.machine.section = Section::of_event(&state.history, seq);
     pick(state, Pick::Event(seq));
     state.say(format!("event {place} of {} that line {line} of In [{number}] caused", all.len()));
 }

@@ -25,7 +25,7 @@ mod variables;
 mod verifying;
 mod vi;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEventKind};
 
 use crate::base::text::line_feeds;
 use crate::lab::model::actions::{Action, CellAction, Edit};
@@ -43,7 +43,12 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     match msg {
         Msg::Tick(now) => return tick(state, now),
         Msg::Key(event) => settled(state, |state| key(state, event, fx)),
-        Msg::Mouse(event) => settled(state, |state| screens::mouse(state, event, fx)),
+        Msg::Mouse(event) => {
+            if let MouseEventKind::Down(_) = event.kind {
+                state.said.read(state.now);
+            }
+            settled(state, |state| screens::mouse(state, event, fx));
+        }
         Msg::Paste(text) => settled(state, |state| paste(state, &line_feeds(&text))),
         Msg::Resize(columns, rows) => settled(state, |state| state.size = (columns, rows)),
         Msg::Session(FromSession::Message(message)) => {

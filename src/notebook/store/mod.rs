@@ -6,6 +6,7 @@
 
 pub mod journal;
 pub mod lock;
+mod taking;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
@@ -20,7 +21,7 @@ use super::hash::Hash;
 use super::{ipynb, percent, sidecar};
 
 use journal::Journal;
-use lock::{Lock, Taken};
+use lock::Lock;
 
 /// No notebook is longer.
 const LARGEST: u64 = 1 << 30;
@@ -236,7 +237,7 @@ impl NotebookFile {
     pub fn open(path: &Path) -> Result<Opened, OpenError> {
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         // Before the file is read, so that nobody writes in between.
-        let (lock, read_only) = locked(&path);
+        let (lock, read_only) = lock::of(&path, &beside(&path, "lock"));
         if lock.is_some() {
             file::sweep(path.parent().unwrap_or(Path::new(".")));
         }
@@ -267,76 +268,6 @@ impl NotebookFile {
     /// Why nothing can be saved here, where that is so.
     pub fn read_only(&self) -> Option<&str> {
         self.read_only.as_deref()
-    }
-
-    /// Takes hold of a file that is written next: one that is there already is neither read nor changed before that.
-    ///
-    /// # Errors
-    /// Another process has it open, or it can't be written there.
-    pub(crate) fn make(path: &Path) -> Result<NotebookFile, SaveError> {
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        let (lock, read_only) = locked(&path);
-        if let Some(why) = read_only {
-            return Err(SaveError::ReadOnly(why));
-        }
-        let (format, base) = (Format::of(&path), Notebook::default());
-        Ok(NotebookFile {
-            path,
-            format,
-            stamp: None,
-            lock,
-            read_only: None,
-            journal: None,
-            pending: None,
-            base,
-        })
-    }
-
-    /// Where another process has the file open: asks whether it has let go of it. Nothing where it has not; else the
-    /// file is ours from now on, and with it comes what that process has not saved, if it left such a thing.
-    pub(crate) fn ask_for_lock(&mut self) -> Option<Option<Recovered>> {
-        self.read_only.as_ref()?;
-        let (lock, read_only) = locked(&self.path);
-        (self.lock, self.read_only) = (lock, read_only);
-        self.lock.as_ref()?;
-        Some(self.left_behind(&mut Vec::new()))
-    }
-
-    /// Begins the journal with a notebook that was changed while nothing was kept of it.
-    ///
-    /// # Errors
-    /// The journal can't be written.
-    pub(crate) fn record_all(&mut self, notebook: &Notebook) -> io::Result<()> {
-        if *notebook == self.base {
-            return Ok(());
-        }
-        let gone: Vec<Change> =
-            self.base.cells.iter().map(|cell| Change::Remove { id: cell.id.clone() }).collect();
-        let now = notebook.cells.iter().enumerate();
-        let now = now.map(|(at, cell)| Change::Insert { at, cell: Box::new(cell.clone()) });
-        gone.into_iter().chain(now).try_for_each(|change| self.record(&change))
-    }
-
-    /// Reads the file again. What the journal holds goes.
-    ///
-    /// # Errors
-    /// It can't be read, or is no notebook any more: all stays as it is.
-    pub(crate) fn reread(&mut self) -> Result<(Notebook, Vec<String>), OpenError> {
-        let loaded = load(&self.path)?;
-        (self.stamp, self.base) = (Some(loaded.stamp), loaded.notebook.clone());
-        let mut notes = loaded.notes;
-        if let Some(Err(error)) = self.journal.take().map(Journal::remove) {
-            notes.push(format!("the journal could not be removed: {error}"));
-        }
-        Ok((loaded.notebook, notes))
-    }
-
-    /// Lets go of the file, and of what was not saved there: it is saved elsewhere.
-    pub(crate) fn leave(mut self) {
-        if let Some(journal) = self.journal.take() {
-            // Left behind, it would be offered again: no more than that.
-            let _ = journal.remove();
-        }
     }
 
     /// Writes a change to the journal at once. It is there after a crash of this process; [`NotebookFile::sync`] makes
@@ -499,23 +430,6 @@ impl Drop for NotebookFile {
     fn drop(&mut self) {
         // A journal without a decision, or with unsaved changes, stays; the lock goes.
         self.lock.take();
-    }
-}
-
-/// The lock of a notebook, or why it is not to be had.
-fn locked(path: &Path) -> (Option<Lock>, Option<String>) {
-    match lock::take(&beside(path, "lock")) {
-        Ok(Taken::Ours(lock)) => (Some(lock), None),
-        Ok(Taken::Theirs(holder)) => {
-            let lock = beside(path, "lock");
-            let why = format!(
-                "{} is open in {holder}; it is read-only here (if that is wrong, remove {})",
-                path.display(),
-                lock.display()
-            );
-            (None, Some(why))
-        }
-        Err(error) => (None, Some(format!("{} cannot be written here: {error}", path.display()))),
     }
 }
 
