@@ -22,7 +22,7 @@ pub(super) struct LabOptions {
     #[command(flatten)]
     look: LookOptions,
     /// Arguments for the notebook, as ARGS
-    #[arg(last = true)]
+    #[arg(last = true, requires = "file")]
     args: Vec<String>,
 }
 

@@ -299,6 +299,18 @@ fn one_can_save_and_quit_in_one_answer() {
         lab.tell(Msg::Saved(Ok(vec![])));
         assert_eq!(lab.effects.last(), Some(&Effect::Quit));
     }
+    // The same before something else is opened.
+    let mut lab = with_file(&["1"]);
+    lab.tell(Msg::Listed(Box::default()));
+    lab.key(KeyCode::Enter);
+    lab.types("2");
+    lab.key(KeyCode::F(7));
+    lab.types("o");
+    lab.types("other.rhai\n");
+    assert_eq!(lab.state.popup(), Some(Popup::Confirm(Confirm::Open)), "{}", lab.shows());
+    lab.types("s");
+    lab.tell(Msg::Saved(Ok(vec![])));
+    assert!(matches!(lab.effects.last(), Some(Effect::Open(_))), "{:?}", lab.effects.last());
     // Where saving fails, nothing is quit.
     let mut lab = with_file(&["1"]);
     lab.key(KeyCode::Enter);

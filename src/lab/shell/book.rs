@@ -90,9 +90,11 @@ impl Book {
     /// # Errors
     /// Nothing is lost then.
     pub fn save(&mut self, over: bool) -> Result<Vec<String>, NotSaved> {
+        let freed = self.ask_for_lock();
         let saved = if over { self.file.save_over(&self.notebook) } else { self.file.save(&self.notebook) };
         match saved {
-            Ok(notes) => {
+            Ok(mut notes) => {
+                notes.extend(freed);
                 (self.unsynced, self.told, self.recovered) = (false, false, 0);
                 Ok(notes)
             }
