@@ -3,6 +3,7 @@
 
 mod hostile;
 mod pictures;
+mod promises;
 mod screen;
 mod screens;
 mod ways;
@@ -26,6 +27,10 @@ const CTRL_P: &str = "\x10";
 const CTRL_Q: &str = "\x11";
 const CTRL_R: &str = "\x12";
 const CTRL_S: &str = "\x13";
+
+fn signal(name: &str, pid: u32) {
+    assert!(Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success());
+}
 
 /// A folder of this test's own, gone when dropped.
 struct Folder(PathBuf);
@@ -160,7 +165,7 @@ impl Lab {
                 again *= 2;
             }
             // Once: what comes after the end would be echoed.
-            if !asked && self.look().contains("yes") {
+            if !asked && self.look().contains("  stay") {
                 self.keys("y");
                 asked = true;
             }

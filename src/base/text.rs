@@ -75,6 +75,15 @@ fn skip_string(rest: &str) -> &str {
     }
 }
 
+/// Line ends as `\n` alone: what is pasted comes with the carriage returns that a terminal's Enter sends.
+pub fn line_feeds(text: &str) -> Cow<'_, str> {
+    if text.contains('\r') {
+        Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +115,12 @@ mod tests {
             assert_eq!(strip_control(dirty), clean, "{dirty:?}");
         }
         assert!(matches!(strip_control("plain\ntext"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn every_kind_of_line_end_is_one_line_feed() {
+        assert_eq!(line_feeds("a\rb\r\nc\nd\r\r\n"), "a\nb\nc\nd\n\n");
+        assert!(matches!(line_feeds("a\nb"), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -22,6 +22,9 @@ pub(super) struct LabOptions {
     file: Option<PathBuf>,
     #[command(flatten)]
     look: LookOptions,
+    /// Arguments for the notebook, as ARGS
+    #[arg(last = true, requires = "file")]
+    args: Vec<String>,
 }
 
 #[derive(clap::Args, Default, Clone)]
@@ -81,7 +84,14 @@ pub(super) fn open(options: &LabOptions, devices: &str) -> u8 {
         ));
     };
     if named.extension().is_some_and(|e| e == "rhai" || e == "ipynb") {
-        return open_notebook_file(named, &options.look, devices);
+        return open_notebook_file(named, &options.look, devices, &options.args);
+    }
+    if !options.args.is_empty() {
+        tell!(
+            "error: only a notebook takes arguments, and {} is none",
+            strip_control(&named.to_string_lossy())
+        );
+        return exit::USAGE;
     }
     match packs::find(&named.to_string_lossy()) {
         Ok(found) => open_lesson(&found, &options.look, devices),
@@ -120,17 +130,13 @@ pub(crate) fn look_at(chosen: &Chosen, look: &LookOptions, devices: &str) -> u8 
     finish(run((Some(Document::lesson(&chosen.lesson)), notes), look, devices, own, None, None))
 }
 
-/// Opens the lab on a notebook; a file that is not there yet is made by saving.
-pub(crate) fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str) -> u8 {
+/// Opens the lab on a notebook; a file that is not there yet is made by saving. Its code knows `args` as ARGS.
+pub(crate) fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str, args: &[String]) -> u8 {
     match open_notebook(path) {
-        Ok((document, book, notes)) => finish(run(
-            (Some(document), notes),
-            look,
-            devices,
-            SessionOptions::plain(devices),
-            Some(book),
-            None,
-        )),
+        Ok((document, book, notes)) => {
+            let own = SessionOptions { args: args.to_vec(), ..SessionOptions::plain(devices) };
+            finish(run((Some(document), notes), look, devices, own, Some(book), None))
+        }
         Err(text) => {
             tell!("error: {}", strip_control(&text));
             exit::USAGE

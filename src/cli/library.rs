@@ -104,6 +104,10 @@ impl Library for Shelf {
         }
     }
 
+    fn was_saved(&mut self, path: &Path) {
+        remember(path);
+    }
+
     fn devices(&self) -> Box<dyn FnOnce() -> Vec<Found> + Send> {
         Box::new(|| {
             let machine = Selection::Auto;

@@ -93,19 +93,7 @@ enum Command {
         name: Option<String>,
     },
     /// Speak the session protocol on standard input and output
-    Session {
-        /// Use standard input and output
-        #[arg(long, required = true)]
-        stdio: bool,
-        /// Keep the last value as `_`
-        #[arg(long)]
-        last_value: bool,
-        /// Work in the folder of a pack, confined to it
-        #[arg(long, value_name = "FOLDER")]
-        pack: Option<std::path::PathBuf>,
-        #[command(flatten)]
-        limits: session::LimitOptions,
-    },
+    Session(session::SessionArguments),
     /// Show the settings, where they are kept and where each one comes from
     Config(config::ConfigOptions),
     /// Print completions for a shell
@@ -164,9 +152,7 @@ fn dispatch(cli: Cli) -> u8 {
         Some(Command::Doctor { json }) => doctor::run(json),
         Some(Command::Bench(options)) => bench::run(&options, &devices),
         Some(Command::Docs { name }) => docs::run(name.as_deref()),
-        Some(Command::Session { last_value, pack, limits, .. }) => {
-            session::run(&devices, last_value, pack, &limits)
-        }
+        Some(Command::Session(options)) => session::run(&devices, &options),
         Some(Command::Config(options)) => config::run(&options),
         Some(Command::Completions { shell }) => {
             // It panics where it can't write; memory takes all of it.

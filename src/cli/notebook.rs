@@ -94,7 +94,7 @@ enum NotebookAction {
 pub(super) fn run(options: &NotebookOptions, devices: &str) -> u8 {
     let result = match &options.command {
         NotebookAction::New { name } => new(name),
-        NotebookAction::Open { file, look } => Ok(lab::open_notebook_file(file, look, devices)),
+        NotebookAction::Open { file, look } => Ok(lab::open_notebook_file(file, look, devices, &[])),
         NotebookAction::Convert { from, to, force } => convert(from, to, *force),
         NotebookAction::Run { file, output, allow_errors, timeout } => {
             run_file(file, output.as_deref(), *allow_errors, *timeout, devices)

@@ -53,7 +53,8 @@ fn serve(options: &ReplOptions, devices: &str) -> io::Result<End> {
         paint: Paint::from_env(options.light),
         history: state_folder().map(|folder| folder.join("history")),
     };
-    repl::run(options, SessionOptions::plain(devices).command()?)
+    let session = SessionOptions { keep_figure: true, ..SessionOptions::plain(devices) };
+    repl::run(options, session.command()?)
 }
 
 /// `$XDG_STATE_HOME/tensorlab`, by default `~/.local/state/tensorlab`.

@@ -15,8 +15,8 @@ use crate::session::{host, sandbox};
 use super::exit;
 
 /// What each evaluation may take, as [`RunLimits`] has it.
-#[derive(clap::Args)]
-pub(super) struct LimitOptions {
+#[derive(clap::Args, Clone)]
+pub(crate) struct LimitOptions {
     /// End an evaluation after so many milliseconds
     #[arg(long, value_name = "MS")]
     time_limit: Option<u64>,
@@ -46,9 +46,31 @@ impl LimitOptions {
     }
 }
 
+#[derive(clap::Args, Clone)]
+pub(crate) struct SessionArguments {
+    /// Use standard input and output
+    #[arg(long, required = true)]
+    stdio: bool,
+    /// Keep the last value as `_`
+    #[arg(long)]
+    last_value: bool,
+    /// Let a figure go on from cell to cell, as at a prompt
+    #[arg(long)]
+    keep_figure: bool,
+    /// Work in the folder of a pack, confined to it
+    #[arg(long, value_name = "FOLDER")]
+    pack: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitOptions,
+    /// What scripts know as ARGS
+    #[arg(last = true)]
+    arguments: Vec<String>,
+}
+
 /// Serves one front end and gives the exit status. With a folder, it works there and is confined to it.
-pub(super) fn run(devices: &str, last_value: bool, pack: Option<PathBuf>, limits: &LimitOptions) -> u8 {
-    let limits = limits.limits();
+pub(super) fn run(devices: &str, options: &SessionArguments) -> u8 {
+    let SessionArguments { last_value, keep_figure, pack, arguments, .. } = options.clone();
+    let limits = options.limits.limits();
     let selection = devices.parse().map(Selection::anchored).map_err(|e: SelectionError| e.to_string());
     // The driver of a real GPU opens files and devices of its own when it is first used.
     let drives = !matches!(selection, Ok((Selection::Cpu | Selection::Sim(_), _)));
@@ -58,8 +80,12 @@ pub(super) fn run(devices: &str, last_value: bool, pack: Option<PathBuf>, limits
         let opened = Machine::open(&selection?.0, Use::Interactive).map_err(|e| e.message())?;
         opened.machine.limit_memory(limits.host_memory, limits.device_memory);
         let mut evaluator = ScriptEvaluator::new(opened.machine, &Limits::default());
+        evaluator.set_arguments(&arguments);
         if last_value {
             evaluator.keep_last();
+        }
+        if keep_figure {
+            evaluator.keep_figure();
         }
         Ok(evaluator)
     };

@@ -42,8 +42,8 @@ pub(super) fn lesson_session(chosen: &Chosen, devices: &str) -> SessionOptions {
     SessionOptions {
         devices: devices_for(&chosen.lesson, devices),
         pack: chosen.folder.clone(),
-        last_value: false,
         limits: chosen.lesson.front.limits.runs(),
+        ..SessionOptions::default()
     }
 }
 

@@ -16,6 +16,7 @@ pub use model::book_change::{BookChange, Keeping, NotSaved};
 pub use model::config::{self, Config};
 pub use model::document::{self, Document};
 pub use model::export_kind::What;
+pub use model::file_facts::FileFacts;
 pub use model::machine::Section;
 pub use model::message::{Effect, Msg};
 pub use model::pane::Pane;

@@ -80,8 +80,8 @@ pub(crate) fn verify_in(lesson: &Lesson, devices: &str, pack: Option<&Path>, dep
     let options = SessionOptions {
         devices: devices.into(),
         pack: pack.map(Path::to_path_buf),
-        last_value: false,
         limits: lesson.front.limits.runs(),
+        ..SessionOptions::default()
     };
     let mut runner = match Runner::start(&options) {
         Ok(runner) => runner,

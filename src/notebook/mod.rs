@@ -6,6 +6,7 @@
 //! [`store`] is the open file: its lock, its journal, saving. Nothing here knows a terminal.
 
 pub mod cell;
+pub(crate) mod difference;
 pub mod document;
 pub mod hash;
 pub mod html;

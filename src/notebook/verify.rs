@@ -45,6 +45,14 @@ pub fn compare(stored: &Notebook, now: &Notebook) -> Vec<Difference> {
     both.filter_map(differs).collect()
 }
 
+/// The lines that two texts differ in, each with a line beside it that both have.
+pub(crate) fn lines_that_differ(old: &[String], new: &[String]) -> Vec<Line> {
+    let keyed = |lines: &[String]| -> Vec<Keyed> {
+        lines.iter().map(|line| (strip_control(line).into_owned(), line.clone())).collect()
+    };
+    difference(&keyed(old), &keyed(new))
+}
+
 /// A line and what of it is compared.
 type Keyed = (String, String);
 

@@ -92,8 +92,15 @@ impl From<Box<EvalAltResult>> for Raised {
     }
 }
 
-/// The figure that calls add to, until it is shown or begun anew.
-pub(crate) type Current = Arc<Mutex<Arc<Figure>>>;
+/// The figure that calls add to, until it is shown, begun anew or closed.
+pub(crate) type Current = Arc<Mutex<Sheet>>;
+
+/// A figure, and whether something was drawn that nobody has seen or kept.
+#[derive(Clone, Default)]
+pub struct Sheet {
+    pub figure: Arc<Figure>,
+    pub unseen: bool,
+}
 
 /// What the rows' functions share.
 pub struct Here {

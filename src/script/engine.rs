@@ -42,6 +42,8 @@ pub struct Interpreter {
     /// What the variables called tensors by their addresses when the last evaluation ended: a device that is
     /// out of memory says with them who holds it.
     called: Arc<Mutex<Vec<(u64, String)>>>,
+    /// What `plot::…` draws on.
+    figure: modules::Current,
 }
 
 /// How an evaluation ended without a value.
@@ -69,9 +71,11 @@ impl Interpreter {
 
     /// An interpreter that a machine knows nothing of: neither asks it for names nor warns through it.
     pub(crate) fn beside(machine: Arc<Machine>, host: Arc<dyn Host>, limits: &Limits) -> Interpreter {
+        let figure = modules::Current::default();
         Interpreter {
             called: Arc::new(Mutex::new(Vec::new())),
-            engine: Arc::new(build(&machine, &host, limits)),
+            engine: Arc::new(build_with(&machine, &host, limits, &figure)),
+            figure,
             scope: Scope::new(),
             library: AST::empty(),
             machine,
@@ -211,6 +215,11 @@ impl Interpreter {
         modules::figure_of(value)
     }
 
+    /// Ends the figure that `plot::…` draws on; gives it where it was neither shown nor saved, and is not `value`.
+    pub(crate) fn close_figure(&self, value: Option<&Dynamic>) -> Option<Figure> {
+        modules::close_figure(&self.figure, value)
+    }
+
     /// Drops every variable and function.
     pub fn reset(&mut self) {
         self.scope.clear();
@@ -239,6 +248,15 @@ impl Interpreter {
 
 /// An engine with everything a script can call.
 pub fn build(machine: &Arc<Machine>, host: &Arc<dyn Host>, limits: &Limits) -> Engine {
+    build_with(machine, host, limits, &modules::Current::default())
+}
+
+fn build_with(
+    machine: &Arc<Machine>,
+    host: &Arc<dyn Host>,
+    limits: &Limits,
+    figure: &modules::Current,
+) -> Engine {
     let mut engine = Engine::new();
     limit(&mut engine, limits);
     let printer = Arc::clone(host);
@@ -263,7 +281,7 @@ pub fn build(machine: &Arc<Machine>, host: &Arc<dyn Host>, limits: &Limits) -> E
     // Functions that a loader's workers call run on an engine of their own: this one is the session's.
     let (m, h, l) = (Arc::clone(machine), Arc::clone(host), limits.clone());
     let aside = Aside::new(move || build(&m, &h, &l));
-    modules::register(&mut engine, machine, host, &aside);
+    modules::register(&mut engine, machine, host, &aside, figure);
     engine
 }
 

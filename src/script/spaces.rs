@@ -54,7 +54,8 @@ pub static ROWS: &[OpDef] = &[
         .example("data::DataLoader(arange(6), #{batch_size: 4}).len()", "2"),
     space("plot", "Figures from arrays and tensors.")
         .own()
-        .details("Calls add to the same figure until `plot::figure()` begins another; `plot::show()` shows it.")
+        .details("Calls add to the same figure until `plot::figure()` begins another or the cell ends; `plot::show()` shows it, \
+             and the end of a cell of the lab shows what was neither shown nor saved.")
         .example("plot::figure(); plot::line([1, 2, 4]).save(\"run.svg\"); 1", "1"),
     space("cuda", "GPUs: their memory, streams, events and graphs.")
         .torch("torch.cuda")

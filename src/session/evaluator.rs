@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use rhai::{Dynamic, Map};
+use rhai::{Array, Dynamic, Map};
 
 use crate::base::event::{ANSWER_CELLS, Body, Bus, CHECK_CELLS, Event, Page, Reader, Source};
 use crate::base::{Cause, Device};
@@ -33,6 +33,8 @@ pub struct ScriptEvaluator {
     usage: Usage,
     /// `_` is the last cell's value.
     keeps_last: bool,
+    /// What is drawn in a cell is not closed with it.
+    keeps_figure: bool,
     limits: Limits,
     /// Where checks run; made for the first.
     examiner: Option<Examiner>,
@@ -58,6 +60,7 @@ impl ScriptEvaluator {
             runs: VecDeque::new(),
             usage: Usage::default(),
             keeps_last: false,
+            keeps_figure: false,
             limits: limits.clone(),
             examiner: None,
         }
@@ -67,6 +70,17 @@ impl ScriptEvaluator {
     pub fn keep_last(&mut self) {
         self.keeps_last = true;
         self.interpreter.set(LAST, Dynamic::UNIT);
+    }
+
+    /// Lets a figure go on over cells, as one is drawn line by line at a prompt.
+    pub fn keep_figure(&mut self) {
+        self.keeps_figure = true;
+    }
+
+    /// The list that scripts know as `ARGS`.
+    pub fn set_arguments(&mut self, arguments: &[String]) {
+        let arguments: Array = arguments.iter().map(|a| Dynamic::from(a.clone())).collect();
+        self.interpreter.set_constant("ARGS", arguments.into());
     }
 
     fn machine(&self) -> &Arc<Machine> {
@@ -164,6 +178,11 @@ impl Evaluator for ScriptEvaluator {
         let origin = Origin { name: &name, code, first_line };
         let result = self.interpreter.evaluate(cell, &origin);
         let last = result.as_ref().ok().filter(|value| self.keeps_last && !value.is_unit()).cloned();
+        let unseen =
+            (!self.keeps_figure).then(|| self.interpreter.close_figure(result.as_ref().ok())).flatten();
+        if let Some(figure) = unseen.map(Box::new) {
+            host.display(Display::Figure { figure }, None);
+        }
         let outcome = self.outcome(result);
         if let Some(value) = last {
             self.interpreter.set(LAST, value);

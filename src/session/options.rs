@@ -16,7 +16,11 @@ pub struct SessionOptions {
     pub pack: Option<PathBuf>,
     /// The last value is kept as `_`: in a notebook, but not where a lesson counts what is alive.
     pub last_value: bool,
+    /// A figure goes on from cell to cell, as at a prompt.
+    pub keep_figure: bool,
     pub limits: RunLimits,
+    /// What its code knows as ARGS.
+    pub args: Vec<String>,
 }
 
 impl SessionOptions {
@@ -38,7 +42,13 @@ impl SessionOptions {
         if let Some(folder) = &self.pack {
             command.arg("--pack").arg(folder);
         }
+        if self.keep_figure {
+            command.arg("--keep-figure");
+        }
         command.args(self.limits.arguments());
+        if !self.args.is_empty() {
+            command.arg("--").args(&self.args);
+        }
         Ok(command)
     }
 

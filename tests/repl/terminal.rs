@@ -59,6 +59,16 @@ fn code_goes_on_over_lines_until_it_is_whole() {
     // A paste is taken as it is, and run once.
     t.type_("\x1b[200~let b = 1;\nlet c = 2;\n\nb + c\x1b[201~\r");
     t.until("]: 3");
+    // As most terminals paste.
+    t.type_("\x1b[200~let d = 4;\rlet e = 5;\r// a comment\rd + e\x1b[201~\r");
+    t.until("]: 9");
+    t.until("]: ");
+    // What is drawn line by line is one figure here.
+    t.type_("plot::line([1.0, 2.0], #{label: \"first\"});\r");
+    t.until("● first");
+    t.until("]: ");
+    t.type_("plot::line([2.0, 1.0], #{label: \"second\"})\r");
+    t.until("▲ second");
 }
 
 #[test]

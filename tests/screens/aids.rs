@@ -136,8 +136,19 @@ fn every_action_is_in_the_palette_with_its_key_and_is_done_from_there() {
     for binding in BINDINGS {
         let context = format!("{:?}", binding.context);
         // A notebook of a test has no home.
-        let elsewhere =
-            ["Help", "Search", "Confirm", "Answer", "Complete", "Picker", "Find", "Home", "Prompt"];
+        let elsewhere = [
+            "Help",
+            "Search",
+            "Confirm",
+            "Answer",
+            "Complete",
+            "Picker",
+            "Find",
+            "Home",
+            "Prompt",
+            "SaveAs",
+            "Differences",
+        ];
         // What moves is no action, and what several places have is listed once.
         let name = format!("{:?}", binding.action);
         let moves = ["Choose", "Palette", "Up", "Down", "PageUp", "PageDown", "First", "Last"];

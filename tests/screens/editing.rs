@@ -1,7 +1,7 @@
 //! Typing in cells: selection, the clipboard, indents, comments, vi's keys, the mouse; and whole cells.
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEventKind};
-use tensorlab::lab::{Config, Document, Effect, Msg, render};
+use tensorlab::lab::{Config, Document, Effect, Msg, render, render_to_string};
 use tensorlab::session::protocol::Request;
 
 use super::behaviour::{codes, find, mouse};
@@ -129,7 +129,80 @@ fn find_goes_from_place_to_place() {
     assert_eq!(code(&lab), "ab\nxQ\nab", "the second place is selected");
     lab.ctrl('f');
     lab.types("nope");
-    assert!(lab.shows().contains("is not in this cell"));
+    assert!(lab.shows().contains("`nope` is in no cell"));
+}
+
+#[test]
+fn find_goes_over_all_cells_and_round() {
+    let mut lab = Lab::notebook(&["let one = 1;", "two", "one + 1;\none"]);
+    lab.types("/one");
+    assert!(lab.shows().contains("3 places in 2 cells"), "{}", lab.shows());
+    lab.key(KeyCode::Enter);
+    lab.key(KeyCode::Enter);
+    lab.key(KeyCode::Esc);
+    lab.key(KeyCode::Enter);
+    lab.types("X");
+    assert_eq!(codes(&lab.state.document())[2], "one + 1;\nXone", "the cursor is at the third place");
+    lab.key(KeyCode::Backspace);
+    lab.ctrl('f');
+    lab.types("one");
+    lab.key(KeyCode::Enter);
+    lab.key(KeyCode::Esc);
+    lab.types("2");
+    assert_eq!(codes(&lab.state.document())[0], "let 2 = 1;", "typing goes on in the cell that was found");
+    lab.ctrl('f');
+    lab.types("one");
+    lab.key(KeyCode::Up);
+    lab.key(KeyCode::Up);
+    lab.key(KeyCode::Esc);
+    lab.types("3");
+    assert_eq!(codes(&lab.state.document())[2], "3 + 1;\none", "backwards it goes round as well");
+}
+
+#[test]
+fn cells_move_split_and_merge_and_each_is_undone() {
+    let mut lab = Lab::notebook(&["1", "let a = 2;\na", "3"]);
+    lab.types("J");
+    assert_eq!(codes(&lab.state.document()), ["let a = 2;\na", "1", "3"]);
+    lab.chord(KeyCode::Down, KeyModifiers::ALT);
+    lab.types("J");
+    assert_eq!(codes(&lab.state.document()), ["let a = 2;\na", "3", "1"]);
+    assert!(lab.shows().contains("this is the last cell"));
+    lab.types("zz");
+    assert_eq!(codes(&lab.state.document()), ["1", "let a = 2;\na", "3"]);
+    lab.key(KeyCode::Down);
+    lab.key(KeyCode::Enter);
+    lab.key(KeyCode::Down);
+    lab.chord(KeyCode::Char('x'), KeyModifiers::ALT);
+    assert_eq!(codes(&lab.state.document()), ["1", "let a = 2;", "a", "3"]);
+    assert!(lab.state.is_editing(), "one goes on in the second");
+    lab.types("b");
+    assert_eq!(codes(&lab.state.document())[2], "ba");
+    lab.key(KeyCode::Backspace);
+    lab.key(KeyCode::Esc);
+    lab.types("z");
+    assert_eq!(codes(&lab.state.document()), ["1", "let a = 2;\na", "3"]);
+    lab.types("M");
+    assert_eq!(codes(&lab.state.document()), ["1", "let a = 2;\na;\n3"], "a value before more code is ended");
+    lab.types("z");
+    assert_eq!(codes(&lab.state.document()), ["1", "let a = 2;\na", "3"]);
+    lab.types("mkM");
+    assert!(lab.shows().contains("m and y make them alike"), "{}", lab.shows());
+    let mut lab = Lab::ready(120, 40);
+    lab.key(KeyCode::F(2));
+    let before = lab.state.document();
+    lab.types("JKM");
+    lab.chord(KeyCode::Char('x'), KeyModifiers::ALT);
+    assert_eq!(lab.state.document(), before, "a lesson keeps its cells where they are");
+}
+
+#[test]
+fn a_cut_cell_is_told_of_at_full_width() {
+    let mut lab = Lab::notebook(&["1", "2"]);
+    lab.tell(Msg::Resize(80, 24));
+    lab.types("x");
+    let shown = render_to_string(&lab.state, 80, 24);
+    assert!(shown.contains("▸ cell cut; v pastes it, z brings it back"), "{shown}");
 }
 
 #[test]
@@ -189,7 +262,7 @@ fn deleted_cells_come_back_and_copies_are_cells_of_their_own() {
     lab.types("zz");
     assert_eq!(codes(&lab.state.document()), ["1", "2", "3"]);
     lab.types("z");
-    assert!(lab.shows().contains("no cell was deleted"));
+    assert!(lab.shows().contains("nothing was done to whole cells"));
     lab.types("cvv");
     let all = codes(&lab.state.document());
     assert_eq!(all, ["1", "2", "2", "2", "3"]);
@@ -205,6 +278,8 @@ fn a_cell_of_text_is_read_as_markdown_and_not_run() {
     let shown = lab.shows();
     assert!(shown.contains("• item") && !shown.contains("**"), "{shown}");
     lab.chord(KeyCode::Enter, SHIFT);
+    assert!(lab.state.is_editing(), "one goes on typing in the next cell");
+    lab.key(KeyCode::Esc);
     lab.key(KeyCode::Char('R'));
     let run: Vec<&Request> = lab.sent.iter().filter(|r| matches!(r, Request::Evaluate { .. })).collect();
     assert_eq!(run.len(), 1, "only the code runs");
@@ -224,4 +299,14 @@ fn a_paste_is_kept_whole_and_is_one_step() {
     assert_eq!(code(&lab), "for i in 0..2 {\n    print(i);\n}\nx");
     lab.ctrl('z');
     assert_eq!(code(&lab), "x");
+}
+
+#[test]
+fn a_paste_keeps_its_lines_whatever_ends_them() {
+    let mut lab = typing("");
+    lab.tell(Msg::Paste("let a = 1;\rlet b = 2;\r\n// a comment\ra + b".into()));
+    assert_eq!(code(&lab), "let a = 1;\nlet b = 2;\n// a comment\na + b");
+    lab.ctrl('f');
+    lab.tell(Msg::Paste("let b\rmore".into()));
+    assert!(lab.shows().contains("find: let b▏"), "one line is looked for: {}", lab.shows());
 }

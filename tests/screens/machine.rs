@@ -511,13 +511,47 @@ fn events_without_a_cell_can_be_picked_as_well() {
 }
 
 #[test]
-fn a_note_stands_apart_from_a_title_that_it_cuts_off() {
+fn the_end_of_a_session_stands_apart_from_a_title_that_it_cuts_off() {
     let mut lab = busy(PLAIN);
     lab.key(KeyCode::F(6));
     lab.tell(Msg::Resize(80, 24));
-    lab.tell(Msg::Note("notebook.telemetry.jsonl: 21 events were written".into()));
+    lab.dies("it was killed by another program");
     let shown = render_to_string(&lab.state, 80, 24);
     let head = shown.lines().next().unwrap();
-    assert!(head.contains(" notebook.telemetry.jsonl"), "{head}");
+    assert!(head.contains(" ✗ the session ended: it was killed"), "{head}");
     assert!(head.starts_with(" tensorlab ") && head.contains("machine"), "{head}");
+}
+
+#[test]
+fn its_line_is_scrolled_to_and_a_line_leads_to_its_events() {
+    let long: String = (1..=77).map(|i| format!("let v{i} = {i};\n")).collect();
+    let mut lab = Lab::notebook(&[&long, "2"]);
+    lab.key(KeyCode::F(5));
+    lab.happens(1, 54, [copy(Device::Cpu, GPU, MIB, 1000, false)]);
+    lab.happens(1, 60, [launch(GPU), launch(GPU)]);
+    lab.succeeds(None);
+    lab.key(KeyCode::F(3));
+    lab.key(KeyCode::Right);
+    lab.key(KeyCode::Down);
+    lab.key(KeyCode::Enter);
+    let shown = lab.shows();
+    assert!(shown.contains("▶54 let v54") || shown.contains("▶ 54 let v54"), "{shown}");
+    // And back: the cursor stands at the line.
+    lab.chord(KeyCode::Char('e'), KeyModifiers::ALT);
+    assert!(lab.shows().contains("event 1 of 1 that line 54 of In [1] caused"), "{}", lab.shows());
+    lab.key(KeyCode::F(2));
+    lab.key(KeyCode::Enter);
+    for _ in 0..6 {
+        lab.key(KeyCode::Down);
+    }
+    assert!(lab.shows().contains("•"), "what this line did is marked: {}", lab.shows());
+    lab.chord(KeyCode::Char('e'), KeyModifiers::ALT);
+    lab.chord(KeyCode::Char('e'), KeyModifiers::ALT);
+    assert!(lab.shows().contains("event 2 of 2 that line 60 of In [1] caused"), "{}", lab.shows());
+    lab.key(KeyCode::F(2));
+    lab.key(KeyCode::Enter);
+    lab.key(KeyCode::Down);
+    assert!(!lab.shows().contains("•"), "and what other lines did is not: {}", lab.shows());
+    lab.chord(KeyCode::Char('e'), KeyModifiers::ALT);
+    assert!(lab.shows().contains("line 61 of In [1] caused no copy"), "{}", lab.shows());
 }

@@ -1,14 +1,14 @@
 //! The notebook screen: what the file keeps, stale cells, running anew, verifying.
 
-use crossterm::event::KeyCode;
+use crossterm::event::{KeyCode, KeyModifiers};
 use tensorlab::lab::document::{Cell, Item, Step, Stored};
 use tensorlab::lab::{
-    BookChange, Colour, Confirm, Document, Effect, Keeping, Msg, NotSaved, Popup, render_to_string,
+    BookChange, Colour, Confirm, Document, Effect, FileFacts, Keeping, Msg, NotSaved, Popup, render_to_string,
 };
 use tensorlab::notebook::{Kind, Output};
-use tensorlab::session::protocol::{Message, Stream, Usage};
+use tensorlab::session::protocol::{Message, Outcome, Stream, Usage};
 
-use super::fixture::{Lab, look, ready};
+use super::fixture::{Lab, look, mixed_devices, ready, usage};
 
 fn book(lab: &Lab) -> Vec<&BookChange> {
     let mut changes = Vec::new();
@@ -257,4 +257,255 @@ fn a_file_that_another_program_changed_is_asked_about() {
     assert_eq!(lab.effects.last(), Some(&Effect::Save { over: true }));
     lab.tell(Msg::Saved(Ok(vec!["the outputs are not kept".into()])));
     assert!(lab.shows().contains("saved; the outputs are not kept") && lab.state.unsaved() == 0);
+}
+
+#[test]
+fn enter_is_never_the_answer_that_loses_something() {
+    let ask: [(&dyn Fn(&mut Lab), Confirm); 5] = [
+        (&|lab| lab.types("r"), Confirm::Restart),
+        (&|lab| lab.types("A"), Confirm::RunAnew),
+        (&|lab| lab.types("V"), Confirm::Verify),
+        (&|lab| lab.tell(Msg::Saved(Err(NotSaved::Conflict("changed".into())))), Confirm::Overwrite),
+        (&|lab| lab.tell(Msg::Saved(Err(NotSaved::Exists("other.rhai".into())))), Confirm::Replace),
+    ];
+    for (ask, question) in ask {
+        let mut lab = with_file(&["1"]);
+        lab.key(KeyCode::F(5));
+        lab.succeeds(Some("1"));
+        lab.effects.clear();
+        ask(&mut lab);
+        assert_eq!(lab.state.popup(), Some(Popup::Confirm(question)));
+        lab.key(KeyCode::Enter);
+        assert!(lab.effects.is_empty(), "{question:?}: {:?}", lab.effects);
+    }
+    // What is not saved anywhere is not dropped either.
+    let mut lab = Lab::notebook(&["1"]);
+    lab.key(KeyCode::Enter);
+    lab.types("2");
+    lab.ctrl('q');
+    lab.key(KeyCode::Enter);
+    assert!(lab.effects.is_empty() && lab.state.popup().is_none());
+}
+
+#[test]
+fn one_can_save_and_quit_in_one_answer() {
+    for key in [KeyCode::Char('s'), KeyCode::Enter] {
+        let mut lab = with_file(&["1"]);
+        lab.key(KeyCode::Enter);
+        lab.types("2");
+        lab.ctrl('q');
+        let shown = lab.shows();
+        for text in ["s, Enter  save and quit", "y         quit; what is not saved waits", "n         stay"] {
+            assert!(shown.contains(text), "{text:?} is missing on\n{shown}");
+        }
+        lab.key(key);
+        assert_eq!(lab.effects.last(), Some(&Effect::Save { over: false }));
+        lab.tell(Msg::Saved(Ok(vec![])));
+        assert_eq!(lab.effects.last(), Some(&Effect::Quit));
+    }
+    // The same before something else is opened.
+    let mut lab = with_file(&["1"]);
+    lab.tell(Msg::Listed(Box::default()));
+    lab.key(KeyCode::Enter);
+    lab.types("2");
+    lab.key(KeyCode::F(7));
+    lab.types("o");
+    lab.types("other.rhai\n");
+    assert_eq!(lab.state.popup(), Some(Popup::Confirm(Confirm::Open)), "{}", lab.shows());
+    lab.types("s");
+    lab.tell(Msg::Saved(Ok(vec![])));
+    assert!(matches!(lab.effects.last(), Some(Effect::Open(_))), "{:?}", lab.effects.last());
+    // Where saving fails, nothing is quit.
+    let mut lab = with_file(&["1"]);
+    lab.key(KeyCode::Enter);
+    lab.types("2");
+    lab.ctrl('q');
+    lab.types("s");
+    lab.tell(Msg::Saved(Err(NotSaved::Failed("the disk is full".into()))));
+    assert!(!lab.effects.contains(&Effect::Quit) && lab.shows().contains("not saved: the disk is full"));
+    lab.ctrl('s');
+    lab.tell(Msg::Saved(Ok(vec![])));
+    assert!(!lab.effects.contains(&Effect::Quit), "a later save is no answer to the earlier question");
+}
+
+#[test]
+fn what_a_lab_that_only_reads_changes_is_not_promised_to_be_kept() {
+    let mut lab = with_file(&["1"]);
+    lab.tell(Msg::File(FileFacts { read_only: Some("open in process 7".into()), ..FileFacts::default() }));
+    assert!(lab.shows().contains("read-only · session ready"), "{}", lab.shows());
+    lab.key(KeyCode::Enter);
+    lab.types("2");
+    lab.key(KeyCode::Esc);
+    assert!(lab.shows().contains("read-only"), "it lasts");
+    lab.ctrl('q');
+    let shown = lab.shows();
+    assert!(shown.contains("keeps nothing of it") && !shown.contains("waits"), "{shown}");
+    lab.types("a");
+    assert_eq!(lab.state.popup(), Some(Popup::SaveAs));
+    for _ in 0..200 {
+        lab.key(KeyCode::Backspace);
+    }
+    lab.tell(Msg::Paste("other".into()));
+    lab.key(KeyCode::Enter);
+    let wanted = Effect::SaveAs { path: "other.rhai".into(), over: false };
+    assert_eq!(lab.effects.last(), Some(&wanted));
+    lab.tell(Msg::SavedAs { path: "/n/other.rhai".into(), notes: vec![] });
+    assert_eq!(lab.effects.last(), Some(&Effect::Quit));
+    lab.tell(Msg::File(FileFacts::default()));
+    let shown = lab.shows();
+    assert!(shown.contains("/n/other.rhai") && !shown.contains("read-only"), "{shown}");
+}
+
+#[test]
+fn a_reload_shows_the_differences_first_and_keeps_what_is_the_same() {
+    let mut lab = with_file(&["let x = 1;", "x"]);
+    lab.types("R");
+    lab.succeeds(None);
+    lab.succeeds(Some("1"));
+    lab.key(KeyCode::Enter);
+    lab.types("// mine ");
+    lab.key(KeyCode::Esc);
+    lab.chord(KeyCode::Char('r'), KeyModifiers::ALT);
+    assert_eq!(lab.effects.last(), Some(&Effect::Compare));
+    lab.tell(Msg::Compared(Ok(vec!["- // mine let x = 1;".into(), "+ let x = 7;".into(), "  x".into()])));
+    let shown = lab.shows();
+    assert!(shown.contains("- // mine let x = 1;") && shown.contains("+ let x = 7;"), "{shown}");
+    lab.key(KeyCode::Enter);
+    assert!(!lab.effects.contains(&Effect::Reload), "Enter keeps what is here");
+    lab.tell(Msg::Compared(Ok(vec!["+ let x = 7;".into()])));
+    lab.types("r");
+    assert_eq!(lab.effects.last(), Some(&Effect::Reload));
+    lab.effects.clear();
+    let cell = |id: &str, code: &str| {
+        Item::Cell(Box::new(Cell { id: id.into(), code: code.into(), ..Cell::default() }))
+    };
+    let items = vec![cell("a", "let x = 7;"), cell("b", "x"), cell("c", "x + 1")];
+    let steps = vec![Step { items, ..Step::default() }];
+    lab.tell(Msg::Reloaded(Document { steps, ..Document::default() }));
+    let shown = lab.shows();
+    for text in ["let x = 7;", "= 1", "x + 1", "session ready"] {
+        assert!(shown.contains(text), "{text:?} is missing on\n{shown}");
+    }
+    assert_eq!(lab.state.unsaved(), 0);
+    assert!(lab.effects.is_empty(), "the file has all of it: {:?}", lab.effects);
+    lab.tell(Msg::Compared(Ok(vec![])));
+    assert!(lab.shows().contains("the file has what is here"));
+}
+
+#[test]
+fn a_moved_cell_is_moved_in_the_file_and_a_split_one_is_two() {
+    let mut lab = with_file(&["1", "2", "3"]);
+    lab.types("J");
+    let moved = BookChange::Move { id: "cell-1".into(), after: Some("cell-2".into()) };
+    // Told as the other one's move: the file has the same order.
+    let other = BookChange::Move { id: "cell-2".into(), after: None };
+    assert!(book(&lab) == [&moved] || book(&lab) == [&other], "{:?}", book(&lab));
+    assert!(lab.state.unsaved() > 0);
+    lab.effects.clear();
+    lab.types("zz");
+    assert!(matches!(book(&lab).as_slice(), [BookChange::Move { .. }]), "{:?}", book(&lab));
+    let mut lab = with_file(&["let a = 1;\na"]);
+    lab.key(KeyCode::Enter);
+    lab.key(KeyCode::Down);
+    lab.chord(KeyCode::Char('x'), KeyModifiers::ALT);
+    let changes = book(&lab);
+    assert!(changes.iter().any(|c| matches!(c, BookChange::Text { text, .. } if text == "let a = 1;")));
+    assert!(changes.iter().any(|c| matches!(c, BookChange::Insert { cell, .. } if cell.code == "a")));
+}
+
+#[test]
+fn messages_wrap_stay_until_read_and_are_all_in_the_log() {
+    let mut lab = with_file(&["1"]);
+    lab.tell(Msg::Resize(80, 24));
+    let long = "n.rhai is open in process 4711 on a host of a long name; it is read-only here (if that is wrong, \
+                remove .n.rhai.lock)";
+    lab.tell(Msg::Note(long.into()));
+    lab.wait(std::time::Duration::from_secs(30));
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
+    let shown = render_to_string(&lab.state, 80, 24);
+    assert!(words(&shown).contains(&words(long)), "{shown}");
+    lab.key(KeyCode::Up);
+    assert!(!render_to_string(&lab.state, 80, 24).contains("4711"), "it has been read");
+    // One that comes while keys are pressed is not gone with the next of them.
+    lab.tell(Msg::Note("another program has changed the file".into()));
+    lab.wait(std::time::Duration::from_millis(500));
+    lab.key(KeyCode::Up);
+    assert!(lab.shows().contains("another program has changed the file"));
+    lab.wait(std::time::Duration::from_secs(5));
+    lab.key(KeyCode::Up);
+    assert!(!lab.shows().contains("another program"));
+    lab.key(KeyCode::F(8));
+    let shown = lab.shows();
+    assert!(shown.contains("0:00  n.rhai is open") && shown.contains("0:30  another program"), "{shown}");
+}
+
+#[test]
+fn what_lasts_is_shown_as_long_as_it_lasts() {
+    let mut lab = with_file(&["loop {}"]);
+    lab.tell(Msg::File(FileFacts { recovered: 3, changed_outside: true, ..FileFacts::default() }));
+    lab.key(KeyCode::F(5));
+    lab.ctrl('c');
+    let shown = lab.shows();
+    assert!(shown.contains("3 recovered · changed outside · interrupting; Ctrl-C again"), "{shown}");
+    lab.finishes(Outcome::Interrupted, Usage::default());
+    assert!(!lab.shows().contains("interrupting"), "it has been interrupted");
+    lab.dies("killed by the system");
+    for _ in 0..3 {
+        lab.wait(std::time::Duration::from_secs(20));
+        lab.key(KeyCode::Up);
+    }
+    let head = lab.shows().lines().next().unwrap_or_default().to_owned();
+    assert!(head.contains("✗ the session ended: killed by the system"), "{head}");
+}
+
+#[test]
+fn all_of_a_long_output_is_shown_when_it_is_asked_for() {
+    let mut lab = with_file(&["loop"]);
+    lab.key(KeyCode::F(5));
+    let id = lab.evaluation().0;
+    for from in 0..100 {
+        let text: String = (0..1000).map(|i| format!("row {}\n", from * 1000 + i)).collect();
+        lab.says(Message::Output { id, stream: Stream::Stdout, text });
+    }
+    lab.succeeds(None);
+    assert!(lab.shows().contains("⋯ 99,980 lines hidden, o shows them"), "{}", lab.shows());
+    lab.types("o");
+    let start = std::time::Instant::now();
+    let mut seen = 0;
+    for _ in 0..40 {
+        lab.key(KeyCode::PageDown);
+        seen += lab.shows().matches("row ").count();
+    }
+    let took = start.elapsed() / 40;
+    println!("a page of 100,000 lines takes {took:?}");
+    assert!(seen > 1000 && took < std::time::Duration::from_millis(150), "{seen}, {took:?}");
+    assert!(!lab.shows().contains("not kept") && !lab.shows().contains("hidden"));
+    // The last line is there as well.
+    for _ in 0..3500 {
+        lab.key(KeyCode::PageDown);
+    }
+    assert!(lab.shows().contains("row 99999 "), "{}", lab.shows());
+}
+
+#[test]
+fn an_error_and_the_end_of_a_long_cell_come_into_view() {
+    let long: String = (0..77).map(|i| format!("let v{i} = {i};\n")).collect();
+    let mut lab = with_file(&[&long, "2"]);
+    lab.key(KeyCode::F(5));
+    lab.finishes(Outcome::Error { fault: mixed_devices() }, usage());
+    let shown = lab.shows();
+    assert!(shown.contains("hint: move one of them") && shown.contains("RuntimeError"), "{shown}");
+    lab.key(KeyCode::Enter);
+    assert!(lab.shows().contains("  1 let v0"), "typing begins at the cursor: {}", lab.shows());
+    lab.chord(KeyCode::Enter, KeyModifiers::CONTROL);
+    lab.succeeds(Some("the end"));
+    assert!(lab.shows().contains("= the end"), "while typing too: {}", lab.shows());
+    lab.types("x");
+    assert!(lab.shows().contains("  1 xlet v0"), "the cursor is seen with the next key: {}", lab.shows());
+    // Of all cells, the one that failed is shown.
+    let mut lab = with_file(&["1", &long, "3"]);
+    lab.types("R");
+    lab.succeeds(None);
+    lab.finishes(Outcome::Error { fault: mixed_devices() }, usage());
+    assert!(lab.shows().contains("hint: move one of them"), "{}", lab.shows());
 }

@@ -6,10 +6,6 @@ use super::*;
 
 const TEXT: &str = "// %%\nlet x = 1;\n\n// %%\nx + 1\n";
 
-fn signal(name: &str, pid: u32) {
-    assert!(Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success());
-}
-
 /// Types into the first cell and leaves it.
 fn edit(lab: &mut Lab, text: &str) {
     lab.keys(ENTER);
@@ -59,9 +55,9 @@ fn a_notebook_that_another_program_changes_is_not_overwritten() {
     let theirs = TEXT.replace("= 1", "= 77");
     std::fs::write(folder.0.join("n.rhai"), &theirs).unwrap();
     lab.keys(CTRL_S);
-    lab.until_it("a question", |shown| shown.contains("yes") && shown.contains("changed outside"));
+    lab.until_it("a question", |shown| shown.contains("write over it"));
     lab.keys("n");
-    lab.until_not("yes");
+    lab.until_not("write over it");
     assert_eq!(folder.read("n.rhai"), theirs);
     assert!(lab.look().contains("// mine"), "the text is still there:\n{}", lab.look());
     // Killed now, it has lost nothing either.
@@ -92,7 +88,7 @@ fn changes_that_wait_for_a_file_that_was_changed_are_told_and_kept() {
     lab.until("session ready");
     edit(&mut lab, "// more ");
     lab.keys(CTRL_S);
-    lab.until("saved");
+    lab.until("▸ saved");
     lab.quits();
     assert!(folder.read("n.rhai").contains("// more"));
     assert!(folder.read("n.recovered-1.rhai").contains("let x = 5;"), "what waited is lost by nothing");
@@ -126,7 +122,7 @@ fn a_full_disk_is_told_and_loses_nothing() {
     lab.until("let x = 1;");
     lab.keys("// short ");
     lab.keys(CTRL_S);
-    lab.until_it("it is saved", |shown| shown.contains("saved") && !shown.contains("not saved"));
+    lab.until_it("it is saved", |shown| shown.contains("▸ saved") && !shown.contains("not saved"));
     assert!(folder.read("n.rhai").contains("// short"));
     lab.quits();
 }
@@ -244,9 +240,8 @@ fn output_reaches_the_terminal_as_text_alone_and_of_any_length() {
     assert_eq!(raw.matches("\x1b[2J").count(), before);
     lab.keys("\x1b[B");
     lab.keys(F5);
-    lab.until_it("the second one's end", |shown| {
-        shown.lines().any(|line| line.contains("In [2]") && line.contains("ok"))
-    });
+    // Its end is in view, whatever its length.
+    lab.until("= 10485760");
     // A key shows at once beside a line of ten megabytes.
     let start = Instant::now();
     lab.keys(CTRL_P);
@@ -275,7 +270,7 @@ fn a_session_that_is_killed_or_hangs_is_told_and_replaced() {
     lab.keys(CTRL_C);
     lab.until("interrupting");
     lab.keys(CTRL_C);
-    lab.until("yes");
+    lab.until("keep the session");
     lab.keys("y");
     lab.until("session ready");
     lab.keys("\x1b[B");
@@ -313,7 +308,7 @@ fn a_second_lab_on_the_same_notebook_reads_only() {
     assert_eq!(folder.read("n.rhai"), TEXT);
     edit(&mut first, "// first ");
     first.keys(CTRL_S);
-    first.until("saved");
+    first.until("▸ saved");
     assert!(folder.read("n.rhai").contains("// first"));
     second.quits();
     assert!(folder.names().contains(&".n.rhai.lock".to_string()), "the first one's lock stays");

@@ -36,7 +36,7 @@ fn a_terminal_that_says_so_gets_sixels() {
         std::thread::sleep(Duration::from_millis(3));
     }
     lab.keys(CTRL_S);
-    lab.until("saved");
+    lab.until("▸ saved");
     assert_eq!(
         folder.read("n.rhai").matches("// %%").count(),
         3,
@@ -64,7 +64,7 @@ fn a_terminal_that_does_not_say_so_gets_characters() {
         lab.until("// typed");
         lab.esc();
         lab.keys(CTRL_S);
-        lab.until("saved");
+        lab.until("▸ saved");
         assert!(!folder.read("n.rhai").contains("62;"), "nothing of an answer is typed");
         lab.quits();
     }

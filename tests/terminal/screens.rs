@@ -61,7 +61,7 @@ fn the_palette_lists_actions_and_does_the_chosen_one() {
     lab.esc();
     lab.until_not("nothing fits");
     lab.keys(CTRL_S);
-    lab.until("saved");
+    lab.until("▸ saved");
     assert_eq!(folder.read("n.rhai").matches("// %%").count(), 3);
     lab.quits();
 }
@@ -144,7 +144,7 @@ fn cells_run_before_are_found_again() {
     lab.keys(ENTER);
     lab.until("leave");
     lab.keys(CTRL_S);
-    lab.until("saved");
+    lab.until("▸ saved");
     assert_eq!(folder.read("n.rhai").matches("first + 1").count(), 2);
     lab.quits();
 }
@@ -163,7 +163,7 @@ fn keys_right_behind_a_paste_are_kept() {
     lab.esc();
     lab.until_not("leave");
     lab.keys(CTRL_S);
-    lab.until("saved");
+    lab.until("▸ saved");
     let kept = folder.read("n.rhai");
     assert_eq!(kept.trim(), format!("// %%\nlet a = 1;// end0\n{long}// end1\n{}// end2", "é猫".repeat(700)));
     lab.quits();

@@ -298,8 +298,8 @@ fn output(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, th
     if cell.output.is_empty() {
         return;
     }
-    let ends =
-        if cell.expanded || cell.output.total() <= SHORT_OUTPUT { SHORT_OUTPUT.max(1000) } else { SHORT_END };
+    let all = cell.expanded || cell.output.total() <= SHORT_OUTPUT;
+    let ends = if all { usize::MAX / 2 } else { SHORT_END };
     let excerpt = cell.output.excerpt(ends, ends);
     let mut before = None;
     let columns = width.saturating_sub(gutter);
@@ -319,7 +319,12 @@ fn output(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, th
     };
     show(layout, &excerpt.head);
     if excerpt.hidden > 0 {
-        let how = if cell.expanded { "not kept" } else { "hidden, o shows them" };
+        let left = excerpt.hidden - excerpt.dropped;
+        let how = match (cell.expanded, excerpt.dropped) {
+            (true, _) => "not kept".to_owned(),
+            (false, 0) => "hidden, o shows them".to_owned(),
+            (false, _) => format!("hidden, o shows {} of them", figures::count(left as u64)),
+        };
         let text = format!("⋯ {} {how}", figures::plural(excerpt.hidden as u64, "line", "lines"));
         layout.plain([indented(Line::styled(text, theme.dim), gutter)]);
     }
@@ -339,7 +344,10 @@ fn out_line(line: &OutLine, first: bool, width: usize, gutter: usize, theme: &Th
         spans.push(Span::styled(format!("… {} more", figures::count(line.cut as u64)), theme.dim));
     }
     let at = if line.ink == Ink::Table { Break::Anywhere } else { Break::Words };
-    let mut lines = text::wrap(&spans, width.saturating_sub(gutter), at);
+    let room = width.saturating_sub(gutter);
+    // Most lines fit: there may be very many of them.
+    let fits = line.cut == 0 && text::width(&line.text) <= room;
+    let mut lines = if fits { vec![Line::from(spans)] } else { text::wrap(&spans, room, at) };
     for (i, line_out) in lines.iter_mut().enumerate() {
         let mark = if line.ink == Ink::Value && first && i == 0 { "=" } else { "" };
         line_out.spans.insert(0, Span::styled(format!("{mark:>w$} ", w = gutter - 1), theme.dim));

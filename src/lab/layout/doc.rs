@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::lab::layout::{highlight, inner};
-use crate::lab::model::state::State;
+use crate::lab::model::state::{Popup, State};
 use crate::lab::model::text;
 use crate::lab::model::text::Break;
 
@@ -18,8 +18,9 @@ pub(crate) fn doc_area(area: Rect) -> Rect {
 
 pub(crate) fn doc_lines(state: &State, columns: usize) -> Vec<Line<'static>> {
     let theme = &state.theme;
+    let differs = matches!(state.popup, Some(Popup::Differences(_)));
     let lines = state.aid.doc.iter().flat_map(|doc| &doc.lines);
-    let laid = lines.flat_map(|line| match line.strip_prefix("> ") {
+    let laid = lines.flat_map(|line| match line.strip_prefix("> ").filter(|_| !differs) {
         // The example is code.
         Some(code) => {
             let chars = highlight::styled(&[code.to_owned()], theme);
@@ -27,7 +28,16 @@ pub(crate) fn doc_lines(state: &State, columns: usize) -> Vec<Line<'static>> {
             row.extend(chars.into_iter().flatten());
             text::break_anywhere(&row, columns).into_iter().map(text::line).collect()
         }
-        None => text::wrap(&[Span::styled(line.clone(), theme.text)], columns, Break::Words),
+        None => {
+            let style = match line.get(..2).filter(|_| differs) {
+                Some("+ ") => theme.ok,
+                Some("- ") => theme.warn,
+                Some("# ") => theme.accent,
+                _ => theme.text,
+            };
+            let at = if differs { Break::Anywhere } else { Break::Words };
+            text::wrap(&[Span::styled(line.clone(), style)], columns, at)
+        }
     });
     laid.collect()
 }

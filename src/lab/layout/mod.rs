@@ -17,6 +17,7 @@ pub(super) mod picked;
 pub(super) mod placed;
 pub(super) mod question;
 pub(super) mod report;
+pub(super) mod said;
 pub(super) mod scroll;
 pub(super) mod sections;
 pub(super) mod tabs;

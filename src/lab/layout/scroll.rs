@@ -5,16 +5,19 @@ use std::ops::Range;
 use ratatui::layout::Rect;
 
 use crate::lab::layout::sections::SECTIONS;
-use crate::lab::layout::{Areas, cells, inner, lesson, machine};
+use crate::lab::layout::{Areas, cells, inner, lesson, machine, said};
 use crate::lab::model::pane::Pane;
-use crate::lab::model::state::State;
+use crate::lab::model::state::{Popup, State};
 use crate::lab::model::tops::Tops;
 
 /// The state's scroll positions, brought into range for these rectangles.
 pub(crate) fn settled(state: &State, areas: &Areas) -> Tops {
     let mut tops = state.tops;
     if let Some(pane) = areas.pane(Pane::Cells) {
-        tops.cells = cells_top(state, inner(pane));
+        let inside = inner(pane);
+        // The lower border may be under a message, but not what one types in.
+        let under = said::lay(state, areas).map_or(0, |(area, _)| area.height.saturating_sub(1));
+        tops.cells = cells_top(state, Rect { height: inside.height.saturating_sub(under), ..inside });
     }
     if let Some(pane) = areas.pane(Pane::Lesson) {
         let inside = inner(pane);
@@ -41,8 +44,9 @@ fn cells_top(state: &State, inside: Rect) -> usize {
         // The empty row after the item need not be seen.
         let end = extent.top + extent.height().saturating_sub(1);
         let running = state.selected_cell().is_some_and(|cell| cell.is_busy());
-        top = show(top, rows, extent.top..end, running);
-        if state.editing
+        top = show(top, rows, extent.top..end, running || state.shows_end());
+        if (state.editing || state.popup == Some(Popup::Find))
+            && !state.shows_end()
             && let Some((row, _)) = cells::cursor(state, &extents)
         {
             top = show(top, rows, row..row + 1, false);

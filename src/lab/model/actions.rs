@@ -26,8 +26,18 @@ pub enum Action {
     Interrupt,
     Restart,
     Save,
+    /// Under another name.
+    SaveAs,
+    /// Save, and then do what was asked for.
+    SaveFirst,
+    /// How the file differs from what is here.
+    Differences,
+    /// Take the file's cells.
+    Reload,
     Quit,
     Help,
+    /// All that was said.
+    Messages,
     Up,
     Down,
     PageUp,
@@ -53,6 +63,8 @@ pub enum Action {
     Choice(Choice),
     Yes,
     No,
+    /// The answer that loses nothing.
+    Harmless,
     /// To the cell that is selected, or beside it.
     Cell(CellAction),
     /// In the machine.
@@ -82,7 +94,14 @@ pub enum CellAction {
     CopyCell,
     /// Twice in a row.
     DeleteCell,
-    RestoreCell,
+    /// What was done to whole cells last.
+    UndoCells,
+    MoveUp,
+    MoveDown,
+    /// At the cursor.
+    Split,
+    /// With the one below.
+    Merge,
     Markdown,
     Code,
     PasteCell,
@@ -97,6 +116,8 @@ pub enum MachineAction {
     Scale,
     Sort,
     GoToLine,
+    /// Those that the line at the cursor caused.
+    EventsOfLine,
     Unpick,
     NextEvent,
     PreviousEvent,

@@ -8,7 +8,7 @@ use crate::lab::model::conditions;
 use crate::lab::model::context::{ANYWHERE, BROWSE, Context, Together};
 use crate::lab::model::keys::Chord;
 use crate::lab::model::pane::Pane;
-use crate::lab::model::popups::{COMPLETE, CONFIRM, FIND, HELP, PICKER, SEARCH};
+use crate::lab::model::popups::{COMPLETE, CONFIRM, DIFFERENCES, FIND, HELP, PICKER, SAVE_AS, SEARCH};
 use crate::lab::model::screens::machine::MACHINE;
 use crate::lab::model::screens::work::{ANSWER, CELLS, EDITOR, LESSON};
 use crate::lab::model::state::{Popup, State};
@@ -21,6 +21,8 @@ pub(crate) fn contexts(state: &State) -> Together {
         Some(Popup::Help(_) | Popup::Glossary(_) | Popup::Doc(_)) => &[&HELP],
         Some(Popup::Palette | Popup::Past | Popup::Steps) => &[&PICKER],
         Some(Popup::Find) => &[&FIND],
+        Some(Popup::SaveAs) => &[&SAVE_AS],
+        Some(Popup::Differences(_)) => &[&DIFFERENCES],
         Some(Popup::Confirm(_)) => &[&CONFIRM],
     }
 }

@@ -19,6 +19,8 @@ pub enum Bar {
     Offered(&'static str),
     /// With a label that depends on the item that is selected.
     ByItem,
+    /// Where it is an answer to the question that is asked.
+    Answer,
 }
 
 /// What a row's place in the key bar depends on.
@@ -44,6 +46,8 @@ pub enum Condition {
     Typing,
     /// The keys are listed, and can be searched.
     KeysHelp,
+    /// Something was not saved, and can be.
+    Unsaved,
     NextStep,
     PreviousStep,
     /// A cell is selected.

@@ -1,5 +1,7 @@
 //! What the notebook's file is told of the cells, and why it was not saved.
 
+use std::path::PathBuf;
+
 use crate::lab::model::document;
 use crate::lab::model::document::Stored;
 
@@ -21,6 +23,11 @@ pub enum BookChange {
     },
     Remove {
         id: String,
+    },
+    /// To the place below the cell `after`, or to the top.
+    Move {
+        id: String,
+        after: Option<String>,
     },
     Ran {
         id: String,
@@ -45,5 +52,7 @@ pub enum Keeping {
 pub enum NotSaved {
     /// Another program has changed the file meanwhile.
     Conflict(String),
+    /// There is a file of that name already.
+    Exists(PathBuf),
     Failed(String),
 }

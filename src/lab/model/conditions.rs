@@ -1,6 +1,7 @@
 //! When rows of the table of keys stand in the key bar.
 
 use crate::lab::model::actions::Action;
+use crate::lab::model::answers;
 use crate::lab::model::binding::{Bar, Binding, Condition};
 use crate::lab::model::item::ItemState;
 use crate::lab::model::output::SHORT_OUTPUT;
@@ -20,6 +21,10 @@ pub(super) fn label(state: &State, binding: &Binding) -> Option<&'static str> {
             _ => Some(label),
         },
         Bar::ByItem => enter_label(state),
+        Bar::Answer => match state.popup {
+            Some(Popup::Confirm(question)) => answers::word(state, question, binding.action),
+            _ => None,
+        },
     }
 }
 
@@ -42,9 +47,10 @@ fn holds(state: &State, condition: Condition) -> bool {
         Condition::File => state.can_save(),
         Condition::OwnCell => state.selected_cell().is_some_and(|cell| cell.own || !state.has_text),
         Condition::Clipboard => state.clipboard.is_some(),
-        Condition::TakenAway => !state.aid.deleted.is_empty(),
+        Condition::TakenAway => state.aid.has_arranged(),
         Condition::Typing => state.editing && state.selected_cell().is_some(),
         Condition::KeysHelp => matches!(state.popup, Some(Popup::Help(_))),
+        Condition::Unsaved => state.can_save() && (state.unsaved() > 0 || state.file.recovered > 0),
         Condition::NextStep => state.step + 1 < state.steps.len(),
         Condition::PreviousStep => state.step > 0 && state.steps.len() > 1,
         Condition::Cell => state.selected_cell().is_some(),

@@ -6,7 +6,7 @@ use crate::lab::model::document::{Cell, Item, PastPrediction, Predict, Quiz, Sto
 use crate::lab::model::editor::Editor;
 use crate::lab::model::key::Key;
 use crate::lab::model::laid::{Layout, Memo};
-use crate::lab::model::output::Output;
+use crate::lab::model::output::{LONG, Output};
 use crate::lesson::attempt::Replay;
 use crate::lesson::markdown::Block;
 use crate::lesson::order::order;
@@ -362,11 +362,21 @@ impl CellState {
     /// The code was changed.
     pub(in crate::lab) fn changed(&mut self) {
         self.unsaved = true;
+        // With each letter it would be laid out anew.
+        self.expanded &= self.output.total() <= LONG;
         self.version += 1;
         self.edited = self.status != Status::Idle;
         self.fault_line = None;
         self.laid.clear();
         self.whole.clear();
+    }
+
+    /// Another text, which typing did not make: what was typed before can't be undone.
+    pub(in crate::lab) fn set_text(&mut self, text: &str) {
+        self.editor = Editor::new(text);
+        self.rendered = self.markdown && !text.trim().is_empty();
+        self.changed();
+        self.edited = self.ran.is_some_and(|ran| ran != self.hash());
     }
 
     /// The cell begins to run as number `number`: what it showed before goes.

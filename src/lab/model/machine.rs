@@ -26,6 +26,11 @@ impl Section {
         Section::ALL.get(to % count).copied().unwrap_or_default()
     }
 
+    /// Where an event is listed.
+    pub(crate) fn of_event(history: &History, seq: u64) -> Section {
+        if history.transfer(seq).is_some() { Section::Transfers } else { Section::Timeline }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Section::Memory => "memory",

@@ -1,5 +1,6 @@
 //! What comes in ([`Msg`]) and what is to be done ([`Effect`]).
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crossterm::event::{Event, KeyEvent, KeyEventKind, MouseEvent};
@@ -7,6 +8,7 @@ use crossterm::event::{Event, KeyEvent, KeyEventKind, MouseEvent};
 use crate::lab::model::book_change::{BookChange, Keeping, NotSaved};
 use crate::lab::model::document::Document;
 use crate::lab::model::export_kind::What;
+use crate::lab::model::file_facts::FileFacts;
 use crate::lab::model::key::Key;
 use crate::lab::model::picture::{Drawing, Job};
 use crate::lab::model::screens::home::{Completed, Found, Listing, Target};
@@ -28,13 +30,24 @@ pub enum Msg {
     Tick(Duration),
     /// How saving went, after [`Effect::Save`].
     Saved(Result<Vec<String>, NotSaved>),
+    /// The notebook is in a file of another name now, after [`Effect::SaveAs`].
+    SavedAs {
+        path: PathBuf,
+        notes: Vec<String>,
+    },
+    /// What holds of the notebook's file from now on.
+    File(FileFacts),
+    /// How the file differs from what is here, in lines, after [`Effect::Compare`].
+    Compared(Result<Vec<String>, String>),
+    /// The cells of the notebook's file, after [`Effect::Reload`].
+    Reloaded(Document),
     /// A figure has been drawn, after [`Effect::Draw`].
     Drawn {
         cell: Key,
         slot: u64,
         drawing: Drawing,
     },
-    /// Something to tell the learner for a few seconds.
+    /// Something to tell the learner.
     Note(String),
     /// What there is to open.
     Listed(Box<Listing>),
@@ -64,6 +77,15 @@ pub enum Effect {
     Save {
         over: bool,
     },
+    /// Write the notebook to another file, `over` even where there is one.
+    SaveAs {
+        path: PathBuf,
+        over: bool,
+    },
+    /// Tell how the notebook's file differs from what is here, with [`Msg::Compared`].
+    Compare,
+    /// Read the notebook's file again, and answer with [`Msg::Reloaded`].
+    Reload,
     /// Tell the notebook's file of a change.
     Book(BookChange),
     /// Put text into the terminal's clipboard.

@@ -15,9 +15,13 @@ pub(crate) const SHORT_END: usize = 10;
 /// Output of more lines than this is cut until asked for.
 pub(crate) const SHORT_OUTPUT: usize = 2 * SHORT_END + 4;
 
-/// Lines kept from the beginning and from the end.
+/// Lines kept from the beginning, and from the end. Of a longer output the middle is dropped.
 const HEAD: usize = 500;
-const TAIL: usize = 500;
+const TAIL: usize = 200_000;
+/// Bytes kept of the lines at the end.
+const TAIL_BYTES: usize = 16 << 20;
+/// Output of more lines takes a while to lay out.
+pub(crate) const LONG: usize = 2_000;
 /// Characters kept of one line.
 const MAX_LINE: usize = 2000;
 /// Figures kept, and texts that change in place: the last ones.
@@ -50,6 +54,8 @@ pub(crate) struct OutLine {
 pub(crate) struct Output {
     head: Vec<OutLine>,
     tail: VecDeque<OutLine>,
+    /// Bytes of the tail's whole lines.
+    tail_bytes: usize,
     total: usize,
     /// The last line may grow, if the text that follows is of this kind.
     open: Option<Ink>,
@@ -60,6 +66,8 @@ pub(crate) struct Output {
 pub(crate) struct Excerpt<'a> {
     pub head: Vec<&'a OutLine>,
     pub hidden: usize,
+    /// Lines of the hidden ones that are not kept.
+    pub dropped: usize,
     pub tail: Vec<&'a OutLine>,
 }
 
@@ -147,12 +155,13 @@ impl Output {
         let kept = self.head.len() + self.tail.len();
         let all = || self.head.iter().chain(&self.tail);
         if self.total == kept && kept <= head + tail {
-            return Excerpt { head: all().collect(), hidden: 0, tail: Vec::new() };
+            return Excerpt { head: all().collect(), hidden: 0, dropped: 0, tail: Vec::new() };
         }
         let (head, tail) = (head.min(self.head.len()), tail.min(kept - head.min(self.head.len())));
         Excerpt {
             head: self.head.iter().take(head).collect(),
             hidden: self.total - head - tail,
+            dropped: self.total - kept,
             tail: all().skip(kept - tail).collect(),
         }
     }
@@ -188,8 +197,10 @@ impl Output {
             if self.head.len() < HEAD {
                 self.head.push(line);
             } else {
-                if self.tail.len() == TAIL {
-                    self.tail.pop_front();
+                self.tail_bytes += self.tail.back().map_or(0, |last| last.text.len());
+                while self.tail.len() >= TAIL || self.tail_bytes > TAIL_BYTES {
+                    let Some(gone) = self.tail.pop_front() else { break };
+                    self.tail_bytes = self.tail_bytes.saturating_sub(gone.text.len());
                 }
                 self.tail.push_back(line);
             }
@@ -232,7 +243,26 @@ mod tests {
         assert_eq!((excerpt.head.len(), excerpt.hidden, excerpt.tail.len()), (10, 99_985, 5));
         assert_eq!(excerpt.head.last().map(|l| l.text.as_str()), Some("9"));
         assert_eq!(excerpt.tail.last().map(|l| l.text.as_str()), Some("99999"));
-        assert_eq!(output.head.len() + output.tail.len(), 1000);
+        assert_eq!(excerpt.dropped, 0, "all of them can be shown");
+        let whole = output.excerpt(usize::MAX / 2, usize::MAX / 2);
+        assert_eq!((whole.head.len(), whole.hidden), (100_000, 0));
+    }
+
+    #[test]
+    fn of_more_lines_than_can_be_kept_the_middle_goes_and_is_counted() {
+        let mut output = Output::default();
+        for i in 0..300_000 {
+            output.print(Stream::Stdout, &format!("{i}\n"));
+        }
+        let excerpt = output.excerpt(10, 10);
+        assert_eq!((excerpt.hidden, excerpt.dropped), (299_980, 300_000 - HEAD - TAIL));
+        let whole = output.excerpt(usize::MAX / 2, usize::MAX / 2);
+        assert_eq!((whole.head.len(), whole.hidden, whole.tail.len()), (HEAD, excerpt.dropped, TAIL));
+        for _ in 0..20_000 {
+            output.print(Stream::Stdout, &format!("{}\n", "x".repeat(MAX_LINE)));
+        }
+        let kept: usize = output.tail.iter().map(|line| line.text.len()).sum();
+        assert!(kept <= TAIL_BYTES + 2 * MAX_LINE, "{kept}");
     }
 
     #[test]

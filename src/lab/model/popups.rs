@@ -5,7 +5,7 @@ use crossterm::event::KeyCode;
 use KeyCode::{Backspace, Char, Down, Enter, Esc, PageDown, PageUp, Tab, Up};
 
 use crate::lab::model::actions::{Action as A, Choice};
-use crate::lab::model::binding::Bar::{Always, Never, When};
+use crate::lab::model::binding::Bar::{Always, Answer, Never, When};
 use crate::lab::model::binding::{Binding, Condition, row};
 use crate::lab::model::context::{Context, Together};
 use crate::lab::model::keys::{c, ctrl, key};
@@ -30,16 +30,46 @@ pub(crate) const HELP: Context = Context { name: Some("help"), ..Context::new("H
 
 /// While typing what to look for in the list of keys.
 pub(crate) const SEARCH: Context = Context { typed: true, ..Context::new("Search") };
+/// While typing the name to save under.
+pub(crate) const SAVE_AS: Context =
+    Context { name: Some("save-as"), heading: Some("Saving under another name"), ..Context::new("SaveAs") };
+
+/// While it is shown how the file differs.
+pub(crate) const DIFFERENCES: Context = Context {
+    name: Some("differences"),
+    heading: Some("Differences from the file"),
+    ..Context::new("Differences")
+};
 
 pub(crate) const CONFIRM: Context = Context::new("Confirm");
 
 /// Each holds alone; names are offered over the keys of a screen.
-pub(super) const TOGETHER: [Together; 5] = [&[&PICKER], &[&FIND], &[&HELP], &[&SEARCH], &[&CONFIRM]];
+pub(super) const TOGETHER: [Together; 7] =
+    [&[&PICKER], &[&FIND], &[&HELP], &[&SEARCH], &[&CONFIRM], &[&SAVE_AS], &[&DIFFERENCES]];
 
 /// The most wanted first in each context.
 pub(super) const ROWS: &[Binding] = &[
-    row(&CONFIRM, &[c('y'), key(Enter)], A::Yes, Always("yes"), "yes"),
-    row(&CONFIRM, &[c('n'), key(Esc), c('q')], A::No, Always("no"), "no"),
+    row(&CONFIRM, &[key(Enter)], A::Harmless, Never, "the answer that loses nothing"),
+    row(&CONFIRM, &[c('s')], A::SaveFirst, Answer, "save first"),
+    row(&CONFIRM, &[c('a')], A::SaveAs, Answer, "save under another name"),
+    row(&CONFIRM, &[c('d')], A::Differences, Answer, "show the differences"),
+    row(&CONFIRM, &[c('y')], A::Yes, Answer, "yes"),
+    row(&CONFIRM, &[c('n'), key(Esc), c('q')], A::No, Answer, "no"),
+    row(&SAVE_AS, &[key(Enter)], A::Choice(Choice::Accept), Always("save"), "save under this name"),
+    row(&SAVE_AS, &[key(Backspace)], A::Choice(Choice::Erase), Never, "take back a letter of the name"),
+    row(&SAVE_AS, &[key(Esc)], A::Choice(Choice::Close), Always("leave"), "save nothing"),
+    row(&DIFFERENCES, &[c('r')], A::Reload, Always("take the file's cells"), "take the file's cells"),
+    row(
+        &DIFFERENCES,
+        &[key(Esc), key(Enter), c('n'), c('q')],
+        A::No,
+        Always("keep what is here"),
+        "keep what is here",
+    ),
+    row(&DIFFERENCES, &[key(Up), c('k')], A::Up, Always("scroll"), "scroll up"),
+    row(&DIFFERENCES, &[key(Down), c('j')], A::Down, Never, "scroll down"),
+    row(&DIFFERENCES, &[key(PageUp)], A::PageUp, Never, "a page up"),
+    row(&DIFFERENCES, &[key(PageDown), c(' ')], A::PageDown, Never, "a page down"),
     row(&HELP, &[key(Esc), c('?'), c('q'), key(Enter)], A::Leave, Always("close"), "close this help")
         .weighs(90),
     row(

@@ -8,6 +8,8 @@ use crate::base::event::{HIDDEN_CELLS, Source};
 use crate::lab::model::aid::Aid;
 use crate::lab::model::book_change::Keeping;
 use crate::lab::model::document::{Document, Step};
+use crate::lab::model::editor::Pos;
+use crate::lab::model::file_facts::FileFacts;
 use crate::lab::model::foreign::Foreign;
 use crate::lab::model::history::History;
 use crate::lab::model::item::{CellState, ItemState, PredictState};
@@ -19,6 +21,7 @@ use crate::lab::model::pane::Pane;
 use crate::lab::model::picture::Art;
 use crate::lab::model::picture::graphics::Canvas;
 use crate::lab::model::places::Places;
+use crate::lab::model::said::Said;
 use crate::lab::model::screens::{Screen, ScreenStates};
 use crate::lab::model::summary;
 use crate::lab::model::text;
@@ -47,7 +50,7 @@ pub struct State {
     /// The selected item takes what is typed.
     pub(in crate::lab) editing: bool,
     pub(in crate::lab) popup: Option<Popup>,
-    pub(in crate::lab) note: Option<Note>,
+    pub(in crate::lab) said: Said,
     pub(in crate::lab) session: Session,
     pub(in crate::lab) work: Work,
     /// Where there is one that the document shows.
@@ -57,6 +60,8 @@ pub struct State {
     pub(in crate::lab) tops: Tops,
     /// The cells pane follows the selection until it is scrolled away from it.
     pub(in crate::lab) follow: bool,
+    /// The selected cell as it was when it had run: until something is done to it, its end is in view.
+    end_shown: Option<Place>,
     pub(in crate::lab) shares: Shares,
     /// A divider that is being dragged.
     pub(in crate::lab) dragged: Option<Pane>,
@@ -77,6 +82,9 @@ pub struct State {
     pub(in crate::lab) canvas: Canvas,
     pub(in crate::lab) now: Duration,
     pub(in crate::lab) keeping: Keeping,
+    pub(in crate::lab) file: FileFacts,
+    /// What was asked for and is done once all is saved.
+    pub(in crate::lab) after_save: Option<Confirm>,
     /// What the order of a quiz's choices is drawn from; 0 leaves the file's.
     pub(in crate::lab) seed: u64,
     /// What is open was written in another language.
@@ -109,10 +117,14 @@ pub enum Popup {
     Steps,
     /// What to look for in a cell.
     Find,
+    /// The name to save under.
+    SaveAs,
+    /// How the notebook's file differs from what is here; first line shown.
+    Differences(u16),
     Confirm(Confirm),
 }
 
-/// A question that is to be answered with yes or no.
+/// A question that is to be answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Confirm {
     Quit,
@@ -125,6 +137,8 @@ pub enum Confirm {
     Overwrite,
     /// Something else was chosen at home.
     Open,
+    /// There is a file of the name to save under.
+    Replace,
     /// The interrupt was asked for a second time.
     RestartStuck,
 }
@@ -158,13 +172,6 @@ impl Notes {
     pub(crate) fn replace(&mut self, now: Vec<Noted>) -> Vec<Noted> {
         std::mem::replace(&mut self.0, now)
     }
-}
-
-/// Something said in the header until its time is over.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Note {
-    pub text: String,
-    pub until: Duration,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -226,6 +233,16 @@ pub(crate) enum Pending {
     Snapshot,
 }
 
+/// Where one is in the cells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Place {
+    key: Key,
+    cursor: Pos,
+    version: u64,
+    editing: bool,
+    expanded: bool,
+}
+
 /// Shares of the width, in percent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shares {
@@ -249,7 +266,7 @@ impl State {
             maximised: false,
             editing: false,
             popup: None,
-            note: None,
+            said: Said::default(),
             session: Session::default(),
             work: Work::default(),
             lesson: None,
@@ -257,6 +274,7 @@ impl State {
             machine: MachineView::default(),
             tops: Tops::default(),
             follow: true,
+            end_shown: None,
             shares: Shares { lesson: 28, machine: 35 },
             dragged: None,
             clipboard: None,
@@ -271,6 +289,8 @@ impl State {
             canvas: Canvas::default(),
             now: Duration::ZERO,
             keeping: Keeping::Nothing,
+            file: FileFacts::default(),
+            after_save: None,
             seed: 0,
             foreign: None,
             has_text: false,
@@ -302,7 +322,8 @@ impl State {
             self.steps.push(StepState { title, items, text });
         }
         (self.step, self.editing, self.maximised, self.follow) = (0, false, false, true);
-        (self.popup, self.note, self.clipboard) = (None, None, None);
+        (self.popup, self.after_save, self.clipboard) = (None, None, None);
+        self.file = FileFacts::default();
         self.aid.forget_document();
         self.foreign = None;
         self.runs.clear();
@@ -408,9 +429,9 @@ impl State {
         cells.flat_map(|cell| cell.output.shown()).filter_map(|shown| shown.drawing.as_ref()?.art.as_ref())
     }
 
-    /// Something in the lab moves by itself: a spinner, a clock, a note that will go.
+    /// Something in the lab moves by itself: a spinner, a clock.
     pub(crate) fn is_animated(&self) -> bool {
-        self.is_busy() || self.note.is_some()
+        self.is_busy()
     }
 
     /// A cell runs, or a check or a probe of the last one.
@@ -516,10 +537,35 @@ impl State {
         self.machine.source(&self.history)
     }
 
-    /// True where the selected cell, as it ran last, caused it.
+    /// True where the selected cell, as it ran last, caused it; while one types in it, the line at the cursor.
     pub(in crate::lab) fn is_of_selected_cell(&self, source: Source) -> bool {
         source.cell > 0
-            && self.selected_cell().is_some_and(|cell| cell.number == Some(source.cell) && !cell.earlier)
+            && self.selected_cell().is_some_and(|cell| {
+                let line = !self.editing || u32::try_from(cell.editor.cursor().row + 1) == Ok(source.line);
+                cell.number == Some(source.cell) && !cell.earlier && line
+            })
+    }
+
+    /// The selected cell has run: its end is brought into view.
+    pub(in crate::lab) fn show_end(&mut self) {
+        self.end_shown = self.at();
+    }
+
+    /// True while the end of the selected cell is to be seen.
+    pub(in crate::lab) fn shows_end(&self) -> bool {
+        self.end_shown.is_some() && self.end_shown == self.at()
+    }
+
+    /// Where one is: it changes with every movement and change.
+    fn at(&self) -> Option<Place> {
+        let cell = self.selected_cell()?;
+        Some(Place {
+            key: cell.key,
+            cursor: cell.editor.cursor(),
+            version: cell.version,
+            editing: self.editing,
+            expanded: cell.expanded,
+        })
     }
 
     pub(in crate::lab) fn select_first(&mut self) {
@@ -544,10 +590,9 @@ impl State {
         self.revision += 1;
     }
 
-    /// Says something in the header for a few seconds.
+    /// Says something until it is read, and keeps it in the log.
     pub(in crate::lab) fn say(&mut self, text: impl Into<String>) {
-        let until = self.now + Duration::from_secs(4);
-        self.note = Some(Note { text: text.into(), until });
+        self.said.say(text.into(), self.now);
         self.touch();
     }
 

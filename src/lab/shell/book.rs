@@ -3,11 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::base::figures::plural;
 use crate::lab::model::book_change::{BookChange, Keeping, NotSaved};
 use crate::lab::model::document::{self, Document, Item, Step, Stored};
+use crate::lab::model::file_facts::FileFacts;
 use crate::notebook::output::Fields;
 use crate::notebook::store::{self, SaveError};
-use crate::notebook::{Cell, Change, Kind, Notebook, NotebookFile, new_id};
+use crate::notebook::{Cell, Change, Kind, Notebook, NotebookFile, difference, new_id};
 
 /// How the note on changes that were recovered ends.
 const RECOVERED: &str = "changes that were not saved are recovered";
@@ -26,6 +28,8 @@ pub struct Book {
     unsynced: bool,
     /// A change from outside has been told.
     told: bool,
+    /// Changes of an earlier lab that are taken over and not saved yet.
+    recovered: usize,
 }
 
 impl Book {
@@ -37,23 +41,24 @@ impl Book {
     pub fn open(path: &Path) -> Result<(Book, Vec<String>), String> {
         let opened = NotebookFile::open(path).map_err(|error| error.to_string())?;
         let (mut file, mut notebook, mut notes) = (opened.file, opened.notebook, opened.notes);
+        let mut recovered = 0;
         if let Some(found) = opened.recovered {
             if found.file_changed {
-                notes.push(set_aside(&mut file, &found.notebook, found.changes));
+                let why = "another program has changed this file since";
+                notes.push(set_aside(&mut file, &found.notebook, found.changes, why));
             } else if file.accept().is_ok() {
                 // They are shown, and the file has them once they are saved.
-                notes.push(format!("{} {RECOVERED}", found.changes));
-                notebook = found.notebook;
+                let changes = plural(found.changes as u64, "change that was", "changes that were");
+                let are = if found.changes == 1 { "is" } else { "are" };
+                notes.push(format!(
+                    "{changes} not saved {are} recovered; Ctrl-S saves, Alt-r shows the differences"
+                ));
+                (notebook, recovered) = (found.notebook, found.changes);
             }
         }
-        let mut book =
-            Book { file, notebook, first: Vec::new(), always: false, unsynced: false, told: false };
-        if book.is_empty() {
-            let mut cell = Cell::code("");
-            cell.id = new_id();
-            book.begin_with(cell);
-        }
-        Ok((book, notes))
+        let first = begun(&mut notebook).into_iter().collect();
+        let always = false;
+        Ok((Book { file, notebook, first, always, unsynced: false, told: false, recovered }, notes))
     }
 
     /// Opens a notebook that is saved by itself, so that changes that an earlier lab could not save are nothing to speak
@@ -62,16 +67,15 @@ impl Book {
         let exists = path.exists();
         let (mut book, mut notes) = Book::open(path)?;
         book.always = true;
-        notes.retain(|note| !note.ends_with(RECOVERED));
+        // They are here as they were made, and saved by themselves.
+        if std::mem::take(&mut book.recovered) > 0 {
+            notes.retain(|note| !note.contains(RECOVERED));
+        }
         if !exists && !book.first.is_empty() {
             (book.notebook, book.first) = (Notebook::default(), Vec::new());
             cells.into_iter().for_each(|cell| book.begin_with(cell));
         }
         Ok((book, notes))
-    }
-
-    fn is_empty(&self) -> bool {
-        self.notebook.cells.iter().all(|cell| cell.kind == Kind::Raw)
     }
 
     fn begin_with(&mut self, cell: Cell) {
@@ -168,10 +172,12 @@ impl Book {
     /// # Errors
     /// Nothing is lost then.
     pub fn save(&mut self, over: bool) -> Result<Vec<String>, NotSaved> {
+        let freed = self.ask_for_lock();
         let saved = if over { self.file.save_over(&self.notebook) } else { self.file.save(&self.notebook) };
         match saved {
-            Ok(notes) => {
-                (self.unsynced, self.told) = (false, false);
+            Ok(mut notes) => {
+                notes.extend(freed);
+                (self.unsynced, self.told, self.recovered) = (false, false, 0);
                 Ok(notes)
             }
             Err(error @ SaveError::Conflict { .. }) => Err(NotSaved::Conflict(error.to_string())),
@@ -184,7 +190,84 @@ impl Book {
         let change = self.file.foreign_change(false);
         let new = change.is_some() && !self.told;
         self.told = change.is_some();
-        new.then_some("another program has changed the file; saving will ask which one stays")
+        new.then_some("another program has changed the file: Alt-r shows the differences and can reload it")
+    }
+
+    /// The file that it is in.
+    pub(crate) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// What holds of the file as long as nothing is done about it.
+    pub(crate) fn facts(&self) -> FileFacts {
+        FileFacts {
+            read_only: self.file.read_only().map(str::to_owned),
+            recovered: self.recovered,
+            changed_outside: self.told,
+        }
+    }
+
+    /// Where another lab has the file: asks whether it has let go of it, and says so. From then on changes are kept,
+    /// those made until then too.
+    pub(crate) fn ask_for_lock(&mut self) -> Option<String> {
+        let left = self.file.ask_for_lock()?;
+        let mut told = "the other lab has let go of the file: it can be saved here now".to_owned();
+        if let Some(left) = left {
+            told = format!(
+                "{told}; {}",
+                set_aside(&mut self.file, &left.notebook, left.changes, "it left them")
+            );
+        }
+        let kept = self.file.record_all(&self.notebook);
+        self.unsynced = true;
+        Some(match kept {
+            Ok(()) => told,
+            Err(error) => format!("{told}; what you type is not kept until then: {error}"),
+        })
+    }
+
+    /// How the file differs from what is here, line by line.
+    ///
+    /// # Errors
+    /// The file can't be read, or is no notebook any more.
+    pub(crate) fn differences(&self) -> Result<Vec<String>, String> {
+        let file = store::load(self.file.path()).map_err(|error| error.to_string())?.notebook;
+        Ok(difference::of(&self.notebook, &file))
+    }
+
+    /// Takes the file as it is now; what was here and is not saved goes.
+    ///
+    /// # Errors
+    /// The file can't be read, or is no notebook any more: all stays as it is.
+    pub(crate) fn reload(&mut self) -> Result<Vec<String>, String> {
+        let (notebook, notes) = self.file.reread().map_err(|error| error.to_string())?;
+        self.notebook = notebook;
+        (self.first, self.unsynced, self.told, self.recovered) =
+            (begun(&mut self.notebook).into_iter().collect(), false, false, 0);
+        Ok(notes)
+    }
+
+    /// Writes the notebook to another file, `over` even where there is one, and goes on there. The file that it was in
+    /// stays as it was saved last.
+    ///
+    /// # Errors
+    /// There is such a file, or it can't be written; all stays as it is.
+    pub(crate) fn save_as(&mut self, path: &Path, over: bool) -> Result<Vec<String>, NotSaved> {
+        let folder = self.file.path().parent().unwrap_or(Path::new(""));
+        let path = if path.is_absolute() { path.to_path_buf() } else { folder.join(path) };
+        if self.is_of(&path) {
+            return self.save(over);
+        }
+        if !over && path.symlink_metadata().is_ok() {
+            return Err(NotSaved::Exists(path));
+        }
+        let failed = |error: &dyn std::fmt::Display| NotSaved::Failed(error.to_string());
+        let mut file = NotebookFile::make(&path).map_err(|error| failed(&error))?;
+        let notes = file.save_over(&self.notebook).map_err(|error| failed(&error))?;
+        let before = std::mem::replace(&mut self.file, file);
+        before.leave();
+        (self.first, self.unsynced, self.told, self.recovered) = (Vec::new(), false, false, 0);
+        Ok(notes)
     }
 
     /// Has the journal written to the disk, elsewhere than on this thread.
@@ -213,6 +296,13 @@ impl Book {
                 vec![Change::Insert { at: above + raw.count(), cell: Box::new(kept(*cell)) }]
             }
             BookChange::Remove { id } => vec![Change::Remove { id }],
+            BookChange::Move { id, after } => {
+                let rest: Vec<&Cell> = self.notebook.cells.iter().filter(|cell| cell.id != id).collect();
+                let above =
+                    after.and_then(|id| rest.iter().position(|cell| cell.id == id)).map_or(0, |at| at + 1);
+                let raw = rest.iter().skip(above).take_while(|cell| cell.kind == Kind::Raw);
+                vec![Change::Move { id, to: above + raw.count() }]
+            }
             BookChange::Ran { id, stored } => {
                 let Stored { outputs, ran, count, usage } = *stored;
                 let hash = ran.unwrap_or_else(|| Kind::Code.hash(""));
@@ -222,8 +312,20 @@ impl Book {
     }
 }
 
-/// Writes recovered changes to a file of their own, as their file is another one now.
-fn set_aside(file: &mut NotebookFile, recovered: &Notebook, changes: usize) -> String {
+/// Gives a notebook that shows no cell an empty one; what was done to it.
+fn begun(notebook: &mut Notebook) -> Option<Change> {
+    if !notebook.cells.iter().all(|cell| cell.kind == Kind::Raw) {
+        return None;
+    }
+    let mut cell = Box::new(Cell::code(""));
+    cell.id = new_id();
+    let change = Change::Insert { at: notebook.cells.len(), cell };
+    notebook.apply(&change);
+    Some(change)
+}
+
+/// Writes recovered changes to a file of their own, and says why they are there.
+fn set_aside(file: &mut NotebookFile, recovered: &Notebook, changes: usize, why: &str) -> String {
     let free = |path: &PathBuf| !path.exists();
     let path = file.path();
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -234,10 +336,7 @@ fn set_aside(file: &mut NotebookFile, recovered: &Notebook, changes: usize) -> S
     };
     let written = store::write(&aside, recovered).map_err(|error| error.to_string());
     match written.and_then(|_| file.discard().map_err(|error| error.to_string())) {
-        Ok(()) => format!(
-            "{changes} changes that were not saved are in {}: another program has changed this file since",
-            aside.display()
-        ),
+        Ok(()) => format!("{changes} changes that were not saved are in {}: {why}", aside.display()),
         Err(reason) => format!("{changes} changes that were not saved wait beside the file: {reason}"),
     }
 }
@@ -333,7 +432,11 @@ mod tests {
         book.change(BookChange::Ran { id: b, stored: Box::new(stored.clone()) }).unwrap();
         drop(book);
         let (mut book, notes) = Book::open(&path).unwrap();
-        assert_eq!(notes, ["2 changes that were not saved are recovered"]);
+        assert_eq!(
+            notes,
+            ["2 changes that were not saved are recovered; Ctrl-S saves, Alt-r shows the differences"]
+        );
+        assert_eq!(book.facts().recovered, 2);
         let document = book.document();
         let [Item::Cell(first), Item::Cell(second)] = document.steps[0].items.as_slice() else { panic!() };
         assert_eq!(first.code, "let x = 5;");
@@ -394,5 +497,75 @@ mod tests {
         book.save(true).unwrap();
         assert!(fs::read_to_string(&path).unwrap().contains("mine"));
         assert_eq!(book.foreign_change(), None);
+    }
+
+    #[test]
+    fn a_moved_cell_keeps_its_title_and_stands_behind_raw_text() {
+        let source = "// %%  One\nlet x = 1;\n\n// %% [raw]\n// between\n\n// %%  Two\nx\n";
+        let path = folder("move", source);
+        let (mut book, _) = Book::open(&path).unwrap();
+        let [one, _, two] = ids(&book).try_into().unwrap();
+        book.change(BookChange::Move { id: one.clone(), after: Some(two.clone()) }).unwrap();
+        assert_eq!(ids(&book).last(), Some(&one));
+        book.change(BookChange::Move { id: one, after: None }).unwrap();
+        book.change(BookChange::Move { id: two, after: None }).unwrap();
+        book.save(false).unwrap();
+        let written = fs::read_to_string(&path).unwrap();
+        let order: Vec<usize> = ["// between", "// %%  Two\nx", "// %%  One\nlet"]
+            .map(|text| written.find(text).unwrap_or(usize::MAX))
+            .to_vec();
+        assert!(order.is_sorted() && order.last() != Some(&usize::MAX), "{written}");
+    }
+
+    #[test]
+    fn saving_elsewhere_asks_before_it_replaces_and_leaves_the_first_file_alone() {
+        let path = folder("save-as", "// %%\nlet x = 1;\n");
+        let (mut book, _) = Book::open(&path).unwrap();
+        let [a] = ids(&book).try_into().unwrap();
+        book.change(text(&a, "mine")).unwrap();
+        let other = path.with_file_name("other.rhai");
+        fs::write(&other, "// %%\ntheirs\n").unwrap();
+        assert_eq!(book.save_as(Path::new("other.rhai"), false), Err(NotSaved::Exists(other.clone())));
+        assert!(matches!(book.save_as(Path::new("no/folder.rhai"), false), Err(NotSaved::Failed(_))));
+        assert_eq!(fs::read_to_string(&other).unwrap(), "// %%\ntheirs\n");
+        book.save_as(&other, true).unwrap();
+        assert_eq!(fs::read_to_string(&other).unwrap(), "// %%\nmine\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "// %%\nlet x = 1;\n");
+        assert!(book.is_of(&other) && !path.with_file_name(".n.rhai.journal").exists());
+        book.change(text(&a, "mine again")).unwrap();
+        let (first, notes) = Book::open(&path).unwrap();
+        assert!(notes.is_empty() && first.facts().read_only.is_none(), "it is free: {notes:?}");
+        let (second, _) = Book::open(&other).unwrap();
+        assert!(second.facts().read_only.is_some(), "this one is taken");
+        drop((book, second));
+        assert_eq!(Book::open(&other).unwrap().0.notebook.cells[0].source, "mine again");
+    }
+
+    #[test]
+    fn what_the_first_lab_left_and_what_the_second_typed_are_both_kept() {
+        let path = folder("relock", "// %%\nlet x = 1;\n");
+        let (mut first, _) = Book::open(&path).unwrap();
+        let (mut second, notes) = Book::open(&path).unwrap();
+        assert!(notes[0].contains("read-only") && second.facts().read_only.is_some());
+        let [a] = ids(&second).try_into().unwrap();
+        second.change(text(&a, "second")).unwrap();
+        assert_eq!(second.ask_for_lock(), None);
+        first.change(text(&a, "first")).unwrap();
+        drop(first);
+        let told = second.ask_for_lock().unwrap();
+        assert!(told.contains("can be saved here now") && told.contains("n.recovered-1.rhai"), "{told}");
+        let aside = path.with_file_name("n.recovered-1.rhai");
+        assert!(fs::read_to_string(aside).unwrap().contains("first"));
+        assert_eq!(second.facts(), FileFacts::default());
+        drop(second);
+        let (mut third, notes) = Book::open(&path).unwrap();
+        assert!(notes[0].contains("recovered; Ctrl-S"), "{notes:?}");
+        assert_eq!(third.notebook.cells[0].source, "second");
+        // Reloading drops it, after the differences were shown.
+        assert_eq!(third.differences().unwrap(), ["  // %%", "- second", "+ let x = 1;"]);
+        third.reload().unwrap();
+        assert_eq!(third.differences().unwrap(), Vec::<String>::new());
+        drop(third);
+        assert!(Book::open(&path).unwrap().1.is_empty());
     }
 }

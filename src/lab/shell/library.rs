@@ -1,6 +1,7 @@
 //! Finds what there is to open, and opens it.
 
 use std::io;
+use std::path::Path;
 
 use crate::lab::model::document::Document;
 use crate::lab::model::screens::home::{Found, Listing, Target};
@@ -16,6 +17,9 @@ pub trait Library {
 
     /// Opens something; an error says why it can't be.
     fn open(&mut self, target: &Target) -> Result<Opened, String>;
+
+    /// A notebook that is open was saved under another name.
+    fn was_saved(&mut self, path: &Path);
 
     /// Looks for the devices of this computer, on a thread of its own, as it may take a while.
     fn devices(&self) -> Box<dyn FnOnce() -> Vec<Found> + Send>;

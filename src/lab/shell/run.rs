@@ -120,6 +120,7 @@ pub fn run(
     around.list(&mut state);
     // What is asked for, such as the figures of a notebook's file, is done like all else.
     say(&mut state, Msg::Resize(columns, rows), &mut around);
+    around.tell_file(&mut state);
     tell(&mut state, &options.notes, &mut around);
     let end = drive(&mut state, &inputs, &mut around, &mut |state| screen.draw(state));
     // Whoever still sends must not wait for a lab that is closed.
@@ -262,9 +263,28 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
             Effect::Save { over } => {
                 let none = || Err(NotSaved::Failed("the notebook is not open any more".into()));
                 let saved = around.book.as_mut().map_or_else(none, |book| book.save(over));
-                say(state, Msg::Saved(saved), around);
+                around.tell_file(state);
+                // What waited for it may be to quit.
+                if let Some(end) = act(state, Msg::Saved(saved), around) {
+                    return Some(end);
+                }
                 Ok(())
             }
+            Effect::SaveAs { path, over } => {
+                let saved = around.save_as(path, over);
+                around.tell_file(state);
+                if let Some(end) = act(state, saved, around) {
+                    return Some(end);
+                }
+                Ok(())
+            }
+            Effect::Compare => {
+                let none = || Err("the notebook is not open any more".into());
+                let compared = around.book.as_ref().map_or_else(none, Book::differences);
+                say(state, Msg::Compared(compared), around);
+                Ok(())
+            }
+            Effect::Reload => around.reload(state),
             Effect::Book(change) => around.change(change),
             Effect::Copy(text) if around.clipboard => terminal::copy(&text),
             Effect::Copy(_) => Ok(()),
@@ -312,8 +332,8 @@ fn tell<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
     notes: &[String],
     around: &mut Surroundings<C>,
 ) {
-    if !notes.is_empty() {
-        say(state, Msg::Note(notes.join("; ")), around);
+    for note in notes {
+        say(state, Msg::Note(note.clone()), around);
     }
 }
 
@@ -452,6 +472,7 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
         say(state, Msg::Opened { document, at, keeping }, self);
         let language = self.book.as_ref().and_then(Book::other_language);
         language.into_iter().for_each(|language| state.speaks(language));
+        self.tell_file(state);
         self.start(state);
         tell(state, &notes, self);
         Ok(())
@@ -467,20 +488,6 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
             }
             Err(_) if std::mem::replace(&mut self.journal_fails, true) => Ok(()),
             Err(e) => Err(io::Error::new(e.kind(), format!("what you type is not kept until you save: {e}"))),
-        }
-    }
-
-    /// Looks now and then what other programs do to the notebook's file, and has the journal written to the disk.
-    fn watch(&mut self, state: &mut State) {
-        if self.watched.elapsed() < HEARTBEAT {
-            return;
-        }
-        self.watched = Instant::now();
-        if let Some(book) = &mut self.book {
-            book.sync();
-            if let Some(told) = book.foreign_change() {
-                say(state, Msg::Note(told.into()), self);
-            }
         }
     }
 
@@ -578,5 +585,6 @@ impl Drop for Reader {
     }
 }
 
+mod files;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ use crate::lab::layout;
 use crate::lab::layout::glossary;
 use crate::lab::model::actions::{Action, CellAction, Edit, MachineAction};
 use crate::lab::model::aid::KeysSearch;
+use crate::lab::model::answers;
 use crate::lab::model::book_change::Keeping;
 use crate::lab::model::item::ItemState;
 use crate::lab::model::message::Effect;
@@ -17,8 +18,8 @@ use crate::lab::update::screens::home;
 use crate::lab::update::scrolling::Go;
 use crate::lab::update::selecting::{go_to_step, show};
 use crate::lab::update::{
-    answering, cells, completion, editing, finding, help_pages, keys_search, machine, picking, restarting,
-    running, screens, selecting, verifying,
+    answering, arranging, cells, completion, editing, finding, help_pages, keys_search, machine, naming,
+    picking, reloading, restarting, running, screens, selecting, verifying,
 };
 use crate::session::protocol::Request;
 
@@ -39,12 +40,14 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
         Action::PreviousStep => go_to_step(state, state.step.saturating_sub(1)),
         Action::Steps => picking::steps(state),
         Action::Run => {
+            state.follow = true;
             running::run_selected(state, fx);
         }
         Action::RunAndGo => {
+            let typing = state.editing;
             if running::run_selected(state, fx) {
                 selecting::leave(state);
-                editing::go_on(state);
+                editing::go_on(state, typing);
             }
         }
         Action::RunAll => running::run_step(state, fx),
@@ -55,6 +58,11 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
         Action::Interrupt => interrupt(state, fx),
         Action::Restart => restart_asked(state, fx),
         Action::Save => save(state, fx),
+        Action::SaveAs => naming::ask(state),
+        Action::SaveFirst => naming::save_first(state, fx),
+        Action::Differences => reloading::compare(state, fx),
+        Action::Reload => reloading::reload(state, fx),
+        Action::Messages => help_pages::messages(state),
         Action::Quit => quit(state, fx),
         Action::Help | Action::OtherHelp => help(state),
         Action::Up => screens::go(state, Go::Up),
@@ -95,7 +103,12 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
             }
         }
         Action::Yes => yes(state, fx),
-        Action::No => state.popup = None,
+        Action::No => no(state),
+        Action::Harmless => {
+            if let Some(Popup::Confirm(question)) = state.popup {
+                act(state, answers::harmless(state, question), event, fx);
+            }
+        }
     }
 }
 
@@ -106,7 +119,11 @@ fn act_on_cell(state: &mut State, action: CellAction) {
         CellAction::CutCell => cells::cut(state),
         CellAction::CopyCell => cells::copy(state),
         CellAction::DeleteCell => cells::delete(state),
-        CellAction::RestoreCell => cells::restore(state),
+        CellAction::UndoCells => arranging::undo(state),
+        CellAction::MoveUp => arranging::shift(state, false),
+        CellAction::MoveDown => arranging::shift(state, true),
+        CellAction::Split => arranging::split(state),
+        CellAction::Merge => arranging::merge(state),
         CellAction::Markdown => cells::set_markdown(state, true),
         CellAction::Code => cells::set_markdown(state, false),
         CellAction::PasteCell => cells::paste(state),
@@ -126,6 +143,7 @@ fn act_in_machine(state: &mut State, action: MachineAction) {
         MachineAction::Scale => state.machine.whole = !state.machine.whole,
         MachineAction::Sort => machine::sort(state),
         MachineAction::GoToLine => machine::go_to_line(state),
+        MachineAction::EventsOfLine => machine::events_of_line(state),
         MachineAction::Unpick => state.machine.pick = None,
         MachineAction::NextEvent => machine::event(state, true),
         MachineAction::PreviousEvent => machine::event(state, false),
@@ -190,9 +208,9 @@ fn interrupt(state: &mut State, fx: &mut Vec<Effect>) {
         state.popup = Some(Popup::Confirm(Confirm::RestartStuck));
         return;
     }
+    // The header says so for as long as it lasts.
     running::clear_queue(state);
     fx.push(Effect::Send(Request::Interrupt));
-    state.say("interrupting; Ctrl-C again offers a restart");
 }
 
 fn restart_asked(state: &mut State, fx: &mut Vec<Effect>) {
@@ -245,7 +263,16 @@ fn yes(state: &mut State, fx: &mut Vec<Effect>) {
         Some(Popup::Confirm(Confirm::RunAnew)) => verifying::restart_and_run_all(state, fx),
         Some(Popup::Confirm(Confirm::Verify)) => verifying::verify(state, fx),
         Some(Popup::Confirm(Confirm::Overwrite)) => fx.push(Effect::Save { over: true }),
+        Some(Popup::Confirm(Confirm::Replace)) => naming::replace(state, fx),
         _ => {}
+    }
+}
+
+/// What was asked about is not done, nor what was to follow it.
+fn no(state: &mut State) {
+    state.after_save = None;
+    if let Some(Popup::Confirm(Confirm::Replace)) = state.popup.take() {
+        state.popup = Some(Popup::SaveAs);
     }
 }
 

@@ -6,6 +6,7 @@ use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
 use crate::lab::model::state::{Confirm, Noted, Popup, State};
 use crate::lab::model::text;
+use crate::lab::update::naming;
 use crate::notebook::stale::{Freshness, How, Run, Why, stale};
 
 /// Runs of a session that stale marks are made from; of more, the first are forgotten.
@@ -56,12 +57,14 @@ fn moved(state: &State, before: &[Noted], now: &[Noted], fx: &mut Vec<Effect>) {
         if list.get(at).is_some_and(|there| there.key == new.key) {
             continue;
         }
+        let after = at.checked_sub(1).and_then(|above| now.get(above)).map(|above| above.id.clone());
         if let Some(from) = list.iter().position(|there| there.key == new.key) {
             list.remove(from);
-            fx.push(Effect::Book(BookChange::Remove { id: new.id.clone() }));
+            list.insert(at.min(list.len()), new);
+            fx.push(Effect::Book(BookChange::Move { id: new.id.clone(), after }));
+            continue;
         }
         list.insert(at.min(list.len()), new);
-        let after = at.checked_sub(1).and_then(|above| now.get(above)).map(|above| above.id.clone());
         let item = state.steps.iter().flat_map(|step| &step.items).find(|item| item.key() == Some(new.key));
         if let (Some(ItemState::Cell(_)), Some(cell)) = (item, cell(new.key)) {
             fx.push(Effect::Book(BookChange::Insert { after, cell: Box::new(cell.to_cell()) }));
@@ -106,16 +109,16 @@ pub(super) fn ran(state: &mut State, key: Key, fx: &mut Vec<Effect>) {
 }
 
 /// How saving went.
-pub(super) fn saved(state: &mut State, saved: Result<Vec<String>, NotSaved>) {
+pub(super) fn saved(state: &mut State, saved: Result<Vec<String>, NotSaved>, fx: &mut Vec<Effect>) {
     match saved {
-        Ok(notes) => {
-            state.cells_mut().for_each(|cell| cell.unsaved = false);
-            state.removed_unsaved = false;
-            let notes: String = notes.iter().map(|note| format!("; {note}")).collect();
-            state.say(text::clean_line(&format!("saved{notes}")));
-        }
+        Ok(notes) => naming::is_saved(state, &notes, fx),
         Err(NotSaved::Conflict(_)) => state.popup = Some(Popup::Confirm(Confirm::Overwrite)),
+        Err(NotSaved::Exists(path)) => {
+            state.aid.name = path.display().to_string();
+            state.popup = Some(Popup::Confirm(Confirm::Replace));
+        }
         Err(NotSaved::Failed(reason)) => {
+            state.after_save = None;
             state.say(text::clean_line(&format!("not saved: {reason}")));
         }
     }

@@ -1,5 +1,6 @@
-//! Whole cells: cut, copied, pasted, deleted and brought back, made text or code.
+//! Whole cells: cut, copied, pasted, deleted, made text or code.
 
+use crate::lab::model::aid::Arranged;
 use crate::lab::model::document::Cell;
 use crate::lab::model::item::{CellState, ItemState};
 use crate::lab::model::state::State;
@@ -20,7 +21,7 @@ pub(super) fn cut(state: &mut State) {
 pub(super) fn delete(state: &mut State) {
     if let Some(cell) = take_away(state) {
         let (step, at) = (state.step, state.aid.first_place);
-        state.aid.keep_deleted(step, at, ItemState::Cell(cell));
+        state.aid.arranged(Arranged::Taken { step, at, item: ItemState::Cell(cell) });
         state.say("cell deleted; z brings it back");
     }
 }
@@ -48,21 +49,6 @@ pub(super) fn paste(state: &mut State) {
         cell.key = state.new_key();
     }
     place_cell(state, cell, true);
-}
-
-/// Brings back the cell that was taken away last, where it stood.
-pub(crate) fn restore(state: &mut State) {
-    let Some((step, at, item)) = state.aid.deleted.pop() else { return state.say("no cell was deleted") };
-    let Some(place) = state.steps.get_mut(step) else { return };
-    let at = at.min(place.items.len());
-    place.items.insert(at, item);
-    place.text.clear();
-    state.step = step;
-    state.selected = at;
-    state.follow = true;
-    if let Some(cell) = state.selected_cell_mut() {
-        cell.unsaved = true;
-    }
 }
 
 /// Makes text in Markdown of the selected cell, or code.
@@ -95,7 +81,7 @@ fn keep_deleted(state: &mut State, cell: &CellState) {
     let mut kept = CellState::new(key, as_new(cell));
     kept.own = true;
     let (step, at) = (state.step, state.aid.first_place);
-    state.aid.keep_deleted(step, at, ItemState::Cell(Box::new(kept)));
+    state.aid.arranged(Arranged::Taken { step, at, item: ItemState::Cell(Box::new(kept)) });
 }
 
 fn take_away(state: &mut State) -> Option<Box<CellState>> {

@@ -6,7 +6,7 @@ use crate::lab::model::editor::{Editor, Pos};
 use crate::lab::model::item::{CellState, ItemState};
 use crate::lab::model::message::Effect;
 use crate::lab::model::state::State;
-use crate::lab::update::selecting::select_next;
+use crate::lab::update::selecting::{enter, select_next};
 use crate::lab::update::{answering, completion, help_pages};
 use crate::notebook::new_id;
 
@@ -21,7 +21,7 @@ pub(super) fn insert(state: &mut State, c: char) {
 }
 
 pub(super) fn paste(state: &mut State, text: &str) {
-    if state.popup.is_some() || !state.editing || !state.screen.has_panes() {
+    if !state.editing || !state.screen.has_panes() {
         state.say("Enter begins to type in a cell; then paste");
         return;
     }
@@ -132,10 +132,19 @@ fn clip(state: &mut State, cut: bool, fx: &mut Vec<Effect>) {
     }
 }
 
-/// Selects the item after the selected one; at the end of a notebook's cells, a new one is added.
-pub(crate) fn go_on(state: &mut State) {
-    if !select_next(state) && !state.has_text {
+/// Goes on to the item after the selected one; at the end of a notebook's cells, to a new one. There one types, as in
+/// the cell before: what is typed next must not be taken for commands. In a lesson one reads unless one was typing.
+pub(crate) fn go_on(state: &mut State, typing: bool) {
+    let next = select_next(state);
+    if !next && state.has_text {
+        return;
+    }
+    if !next {
         add_cell(state, true);
+    }
+    let code = state.selected_cell().is_some_and(|cell| !cell.rendered);
+    if code && (typing || !state.has_text) {
+        enter(state);
     }
 }
 

@@ -1,7 +1,8 @@
-//! Help on the name at the cursor.
+//! Pages to read: help on the name at the cursor, and all that was said.
 
 use crate::lab::model::aid::Doc;
 use crate::lab::model::editor::bytes::cursor_byte;
+use crate::lab::model::said::Note;
 use crate::lab::model::state::{Popup, State};
 use crate::lab::model::text;
 use crate::script::{help, lexer};
@@ -15,6 +16,21 @@ pub(crate) fn doc(state: &mut State) {
         return state.say("no name stands at the cursor");
     };
     show_doc(state, &name);
+}
+
+/// Shows all that was said, the newest last.
+pub(super) fn messages(state: &mut State) {
+    let line = |note: &Note| {
+        let seconds = note.at.as_secs();
+        format!("{:>4}:{:02}  {}", seconds / 60, seconds % 60, note.text)
+    };
+    let lines: Vec<String> = state.said.log().map(line).collect();
+    if lines.is_empty() {
+        return state.say("nothing was said yet");
+    }
+    state.aid.doc =
+        Some(Doc { title: "messages, by minutes and seconds since the lab was opened".into(), lines });
+    state.popup = Some(Popup::Doc(u16::MAX));
 }
 
 fn show_doc(state: &mut State, name: &str) {

@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use crate::base::event::Clock;
+use crate::base::event::{Clock, Source};
 use crate::lab::layout;
 use crate::lab::layout::machine::{Parts, parts};
 use crate::lab::layout::sections::entry::{Hit, scrolled};
@@ -184,18 +184,54 @@ pub(crate) fn go_to_line(state: &mut State) {
         let row = row.min(cell.editor.lines().len().saturating_sub(1));
         cell.editor.set_cursor(Pos { row, col: 0 });
     }
+    // Of a cell that is longer than the pane, that line is to be seen.
+    state.follow = !show_line(state);
 }
 
-/// Scrolls the cells so that the line of what is picked is in sight, if it is in this step.
-fn show_line(state: &mut State) {
-    let Some(source) = state.machine.source(&state.history) else { return };
-    let Some(pane) = layout::screen(state).and_then(|areas| areas.pane(Pane::Cells)) else { return };
+/// Picks the first event that the line at the cursor caused, as it ran last, and then the next one.
+pub(super) fn events_of_line(state: &mut State) {
+    let Some(cell) = state.selected_cell() else { return state.say("select a cell first") };
+    let line = u32::try_from(cell.editor.cursor().row + 1).unwrap_or(u32::MAX);
+    let Some(number) = cell.number.filter(|_| !cell.earlier) else {
+        return state.say("this cell has not run in this session");
+    };
+    let wanted = Source { cell: number, line };
+    let history = &state.history;
+    let marks = history.timeline().lanes().flat_map(|(_, lane)| lane.between(0, u64::MAX));
+    let mut all: Vec<u64> = marks.filter(|mark| mark.source == wanted).map(|mark| mark.seq).collect();
+    all.extend(history.transfers().newest().filter(|copy| copy.source == wanted).map(|copy| copy.seq));
+    all.sort_unstable();
+    let now = match state.machine.pick {
+        Some(Pick::Event(seq)) => Some(seq),
+        _ => None,
+    };
+    let next = all.iter().find(|seq| now.is_some_and(|now| **seq > now)).or(all.first()).copied();
+    let Some(seq) = next else {
+        return state
+            .say(format!("line {line} of In [{number}] caused no copy, launch or wait that is kept"));
+    };
+    all.dedup();
+    let place = all.iter().position(|other| *other == seq).unwrap_or(0) + 1;
+    selecting::show(state, Pane::Machine);
+    if let Some((lane, span)) = state.history.timeline().find(seq).map(|(lane, mark)| (lane, mark.span)) {
+        state.machine.lane = Some(lane);
+        state.machine.reveal(&state.history, lane.clock(), span.start, span.end());
+    }
+    state.machine.section = Section::of_event(&state.history, seq);
+    pick(state, Pick::Event(seq));
+    state.say(format!("event {place} of {} that line {line} of In [{number}] caused", all.len()));
+}
+
+/// Scrolls the cells so that the line of what is picked is in sight, if it is in this step; true where it is.
+fn show_line(state: &mut State) -> bool {
+    let Some(source) = state.machine.source(&state.history) else { return false };
+    let Some(pane) = layout::screen(state).and_then(|areas| areas.pane(Pane::Cells)) else { return false };
     let Some((_, item)) = state.place_of_run(source.cell).filter(|(step, _)| *step == state.step) else {
-        return;
+        return false;
     };
     let inside = inner(pane);
     let extents = cells::extents(state, inside.width);
-    let Some(extent) = extents.iter().find(|extent| extent.item == item) else { return };
+    let Some(extent) = extents.iter().find(|extent| extent.item == item) else { return false };
     let wanted = usize::try_from(source.line).unwrap_or(1).saturating_sub(1);
     let row = extent
         .layout
@@ -208,6 +244,7 @@ fn show_line(state: &mut State) {
         state.tops.cells = row.saturating_sub(rows / 3);
         state.follow = false;
     }
+    true
 }
 
 /// A press of the mouse.

@@ -6,7 +6,7 @@ use crate::lab::model::output::Ink;
 use crate::lab::model::state::{Pending, SessionStatus, State};
 use crate::lab::model::text;
 use crate::lab::update::restarting::abandon;
-use crate::lab::update::{attempting, book, running, variables};
+use crate::lab::update::{attempting, book, running, selecting, variables};
 use crate::lesson::attempt::Took;
 use crate::notebook;
 use crate::script::complete::Known;
@@ -124,6 +124,8 @@ fn known(variable: protocol::Variable) -> Known {
 /// The session has ended by itself: what ran is lost, all else stays.
 pub(super) fn died(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
     let reason = text::clean_line(reason);
+    let reason =
+        if reason.starts_with("the session") { reason } else { format!("the session ended: {reason}") };
     running::clear_queue(state);
     let running = state.work.current.as_ref().map(|current| current.key);
     if let Some(cell) = running.and_then(|key| state.cell_mut(key)) {
@@ -136,8 +138,8 @@ pub(super) fn died(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
     }
     abandon(state, Status::Lost);
     state.verifying = None;
+    state.say(format!("✗ {reason}; r starts a new one"));
     state.session.status = SessionStatus::Dead { reason };
-    state.note = None;
 }
 
 /// Changes the cell that runs; whose message it is has been found out before.
@@ -192,6 +194,7 @@ fn finished(state: &mut State, outcome: Outcome, usage: Usage) {
         cell.usage = Some(usage);
         cell.laid.clear();
     }
+    selecting::ran(state, key, stopped);
     if stopped {
         running::clear_queue(state);
     }

@@ -2,6 +2,7 @@
 
 mod actions;
 mod answering;
+mod arranging;
 mod attempting;
 mod book;
 mod cells;
@@ -14,8 +15,10 @@ mod keys_search;
 mod machine;
 mod messages;
 mod mouse;
+mod naming;
 mod picking;
 mod pictures;
+mod reloading;
 mod restarting;
 mod running;
 pub(super) mod screens;
@@ -28,6 +31,7 @@ mod vi;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
+use crate::base::text::line_feeds;
 use crate::lab::layout;
 use crate::lab::layout::key_bar;
 use crate::lab::model::actions::{Action, CellAction, Choice, Edit};
@@ -42,11 +46,17 @@ use crate::session::client::FromSession;
 pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     let mut effects = Vec::new();
     let fx = &mut effects;
+    state.said.answering = matches!(msg, Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_));
     match msg {
         Msg::Tick(now) => return tick(state, now),
         Msg::Key(event) => settled(state, |state| key(state, event, fx)),
-        Msg::Mouse(event) => settled(state, |state| mouse(state, event, fx)),
-        Msg::Paste(text) => settled(state, |state| screens::paste(state, &text)),
+        Msg::Mouse(event) => {
+            if let MouseEventKind::Down(_) = event.kind {
+                state.said.read(state.now);
+            }
+            settled(state, |state| mouse(state, event, fx));
+        }
+        Msg::Paste(text) => settled(state, |state| paste(state, &line_feeds(&text))),
         Msg::Resize(columns, rows) => settled(state, |state| state.size = (columns, rows)),
         Msg::Session(FromSession::Message(message)) => {
             if !messages::message(state, message, fx) {
@@ -54,7 +64,16 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             }
         }
         Msg::Session(FromSession::Died { reason }) => messages::died(state, &reason.to_string(), fx),
-        Msg::Saved(saved) => book::saved(state, saved),
+        Msg::Saved(saved) => book::saved(state, saved, fx),
+        Msg::SavedAs { path, notes } => naming::saved(state, &path, &notes, fx),
+        Msg::File(facts) => {
+            let before = std::mem::replace(&mut state.file, facts);
+            if let (Some(why), None) = (before.read_only, &state.file.read_only) {
+                state.said.withdraw(&why);
+            }
+        }
+        Msg::Compared(lines) => reloading::compared(state, lines),
+        Msg::Reloaded(document) => settled(state, |state| reloading::reloaded(state, document)),
         Msg::Drawn { cell, slot, drawing } => pictures::drawn(state, cell, slot, drawing),
         Msg::Note(text) => state.say(text::clean_line(&text)),
         Msg::Listed(listing) => settled(state, |state| home::listed(state, *listing)),
@@ -82,10 +101,6 @@ fn settled(state: &mut State, change: impl FnOnce(&mut State)) {
 fn tick(state: &mut State, now: std::time::Duration) -> Vec<Effect> {
     let before = state.now.as_millis() / 100;
     state.now = state.now.max(now);
-    if state.note.as_ref().is_some_and(|note| note.until <= state.now) {
-        state.note = None;
-        state.touch();
-    }
     if state.work.current.is_some() && state.now.as_millis() / 100 != before {
         state.touch();
     }
@@ -111,9 +126,17 @@ fn mouse(state: &mut State, event: MouseEvent, fx: &mut Vec<Effect>) {
     screens::mouse(state, event, fx);
 }
 
+/// What is typed into a popup is one line.
+fn paste(state: &mut State, text: &str) {
+    match state.popup {
+        Some(_) => text.lines().next().unwrap_or_default().chars().for_each(|c| picking::typed(state, c)),
+        None => screens::paste(state, text),
+    }
+}
+
 fn key(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
     // What was said has been read, or is answered by this key.
-    state.note = None;
+    state.said.read(state.now);
     let first_key = state.aid.first_key.take();
     if vi::key(state, event) {
         return;

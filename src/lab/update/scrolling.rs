@@ -41,7 +41,10 @@ pub(super) fn up(state: &mut State, by: usize) {
         (Some(Popup::Help(top) | Popup::Glossary(top)), _) => {
             help_to(state, usize::from(top).saturating_sub(by))
         }
-        (Some(Popup::Doc(top)), _) => doc_to(state, usize::from(top).saturating_sub(by)),
+        (Some(Popup::Doc(top) | Popup::Differences(top)), _) => {
+            let (total, rows) = doc::doc_extent(state, whole(state));
+            doc_to(state, usize::from(top).min(total.saturating_sub(rows)).saturating_sub(by));
+        }
         (Some(Popup::Palette | Popup::Past | Popup::Steps), _) => pick(state, -1),
         (None, _) if machine::has_keys(state) => machine::step(state, false),
         (_, Pane::Lesson) => state.tops.lesson = state.tops.lesson.saturating_sub(by),
@@ -55,7 +58,9 @@ pub(super) fn down(state: &mut State, by: usize) {
         (Some(Popup::Help(top) | Popup::Glossary(top)), _) => {
             help_to(state, usize::from(top).saturating_add(by))
         }
-        (Some(Popup::Doc(top)), _) => doc_to(state, usize::from(top).saturating_add(by)),
+        (Some(Popup::Doc(top) | Popup::Differences(top)), _) => {
+            doc_to(state, usize::from(top).saturating_add(by))
+        }
         (Some(Popup::Palette | Popup::Past | Popup::Steps), _) => pick(state, 1),
         (None, _) if machine::has_keys(state) => machine::step(state, true),
         (_, Pane::Lesson) => state.tops.lesson = state.tops.lesson.saturating_add(by),
@@ -124,8 +129,12 @@ fn help_to(state: &mut State, top: usize) {
 
 fn doc_to(state: &mut State, top: usize) {
     let (total, rows) = doc::doc_extent(state, whole(state));
-    let top = top.min(total.saturating_sub(rows));
-    state.popup = Some(Popup::Doc(u16::try_from(top).unwrap_or(u16::MAX)));
+    let top = u16::try_from(top.min(total.saturating_sub(rows))).unwrap_or(u16::MAX);
+    state.popup = Some(if let Some(Popup::Differences(_)) = state.popup {
+        Popup::Differences(top)
+    } else {
+        Popup::Doc(top)
+    });
 }
 
 fn pick(state: &mut State, by: isize) {

@@ -1,6 +1,7 @@
 //! What is selected, in which pane and step; beginning and leaving off to type.
 
 use crate::lab::model::item::{Guess, ItemState, PredictState};
+use crate::lab::model::key::Key;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::screens::Screen;
 use crate::lab::model::state::State;
@@ -96,6 +97,19 @@ pub(super) fn leave(state: &mut State) {
             cell.rendered = rendered;
             cell.laid.clear();
         }
+    }
+}
+
+/// A cell has run: the end of what it shows is brought into view where the view follows it. One that failed is
+/// selected, unless one types in another one.
+pub(super) fn ran(state: &mut State, key: Key, failed: bool) {
+    let Some((step, item)) = state.place(key).filter(|(step, _)| *step == state.step) else { return };
+    let is_selected = item == state.selected;
+    if failed && (is_selected || !state.editing) {
+        (state.step, state.selected, state.follow) = (step, item, true);
+        state.show_end();
+    } else if is_selected && state.follow {
+        state.show_end();
     }
 }
 

@@ -5,12 +5,14 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
+use crate::base::figures::plural;
 use crate::lab::layout::doc::{doc_area, doc_lines};
 use crate::lab::layout::{chosen, highlight, inner, position};
 use crate::lab::model::aid::completing::Completing;
 use crate::lab::model::aid::picker::Picker;
 use crate::lab::model::editor::bytes::cursor_byte;
 use crate::lab::model::editor::find::matches;
+use crate::lab::model::item::CellState;
 use crate::lab::model::state::{Popup, State};
 use crate::lab::model::text;
 use crate::lab::model::text::Break;
@@ -77,11 +79,15 @@ pub(crate) fn foot(state: &State, buffer: &mut Buffer, area: Rect, room: usize) 
     let theme = &state.theme;
     let row = usize::from(area.height).saturating_sub(1);
     let line = if state.popup == Some(Popup::Find) {
-        let places = state.selected_cell().map_or(0, |cell| {
+        let in_cell = |cell: &CellState| -> usize {
             let lines = cell.editor.lines().iter();
             lines.map(|line| matches(line, &state.aid.find.text).len()).sum()
-        });
-        let count = crate::base::figures::plural(places as u64, "place", "places");
+        };
+        let all: Vec<usize> = state.cells().map(in_cell).filter(|places| *places > 0).collect();
+        let mut count = plural(all.iter().sum::<usize>() as u64, "place", "places");
+        if all.len() > 1 {
+            count += &format!(" in {} cells", all.len());
+        }
         vec![
             Span::styled(" find: ", theme.accent),
             Span::styled(format!("{}▏", state.aid.find.text), theme.text),

@@ -9,7 +9,7 @@ use crate::lab::layout::{cell, inner, position, question};
 use crate::lab::model::item::ItemState;
 use crate::lab::model::laid::RowPart;
 use crate::lab::model::pane::Pane;
-use crate::lab::model::state::State;
+use crate::lab::model::state::{Popup, State};
 use crate::lab::model::text;
 use crate::lab::model::vi::Vi;
 use crate::lab::view::paint::{frame, put, put_at};
@@ -31,11 +31,11 @@ pub(crate) fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) -
     }
     for extent in all.iter().filter(|e| e.top + e.height() > top && e.top < top + rows) {
         item(state, buffer, inside, extent, top);
-        if extent.item == state.selected {
+        if extent.item == state.selected || state.popup == Some(Popup::Find) {
             overlay::draw(state, buffer, inside, extent, top, BAR);
         }
     }
-    if focused && state.editing {
+    if focused && (state.editing || state.popup == Some(Popup::Find)) {
         let taken = if where_.is_empty() { 4 } else { text::width(&where_) + 7 };
         aid::foot(state, buffer, area, usize::from(area.width).saturating_sub(taken));
     }
@@ -59,7 +59,7 @@ fn item(state: &State, buffer: &mut Buffer, inside: Rect, extent: &Extent, top: 
     };
     let bar = Line::from(bar);
     let columns = usize::from(columns(inside.width));
-    for (i, row) in extent.layout.rows.iter().enumerate() {
+    for (i, row) in extent.layout.rows.iter().enumerate().skip(top.saturating_sub(extent.top)) {
         let Some(y) = (extent.top + i).checked_sub(top) else { continue };
         if y >= usize::from(inside.height) {
             return;

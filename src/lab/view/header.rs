@@ -16,8 +16,10 @@ pub(crate) fn draw(state: &State, buffer: &mut Buffer, areas: &Areas) {
     let theme = &state.theme;
     let width = usize::from(areas.header.width);
     let (status, style) = right_side(state);
-    let status = text::clip(&status, width.saturating_sub(24));
-    let room = width.saturating_sub(text::width(&status) + 3);
+    let lasting = lasting(state);
+    let status = text::clip(&status, width.saturating_sub(24 + text::width(&lasting)));
+    let taken = text::width(&status) + text::width(&lasting);
+    let room = width.saturating_sub(taken + 3);
     let mut left = vec![Span::styled(" tensorlab ", theme.accent)];
     let mut title = state.title.clone();
     if state.steps.len() > 1 {
@@ -27,25 +29,37 @@ pub(crate) fn draw(state: &State, buffer: &mut Buffer, areas: &Areas) {
     let used: usize = left.iter().map(Span::width).sum();
     left.push(Span::styled(text::clip(&title, room.saturating_sub(used)), theme.text));
     put(buffer, areas.header, 0, &Line::from(left));
-    let column = width.saturating_sub(text::width(&status) + 1);
+    let column = width.saturating_sub(taken + 1);
     // What stands at the left may reach below it: a space tells them apart.
     put_at(buffer, areas.header, column.saturating_sub(1), 0, &Line::raw(" "));
-    put_at(buffer, areas.header, column, 0, &Line::styled(status, style));
+    let right = Line::from(vec![Span::styled(lasting, theme.warn), Span::styled(status, style)]);
+    put_at(buffer, areas.header, column, 0, &right);
     if let Some(area) = areas.tabs {
         tabs(state, buffer, area, areas);
     }
 }
 
-/// A note while there is one, else the session's state.
+/// What holds of the notebook's file until something is done about it.
+fn lasting(state: &State) -> String {
+    let file = &state.file;
+    let facts = [
+        (file.read_only.is_some(), "read-only".to_owned()),
+        (file.recovered > 0, format!("{} recovered", figures::count(file.recovered as u64))),
+        (file.changed_outside, "changed outside".to_owned()),
+    ];
+    facts.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word + " · ").collect()
+}
+
+/// The session's state.
 fn right_side(state: &State) -> (String, Style) {
     let theme = &state.theme;
-    if let Some(note) = &state.note {
-        return (note.text.clone(), theme.warn);
-    }
     match &state.session.status {
         _ if !state.has_document() => (String::new(), theme.dim),
         SessionStatus::Starting => ("session starting".into(), theme.dim),
-        SessionStatus::Dead { reason } => (format!("✗ session ended: {reason}"), theme.error),
+        SessionStatus::Dead { reason } => (format!("✗ {reason}"), theme.error),
+        SessionStatus::Ready if state.is_busy() && state.work.interrupted_at.is_some() => {
+            ("interrupting; Ctrl-C again offers a restart".into(), theme.warn)
+        }
         SessionStatus::Ready if state.work.current.is_some() => {
             let queued = state.work.queue.len() as u64;
             let more =

@@ -10,6 +10,7 @@ pub(super) mod machine;
 pub(super) mod overlay;
 pub(super) mod paint;
 pub(super) mod popup;
+pub(super) mod said;
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -64,6 +65,7 @@ pub(super) fn draw(state: &State, buffer: &mut Buffer, area: Rect) -> Option<Pos
                 popup::draw(state, shown, buffer, area);
                 cursor = cursor.filter(|_| shown == Popup::Find);
             }
+            said::draw(state, buffer, &areas);
             key_bar::draw(state, buffer, areas.key_bar);
         }
     }

@@ -9,7 +9,7 @@ use crate::lab::layout::cells::Extent;
 use crate::lab::model::editor::bytes::{cursor_byte, place_of};
 use crate::lab::model::editor::find::matches;
 use crate::lab::model::editor::{Editor, Pos};
-use crate::lab::model::item::CellState;
+use crate::lab::model::item::{CellState, ItemState};
 use crate::lab::model::laid::RowPart;
 use crate::lab::model::state::{Popup, State};
 use crate::lab::model::text;
@@ -19,10 +19,12 @@ use crate::script::lexer;
 /// Code longer than this has no brackets marked: looking through it takes time with each key.
 const MAX_CODE: usize = 1 << 16;
 
-/// Marks places of the selected cell's code, whose first row in sight is `top`.
+/// Marks places of a cell's code; the first row in sight is `top`.
 pub(crate) fn draw(state: &State, buffer: &mut Buffer, inside: Rect, extent: &Extent, top: usize, bar: u16) {
-    let Some(cell) = state.selected_cell().filter(|_| state.editing) else { return };
-    let marks = marks(state, cell);
+    let finding = state.popup == Some(Popup::Find);
+    let item = state.current_step().and_then(|step| step.items.get(extent.item));
+    let Some(ItemState::Cell(cell)) = item.filter(|_| state.editing || finding) else { return };
+    let marks = marks(state, cell, extent.item == state.selected);
     if marks.is_empty() {
         return;
     }
@@ -61,7 +63,7 @@ fn patch(buffer: &mut Buffer, inside: Rect, x: usize, y: usize, width: usize, st
 }
 
 /// Start, end and style of what is marked; what comes later lies above.
-fn marks(state: &State, cell: &CellState) -> Vec<(Pos, Pos, Style)> {
+fn marks(state: &State, cell: &CellState, selected: bool) -> Vec<(Pos, Pos, Style)> {
     let editor = &cell.editor;
     let mut marks = Vec::new();
     let underlined = state.theme.accent.add_modifier(Modifier::UNDERLINED);
@@ -72,6 +74,9 @@ fn marks(state: &State, cell: &CellState) -> Vec<(Pos, Pos, Style)> {
             let place = |col| (Pos { row, col }, Pos { row, col: col + length }, underlined);
             marks.extend(matches(line, found).into_iter().map(place));
         }
+    }
+    if !selected {
+        return marks;
     }
     if let Some((start, end)) = selection(state, editor) {
         marks.push((start, end, Style::new().add_modifier(Modifier::REVERSED)));

@@ -8,6 +8,9 @@ use ratatui::widgets::{Clear, Widget};
 use crate::base::figures;
 use crate::lab::layout::help::{HELP_WIDTH, HelpRow, help_rows};
 use crate::lab::layout::{centred, inner, position};
+use crate::lab::model::actions::Action;
+use crate::lab::model::answers::{Answer, answers};
+use crate::lab::model::popups::CONFIRM;
 use crate::lab::model::state::{Confirm, Popup, State};
 use crate::lab::model::text;
 use crate::lab::model::text::Break;
@@ -20,7 +23,8 @@ pub(crate) fn draw(state: &State, popup: Popup, buffer: &mut Buffer, area: Rect)
     match popup {
         Popup::Help(top) => help(state, top, buffer, area),
         Popup::Glossary(top) => glossary::draw(state, top, buffer, area),
-        Popup::Doc(top) => aid::doc(state, top, buffer, area),
+        Popup::Doc(top) | Popup::Differences(top) => aid::doc(state, top, buffer, area),
+        Popup::SaveAs => naming(state, buffer, area),
         Popup::Palette => aid::picker(state, "actions", buffer, area),
         Popup::Past => aid::picker(state, "cells run before", buffer, area),
         Popup::Steps => aid::picker(state, "steps", buffer, area),
@@ -64,17 +68,13 @@ fn help(state: &State, top: u16, buffer: &mut Buffer, area: Rect) {
 
 fn confirm(state: &State, question: Confirm, buffer: &mut Buffer, area: Rect) {
     let theme = &state.theme;
+    let given = answer_lines(state, question);
     let (title, question) = words(state, question);
     let width = CONFIRM_WIDTH.min(area.width);
     let columns = usize::from(width.saturating_sub(4));
     let mut lines = text::wrap(&[Span::styled(question, theme.text)], columns, Break::Words);
     lines.push(Line::default());
-    lines.push(Line::from(vec![
-        Span::styled("y", theme.accent),
-        Span::styled(" yes    ", theme.text),
-        Span::styled("n", theme.accent),
-        Span::styled(" no", theme.text),
-    ]));
+    lines.extend(given);
     let height = u16::try_from(lines.len() + 4).unwrap_or(u16::MAX);
     let area = centred(area, width, height);
     Clear.render(area.intersection(buffer.area), buffer);
@@ -86,30 +86,58 @@ fn confirm(state: &State, question: Confirm, buffer: &mut Buffer, area: Rect) {
     }
 }
 
+/// Each answer with its keys; Enter gives the first.
+fn answer_lines(state: &State, question: Confirm) -> Vec<Line<'static>> {
+    let theme = &state.theme;
+    let key = |action: Action| {
+        let mut rows = state.keymap.rows();
+        let row = rows.find(|(binding, _)| *binding.context == CONFIRM && binding.action == action);
+        row.and_then(|(_, keys)| keys.first().map(|chord| chord.name())).unwrap_or_default()
+    };
+    let line = |(i, (action, word)): (usize, &Answer)| {
+        let keys = if i == 0 { format!("{}, Enter", key(*action)) } else { key(*action) };
+        Line::from(vec![
+            Span::styled(text::left(&keys, 10), theme.accent),
+            Span::styled(*word, if i == 0 { theme.strong } else { theme.text }),
+        ])
+    };
+    answers(state, question).iter().enumerate().map(line).collect()
+}
+
+/// The name to save under.
+fn naming(state: &State, buffer: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let area = Rect { y: area.y + 1, height: 5.min(area.height), ..centred(area, HELP_WIDTH, 5) };
+    Clear.render(area.intersection(buffer.area), buffer);
+    frame(buffer, area, Line::styled(" save under another name ", theme.accent), true, "", theme);
+    let inside = inner(area);
+    let room = usize::from(inside.width).saturating_sub(5);
+    let typed: Vec<char> = state.aid.name.chars().collect();
+    // The end is where one types.
+    let mut seen = typed.len();
+    let mut used = 0;
+    for c in typed.iter().rev() {
+        used += text::char_width(*c);
+        if used > room {
+            break;
+        }
+        seen -= 1;
+    }
+    let typed: String = typed.into_iter().skip(seen).collect();
+    let line = Line::from(vec![
+        Span::styled(" > ", theme.accent),
+        Span::styled(typed, theme.text),
+        Span::styled("▏", theme.accent),
+    ]);
+    put(buffer, inside, 0, &line);
+    let told = " .rhai, or .ipynb for Jupyter; within the folder of this notebook";
+    put(buffer, inside, 2, &Line::styled(text::clip(told, usize::from(inside.width)), theme.dim));
+}
+
 fn words(state: &State, question: Confirm) -> (&'static str, String) {
     match question {
-        Confirm::Quit => {
-            let mut why = Vec::new();
-            if state.is_busy() {
-                why.push("A cell is running.".to_owned());
-            }
-            let unsaved = state.unsaved() as u64;
-            if unsaved > 0 {
-                why.push(format!("{} not saved.", figures::plural(unsaved, "changed cell is", "changed cells are")));
-            }
-            if unsaved > 0 && state.can_save() {
-                why.push("What is not saved waits beside the file until it is opened again.".to_owned());
-            }
-            ("quit", format!("{} Quit all the same?", why.join(" ")))
-        }
-        Confirm::Open if state.can_save() => (
-            "open another",
-            "What runs is stopped; changes that were not saved wait beside the file. Open it all the same?".into(),
-        ),
-        Confirm::Open => (
-            "open another",
-            "What runs is stopped, and changes that were not saved are lost. Open it all the same?".into(),
-        ),
+        Confirm::Quit => ("quit", standing(state).join(" ")),
+        Confirm::Open => ("open another", standing(state).join(" ")),
         Confirm::RunAnew => {
             ("run anew", "Restart the session and run all cells? Every variable goes.".into())
         }
@@ -119,10 +147,11 @@ fn words(state: &State, question: Confirm) -> (&'static str, String) {
         ),
         Confirm::Overwrite => (
             "changed outside",
-            "Another program has changed the file since it was read. Write over it what is here? With no, the file \
-             stays as it is, and what is here waits beside it."
+            "Another program has changed the file since it was read. What is here waits beside it until one of them \
+             is chosen."
                 .into(),
         ),
+        Confirm::Replace => ("replace", format!("There is a file {} already.", text::clean_line(&state.aid.name))),
         Confirm::Restart => {
             ("restart", "Restart the session? Every variable goes; cells, outputs and text stay.".into())
         }
@@ -132,4 +161,26 @@ fn words(state: &State, question: Confirm) -> (&'static str, String) {
                 .into(),
         ),
     }
+}
+
+/// What ends, and what becomes of what is not saved.
+fn standing(state: &State) -> Vec<String> {
+    let mut told = Vec::new();
+    if state.is_busy() {
+        told.push("A cell is running; it is stopped.".to_owned());
+    }
+    let unsaved = state.unsaved() as u64;
+    if unsaved == 0 {
+        return told;
+    }
+    told.push(format!(
+        "{} not saved.",
+        figures::plural(unsaved, "cell was changed or run, and is", "cells were changed or run, and are")
+    ));
+    told.push(match (state.can_save(), state.file.read_only.is_some()) {
+        (true, false) => "It waits beside the file until that is opened again.".to_owned(),
+        (true, true) => "This lab only reads the file, and keeps nothing of it.".to_owned(),
+        (false, _) => "There is no file that keeps it.".to_owned(),
+    });
+    told
 }

@@ -91,6 +91,22 @@ pub fn take(path: &Path) -> io::Result<Taken> {
     Ok(Taken::Theirs(Holder { pid: 0, host: String::new() }))
 }
 
+/// The lock of a notebook, or why it is not to be had.
+pub(super) fn of(notebook: &Path, lock: &Path) -> (Option<Lock>, Option<String>) {
+    match take(lock) {
+        Ok(Taken::Ours(lock)) => (Some(lock), None),
+        Ok(Taken::Theirs(holder)) => {
+            let why = format!(
+                "{} is open in {holder}; it is read-only here (if that is wrong, remove {})",
+                notebook.display(),
+                lock.display()
+            );
+            (None, Some(why))
+        }
+        Err(error) => (None, Some(format!("{} cannot be written here: {error}", notebook.display()))),
+    }
+}
+
 /// Writes into the file who has it.
 fn tell(file: &mut File) -> io::Result<()> {
     let text = serde_json::to_string(&Holder::this())?;

@@ -6,6 +6,7 @@
 
 pub mod journal;
 pub mod lock;
+mod taking;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
@@ -20,7 +21,7 @@ use super::hash::Hash;
 use super::{ipynb, percent, sidecar};
 
 use journal::Journal;
-use lock::{Lock, Taken};
+use lock::Lock;
 
 /// No notebook is longer.
 const LARGEST: u64 = 1 << 30;
@@ -236,19 +237,7 @@ impl NotebookFile {
     pub fn open(path: &Path) -> Result<Opened, OpenError> {
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         // Before the file is read, so that nobody writes in between.
-        let (lock, read_only) = match lock::take(&beside(&path, "lock")) {
-            Ok(Taken::Ours(lock)) => (Some(lock), None),
-            Ok(Taken::Theirs(holder)) => {
-                let lock = beside(&path, "lock");
-                let why = format!(
-                    "{} is open in {holder}; it is read-only here (if that is wrong, remove {})",
-                    path.display(),
-                    lock.display()
-                );
-                (None, Some(why))
-            }
-            Err(error) => (None, Some(format!("{} cannot be written here: {error}", path.display()))),
-        };
+        let (lock, read_only) = lock::of(&path, &beside(&path, "lock"));
         if lock.is_some() {
             file::sweep(path.parent().unwrap_or(Path::new(".")));
         }
@@ -416,7 +405,9 @@ impl NotebookFile {
             return None;
         };
         let mut notebook = replayed.notebook;
-        let is_saved = bytes_of(self.format, &notebook) == bytes_of(self.format, &self.base);
+        // A script has its outputs elsewhere; a session that only ran cells changed nothing but these.
+        let is_saved = bytes_of(self.format, &notebook) == bytes_of(self.format, &self.base)
+            && (self.format == Format::Ipynb || sidecar::write(&notebook) == sidecar::write(&self.base));
         if (replayed.changes == 0 && replayed.torn == 0) || is_saved {
             // A process that ended between saving and removing it.
             let _ = fs::remove_file(&path);

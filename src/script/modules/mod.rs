@@ -36,14 +36,21 @@ pub use data::Batches;
 pub use misc::Progress;
 pub use optim::ParamGroup;
 pub(crate) use plot::figure_of;
+pub(crate) use plot::screen::close as close_figure;
 
 /// Registers every module.
-pub(crate) fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>, aside: &Aside) {
+pub(crate) fn register(
+    engine: &mut Engine,
+    machine: &Arc<Machine>,
+    host: &Arc<dyn Host>,
+    aside: &Aside,
+    figure: &Current,
+) {
     let here = Arc::new(Here {
         machine: Arc::clone(machine),
         host: Arc::clone(host),
         aside: aside.clone(),
-        figure: Current::default(),
+        figure: Arc::clone(figure),
         type_of: receivers::type_of,
     });
     let mut spaces = Spaces::default();

@@ -10,11 +10,12 @@ use picker::Picker;
 
 use crate::lab::model::editor::Pos;
 use crate::lab::model::item::ItemState;
+use crate::lab::model::key::Key;
 use crate::lab::model::vi::Vi;
 use crate::script::complete::Known;
 
-/// Cells taken away that can be brought back.
-const MAX_DELETED: usize = 50;
+/// Changes of whole cells that can be undone.
+const MAX_ARRANGED: usize = 50;
 
 /// State of what helps.
 #[derive(Debug, Default)]
@@ -27,12 +28,14 @@ pub(crate) struct Aid {
     pub doc: Option<Doc>,
     pub find: Find,
     pub keys_search: KeysSearch,
+    /// The name to save under, as it is typed.
+    pub name: String,
     /// Text that was cut or copied.
     pub clip: String,
     /// Code that was run, the newest last.
     pub past: Vec<String>,
-    /// Cells that were taken away, the last one last, with their steps and places.
-    pub deleted: Vec<(usize, usize, ItemState)>,
+    /// What was done to whole cells, the last one last.
+    arranged: Vec<Arranged>,
     /// Where the cell stood that was taken away last.
     pub first_place: usize,
     /// The first of two keys was pressed.
@@ -43,6 +46,19 @@ pub(crate) struct Aid {
     pub pressed: Option<Pos>,
     /// Vi keys, where they are wanted.
     pub vi: Option<Vi>,
+}
+
+/// What was done to whole cells, with what undoes it.
+#[derive(Debug)]
+pub(crate) enum Arranged {
+    /// Cut or deleted, from this place of a step.
+    Taken { step: usize, at: usize, item: ItemState },
+    /// From this place.
+    Moved { key: Key, step: usize, at: usize },
+    /// The text of both, and what each got of it.
+    Split { first: Key, second: Key, whole: String, parts: (String, String) },
+    /// The first one's text before and after, and the second one with its place.
+    Merged { first: Key, before: String, joined: String, step: usize, at: usize, second: ItemState },
 }
 
 /// A page of help.
@@ -64,8 +80,8 @@ pub(crate) struct KeysSearch {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Find {
     pub text: String,
-    /// Where the cursor stood before.
-    pub from: Pos,
+    /// The cell and the place where it began.
+    pub from: Option<(Key, Pos)>,
 }
 
 impl Aid {
@@ -81,14 +97,24 @@ impl Aid {
     /// Drops what belongs to the document that was open.
     pub(crate) fn forget_document(&mut self) {
         (self.completing, self.picker, self.doc) = (None, None, None);
-        self.deleted.clear();
+        self.arranged.clear();
         (self.first_key, self.pressed) = (None, None);
     }
 
-    pub(crate) fn keep_deleted(&mut self, step: usize, at: usize, item: ItemState) {
-        if self.deleted.len() >= MAX_DELETED {
-            self.deleted.remove(0);
+    /// Keeps what was done to whole cells, to be undone.
+    pub(crate) fn arranged(&mut self, done: Arranged) {
+        if self.arranged.len() >= MAX_ARRANGED {
+            self.arranged.remove(0);
         }
-        self.deleted.push((step, at, item));
+        self.arranged.push(done);
+    }
+
+    /// Something was done to cells that can be undone.
+    pub(in crate::lab) fn has_arranged(&self) -> bool {
+        !self.arranged.is_empty()
+    }
+
+    pub(crate) fn last_arranged(&mut self) -> Option<Arranged> {
+        self.arranged.pop()
     }
 }

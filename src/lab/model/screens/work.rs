@@ -7,7 +7,7 @@ use KeyCode::{
     Tab, Up,
 };
 
-use crate::lab::model::actions::{Action as A, CellAction as Cell, Edit, Way};
+use crate::lab::model::actions::{Action as A, CellAction as Cell, Edit, MachineAction as Machine, Way};
 use crate::lab::model::binding::Bar::{Always, ByItem, Never, When};
 use crate::lab::model::binding::{Binding, CTRL_SHIFT, Condition, alt, row, shift};
 use crate::lab::model::context::{ANYWHERE, BROWSE, Context};
@@ -138,7 +138,11 @@ const FIRST: &[Binding] = &[
         "make a comment of the lines, or code again",
     )
     .weighs(48),
-    row(&EDITOR, &[ctrl(Char('f'))], A::Find, Always("find"), "find in the cell").weighs(58),
+    row(&EDITOR, &[ctrl(Char('f'))], A::Find, Always("find"), "find in all cells").weighs(58),
+    row(&EDITOR, &[alt('x')], A::Cell(Cell::Split), Never, "split the cell at the cursor"),
+    row(&EDITOR, &[alt('j')], A::Cell(Cell::Merge), Never, "merge the cell with the one below"),
+    row(&EDITOR, &[Chord(Up, KeyModifiers::ALT)], A::Cell(Cell::MoveUp), Never, "move the cell up"),
+    row(&EDITOR, &[Chord(Down, KeyModifiers::ALT)], A::Cell(Cell::MoveDown), Never, "move the cell down"),
     row(&EDITOR, &[ctrl(Char('x'))], A::Edit(Edit::Cut), Never, "cut what is selected, or the line"),
     row(&EDITOR, &[alt('w'), ctrl(Insert)], A::Edit(Edit::Copy), Never, "copy what is selected, or the line"),
     row(&EDITOR, &[ctrl(Char('v'))], A::Edit(Edit::Paste), Never, "paste what was cut or copied here"),
@@ -264,11 +268,22 @@ const FIRST: &[Binding] = &[
     row(
         &CELLS,
         &[c('z')],
-        A::Cell(Cell::RestoreCell),
-        When(Condition::TakenAway, "bring back"),
-        "bring back the cell deleted or cut last",
+        A::Cell(Cell::UndoCells),
+        When(Condition::TakenAway, "undo"),
+        "undo a cut, delete, move, split or merge",
     )
     .weighs(57),
+    row(&CELLS, &[c('K'), Chord(Up, KeyModifiers::ALT)], A::Cell(Cell::MoveUp), Never, "move the cell up"),
+    row(
+        &CELLS,
+        &[c('J'), Chord(Down, KeyModifiers::ALT)],
+        A::Cell(Cell::MoveDown),
+        Never,
+        "move the cell down",
+    ),
+    row(&CELLS, &[alt('x')], A::Cell(Cell::Split), Never, "split the cell at the cursor"),
+    row(&CELLS, &[c('M'), alt('j')], A::Cell(Cell::Merge), Never, "merge the cell with the one below"),
+    row(&CELLS, &[c('/'), ctrl(Char('f'))], A::Find, Always("find"), "find in all cells").weighs(47),
     row(
         &CELLS,
         &[c('m')],
@@ -291,6 +306,13 @@ const WAYS: &[Binding] = &[
     row(&ANYWHERE, &[ctrl(Char('p'))], A::Palette, Always("actions"), "every action, by its name").weighs(80),
     row(&ANYWHERE, &[ctrl(Char('r'))], A::Past, Always("history"), "search the cells run before").weighs(42),
     row(&ANYWHERE, &[alt('p')], A::Python, Always("Python"), "the same code in Python beside it").weighs(41),
+    row(
+        &ANYWHERE,
+        &[alt('e')],
+        A::Machine(Machine::EventsOfLine),
+        Never,
+        "the machine's events of the line at the cursor",
+    ),
     row(
         &ANYWHERE,
         &[alt('h')],
@@ -319,6 +341,9 @@ pub(in crate::lab::model) const LAST: &[Binding] = &[
     row(&BROWSE, &[c('>')], A::Wider, Never, "make the pane wider"),
     row(&BROWSE, &[c('<')], A::Narrower, Never, "make the pane narrower"),
     row(&ANYWHERE, &[ctrl(Char('s'))], A::Save, When(Condition::File, "save"), "save").weighs(66),
+    row(&ANYWHERE, &[alt('s')], A::SaveAs, Never, "save under another name"),
+    row(&ANYWHERE, &[alt('r')], A::Differences, Never, "how the file differs; reload it"),
+    row(&ANYWHERE, &[f(8)], A::Messages, Never, "all messages"),
     row(&BROWSE, &[c('q')], A::Quit, Always("quit"), "quit").weighs(75),
     row(&ANYWHERE, &[ctrl(Char('q'))], A::Quit, Always("quit"), "quit").weighs(52),
     row(&BROWSE, &[c('?')], A::Help, Always("help"), "this help; on the machine, its figures"),

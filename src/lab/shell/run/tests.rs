@@ -115,6 +115,8 @@ impl Library for Nothing {
     fn open(&mut self, _: &Target) -> Result<Opened, String> {
         Err("there is nothing".into())
     }
+    fn was_saved(&mut self, _: &std::path::Path) {}
+
     fn devices(&self) -> Box<dyn FnOnce() -> Vec<Found> + Send> {
         Box::new(Vec::new)
     }

@@ -15,7 +15,6 @@ use crate::lab::model::message::Effect;
 use crate::lab::model::screens::Screen;
 use crate::lab::model::state::State;
 use crate::lab::model::tops::Tops;
-use crate::lab::update::editing;
 use crate::lab::update::screens::entry::ScreenEntry;
 use crate::lab::update::scrolling::{self, Go, WHEEL};
 
@@ -65,10 +64,9 @@ pub(super) fn mouse(state: &mut State, event: MouseEvent, fx: &mut Vec<Effect>) 
     }
 }
 
-/// Takes text from the clipboard; nothing is pasted into a popup.
+/// Takes text from the clipboard, where there is no popup.
 pub(super) fn paste(state: &mut State, text: &str) {
-    let paste = if state.popup.is_some() { editing::paste } else { entry(state.screen).paste };
-    paste(state, text);
+    (entry(state.screen).paste)(state, text);
 }
 
 /// Whether the list of all actions has a row of the key table.

@@ -5,7 +5,7 @@ mod options;
 pub(crate) mod screen;
 mod series;
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use rhai::{Dynamic, Engine};
 
@@ -15,8 +15,8 @@ use crate::op::params::params;
 use crate::op::{Family, Form, OpDef, Param, Receiver};
 use crate::plot::{Figure, PlotError, Series};
 use crate::script::call::kind::Given;
-use crate::script::call::{self, Call, Current, Outcome, ScriptRow};
-use crate::script::modules::plot::screen::{Drawn, Screen, id_of};
+use crate::script::call::{self, Call, Outcome, ScriptRow, Sheet};
+use crate::script::modules::plot::screen::{Drawn, Screen, id_of, lock};
 
 use options::{BarParams, FigureOptions, FigureParams, HeatmapParams, HistParams, ImageParams, LineParams};
 
@@ -40,8 +40,8 @@ const fn function(name: &'static str, summary: &'static str, params: &'static [P
 /// What draws on the current figure.
 const fn series(name: &'static str, summary: &'static str, params: &'static [Param]) -> OpDef {
     function(name, summary, params).details(
-        "Calls add to the same figure until plot::figure() begins another. Every function takes the options of the \
-         figure as well.",
+        "Calls add to the same figure until plot::figure() begins another or the cell ends. Every function takes the \
+         options of the figure as well.",
     )
 }
 
@@ -54,7 +54,7 @@ static ROWS: &[ScriptRow] = &[
             let mut figure = Figure::default();
             FigureParams::of(&call.args)?.told().apply(&mut figure, "figure")?;
             let figure = Arc::new(figure);
-            *lock(&call.here.figure) = Arc::clone(&figure);
+            *lock(&call.here.figure) = Sheet { figure: Arc::clone(&figure), unseen: false };
             Ok(Dynamic::from(Drawn(figure)))
         },
     ),
@@ -139,7 +139,7 @@ static ROWS: &[ScriptRow] = &[
             .errors(&["ValueError: the path ends in something else", "ValueError: the file can't be written"])
             .example("plot::figure(); plot::line([1, 2]); plot::save(\"run.svg\"); 1", "1"),
         |call| {
-            let figure = Arc::clone(&lock(&call.here.figure));
+            let figure = Arc::clone(&lock(&call.here.figure).figure);
             Screen::of(call.here).save(&figure, SaveParams::of(&call.args)?.path)
         },
     ),
@@ -152,7 +152,7 @@ static ROWS: &[ScriptRow] = &[
             ),
         |call| {
             let id = id_of("plot::show", &ShowParams::of(&call.args)?.id)?;
-            let figure = std::mem::take(&mut *lock(&call.here.figure));
+            let Sheet { figure, .. } = std::mem::take(&mut *lock(&call.here.figure));
             Screen::of(call.here).show(&figure, id.as_deref())
         },
     ),
@@ -190,18 +190,14 @@ pub(crate) fn figure_of(value: &Dynamic) -> Option<Figure> {
     drawn.0.copied().and_then(Figure::compact).ok()
 }
 
-fn lock(current: &Current) -> MutexGuard<'_, Arc<Figure>> {
-    current.lock().unwrap_or_else(|e| e.into_inner())
-}
-
 fn add(call: &Call, function: &str, told: &FigureOptions, series: Series) -> Outcome {
-    let mut figure = lock(&call.here.figure);
-    let mut next = figure.copied().map_err(Error::from)?;
+    let mut sheet = lock(&call.here.figure);
+    let mut next = sheet.figure.copied().map_err(Error::from)?;
     told.apply(&mut next, function)?;
     next.series.push(series);
     next.check().map_err(wrong)?;
-    *figure = Arc::new(next);
-    Ok(Dynamic::from(Drawn(Arc::clone(&figure))))
+    *sheet = Sheet { figure: Arc::new(next), unseen: true };
+    Ok(Dynamic::from(Drawn(Arc::clone(&sheet.figure))))
 }
 
 fn wrong(error: PlotError) -> Error {
