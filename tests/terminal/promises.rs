@@ -191,3 +191,36 @@ fn a_notebook_has_its_arguments() {
         lab.quits();
     }
 }
+
+#[test]
+fn cells_that_are_moved_and_split_survive_a_crash_and_are_saved_so() {
+    let source = "// %%  One\nlet x = 1;\nlet y = 2;\n\n// %%\nx + y\n\n// %%\n3\n";
+    let cells = |text: &str| -> Vec<String> {
+        text.split("// %%").skip(1).map(|cell| cell.trim().to_owned()).collect()
+    };
+    let folder = Folder::with("arranged", source);
+    let mut lab = Lab::open(&folder);
+    lab.keys("J");
+    lab.until("cell moved down");
+    lab.keys(ENTER);
+    lab.until("leave");
+    lab.keys("\x1b[B");
+    std::thread::sleep(Duration::from_millis(60));
+    lab.keys("\x1bx");
+    lab.until("cell split");
+    signal("KILL", lab.terminal.pid());
+    lab.terminal.end();
+    let mut lab = Lab::open(&folder);
+    lab.until("that were not saved are recovered");
+    lab.keys(CTRL_S);
+    lab.until("▸ saved");
+    assert_eq!(cells(&folder.read("n.rhai")), ["x + y", "One\nlet x = 1;", "let y = 2;", "3"]);
+    lab.keys("M");
+    lab.until("cells merged");
+    lab.keys(CTRL_S);
+    lab.until_it("it is saved again", |shown| shown.contains("▸ saved") && !shown.contains("merged"));
+    assert_eq!(cells(&folder.read("n.rhai")), ["x + y;\nlet x = 1;", "let y = 2;", "3"]);
+    lab.keys("z");
+    lab.until_not("x + y;");
+    lab.quits();
+}

@@ -4,6 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::lab::layout::Areas;
+use crate::lab::model::actions::Action;
 use crate::lab::model::state::State;
 use crate::lab::model::text::{self, Break};
 
@@ -25,8 +26,11 @@ pub(crate) fn lay(state: &State, areas: &Areas) -> Option<(Rect, Vec<Line<'stati
     }
     let most = usize::from(areas.body.height / 2).max(1);
     if lines.len() > most {
+        let mut rows = state.keymap.rows().filter(|(binding, _)| binding.action == Action::Messages);
+        let key =
+            rows.find_map(|(_, keys)| keys.first()).map(|key| format!(" {} shows all messages", key.name()));
         lines.truncate(most - 1);
-        lines.push(Line::styled(format!("{INDENT}… F8 shows all messages"), theme.dim));
+        lines.push(Line::styled(format!("{INDENT}…{}", key.unwrap_or_default()), theme.dim));
     }
     let height = u16::try_from(lines.len()).ok().filter(|height| *height > 0)?;
     let area = Rect { y: areas.key_bar.y.saturating_sub(height), height, ..areas.key_bar };
