@@ -286,3 +286,39 @@ fn a_walk_goes_on_where_it_was_left_in_the_state_that_is_needed() {
     assert!(said.contains("the lesson needs 2 GPUs, and this machine has none"), "{said}");
     assert_eq!(code, Some(4));
 }
+
+#[test]
+fn a_lesson_that_asks_for_it_has_a_folder_to_write_to_with_a_limit() {
+    let front = "devices = [\"cpu\"]\n[limits]\nscratch = \"64 KiB\"";
+    let save = |n: usize| {
+        format!(
+            "save(#{{x: ones([{n}])}}, SCRATCH + \"/x.safetensors\");\nlet x = load(SCRATCH + \"/x.safetensors\").x;"
+        )
+    };
+    let left = "let before = false;\ntry { load(SCRATCH + \"/x.safetensors\"); before = true; } catch {}\nlet x = if before { zeros(2) } else { ones(2) };";
+    let wrong = [
+        (
+            "64.0 KiB of files",
+            "for i in 0..5 { save(#{x: ones([4096])}, SCRATCH + `/${i}.safetensors`); }\nlet x = ones([4]);",
+        ),
+        ("RuntimeError", &save(1 << 20)),
+        ("expected 4", left),
+    ];
+    let body = exercise("let x = zeros([2]);", "expect_equal(x.sum().item(), 4.0);", &save(4), &wrong);
+    assert_eq!(Lesson::new("scratch", front, &body).problems("cpu"), Vec::<String>::new());
+}
+
+#[test]
+fn a_check_does_not_ask_for_a_constant_of_the_language() {
+    let body = exercise(
+        "let float32 = 0;",
+        "expect_equal(float32, 3);",
+        "let float32 = 3;",
+        &[("expected", "let float32 = 1;")],
+    );
+    let problems = Lesson::new("constant", "devices = [\"cpu\"]", &body).problems("cpu");
+    assert!(
+        problems.iter().any(|p| p.contains("asks for `float32`, which is a constant of the language")),
+        "{problems:?}"
+    );
+}

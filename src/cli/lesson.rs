@@ -10,7 +10,7 @@ use crate::cli::folders;
 use crate::lab::{Document, Keeping, begin_step_anew, open_lesson_work};
 use crate::lesson::order;
 use crate::lesson::verify::{Depth, Report, verify_in};
-use crate::lesson::{Entry, Key, Lesson, Memory, Progress, ProgressLog, Record, records};
+use crate::lesson::{Entry, Key, Lesson, LessonMemory, Progress, ProgressLog, Record, records};
 use crate::repl::{WalkEnd, walk};
 
 use super::output::say;
@@ -97,7 +97,7 @@ fn walk_through(chosen: &Chosen, devices: &str) -> u8 {
         }
     };
     let known = folders::progress_file().and_then(|file| records(&file)).unwrap_or_default();
-    let memory = Memory::of(&known, &chosen.pack, &chosen.lesson.front.id);
+    let memory = LessonMemory::of(&known, &chosen.pack, &chosen.lesson.front.id);
     let from = library::left_off_in(&chosen.pack, &chosen.lesson, &known);
     let options = setup::lesson_session(chosen, devices);
     let seed = order::seed(&folders::data_folder().unwrap_or_default().to_string_lossy());

@@ -19,9 +19,10 @@ const NOTE: &str = "These records were made on the learner's own machine, and ca
                     against cheating.";
 
 /// Columns of a table of records. The first ones every record has.
-const COLUMNS: [&str; 21] = [
+const COLUMNS: [&str; 24] = [
     "at_ms", "pack", "version", "lesson", "step", "what", "ok", "typed", "value", "answer", "hit", "taken",
-    "right", "verdict", "reason", "message", "line", "limit_ms", "device", "trace", "number",
+    "right", "verdict", "reason", "message", "line", "limit_ms", "limit", "device", "trace", "number",
+    "modelled", "code",
 ];
 
 #[derive(clap::Args)]

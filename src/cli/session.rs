@@ -10,6 +10,7 @@ use crate::device::sim::{Selection, SelectionError};
 use crate::script::Limits;
 use crate::session::evaluator::ScriptEvaluator;
 use crate::session::limits::RunLimits;
+use crate::session::scratch::Scratch;
 use crate::session::{host, sandbox};
 
 use super::exit;
@@ -60,6 +61,12 @@ pub(crate) struct SessionArguments {
     /// Work in the folder of a pack, confined to it
     #[arg(long, value_name = "FOLDER")]
     pack: Option<PathBuf>,
+    /// A folder that code knows as SCRATCH and may write to; it is made, and emptied at the beginning and at resets
+    #[arg(long, value_name = "FOLDER", requires = "scratch_limit")]
+    scratch: Option<PathBuf>,
+    /// Bytes that may be written to it
+    #[arg(long, value_name = "BYTES")]
+    scratch_limit: Option<u64>,
     #[command(flatten)]
     limits: LimitOptions,
     /// What scripts know as ARGS
@@ -69,18 +76,31 @@ pub(crate) struct SessionArguments {
 
 /// Serves one front end and gives the exit status. With a folder, it works there and is confined to it.
 pub(super) fn run(devices: &str, options: &SessionArguments) -> u8 {
-    let SessionArguments { last_value, keep_figure, pack, arguments, .. } = options.clone();
+    let SessionArguments { last_value, keep_figure, pack, scratch, arguments, .. } = options.clone();
     let limits = options.limits.limits();
     let selection = devices.parse().map(Selection::anchored).map_err(|e: SelectionError| e.to_string());
     // The driver of a real GPU opens files and devices of its own when it is first used.
     let drives = !matches!(selection, Ok((Selection::Cpu | Selection::Sim(_), _)));
     let readable = selection.iter().flat_map(|(_, files)| files.clone()).collect();
-    let confined = pack.map(|folder| sandbox::Confined { folder, readable, drives });
+    let scratch = match scratch.map(|folder| Scratch::make(folder, options.scratch_limit.unwrap_or(0))) {
+        None => None,
+        Some(Ok(scratch)) => Some(scratch),
+        Some(Err(error)) => {
+            tell!("error: {error}");
+            return exit::SCRIPT;
+        }
+    };
+    let writable = scratch.as_ref().map(|scratch| scratch.folder().to_path_buf());
+    let file_bytes = scratch.as_ref().map(Scratch::limit);
+    let confined = pack.map(|folder| sandbox::Confined { folder, readable, writable, drives });
     let make = move || {
         let opened = Machine::open(&selection?.0, Use::Interactive).map_err(|e| e.message())?;
         opened.machine.limit_memory(limits.host_memory, limits.device_memory);
         let mut evaluator = ScriptEvaluator::new(opened.machine, &Limits::default());
         evaluator.set_arguments(&arguments);
+        if let Some(scratch) = scratch {
+            evaluator.set_scratch(scratch);
+        }
         if last_value {
             evaluator.keep_last();
         }
@@ -89,7 +109,11 @@ pub(super) fn run(devices: &str, options: &SessionArguments) -> u8 {
         }
         Ok(evaluator)
     };
-    match host::serve_stdio(&sandbox::Limits { confined, ..sandbox::Limits::default() }, limits, make) {
+    match host::serve_stdio(
+        &sandbox::Limits { confined, file_bytes, ..sandbox::Limits::default() },
+        limits,
+        make,
+    ) {
         // A native loop that ignores an interrupt is left behind by exiting.
         Ok(ending) => std::process::exit(ending.code()),
         Err(error) => {

@@ -1,14 +1,14 @@
 //! What every front end is set up with.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::file;
 use crate::cli::folders::{progress_file, work_file};
 use crate::cli::packs::Chosen;
 use crate::lab::{Book, Document, Keep, open_lesson_work};
-use crate::lesson::{Lesson, Memory, ProgressLog, Record, records};
+use crate::lesson::{Lesson, LessonMemory, ProgressLog, Record, records};
 use crate::session::options::SessionOptions;
 
 /// Appends to the learner's progress log.
@@ -28,7 +28,7 @@ pub(crate) fn progress(chosen: &Chosen) -> io::Result<Keep> {
 /// What was written can't be read.
 pub(super) fn opened(chosen: &Chosen) -> Result<(Document, Option<Book>, Vec<String>), String> {
     let known = progress_file().and_then(|file| records(&file)).map_err(|error| error.to_string())?;
-    let memory = Memory::of(&known, &chosen.pack, &chosen.lesson.front.id);
+    let memory = LessonMemory::of(&known, &chosen.pack, &chosen.lesson.front.id);
     let document = Document::lesson(&chosen.lesson).recalling(&memory);
     let path = work_file(&chosen.pack, &chosen.lesson.front.id).map_err(|error| error.to_string())?;
     let folder = path.parent().unwrap_or(Path::new("."));
@@ -37,12 +37,20 @@ pub(super) fn opened(chosen: &Chosen) -> Result<(Document, Option<Book>, Vec<Str
     Ok((document, Some(book), notes))
 }
 
+/// The scratch folder of a lesson that asks for one.
+fn scratch(chosen: &Chosen) -> Option<(PathBuf, u64)> {
+    let bytes = chosen.lesson.front.limits.scratch?;
+    let work = work_file(&chosen.pack, &chosen.lesson.front.id).ok()?;
+    Some((work.with_extension("scratch"), bytes))
+}
+
 /// The session of a lesson.
 pub(super) fn lesson_session(chosen: &Chosen, devices: &str) -> SessionOptions {
     SessionOptions {
         devices: devices_for(&chosen.lesson, devices),
         pack: chosen.folder.clone(),
         limits: chosen.lesson.front.limits.runs(),
+        scratch: scratch(chosen),
         ..SessionOptions::default()
     }
 }

@@ -26,21 +26,21 @@ pub struct Attempt {
     /// The session forgets everything first.
     anew: bool,
     /// The step's set-up and the learner's code.
-    here: Vec<Piece>,
+    here: Vec<Ask>,
     check: Option<Code>,
     probes: Vec<(String, String)>,
     /// What is left to ask.
-    pieces: VecDeque<Piece>,
+    pieces: VecDeque<Ask>,
     /// What was asked, with the id of the request, until it is answered.
-    asked: Option<(u64, Piece)>,
+    asked: Option<(u64, Ask)>,
     replay: Replay,
     answers: Vec<(String, Result<ProbeValue, Fault>)>,
-    end: Option<End>,
+    end: Option<AttemptEnd>,
 }
 
 /// How an attempt ended.
 #[derive(Clone, PartialEq, Debug)]
-pub enum End {
+pub enum AttemptEnd {
     /// The code ran to its end or stopped; an exercise has its verdict.
     Ran(Option<Verdict>),
     /// Something of the lesson's failed before the code began.
@@ -81,7 +81,7 @@ pub enum Took {
 
 /// Something to ask, before it has the id of its request.
 #[derive(Clone, PartialEq, Debug)]
-enum Piece {
+enum Ask {
     Reset,
     /// Code of the lesson, or code that passed, of the step of this number.
     Unseen {
@@ -123,7 +123,7 @@ impl Attempt {
             before: Vec::new(),
             from: 0,
             anew: false,
-            here: vec![Piece::Shown(code)],
+            here: vec![Ask::Shown(code)],
             check: None,
             probes: Vec::new(),
             pieces: VecDeque::new(),
@@ -146,7 +146,7 @@ impl Attempt {
     ) -> Attempt {
         let mut attempt = Attempt::after(lesson, step, (number, code), standing, passed);
         let Some(here) = lesson.steps.get(step) else { return attempt };
-        let setup = here.setup.iter().cloned().map(|code| Piece::Unseen { step, code, what: Unseen::SetUp });
+        let setup = here.setup.iter().cloned().map(|code| Ask::Unseen { step, code, what: Unseen::SetUp });
         attempt.here.splice(0..0, setup);
         if let Some(Element::Exercise(exercise)) = &here.element {
             attempt.check = Some(exercise.check.clone());
@@ -176,7 +176,7 @@ impl Attempt {
 
     /// What there is to ask, from the beginning.
     fn plan(&mut self) {
-        self.pieces = self.anew.then_some(Piece::Reset).into_iter().collect();
+        self.pieces = self.anew.then_some(Ask::Reset).into_iter().collect();
         let again = self.before.iter().filter(|earlier| earlier.number >= self.from);
         self.pieces.extend(again.flat_map(Replayed::pieces));
         self.replay = Replay { done: 0, all: self.pieces.len() };
@@ -197,13 +197,13 @@ impl Attempt {
         }
         let piece = self.pieces.pop_front()?;
         let request = match &piece {
-            Piece::Reset => Request::Reset { id },
-            Piece::Unseen { step, code, .. } => evaluate(id, unseen_cell(*step), code),
-            Piece::Shown(code) => evaluate(id, self.number, code),
-            Piece::Check(code) => {
+            Ask::Reset => Request::Reset { id },
+            Ask::Unseen { step, code, .. } => evaluate(id, unseen_cell(*step), code),
+            Ask::Shown(code) => evaluate(id, self.number, code),
+            Ask::Check(code) => {
                 Request::Check { id, of: self.number, code: code.text.clone(), first_line: line(code) }
             }
-            Piece::Probe(_, expression) => {
+            Ask::Probe(_, expression) => {
                 Request::Probe { id, of: self.number, expression: expression.clone() }
             }
         };
@@ -217,7 +217,7 @@ impl Attempt {
         if message.request() != Some(*id) {
             return Took::Nothing;
         }
-        let took = if matches!(piece, Piece::Shown(_)) { Took::Shown } else { Took::Unseen };
+        let took = if matches!(piece, Ask::Shown(_)) { Took::Shown } else { Took::Unseen };
         if message.answers() == Some(*id)
             && let Some((_, piece)) = self.asked.take()
         {
@@ -226,18 +226,18 @@ impl Attempt {
         took
     }
 
-    fn answered(&mut self, piece: Piece, message: &Message) {
+    fn answered(&mut self, piece: Ask, message: &Message) {
         self.replay.done += usize::from(self.replay.done < self.replay.all);
         match (piece, message) {
-            (_, Message::Refused { reason, .. }) => self.end = Some(End::Cut(reason.clone())),
-            (Piece::Unseen { step, what, .. }, Message::Finished { outcome, .. }) => {
+            (_, Message::Refused { reason, .. }) => self.end = Some(AttemptEnd::Cut(reason.clone())),
+            (Ask::Unseen { step, what, .. }, Message::Finished { outcome, .. }) => {
                 self.unseen(step, what, outcome);
             }
-            (Piece::Shown(_), Message::Finished { outcome, .. }) => self.shown(outcome),
-            (Piece::Check(_), Message::CheckResult { verdict, .. }) => {
-                self.end = Some(End::Ran(Some(verdict.clone())));
+            (Ask::Shown(_), Message::Finished { outcome, .. }) => self.shown(outcome),
+            (Ask::Check(_), Message::CheckResult { verdict, .. }) => {
+                self.end = Some(AttemptEnd::Ran(Some(verdict.clone())));
             }
-            (Piece::Probe(id, _), Message::Probed { value, .. }) => {
+            (Ask::Probe(id, _), Message::Probed { value, .. }) => {
                 self.answers.push((id, value.clone()));
                 self.end_where_nothing_is_left();
             }
@@ -249,13 +249,13 @@ impl Attempt {
     pub fn die(&mut self, reason: &str) {
         let message = format!("the session ended: {reason}");
         self.end = Some(match self.asked.take() {
-            Some((_, Piece::Shown(_))) if self.check.is_some() => {
-                End::Ran(Some(Verdict::LearnerError { message, line: None }))
+            Some((_, Ask::Shown(_))) if self.check.is_some() => {
+                AttemptEnd::Ran(Some(Verdict::LearnerError { message, line: None }))
             }
-            Some((_, Piece::Check(_) | Piece::Unseen { .. })) => {
-                End::Fault(Verdict::CheckerFault { message, line: None })
+            Some((_, Ask::Check(_) | Ask::Unseen { .. })) => {
+                AttemptEnd::Fault(Verdict::CheckerFault { message, line: None })
             }
-            _ => End::Cut(message),
+            _ => AttemptEnd::Cut(message),
         });
     }
 
@@ -263,7 +263,7 @@ impl Attempt {
         let reason = match outcome {
             Outcome::Ok { .. } => return,
             Outcome::Interrupted => {
-                self.end = Some(End::Cut("interrupted".into()));
+                self.end = Some(AttemptEnd::Cut("interrupted".into()));
                 return;
             }
             other => told(other),
@@ -281,38 +281,38 @@ impl Attempt {
                 format!("the step `{}` before it failed when it was run again: {reason}", earlier.id)
             }
         };
-        self.end = Some(End::Fault(Verdict::CheckerFault { message, line: None }));
+        self.end = Some(AttemptEnd::Fault(Verdict::CheckerFault { message, line: None }));
     }
 
     fn shown(&mut self, outcome: &Outcome) {
         let verdict = match outcome {
             Outcome::Interrupted => {
-                self.end = Some(End::Cut("interrupted".into()));
+                self.end = Some(AttemptEnd::Cut("interrupted".into()));
                 return;
             }
             Outcome::Timeout { seconds } => Verdict::Timeout { limit_ms: (seconds * 1e3) as u64 },
             Outcome::TooMuchOutput { limit } => Verdict::TooMuchOutput { limit: limit.clone() },
             Outcome::Ok { .. } | Outcome::Error { .. } => {
                 // A check judges errors as well: it may ask for one.
-                self.pieces.extend(self.check.take().map(Piece::Check));
+                self.pieces.extend(self.check.take().map(Ask::Check));
                 if matches!(outcome, Outcome::Ok { .. }) {
                     let probes = std::mem::take(&mut self.probes).into_iter();
-                    self.pieces.extend(probes.map(|(id, expression)| Piece::Probe(id, expression)));
+                    self.pieces.extend(probes.map(|(id, expression)| Ask::Probe(id, expression)));
                 }
                 return self.end_where_nothing_is_left();
             }
         };
-        self.end = Some(End::Ran(self.check.take().map(|_| verdict)));
+        self.end = Some(AttemptEnd::Ran(self.check.take().map(|_| verdict)));
     }
 
     fn end_where_nothing_is_left(&mut self) {
         if self.pieces.is_empty() {
-            self.end = Some(End::Ran(None));
+            self.end = Some(AttemptEnd::Ran(None));
         }
     }
 
     /// How it ended, once it has.
-    pub fn end(&self) -> Option<&End> {
+    pub fn end(&self) -> Option<&AttemptEnd> {
         self.end.as_ref()
     }
 
@@ -339,12 +339,12 @@ impl Attempt {
 
     /// What waits for an answer is the reset of the session.
     pub fn is_resetting(&self) -> bool {
-        matches!(self.asked, Some((_, Piece::Reset)))
+        matches!(self.asked, Some((_, Ask::Reset)))
     }
 
     /// The learner's code runs now.
     pub fn is_shown(&self) -> bool {
-        matches!(self.asked, Some((_, Piece::Shown(_))))
+        matches!(self.asked, Some((_, Ask::Shown(_))))
     }
 
     /// The id of the request that waits for its answer.
@@ -370,13 +370,13 @@ impl Replayed {
         }
     }
 
-    fn pieces(&self) -> Vec<Piece> {
+    fn pieces(&self) -> Vec<Ask> {
         let step = self.number;
         let setup = self.setup.iter().map(|code| (code, Unseen::SetUp));
         let passed = self.passed.iter().map(|code| (code, Unseen::Passed));
         let lesson = self.code.iter().filter(|_| self.passed.is_none()).map(|code| (code, Unseen::Lesson));
         let all = setup.chain(passed).chain(lesson);
-        all.map(|(code, what)| Piece::Unseen { step, code: code.clone(), what }).collect()
+        all.map(|(code, what)| Ask::Unseen { step, code: code.clone(), what }).collect()
     }
 }
 

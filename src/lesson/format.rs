@@ -63,6 +63,8 @@ pub struct Limits {
     /// Bytes of printed text.
     pub output: Option<u64>,
     pub figures: Option<u32>,
+    /// Bytes of files in a scratch folder, which the lesson has where this is named.
+    pub scratch: Option<u64>,
 }
 
 impl Limits {

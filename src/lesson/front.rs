@@ -129,6 +129,7 @@ fn limits(fields: &mut Fields<'_, '_, '_>) -> Limits {
         device_memory: size(&mut table, "device_memory"),
         output: size(&mut table, "output"),
         figures: table.optional_integer("figures", 0..1001).map(|found| found.value),
+        scratch: size(&mut table, "scratch"),
     };
     table.finish();
     limits

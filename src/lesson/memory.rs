@@ -9,7 +9,7 @@ use super::progress::{Entry, Record};
 
 /// The steps of one lesson, by their ids.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Memory(BTreeMap<String, Remembered>);
+pub struct LessonMemory(BTreeMap<String, Remembered>);
 
 /// What was done at a step.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,10 +32,10 @@ pub struct Remembered {
     pub solution: bool,
 }
 
-impl Memory {
+impl LessonMemory {
     /// What the records say of a pack's lesson, in their order.
-    pub fn of<'r>(records: impl IntoIterator<Item = &'r Record>, pack: &str, lesson: &str) -> Memory {
-        let mut memory = Memory::default();
+    pub fn of<'r>(records: impl IntoIterator<Item = &'r Record>, pack: &str, lesson: &str) -> LessonMemory {
+        let mut memory = LessonMemory::default();
         let own = |record: &&Record| record.key.pack == pack && record.key.lesson == lesson;
         for record in records.into_iter().filter(own) {
             memory.take(&record.key.step, &record.entry);
@@ -96,8 +96,8 @@ mod tests {
         Record { key, version: "1".into(), at_ms: 0, entry }
     }
 
-    fn memory(records: &[Record]) -> Memory {
-        Memory::of(records, "p", "l")
+    fn memory(records: &[Record]) -> LessonMemory {
+        LessonMemory::of(records, "p", "l")
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
         let step = known.step("a").unwrap();
         assert_eq!((step.typed.as_deref(), step.answer), (Some("4 MiB"), Some((4.0, false))));
         records.push(record("a", Entry::Reset));
-        assert_eq!(memory(&records), Memory::default());
+        assert_eq!(memory(&records), LessonMemory::default());
     }
 
     #[test]
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(known.step("e").unwrap().verdict, Some(fail));
         assert_eq!(known.passed().get("e").map(String::as_str), Some("let x = 1;"));
         assert_eq!(known.step("q").unwrap().tries, [vec![1], vec![0]]);
-        let other = Memory::of(&records, "p", "another");
-        assert_eq!(other, Memory::default());
+        let other = LessonMemory::of(&records, "p", "another");
+        assert_eq!(other, LessonMemory::default());
     }
 }

@@ -37,7 +37,7 @@ pub use format::{
     Choice, Code, Element, Exercise, Front, Hint, Lesson, Limits, Link, Predict, Quiz, Requires, Step, Wrong,
 };
 pub use lint::lint;
-pub use memory::Memory;
+pub use memory::LessonMemory;
 pub use parse::{load, parse};
 pub use predict::{Basis, Outcome, Tolerance, compare};
 pub use progress::{Entry, Key, Progress, ProgressLog, Record, Recovery, StepProgress, records};

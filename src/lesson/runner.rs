@@ -7,7 +7,7 @@ use crate::session::exchange::{Bell, Exchange, Said, Unanswered};
 use crate::session::options::SessionOptions;
 use crate::session::protocol::{DeviceInfo, Message};
 
-use super::attempt::{Attempt, End};
+use super::attempt::{Attempt, AttemptEnd};
 
 /// A session that answers nothing for so long is given up, where its evaluations have no limit of their own.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -53,7 +53,7 @@ impl Runner {
         &mut self,
         attempt: &mut Attempt,
         each: &mut dyn FnMut(Message),
-    ) -> Result<End, Unanswered> {
+    ) -> Result<AttemptEnd, Unanswered> {
         if self.exchange.death().is_some() {
             self.exchange.restart().map_err(|error| Unanswered::Died(error.to_string()))?;
             self.devices = self.exchange.greet(PATIENCE)?;
@@ -65,7 +65,7 @@ impl Runner {
                 Err(reason) => attempt.die(&reason),
             }
         }
-        Ok(attempt.end().cloned().unwrap_or_else(|| End::Cut("it did not end".into())))
+        Ok(attempt.end().cloned().unwrap_or_else(|| AttemptEnd::Cut("it did not end".into())))
     }
 
     /// Waits for the answer to what was asked.

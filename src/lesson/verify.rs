@@ -11,7 +11,7 @@ use crate::session::options::SessionOptions;
 use crate::session::protocol::{Message, Outcome, ProbeValue};
 use crate::session::verdict::Verdict;
 
-use super::attempt::{Attempt, End, Passed, Standing, told};
+use super::attempt::{Attempt, AttemptEnd, Passed, Standing, told};
 use super::format::{Code, Element, Exercise, Lesson, Step};
 use super::lint::lint;
 use super::made_up::{self, MadeUp};
@@ -69,6 +69,14 @@ pub enum Depth {
 
 /// The same for a lesson of the pack in a folder: its session is confined to the pack.
 pub(crate) fn verify_in(lesson: &Lesson, devices: &str, pack: Option<&Path>, depth: Depth) -> Report {
+    let scratch = std::env::temp_dir().join(format!("tensorlab-scratch-{}", std::process::id()));
+    let report = verify_with(lesson, devices, pack, depth, &scratch);
+    // Where there was none, there is nothing to take away.
+    let _ = std::fs::remove_dir_all(&scratch);
+    report
+}
+
+fn verify_with(lesson: &Lesson, devices: &str, pack: Option<&Path>, depth: Depth, scratch: &Path) -> Report {
     let mut report = Report {
         lesson: lesson.front.id.clone(),
         devices: devices.to_string(),
@@ -81,6 +89,7 @@ pub(crate) fn verify_in(lesson: &Lesson, devices: &str, pack: Option<&Path>, dep
         devices: devices.into(),
         pack: pack.map(Path::to_path_buf),
         limits: lesson.front.limits.runs(),
+        scratch: lesson.front.limits.scratch.map(|bytes| (scratch.to_path_buf(), bytes)),
         ..SessionOptions::default()
     };
     let mut runner = match Runner::start(&options) {
@@ -177,9 +186,9 @@ impl Visit<'_> {
             self.problem(code.line, format!("the cell does not run: {failed}"));
         }
         match end {
-            End::Fault(verdict) => self.problem(self.step.line, verdict.to_string()),
-            End::Cut(reason) => self.problem(code.line, format!("the cell does not run: {reason}")),
-            End::Ran(_) => {}
+            AttemptEnd::Fault(verdict) => self.problem(self.step.line, verdict.to_string()),
+            AttemptEnd::Cut(reason) => self.problem(code.line, format!("the cell does not run: {reason}")),
+            AttemptEnd::Ran(_) => {}
         }
         for ((id, predict), (of, value)) in answers.iter().zip(attempt.answers()) {
             debug_assert_eq!(id, of);
@@ -267,9 +276,11 @@ impl Visit<'_> {
         let attempt = self.at_step(code.clone(), Standing::Elsewhere);
         let (end, _) = self.drive(attempt, &mut |_| ())?;
         Ok(match end {
-            End::Ran(Some(verdict)) | End::Fault(verdict) => verdict,
-            End::Ran(None) => Verdict::CheckerFault { message: "there is no check".into(), line: None },
-            End::Cut(message) => Verdict::LearnerError { message, line: None },
+            AttemptEnd::Ran(Some(verdict)) | AttemptEnd::Fault(verdict) => verdict,
+            AttemptEnd::Ran(None) => {
+                Verdict::CheckerFault { message: "there is no check".into(), line: None }
+            }
+            AttemptEnd::Cut(message) => Verdict::LearnerError { message, line: None },
         })
     }
 
@@ -282,7 +293,7 @@ impl Visit<'_> {
         &mut self,
         mut attempt: Attempt,
         each: &mut dyn FnMut(Message),
-    ) -> Result<(End, Attempt), Unanswered> {
+    ) -> Result<(AttemptEnd, Attempt), Unanswered> {
         self.runs += 1;
         let end = self.runner.run(&mut attempt, each)?;
         Ok((end, attempt))

@@ -4,14 +4,14 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use crate::base::text::strip_control;
-use crate::lesson::attempt::{Attempt, End, Passed, Standing};
+use crate::lesson::attempt::{Attempt, AttemptEnd, Passed, Standing};
 use crate::lesson::linear;
 use crate::lesson::markdown::Block;
 use crate::lesson::order::order;
 use crate::lesson::runner::Runner;
 use crate::lesson::{
-    Basis, Code, Element, Entry, Exercise, Lesson, Memory, Predict, Quantity, Quiz, Step, Unit, Verdict,
-    compare, parse_quantity,
+    Basis, Code, Element, Entry, Exercise, Lesson, LessonMemory, Predict, Quantity, Quiz, Step, Unit,
+    Verdict, compare, parse_quantity,
 };
 use crate::session::options::SessionOptions;
 use crate::session::protocol::{Fault, Message, Outcome, ProbeValue};
@@ -40,7 +40,7 @@ pub(crate) enum WalkEnd {
 pub(crate) fn walk(
     lesson: &Lesson,
     options: &SessionOptions,
-    memory: &Memory,
+    memory: &LessonMemory,
     from: Option<&str>,
     seed: u64,
     keep: KeepStep<'_>,
@@ -102,7 +102,7 @@ enum Said {
 }
 
 impl Walk<'_> {
-    fn go(&mut self, memory: &Memory, from: Option<&str>) -> io::Result<()> {
+    fn go(&mut self, memory: &LessonMemory, from: Option<&str>) -> io::Result<()> {
         let steps = &self.lesson.steps;
         let all = steps.iter().filter(|step| step.element.is_some()).count();
         let first = from.and_then(|id| steps.iter().position(|step| step.id == id)).unwrap_or(0);
@@ -122,7 +122,7 @@ impl Walk<'_> {
         self.say(&["That was the lesson.".into()])
     }
 
-    fn step(&mut self, place: usize, step: &Step, memory: &Memory) -> io::Result<Then> {
+    fn step(&mut self, place: usize, step: &Step, memory: &LessonMemory) -> io::Result<Then> {
         match &step.element {
             None => Ok(Then::Next),
             Some(Element::Run(code)) => self.cell(place, step, code),
@@ -154,9 +154,11 @@ impl Walk<'_> {
         let Some((end, ok, attempt)) = self.run(attempt)? else { return Ok(Then::Leave) };
         self.standing = if ok { Standing::Before(place + 1) } else { Standing::Elsewhere };
         match end {
-            End::Fault(verdict) => self.say(&[verdict.to_string()])?,
-            End::Cut(reason) => self.say(&[format!("It was cut short: {}", strip_control(&reason))])?,
-            End::Ran(_) => self.record(&step.id, &Entry::Ran { ok })?,
+            AttemptEnd::Fault(verdict) => self.say(&[verdict.to_string()])?,
+            AttemptEnd::Cut(reason) => {
+                self.say(&[format!("It was cut short: {}", strip_control(&reason))])?
+            }
+            AttemptEnd::Ran(_) => self.record(&step.id, &Entry::Ran { ok })?,
         }
         for (id, value) in attempt.answers() {
             self.answer(id, value)?;
@@ -309,9 +311,9 @@ impl Walk<'_> {
             let attempt = self.attempt(place, Code { text: text.clone(), line: 1 });
             let Some((end, ..)) = self.run(attempt)? else { return Ok(Then::Leave) };
             let verdict = match end {
-                End::Ran(Some(verdict)) | End::Fault(verdict) => verdict,
-                End::Ran(None) => continue,
-                End::Cut(reason) => {
+                AttemptEnd::Ran(Some(verdict)) | AttemptEnd::Fault(verdict) => verdict,
+                AttemptEnd::Ran(None) => continue,
+                AttemptEnd::Cut(reason) => {
                     self.say(&[format!("It was cut short: {}", strip_control(&reason))])?;
                     continue;
                 }
@@ -375,7 +377,7 @@ impl Walk<'_> {
 
     /// Runs it and prints what its code says; how it ended, and whether the code ran without an error. None where
     /// there is no session to be had.
-    fn run(&mut self, mut attempt: Attempt) -> io::Result<Option<(End, bool, Attempt)>> {
+    fn run(&mut self, mut attempt: Attempt) -> io::Result<Option<(AttemptEnd, bool, Attempt)>> {
         if attempt.begins_anew() && attempt.replayed() > 0 {
             self.say(&[format!("What comes before is run again: {} steps.", attempt.replayed())])?;
         }

@@ -48,7 +48,7 @@ pub struct Hint {
 
 /// What comes first of what fits equally well.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Order {
+enum Ranking {
     /// Variables, and then functions.
     VariablesFirst,
     /// What tensors have: of whatever stands before the point nothing is known.
@@ -80,13 +80,13 @@ pub fn complete(known: &[Known], code: &str, cursor: usize) -> (usize, Vec<Candi
     }
     let mut all = Vec::new();
     let here = place(head);
-    let mut order = Order::Common;
+    let mut order = Ranking::Common;
     match here {
         CompletionPlace::Member(receiver) => {
             let made = |name| type_of(known, name).or_else(|| common::bound_type(head, name));
             let made = receiver.and_then(made);
             if made.is_none() {
-                order = Order::TensorsFirst;
+                order = Ranking::TensorsFirst;
             }
             members(&mut all, made)
         }
@@ -100,7 +100,7 @@ pub fn complete(known: &[Known], code: &str, cursor: usize) -> (usize, Vec<Candi
         }
     }
     if here == CompletionPlace::Anything {
-        order = Order::VariablesFirst;
+        order = Ranking::VariablesFirst;
     }
     let fitting = ranked(all, prefix, order);
     // Letters that stand apart are a weaker sign than the beginning of a name in some module.
@@ -327,7 +327,7 @@ fn anything(all: &mut Vec<Candidate>, known: &[Known], code: &str) {
 }
 
 /// What fits what was typed, the best first; of a name only the first.
-fn ranked(all: Vec<Candidate>, typed: &str, order: Order) -> Vec<Candidate> {
+fn ranked(all: Vec<Candidate>, typed: &str, order: Ranking) -> Vec<Candidate> {
     let mut fitting: Vec<(u32, usize, Candidate)> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     for (i, candidate) in all.into_iter().enumerate() {
@@ -337,7 +337,7 @@ fn ranked(all: Vec<Candidate>, typed: &str, order: Order) -> Vec<Candidate> {
     }
     // What neither tensors have nor stands alone comes behind what does.
     let plain = |def: &&'static OpDef| {
-        let here = order == Order::VariablesFirst || is_method(def);
+        let here = order == Ranking::VariablesFirst || is_method(def);
         here && matches!(def.receiver, Receiver::None | Receiver::Tensor) && def.family != Family::Language
     };
     let early: std::collections::HashSet<&str> = rows().filter(plain).map(|def| def.name).collect();
@@ -345,11 +345,11 @@ fn ranked(all: Vec<Candidate>, typed: &str, order: Order) -> Vec<Candidate> {
     let place = |c: &Candidate, i: usize| {
         let (common, late) = (common::place(&c.text), usize::from(!early.contains(c.text.as_str())));
         match (c.help.is_empty(), order) {
-            (true, Order::VariablesFirst) => (0, i, 0),
+            (true, Ranking::VariablesFirst) => (0, i, 0),
             (true, _) => (2, 0, 0),
-            (false, Order::TensorsFirst) => (1, late, common),
-            (false, Order::VariablesFirst) => (1, common, late),
-            (false, Order::Common) => (1, common, 0),
+            (false, Ranking::TensorsFirst) => (1, late, common),
+            (false, Ranking::VariablesFirst) => (1, common, late),
+            (false, Ranking::Common) => (1, common, 0),
         }
     };
     // Letters that stand apart count only where nothing fits better.

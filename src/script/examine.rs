@@ -299,6 +299,6 @@ fn refused(stopped: Stopped, state: DeskState, reads: bool) -> Refused {
 
 /// Whether a name is a constant of the language, which no value of a learner's takes the place of. A space such as
 /// `data::` and a variable `data` know nothing of each other.
-fn is_of_language(name: &str) -> bool {
+pub(crate) fn is_of_language(name: &str) -> bool {
     help::rows().any(|def| def.name == name && def.forms.contains(&Form::Constant))
 }

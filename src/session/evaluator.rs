@@ -17,6 +17,7 @@ use crate::script::{Fault, Interpreter, Limits, Origin, help};
 
 use super::engine::{CheckStopped, Evaluator, Host, Inspected, Interrupt};
 use super::protocol::{Completion, Display, LAST, Outcome, ProbeValue, Stream, Usage, Verdict};
+use super::scratch::{SCRATCH, Scratch};
 use super::{complete, inspect};
 
 /// Cells whose events are kept for checks.
@@ -38,6 +39,9 @@ pub struct ScriptEvaluator {
     limits: Limits,
     /// Where checks run; made for the first.
     examiner: Option<Examiner>,
+    /// Constants that a reset leaves.
+    given: Vec<(&'static str, Dynamic)>,
+    scratch: Option<Scratch>,
 }
 
 /// What is kept of a cell's last run.
@@ -63,6 +67,8 @@ impl ScriptEvaluator {
             keeps_figure: false,
             limits: limits.clone(),
             examiner: None,
+            given: Vec::new(),
+            scratch: None,
         }
     }
 
@@ -80,7 +86,19 @@ impl ScriptEvaluator {
     /// The list that scripts know as `ARGS`.
     pub fn set_arguments(&mut self, arguments: &[String]) {
         let arguments: Array = arguments.iter().map(|a| Dynamic::from(a.clone())).collect();
-        self.interpreter.set_constant("ARGS", arguments.into());
+        self.give("ARGS", arguments.into());
+    }
+
+    /// Gives code a folder to write to, which is emptied at each reset.
+    pub fn set_scratch(&mut self, scratch: Scratch) {
+        self.give(SCRATCH, scratch.folder().display().to_string().into());
+        self.scratch = Some(scratch);
+    }
+
+    /// A constant that a reset leaves.
+    fn give(&mut self, name: &'static str, value: Dynamic) {
+        self.interpreter.set_constant(name, value.clone());
+        self.given.push((name, value));
     }
 
     fn machine(&self) -> &Arc<Machine> {
@@ -187,6 +205,10 @@ impl Evaluator for ScriptEvaluator {
         if let Some(value) = last {
             self.interpreter.set(LAST, value);
         }
+        let outcome = match self.scratch.as_ref().and_then(Scratch::overrun) {
+            Some(limit) => Outcome::TooMuchOutput { limit },
+            None => outcome,
+        };
         let ok = matches!(outcome, Outcome::Ok { .. });
         machine.bus().emit(machine.shared.source(), || Body::CellEnd {
             cell,
@@ -268,6 +290,13 @@ impl Evaluator for ScriptEvaluator {
 
     fn reset(&mut self) {
         self.interpreter.reset();
+        for (name, value) in &self.given {
+            self.interpreter.set_constant(name, value.clone());
+        }
+        if let Some(scratch) = &self.scratch {
+            // What can't be taken away is met by the next lesson code that writes there.
+            let _ = scratch.empty();
+        }
         if self.keeps_last {
             self.keep_last();
         }

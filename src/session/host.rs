@@ -13,7 +13,7 @@ use crate::base::Error;
 use crate::base::event::Subscription;
 
 use super::engine::{CheckStopped, Evaluator, Host, Inspected};
-use super::limits::{Over, RunLimits, Watch};
+use super::limits::{LimitWatch, Over, RunLimits};
 use super::outbox::{Outbox, PROMPT};
 use super::protocol::{
     self, Display, Fault, Message, Outcome, ProbeValue, Request, Stream, Usage, VERSION, Verdict,
@@ -220,7 +220,7 @@ struct Worker<'a, E> {
     evaluator: E,
     outbox: &'a Arc<Outbox>,
     queue: &'a Queue,
-    watch: Arc<Watch>,
+    watch: Arc<LimitWatch>,
     /// Lasts from the answer to `hello` on.
     events: Option<Subscription>,
 }
@@ -241,7 +241,7 @@ impl<E: Evaluator> Worker<'_, E> {
             }
         };
         queue.interrupt_with(evaluator.interrupt_handle());
-        let watch = Arc::new(Watch::new(runs, evaluator.interrupt_handle()));
+        let watch = Arc::new(LimitWatch::new(runs, evaluator.interrupt_handle()));
         let said = Arc::clone(outbox);
         let started = watch.start(move |last_word| {
             said.try_fence(last_word);
@@ -391,7 +391,7 @@ fn writable(value: ProbeValue) -> ProbeValue {
 struct Port {
     id: u64,
     outbox: Arc<Outbox>,
-    watch: Arc<Watch>,
+    watch: Arc<LimitWatch>,
 }
 
 impl Host for Port {

@@ -36,7 +36,7 @@ pub(super) enum Over {
 }
 
 /// Watches one evaluation after another.
-pub(super) struct Watch {
+pub(super) struct LimitWatch {
     limits: RunLimits,
     interrupt: Arc<dyn Interrupt>,
     state: Mutex<WatchState>,
@@ -57,9 +57,9 @@ struct WatchState {
     closed: bool,
 }
 
-impl Watch {
-    pub(super) fn new(limits: RunLimits, interrupt: Arc<dyn Interrupt>) -> Watch {
-        Watch { limits, interrupt, state: Mutex::default(), changed: Condvar::new() }
+impl LimitWatch {
+    pub(super) fn new(limits: RunLimits, interrupt: Arc<dyn Interrupt>) -> LimitWatch {
+        LimitWatch { limits, interrupt, state: Mutex::default(), changed: Condvar::new() }
     }
 
     /// Ends on time what runs. Where it does not hear that it is to stop, `give_up` gets the answer to its request.
@@ -194,9 +194,9 @@ mod tests {
 
     use super::*;
 
-    fn watch(limits: RunLimits) -> (Arc<Watch>, Arc<AtomicBool>) {
+    fn watch(limits: RunLimits) -> (Arc<LimitWatch>, Arc<AtomicBool>) {
         let stopped = Arc::new(AtomicBool::new(false));
-        (Arc::new(Watch::new(limits, Arc::clone(&stopped) as _)), stopped)
+        (Arc::new(LimitWatch::new(limits, Arc::clone(&stopped) as _)), stopped)
     }
 
     fn word() -> Message {

@@ -18,5 +18,6 @@ mod outbox;
 pub mod protocol;
 mod queue;
 pub mod sandbox;
+pub mod scratch;
 pub mod verdict;
 mod writer;

@@ -19,6 +19,8 @@ pub struct SessionOptions {
     /// A figure goes on from cell to cell, as at a prompt.
     pub keep_figure: bool,
     pub limits: RunLimits,
+    /// A folder that its code knows as SCRATCH and may write to, and how many bytes.
+    pub scratch: Option<(PathBuf, u64)>,
     /// What its code knows as ARGS.
     pub args: Vec<String>,
 }
@@ -44,6 +46,9 @@ impl SessionOptions {
         }
         if self.keep_figure {
             command.arg("--keep-figure");
+        }
+        if let Some((folder, bytes)) = &self.scratch {
+            command.arg("--scratch").arg(folder).arg(format!("--scratch-limit={bytes}"));
         }
         command.args(self.limits.arguments());
         if !self.args.is_empty() {

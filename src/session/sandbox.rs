@@ -15,7 +15,9 @@ pub struct Limits {
     pub address_space: Option<u64>,
     /// Processes and threads of this user, this session's own among them; the system counts all the user runs.
     pub processes: Option<u64>,
-    /// Files that may be read; none may be written.
+    /// Bytes of any file that is written.
+    pub file_bytes: Option<u64>,
+    /// Files that may be read; none may be written but those of its scratch folder.
     pub confined: Option<Confined>,
 }
 
@@ -25,6 +27,8 @@ pub struct Limits {
 pub struct Confined {
     pub folder: PathBuf,
     pub readable: Vec<PathBuf>,
+    /// A folder that may be written to.
+    pub writable: Option<PathBuf>,
     /// A real GPU may be used: its driver reads the system's libraries and settings, and uses devices.
     pub drives: bool,
 }
@@ -84,6 +88,9 @@ mod system {
         if let Some(count) = limits.processes {
             set_limit(libc::RLIMIT_NPROC, count)?;
         }
+        if let Some(bytes) = limits.file_bytes {
+            limit_files(bytes)?;
+        }
         forbid_new_privileges()?;
         match &limits.confined {
             Some(confined) => confine(confined),
@@ -104,18 +111,28 @@ mod system {
 
     #[cfg(target_os = "linux")]
     fn keep_to(confined: &Confined) -> io::Result<()> {
-        use super::landlock::{self, READ, USE};
+        use super::landlock::{self, CHANGE, READ, USE};
         let system =
             ["/proc/self", "/proc/meminfo", "/proc/cpuinfo", "/sys/fs/cgroup", "/sys/devices/system"];
         let driver = ["/usr", "/lib", "/lib64", "/opt", "/etc", "/proc", "/sys"];
         let paths = std::iter::once(&confined.folder).chain(&confined.readable).map(PathBuf::as_path);
         let mut allowed: Vec<(&Path, u64)> = paths.map(|path| (path, READ)).collect();
         allowed.extend(system.map(|path| (Path::new(path), READ)));
+        allowed.extend(confined.writable.iter().map(|folder| (folder.as_path(), CHANGE)));
         if confined.drives {
             allowed.extend(driver.map(|path| (Path::new(path), READ)));
             allowed.push((Path::new("/dev"), USE));
         }
         landlock::confine(&allowed)
+    }
+
+    /// A write beyond the limit is an error of that write, not the end of the process.
+    fn limit_files(bytes: u64) -> io::Result<()> {
+        // SAFETY: to ignore a signal takes no handler and changes nothing else.
+        unsafe {
+            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        }
+        set_limit(libc::RLIMIT_FSIZE, bytes)
     }
 
     #[cfg(not(target_os = "linux"))]

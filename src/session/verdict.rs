@@ -193,7 +193,7 @@ mod tests {
         let passed: Vec<_> = verdicts.iter().filter(|v| v.is_pass()).collect();
         assert_eq!(passed, [&Verdict::Pass]);
         let uncounted: Vec<_> = verdicts.iter().filter(|v| !v.counts_as_attempt()).collect();
-        assert_eq!(uncounted, [&verdicts[3], &verdicts[6]]);
+        assert_eq!(uncounted, [&verdicts[3], &verdicts[7]]);
     }
 
     #[test]

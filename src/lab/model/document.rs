@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::lesson::attempt::Passed;
 use crate::lesson::markdown::{Block, Inline};
 use crate::lesson::memory::Remembered;
-use crate::lesson::{self, Code, Element, Exercise, Lesson, Memory, Verdict};
+use crate::lesson::{self, Code, Element, Exercise, Lesson, LessonMemory, Verdict};
 use crate::notebook::Output;
 use crate::notebook::hash::Hash;
 use crate::session::protocol::Usage;
@@ -137,7 +137,7 @@ impl Document {
 
     /// The same with what was done in it earlier.
     #[must_use]
-    pub fn recalling(mut self, memory: &Memory) -> Document {
+    pub fn recalling(mut self, memory: &LessonMemory) -> Document {
         self.passed = memory.passed();
         for item in self.steps.iter_mut().flat_map(|step| &mut step.items) {
             let id = match item {

@@ -35,3 +35,4 @@ pub(super) mod text;
 pub(super) mod theme;
 pub(super) mod tops;
 pub(super) mod vi;
+pub(super) mod work;

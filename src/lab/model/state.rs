@@ -1,10 +1,9 @@
 //! Everything the lab knows. `view` draws it, `update` changes it.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::base::event::{HIDDEN_CELLS, Source};
+use crate::base::event::Source;
 use crate::lab::model::aid::Aid;
 use crate::lab::model::book_change::Keeping;
 use crate::lab::model::document::{Document, Step};
@@ -23,12 +22,11 @@ use crate::lab::model::picture::graphics::Canvas;
 use crate::lab::model::places::Places;
 use crate::lab::model::said::Said;
 use crate::lab::model::screens::{Screen, ScreenStates};
-use crate::lab::model::summary;
 use crate::lab::model::text;
 use crate::lab::model::theme::{Colour, Look, Theme};
 use crate::lab::model::tops::Tops;
-use crate::lesson::Lesson;
-use crate::lesson::attempt::{Attempt, Passed, Standing};
+use crate::lab::model::work::{LAST_PAGE, LessonState, Pending, Work};
+use crate::lesson::attempt::Standing;
 use crate::notebook::{self, stale::Run};
 
 /// The lab's state.
@@ -190,49 +188,6 @@ pub enum SessionStatus {
     },
 }
 
-/// What the session was asked and has not yet answered.
-#[derive(Debug, Default)]
-pub(crate) struct Work {
-    /// Cells that wait for their turn.
-    pub queue: VecDeque<Key>,
-    pub current: Option<Current>,
-    /// Requests beside the running cell.
-    pub pending: HashMap<u64, Pending>,
-    pub next_id: u64,
-    /// The number of the cell that ran last.
-    pub executions: u32,
-    pub interrupted_at: Option<Duration>,
-}
-
-/// What runs unseen is numbered from here, so that it takes no `In [n]` from the cells.
-pub(in crate::lab) const SET_UP: u32 = HIDDEN_CELLS;
-
-/// The cell that runs.
-#[derive(Debug)]
-pub(crate) struct Current {
-    pub key: Key,
-    pub number: u32,
-    pub attempt: Attempt,
-}
-
-/// The lesson that is open, and how far the session is in it.
-#[derive(Debug)]
-pub(crate) struct LessonState {
-    pub lesson: Arc<Lesson>,
-    pub standing: Standing,
-    /// What passed, by the ids of the steps.
-    pub passed: Passed,
-    /// What the session's devices lack for it.
-    pub lacks: Option<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Pending {
-    Inspect,
-    /// A memory snapshot that the session writes.
-    Snapshot,
-}
-
 /// Where one is in the cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Place {
@@ -318,7 +273,7 @@ impl State {
         }
         if self.lesson.is_some() {
             let items = vec![ItemState::Text(Vec::new())];
-            let (title, text) = (summary::HEADING.to_owned(), Memo::default());
+            let (title, text) = (LAST_PAGE.to_owned(), Memo::default());
             self.steps.push(StepState { title, items, text });
         }
         (self.step, self.editing, self.maximised, self.follow) = (0, false, false, true);

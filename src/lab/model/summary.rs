@@ -5,11 +5,9 @@ use std::fmt::Write;
 use crate::base::figures::plural;
 use crate::lab::model::item::{Check, Guess, ItemState};
 use crate::lab::model::state::{State, StepState};
+use crate::lab::model::work::LAST_PAGE;
 use crate::lesson::Verdict;
 use crate::lesson::markdown::{self, Block};
-
-/// The heading of the page that every lesson ends with.
-pub(crate) const HEADING: &str = "How far you are";
 
 /// What is done of a step, of how much.
 pub(crate) fn done(step: &StepState) -> (usize, usize) {
@@ -31,7 +29,7 @@ pub(crate) fn mark(step: &StepState) -> String {
 pub(crate) fn page(state: &State) -> Vec<Block> {
     let steps = state.steps.split_last().map_or(&[][..], |(_, steps)| steps);
     let (done, all) = steps.iter().map(self::done).fold((0, 0), |(d, a), (done, all)| (d + done, a + all));
-    let mut text = format!("# {HEADING}\n\n**{done} of {}** done", plural(all as u64, "thing", "things"));
+    let mut text = format!("# {LAST_PAGE}\n\n**{done} of {}** done", plural(all as u64, "thing", "things"));
     let points = points(steps);
     if points.1 > 0 {
         let _ = write!(text, ", **{} of {}**", points.0, plural(u64::from(points.1), "point", "points"));

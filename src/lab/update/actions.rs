@@ -18,8 +18,8 @@ use crate::lab::update::screens::home;
 use crate::lab::update::scrolling::Go;
 use crate::lab::update::selecting::{go_to_step, show};
 use crate::lab::update::{
-    answering, arranging, cells, completion, editing, finding, help_pages, keys_search, machine, naming,
-    picking, reloading, restarting, running, screens, selecting, verifying,
+    answering, arranging, asking, cells, completion, editing, finding, help_pages, keys_search, machine,
+    naming, picking, reloading, restarting, running, screens, selecting, verifying,
 };
 use crate::session::protocol::Request;
 
@@ -39,17 +39,7 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
         Action::NextStep => next_step(state),
         Action::PreviousStep => go_to_step(state, state.step.saturating_sub(1)),
         Action::Steps => picking::steps(state),
-        Action::Run => {
-            state.follow = true;
-            running::run_selected(state, fx);
-        }
-        Action::RunAndGo => {
-            let typing = state.editing;
-            if running::run_selected(state, fx) {
-                selecting::leave(state);
-                editing::go_on(state, typing);
-            }
-        }
+        Action::Run | Action::RunAndGo => run(state, action == Action::RunAndGo, fx),
         Action::RunAll => running::run_step(state, fx),
         Action::RunAbove => running::run_above(state, fx),
         Action::RunStale => running::run_stale(state, fx),
@@ -159,6 +149,16 @@ fn act_in_machine(state: &mut State, action: MachineAction) {
     }
 }
 
+/// Runs the selected cell, and goes on to the next one where that is asked for.
+fn run(state: &mut State, go: bool, fx: &mut Vec<Effect>) {
+    let typing = state.editing;
+    state.follow |= !go;
+    if running::run_selected(state, fx) && go {
+        selecting::leave(state);
+        editing::go_on(state, typing);
+    }
+}
+
 fn next_step(state: &mut State) {
     if state.step + 1 < state.steps.len() {
         go_to_step(state, state.step + 1);
@@ -209,7 +209,7 @@ fn interrupt(state: &mut State, fx: &mut Vec<Effect>) {
         return;
     }
     // The header says so for as long as it lasts.
-    running::clear_queue(state);
+    asking::clear_queue(state);
     fx.push(Effect::Send(Request::Interrupt));
 }
 

@@ -7,10 +7,11 @@ use crate::lab::model::item::{Answer, CellState, Check, Guess, ItemState, Status
 use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
 use crate::lab::model::output::Ink;
-use crate::lab::model::state::{Current, State};
+use crate::lab::model::state::State;
 use crate::lab::model::text;
-use crate::lab::update::{book, running, variables, verifying};
-use crate::lesson::attempt::{Attempt, End, Standing, Took};
+use crate::lab::model::work::Current;
+use crate::lab::update::{asking, book, variables};
+use crate::lesson::attempt::{Attempt, AttemptEnd, Standing, Took};
 use crate::lesson::{Code, Element, Entry, Step};
 use crate::session::protocol::{Fault, Message, ProbeValue, Request, Verdict};
 
@@ -21,7 +22,8 @@ pub(super) fn begin(state: &mut State, key: Key, number: u32, fx: &mut Vec<Effec
         leave_own_cells(state, attempt.replayed());
     }
     state.work.current = Some(Current { key, number, attempt });
-    go_on(state, fx);
+    // There is always something to ask first.
+    let _ = go_on(state, fx);
 }
 
 /// What the session is to be asked for a cell.
@@ -82,10 +84,10 @@ fn leave_own_cells(state: &mut State, replayed: usize) {
     }
 }
 
-/// Sends what is to be asked next; where nothing is left, the cell's run has ended.
-pub(super) fn go_on(state: &mut State, fx: &mut Vec<Effect>) {
-    let id = running::next_id(state);
-    let Some(current) = &mut state.work.current else { return };
+/// Sends what is to be asked next; true where nothing is left, and the cell's run has ended.
+pub(super) fn go_on(state: &mut State, fx: &mut Vec<Effect>) -> bool {
+    let id = asking::next_id(state);
+    let Some(current) = &mut state.work.current else { return false };
     let key = current.key;
     if let Some(request) = current.attempt.request(id) {
         let replay = current.attempt.replay();
@@ -102,7 +104,9 @@ pub(super) fn go_on(state: &mut State, fx: &mut Vec<Effect>) {
         && let Some(current) = state.work.current.take()
     {
         ended(state, current, fx);
+        return true;
     }
+    false
 }
 
 /// Whose a message is; what is run unseen is taken here.
@@ -131,22 +135,22 @@ fn ended(state: &mut State, current: Current, fx: &mut Vec<Effect>) {
     let Current { key, attempt, .. } = current;
     let mut standing = Standing::Elsewhere;
     match attempt.end() {
-        Some(End::Ran(Some(verdict))) => {
+        Some(AttemptEnd::Ran(Some(verdict))) => {
             if verdict.is_pass() {
                 standing = passed(state, key);
             }
             judged(state, key, verdict.clone(), fx);
         }
-        Some(End::Fault(verdict)) => {
-            running::clear_queue(state);
+        Some(AttemptEnd::Fault(verdict)) => {
+            asking::clear_queue(state);
             not_begun(state, key, &verdict.to_string());
             judged(state, key, verdict.clone(), fx);
         }
-        Some(End::Cut(reason)) => {
-            running::clear_queue(state);
+        Some(AttemptEnd::Cut(reason)) => {
+            asking::clear_queue(state);
             cut(state, key, reason);
         }
-        Some(End::Ran(None)) | None => standing = ran(state, key, fx),
+        Some(AttemptEnd::Ran(None)) | None => standing = ran(state, key, fx),
     }
     if let Some(open) = &mut state.lesson {
         open.standing = standing;
@@ -156,9 +160,7 @@ fn ended(state: &mut State, current: Current, fx: &mut Vec<Effect>) {
         settled(state, id, value, simulated, fx);
     }
     book::ran(state, key, fx);
-    running::inspect(state, fx);
-    running::dispatch(state, fx);
-    verifying::settle(state);
+    asking::inspect(state, fx);
 }
 
 /// A cell without a check has run; where the session stands then.

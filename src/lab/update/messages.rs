@@ -3,10 +3,11 @@
 use crate::lab::model::item::{CellState, Progress, Status};
 use crate::lab::model::message::Effect;
 use crate::lab::model::output::Ink;
-use crate::lab::model::state::{Pending, SessionStatus, State};
+use crate::lab::model::state::{SessionStatus, State};
 use crate::lab::model::text;
+use crate::lab::model::work::Pending;
 use crate::lab::update::restarting::abandon;
-use crate::lab::update::{attempting, book, running, selecting, variables};
+use crate::lab::update::{asking, attempting, book, running, selecting, variables, verifying};
 use crate::lesson::attempt::Took;
 use crate::notebook;
 use crate::script::complete::Known;
@@ -32,16 +33,24 @@ pub(super) fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>)
         },
         Took::Shown => {
             let changed = shown(state, message, fx);
-            attempting::go_on(state, fx);
+            go_on(state, fx);
             changed
         }
         Took::Unseen => {
             let answered = message.answers().is_some();
             if answered {
-                attempting::go_on(state, fx);
+                go_on(state, fx);
             }
             answered
         }
+    }
+}
+
+/// What is to be asked next of the cell that runs, or the next cell.
+fn go_on(state: &mut State, fx: &mut Vec<Effect>) {
+    if attempting::go_on(state, fx) {
+        running::dispatch(state, fx);
+        verifying::settle(state);
     }
 }
 
@@ -126,7 +135,7 @@ pub(super) fn died(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
     let reason = text::clean_line(reason);
     let reason =
         if reason.starts_with("the session") { reason } else { format!("the session ended: {reason}") };
-    running::clear_queue(state);
+    asking::clear_queue(state);
     let running = state.work.current.as_ref().map(|current| current.key);
     if let Some(cell) = running.and_then(|key| state.cell_mut(key)) {
         let told = format!("The session ended while this ran: {reason}");
@@ -196,7 +205,7 @@ fn finished(state: &mut State, outcome: Outcome, usage: Usage) {
     }
     selecting::ran(state, key, stopped);
     if stopped {
-        running::clear_queue(state);
+        asking::clear_queue(state);
     }
 }
 

@@ -3,6 +3,7 @@
 mod actions;
 mod answering;
 mod arranging;
+mod asking;
 mod attempting;
 mod book;
 mod cells;

@@ -4,7 +4,7 @@ use crate::lab::model::history::History;
 use crate::lab::model::item::{Check, Status};
 use crate::lab::model::message::Effect;
 use crate::lab::model::state::{SessionStatus, State};
-use crate::lab::update::{running, variables};
+use crate::lab::update::{asking, variables};
 use crate::lesson::attempt::Standing;
 
 /// Ends the session, alive or not, and starts another. Cells, outputs and text stay.
@@ -15,7 +15,7 @@ pub(super) fn restart(state: &mut State, fx: &mut Vec<Effect>) {
 
 /// Gives up on the session that was: another is started next.
 pub(crate) fn forget_session(state: &mut State) {
-    running::clear_queue(state);
+    asking::clear_queue(state);
     abandon(state, Status::Interrupted);
     for cell in state.cells_mut().filter(|cell| cell.status != Status::Idle) {
         cell.earlier = true;

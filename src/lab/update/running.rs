@@ -5,11 +5,10 @@ use crate::lab::model::item::{CellState, Guess, ItemState, Status};
 use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
-use crate::lab::model::state::{Pending, SessionStatus, State};
-use crate::lab::update::{attempting, book, foreign, selecting};
+use crate::lab::model::state::{SessionStatus, State};
+use crate::lab::update::{asking, attempting, book, foreign, selecting};
 use crate::notebook::names::names;
 use crate::notebook::stale::Run;
-use crate::session::protocol::Request;
 
 /// Queues the selected cell; false where there is none or it can't run now.
 pub(crate) fn run_selected(state: &mut State, fx: &mut Vec<Effect>) -> bool {
@@ -65,18 +64,6 @@ pub(crate) fn run_above(state: &mut State, fx: &mut Vec<Effect>) {
     run(state, &keys, fx);
 }
 
-/// Takes all cells off the queue that have not begun.
-pub(crate) fn clear_queue(state: &mut State) {
-    for key in std::mem::take(&mut state.work.queue) {
-        if let Some(cell) = state.cell_mut(key)
-            && cell.status == Status::Queued
-        {
-            cell.status = if cell.number.is_some() { Status::Interrupted } else { Status::Idle };
-            cell.laid.clear();
-        }
-    }
-}
-
 /// Sends the next cell of the queue if the session is free for it.
 pub(crate) fn dispatch(state: &mut State, fx: &mut Vec<Effect>) {
     if state.work.current.is_some() || state.session.status != SessionStatus::Ready {
@@ -88,7 +75,7 @@ pub(crate) fn dispatch(state: &mut State, fx: &mut Vec<Effect>) {
             cell.status = Status::Idle;
             cell.laid.clear();
         }
-        clear_queue(state);
+        asking::clear_queue(state);
         return;
     }
     let number = state.work.executions.saturating_add(1);
@@ -104,13 +91,6 @@ pub(crate) fn dispatch(state: &mut State, fx: &mut Vec<Effect>) {
         fx.push(Effect::Remember(code));
     }
     attempting::begin(state, key, number, fx);
-}
-
-/// Asks for the variables and devices as they are now.
-pub(super) fn inspect(state: &mut State, fx: &mut Vec<Effect>) {
-    let id = next_id(state);
-    state.work.pending.insert(id, Pending::Inspect);
-    fx.push(Effect::Send(Request::Inspect { id }));
 }
 
 fn run(state: &mut State, keys: &[Key], fx: &mut Vec<Effect>) -> bool {
@@ -183,9 +163,4 @@ fn cells(state: &State, wanted: impl Fn(usize, usize) -> bool) -> Vec<Key> {
             _ => None,
         })
         .collect()
-}
-
-pub(super) fn next_id(state: &mut State) -> u64 {
-    state.work.next_id += 1;
-    state.work.next_id
 }

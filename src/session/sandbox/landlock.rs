@@ -10,12 +10,20 @@ use std::path::Path;
 const WRITE_FILE: u64 = 1 << 1;
 const READ_FILE: u64 = 1 << 2;
 const READ_DIR: u64 = 1 << 3;
+const REMOVE_DIR: u64 = 1 << 4;
+const REMOVE_FILE: u64 = 1 << 5;
+const MAKE_DIR: u64 = 1 << 7;
+const MAKE_FILE: u64 = 1 << 8;
+const REFER: u64 = 1 << 13;
 const TRUNCATE: u64 = 1 << 14;
 
 /// Reads files and lists folders.
 pub(crate) const READ: u64 = READ_FILE | READ_DIR;
 /// Reads files and writes those that are there, such as devices.
 pub(crate) const USE: u64 = READ | WRITE_FILE | TRUNCATE;
+
+/// Makes, writes, renames and takes away files and folders.
+pub(crate) const CHANGE: u64 = USE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_FILE | REFER;
 
 /// The kernel's `landlock_ruleset_attr`.
 #[repr(C)]

@@ -139,7 +139,7 @@ pub(super) fn figure_parts(device: &DeviceTally, all: bool, theme: &Theme) -> Ve
         _ => {}
     }
     parts.push(entry("░", theme.free, "free", mib(device.free()), 12));
-    let mut peak = entry("┆", theme.peak, "peak", mib(device.peak), 8);
+    let mut peak = entry("┆", theme.peak, "peak", mib(device.peak.max(device.allocated)), 8);
     peak.push(Span::styled(" MiB", theme.dim));
     parts.push(peak);
     parts
