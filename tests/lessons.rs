@@ -301,7 +301,7 @@ fn a_lesson_that_asks_for_it_has_a_folder_to_write_to_with_a_limit() {
             "64.0 KiB of files",
             "for i in 0..5 { save(#{x: ones([4096])}, SCRATCH + `/${i}.safetensors`); }\nlet x = ones([4]);",
         ),
-        ("RuntimeError", &save(1 << 20)),
+        ("File too large", &save(1 << 20)),
         ("expected 4", left),
     ];
     let body = exercise("let x = zeros([2]);", "expect_equal(x.sum().item(), 4.0);", &save(4), &wrong);

@@ -95,14 +95,8 @@ const FIRST: &[Binding] = &[
         "skip a prediction, a quiz or an exercise",
     )
     .weighs(90),
-    row(
-        &CELLS,
-        &[c('h')],
-        A::Hint,
-        When(Condition::Hint, "hint"),
-        "show the next hint; after the last one a solution",
-    )
-    .weighs(93),
+    row(&CELLS, &[c('h')], A::Hint, When(Condition::Hint, "hint"), "show the next hint, then a solution")
+        .weighs(93),
     row(&EDITOR, &[key(Esc)], A::Leave, Always("leave"), "leave the cell").weighs(90),
     row(&ANSWER, &[key(Enter)], A::Commit, Always("commit"), "commit the number").weighs(97),
     row(&ANSWER, &[key(Esc)], A::Leave, Always("leave"), "leave the question").weighs(96),
