@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod hostile;
+mod lesson;
 mod pictures;
 mod promises;
 mod screen;

@@ -163,6 +163,9 @@ fn told(step: &StepProgress) -> String {
     if step.hints > 0 {
         parts.push(format!("{} hint{}", step.hints, if step.hints == 1 { "" } else { "s" }));
     }
+    if step.solution {
+        parts.push("with the solution".into());
+    }
     match (step.prediction, step.hit) {
         (Some(said), Some(true)) => parts.push(format!("predicted {said}, rightly")),
         (Some(said), Some(false)) => parts.push(format!("predicted {said}, wrongly")),

@@ -142,12 +142,14 @@ pub(super) fn steps(state: &mut State) {
         return state.say("this document has no steps");
     }
     let entry = |(id, step): (usize, &StepState)| PickerEntry {
-        text: format!("{}{:>3}  {}", if id == state.step { "▸" } else { " " }, id + 1, step.title),
+        text: format!("{:>2}  {}", id + 1, step.title),
         note: summary::mark(step),
         id,
     };
     let entries = state.steps.iter().enumerate().map(entry).collect();
-    state.aid.picker = Some(Picker::new(entries, false));
+    let mut picker = Picker::new(entries, false);
+    picker.go(isize::try_from(state.step).unwrap_or(0));
+    state.aid.picker = Some(picker);
     state.popup = Some(Popup::Steps);
 }
 

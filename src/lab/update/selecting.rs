@@ -1,5 +1,6 @@
 //! What is selected, in which pane and step; beginning and leaving off to type.
 
+use crate::lab::layout;
 use crate::lab::model::item::{Guess, ItemState, PredictState};
 use crate::lab::model::key::Key;
 use crate::lab::model::pane::Pane;
@@ -41,6 +42,12 @@ pub(crate) fn go_to_step(state: &mut State, step: usize) {
         state.step = step;
         sum_up(state);
         state.select_first();
+        // A step is read before it is done.
+        let unseen = layout::areas(state, layout::whole(state))
+            .is_some_and(|areas| areas.pane(Pane::Lesson).is_none());
+        if unseen && !state.maximised && state.screen == Screen::Work {
+            show(state, Pane::Lesson);
+        }
         state.tops.lesson = 0;
         state.tops.cells = 0;
         state.follow = true;

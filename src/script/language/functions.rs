@@ -44,7 +44,7 @@ language! {
         is_anonymous() "Whether it is a closure." "(|x| x).is_anonymous" => "true";
         curry(args: "the first of what the function takes") "The function with its first arguments given."
             "let add = |a, b| a + b; let five = add.curry(5); five.call(2)" => "7";
-        call(; args: "what the function takes, one after the other") "Calls the function." "let f = |x| x + 1; f.call(2)" => "3",
+        call(; args: "what the function takes, one after the other") "Calls the function. In the check of a lesson, `call(f, [2])` calls a function, a closure or a module of the learner, within the limits of the lesson." "let f = |x| x + 1; f.call(2)" => "3",
             "NameError: the script has no function of that name that takes as many arguments";
     }
     Time {
