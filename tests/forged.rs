@@ -136,6 +136,47 @@ fn forged_answers_fail() {
 
 /// A learner may call a function of theirs whatever they like.
 #[test]
+fn what_is_compared_is_compared_by_value() {
+    let mut lesson = Lesson::new();
+    let code = "let a = ones([2]); let b = ones([2], #{device: \"cuda\"}); let c = ones([2], #{dtype: float64});\n\
+        let m = nn::Linear(2, 2); let n = nn::Linear(3, 3);";
+    let same = [
+        "a.device, a.device",
+        "b.device, ones([1], #{device: \"cuda:0\"}).device",
+        "a.dtype, float32",
+        "m, m",
+        "(), ()",
+    ];
+    for pair in same {
+        assert_eq!(lesson.attempt(code, &format!("expect_equal({pair});")), Verdict::Pass, "{pair}");
+    }
+    let other = [
+        "a.device, b.device",
+        "a.dtype, c.dtype",
+        "[a.dtype], [c.dtype]",
+        "m, n",
+        "true, 1",
+        "a.device, \"cuda\"",
+        "(), 0",
+    ];
+    for pair in other {
+        let verdict = lesson.attempt(code, &format!("expect_equal({pair});"));
+        assert!(matches!(verdict, Verdict::Fail { .. }), "{pair}: {verdict:?}");
+        assert!(!verdict.to_string().contains("tensorlab::"), "{pair}: {verdict}");
+    }
+}
+
+#[test]
+fn a_function_is_called_by_its_name_in_quotes_or_without() {
+    let mut lesson = Lesson::new();
+    for check in ["expect_equal(call(\"twice\", [3]), 6);", "expect_equal(call(twice, [3]), 6);"] {
+        assert_eq!(lesson.attempt("fn twice(x) { 2 * x }", check), Verdict::Pass, "{check}");
+        let verdict = lesson.attempt("fn thrice(x) { 3 * x }", check);
+        assert!(verdict.to_string().contains("does not define it"), "{check}: {verdict}");
+    }
+}
+
+#[test]
 fn an_answer_may_be_called_as_a_space_of_the_language_is() {
     let mut lesson = Lesson::new();
     let code = "let data = [ones([2]), ones([3])]; let nn = data.len();";

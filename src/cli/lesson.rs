@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::base::near;
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders;
@@ -220,6 +221,14 @@ fn reset(name: &str, step: Option<&str>) -> u8 {
             None => return refuse(&text),
         },
     };
+    if let (Some(lesson), Some(step)) = (&found, step)
+        && lesson.step(step).is_none()
+    {
+        let steps = lesson.steps.iter().filter(|step| step.element.is_some()).map(|step| step.id.as_str());
+        let steps: Vec<&str> = steps.collect();
+        let hint = near::suggestion(step, &steps, "its steps are");
+        return refuse(&format!("error: the lesson has no step `{}`\nhint: {hint}", strip_control(step)));
+    }
     let written = match forget_written(&pack, &lesson, found.as_ref(), step) {
         Ok(written) => written,
         Err(text) => {

@@ -30,6 +30,15 @@ pub struct Remembered {
     pub passed: Option<String>,
     /// The solution was shown.
     pub solution: bool,
+    /// A cell ran without an error, or a quiz was answered right.
+    pub settled: bool,
+}
+
+impl Remembered {
+    /// What the step asks for is done.
+    pub(crate) fn is_done(&self) -> bool {
+        self.settled || self.answer.is_some() || self.passed.is_some()
+    }
 }
 
 impl LessonMemory {
@@ -71,7 +80,11 @@ impl LessonMemory {
             Entry::Told { answer } => {
                 step.told.get_or_insert_with(|| answer.clone());
             }
-            Entry::Quiz { taken, .. } => step.tries.push(taken.clone()),
+            Entry::Quiz { taken, right } => {
+                step.tries.push(taken.clone());
+                step.settled |= right;
+            }
+            Entry::Ran { ok } => step.settled |= ok,
             Entry::Attempt { verdict, code, .. } => {
                 step.verdict = Some(verdict.clone());
                 if code.is_some() {
@@ -81,7 +94,7 @@ impl LessonMemory {
             Entry::Hint { number } => step.hints = step.hints.max(*number),
             Entry::Solution => step.solution = true,
             Entry::Skipped => step.skipped = true,
-            Entry::Prediction { .. } | Entry::Answer { .. } | Entry::Ran { .. } | Entry::Reset => {}
+            Entry::Prediction { .. } | Entry::Answer { .. } | Entry::Reset => {}
         }
     }
 }

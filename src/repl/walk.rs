@@ -7,6 +7,7 @@ use crate::base::text::strip_control;
 use crate::lesson::attempt::{Attempt, AttemptEnd, Passed, Standing};
 use crate::lesson::linear;
 use crate::lesson::markdown::Block;
+use crate::lesson::memory::Remembered;
 use crate::lesson::order::order;
 use crate::lesson::runner::Runner;
 use crate::lesson::{
@@ -109,7 +110,8 @@ impl Walk<'_> {
         let title = strip_control(&self.lesson.front.title).into_owned();
         self.say(&[format!("{title}: {all} things to do, about {} minutes.", self.lesson.front.minutes)])?;
         if first > 0 {
-            let done = steps.iter().take(first).filter(|step| step.element.is_some()).count();
+            let done =
+                steps.iter().filter(|step| memory.step(&step.id).is_some_and(Remembered::is_done)).count();
             self.say(&[format!("You have done {done} of them; here you left off.")])?;
         }
         self.say(&["At any question: s skips it, q leaves, and what you have done is kept.".into()])?;
@@ -253,7 +255,7 @@ impl Walk<'_> {
             let numbers = text.split([' ', ',']).filter(|word| !word.is_empty()).map(str::parse::<usize>);
             let taken: Option<Vec<usize>> =
                 numbers.map(|n| order.get(n.ok()?.checked_sub(1)?).copied()).collect();
-            let Some(taken) = taken else {
+            let Some(taken) = taken.filter(|taken| !taken.is_empty()) else {
                 self.say(&[format!("Type numbers from 1 to {}.", quiz.choices.len())])?;
                 continue;
             };

@@ -260,6 +260,7 @@ impl Examiner {
                 false => drop(scope.push_dynamic(name.to_owned(), value)),
             }
         }
+        self.hand_functions(learner, &mut scope);
         if let Some(engine) = self.room.engine_mut() {
             engine.set_default_tag(events.1.clone());
         }
@@ -279,6 +280,20 @@ impl Examiner {
         let words = lexer::tokens(self.room.engine(), origin.code);
         let reads = words.iter().any(|(token, _)| matches!(token, Token::Identifier(name) if reads(name)));
         result.map_err(|stopped| refused(stopped, state, reads))
+    }
+}
+
+impl Examiner {
+    /// Hands over the functions that the learner has defined, under their names: `call(f, [1])` as well as `call("f", [1])`.
+    fn hand_functions(&self, learner: &Interpreter, scope: &mut Scope<'static>) {
+        let (_, library) = learner.parts();
+        for function in library.iter_functions() {
+            let is_known = help::rows().any(|def| def.name == function.name) || scope.contains(function.name);
+            if let (false, Ok(pointer)) = (is_known, FnPtr::new(function.name)) {
+                scope
+                    .push_constant_dynamic(function.name.to_owned(), self.desk.hand(&Dynamic::from(pointer)));
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rhai::{Array, Dynamic, Map};
 
-use crate::base::event::{ANSWER_CELLS, Body, Bus, CHECK_CELLS, Event, Page, Reader, Source};
+use crate::base::event::{ANSWER_CELLS, Body, Bus, CHECK_CELLS, Event, HIDDEN_CELLS, Page, Reader, Source};
 use crate::base::{Cause, Device};
 use crate::device::Machine;
 use crate::plot::Figure;
@@ -42,6 +42,8 @@ pub struct ScriptEvaluator {
     /// Constants that a reset leaves.
     given: Vec<(&'static str, Dynamic)>,
     scratch: Option<Scratch>,
+    /// A cell of the learner's has run since the last reset.
+    shown: bool,
 }
 
 /// What is kept of a cell's last run.
@@ -69,6 +71,7 @@ impl ScriptEvaluator {
             examiner: None,
             given: Vec::new(),
             scratch: None,
+            shown: false,
         }
     }
 
@@ -187,6 +190,12 @@ impl Evaluator for ScriptEvaluator {
         }
         self.relay.set(Some(Arc::clone(host)));
         let machine = Arc::clone(self.machine());
+        // What a lesson runs by itself is no peak of the learner's.
+        let peaks: Vec<_> = if cell >= HIDDEN_CELLS {
+            machine.gpus().iter().map(|gpu| gpu.peaks()).collect()
+        } else {
+            Vec::new()
+        };
         let before = Snapshot::of(&machine);
         let recorder = Arc::new(Recorder::new(&before));
         let subscription = machine.bus().read(Arc::clone(&recorder) as _);
@@ -216,6 +225,11 @@ impl Evaluator for ScriptEvaluator {
             at: machine.shared.nanos(),
         });
         drop(subscription);
+        // Before the learner's first cell they begin with it.
+        for (gpu, peaks) in machine.gpus().iter().zip(peaks) {
+            if self.shown { gpu.keep_peaks(peaks) } else { gpu.reset_peak() }
+        }
+        self.shown |= cell < HIDDEN_CELLS;
         self.relay.set(None);
         let mut recording = recorder.lock();
         let Recording { events, dropped, sums, copies, .. } = &mut *recording;
@@ -301,6 +315,7 @@ impl Evaluator for ScriptEvaluator {
             self.keep_last();
         }
         self.runs.clear();
+        self.shown = false;
         self.machine().reset();
     }
 

@@ -435,7 +435,7 @@ fn check(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, the
     let (text, style) = match &cell.check {
         Check::Open => return,
         Check::Running => ("… checking".to_owned(), theme.dim),
-        Check::Cut => ("■ the check was cut short: run the cell again".into(), theme.warn),
+        Check::Cut => ("■ cut short before it was judged: run the cell again".into(), theme.warn),
         Check::Done(Verdict::Pass) => ("✓ check passed".into(), theme.ok),
         Check::Done(Verdict::LearnerError { .. }) => {
             ("✗ not yet: the cell ended with an error".into(), theme.error)

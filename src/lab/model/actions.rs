@@ -16,6 +16,8 @@ pub enum Action {
     PreviousStep,
     /// The list of the lesson's steps.
     Steps,
+    /// The lesson's text in the selected cell again.
+    LessonText,
     Run,
     RunAndGo,
     RunAll,

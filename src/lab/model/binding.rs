@@ -60,6 +60,8 @@ pub enum Condition {
     Skippable,
     /// The document has several steps.
     Steps,
+    /// A cell of the lesson is selected that has another text than the lesson's.
+    Changed,
     /// Some cell is stale.
     Stale,
     /// Something is picked on the machine.

@@ -59,6 +59,7 @@ fn holds(state: &State, condition: Condition) -> bool {
         Condition::Quiz => matches!(state.selected_item(), Some(ItemState::Quiz(quiz)) if !quiz.solved),
         Condition::Skippable => state.selected_item().is_some_and(ItemState::can_be_skipped),
         Condition::Steps => state.steps.len() > 1,
+        Condition::Changed => state.lesson_text().is_some(),
         Condition::Stale => state.cells().any(|cell| cell.stale.is_some()),
         Condition::Picked => state.machine.pick.is_some(),
         Condition::LessonWork => state.history.has_lesson_work(),

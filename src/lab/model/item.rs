@@ -235,7 +235,9 @@ impl ItemState {
                 Some(cell.check == Check::Done(Verdict::Pass))
             }
             ItemState::Cell(cell) => Some(cell.status == Status::Ok),
-            ItemState::Predict(predict) => Some(predict.is_settled()),
+            ItemState::Predict(predict) => {
+                Some(predict.is_settled() && matches!(predict.guess, Guess::Made(_)))
+            }
             ItemState::Quiz(quiz) => Some(quiz.solved),
         }
     }

@@ -26,6 +26,7 @@ use crate::lab::model::text;
 use crate::lab::model::theme::{Colour, Look, Theme};
 use crate::lab::model::tops::Tops;
 use crate::lab::model::work::{LAST_PAGE, LessonState, Pending, Work};
+use crate::lesson::Element;
 use crate::lesson::attempt::Standing;
 use crate::notebook::{self, stale::Run};
 
@@ -350,6 +351,18 @@ impl State {
     /// Says what becomes of what is written.
     pub fn keep(&mut self, keeping: Keeping) {
         self.keeping = keeping;
+    }
+
+    /// The lesson's text of the selected cell, where the cell has another one.
+    pub(in crate::lab) fn lesson_text(&self) -> Option<String> {
+        let cell = self.selected_cell()?;
+        let step = self.lesson.as_ref()?.lesson.steps.get(cell.step?)?;
+        let text = match step.element.as_ref()? {
+            Element::Run(code) => code.text.trim_end(),
+            Element::Exercise(exercise) => exercise.starter.text.trim_end(),
+            Element::Predict(_) | Element::Quiz(_) => return None,
+        };
+        (cell.editor.text().trim_end() != text).then(|| text.to_owned())
     }
 
     /// There is a file to save to.

@@ -39,6 +39,7 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
         Action::NextStep => next_step(state),
         Action::PreviousStep => go_to_step(state, state.step.saturating_sub(1)),
         Action::Steps => picking::steps(state),
+        Action::LessonText => editing::lesson_text(state),
         Action::Run | Action::RunAndGo => run(state, action == Action::RunAndGo, fx),
         Action::RunAll => running::run_step(state, fx),
         Action::RunAbove => running::run_above(state, fx),

@@ -172,11 +172,11 @@ fn ran(state: &mut State, key: Key, fx: &mut Vec<Effect>) -> Standing {
     let Some(step) = cell.step else { return Standing::Elsewhere };
     let ok = cell.status == Status::Ok;
     fx.push(Effect::Record { step: cell.id.clone(), entry: Entry::Ran { ok } });
-    if ok && is_as_written(cell, lesson.steps.get(step)) {
-        Standing::Before(step + 1)
-    } else {
-        Standing::Elsewhere
+    let as_written = is_as_written(cell, lesson.steps.get(step));
+    if !as_written && !probes(state, key).is_empty() {
+        state.say("your prediction is of the cell as the lesson has it, and this one was changed: B puts its text back");
     }
+    if ok && as_written { Standing::Before(step + 1) } else { Standing::Elsewhere }
 }
 
 /// What passed is what the steps after it build upon.

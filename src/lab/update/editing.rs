@@ -148,6 +148,18 @@ pub(crate) fn go_on(state: &mut State, typing: bool) {
     }
 }
 
+/// Puts the lesson's text back into the selected cell; what was there can be brought back by undoing.
+pub(super) fn lesson_text(state: &mut State) {
+    let Some(text) = state.lesson_text() else { return state.say("the cell is as the lesson has it") };
+    let done = change(state, |editor| {
+        editor.select_all();
+        editor.paste(&text)
+    });
+    if done {
+        state.say("the lesson's text is back; Ctrl-Z in the cell brings yours");
+    }
+}
+
 /// Adds an empty cell beside the selected item and selects it.
 pub(crate) fn add_cell(state: &mut State, below: bool) {
     let key = state.new_key();

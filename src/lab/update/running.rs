@@ -33,7 +33,7 @@ fn why_not(state: &mut State) {
             state.focus = Pane::Cells;
             "first your prediction: type a number, or s to skip"
         }
-        Some(ItemState::Predict(_)) => "your prediction is made: select the cell below and run it",
+        Some(ItemState::Predict(_)) => "your prediction is made, and the cell below it settles it",
         Some(ItemState::Quiz(quiz)) if !quiz.solved => "a question: choose by its number",
         Some(ItemState::Quiz(_)) => "you have answered it; n leads on",
         _ => "there is nothing to run in this step; n leads on",

@@ -6,6 +6,7 @@ use rhai::{Array, Dynamic, Engine, INT, Map};
 
 use crate::base::event::{Body, Event};
 use crate::base::{DType, Device, DeviceSpec, Error, Kind, Result};
+use crate::device::Machine;
 use crate::nn::{Module, Role};
 use crate::op::def::PROPERTY;
 use crate::op::inspect::compare::tolerance;
@@ -469,6 +470,19 @@ fn bytes(call: &Call, figure: &str) -> Outcome {
 }
 
 fn same(a: &Dynamic, b: &Dynamic) -> bool {
+    if a.is_bool() != b.is_bool() && !a.is::<Tensor>() && !b.is::<Tensor>() {
+        return false;
+    }
+    if let (Some(x), Some(y)) = (a.read_lock::<DType>(), b.read_lock::<DType>()) {
+        return *x == *y;
+    }
+    if let (Some(x), Some(y)) = (a.read_lock::<DeviceSpec>(), b.read_lock::<DeviceSpec>()) {
+        let machine = Machine::current();
+        return machine.resolve(*x) == machine.resolve(*y);
+    }
+    if let (Some(x), Some(y)) = (a.read_lock::<Module>(), b.read_lock::<Module>()) {
+        return x.id() == y.id();
+    }
     if let (Some(x), Some(y)) = (numbers(a), numbers(b)) {
         return x == y;
     }
@@ -478,7 +492,8 @@ fn same(a: &Dynamic, b: &Dynamic) -> bool {
     if let (Some(x), Some(y)) = (a.read_lock::<Map>(), b.read_lock::<Map>()) {
         return x.len() == y.len() && x.iter().all(|(name, x)| y.get(name).is_some_and(|y| same(x, y)));
     }
-    a.type_id() == b.type_id() && a.to_string() == b.to_string()
+    let has_text = a.is_unit() || a.is_string() || a.is_char();
+    has_text && a.type_id() == b.type_id() && a.to_string() == b.to_string()
 }
 
 /// The tolerances of two tensors' dtypes, the wider ones; numbers have float64's.
@@ -501,8 +516,18 @@ fn numbers(value: &Dynamic) -> Option<(Vec<usize>, Vec<f64>)> {
 }
 
 fn shown(value: &Dynamic) -> String {
-    match value.read_lock::<Tensor>() {
-        Some(t) => crate::tensor::display::display(&t).unwrap_or_default(),
-        None => value.to_string(),
+    if let Some(t) = value.read_lock::<Tensor>() {
+        return crate::tensor::display::display(&t).unwrap_or_default();
     }
+    if let Some(dtype) = value.read_lock::<DType>() {
+        return format!("torch.{}", *dtype);
+    }
+    if let Some(device) = value.read_lock::<DeviceSpec>() {
+        return format!("device {}", *device);
+    }
+    if let Some(items) = value.read_lock::<Array>() {
+        return format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", "));
+    }
+    // Of other types of the program's only the name can be told.
+    if value.type_name().contains("::") { type_name(value) } else { value.to_string() }
 }

@@ -95,6 +95,14 @@ const FIRST: &[Binding] = &[
         "skip a prediction, a quiz or an exercise",
     )
     .weighs(90),
+    row(
+        &CELLS,
+        &[c('B')],
+        A::LessonText,
+        When(Condition::Changed, "lesson's text"),
+        "put the lesson's text back",
+    )
+    .weighs(59),
     row(&CELLS, &[c('h')], A::Hint, When(Condition::Hint, "hint"), "show the next hint, then a solution")
         .weighs(93),
     row(&EDITOR, &[key(Esc)], A::Leave, Always("leave"), "leave the cell").weighs(90),
