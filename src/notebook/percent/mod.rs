@@ -209,7 +209,11 @@ fn pieces<'c>(cell: &'c Cell, place: CellPlace, newline: &str) -> (Cow<'c, str>,
     let is_implicit = head == Head::default() && place.needs_no_marker(&body);
     let kept = match &written {
         Some(Some(written)) => *written == head,
-        Some(None) => is_implicit,
+        // Without a marker and without anything else there would be no cell.
+        Some(None) => {
+            is_implicit
+                && !(body.is_empty() && layout.is_some_and(|l| l.head.is_empty() && l.tail.is_empty()))
+        }
         None => false,
     };
     let (old, tail) = layout.map_or(("", None), |l| (l.head.as_str(), Some(l.tail.as_str())));
