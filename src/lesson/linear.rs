@@ -1,6 +1,6 @@
 //! A lesson's text as plain lines, one after another: for the prompt and for screen readers.
 
-use super::markdown::{Block, Inline};
+use super::markdown::{Block, words};
 
 /// The blocks as lines; paragraphs are one line each, whatever their length, and an empty line stands between blocks.
 pub(crate) fn lines(blocks: &[Block]) -> Vec<String> {
@@ -39,16 +39,6 @@ fn add(block: &Block, lead: &str, lines: &mut Vec<String>) {
         }
         Block::Rule => {}
     }
-}
-
-fn words(text: &[Inline]) -> String {
-    let word = |inline: &Inline| match inline {
-        Inline::Text(text) | Inline::Code(text) | Inline::Image { alt: text, .. } => text.clone(),
-        Inline::Emphasis(inner) | Inline::Strong(inner) | Inline::Strike(inner) => words(inner),
-        Inline::Link { text, .. } => words(text),
-        Inline::Break => " ".into(),
-    };
-    text.iter().map(word).collect()
 }
 
 #[cfg(test)]

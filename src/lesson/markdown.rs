@@ -72,6 +72,13 @@ pub fn plain(blocks: &[Block]) -> String {
     out.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The words of a run of text.
+pub fn words(inlines: &[Inline]) -> String {
+    let mut out = String::new();
+    plain_inlines(inlines, &mut out);
+    out
+}
+
 /// A whole text, with the places that a lesson's parser asks about.
 pub(super) struct Document {
     pub blocks: Vec<Placed>,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::lesson::attempt::Passed;
-use crate::lesson::markdown::{Block, Inline};
+use crate::lesson::markdown::{Block, words};
 use crate::lesson::memory::Remembered;
 use crate::lesson::{self, Code, Element, Exercise, Lesson, LessonMemory, Verdict};
 use crate::notebook::Output;
@@ -171,7 +171,7 @@ impl Document {
 
 fn text(steps: &mut Vec<Step>, block: &Block) {
     if let Block::Heading { level: ..=2, text } = block {
-        steps.push(Step { title: plain(text), items: Vec::new() });
+        steps.push(Step { title: words(text), items: Vec::new() });
     }
     let Some(step) = steps.last_mut() else { return };
     match step.items.last_mut() {
@@ -195,18 +195,6 @@ fn item(id: &str, place: usize, element: &Element) -> Item {
         }
         Element::Quiz(question) => Item::Quiz(Quiz { id, question: question.clone(), tries: Vec::new() }),
     }
-}
-
-/// The words of a run of text.
-pub fn plain(text: &[Inline]) -> String {
-    text.iter()
-        .map(|inline| match inline {
-            Inline::Text(text) | Inline::Code(text) | Inline::Image { alt: text, .. } => text.clone(),
-            Inline::Emphasis(inner) | Inline::Strong(inner) | Inline::Strike(inner) => plain(inner),
-            Inline::Link { text, .. } => plain(text),
-            Inline::Break => " ".into(),
-        })
-        .collect()
 }
 
 #[cfg(test)]
