@@ -10,7 +10,7 @@ use crate::base::text::strip_control;
 use crate::cli::folders;
 use crate::lab::{Document, Keeping, begin_step_anew, open_lesson_work};
 use crate::lesson::order;
-use crate::lesson::verify::{Depth, Report, verify_in};
+use crate::lesson::verify::{Report, verify_in};
 use crate::lesson::{Entry, Key, Lesson, LessonMemory, Progress, ProgressLog, Record, records};
 use crate::repl::{WalkEnd, walk};
 
@@ -175,7 +175,7 @@ fn verify_all(names: &[String], devices: &str, json: bool) -> u8 {
             other => vec![other.to_string()],
         };
         for set in sets {
-            let report = verify_in(lesson, &set, folder.as_deref(), Depth::All);
+            let report = verify_in(lesson, &set, folder.as_deref());
             if !json {
                 show(lesson, &report);
             }

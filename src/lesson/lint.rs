@@ -7,7 +7,7 @@ use rhai::{Engine, Token};
 use crate::base::near;
 use crate::lesson::errors::Errors;
 use crate::script::examine::is_of_language;
-use crate::script::lexer::{bound, tokens};
+use crate::script::lexer::{bound, names, tokens};
 use crate::script::modules::checks;
 
 use super::error::LessonError;
@@ -76,15 +76,6 @@ fn front(front: &Front, errors: &mut Errors<'_>) {
     }
 }
 
-/// The names in some code.
-fn names(code: &str, lexer: &Engine) -> BTreeSet<String> {
-    let names = tokens(lexer, code).into_iter().filter_map(|(token, _)| match token {
-        Token::Identifier(name) => Some(name.to_string()),
-        _ => None,
-    });
-    names.collect()
-}
-
 /// `cpu`, `cuda`, `sim:PROFILE[xN]`, several joined by commas.
 fn is_device_set(set: &str) -> bool {
     set.split(',').all(|one| match one.split_once(':') {
@@ -113,7 +104,7 @@ fn exercise(step: &Step, exercise: &Exercise, lexer: &Engine, errors: &mut Error
         let hint = "leave something to do";
         errors.at(exercise.solution.line, 1, message, hint);
     }
-    let asked: BTreeSet<String> = names(&exercise.check.text, lexer);
+    let asked = names(&exercise.check.text);
     for name in bound(&exercise.solution.text).iter().filter(|name| asked.contains(*name)) {
         if is_of_language(name) {
             let message =

@@ -21,8 +21,8 @@ pub(crate) struct MadeUp {
     pub passes: bool,
 }
 
-/// What is tried on an exercise.
-pub(crate) fn answers(exercise: &Exercise) -> Vec<MadeUp> {
+/// What is tried on an exercise, whose solution runs to its end or stops with the error that is asked for.
+pub(crate) fn answers(exercise: &Exercise, ends: bool) -> Vec<MadeUp> {
     let solution = exercise.solution.text.as_str();
     let passing = |what, code| MadeUp { what, code, passes: true };
     let failing = |what, code| MadeUp { what, code, passes: false };
@@ -39,7 +39,7 @@ pub(crate) fn answers(exercise: &Exercise) -> Vec<MadeUp> {
         all.push(failing("the solution behind `exit()`", format!("exit();\n{solution}")));
     }
     all.extend(renamed(exercise).map(|code| passing("the solution with other names", code)));
-    if !words(&exercise.check.text).contains("expect_error") {
+    if ends {
         let code = format!("{solution}\n;throw \"stopped\";\n");
         all.push(failing("the solution with an error after it", code));
     }
@@ -75,11 +75,14 @@ fn redefined(starter: &str) -> String {
 fn renamed(exercise: &Exercise) -> Option<String> {
     let solution = exercise.solution.text.as_str();
     let pieces = lexer::pieces(solution);
-    let mut kept = words(&exercise.check.text);
+    let mut kept = lexer::names(&exercise.check.text);
     // What stands in a text may be code, and what follows a point is no variable.
     let text = |piece: &&Piece| piece.kind == Kind::Text;
     kept.extend(
-        pieces.iter().filter(text).flat_map(|piece| words(solution.get(piece.range.clone()).unwrap_or(""))),
+        pieces
+            .iter()
+            .filter(text)
+            .flat_map(|piece| lexer::names(solution.get(piece.range.clone()).unwrap_or(""))),
     );
     // A function may be handed on by its name.
     kept.extend(pieces.windows(2).filter_map(|pair| match pair {
@@ -110,7 +113,7 @@ fn renamed(exercise: &Exercise) -> Option<String> {
 /// The solution, and then NaN in place of each number and tensor that the check asks for by a name of the solution.
 fn spoilt(exercise: &Exercise) -> Option<String> {
     let solution = exercise.solution.text.as_str();
-    let asked = words(&exercise.check.text);
+    let asked = lexer::names(&exercise.check.text);
     let names: BTreeSet<String> =
         lexer::bound(solution).into_iter().filter(|name| asked.contains(name)).collect();
     if names.is_empty() {
@@ -157,15 +160,6 @@ fn spoilt_value(value) {
 /// Whether some code does anything but define functions.
 fn does_something(code: &str) -> bool {
     Parser::default().tree(code).is_ok_and(|tree| !tree.statements().is_empty())
-}
-
-/// The names in some code.
-fn words(code: &str) -> BTreeSet<String> {
-    let names = lexer::pieces(code).into_iter().filter_map(|piece| match piece.token {
-        Token::Identifier(name) => Some(name.to_string()),
-        _ => None,
-    });
-    names.collect()
 }
 
 #[cfg(test)]

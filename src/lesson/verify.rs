@@ -55,28 +55,19 @@ impl Report {
 
 /// Runs every step of a lesson on a device set.
 pub fn verify(lesson: &Lesson, devices: &str) -> Report {
-    verify_in(lesson, devices, None, Depth::All)
-}
-
-/// How much is tried.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Depth {
-    /// Each text of the lesson once.
-    Once,
-    /// Answers that nobody wrote as well, and the solution after each other answer.
-    All,
+    verify_in(lesson, devices, None)
 }
 
 /// The same for a lesson of the pack in a folder: its session is confined to the pack.
-pub(crate) fn verify_in(lesson: &Lesson, devices: &str, pack: Option<&Path>, depth: Depth) -> Report {
+pub(crate) fn verify_in(lesson: &Lesson, devices: &str, pack: Option<&Path>) -> Report {
     let scratch = std::env::temp_dir().join(format!("tensorlab-scratch-{}", std::process::id()));
-    let report = verify_with(lesson, devices, pack, depth, &scratch);
+    let report = verify_with(lesson, devices, pack, &scratch);
     // Where there was none, there is nothing to take away.
     let _ = std::fs::remove_dir_all(&scratch);
     report
 }
 
-fn verify_with(lesson: &Lesson, devices: &str, pack: Option<&Path>, depth: Depth, scratch: &Path) -> Report {
+fn verify_with(lesson: &Lesson, devices: &str, pack: Option<&Path>, scratch: &Path) -> Report {
     let mut report = Report {
         lesson: lesson.front.id.clone(),
         devices: devices.to_string(),
@@ -112,8 +103,8 @@ fn verify_with(lesson: &Lesson, devices: &str, pack: Option<&Path>, depth: Depth
             step,
             runner: &mut runner,
             standing,
-            depth,
             runs: 0,
+            ends: false,
             problems: Vec::new(),
         };
         let visited = visit.run();
@@ -140,8 +131,9 @@ struct Visit<'a> {
     runner: &'a mut Runner,
     /// Where the session stands, with all steps before it solved.
     standing: Standing,
-    depth: Depth,
     runs: usize,
+    /// The code of the last attempt ran to its end.
+    ends: bool,
     problems: Vec<Problem>,
 }
 
@@ -151,7 +143,7 @@ impl Visit<'_> {
             Some(Element::Run(code)) => self.cell(code),
             Some(Element::Exercise(exercise)) => {
                 let passes = self.exercise(exercise)?;
-                if passes && self.depth == Depth::All {
+                if passes {
                     self.in_turns(exercise)?;
                     self.made_up(exercise)?;
                 }
@@ -251,7 +243,7 @@ impl Visit<'_> {
 
     /// Answers that nobody wrote.
     fn made_up(&mut self, exercise: &Exercise) -> Result<(), Unanswered> {
-        for MadeUp { what, code, passes } in made_up::answers(exercise) {
+        for MadeUp { what, code, passes } in made_up::answers(exercise, self.ends) {
             let line = exercise.check.line;
             let verdict = self.attempt(&Code { text: code.clone(), line: 1 })?;
             let message = match (verdict, passes) {
@@ -274,7 +266,11 @@ impl Visit<'_> {
     /// One attempt at the exercise.
     fn attempt(&mut self, code: &Code) -> Result<Verdict, Unanswered> {
         let attempt = self.at_step(code.clone(), Standing::Elsewhere);
-        let (end, _) = self.drive(attempt, &mut |_| ())?;
+        let mut ends = false;
+        let (end, _) = self.drive(attempt, &mut |message| {
+            ends |= matches!(message, Message::Finished { outcome: Outcome::Ok { .. }, .. });
+        })?;
+        self.ends = ends;
         Ok(match end {
             AttemptEnd::Ran(Some(verdict)) | AttemptEnd::Fault(verdict) => verdict,
             AttemptEnd::Ran(None) => {

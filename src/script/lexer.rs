@@ -1,5 +1,6 @@
 //! Code as Rhai reads it, without evaluating it: its tokens with their places, its brackets, whether it is whole.
 
+use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::ops::Range;
 use std::str::Chars;
@@ -338,6 +339,15 @@ pub(crate) fn name_at(code: &str, at: usize) -> Option<String> {
     }
     let range = pieces.get(first)?.range.start..pieces.get(last)?.range.end;
     code.get(range).map(str::to_owned)
+}
+
+/// The names in some code, those of code inside of texts among them.
+pub(crate) fn names(code: &str) -> BTreeSet<String> {
+    let names = pieces(code).into_iter().filter_map(|piece| match piece.token {
+        Token::Identifier(name) => Some(name.to_string()),
+        _ => None,
+    });
+    names.collect()
 }
 
 /// Names that some code binds: with `let` and `const`, as functions, parameters and loop variables.

@@ -10,7 +10,7 @@ use crate::lesson::format::{Element, Lesson};
 use crate::lesson::lint::lint;
 use crate::lesson::pack::id::COURSE;
 use crate::lesson::pack::read::{Pack, fault_of};
-use crate::lesson::verify::{Depth, Report, verify_in};
+use crate::lesson::verify::{Report, verify_in};
 
 use super::error::PackError;
 use super::hash;
@@ -214,7 +214,7 @@ pub fn run(pack: &Pack, sets: &[String], mut each: impl FnMut(&Lesson, &Report))
     for lesson in &pack.lessons {
         let sets = if sets.is_empty() { &lesson.front.devices } else { sets };
         for set in sets {
-            let report = verify_in(lesson, set, pack.folder.as_deref(), Depth::All);
+            let report = verify_in(lesson, set, pack.folder.as_deref());
             each(lesson, &report);
             reports.push(report);
         }
