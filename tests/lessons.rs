@@ -139,6 +139,31 @@ fn a_check_that_takes_too_long_is_the_lessons_fault_and_a_called_answer_the_lear
 }
 
 #[test]
+fn an_exercise_that_asks_for_an_error_can_be_followed_by_others() {
+    let task = |id: &str, starter: &str, check: &str, solution: &str, because: &str, wrong: &str| {
+        exercise(starter, check, solution, &[(because, wrong)]).replace("id=\"e\"", &format!("id=\"{id}\""))
+    };
+    let check = "expect_error(\"RuntimeError\");";
+    let body = task(
+        "mixed",
+        "let x = 1;",
+        check,
+        "let kept = 2;\nones([2]) + ones([2]).cuda();",
+        "expected",
+        "let kept = 2;",
+    ) + task(
+        "after",
+        "let y = 0;",
+        "expect_equal(y, 3);",
+        "let y = kept + 1;",
+        "expected 3",
+        "let y = 1;",
+    )
+    .as_str();
+    assert_eq!(Lesson::new("error", SIM, &body).problems("sim:t4x2"), Vec::<String>::new());
+}
+
+#[test]
 fn what_a_machine_lacks_is_said() {
     let front = format!("{SIM}\n[requires]\ngpus = 2\ndevice_memory = \"1 GiB\"");
     let lesson = Lesson::new("lacking", &front, &block("run", "let x = 1;"));

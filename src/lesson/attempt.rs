@@ -13,6 +13,9 @@ use crate::session::verdict::Verdict;
 
 use super::format::{Code, Element, Lesson, Step};
 
+/// Why an attempt was cut that the learner has stopped.
+pub(crate) const INTERRUPTED: &str = "interrupted";
+
 /// Code that passed, by the ids of its steps.
 pub type Passed = BTreeMap<String, String>;
 
@@ -35,6 +38,8 @@ pub struct Attempt {
     asked: Option<(u64, Ask)>,
     replay: Replay,
     answers: Vec<(String, Result<ProbeValue, Fault>)>,
+    /// It is to stop once what was asked is answered.
+    stopping: bool,
     end: Option<AttemptEnd>,
 }
 
@@ -98,8 +103,10 @@ enum Ask {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Unseen {
     SetUp,
-    /// The step's own code.
-    Lesson,
+    /// A cell that runs as it stands.
+    Cell,
+    /// The lesson's answer to an exercise, which may end with the error that its check asks for.
+    Solution,
     /// Code of the learner's that passed once.
     Passed,
 }
@@ -112,7 +119,7 @@ struct Replayed {
     setup: Vec<Code>,
     /// Code that passed, and the lesson's.
     passed: Option<Code>,
-    code: Option<Code>,
+    code: Option<(Code, Unseen)>,
 }
 
 impl Attempt {
@@ -130,6 +137,7 @@ impl Attempt {
             asked: None,
             replay: Replay::default(),
             answers: Vec::new(),
+            stopping: false,
             end: None,
         };
         attempt.plan();
@@ -195,6 +203,10 @@ impl Attempt {
         if self.asked.is_some() || self.end.is_some() {
             return None;
         }
+        if self.stopping {
+            self.end = Some(AttemptEnd::Cut(INTERRUPTED.into()));
+            return None;
+        }
         let piece = self.pieces.pop_front()?;
         let request = match &piece {
             Ask::Reset => Request::Reset { id },
@@ -245,6 +257,12 @@ impl Attempt {
         }
     }
 
+    /// Nothing more is asked. What runs is the session's to stop: it may end by itself before it hears of it, and the
+    /// next piece would begin.
+    pub fn interrupt(&mut self) {
+        self.stopping = true;
+    }
+
     /// The session is no more, for this reason.
     pub fn die(&mut self, reason: &str) {
         let message = format!("the session ended: {reason}");
@@ -262,8 +280,9 @@ impl Attempt {
     fn unseen(&mut self, step: usize, what: Unseen, outcome: &Outcome) {
         let reason = match outcome {
             Outcome::Ok { .. } => return,
+            Outcome::Error { .. } if what == Unseen::Solution => return,
             Outcome::Interrupted => {
-                self.end = Some(AttemptEnd::Cut("interrupted".into()));
+                self.end = Some(AttemptEnd::Cut(INTERRUPTED.into()));
                 return;
             }
             other => told(other),
@@ -287,7 +306,7 @@ impl Attempt {
     fn shown(&mut self, outcome: &Outcome) {
         let verdict = match outcome {
             Outcome::Interrupted => {
-                self.end = Some(AttemptEnd::Cut("interrupted".into()));
+                self.end = Some(AttemptEnd::Cut(INTERRUPTED.into()));
                 return;
             }
             Outcome::Timeout { seconds } => Verdict::Timeout { limit_ms: (seconds * 1e3) as u64 },
@@ -319,6 +338,14 @@ impl Attempt {
     /// The answers of predictions, by their ids, as far as they have come.
     pub fn answers(&self) -> &[(String, Result<ProbeValue, Fault>)] {
         &self.answers
+    }
+
+    /// The code that the attempt is made with.
+    pub fn code(&self) -> &str {
+        match self.here.last() {
+            Some(Ask::Shown(code)) => &code.text,
+            _ => "",
+        }
     }
 
     /// The state before the step is being built.
@@ -356,8 +383,8 @@ impl Attempt {
 impl Replayed {
     fn of(number: usize, step: &Step, passed: &Passed) -> Replayed {
         let code = match &step.element {
-            Some(Element::Run(code)) => Some(code.clone()),
-            Some(Element::Exercise(exercise)) => Some(exercise.solution.clone()),
+            Some(Element::Run(code)) => Some((code.clone(), Unseen::Cell)),
+            Some(Element::Exercise(exercise)) => Some((exercise.solution.clone(), Unseen::Solution)),
             Some(Element::Predict(_) | Element::Quiz(_)) | None => None,
         };
         let passed = passed.get(&step.id).filter(|_| matches!(step.element, Some(Element::Exercise(_))));
@@ -374,7 +401,7 @@ impl Replayed {
         let step = self.number;
         let setup = self.setup.iter().map(|code| (code, Unseen::SetUp));
         let passed = self.passed.iter().map(|code| (code, Unseen::Passed));
-        let lesson = self.code.iter().filter(|_| self.passed.is_none()).map(|code| (code, Unseen::Lesson));
+        let lesson = self.code.iter().filter(|_| self.passed.is_none()).map(|(code, what)| (code, *what));
         let all = setup.chain(passed).chain(lesson);
         all.map(|(code, what)| Ask::Unseen { step, code: code.clone(), what }).collect()
     }
@@ -400,6 +427,6 @@ pub(crate) fn told(outcome: &Outcome) -> String {
         Outcome::Error { fault } => fault.report.trim_end().to_string(),
         Outcome::Interrupted => "it was interrupted".into(),
         Outcome::Timeout { seconds } => format!("it ran over {seconds} s"),
-        Outcome::TooMuchOutput { limit } => format!("it showed more than {limit}"),
+        Outcome::TooMuchOutput { limit } => format!("it made more than {limit}"),
     }
 }

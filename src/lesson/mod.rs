@@ -3,8 +3,9 @@
 //! A lesson is one Markdown file. [`parse`] turns its bytes into steps or into all the faults it has,
 //! [`lint`] names what is wrong with a lesson that parses, [`compare`] holds a prediction against the
 //! answer, [`Verdict`] is what came of an attempt, and [`ProgressLog`] keeps what a learner has done.
-//! [`verify`] runs all of a lesson in a session, [`pack::check::run`] all lessons of a pack; nothing else here evaluates
-//! code. Lessons come in packs ([`pack`]), the built-in ones too.
+//! [`attempt`] says what a session is asked for a step; [`verify`] runs all of a lesson in one, [`pack::check::run`] all
+//! lessons of a pack. What a learner has done is [`memory`] when a lesson is opened again. Lessons come in packs
+//! ([`pack`]), the built-in ones too.
 
 pub mod attempt;
 mod body;

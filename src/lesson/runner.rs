@@ -81,7 +81,10 @@ impl Runner {
                         each(message);
                     }
                 }
-                Said::Interrupt => self.exchange.interrupt(),
+                Said::Interrupt => {
+                    attempt.interrupt();
+                    self.exchange.interrupt();
+                }
                 Said::Nothing if !asked => {
                     self.exchange.interrupt();
                     (asked, until) = (true, Instant::now() + GRACE);

@@ -62,7 +62,7 @@ impl Recorder {
             }
             Outcome::TooMuchOutput { limit } => Output::stopped(
                 "OutputError",
-                &format!("the cell showed more than {limit}, which is its limit"),
+                &format!("the cell made more than {limit}, which is its limit"),
             ),
         });
     }

@@ -135,7 +135,7 @@ impl fmt::Display for Verdict {
                 write!(f, "Stopped: it ran longer than the {seconds} s this lesson allows.")
             }
             Verdict::TooMuchOutput { limit } => {
-                write!(f, "Stopped: it showed more than the {limit} that this lesson allows.")
+                write!(f, "Stopped: it made more than the {limit} that this lesson allows.")
             }
             Verdict::OutOfMemory { device, message } => {
                 write!(f, "Out of memory on {device}: {message}")

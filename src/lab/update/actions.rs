@@ -211,6 +211,9 @@ fn interrupt(state: &mut State, fx: &mut Vec<Effect>) {
     }
     // The header says so for as long as it lasts.
     asking::clear_queue(state);
+    if let Some(current) = &mut state.work.current {
+        current.attempt.interrupt();
+    }
     fx.push(Effect::Send(Request::Interrupt));
 }
 

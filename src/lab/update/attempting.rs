@@ -11,7 +11,7 @@ use crate::lab::model::state::State;
 use crate::lab::model::text;
 use crate::lab::model::work::Current;
 use crate::lab::update::{asking, book, variables};
-use crate::lesson::attempt::{Attempt, AttemptEnd, Standing, Took};
+use crate::lesson::attempt::{Attempt, AttemptEnd, INTERRUPTED, Standing, Took};
 use crate::lesson::{Code, Element, Entry, Step};
 use crate::session::protocol::{Fault, Message, ProbeValue, Request, Verdict};
 
@@ -42,7 +42,8 @@ fn attempt(state: &State, key: Key, number: u32) -> Option<Attempt> {
             _ => Attempt::of_code(number, code),
         });
     };
-    let probes = if is_as_written(cell, lesson.steps.get(step)) { probes(state, key) } else { Vec::new() };
+    let probes =
+        if is_as_written(&code.text, lesson.steps.get(step)) { probes(state, key) } else { Vec::new() };
     Some(Attempt::at_step(lesson, step, (number, code), open.standing, passed).settling(probes))
 }
 
@@ -53,9 +54,9 @@ fn above(state: &State, key: Key) -> usize {
 }
 
 /// A cell that is to be run as it stands still is what the lesson has written.
-fn is_as_written(cell: &CellState, step: Option<&Step>) -> bool {
+fn is_as_written(text: &str, step: Option<&Step>) -> bool {
     match step.and_then(|step| step.element.as_ref()) {
-        Some(Element::Run(code)) => code.text.trim_end() == cell.editor.text().trim_end(),
+        Some(Element::Run(code)) => code.text.trim_end() == text.trim_end(),
         _ => true,
     }
 }
@@ -137,20 +138,20 @@ fn ended(state: &mut State, current: Current, fx: &mut Vec<Effect>) {
     match attempt.end() {
         Some(AttemptEnd::Ran(Some(verdict))) => {
             if verdict.is_pass() {
-                standing = passed(state, key);
+                standing = passed(state, key, attempt.code());
             }
-            judged(state, key, verdict.clone(), fx);
+            judged(state, key, verdict.clone(), attempt.code(), fx);
         }
         Some(AttemptEnd::Fault(verdict)) => {
             asking::clear_queue(state);
             not_begun(state, key, &verdict.to_string());
-            judged(state, key, verdict.clone(), fx);
+            judged(state, key, verdict.clone(), attempt.code(), fx);
         }
         Some(AttemptEnd::Cut(reason)) => {
             asking::clear_queue(state);
             cut(state, key, reason);
         }
-        Some(AttemptEnd::Ran(None)) | None => standing = ran(state, key, fx),
+        Some(AttemptEnd::Ran(None)) | None => standing = ran(state, key, attempt.code(), fx),
     }
     if let Some(open) = &mut state.lesson {
         open.standing = standing;
@@ -164,7 +165,7 @@ fn ended(state: &mut State, current: Current, fx: &mut Vec<Effect>) {
 }
 
 /// A cell without a check has run; where the session stands then.
-fn ran(state: &mut State, key: Key, fx: &mut Vec<Effect>) -> Standing {
+fn ran(state: &mut State, key: Key, code: &str, fx: &mut Vec<Effect>) -> Standing {
     let Some(lesson) = state.lesson.as_ref().map(|open| std::sync::Arc::clone(&open.lesson)) else {
         return Standing::Elsewhere;
     };
@@ -172,7 +173,7 @@ fn ran(state: &mut State, key: Key, fx: &mut Vec<Effect>) -> Standing {
     let Some(step) = cell.step else { return Standing::Elsewhere };
     let ok = cell.status == Status::Ok;
     fx.push(Effect::Record { step: cell.id.clone(), entry: Entry::Ran { ok } });
-    let as_written = is_as_written(cell, lesson.steps.get(step));
+    let as_written = is_as_written(code, lesson.steps.get(step));
     if !as_written && !probes(state, key).is_empty() {
         state.say("your prediction is of the cell as the lesson has it, and this one was changed: B puts its text back");
     }
@@ -180,22 +181,22 @@ fn ran(state: &mut State, key: Key, fx: &mut Vec<Effect>) -> Standing {
 }
 
 /// What passed is what the steps after it build upon.
-fn passed(state: &mut State, key: Key) -> Standing {
+fn passed(state: &mut State, key: Key, code: &str) -> Standing {
     let Some(cell) = state.cell_mut(key) else { return Standing::Elsewhere };
-    let (id, code, step) = (cell.id.clone(), cell.editor.text(), cell.step);
+    let (id, step) = (cell.id.clone(), cell.step);
     if let Some(open) = &mut state.lesson {
-        open.passed.insert(id, code);
+        open.passed.insert(id, code.to_owned());
     }
     step.map_or(Standing::Elsewhere, |step| Standing::Before(step + 1))
 }
 
-fn judged(state: &mut State, key: Key, verdict: Verdict, fx: &mut Vec<Effect>) {
+fn judged(state: &mut State, key: Key, verdict: Verdict, code: &str, fx: &mut Vec<Effect>) {
     let verdict = verdict.said(text::clean_line);
     let Some(cell) = state.cell_mut(key) else { return };
     if cell.exercise.is_none() {
         return;
     }
-    let code = verdict.is_pass().then(|| cell.editor.text());
+    let code = verdict.is_pass().then(|| code.to_owned());
     let entry = Entry::Attempt { verdict: verdict.clone(), trace: None, code };
     fx.push(Effect::Record { step: cell.id.clone(), entry });
     cell.check = Check::Done(verdict);
@@ -217,7 +218,7 @@ fn cut(state: &mut State, key: Key, reason: &str) {
     let Some(cell) = state.cell_mut(key) else { return };
     cell.replay = None;
     if let Status::Running { .. } = cell.status {
-        cell.status = if reason == "interrupted" { Status::Interrupted } else { Status::Failed };
+        cell.status = if reason == INTERRUPTED { Status::Interrupted } else { Status::Failed };
         if cell.status == Status::Failed {
             let told = format!("the session refused: {}", text::clean_line(reason));
             cell.output.block(Ink::Report, &told);

@@ -197,7 +197,7 @@ fn finished(state: &mut State, outcome: Outcome, usage: Usage) {
             Outcome::Timeout { seconds } => cell.status = Status::TimedOut { seconds },
             Outcome::TooMuchOutput { limit } => {
                 cell.status = Status::Flooded;
-                cell.output.block(Ink::Report, &format!("stopped: it showed more than {limit}"));
+                cell.output.block(Ink::Report, &format!("stopped: it made more than {limit}"));
             }
         }
         cell.usage = Some(usage);
