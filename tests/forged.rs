@@ -177,6 +177,13 @@ fn a_function_is_called_by_its_name_in_quotes_or_without() {
 }
 
 #[test]
+fn what_is_called_knows_its_constants() {
+    let mut lesson = Lesson::new();
+    let code = "const N = 3; fn times(x) { x * global::N }";
+    assert_eq!(lesson.attempt(code, "expect_equal(call(times, [2]), 6);"), Verdict::Pass);
+}
+
+#[test]
 fn an_answer_may_be_called_as_a_space_of_the_language_is() {
     let mut lesson = Lesson::new();
     let code = "let data = [ones([2]), ones([3])]; let nn = data.len();";

@@ -182,6 +182,21 @@ const LEFT_OUT: [&str; 6] =
     ["backward twice", "dataloader", "optimizer", "matmul shape", "dtype mm", "module.to returns self"];
 
 #[test]
+fn constants_of_earlier_code_are_known_to_functions() {
+    let mut code = Lab::new("cpu");
+    code.run("const N = 3;").unwrap();
+    code.run("fn thrice(x) { x * global::N }").unwrap();
+    let value = code.run("thrice(2)").unwrap();
+    assert_eq!(code.shown(&value), "6");
+    let value = code.run("const M = 5; fn more() { global::N + global::M } more()").unwrap();
+    assert_eq!(code.shown(&value), "8");
+    let value = code.run("const N = 4; thrice(2)").unwrap();
+    assert_eq!(code.shown(&value), "8", "the newest of a name");
+    let value = code.run("[1, 2].map(|x| thrice(x))").unwrap();
+    assert_eq!(code.shown(&value), "[4, 8]");
+}
+
+#[test]
 fn errors_and_forms_are_those_of_a_real_gpu() {
     let recorded: Value = serde_json::from_str(include_str!("../docs/gpu/h100/semantics.json")).unwrap();
     let recorded = recorded.as_object().unwrap();

@@ -147,8 +147,7 @@ impl Interpreter {
             self.engine
                 .compile_with_scope(&self.scope, rewrite::prepared(&self.engine, origin.code))
                 .map_err(|e| Stopped::Fault(Box::new(habits::cure(Fault::from_parse(&e, origin), origin))))?;
-        let bound: Vec<&str> = self.scope.iter_raw().map(|(name, ..)| name).collect();
-        let told = program::prepared(&self.engine, &ast, &bound);
+        let told = program::prepared(&self.engine, &ast, &self.scope);
         let functions = told.clone_functions_only();
         let program = self.library.merge(&told);
         self.library = self.library.merge(&functions);
@@ -190,7 +189,7 @@ impl Interpreter {
             .engine
             .compile_with_scope(&scope, rewrite::prepared(&self.engine, origin.code))
             .map_err(|e| Stopped::Fault(Box::new(habits::cure(Fault::from_parse(&e, origin), origin))))?;
-        let program = program::prepared(&self.engine, &ast, &[]);
+        let program = program::prepared(&self.engine, &ast, &scope);
         let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut scope, &program);
         result.map_err(|error| self.stopped(&error, origin, &ast, &scope))
     }

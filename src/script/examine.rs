@@ -22,7 +22,7 @@ use super::engine::{Interpreter, Limits, Stopped};
 use super::fault::{Fault, Origin, RhaiResult, raise};
 use super::host::Host;
 use super::value::type_name;
-use super::{help, lexer, syntax};
+use super::{constants, help, lexer, syntax};
 
 /// An engine for checks, beside that of the learner.
 pub struct Examiner {
@@ -211,7 +211,8 @@ impl Learner {
         for (name, value) in names.into_iter().zip(args) {
             self.scope.push_dynamic(name, value);
         }
-        let program = self.library.merge(&self.engine.compile_with_scope(&self.scope, code)?);
+        let told = constants::before(&self.engine.compile_with_scope(&self.scope, code)?, &self.scope);
+        let program = self.library.merge(&told);
         self.engine.eval_ast_with_scope(&mut self.scope, &program)
     }
 }

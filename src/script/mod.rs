@@ -6,6 +6,7 @@ pub mod call;
 mod captures;
 mod common;
 pub mod complete;
+mod constants;
 pub(crate) mod custom;
 mod direct;
 mod ends;

@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rhai::{
-    AST, Dynamic, Engine, Expr, Expression, LexError, Module, Position, ScriptFuncDef, Stmt, StmtBlock,
+    AST, Dynamic, Engine, Expr, Expression, LexError, Module, Position, Scope, ScriptFuncDef, Stmt, StmtBlock,
 };
 
 use crate::device::Shared;
 
 use super::tree::{Visitor, visit};
-use super::{captures, direct, ends, nesting};
+use super::{captures, constants, direct, ends, nesting};
 
 /// The key of a function's body that was changed.
 const BODY: &str = "__body__";
@@ -25,6 +25,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     direct::register(engine, shared);
     ends::register(engine);
     captures::register(engine);
+    constants::register(engine);
     nesting::register(engine, shared);
     let take = |_: &[rhai::ImmutableString], _: &str, state: &mut Dynamic| match PENDING.take() {
         Some(body) => {
@@ -41,10 +42,12 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     });
 }
 
-/// The program as it is run. `bound` are the variables that are there before it.
-pub(super) fn prepared(engine: &Engine, ast: &AST, bound: &[&str]) -> AST {
+/// The program as it is run. `before` are the variables that are there before it, which it may hide for good.
+pub(super) fn prepared(engine: &Engine, ast: &AST, before: &Scope<'_>) -> AST {
+    let bound: Vec<&str> = before.iter_raw().map(|(name, ..)| name).collect();
     let mut changes = Changes::default();
-    let statements = visit(ast.statements().to_vec(), bound, &mut changes);
+    let statements = visit(ast.statements().to_vec(), &bound, &mut changes);
+    let statements: Vec<Stmt> = constants::known(before).into_iter().chain(statements).collect();
     let mut functions = Module::clone(ast.shared_lib());
     let mut known: BTreeMap<(&str, usize), usize> = BTreeMap::new();
     for function in ast.iter_functions() {
