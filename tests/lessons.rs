@@ -88,6 +88,15 @@ fn exercise(starter: &str, check: &str, solution: &str, wrong: &[(&str, &str)]) 
     body + "```hint\nThink.\n```\n"
 }
 
+#[test]
+fn the_lesson_of_the_authors_page_is_a_good_one() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/lessons.md")).unwrap();
+    let text = page.split("````markdown\n").nth(1).and_then(|rest| rest.split("````").next()).unwrap();
+    let lesson = Lesson::new("page", "", "");
+    std::fs::write(lesson.0.join("l.md"), text).unwrap();
+    assert_eq!(lesson.problems("sim:t4"), [""; 0]);
+}
+
 const SIM: &str = "devices = [\"sim:t4x2\"]";
 
 #[test]

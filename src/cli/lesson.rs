@@ -193,12 +193,11 @@ pub(super) fn show(lesson: &Lesson, report: &Report) {
     let runs: usize = report.steps.iter().map(|s| s.runs).sum();
     let total: f64 = report.steps.iter().map(|s| s.milliseconds).sum();
     let verdict = if report.is_fine() { "ok" } else { "FAILED" };
-    say!(
-        "{verdict}  {} on {}: {} steps, {runs} runs, {total:.0} ms",
-        report.lesson,
-        report.devices,
-        report.steps.len()
-    );
+    let came = match report.steps.len() {
+        0 => "not run".to_owned(),
+        steps => format!("{steps} steps, {runs} runs, {total:.0} ms"),
+    };
+    say!("{verdict}  {} on {}: {came}", report.lesson, report.devices);
     for problem in &report.problems {
         let message = strip_control(&problem.message);
         say!("  {}:{} [{}] {message}", lesson.file(), problem.line, problem.step);

@@ -81,19 +81,27 @@ impl Limits {
 }
 
 impl Requires {
+    /// What it asks for: `2 GPUs with 8.0 GiB of memory`; none where any machine will do.
+    pub(crate) fn needs(&self) -> Option<String> {
+        if self.gpus == 0 && self.device_memory.is_none() {
+            return None;
+        }
+        let needs = plural(u64::from(self.gpus.max(1)), "GPU", "GPUs");
+        Some(match self.device_memory {
+            Some(bytes) => format!("{needs} with {} of memory", figures::bytes(bytes)),
+            None => needs,
+        })
+    }
+
     /// What devices lack of it, in a sentence; none where they have it all.
     pub(crate) fn lacking(&self, devices: &[DeviceInfo]) -> Option<String> {
         let gpus = devices.iter().filter(|info| info.device.is_cuda());
         let large = |info: &&DeviceInfo| self.device_memory.is_none_or(|bytes| info.total >= bytes);
         let (here, fit) = (gpus.clone().count() as u64, gpus.filter(large).count() as u64);
-        if fit >= u64::from(self.gpus.max(u32::from(self.device_memory.is_some()))) {
+        let needs = self.needs()?;
+        if fit >= u64::from(self.gpus.max(1)) {
             return None;
         }
-        let needs = plural(u64::from(self.gpus.max(1)), "GPU", "GPUs");
-        let needs = match self.device_memory {
-            Some(bytes) => format!("{needs} with {} of memory", figures::bytes(bytes)),
-            None => needs,
-        };
         let has = if here > 0 && fit < here {
             format!(
                 "{} of its {} has as much",

@@ -242,7 +242,8 @@ pub(crate) fn outline(lesson: &Lesson) -> Vec<String> {
         };
         Some(format!("{:<28} {what}", step.id))
     };
-    lesson.steps.iter().filter_map(told).collect()
+    let needs = lesson.front.requires.needs().map(|needs| format!("it needs {needs}"));
+    needs.into_iter().chain(lesson.steps.iter().filter_map(told)).collect()
 }
 
 fn first_line(code: &str) -> &str {
