@@ -144,6 +144,7 @@ pub enum Choice {
     PagePrevious,
     Accept,
     Erase,
+    EraseAll,
     Close,
 }
 

@@ -6,7 +6,8 @@ use crate::lab::model::actions::Action;
 use crate::lab::model::binding::Binding;
 use crate::lab::model::conditions;
 use crate::lab::model::context::{ANYWHERE, BROWSE, Context, Together};
-use crate::lab::model::keys::Chord;
+use crate::lab::model::item::ItemState;
+use crate::lab::model::keys::{Chord, names};
 use crate::lab::model::pane::Pane;
 use crate::lab::model::popups::{COMPLETE, CONFIRM, DIFFERENCES, FIND, HELP, PICKER, SAVE_AS, SEARCH};
 use crate::lab::model::screens::machine::MACHINE;
@@ -77,7 +78,13 @@ pub(crate) fn bar(state: &State) -> Vec<BarEntry> {
     // Few rows stand in the bar: only those are looked for in nearer contexts.
     let labelled = shown.filter_map(|(binding, keys)| {
         let label = conditions::label(state, binding)?;
-        let name = binding.short_name(keys).filter(|_| !hidden(binding, keys))?;
+        let name = match (binding.action, state.selected_item()) {
+            (Action::Choose, Some(ItemState::Quiz(quiz))) => {
+                names(keys.get(..quiz.order.len()).unwrap_or(keys))
+            }
+            _ => binding.short_name(keys)?,
+        };
+        let name = Some(name).filter(|_| !hidden(binding, keys))?;
         let entry = BarEntry { name, label, chord: *keys.first()?, action: binding.action };
         Some((conditions::weight(state, binding), entry))
     });

@@ -6,7 +6,7 @@ use KeyCode::{Char, Right, Up};
 
 use crate::lab::model::actions::{Action, CellAction, MachineAction as Machine};
 use crate::lab::model::context::Context;
-use crate::lab::model::keys::{Chord, c, key, names};
+use crate::lab::model::keys::{Chord, c, key};
 use crate::lab::model::machine::Section;
 
 /// When a binding stands in the key bar.
@@ -102,7 +102,6 @@ impl Binding {
             Action::Machine(Machine::ZoomIn) if *first == c('+') => "+ -".into(),
             Action::Machine(Machine::NextCell) if *first == c(']') => "[ ]".into(),
             Action::Cell(CellAction::DeleteCell) if *first == c('d') => "dd".into(),
-            Action::Choose => names(keys),
             _ => first.name(),
         })
     }

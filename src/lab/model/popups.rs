@@ -57,6 +57,7 @@ pub(super) const ROWS: &[Binding] = &[
     row(&CONFIRM, &[c('n'), key(Esc), c('q')], A::No, Answer, "no"),
     row(&SAVE_AS, &[key(Enter)], A::Choice(Choice::Accept), Always("save"), "save under this name"),
     row(&SAVE_AS, &[key(Backspace)], A::Choice(Choice::Erase), Never, "take back a letter of the name"),
+    row(&SAVE_AS, &[ctrl(Char('u'))], A::Choice(Choice::EraseAll), Never, "begin the name anew"),
     row(&SAVE_AS, &[key(Esc)], A::Choice(Choice::Close), Always("leave"), "save nothing"),
     row(&DIFFERENCES, &[c('r')], A::Reload, Always("take the file's cells"), "take the file's cells"),
     row(
@@ -91,6 +92,7 @@ pub(super) const ROWS: &[Binding] = &[
     row(&SEARCH, &[key(PageUp)], A::PageUp, Never, "a page up"),
     row(&SEARCH, &[key(PageDown)], A::PageDown, Always("page"), "a page down"),
     row(&SEARCH, &[key(Backspace)], A::Choice(Choice::Erase), Never, "take back a letter of the search"),
+    row(&SEARCH, &[ctrl(Char('u'))], A::Choice(Choice::EraseAll), Never, "begin the search anew"),
     row(&COMPLETE, &[key(Tab), key(Enter)], A::Choice(Choice::Accept), Always("take"), "take the name")
         .weighs(99),
     row(&COMPLETE, &[key(Down)], A::Choice(Choice::Next), Always("next"), "the next name").weighs(98),
@@ -111,6 +113,7 @@ pub(super) const ROWS: &[Binding] = &[
     row(&PICKER, &[key(PageDown)], A::Choice(Choice::PageNext), Never, "a page further"),
     row(&PICKER, &[key(PageUp)], A::Choice(Choice::PagePrevious), Never, "a page back"),
     row(&PICKER, &[key(Backspace)], A::Choice(Choice::Erase), Never, "take back a letter of the search"),
+    row(&PICKER, &[ctrl(Char('u'))], A::Choice(Choice::EraseAll), Never, "begin the search anew"),
     row(&PICKER, &[key(Esc), ctrl(Char('c'))], A::Choice(Choice::Close), Always("close"), "close the list"),
     row(
         &FIND,
@@ -121,5 +124,6 @@ pub(super) const ROWS: &[Binding] = &[
     ),
     row(&FIND, &[key(Up)], A::Choice(Choice::Previous), Always("before"), "the place before"),
     row(&FIND, &[key(Backspace)], A::Choice(Choice::Erase), Never, "take back a letter of what to find"),
+    row(&FIND, &[ctrl(Char('u'))], A::Choice(Choice::EraseAll), Never, "begin the text to find anew"),
     row(&FIND, &[key(Esc), key(Tab)], A::Choice(Choice::Close), Always("close"), "stay here and close"),
 ];

@@ -62,13 +62,7 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
         Action::PageDown => screens::go(state, Go::PageDown),
         Action::First => screens::go(state, Go::First),
         Action::Last => screens::go(state, Go::Last),
-        Action::Enter => {
-            selecting::enter(state);
-            answering::commit_choices(state, fx);
-        }
-        Action::Hint => answering::hint(state, fx),
-        Action::Skip => answering::skip(state, fx),
-        Action::Choose => answering::choose(state, event, fx),
+        Action::Enter | Action::Hint | Action::Skip | Action::Choose => answer(state, action, event, fx),
         Action::Cell(action) => act_on_cell(state, action),
         Action::Machine(action) => act_in_machine(state, action),
         Action::Export(what) => fx.push(Effect::Export(what)),
@@ -100,6 +94,23 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
                 act(state, answers::harmless(state, question), event, fx);
             }
         }
+    }
+}
+
+/// What is done about the selected item; where the lesson's text hides it, it is shown first.
+fn answer(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effect>) {
+    let seen = selecting::turn_to_cells(state);
+    match action {
+        Action::Enter => {
+            selecting::enter(state);
+            if seen {
+                answering::commit_choices(state, fx);
+            }
+        }
+        Action::Hint => answering::hint(state, fx),
+        Action::Skip if seen => answering::skip(state, fx),
+        Action::Choose if seen => answering::choose(state, event, fx),
+        _ => {}
     }
 }
 
@@ -229,7 +240,10 @@ fn save(state: &mut State, fx: &mut Vec<Effect>) {
     match state.keeping {
         Keeping::OnSave => fx.push(Effect::Save { over: false }),
         Keeping::Always => state.say("all that you do in a lesson is kept as you do it"),
-        Keeping::Nothing => state.say("this document has no file to save to"),
+        Keeping::Nothing => state.say(match &state.file.read_only {
+            Some(why) => format!("what is done here is not kept: {why}"),
+            None => "this document has no file to save to".into(),
+        }),
     }
 }
 

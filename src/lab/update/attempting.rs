@@ -3,7 +3,7 @@
 //! [`Attempt`] knows the order; here its requests are sent, and its end is shown and recorded.
 
 use crate::lab::model::history::History;
-use crate::lab::model::item::{Answer, CellState, Check, Guess, ItemState, Status};
+use crate::lab::model::item::{Answer, Check, Guess, ItemState, Status};
 use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
 use crate::lab::model::output::Ink;

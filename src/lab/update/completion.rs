@@ -77,6 +77,6 @@ pub(crate) fn offered(state: &mut State, choice: Choice) {
         }
         Choice::PagePrevious => completing.selected = completing.selected.saturating_sub(PAGE),
         Choice::Accept => accept(state),
-        Choice::Erase | Choice::Close => state.aid.completing = None,
+        Choice::Erase | Choice::EraseAll | Choice::Close => state.aid.completing = None,
     }
 }

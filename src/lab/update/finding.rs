@@ -31,6 +31,10 @@ pub(crate) fn find_choice(state: &mut State, choice: Choice) {
             state.aid.find.text.pop();
             seek(state, true, false);
         }
+        Choice::EraseAll => {
+            state.aid.find.text.clear();
+            seek(state, true, false);
+        }
         Choice::Close => {
             state.popup = None;
             if !state.editing {

@@ -33,6 +33,7 @@ pub(super) fn choice(state: &mut State, choice: Choice) {
         Choice::Erase => {
             search.text.pop();
         }
+        Choice::EraseAll => search.text.clear(),
         Choice::Close => (search.text, search.typing) = (String::new(), false),
         Choice::Accept => search.typing = false,
         Choice::Next | Choice::Previous | Choice::PageNext | Choice::PagePrevious => return,

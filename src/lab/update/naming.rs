@@ -30,6 +30,7 @@ pub(super) fn choice(state: &mut State, choice: Choice, fx: &mut Vec<Effect>) {
         Choice::Erase => {
             state.aid.name.pop();
         }
+        Choice::EraseAll => state.aid.name.clear(),
         Choice::Close => (state.popup, state.after_save) = (None, None),
         Choice::Next | Choice::Previous | Choice::PageNext | Choice::PagePrevious => {}
     }

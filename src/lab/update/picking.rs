@@ -39,6 +39,7 @@ fn pick(state: &mut State, choice: Choice, fx: &mut Vec<Effect>) -> Option<Actio
         Choice::PageNext => picker.go(PAGE as isize),
         Choice::PagePrevious => picker.go(-(PAGE as isize)),
         Choice::Erase => picker.pop(),
+        Choice::EraseAll => picker.clear(),
         Choice::Close => close(state),
         Choice::Accept => {
             let id = picker.chosen().map(|entry| entry.id)?;

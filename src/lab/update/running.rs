@@ -30,7 +30,6 @@ pub(crate) fn run_selected(state: &mut State, fx: &mut Vec<Effect>) -> bool {
 fn why_not(state: &mut State) {
     let reason = match state.selected_item() {
         Some(ItemState::Predict(predict)) if predict.is_open() => {
-            state.focus = Pane::Cells;
             "first your prediction: type a number, or s to skip"
         }
         Some(ItemState::Predict(_)) => "your prediction is made, and the cell below it settles it",
@@ -38,6 +37,7 @@ fn why_not(state: &mut State) {
         Some(ItemState::Quiz(_)) => "you have answered it; n leads on",
         _ => "there is nothing to run in this step; n leads on",
     };
+    selecting::turn_to_cells(state);
     state.say(reason);
 }
 

@@ -36,6 +36,17 @@ pub(super) fn show(state: &mut State, pane: Pane) {
     state.focus = pane;
 }
 
+/// Turns from the lesson's text to the cells; false where they were not in view.
+pub(super) fn turn_to_cells(state: &mut State) -> bool {
+    if state.focus != Pane::Lesson || state.selected_item().is_none() {
+        return true;
+    }
+    let unseen =
+        layout::areas(state, layout::whole(state)).is_some_and(|areas| areas.pane(Pane::Cells).is_none());
+    show(state, Pane::Cells);
+    !unseen
+}
+
 /// Goes to a step, where it exists, with its first item selected.
 pub(crate) fn go_to_step(state: &mut State, step: usize) {
     if step < state.steps.len() && step != state.step {

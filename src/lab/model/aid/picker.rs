@@ -43,6 +43,11 @@ impl Picker {
         self.search();
     }
 
+    pub(crate) fn clear(&mut self) {
+        self.typed.clear();
+        self.search();
+    }
+
     pub(crate) fn go(&mut self, by: isize) {
         self.selected = self.selected.saturating_add_signed(by).min(self.fitting.len().saturating_sub(1));
     }

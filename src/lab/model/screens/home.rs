@@ -171,6 +171,7 @@ pub(crate) const COMMIT_PATH: OwnAction = OwnAction("commit-path");
 pub(crate) const LEAVE_PATH: OwnAction = OwnAction("leave");
 pub(crate) const COMPLETE_PATH: OwnAction = OwnAction("complete-path");
 pub(crate) const BACKSPACE: OwnAction = OwnAction("path-backspace");
+pub(crate) const CLEAR: OwnAction = OwnAction("path-clear");
 
 pub(super) const KEYS: ScreenKeys =
     ScreenKeys { contexts: &[&HOME, &PROMPT], together: &[&[&HOME], &[&PROMPT]], rows: ROWS, ways: WAYS };
@@ -205,4 +206,5 @@ const ROWS: &[Binding] = &[
     row(&PROMPT, &[key(Tab)], A::Own(COMPLETE_PATH), Always("complete"), "complete the path"),
     row(&PROMPT, &[key(Esc)], A::Own(LEAVE_PATH), Always("leave"), "leave the path"),
     row(&PROMPT, &[key(Backspace)], A::Own(BACKSPACE), Never, "delete the last character"),
+    row(&PROMPT, &[ctrl(Char('u'))], A::Own(CLEAR), Never, "begin the path anew"),
 ];

@@ -60,6 +60,9 @@ pub(super) const KEYS: ScreenKeys = ScreenKeys {
     ways: WAYS,
 };
 
+/// They choose among the answers of a quiz.
+const DIGITS: [Chord; 9] = [c('1'), c('2'), c('3'), c('4'), c('5'), c('6'), c('7'), c('8'), c('9')];
+
 /// Those of other screens stand behind them.
 const FIRST: &[Binding] = &[
     row(
@@ -79,14 +82,7 @@ const FIRST: &[Binding] = &[
     )
     .weighs(97),
     row(&CELLS, &[key(Enter)], A::Enter, ByItem, "edit the cell, or answer the question").weighs(96),
-    row(
-        &CELLS,
-        &[c('1'), c('2'), c('3'), c('4'), c('5'), c('6'), c('7'), c('8'), c('9')],
-        A::Choose,
-        When(Condition::Quiz, "choose"),
-        "choose an answer of a quiz",
-    )
-    .weighs(96),
+    row(&CELLS, &DIGITS, A::Choose, When(Condition::Quiz, "choose"), "choose an answer of a quiz").weighs(96),
     row(
         &CELLS,
         &[c('s')],
@@ -295,6 +291,19 @@ const FIRST: &[Binding] = &[
     )
     .weighs(32),
     row(&CELLS, &[c('y')], A::Cell(Cell::Code), Never, "make code of the cell"),
+    row(&LESSON, &[key(Enter)], A::Enter, ByItem, "edit the cell, or answer the question").weighs(96),
+    row(&LESSON, &DIGITS, A::Choose, When(Condition::Quiz, "choose"), "choose an answer of a quiz")
+        .weighs(96),
+    row(
+        &LESSON,
+        &[c('s')],
+        A::Skip,
+        When(Condition::Skippable, "skip"),
+        "skip a prediction, a quiz or an exercise",
+    )
+    .weighs(90),
+    row(&LESSON, &[c('h')], A::Hint, When(Condition::Hint, "hint"), "show the next hint, then a solution")
+        .weighs(93),
     row(&LESSON, &[key(Up), c('k')], A::Up, Always("scroll"), "scroll up").weighs(91),
     row(&LESSON, &[key(Down), c('j')], A::Down, Never, "scroll down"),
     row(&LESSON, &[key(PageUp)], A::PageUp, Never, "a page up"),

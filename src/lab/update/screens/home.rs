@@ -13,8 +13,8 @@ use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::screens::Screen;
 use crate::lab::model::screens::home::{
-    BACKSPACE, COMMIT_PATH, COMPLETE_PATH, CONTINUE, Completed, LEAVE_PATH, Listing, OPEN, OPEN_PATH, SHOW,
-    Target,
+    BACKSPACE, CLEAR, COMMIT_PATH, COMPLETE_PATH, CONTINUE, Completed, LEAVE_PATH, Listing, OPEN, OPEN_PATH,
+    SHOW, Target,
 };
 use crate::lab::model::state::{Confirm, Popup, State};
 use crate::lab::model::text;
@@ -38,6 +38,7 @@ pub(super) const ENTRY: ScreenEntry = ScreenEntry {
         (LEAVE_PATH, |state, _| state.held.home.prompt = None),
         (COMPLETE_PATH, complete),
         (BACKSPACE, |state, _| backspace(state)),
+        (CLEAR, |state, _| clear(state)),
     ],
     go,
     mouse,
@@ -121,6 +122,12 @@ fn insert(state: &mut State, c: char) {
 fn backspace(state: &mut State) {
     if let Some(path) = &mut state.held.home.prompt {
         path.pop();
+    }
+}
+
+fn clear(state: &mut State) {
+    if let Some(path) = &mut state.held.home.prompt {
+        path.clear();
     }
 }
 
