@@ -184,6 +184,81 @@ fn what_is_called_knows_its_constants() {
 }
 
 #[test]
+fn a_call_that_does_not_fit_says_so() {
+    let mut lesson = Lesson::new();
+    let verdict = lesson.attempt("fn f(a) { a }", "expect_equal(call(\"f\", [1, 2]), 3);");
+    assert!(matches!(verdict, Verdict::LearnerError { .. }), "{verdict:?}");
+    assert!(verdict.to_string().contains("'f' takes 1 argument"), "{verdict}");
+    let verdict =
+        lesson.attempt("let n = 1;", "try { call(\"f\", [1]) } catch {} expect(n == 2, \"n is not 2\");");
+    assert!(verdict.to_string().contains("n is not 2"), "{verdict}");
+}
+
+#[test]
+fn functions_of_the_learner_run_in_the_learners_engine() {
+    let mut lesson = Lesson::new();
+    let check = "let g = autograd::grad(y, [x])[0]; expect_close(g, full([2], 2.0));";
+    let start = "let x = ones(2, #{requires_grad: true});";
+    for (code, right) in [
+        ("let y = checkpoint(|x| x * 2.0, x).sum();", true),
+        ("fn exit(x) { x * 2.0 } let y = checkpoint(Fn(\"exit\"), x).sum();", true),
+        ("fn exit(x) { x * 3.0 } let y = checkpoint(Fn(\"exit\"), x).sum();", false),
+        ("fn zeros(x) { x * 3.0 } let y = checkpoint(Fn(\"zeros\"), x).sum();", false),
+    ] {
+        let verdict = lesson.attempt(&format!("{start} {code}"), check);
+        assert_eq!(verdict == Verdict::Pass, right, "{code}: {verdict:?}");
+        assert!(!matches!(verdict, Verdict::CheckerFault { .. }), "{code}: {verdict:?}");
+    }
+    let own = "fn exit(x) { 1 } let net = nn::module(#{act: Fn(\"exit\")}, |me, x| x);";
+    let verdict = lesson.attempt(own, "net.act.call(1); expect(false, \"not so\");");
+    assert_ne!(verdict, Verdict::Pass, "{verdict:?}");
+    let verdict = lesson.attempt(own, "expect_equal(call(net.act, [1]), 1);");
+    assert_eq!(verdict, Verdict::Pass);
+}
+
+#[test]
+fn what_a_check_makes_is_not_the_learners_to_change() {
+    let mut lesson = Lesson::new();
+    let check = "let m = nn::Linear(2, 2); let x = ones([1, 2]);
+expect_close(call(\"f\", [m, x]), m.forward(x));";
+    let forged = "fn f(m, x) { no_grad(|| { m.weight.zero_(); m.bias.zero_(); }); zeros([1, 2]) }";
+    assert_ne!(lesson.attempt(forged, check), Verdict::Pass);
+    assert_eq!(lesson.attempt("fn f(m, x) { m.forward(x) }", check), Verdict::Pass);
+    let tied = "let a = ones(2); let out = call(\"f\", [a, a]); expect_equal(out, true);";
+    assert_eq!(lesson.attempt("fn f(a, b) { a is b }", tied), Verdict::Pass);
+}
+
+#[test]
+fn what_is_one_module_is_one_in_a_check() {
+    let mut lesson = Lesson::new();
+    let code = "let l = nn::Linear(2, 2); let net = nn::Sequential(l, l); let other = net;";
+    let check = "expect(net[0] is l, \"not the same\"); expect(net[1] is l); expect_equal(other, net);";
+    assert_eq!(lesson.attempt(code, check), Verdict::Pass);
+}
+
+#[test]
+fn a_check_begins_on_the_first_device_and_draws_anew() {
+    let mut lesson = Lesson::new();
+    lesson.attempt("cuda::set_device(1); let x = 1;", "cuda::set_device(1); expect(false);");
+    let code = "let d = ones(2).to(\"cuda\");";
+    assert_eq!(lesson.attempt(code, "expect_device(ones(2).to(\"cuda\"), \"cuda:0\");"), Verdict::Pass);
+    let drawn =
+        |lesson: &mut Lesson| lesson.attempt("let x = 1;", "expect(false, `${rand(1)}`);").to_string();
+    let (one, other) = (drawn(&mut lesson), drawn(&mut lesson));
+    assert_ne!(one, other, "what is drawn can't be learnt by heart");
+}
+
+#[test]
+fn integers_are_compared_as_such() {
+    let mut lesson = Lesson::new();
+    let check = "expect_equal(n, 9007199254740992); ";
+    assert_eq!(lesson.attempt("let n = 9007199254740992;", check), Verdict::Pass);
+    assert_ne!(lesson.attempt("let n = 9007199254740993;", check), Verdict::Pass);
+    assert_ne!(lesson.attempt("let n = tensor(9007199254740993);", check), Verdict::Pass);
+    assert_eq!(lesson.attempt("let n = 2.0;", "expect_equal(n, 2);"), Verdict::Pass);
+}
+
+#[test]
 fn an_answer_may_be_called_as_a_space_of_the_language_is() {
     let mut lesson = Lesson::new();
     let code = "let data = [ones([2]), ones([3])]; let nn = data.len();";
@@ -286,14 +361,18 @@ fn a_check_calls_what_the_learner_wrote_by_one_word() {
 fn a_check_changes_nothing_that_the_learner_has() {
     let mut lesson = Lesson::new();
     let made = "let x = ones([2, 2]); let w = ones(2, #{requires_grad: true}); let l = (w * 2.0).sum();
+fn noisy(x) { x + randn(2) + rand(2, #{device: \"cuda\"}).cpu() } fn first() { cuda::set_device(1); global::kept.zero_(); global::kept }
+const kept = ones(2); let count = 0; let counted = |x| { count += 1; x }; let norm = nn::BatchNorm1d(2); let normed = |x| norm.forward(x);
+let g = Generator(); g.manual_seed(3); let loader = data::DataLoader(data::TensorDataset(x), #{shuffle: true, generator: g});
 let net = nn::Linear(2, 1); let opt = optim::SGD([w], #{lr: 0.5}); let a = [1, 2]; let m = #{k: 1}; let y = x.to(\"cuda\");
 w.grad = ones(2);";
-    let seen = "[x.sum().item(), w.sum().item(), w.grad.sum().item(), a, m, net.training, net.weight.requires_grad, opt.param_groups[0].lr, cuda::current_device(), cuda::memory_allocated(), cuda::max_memory_allocated(), rand(3), rand(2, #{device: \"cuda\"}), y.sum().item()]";
+    let seen = "[x.sum().item(), w.sum().item(), w.grad.sum().item(), a, m, net.training, net.weight.requires_grad, opt.param_groups[0].lr, cuda::current_device(), cuda::memory_allocated(), cuda::max_memory_allocated(), rand(3), rand(2, #{device: \"cuda\"}), y.sum().item(), kept, count, norm.running_mean.clone(), norm.num_batches_tracked.item(), rand(2, #{generator: g}), cudnn::benchmark(), get_float32_matmul_precision(), are_deterministic_algorithms_enabled()]";
     let plain = {
         lesson.session.reset();
         lesson.run(&format!("manual_seed(1); {made}"));
         lesson.run(seen)
     };
+    assert!(matches!(plain, Outcome::Ok { value: Some(_) }), "{plain:?}");
     for check in [
         "x.fill_(0.0)",
         "x[0] = 5.0",
@@ -327,6 +406,17 @@ w.grad = ones(2);";
         "w.copy_(zeros(2))",
         "net.load_state_dict(#{weight: zeros([1, 2]), bias: zeros([1])})",
         "opt.param_groups[0].lr = 9.0",
+        "call(noisy, [ones(2)])",
+        "call(first, [])",
+        "call(counted, [1])",
+        "call(norm, [rand(4, 2)])",
+        "call(normed, [rand(4, 2)])",
+        "call(\"noisy\", [ones(2)]); manual_seed(9)",
+        "use_deterministic_algorithms(true)",
+        "set_float32_matmul_precision(\"high\")",
+        "cudnn::benchmark(true)",
+        "rand(2, #{generator: g})",
+        "for batch in loader {}",
     ] {
         lesson.session.reset();
         lesson.run(&format!("manual_seed(1); {made}"));
@@ -361,7 +451,7 @@ fn a_prediction_is_answered_by_what_happened() {
         ("n", ProbeValue::Number(5.0)),
         ("x.device.type == \"cuda\"", ProbeValue::Bool(true)),
     ] {
-        assert_eq!(lesson.session.probe(lesson.cell, answer).unwrap(), value, "{answer}");
+        assert_eq!(lesson.session.probe(lesson.cell, answer).unwrap().unwrap(), value, "{answer}");
     }
-    assert!(lesson.session.probe(lesson.cell, "missing").is_err());
+    assert!(lesson.session.probe(lesson.cell, "missing").unwrap().is_err());
 }

@@ -343,6 +343,18 @@ fn a_lesson_that_asks_for_it_has_a_folder_to_write_to_with_a_limit() {
 }
 
 #[test]
+fn a_check_finds_what_was_written() {
+    let front = "devices = [\"cpu\"]\n[limits]\nscratch = \"64 KiB\"";
+    let save = |n: usize| format!("save(#{{x: ones([{n}])}}, SCRATCH + \"/x.safetensors\");");
+    let wrong = [("3.0", save(3).as_str()), ("No such file", "let SCRATCH = \"/tmp\";")]
+        .map(|(because, code)| (because, code.to_owned()));
+    let wrong: Vec<_> = wrong.iter().map(|(because, code)| (*because, code.as_str())).collect();
+    let check = "expect_equal(load(SCRATCH + \"/x.safetensors\").x.sum().item(), 4.0);";
+    let body = exercise("let x = zeros([2]);", check, &save(4), &wrong);
+    assert_eq!(Lesson::new("written", front, &body).problems("cpu"), Vec::<String>::new());
+}
+
+#[test]
 fn a_check_does_not_ask_for_a_constant_of_the_language() {
     let body = exercise(
         "let float32 = 0;",

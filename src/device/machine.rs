@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::base::event::Bus;
 use crate::base::{DType, Device, DeviceCause, DeviceSpec, Result};
+use crate::device::settings::Settings;
 use crate::device::shared::Shared;
 
 use super::backend::Backend;
@@ -173,6 +174,26 @@ impl Machine {
         }
     }
 
+    /// What code sets beside its values, as it is now.
+    pub(crate) fn modes(&self) -> Modes {
+        Modes {
+            current: self.current_gpu(),
+            streams: self.gpus.iter().map(|gpu| gpu.stream()).collect(),
+            philox: self.philox.iter().map(PhiloxState::get).collect(),
+            settings: self.shared.settings.kept(),
+        }
+    }
+
+    /// Makes it so again.
+    pub(crate) fn set_modes(&self, modes: &Modes) {
+        self.current.store(modes.current, Ordering::Relaxed);
+        for (gpu, stream) in self.gpus.iter().zip(&modes.streams) {
+            gpu.set_stream(*stream);
+        }
+        self.philox.iter().zip(&modes.philox).for_each(|(g, at)| g.set(*at));
+        self.shared.settings.set_all(&modes.settings);
+    }
+
     /// Limits the bytes that tensors hold in main memory, and those that are taken from each accelerator.
     pub(crate) fn limit_memory(&self, host: Option<u64>, accelerator: Option<u64>) {
         if let Some(bytes) = host {
@@ -239,6 +260,14 @@ impl Machine {
 pub(crate) struct RandomState {
     host: random::Mt19937,
     philox: Vec<(u64, u64)>,
+}
+
+/// What code sets beside its values: the current device and streams, where the accelerators' generators stand, switches.
+pub(crate) struct Modes {
+    current: usize,
+    streams: Vec<u32>,
+    philox: Vec<(u64, u64)>,
+    settings: Settings,
 }
 
 fn generator(gpu: &Context, seed: u64) -> PhiloxState {

@@ -1,5 +1,6 @@
 //! Generators: MT19937 as PyTorch's CPU generator has it.
 
+use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// PyTorch's default seed of a fresh process (`c10::detail::getNonDeterministicRandom` is not used: runs repeat).
@@ -17,7 +18,37 @@ impl Shared {
 
     /// The generator, while nobody else draws from it.
     pub fn lock(&self) -> MutexGuard<'_, Mt19937> {
-        self.0.lock().unwrap_or_else(|e| e.into_inner())
+        let state = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        DRAWN_FROM.with_borrow_mut(|drawn_from| match drawn_from {
+            Some(all) if all.iter().all(|(other, _)| other != self) => {
+                all.push((self.clone(), state.clone()))
+            }
+            _ => {}
+        });
+        state
+    }
+}
+
+thread_local! {
+    /// Generators that the thread draws from, and where they stood, while they are kept.
+    static DRAWN_FROM: RefCell<Option<Vec<(Shared, Mt19937)>>> = const { RefCell::new(None) };
+}
+
+/// Puts all generators that this thread draws from meanwhile back to where they stood when it is dropped.
+#[must_use = "generators are put back when it is dropped"]
+pub(crate) struct KeptGenerators(Option<Vec<(Shared, Mt19937)>>);
+
+impl KeptGenerators {
+    pub(crate) fn begin() -> KeptGenerators {
+        KeptGenerators(DRAWN_FROM.replace(Some(Vec::new())))
+    }
+}
+
+impl Drop for KeptGenerators {
+    fn drop(&mut self) {
+        for (generator, state) in DRAWN_FROM.replace(self.0.take()).into_iter().flatten() {
+            *generator.lock() = state;
+        }
     }
 }
 

@@ -51,23 +51,29 @@ impl Default for Settings {
 impl Settings {
     /// Makes every switch the default one.
     pub(crate) fn reset(&self) {
-        let Settings {
-            matmul_tf32,
-            cudnn_tf32,
-            cudnn_enabled,
-            cudnn_benchmark,
-            cudnn_deterministic,
-            determinism,
-        } = Settings::default();
+        self.set_all(&Settings::default());
+    }
+
+    /// The switches as they stand.
+    pub(crate) fn kept(&self) -> Settings {
+        let kept = Settings::default();
+        kept.set_all(self);
+        kept
+    }
+
+    /// Makes every switch that of `other`.
+    pub(crate) fn set_all(&self, other: &Settings) {
         let switches = [
-            (&self.matmul_tf32, matmul_tf32),
-            (&self.cudnn_tf32, cudnn_tf32),
-            (&self.cudnn_enabled, cudnn_enabled),
-            (&self.cudnn_benchmark, cudnn_benchmark),
-            (&self.cudnn_deterministic, cudnn_deterministic),
+            (&self.matmul_tf32, &other.matmul_tf32),
+            (&self.cudnn_tf32, &other.cudnn_tf32),
+            (&self.cudnn_enabled, &other.cudnn_enabled),
+            (&self.cudnn_benchmark, &other.cudnn_benchmark),
+            (&self.cudnn_deterministic, &other.cudnn_deterministic),
         ];
-        switches.into_iter().for_each(|(ours, first)| ours.store(first.into_inner(), Ordering::Relaxed));
-        self.determinism.store(determinism.into_inner(), Ordering::Relaxed);
+        for (ours, theirs) in switches {
+            ours.store(theirs.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        self.determinism.store(other.determinism.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// Convolutions go by cuDNN's switch, or without cuDNN by that of the products they are made of.

@@ -288,7 +288,8 @@ impl Module {
         self.copied(replace, &mut HashMap::new())
     }
 
-    fn copied(
+    /// The same, with the copies that were made before.
+    pub(crate) fn copied(
         &self,
         replace: &mut dyn FnMut(&Tensor) -> Tensor,
         made: &mut HashMap<usize, Module>,

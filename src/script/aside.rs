@@ -7,7 +7,6 @@ use rhai::{Dynamic, Engine, EvalAltResult, FnPtr, GlobalRuntimeState, NativeCall
 use crate::base::Error;
 use crate::base::chain::Link;
 use crate::data::dataset::Function;
-use crate::device::examine::Maker;
 
 use super::value::{Callback, from_dynamic, to_dynamic};
 
@@ -32,14 +31,11 @@ impl Aside {
         let engine = Arc::clone(self.0.engine.get_or_init(|| Arc::new((self.0.make)())));
         let global: GlobalRuntimeState = context.global_runtime_state().clone();
         let function = Callback::new(function);
-        let maker = Maker::of_now();
         Function(Link::new(Arc::new(move |args| {
-            let told = |_| Error::runtime("a check does not run the learner's functions by itself");
-            maker.check_own().map_err(told)?;
             let context: NativeCallContext =
-                (&*engine, function.fn_name(), None, &global, Position::NONE).into();
+                (&*engine, function.function().fn_name(), None, &global, Position::NONE).into();
             let args: Vec<Dynamic> = args.into_iter().map(to_dynamic).collect();
-            let result = function.call_within_context::<Dynamic>(&context, args);
+            let result = function.call(&context, args);
             result.map_err(|e| flat(&e)).and_then(|value| from_dynamic(&value))
         })))
     }

@@ -1,18 +1,21 @@
 //! What a lesson's check sees of a learner's session: values, handed over to an engine of its own.
 //!
 //! Nothing of the learner's runs in a check: functions and closures are handed over as names for them, modules as copies
-//! of their structure, and whoever wants one called says `call(f, [args])`. Tensors are the learner's own, which
-//! [`Examination`] keeps a check from writing to. Generators and the current device are the check's.
+//! of their structure, and whoever wants one called says `call(f, [args])`, which runs it in the learner's engine on
+//! copies. Tensors are the learner's own, which [`Examination`] keeps a check from writing to. The check has generators
+//! and a current device of its own, and the learner's stand as before when it ends; so do modes and switches.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, FnPtr, ImmutableString, Map, Scope, Token};
 
+use crate::base::figures::plural;
 use crate::base::{Error, Kind};
 use crate::device::Machine;
 use crate::device::examine::Examination;
-use crate::device::random::DEFAULT_SEED;
+use crate::device::random::{DEFAULT_SEED, KeptGenerators};
 use crate::nn::Module;
 use crate::op::Form;
 use crate::tensor::Tensor;
@@ -21,6 +24,7 @@ use crate::tensor::autograd::set_grad_mode;
 use super::engine::{Interpreter, Limits, Stopped};
 use super::fault::{Fault, Origin, RhaiResult, raise};
 use super::host::Host;
+use super::lent::{Asked, Learners};
 use super::value::type_name;
 use super::{constants, help, lexer, syntax};
 
@@ -28,6 +32,10 @@ use super::{constants, help, lexer, syntax};
 pub struct Examiner {
     room: Interpreter,
     desk: Arc<Desk>,
+    /// Constants of the session.
+    given: Vec<&'static str>,
+    /// How many examinations there were: each draws other numbers.
+    count: u64,
 }
 
 /// How a check ended, where it did not run to its end.
@@ -61,6 +69,8 @@ impl Refused {
 /// What lies between the two engines while a check runs.
 struct Desk {
     machine: Arc<Machine>,
+    /// The learner's code runs for the check.
+    calling: Arc<AtomicBool>,
     state: Mutex<DeskState>,
 }
 
@@ -68,10 +78,8 @@ struct Desk {
 struct DeskState {
     learner: Option<Learner>,
     functions: Vec<FnPtr>,
-    /// The learner's modules, by the numbers of their copies.
+    /// Copies of the learner's modules, by the numbers of what they are copies of.
     modules: HashMap<usize, Module>,
-    /// The learner's code runs for the check.
-    calling: bool,
     failed: Option<Box<Fault>>,
     missing: Option<String>,
 }
@@ -81,7 +89,7 @@ struct DeskState {
 struct Learner {
     engine: Arc<Engine>,
     library: AST,
-    scope: Scope<'static>,
+    constants: Vec<(String, Dynamic)>,
 }
 
 /// A learner's function, as a check holds it.
@@ -109,36 +117,9 @@ impl Desk {
             return Dynamic::from(HandedFunction(state.functions.len() - 1));
         }
         if let Some(module) = value.read_lock::<Module>() {
-            let copy = module.replica(&mut Tensor::clone);
-            self.lock().modules.insert(copy.id(), module.clone());
-            return Dynamic::from(copy);
+            return Dynamic::from(module.copied(&mut Tensor::clone, &mut self.lock().modules));
         }
         value
-    }
-
-    /// A value of the check's as the learner's code gets it: what it writes to is no one else's.
-    fn lend(&self, value: &Dynamic) -> RhaiResult<Dynamic> {
-        if let Some(items) = value.read_lock::<Array>() {
-            return Ok(Dynamic::from_array(
-                items.iter().map(|item| self.lend(item)).collect::<RhaiResult<_>>()?,
-            ));
-        }
-        if let Some(entries) = value.read_lock::<Map>() {
-            let lent = entries.iter().map(|(name, item)| Ok((name.clone(), self.lend(item)?)));
-            return Ok(Dynamic::from_map(lent.collect::<RhaiResult<_>>()?));
-        }
-        if let Some(t) = value.read_lock::<Tensor>() {
-            let copy = t.copied(t.dtype(), "clone").map_err(raise)?;
-            if t.requires_grad() && t.is_leaf() {
-                copy.set_requires_grad(true).map_err(raise)?;
-            }
-            return Ok(Dynamic::from(copy));
-        }
-        if let Some(HandedFunction(at)) = value.read_lock::<HandedFunction>().map(|f| f.clone()) {
-            return Ok(self.lock().functions.get(at).cloned().map_or(Dynamic::UNIT, Dynamic::from));
-        }
-        let original = value.read_lock::<Module>().and_then(|m| self.lock().modules.get(&m.id()).cloned());
-        Ok(original.map_or_else(|| value.clone(), Dynamic::from))
     }
 
     /// Calls what the learner wrote, or a module, with the check's arguments.
@@ -147,22 +128,29 @@ impl Desk {
             Some(items) => items.clone(),
             None => Array::from([args.clone()]),
         };
-        let args: Array = args.iter().map(|value| self.lend(value)).collect::<RhaiResult<_>>()?;
+        let mut lender = Lender { desk: self, tensors: HashMap::new(), modules: HashMap::new() };
+        let args: Array = args.iter().map(|value| lender.lend(value)).collect::<RhaiResult<_>>()?;
+        let function = lender.lend(f)?;
+        let scope = lender.constants()?;
+        self.run(&function, args, scope)
+    }
+
+    fn run(&self, function: &Dynamic, args: Array, scope: Scope<'static>) -> RhaiResult<Dynamic> {
         let Some(learner) = self.lock().learner.clone() else {
             return Err(raise(Error::runtime("call() stands in a check alone")));
         };
-        let function = self.lend(f)?;
-        self.lock().calling = true;
+        self.lock().missing = None;
+        self.calling.store(true, Ordering::Relaxed);
         let result = {
             let _here = self.machine.enter();
             let _paused = Examination::pause();
-            learner.call(&function, args)
+            learner.call(function, args, scope)
         };
         // It stays so where the call was interrupted: then it is the learner's code that takes so long.
-        self.lock().calling = self.machine.shared.cancel.is_set();
+        self.calling.store(self.machine.shared.cancel.is_set(), Ordering::Relaxed);
         match result {
             Ok(value) => Ok(self.hand(&value)),
-            Err(error) => Err(self.note(&error, f)),
+            Err(error) => Err(self.note(&error, function)),
         }
     }
 
@@ -172,8 +160,15 @@ impl Desk {
         if let (EvalAltResult::ErrorFunctionNotFound(..), Some(name)) =
             (error, function.read_lock::<ImmutableString>())
         {
-            state.missing = Some(format!("{}()", *name));
-            return raise(Error::runtime(format!("there is no function '{}'", *name)));
+            let takes = state.learner.as_ref().and_then(|learner| learner.takes(&name));
+            let Some(takes) = takes else {
+                state.missing = Some(format!("{}()", *name));
+                return raise(Error::runtime(format!("there is no function '{}'", *name)));
+            };
+            let takes = plural(takes as u64, "argument", "arguments");
+            let text = format!("'{}' takes {takes}, the check calls it with another number of them", *name);
+            state.failed = Some(Box::new(Fault::from_error(&Error::type_error(text.clone()))));
+            return raise(Error::runtime(text));
         }
         let origin = Origin { name: "", code: "", first_line: 1 };
         let known = super::fault::KnownNames { names: &[], members: help::members };
@@ -187,11 +182,18 @@ impl Desk {
 impl Learner {
     fn of(interpreter: &Interpreter) -> Learner {
         let (engine, library) = interpreter.parts();
-        Learner { engine, library, scope: interpreter.scope().clone() }
+        let constants = interpreter.newest().into_iter().filter(|(_, constant, _)| *constant);
+        let constants = constants.map(|(name, _, value)| (name.to_owned(), value)).collect();
+        Learner { engine, library, constants }
+    }
+
+    /// How many arguments a function of the learner's takes.
+    fn takes(&self, name: &str) -> Option<usize> {
+        self.library.iter_functions().find(|function| function.name == name).map(|f| f.params.len())
     }
 
     /// Calls a function by its name, a closure, or a module, as a cell of the learner's would.
-    fn call(mut self, function: &Dynamic, args: Array) -> RhaiResult<Dynamic> {
+    fn call(self, function: &Dynamic, args: Array, mut scope: Scope<'static>) -> RhaiResult<Dynamic> {
         let names: Vec<String> = (0..args.len()).map(|i| format!("call_x{i}")).collect();
         let given = names.join(", ");
         let code = match function.read_lock::<ImmutableString>() {
@@ -207,13 +209,110 @@ impl Learner {
                 return Err(raise(Error::type_error(text)));
             }
         };
-        self.scope.push_dynamic("call_f", function.clone());
+        scope.push_dynamic("call_f", function.clone());
         for (name, value) in names.into_iter().zip(args) {
-            self.scope.push_dynamic(name, value);
+            scope.push_dynamic(name, value);
         }
-        let told = constants::before(&self.engine.compile_with_scope(&self.scope, code)?, &self.scope);
+        let told = constants::before(&self.engine.compile_with_scope(&scope, code)?, &scope);
         let program = self.library.merge(&told);
-        self.engine.eval_ast_with_scope(&mut self.scope, &program)
+        self.engine.eval_ast_with_scope(&mut scope, &program)
+    }
+}
+
+/// Makes what the learner's code gets in one call: what that writes to is no one else's.
+struct Lender<'a> {
+    desk: &'a Desk,
+    /// Copies, by the numbers of what they are copies of.
+    tensors: HashMap<usize, Tensor>,
+    modules: HashMap<usize, Module>,
+}
+
+impl Lender<'_> {
+    fn lend(&mut self, value: &Dynamic) -> RhaiResult<Dynamic> {
+        let value = value.flatten_clone();
+        if let Some(items) = value.read_lock::<Array>() {
+            let lent = items.iter().map(|item| self.lend(item));
+            return Ok(Dynamic::from_array(lent.collect::<RhaiResult<_>>()?));
+        }
+        if let Some(entries) = value.read_lock::<Map>() {
+            let lent = entries.iter().map(|(name, item)| Ok((name.clone(), self.lend(item)?)));
+            return Ok(Dynamic::from_map(lent.collect::<RhaiResult<_>>()?));
+        }
+        if let Some(t) = value.read_lock::<Tensor>() {
+            return Ok(Dynamic::from(copied(&mut self.tensors, &t).map_err(raise)?));
+        }
+        if let Some(module) = value.read_lock::<Module>() {
+            let (tensors, mut failed) = (&mut self.tensors, None);
+            let mut copy = |t: &Tensor| {
+                copied(tensors, t).unwrap_or_else(|error| {
+                    failed.get_or_insert(error);
+                    t.clone()
+                })
+            };
+            let lent = module.copied(&mut copy, &mut self.modules);
+            return failed.map_or(Ok(Dynamic::from(lent)), |error| Err(raise(error)));
+        }
+        if let Some(HandedFunction(at)) = value.read_lock::<HandedFunction>().map(|f| f.clone()) {
+            let function = self.desk.lock().functions.get(at).cloned();
+            return function.map_or(Ok(Dynamic::UNIT), |function| self.unshared(function).map(Dynamic::from));
+        }
+        if value.is::<FnPtr>() {
+            let text = "call() can't hand a function of the check's to the learner's code";
+            return Err(raise(Error::type_error(text)));
+        }
+        Ok(value)
+    }
+
+    /// A function of the learner's with what it has captured.
+    fn unshared(&mut self, mut function: FnPtr) -> RhaiResult<FnPtr> {
+        let captured = function.iter_curry().map(|value| match value.flatten_clone().try_cast::<FnPtr>() {
+            Some(inner) => self.unshared(inner).map(Dynamic::from),
+            None => self.lend(value),
+        });
+        let captured = captured.collect::<RhaiResult<Vec<_>>>()?;
+        function.set_curry(captured);
+        Ok(function)
+    }
+
+    /// The learner's constants, which functions know as `global::NAME`.
+    fn constants(&mut self) -> RhaiResult<Scope<'static>> {
+        let all = self.desk.lock().learner.as_ref().map(|learner| learner.constants.clone());
+        let mut scope = Scope::new();
+        for (name, value) in all.unwrap_or_default() {
+            let lent = match value.clone().try_cast::<FnPtr>() {
+                Some(function) => Dynamic::from(self.unshared(function)?),
+                None => self.lend(&value)?,
+            };
+            scope.push_constant_dynamic(name, lent);
+        }
+        Ok(scope)
+    }
+}
+
+/// The copy of a tensor in one call.
+fn copied(made: &mut HashMap<usize, Tensor>, t: &Tensor) -> crate::base::Result<Tensor> {
+    if let Some(copy) = made.get(&t.id()) {
+        return Ok(copy.clone());
+    }
+    let copy = t.copied(t.dtype(), "clone")?;
+    if t.requires_grad() && t.is_leaf() {
+        copy.set_requires_grad(true)?;
+    }
+    made.insert(t.id(), copy.clone());
+    Ok(copy)
+}
+
+impl Learners for Desk {
+    fn run(&self, function: &FnPtr, args: Vec<Dynamic>) -> RhaiResult<Dynamic> {
+        let mut scope = Scope::new();
+        for (name, value) in self.lock().learner.iter().flat_map(|learner| &learner.constants) {
+            scope.push_constant_dynamic(name.clone(), value.clone());
+        }
+        Desk::run(self, &Dynamic::from(function.clone()), args.into_iter().collect(), scope)
+    }
+
+    fn hand(&self, value: &Dynamic) -> Dynamic {
+        Desk::hand(self, value)
     }
 }
 
@@ -225,10 +324,17 @@ fn is_name(text: &str) -> bool {
 const CALL: &str = "call_learner";
 
 impl Examiner {
-    /// Of a learner's machine; it prints nothing of its own.
-    pub fn new(machine: &Arc<Machine>, host: Arc<dyn Host>, limits: &Limits) -> Examiner {
+    /// Of a learner's machine; it prints nothing of its own. `given` are constants of the session, which checks know as
+    /// well; `calling` says while it runs the learner's code.
+    pub fn new(
+        machine: &Arc<Machine>,
+        host: Arc<dyn Host>,
+        limits: &Limits,
+        given: &[(&'static str, Dynamic)],
+        calling: Arc<AtomicBool>,
+    ) -> Examiner {
         let own = machine.seeded(DEFAULT_SEED);
-        let desk = Arc::new(Desk { machine: Arc::clone(machine), state: Mutex::default() });
+        let desk = Arc::new(Desk { machine: Arc::clone(machine), calling, state: Mutex::default() });
         let mut room = Interpreter::beside(own, host, limits);
         let asked = Arc::clone(&desk);
         if let Some(engine) = room.engine_mut() {
@@ -236,7 +342,10 @@ impl Examiner {
             engine.register_type_with_name::<HandedFunction>("function");
             engine.register_fn(CALL, move |f: Dynamic, args: Dynamic| asked.call(&f, &args));
         }
-        Examiner { room, desk }
+        for (name, value) in given {
+            room.set_constant(name, value.clone());
+        }
+        Examiner { room, desk, given: given.iter().map(|(name, _)| *name).collect(), count: 0 }
     }
 
     /// Runs a check, or computes the answer of a prediction, with a run's events, which expectations find as the
@@ -252,11 +361,20 @@ impl Examiner {
         read: impl FnOnce(&Interpreter, &Dynamic) -> Result<T, Stopped>,
     ) -> Result<T, Refused> {
         *self.desk.lock() = DeskState { learner: Some(Learner::of(learner)), ..DeskState::default() };
+        self.desk.calling.store(false, Ordering::Relaxed);
+        let (own, machine) = (self.room.machine(), learner.machine());
+        own.manual_seed(DEFAULT_SEED.wrapping_add(self.count));
+        self.count = self.count.wrapping_add(1);
+        // Without an accelerator there is none to be current.
+        let _ = own.set_current_gpu(0);
+        let _generators = KeptGenerators::begin();
+        let modes = machine.modes();
+        let _asked = Asked::of(Arc::clone(&self.desk) as _);
         let mut scope = Scope::new();
         for (name, constant, value) in learner.newest() {
             let value = self.desk.hand(&value);
             match constant {
-                _ if is_of_language(name) || name == events.0 => {}
+                _ if is_of_language(name) || name == events.0 || self.given.contains(&name) => {}
                 true => drop(scope.push_constant_dynamic(name.to_owned(), value)),
                 false => drop(scope.push_dynamic(name.to_owned(), value)),
             }
@@ -269,18 +387,21 @@ impl Examiner {
         scope.push_dynamic(events.0, events.1);
         let _examination = Examination::begin();
         let _graph = set_grad_mode(true);
-        let peaks = learner.machine().gpus().iter().map(|gpu| gpu.peaks());
+        let peaks = machine.gpus().iter().map(|gpu| gpu.peaks());
         let peaks: Vec<_> = peaks.collect();
         let result = self.room.evaluate_in(scope, origin);
         let result = result.and_then(|value| read(&self.room, &value));
-        for (gpu, peaks) in learner.machine().gpus().iter().zip(peaks) {
+        for (gpu, peaks) in machine.gpus().iter().zip(peaks) {
             gpu.keep_peaks(peaks);
         }
+        machine.set_modes(&modes);
+        let calling = self.desk.calling.load(Ordering::Relaxed);
         let state = std::mem::take(&mut *self.desk.lock());
-        let reads = |name: &str| names.iter().any(|own| own == name);
+        // What lies in its folder is the learner's as well.
+        let reads = |name: &str| names.iter().any(|own| own == name) || self.given.contains(&name);
         let words = lexer::tokens(self.room.engine(), origin.code);
         let reads = words.iter().any(|(token, _)| matches!(token, Token::Identifier(name) if reads(name)));
-        result.map_err(|stopped| refused(stopped, state, reads))
+        result.map_err(|stopped| refused(stopped, calling, state, reads))
     }
 }
 
@@ -298,9 +419,9 @@ impl Examiner {
     }
 }
 
-fn refused(stopped: Stopped, state: DeskState, reads: bool) -> Refused {
+fn refused(stopped: Stopped, calling: bool, state: DeskState, reads: bool) -> Refused {
     let fault = match stopped {
-        Stopped::Cancelled(_) if state.calling => return Refused::CalledTooLong,
+        Stopped::Cancelled(_) if calling => return Refused::CalledTooLong,
         Stopped::Cancelled(_) => return Refused::TooLong,
         Stopped::Fault(fault) => fault,
     };

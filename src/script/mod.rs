@@ -20,6 +20,7 @@ pub mod indent;
 pub mod indexing;
 pub mod json;
 pub mod language;
+mod lent;
 pub mod lexer;
 pub mod lines;
 pub mod modules;

@@ -2,19 +2,59 @@
 
 use std::sync::Arc;
 
-use rhai::{Array, Dynamic, FnPtr, INT, ImmutableString, Map};
+use rhai::{Array, Dynamic, FnPtr, FuncArgs, INT, ImmutableString, Map, NativeCallContext};
 
 use crate::base::chain::Link;
 use crate::base::{DType, DeviceSpec, Error, Kind, Result, Scalar, memory};
 use crate::data::sampler::{Generator, Sampler};
 use crate::data::{Data, DataLoader};
+use crate::device::examine::Maker;
 use crate::nn::packed::Packed;
 use crate::op::{MapValue, Object, Value, map_value};
 use crate::optim::lr_scheduler::Function;
 use crate::tensor::Tensor;
 
+use super::fault::{RhaiResult, raise};
+use super::lent::learners;
+
 /// A script's function that outlives the call it was given to: what it captured may hold others.
-pub(crate) type Callback = Link<FnPtr>;
+#[derive(Clone)]
+pub(crate) struct Callback {
+    function: Link<FnPtr>,
+    maker: Maker,
+}
+
+impl Callback {
+    pub(crate) fn new(function: FnPtr) -> Callback {
+        Callback { function: Link::new(function), maker: Maker::of_now() }
+    }
+
+    pub(crate) fn function(&self) -> &FnPtr {
+        &self.function
+    }
+
+    /// Calls it; where a check runs that has not made it, as the learner's own code would.
+    pub(crate) fn call(&self, context: &NativeCallContext, args: impl FuncArgs) -> RhaiResult<Dynamic> {
+        if self.maker.check_own().is_ok() {
+            return self.function.call_within_context(context, args);
+        }
+        let mut all = Vec::new();
+        args.parse(&mut all);
+        match learners() {
+            Some(learners) => learners.run(&self.function, all),
+            None => Err(raise(Error::runtime("a check does not run the learner's functions by itself"))),
+        }
+    }
+
+    /// It as a value of the script's.
+    fn shown(&self) -> Dynamic {
+        let function = Dynamic::from(FnPtr::clone(&self.function));
+        match learners().filter(|_| self.maker.check_own().is_err()) {
+            Some(learners) => learners.hand(&function),
+            None => function,
+        }
+    }
+}
 
 /// A Rhai value as an op sees it.
 pub(crate) fn from_dynamic(value: &Dynamic) -> Result<Value> {
@@ -88,7 +128,7 @@ fn object_to_dynamic(object: &Object) -> Dynamic {
         return Dynamic::from(scheduler.clone());
     }
     if let Some(f) = object.get::<Function>().and_then(|f| f.downcast_ref::<Callback>()) {
-        return Dynamic::from(FnPtr::clone(f));
+        return f.shown();
     }
     match object.get::<MapValue>() {
         Some(map) => map.iter().map(|(k, v)| (k.into(), to_dynamic(v.clone()))).collect::<Map>().into(),

@@ -33,8 +33,16 @@ pub trait Evaluator: Send {
         host: &Arc<dyn Host>,
     ) -> Result<Verdict, CheckStopped>;
 
-    /// The value of one expression, evaluated as a check is.
-    fn probe(&mut self, of: u32, expression: &str) -> Result<ProbeValue, Box<Fault>>;
+    /// The value of one expression, evaluated as a check is, or why it has none.
+    ///
+    /// # Errors
+    /// It was stopped.
+    fn probe(&mut self, of: u32, expression: &str) -> Result<Result<ProbeValue, Box<Fault>>, CheckStopped>;
+
+    /// While a check or a probe runs: whether it is in what the learner wrote.
+    fn calling(&self) -> Arc<AtomicBool> {
+        Arc::default()
+    }
 
     /// Completions at byte `cursor` of `code`, which lies within it and between two characters, and the byte
     /// at which they start. Evaluates nothing.

@@ -1,6 +1,7 @@
 //! The script interpreter as a session's evaluator.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rhai::{Array, Dynamic, Map};
@@ -39,6 +40,8 @@ pub struct ScriptEvaluator {
     limits: Limits,
     /// Where checks run; made for the first.
     examiner: Option<Examiner>,
+    /// A check is in what the learner wrote.
+    calling: Arc<AtomicBool>,
     /// Constants that a reset leaves.
     given: Vec<(&'static str, Dynamic)>,
     scratch: Option<Scratch>,
@@ -69,6 +72,7 @@ impl ScriptEvaluator {
             keeps_figure: false,
             limits: limits.clone(),
             examiner: None,
+            calling: Arc::default(),
             given: Vec::new(),
             scratch: None,
             shown: false,
@@ -130,7 +134,9 @@ impl ScriptEvaluator {
         let source = machine.shared.source();
         machine.shared.set_source(Source { cell, line: 0 });
         let (relay, limits) = (Arc::clone(&self.relay) as _, self.limits.clone());
-        let examiner = self.examiner.get_or_insert_with(|| Examiner::new(&machine, relay, &limits));
+        let examiner = self.examiner.get_or_insert_with(|| {
+            Examiner::new(&machine, relay, &limits, &self.given, Arc::clone(&self.calling))
+        });
         let events = ("events", Dynamic::from(events.clone()));
         let result = examiner.examine(&self.interpreter, events, origin, read);
         machine.shared.set_source(source);
@@ -270,7 +276,7 @@ impl Evaluator for ScriptEvaluator {
         }
     }
 
-    fn probe(&mut self, of: u32, expression: &str) -> Result<ProbeValue, Box<Fault>> {
+    fn probe(&mut self, of: u32, expression: &str) -> Result<Result<ProbeValue, Box<Fault>>, CheckStopped> {
         let events = self.run_of(of);
         let origin = Origin { name: "answer", code: expression, first_line: 1 };
         let read =
@@ -280,7 +286,16 @@ impl Evaluator for ScriptEvaluator {
                 (.., Ok(number)) => Ok(ProbeValue::Number(number as f64)),
                 _ => room.show(value).map(ProbeValue::Text),
             };
-        self.aside(ANSWER_CELLS.saturating_add(of), &events, &origin, read).map_err(Refused::into_fault)
+        match self.aside(ANSWER_CELLS.saturating_add(of), &events, &origin, read) {
+            Ok(value) => Ok(Ok(value)),
+            Err(Refused::CalledTooLong) => Err(CheckStopped { calling: true }),
+            Err(Refused::TooLong) => Err(CheckStopped { calling: false }),
+            Err(refused) => Ok(Err(refused.into_fault())),
+        }
+    }
+
+    fn calling(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.calling)
     }
 
     fn complete(&self, code: &str, cursor: usize) -> (usize, Vec<Completion>) {
@@ -304,9 +319,6 @@ impl Evaluator for ScriptEvaluator {
 
     fn reset(&mut self) {
         self.interpreter.reset();
-        for (name, value) in &self.given {
-            self.interpreter.set_constant(name, value.clone());
-        }
         if let Some(scratch) = &self.scratch {
             // What can't be taken away is met by the next lesson code that writes there.
             let _ = scratch.empty();

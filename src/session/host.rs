@@ -5,6 +5,7 @@
 
 use std::io::{self, BufReader, Read, Write};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
@@ -308,7 +309,13 @@ impl<E: Evaluator> Worker<'_, E> {
         let start = Instant::now();
         let seconds = self.watch.time().map_or(0.0, |time| time.as_secs_f64());
         let stuck = Outcome::Timeout { seconds };
-        self.watch.begin(Message::Finished { id, cell, outcome: stuck.clone(), usage: Box::default() });
+        let outcome = stuck.clone();
+        self.watch.begin(move || Message::Finished {
+            id,
+            cell,
+            outcome: outcome.clone(),
+            usage: Box::default(),
+        });
         let outcome = self.evaluator.evaluate(cell, first_line, code, &self.port(id));
         let outcome = match (self.watch.end(), outcome) {
             (Some(Over::Output(limit)), _) => Outcome::TooMuchOutput { limit },
@@ -333,8 +340,9 @@ impl<E: Evaluator> Worker<'_, E> {
             let message = format!("the check ran longer than {} s", time.as_secs_f64());
             Verdict::CheckerFault { message, line: None }
         };
-        let last_word = slow(false, self.watch.time().unwrap_or_default());
-        self.watch.begin(Message::CheckResult { id, verdict: last_word });
+        let (time, calling) = (self.watch.time().unwrap_or_default(), self.evaluator.calling());
+        let last_word = move || slow(calling.load(Ordering::Relaxed), time);
+        self.watch.begin(move || Message::CheckResult { id, verdict: last_word() });
         let checked = self.evaluator.check(of, first_line, code, &self.port(id));
         let verdict = match (self.watch.end(), checked) {
             (_, Ok(verdict)) => verdict,
@@ -351,12 +359,17 @@ impl<E: Evaluator> Worker<'_, E> {
     }
 
     fn probe(&mut self, id: u64, of: u32, expression: &str) -> Message {
-        let slow = Fault::from_error(&Error::runtime("it ran too long"));
-        self.watch.begin(Message::Probed { id, value: Err(slow) });
-        let value = self.evaluator.probe(of, expression).map(writable).map_err(|fault| *fault);
-        // How it was stopped says its fault.
-        self.watch.end();
-        Message::Probed { id, value }
+        let slow = move || {
+            let fault = Fault::from_error(&Error::runtime("it ran too long"));
+            Message::Probed { id, value: Err(fault) }
+        };
+        self.watch.begin(slow);
+        let value = self.evaluator.probe(of, expression);
+        match (self.watch.end(), value) {
+            (_, Ok(value)) => Message::Probed { id, value: value.map(writable).map_err(|fault| *fault) },
+            (Some(_), Err(_)) => slow(),
+            (None, Err(_)) => Message::Refused { id: Some(id), reason: "interrupted".into() },
+        }
     }
 
     fn state(&self, id: u64) -> Message {

@@ -43,12 +43,15 @@ pub(super) struct LimitWatch {
     changed: Condvar,
 }
 
+/// What answers a request that does not stop, made when it has to be said.
+type LastWord = Box<dyn Fn() -> Message + Send>;
+
 #[derive(Default)]
 struct WatchState {
     /// When what runs is out of time; none while nothing runs.
     until: Option<Instant>,
     /// What answers the request if it does not stop.
-    last_word: Option<Message>,
+    last_word: Option<LastWord>,
     printed: u64,
     figures: u32,
     /// Figures with a name take the place of each other.
@@ -86,9 +89,9 @@ impl LimitWatch {
     }
 
     /// Something begins to run.
-    pub(super) fn begin(&self, last_word: Message) {
+    pub(super) fn begin(&self, last_word: impl Fn() -> Message + Send + 'static) {
         let until = self.limits.time.and_then(|limit| Instant::now().checked_add(limit));
-        *self.lock() = WatchState { until, last_word: Some(last_word), ..WatchState::default() };
+        *self.lock() = WatchState { until, last_word: Some(Box::new(last_word)), ..WatchState::default() };
         if until.is_some() {
             self.changed.notify_one();
         }
@@ -157,7 +160,7 @@ impl LimitWatch {
             if !left.is_zero() {
                 state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
             } else if asked == Some(until) {
-                return state.last_word.take();
+                return state.last_word.take().map(|word| word());
             } else {
                 asked = Some(until);
                 state.over.get_or_insert(Over::Time(limit));
@@ -206,21 +209,21 @@ mod tests {
     #[test]
     fn text_is_cut_where_its_limit_lies_and_what_prints_it_is_stopped() {
         let (watch, stopped) = watch(RunLimits { output: Some(5), ..RunLimits::default() });
-        watch.begin(word());
+        watch.begin(word);
         assert_eq!(watch.print("abc"), "abc");
         assert!(!stopped.load(Ordering::Relaxed));
         assert_eq!(watch.print("dé"), "d", "no character is cut in two");
         assert!(stopped.load(Ordering::Relaxed));
         assert_eq!(watch.print("x"), "");
         assert_eq!(watch.end(), Some(Over::Output("5 B of text".into())));
-        watch.begin(word());
+        watch.begin(word);
         assert_eq!((watch.print("abcde"), watch.end()), ("abcde", None), "each evaluation has its own");
     }
 
     #[test]
     fn a_figure_in_the_place_of_another_is_none_more() {
         let (watch, stopped) = watch(RunLimits { figures: Some(2), ..RunLimits::default() });
-        watch.begin(word());
+        watch.begin(word);
         assert!(watch.show(Some("loss")) && watch.show(Some("loss")) && watch.show(None));
         assert!(!stopped.load(Ordering::Relaxed));
         assert!(!watch.show(None) && stopped.load(Ordering::Relaxed));
@@ -233,16 +236,16 @@ mod tests {
         let (watch, stopped) = watch(RunLimits { time: Some(time), ..RunLimits::default() });
         let (stuck, said) = mpsc::channel();
         watch.start(move |word| stuck.send(word).unwrap()).unwrap();
-        watch.begin(word());
+        watch.begin(word);
         assert_eq!(watch.end(), None);
         std::thread::sleep(3 * time);
         assert!(!stopped.load(Ordering::Relaxed), "nothing runs");
-        watch.begin(word());
+        watch.begin(word);
         while !stopped.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(1));
         }
         assert_eq!(watch.end(), Some(Over::Time(time)));
-        watch.begin(word());
+        watch.begin(word);
         assert_eq!(said.recv().unwrap(), word(), "what does not hear it is given up");
     }
 }

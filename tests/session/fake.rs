@@ -49,8 +49,8 @@ impl Evaluator for Fake {
         })
     }
 
-    fn probe(&mut self, _: u32, expression: &str) -> Result<ProbeValue, Box<Fault>> {
-        expression.parse().map(ProbeValue::Number).map_err(|_| Box::new(fault("not a number")))
+    fn probe(&mut self, _: u32, expression: &str) -> Result<Result<ProbeValue, Box<Fault>>, CheckStopped> {
+        Ok(expression.parse().map(ProbeValue::Number).map_err(|_| Box::new(fault("not a number"))))
     }
 
     fn complete(&self, code: &str, cursor: usize) -> (usize, Vec<Completion>) {

@@ -141,7 +141,7 @@ impl Part {
         let mut values: Vec<Dynamic> = self.slots.iter().map(slot).collect();
         for step in &self.steps {
             let out = match step {
-                Step::Closure(f) => f.call_within_context::<Dynamic>(context, values)?,
+                Step::Closure(f) => f.call(context, values)?,
                 Step::Module(m) => call(context, m, &values.iter().collect::<Vec<_>>())?,
             };
             values = vec![out];
@@ -201,12 +201,15 @@ impl Caller for Again<'_, '_> {
         let Some(super::hook::Hook(f)) = function.downcast_ref() else {
             return Err(Error::runtime("a hook was registered by another script"));
         };
-        let value = f.call_within_context::<Dynamic>(self.context, (grad.clone(),)).map_err(|error| {
+        let value = f.call(self.context, (grad.clone(),)).map_err(|error| {
             let text = error.to_string();
             self.failed.replace(Some(error));
             Error::runtime(text)
         })?;
-        let name = if f.is_anonymous() { "<lambda>" } else { f.fn_name() };
+        let name = match f.function() {
+            f if f.is_anonymous() => "<lambda>",
+            f => f.fn_name(),
+        };
         let next = value.read_lock::<Tensor>().map(|t| t.clone());
         match next {
             Some(next) => Ok(Some((name.to_string(), next))),

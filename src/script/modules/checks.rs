@@ -483,6 +483,9 @@ fn same(a: &Dynamic, b: &Dynamic) -> bool {
     if let (Some(x), Some(y)) = (a.read_lock::<Module>(), b.read_lock::<Module>()) {
         return x.id() == y.id();
     }
+    if let (Some(x), Some(y)) = (integers(a), integers(b)) {
+        return x == y;
+    }
     if let (Some(x), Some(y)) = (numbers(a), numbers(b)) {
         return x == y;
     }
@@ -513,6 +516,15 @@ fn numbers(value: &Dynamic) -> Option<(Vec<usize>, Vec<f64>)> {
     let number = value.as_float().or_else(|_| value.as_int().map(|i| i as f64));
     let number = number.or_else(|_| value.as_bool().map(|b| f64::from(u8::from(b)))).ok()?;
     Some((Vec::new(), vec![number]))
+}
+
+/// The same of integers, which may be larger than those that a float64 tells apart.
+fn integers(value: &Dynamic) -> Option<(Vec<usize>, Vec<i64>)> {
+    if let Some(t) = value.read_lock::<Tensor>() {
+        let is_integer = !t.dtype().is_float() && t.dtype() != DType::Bool;
+        return Some((t.shape().to_vec(), is_integer.then(|| t.to_i64s("check"))?.ok()?));
+    }
+    value.as_int().ok().map(|number| (Vec::new(), vec![number]))
 }
 
 fn shown(value: &Dynamic) -> String {

@@ -167,7 +167,7 @@ impl Functions for Running<'_, '_> {
         let Some(function) = function.downcast_ref::<Callback>() else {
             return Err(Error::type_error("lr_lambda should be a function"));
         };
-        let out: Dynamic = function.call_within_context(self.context, (epoch as INT,)).map_err(|error| {
+        let out: Dynamic = function.call(self.context, (epoch as INT,)).map_err(|error| {
             let text = error.to_string();
             self.failed.replace(Some(error));
             Error::runtime(text)

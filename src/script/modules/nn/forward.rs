@@ -28,7 +28,7 @@ impl Caller for Running<'_, '_> {
         };
         let own = std::iter::once(Dynamic::from(module.clone()));
         let args: Vec<Dynamic> = own.chain(inputs.iter().map(|t| Dynamic::from((*t).clone()))).collect();
-        match function.call_within_context::<Dynamic>(self.context, args) {
+        match function.call(self.context, args) {
             Ok(out) => tensor(&out).map_err(|_| {
                 let text = format!("{} stands inside another module and must give a Tensor", module.name());
                 Error::type_error(format!("{text}, not {}", type_name(&out)))
@@ -51,7 +51,7 @@ pub(crate) fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dyna
         own.check_callable().map_err(raise)?;
         let first = std::iter::once(Dynamic::from(module.clone()));
         let args: Vec<Dynamic> = first.chain(inputs.iter().map(|d| (*d).clone())).collect();
-        return own.forward.call_within_context(context, args);
+        return own.forward.call(context, args);
     }
     if module.layer().call_row().is_some() {
         return respond(context, module, inputs);

@@ -10,6 +10,7 @@ use crate::base::{Error, Result};
 use crate::device::examine::Maker;
 use crate::nn::{Call as LayerCall, Layer, Module};
 use crate::op::Value;
+use crate::script::lent::learners;
 use crate::script::value::{Callback, from_dynamic, to_dynamic, type_name};
 use crate::tensor::Tensor;
 
@@ -34,6 +35,15 @@ impl Own {
             Error::runtime(text).with_hint("`call(net, [x])` does")
         };
         self.maker.check_own().map_err(told)
+    }
+
+    /// A value of its own, as whoever asks gets it.
+    fn shown(&self, name: &str) -> Option<Dynamic> {
+        let value = self.values().get(name).cloned()?;
+        Some(match learners().filter(|_| self.maker.check_own().is_err()) {
+            Some(learners) => learners.hand(&value),
+            None => value,
+        })
     }
 
     pub(super) fn of(module: &Module) -> Option<&Own> {
@@ -87,7 +97,7 @@ pub(crate) fn found(module: &Module, name: &str) -> Option<Dynamic> {
     if module.role(name).is_some() {
         return Some(Dynamic::UNIT);
     }
-    let own = Own::of(module).and_then(|own| own.values().get(name).cloned());
+    let own = Own::of(module).and_then(|own| own.shown(name));
     own.or_else(|| module.layer().attribute(name).map(to_dynamic))
 }
 
