@@ -366,7 +366,7 @@ const kept = ones(2); let count = 0; let counted = |x| { count += 1; x }; let no
 let g = Generator(); g.manual_seed(3); let loader = data::DataLoader(data::TensorDataset(x), #{shuffle: true, generator: g});
 let net = nn::Linear(2, 1); let opt = optim::SGD([w], #{lr: 0.5}); let a = [1, 2]; let m = #{k: 1}; let y = x.to(\"cuda\");
 w.grad = ones(2);";
-    let seen = "[x.sum().item(), w.sum().item(), w.grad.sum().item(), a, m, net.training, net.weight.requires_grad, opt.param_groups[0].lr, cuda::current_device(), cuda::memory_allocated(), cuda::max_memory_allocated(), rand(3), rand(2, #{device: \"cuda\"}), y.sum().item(), kept, count, norm.running_mean.clone(), norm.num_batches_tracked.item(), rand(2, #{generator: g}), cudnn::benchmark(), get_float32_matmul_precision(), are_deterministic_algorithms_enabled()]";
+    let seen = "[x.sum().item(), w.sum().item(), w.grad.sum().item(), a, m, net.training, net.weight.requires_grad, opt.param_groups[0].lr, cuda::current_device(), cuda::memory_allocated(), cuda::max_memory_allocated(), rand(3), rand(2, #{device: \"cuda\"}), y.sum().item(), kept, count, norm.running_mean.clone(), norm.num_batches_tracked.item(), rand(2, #{generator: g}), cudnn::benchmark(), get_float32_matmul_precision(), are_deterministic_algorithms_enabled(), cuda::memory_stats(), zeros([1500000], #{device: \"cuda\"}).shape]";
     let plain = {
         lesson.session.reset();
         lesson.run(&format!("manual_seed(1); {made}"));
@@ -402,12 +402,18 @@ w.grad = ones(2);";
         "rand(10, #{device: \"cuda\"})",
         "cuda::set_device(1)",
         "zeros([10000], #{device: \"cuda\"})",
+        "zeros([1500000], #{device: \"cuda\"}); zeros([100], #{device: \"cuda\"}).item()",
+        "call(first, [])",
+        "let big = zeros([1500000], #{device: \"cuda\"}); call(noisy, [ones(2)])",
+        "cuda::empty_cache()",
+        "cuda::set_per_process_memory_fraction(0.0001)",
+        "cuda::reset_peak_memory_stats()",
+        "cuda::reset_accumulated_memory_stats()",
         "let x = 3",
         "w.copy_(zeros(2))",
         "net.load_state_dict(#{weight: zeros([1, 2]), bias: zeros([1])})",
         "opt.param_groups[0].lr = 9.0",
         "call(noisy, [ones(2)])",
-        "call(first, [])",
         "call(counted, [1])",
         "call(norm, [rand(4, 2)])",
         "call(normed, [rand(4, 2)])",

@@ -238,6 +238,28 @@ impl Context {
         }
     }
 
+    /// What the pool holds, counts and may take, for [`Context::go_back`].
+    pub(crate) fn held(&self) -> Option<super::pool::Held> {
+        self.pool().map(|pool| pool.held())
+    }
+
+    /// Gives back what was reserved since, and has the pool's figures be what they were.
+    pub(crate) fn go_back(&self, held: Option<super::pool::Held>) {
+        if let (Some(mut pool), Some(held)) = (self.pool(), held) {
+            pool.go_back(&held);
+        }
+        self.note_segments();
+    }
+
+    /// Has the pool be as in the beginning, but for what tensors hold.
+    pub(crate) fn begin_anew(&self) {
+        if let Some(mut pool) = self.pool() {
+            pool.begin_anew();
+        }
+        self.note_segments();
+        self.shared.bus.emit(self.shared.source(), || Body::PeakReset { device: self.device });
+    }
+
     fn live_table(&self) -> MutexGuard<'_, HashMap<u64, Live>> {
         self.live.lock().unwrap_or_else(|e| e.into_inner())
     }

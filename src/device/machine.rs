@@ -161,16 +161,15 @@ impl Machine {
     }
 
     /// Makes everything as it was in the beginning, but for what tensors hold: the first accelerator and its default
-    /// stream are current, generators stand at their seed, switches as they were, nothing is cached, and peaks begin
-    /// anew.
+    /// stream are current, generators stand at their seed, switches as they were, nothing is cached, counts and
+    /// peaks begin anew, and all memory may be taken.
     pub fn reset(&self) {
         self.current.store(0, Ordering::Relaxed);
         self.manual_seed(random::DEFAULT_SEED);
         self.shared.settings.reset();
         for gpu in &self.gpus {
             gpu.set_stream(0);
-            gpu.empty_cache();
-            gpu.reset_peak();
+            gpu.begin_anew();
         }
     }
 

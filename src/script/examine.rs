@@ -387,16 +387,15 @@ impl Examiner {
         scope.push_dynamic(events.0, events.1);
         let _examination = Examination::begin();
         let _graph = set_grad_mode(true);
-        let peaks = machine.gpus().iter().map(|gpu| gpu.peaks());
-        let peaks: Vec<_> = peaks.collect();
+        let held: Vec<_> = machine.gpus().iter().map(|gpu| gpu.held()).collect();
         let result = self.room.evaluate_in(scope, origin);
         let result = result.and_then(|value| read(&self.room, &value));
-        for (gpu, peaks) in machine.gpus().iter().zip(peaks) {
-            gpu.keep_peaks(peaks);
-        }
-        machine.set_modes(&modes);
         let calling = self.desk.calling.load(Ordering::Relaxed);
         let state = std::mem::take(&mut *self.desk.lock());
+        for (gpu, held) in machine.gpus().iter().zip(held) {
+            gpu.go_back(held);
+        }
+        machine.set_modes(&modes);
         // What lies in its folder is the learner's as well.
         let reads = |name: &str| names.iter().any(|own| own == name) || self.given.contains(&name);
         let words = lexer::tokens(self.room.engine(), origin.code);

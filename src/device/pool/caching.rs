@@ -1,6 +1,6 @@
 //! The pool: segments taken from a memory, cut into blocks and kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,14 @@ pub struct SegmentChange {
 /// A memory fraction outside 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InvalidFraction(pub f64);
+
+/// What a pool holds, counts and may take.
+#[derive(Debug)]
+pub(crate) struct Held {
+    segments: BTreeSet<u64>,
+    stats: Stats,
+    limit: Option<u64>,
+}
 
 /// A caching allocator over the memory `M` of one device.
 ///
@@ -184,6 +192,38 @@ impl<M: Memory> Pool<M> {
             }
         }
         self.free.shrink();
+    }
+
+    /// What it holds, counts and may take, for [`Pool::go_back`].
+    pub(crate) fn held(&self) -> Held {
+        Held { segments: self.heads.keys().copied().collect(), stats: self.stats.clone(), limit: self.limit }
+    }
+
+    /// Gives back the segments that hold nothing and were not there before; counts what was done since as not done.
+    pub(crate) fn go_back(&mut self, held: &Held) {
+        for (stream, mark) in self.deferred.last_marks() {
+            self.memory.wait(stream, mark);
+        }
+        self.process(|_, _| true);
+        for kind in [PoolKind::Large, PoolKind::Small] {
+            for id in self.free.ids(kind) {
+                let node = &self.blocks[id];
+                if !node.is_split() && !held.segments.contains(&node.address) {
+                    self.unmap(id);
+                }
+            }
+        }
+        self.free.shrink();
+        self.stats.go_back(&held.stats);
+        self.limit = held.limit;
+    }
+
+    /// Keeps nothing that tensors do not hold, counts anew and may take all of the memory, as in the beginning.
+    pub(crate) fn begin_anew(&mut self) {
+        self.empty_cache();
+        self.stats.reset_peak();
+        self.stats.reset_accumulated();
+        self.limit = None;
     }
 
     /// Every statistic, as `torch.cuda.memory_stats()` has them.

@@ -30,6 +30,7 @@ mod stats;
 mod summary;
 mod what_if;
 
+pub(crate) use caching::Held;
 pub use caching::{Block, InvalidFraction, Pool, SegmentChange};
 pub use memory::{Memory, Simulated};
 pub use oom::OutOfMemory;

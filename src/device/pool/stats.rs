@@ -127,6 +127,25 @@ impl Stats {
         self.each(|stat| stat.peak = peaks.next().unwrap_or(stat.peak).max(stat.current));
     }
 
+    /// Has everything be as it was, where as much is held as then.
+    pub(crate) fn go_back(&mut self, before: &Stats) {
+        let mut before = before.clone();
+        let mut stats = Vec::new();
+        before.each(|stat| stats.push(*stat));
+        let mut stats = stats.into_iter();
+        self.each(|stat| match stats.next() {
+            Some(was) if was.current == stat.current => *stat = was,
+            Some(was) => stat.peak = was.peak.max(stat.current),
+            None => {}
+        });
+        self.num_alloc_retries = before.num_alloc_retries;
+        self.num_device_alloc = before.num_device_alloc;
+        self.num_device_free = before.num_device_free;
+        self.num_oom_rejections = before.num_oom_rejections;
+        self.num_ooms = before.num_ooms;
+        self.num_sync_all_streams = before.num_sync_all_streams;
+    }
+
     /// Makes every accumulated count 0: `allocated` and `freed`, and the counters `num_*`.
     pub(crate) fn reset_accumulated(&mut self) {
         self.each(|stat| (stat.allocated, stat.freed) = (0, 0));
