@@ -322,6 +322,27 @@ fn a_walk_goes_on_where_it_was_left_in_the_state_that_is_needed() {
 }
 
 #[test]
+fn a_cell_that_fails_in_a_walk_is_passed_by_only_where_that_is_asked_for() {
+    let lesson =
+        Lesson::new("failing", SIM, &(block("run", "throw \"no luck\";") + block("run", "1 + 41").as_str()));
+    let (said, _) = lesson.walk("sim:t4x2", "\n\n");
+    assert_eq!(said.matches("RuntimeError: no luck").count(), 2, "both runs say it:\n{said}");
+    assert!(!said.contains("1 + 41"), "{said}");
+    let (said, _) = lesson.walk("sim:t4x2", "\ns\n\n");
+    assert!(said.contains("= 42") && said.contains("That was the lesson."), "{said}");
+}
+
+#[test]
+fn a_walk_keeps_the_answer_of_a_question_that_was_passed_over() {
+    let lesson = Lesson::new("told", SIM, &whole());
+    let (said, _) = lesson.walk("sim:t4x2", "s\n\nq\n");
+    assert!(said.contains("Counted: 1,024 bytes (1 KiB)."), "{said}");
+    let output = lesson.program(&["progress", "export", "--json"]).output().unwrap();
+    let kept = String::from_utf8(output.stdout).unwrap();
+    assert!(kept.contains("\"what\":\"told\"") && kept.contains("Counted: 1,024 bytes"), "{kept}");
+}
+
+#[test]
 fn a_lesson_that_asks_for_it_has_a_folder_to_write_to_with_a_limit() {
     let front = "devices = [\"cpu\"]\n[limits]\nscratch = \"64 KiB\"";
     let save = |n: usize| {

@@ -40,6 +40,7 @@ pub use format::{
 pub use lint::lint;
 pub use memory::LessonMemory;
 pub use parse::{load, parse};
+pub(crate) use predict::Answer;
 pub use predict::{Basis, Outcome, Tolerance, compare};
 pub use progress::{Entry, Key, Progress, ProgressLog, Record, Recovery, StepProgress, records};
 pub(crate) use quantity::parse_quantity;
