@@ -21,16 +21,16 @@ pub(crate) struct LimitOptions {
     /// End an evaluation after so many milliseconds
     #[arg(long, value_name = "MS")]
     time_limit: Option<u64>,
-    /// End an evaluation that prints more than so many bytes
+    /// End an evaluation that prints and shows more than so many bytes of text
     #[arg(long, value_name = "BYTES")]
     output_limit: Option<u64>,
     /// End an evaluation that shows more figures
     #[arg(long, value_name = "N")]
     figure_limit: Option<u32>,
-    /// Bytes that tensors may hold in main memory
+    /// Bytes that the session's tensors may hold in main memory
     #[arg(long, value_name = "BYTES")]
     host_memory_limit: Option<u64>,
-    /// Bytes that may be taken from each accelerator
+    /// Bytes that the session may take from each accelerator
     #[arg(long, value_name = "BYTES")]
     device_memory_limit: Option<u64>,
 }
