@@ -103,3 +103,28 @@ fn an_answer_that_was_interrupted_is_asked_for_again() {
     terminal.until("That was the lesson.");
     assert_eq!(terminal.end().code(), Some(0));
 }
+
+#[test]
+fn a_session_that_ended_between_two_cells_costs_none_of_them() {
+    let folder = Folder::new("walk-death");
+    let body =
+        "```rhai run\nlet x = 40;\n```\n\n```rhai run\nlet y = x + 1;\n```\n\n```rhai run\nx + y\n```\n";
+    let mut terminal = walk(&folder, body);
+    terminal.until("Enter runs it: ");
+    terminal.type_("\r");
+    terminal.until("Enter runs it: ");
+    // It is gone before the cell is run.
+    signal("KILL", terminal.session());
+    a_while();
+    terminal.type_("\r");
+    terminal.until("Enter runs it: ");
+    // It goes before it hears of the cell.
+    let session = terminal.session();
+    signal("STOP", session);
+    terminal.type_("\r");
+    a_while();
+    signal("KILL", session);
+    terminal.until("= 81");
+    terminal.until("That was the lesson.");
+    assert_eq!(terminal.end().code(), Some(0));
+}
