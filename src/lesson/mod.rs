@@ -7,6 +7,7 @@
 //! lessons of a pack. What a learner has done is [`memory`] when a lesson is opened again. Lessons come in packs
 //! ([`pack`]), the built-in ones too.
 
+mod answer;
 pub mod attempt;
 mod body;
 mod elements;
@@ -33,6 +34,7 @@ mod text;
 pub mod verify;
 
 pub use crate::session::verdict::Verdict;
+pub(crate) use answer::Answer;
 pub use error::LessonError;
 pub use format::{
     Choice, Code, Element, Exercise, Front, Hint, Lesson, Limits, Link, Predict, Quiz, Requires, Step, Wrong,
@@ -40,7 +42,6 @@ pub use format::{
 pub use lint::lint;
 pub use memory::LessonMemory;
 pub use parse::{load, parse};
-pub(crate) use predict::Answer;
 pub use predict::{Basis, Outcome, Tolerance, compare};
 pub use progress::{Entry, Key, Progress, ProgressLog, Record, Recovery, StepProgress, records};
 pub(crate) use quantity::parse_quantity;
