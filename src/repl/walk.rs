@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use crate::base::text::strip_control;
-use crate::lesson::attempt::{Attempt, AttemptEnd, Passed, Standing};
+use crate::lesson::attempt::{Attempt, AttemptEnd, Passed, Standing, told};
 use crate::lesson::linear;
 use crate::lesson::markdown::Block;
 use crate::lesson::memory::Remembered;
@@ -190,7 +190,11 @@ impl Walk<'_> {
         });
         let code = Code { text: code.text.clone(), line: 1 };
         let attempt = self.attempt(place, code).settling(probes.collect());
-        let Some((end, ok, attempt)) = self.run(attempt)? else { return Ok(None) };
+        let Some((end, outcome, attempt)) = self.run(attempt)? else { return Ok(None) };
+        let ok = matches!(outcome, Some(Outcome::Ok { .. }));
+        if let Some(stopped @ (Outcome::Timeout { .. } | Outcome::TooMuchOutput { .. })) = &outcome {
+            self.say(&[format!("It was stopped: {}.", told(stopped))])?;
+        }
         self.standing = if ok { Standing::Before(place + 1) } else { Standing::Elsewhere };
         let mut whole = ok;
         for (id, value) in attempt.answers() {
@@ -424,23 +428,23 @@ impl Walk<'_> {
         Attempt::at_step(self.lesson, place, (number, code), self.standing, &self.passed)
     }
 
-    /// Runs it and prints what its code says; how it ended, and whether the code ran without an error. None where
-    /// there is no session to be had.
-    fn run(&mut self, mut attempt: Attempt) -> io::Result<Option<(AttemptEnd, bool, Attempt)>> {
+    /// Runs it and prints what its code says; how it ended, and what came of the code. None where there is no session
+    /// to be had.
+    fn run(&mut self, mut attempt: Attempt) -> io::Result<Option<(AttemptEnd, Option<Outcome>, Attempt)>> {
         if attempt.begins_anew() && attempt.replayed() > 0 {
             self.say(&[format!("What comes before is run again: {} steps.", attempt.replayed())])?;
         }
-        let (mut ok, mut failed) = (false, Ok(()));
+        let (mut outcome, mut failed) = (None, Ok(()));
         let printer = &mut self.printer;
         let ran = self.runner.run(&mut attempt, &mut |message| {
             if failed.is_ok() {
-                failed = hear(printer, message, &mut ok);
+                failed = hear(printer, message, &mut outcome);
             }
         });
         failed?;
         self.standing = Standing::Elsewhere;
         match ran {
-            Ok(end) => Ok(Some((end, ok, attempt))),
+            Ok(end) => Ok(Some((end, outcome, attempt))),
             Err(error) => {
                 self.printer.note(&error.to_string());
                 Ok(None)
@@ -476,22 +480,21 @@ impl Walk<'_> {
 }
 
 /// Prints what the learner's code says.
-fn hear(printer: &mut Printer, message: Message, ok: &mut bool) -> io::Result<()> {
+fn hear(printer: &mut Printer, message: Message, came: &mut Option<Outcome>) -> io::Result<()> {
     match message {
         Message::Output { stream, text, .. } => printer.print(stream, &text),
         Message::Display { content, display_id, .. } => printer.display(&content, display_id.as_deref()),
         Message::Finished { outcome, usage, .. } => {
             printer.end_of_output()?;
-            match outcome {
-                Outcome::Ok { value } => {
-                    *ok = true;
-                    if let Some(value) = value {
-                        printer.value("=", &value)?;
-                    }
-                }
-                Outcome::Error { fault } => printer.fault(&fault)?,
-                Outcome::Interrupted | Outcome::Timeout { .. } | Outcome::TooMuchOutput { .. } => {}
+            match &outcome {
+                Outcome::Ok { value: Some(value) } => printer.value("=", value)?,
+                Outcome::Error { fault } => printer.fault(fault)?,
+                Outcome::Ok { .. }
+                | Outcome::Interrupted
+                | Outcome::Timeout { .. }
+                | Outcome::TooMuchOutput { .. } => {}
             }
+            *came = Some(outcome);
             printer.answer(&format!("{}{}\n", show::usage(&usage), show::taken(&usage)))
         }
         _ => Ok(()),
