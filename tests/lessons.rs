@@ -120,6 +120,19 @@ fn each_limit_of_a_lesson_ends_what_goes_past_it() {
 }
 
 #[test]
+fn text_that_is_shown_counts_as_text_that_is_printed_and_so_does_the_last_value() {
+    let front = "devices = [\"cpu\"]\n[limits]\noutput = \"1 KiB\"";
+    for (name, code) in [
+        ("shown", "let t = \"\"; t.pad(200, 'x');\nfor i in 0..10 { display(t) }\nlet y = 3;"),
+        ("value", "let y = 3;\nlet t = \"\"; t.pad(2000, 'x');\nt"),
+    ] {
+        let wrong = [("more than the 1.0 KiB of text", code)];
+        let body = exercise("let y = 0;", "expect_equal(y, 3);", "let y = 1 + 2;", &wrong);
+        assert_eq!(Lesson::new(name, front, &body).problems("cpu"), Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
 fn memory_that_is_given_back_counts_no_more() {
     let front = "devices = [\"cpu\"]\n[limits]\nhost_memory = \"8 MiB\"";
     let solution = "let y = 0;\nfor i in 0..20 { let x = ones([1024, 1024]); y += 1; }";
@@ -319,6 +332,27 @@ fn a_walk_goes_on_where_it_was_left_in_the_state_that_is_needed() {
         Lesson::new("lacks", &format!("{SIM}\n[requires]\ngpus = 2"), &whole()).walk("cpu", "");
     assert!(said.contains("the lesson needs 2 GPUs, and this machine has none"), "{said}");
     assert_eq!(code, Some(4));
+}
+
+#[test]
+fn a_cell_that_fails_in_a_walk_is_passed_by_only_where_that_is_asked_for() {
+    let lesson =
+        Lesson::new("failing", SIM, &(block("run", "throw \"no luck\";") + block("run", "1 + 41").as_str()));
+    let (said, _) = lesson.walk("sim:t4x2", "\n\n");
+    assert_eq!(said.matches("RuntimeError: no luck").count(), 2, "both runs say it:\n{said}");
+    assert!(!said.contains("1 + 41"), "{said}");
+    let (said, _) = lesson.walk("sim:t4x2", "\ns\ns\n");
+    assert!(said.contains("1 + 41") && said.contains("That was the lesson."), "{said}");
+}
+
+#[test]
+fn a_walk_keeps_the_answer_of_a_question_that_was_passed_over() {
+    let lesson = Lesson::new("told", SIM, &whole());
+    let (said, _) = lesson.walk("sim:t4x2", "s\n\nq\n");
+    assert!(said.contains("Counted: 1,024 bytes (1 KiB)."), "{said}");
+    let output = lesson.program(&["progress", "export", "--json"]).output().unwrap();
+    let kept = String::from_utf8(output.stdout).unwrap();
+    assert!(kept.contains("\"what\":\"told\"") && kept.contains("Counted: 1,024 bytes"), "{kept}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod pictures;
 mod promises;
 mod screen;
 mod screens;
+mod walk;
 mod ways;
 
 use std::path::PathBuf;

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::quota;
+
 /// Writes `path` through a file beside it that takes its place once everything is on the disk: readers see the old
 /// file or the whole new one, and where `write` fails, or the disk is full, the old one stays.
 ///
@@ -35,6 +37,7 @@ pub fn replace<E: From<io::Error>>(
     let mut out = BufWriter::with_capacity(1 << 16, file);
     write(&mut out)?;
     out.flush()?;
+    quota::check(&target)?;
     let file = out.get_ref();
     if let Some(old) = old {
         // Some file systems keep no permissions; the values are what counts.

@@ -15,6 +15,7 @@ pub mod memory;
 mod name;
 pub mod near;
 pub mod python;
+pub(crate) mod quota;
 pub mod shape;
 pub mod stderr;
 pub mod table;

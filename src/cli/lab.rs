@@ -62,15 +62,6 @@ pub(super) fn open(options: &LabOptions, devices: &str) -> u8 {
             );
             return repl::plain(options.look.light, devices);
         }
-        Some(file) if terminal::is_dumb() => {
-            let file = file.display().to_string();
-            tell!("error: TERM=dumb can't show the lab");
-            tell!(
-                "hint: `tensorlab repl --plain` opens the prompt; a notebook runs by `tensorlab notebook run {0}`, a lesson by `tensorlab lesson start {0} --plain`",
-                strip_control(&file)
-            );
-            return exit::USAGE;
-        }
         _ => {}
     }
     let Some(named) = &options.file else {
@@ -104,6 +95,10 @@ pub(super) fn open(options: &LabOptions, devices: &str) -> u8 {
 
 /// Opens the lab on a lesson. Devices left to `auto` are those the lesson is made for.
 pub(crate) fn open_lesson(chosen: &Chosen, look: &LookOptions, devices: &str) -> u8 {
+    if terminal::is_dumb() {
+        let name = chosen.name();
+        return refuse_dumb(&format!("`tensorlab lesson start {name} --plain` goes through it line by line"));
+    }
     let keep = match progress(chosen) {
         Ok(keep) => Some(keep),
         Err(error) => {
@@ -111,13 +106,7 @@ pub(crate) fn open_lesson(chosen: &Chosen, look: &LookOptions, devices: &str) ->
             None
         }
     };
-    let (document, book, notes) = match opened(chosen) {
-        Ok(opened) => opened,
-        Err(text) => {
-            tell!("note: what you wrote in this lesson is not shown: {}", strip_control(&text));
-            (Document::lesson(&chosen.lesson), None, Vec::new())
-        }
-    };
+    let (document, book, notes) = opened(chosen);
     let own = lesson_session(chosen, devices);
     let notes = own.missing_protection().into_iter().chain(notes).collect();
     finish(run((Some(document), notes), look, devices, own, book, keep))
@@ -132,6 +121,12 @@ pub(crate) fn look_at(chosen: &Chosen, look: &LookOptions, devices: &str) -> u8 
 
 /// Opens the lab on a notebook; a file that is not there yet is made by saving. Its code knows `args` as ARGS.
 pub(crate) fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str, args: &[String]) -> u8 {
+    if terminal::is_dumb() {
+        let path = path.display();
+        return refuse_dumb(&format!(
+            "`tensorlab notebook run {path}` runs it, and `tensorlab repl --plain` opens the prompt"
+        ));
+    }
     match open_notebook(path) {
         Ok((document, book, notes)) => {
             let own = SessionOptions { args: args.to_vec(), ..SessionOptions::plain(devices) };
@@ -142,6 +137,12 @@ pub(crate) fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str,
             exit::USAGE
         }
     }
+}
+
+fn refuse_dumb(instead: &str) -> u8 {
+    tell!("error: TERM=dumb can't show the lab");
+    tell!("hint: {}", strip_control(instead));
+    exit::USAGE
 }
 
 /// `devices` is what was asked for, `own` what the document's session has.

@@ -1,6 +1,5 @@
 //! `tensorlab lesson`: list, verify, open and reset lessons.
 
-use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,7 +7,7 @@ use crate::base::near;
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders;
-use crate::lab::{Document, Keeping, begin_step_anew, open_lesson_work};
+use crate::lab::{Book, Document, begin_step_anew, open_lesson_work};
 use crate::lesson::order;
 use crate::lesson::verify::{Report, verify_in};
 use crate::lesson::{Entry, Key, Lesson, LessonMemory, Progress, ProgressLog, Record, records};
@@ -16,7 +15,7 @@ use crate::repl::{WalkEnd, walk};
 
 use super::output::say;
 use super::packs::{self, Chosen};
-use super::{exit, lab, library, progress, setup};
+use super::{exit, lab, library, progress, setup, terminal};
 
 #[derive(clap::Args)]
 pub(crate) struct LessonOptions {
@@ -46,7 +45,7 @@ enum LessonAction {
         /// A lesson as `lesson list` names it, such as moving or PACK/LESSON, or a lesson's file
         lesson: String,
         /// Line by line at the prompt, with nothing redrawn: for screen readers and simple terminals
-        #[arg(long)]
+        #[arg(long, conflicts_with_all = ["ascii", "light"])]
         plain: bool,
         #[command(flatten)]
         look: lab::LookOptions,
@@ -72,20 +71,13 @@ pub(super) fn run(options: &LessonOptions, devices: &str) -> u8 {
         LessonAction::List { json } => list(*json),
         LessonAction::Verify { lessons, json } => verify_all(lessons, devices, *json),
         LessonAction::Start { lesson, plain, look } => match packs::find(lesson) {
-            Ok(found) if *plain || !is_for_lab() => walk_through(&found, devices),
+            Ok(found) if *plain || !terminal::shows_lab() => walk_through(&found, devices),
             Ok(found) => lab::open_lesson(&found, look, devices),
             Err(text) => refuse(&text),
         },
         LessonAction::Reset { lesson, step } => reset(lesson, step.as_deref()),
         LessonAction::Progress { json } => progress::show(*json),
     }
-}
-
-/// The terminal can show the lab.
-fn is_for_lab() -> bool {
-    std::io::stdin().is_terminal()
-        && std::io::stdout().is_terminal()
-        && !std::env::var("TERM").is_ok_and(|term| term == "dumb")
 }
 
 /// Walks through a lesson at the prompt.
@@ -216,8 +208,10 @@ fn reset(name: &str, step: Option<&str>) -> u8 {
         }
         // The pack may have been removed, and what was done in it is still there.
         Err(text) => match name.split_once('/') {
-            Some((pack, lesson)) => (pack.to_owned(), lesson.to_owned(), String::new(), None),
-            None => return refuse(&text),
+            Some((pack, lesson)) if is_id(pack) && is_id(lesson) => {
+                (pack.to_owned(), lesson.to_owned(), String::new(), None)
+            }
+            _ => return refuse(&text),
         },
     };
     if let (Some(lesson), Some(step)) = (&found, step)
@@ -279,20 +273,21 @@ fn forget_written(
     if !is_there(&path) && !is_there(&path.with_file_name(format!(".{id}.ipynb.journal"))) {
         return Ok(None);
     }
-    if let Some(lesson) = lesson {
-        let (mut book, ..) = open_lesson_work(&path, Document::lesson(lesson))?;
-        if book.keeping() == Keeping::Nothing {
-            return Err("the lesson is open in another lab, or can't be written to; close it first".into());
-        }
-        if let Some(step) = step {
-            let was = begin_step_anew(&mut book, lesson, step);
-            book.save(false).map_err(|error| format!("{error:?}"))?;
-            return Ok(was
-                .map(|lines| format!("its cell has the lesson's text again; {lines} of yours are dropped")));
-        }
-        book.save(false).map_err(|error| format!("{error:?}"))?;
-    } else if step.is_some() {
-        return Ok(None);
+    // Nobody else writes to it until this is over: the book has its lock, and what the journal alone had is in it.
+    let mut book = match lesson {
+        Some(lesson) => open_lesson_work(&path, Document::lesson(lesson))?.0,
+        None if step.is_some() => return Ok(None),
+        None => Book::open(&path)?.0,
+    };
+    if book.facts().read_only.is_some() {
+        return Err("the lesson is open in another lab, or can't be written to; close it first".into());
+    }
+    let was = lesson.zip(step).map(|(lesson, step)| begin_step_anew(&mut book, lesson, step));
+    book.save(false).map_err(|error| error.to_string())?;
+    if let Some(was) = was {
+        return Ok(
+            was.map(|lines| format!("its cell has the lesson's text again; {lines} of yours are dropped"))
+        );
     }
     let free = (1..10_000)
         .map(|n| path.with_file_name(format!("{id}.before-{n}.ipynb")))
@@ -300,7 +295,13 @@ fn forget_written(
     let aside = free.ok_or("there are too many earlier versions beside it")?;
     std::fs::rename(&path, &aside)
         .map_err(|error| format!("cannot put {} aside: {error}", path.display()))?;
+    drop(book);
     Ok(Some(format!("what you wrote in it is in {}", aside.display())))
+}
+
+/// It names no folder elsewhere.
+fn is_id(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
 }
 
 fn steps_of(keys: &[Key]) -> String {

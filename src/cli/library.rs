@@ -86,7 +86,7 @@ impl Library for Shelf {
                 let log = progress_file().and_then(|file| ProgressLog::open(&file)).ok();
                 let at = log.and_then(|(log, _)| left_off((&found.pack, &found.lesson), log.progress()));
                 let setup = lesson_session(&found, &self.devices);
-                let (document, book, kept) = opened(&found)?;
+                let (document, book, kept) = opened(&found);
                 let notes = setup.missing_protection().into_iter().chain(kept).collect();
                 self.next_session(setup);
                 Ok(Opened { document, book, keep, at, notes })

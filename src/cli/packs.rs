@@ -31,6 +31,11 @@ impl Chosen {
         }
     }
 
+    /// What finds it on the command line.
+    pub(super) fn name(&self) -> String {
+        if self.pack == NO_PACK { self.lesson.file().into() } else { name(&self.pack, &self.lesson.front.id) }
+    }
+
     /// What the progress of a step is kept under.
     pub(super) fn key(&self, step: &str) -> Key {
         Key { pack: self.pack.clone(), lesson: self.lesson.front.id.clone(), step: step.into() }

@@ -21,16 +21,16 @@ pub(crate) struct LimitOptions {
     /// End an evaluation after so many milliseconds
     #[arg(long, value_name = "MS")]
     time_limit: Option<u64>,
-    /// End an evaluation that prints more than so many bytes
+    /// End an evaluation that prints and shows more than so many bytes of text
     #[arg(long, value_name = "BYTES")]
     output_limit: Option<u64>,
     /// End an evaluation that shows more figures
     #[arg(long, value_name = "N")]
     figure_limit: Option<u32>,
-    /// Bytes that tensors may hold in main memory
+    /// Bytes that the session's tensors may hold in main memory
     #[arg(long, value_name = "BYTES")]
     host_memory_limit: Option<u64>,
-    /// Bytes that may be taken from each accelerator
+    /// Bytes that the session may take from each accelerator
     #[arg(long, value_name = "BYTES")]
     device_memory_limit: Option<u64>,
 }
@@ -61,7 +61,8 @@ pub(crate) struct SessionArguments {
     /// Work in the folder of a pack, confined to it
     #[arg(long, value_name = "FOLDER")]
     pack: Option<PathBuf>,
-    /// A folder that code knows as SCRATCH and may write to; it is made, and emptied at the beginning and at resets
+    /// A folder in which the session makes one of its own, which code knows as SCRATCH and may write to. That one is
+    /// emptied at resets and taken away at the end
     #[arg(long, value_name = "FOLDER", requires = "scratch_limit")]
     scratch: Option<PathBuf>,
     /// Bytes that may be written to it
@@ -82,7 +83,7 @@ pub(super) fn run(devices: &str, options: &SessionArguments) -> u8 {
     // The driver of a real GPU opens files and devices of its own when it is first used.
     let drives = !matches!(selection, Ok((Selection::Cpu | Selection::Sim(_), _)));
     let readable = selection.iter().flat_map(|(_, files)| files.clone()).collect();
-    let scratch = match scratch.map(|folder| Scratch::make(folder, options.scratch_limit.unwrap_or(0))) {
+    let scratch = match scratch.map(|folder| Scratch::make(&folder, options.scratch_limit.unwrap_or(0))) {
         None => None,
         Some(Ok(scratch)) => Some(scratch),
         Some(Err(error)) => {
@@ -91,6 +92,7 @@ pub(super) fn run(devices: &str, options: &SessionArguments) -> u8 {
         }
     };
     let writable = scratch.as_ref().map(|scratch| scratch.folder().to_path_buf());
+    let own = scratch.clone();
     let file_bytes = scratch.as_ref().map(Scratch::limit);
     let confined = pack.map(|folder| sandbox::Confined { folder, readable, writable, drives });
     let make = move || {
@@ -115,7 +117,12 @@ pub(super) fn run(devices: &str, options: &SessionArguments) -> u8 {
         make,
     ) {
         // A native loop that ignores an interrupt is left behind by exiting.
-        Ok(ending) => std::process::exit(ending.code()),
+        Ok(ending) => {
+            if let Some(own) = own {
+                own.remove();
+            }
+            std::process::exit(ending.code())
+        }
         Err(error) => {
             tell!("error: {error}");
             exit::SCRIPT

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::file;
+use crate::base::text::strip_control;
 use crate::cli::folders::{progress_file, work_file};
 use crate::cli::packs::Chosen;
 use crate::lab::{Book, Document, Keep, open_lesson_work};
@@ -22,11 +23,19 @@ pub(crate) fn progress(chosen: &Chosen) -> io::Result<Keep> {
     }))
 }
 
-/// A lesson's document as the learner left it, the file of what is written in it, and what there is to say.
-///
-/// # Errors
-/// What was written can't be read.
-pub(super) fn opened(chosen: &Chosen) -> Result<(Document, Option<Book>, Vec<String>), String> {
+/// A lesson's document as the learner left it, the file of what is written in it, and what there is to say. Where what
+/// was written can't be read, the lesson is there as it begins.
+pub(super) fn opened(chosen: &Chosen) -> (Document, Option<Book>, Vec<String>) {
+    match recalled(chosen) {
+        Ok((document, book, notes)) => (document, Some(book), notes),
+        Err(text) => {
+            let note = format!("what you wrote in this lesson is not shown: {}", strip_control(&text));
+            (Document::lesson(&chosen.lesson), None, vec![note])
+        }
+    }
+}
+
+fn recalled(chosen: &Chosen) -> Result<(Document, Book, Vec<String>), String> {
     let known = progress_file().and_then(|file| records(&file)).map_err(|error| error.to_string())?;
     let memory = LessonMemory::of(&known, &chosen.pack, &chosen.lesson.front.id);
     let document = Document::lesson(&chosen.lesson).recalling(&memory);
@@ -34,7 +43,7 @@ pub(super) fn opened(chosen: &Chosen) -> Result<(Document, Option<Book>, Vec<Str
     let folder = path.parent().unwrap_or(Path::new("."));
     file::make_folder(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let (book, document, notes) = open_lesson_work(&path, document)?;
-    Ok((document, Some(book), notes))
+    Ok((document, book, notes))
 }
 
 /// The scratch folder of a lesson that asks for one.

@@ -191,6 +191,12 @@ impl Attempt {
         self.pieces.extend(self.here.iter().cloned());
     }
 
+    /// Begins once more, in a session that is new: nothing of what was asked has happened.
+    pub fn begin_again(&mut self) {
+        (self.anew, self.from, self.asked, self.end) = (true, 0, None, None);
+        self.plan();
+    }
+
     /// Computes the answers of predictions, by their ids, once the code has run without an error.
     #[must_use]
     pub fn settling(mut self, probes: Vec<(String, String)>) -> Attempt {

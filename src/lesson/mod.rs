@@ -7,6 +7,7 @@
 //! lessons of a pack. What a learner has done is [`memory`] when a lesson is opened again. Lessons come in packs
 //! ([`pack`]), the built-in ones too.
 
+mod answer;
 pub mod attempt;
 mod body;
 mod elements;
@@ -33,6 +34,7 @@ mod text;
 pub mod verify;
 
 pub use crate::session::verdict::Verdict;
+pub(crate) use answer::Answer;
 pub use error::LessonError;
 pub use format::{
     Choice, Code, Element, Exercise, Front, Hint, Lesson, Limits, Link, Predict, Quiz, Requires, Step, Wrong,

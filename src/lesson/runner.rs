@@ -7,7 +7,7 @@ use crate::session::exchange::{Bell, Exchange, Said, Unanswered};
 use crate::session::options::SessionOptions;
 use crate::session::protocol::{DeviceInfo, Message};
 
-use super::attempt::{Attempt, AttemptEnd};
+use super::attempt::{Attempt, AttemptEnd, Took};
 
 /// A session that answers nothing for so long is given up, where its evaluations have no limit of their own.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -45,7 +45,8 @@ impl Runner {
     }
 
     /// Runs an attempt to its end; what the learner's code says goes to `each`. A session that ends meanwhile ends the
-    /// attempt as an error of that code, and the next attempt has another one.
+    /// attempt as an error of that code, and the next attempt has another one. Where it had ended before it heard of the
+    /// attempt, the attempt begins again in another one, once.
     ///
     /// # Errors
     /// There is no session to be had.
@@ -54,29 +55,51 @@ impl Runner {
         attempt: &mut Attempt,
         each: &mut dyn FnMut(Message),
     ) -> Result<AttemptEnd, Unanswered> {
-        if self.exchange.death().is_some() {
-            self.exchange.restart().map_err(|error| Unanswered::Died(error.to_string()))?;
-            self.devices = self.exchange.greet(PATIENCE)?;
-        }
         self.exchange.catch_up();
+        if self.exchange.death().is_some() {
+            self.renew(attempt)?;
+        }
+        let (mut heard, mut renewed) = (false, false);
         while let Some(request) = attempt.request(self.exchange.new_id()) {
-            match self.exchange.post(request) {
-                Ok(()) => self.hear(attempt, each)?,
-                Err(reason) => attempt.die(&reason),
+            let died = match self.exchange.post(request) {
+                Ok(()) => self.hear(attempt, &mut heard, each)?,
+                Err(reason) => Some(reason),
+            };
+            match died {
+                None => {}
+                Some(_) if !heard && !renewed => {
+                    renewed = true;
+                    self.renew(attempt)?;
+                }
+                Some(reason) => attempt.die(&reason),
             }
         }
         Ok(attempt.end().cloned().unwrap_or_else(|| AttemptEnd::Cut("it did not end".into())))
     }
 
-    /// Waits for the answer to what was asked.
-    fn hear(&mut self, attempt: &mut Attempt, each: &mut dyn FnMut(Message)) -> Result<(), Unanswered> {
+    /// Has another session for an attempt that begins.
+    fn renew(&mut self, attempt: &mut Attempt) -> Result<(), Unanswered> {
+        self.exchange.restart().map_err(|error| Unanswered::Died(error.to_string()))?;
+        self.devices = self.exchange.greet(PATIENCE)?;
+        attempt.begin_again();
+        Ok(())
+    }
+
+    /// Waits for the answer to what was asked; gives the reason where the session ends meanwhile. `heard` is set once
+    /// it says anything of the attempt.
+    fn hear(
+        &mut self,
+        attempt: &mut Attempt,
+        heard: &mut bool,
+        each: &mut dyn FnMut(Message),
+    ) -> Result<Option<String>, Unanswered> {
         let mut until = Instant::now() + self.patience;
         let mut asked = false;
         while attempt.waits_for().is_some() {
             match self.exchange.next(Some(until)) {
                 Said::Message(message) => {
                     let shown = attempt.is_shown();
-                    attempt.take(&message);
+                    *heard |= attempt.take(&message) != Took::Nothing;
                     if shown {
                         each(message);
                     }
@@ -91,11 +114,11 @@ impl Runner {
                 }
                 Said::Nothing => return Err(Unanswered::Late),
                 Said::Died => {
-                    let reason = self.exchange.death().map(ToString::to_string).unwrap_or_default();
-                    attempt.die(&reason);
+                    let reason = self.exchange.death().map(ToString::to_string);
+                    return Ok(Some(reason.unwrap_or_default()));
                 }
             }
         }
-        Ok(())
+        Ok(None)
     }
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
+use crate::base::file::random_name;
 use crate::session::exchange::Unanswered;
 use crate::session::options::SessionOptions;
 use crate::session::protocol::{Message, Outcome, ProbeValue};
@@ -60,7 +61,7 @@ pub fn verify(lesson: &Lesson, devices: &str) -> Report {
 
 /// The same for a lesson of the pack in a folder: its session is confined to the pack.
 pub(crate) fn verify_in(lesson: &Lesson, devices: &str, pack: Option<&Path>) -> Report {
-    let scratch = std::env::temp_dir().join(format!("tensorlab-scratch-{}", std::process::id()));
+    let scratch = std::env::temp_dir().join(format!("tensorlab-scratch-{}", random_name()));
     let report = verify_with(lesson, devices, pack, &scratch);
     // Where there was none, there is nothing to take away.
     let _ = std::fs::remove_dir_all(&scratch);

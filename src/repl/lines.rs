@@ -13,6 +13,13 @@ pub(super) struct Lines {
     input: BufReader<Stdin>,
 }
 
+/// A line.
+pub(super) struct Typed {
+    pub text: String,
+    /// What was typed before it was dropped with Ctrl-C, the lines above that it carries on too.
+    pub anew: bool,
+}
+
 impl Lines {
     pub(super) fn new(prompts: bool, waiting: Arc<Waiting>) -> Lines {
         let input = BufReader::with_capacity(1 << 16, io::stdin());
@@ -24,15 +31,13 @@ impl Lines {
         let mut text = String::new();
         let mut begun = false;
         loop {
-            self.prompt(if begun { "... " } else { ">>> " })?;
-            let line = self.line()?;
-            if self.waiting.was_cleared() {
-                // What was typed before Ctrl-C is gone; this line was typed after it.
-                (text, begun) = (String::new(), false);
-            }
-            let Some(line) = line else {
+            let prompt = if begun { "... " } else { ">>> " };
+            let Some(Typed { text: line, anew }) = self.one(prompt, ">>> ")? else {
                 return Ok(begun.then_some(text));
             };
+            if anew {
+                (text, begun) = (String::new(), false);
+            }
             if begun {
                 text.push('\n');
             }
@@ -53,16 +58,12 @@ impl Lines {
         !self.prompts && (matches!(word, "else" | "catch") || next.starts_with("?.") || is_call(next))
     }
 
-    /// One line, whatever it says.
-    pub(super) fn one(&mut self, prompt: &str) -> io::Result<Option<String>> {
-        loop {
-            self.prompt(prompt)?;
-            let line = self.line()?;
-            // Ctrl-C drops what was typed.
-            if !self.waiting.was_cleared() || line.is_none() {
-                return Ok(line);
-            }
-        }
+    /// One line, whatever it says. Where Ctrl-C begins it anew, `again` asks for it.
+    pub(super) fn one(&mut self, prompt: &str, again: &str) -> io::Result<Option<Typed>> {
+        self.prompt(prompt)?;
+        let text = self.line(if self.prompts { again } else { "" })?;
+        let anew = self.waiting.was_cleared();
+        Ok(text.map(|text| Typed { text, anew }))
     }
 
     fn prompt(&self, text: &str) -> io::Result<()> {
@@ -75,10 +76,10 @@ impl Lines {
     }
 
     /// The next line without its end. Bytes that are no text become marks, which the parser refuses with their place.
-    fn line(&mut self) -> io::Result<Option<String>> {
+    fn line(&mut self, again: &str) -> io::Result<Option<String>> {
         let mut bytes = Vec::new();
         let input = &mut self.input;
-        let read = self.waiting.during(|| input.read_until(b'\n', &mut bytes))?;
+        let read = self.waiting.during(again, || input.read_until(b'\n', &mut bytes))?;
         if read == 0 {
             return Ok(None);
         }

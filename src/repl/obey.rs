@@ -8,7 +8,7 @@ use crate::base::figures::{count, plural};
 use crate::notebook::{Cell, Notebook, percent};
 use crate::script::lines::{self, Header, Known};
 use crate::script::trace;
-use crate::session::exchange::Said;
+use crate::session::exchange::{Said, Unanswered};
 use crate::session::protocol::{DeviceInfo, Message, Request, Variable};
 
 use super::commands::{self, Command};
@@ -52,7 +52,8 @@ impl Repl {
                 self.printer.note(&format!("there is no help on '{name}'{near}"));
                 return Ok(Next::Failed);
             }
-            _ => return self.no_answer(),
+            Ok(_) => return self.no_answer(&Unanswered::Late),
+            Err(why) => return self.no_answer(&why),
         }
         Ok(Next::Go)
     }
@@ -90,7 +91,10 @@ impl Repl {
     }
 
     fn inspect(&mut self, command: Command) -> io::Result<Next> {
-        let Some((variables, devices)) = self.state() else { return self.no_answer() };
+        let (variables, devices) = match self.state() {
+            Ok(state) => state,
+            Err(why) => return self.no_answer(&why),
+        };
         self.printer.answer(&match command {
             Command::Devices => show::devices(&devices),
             Command::Vars => show::variables(&variables),
@@ -99,17 +103,22 @@ impl Repl {
         Ok(Next::Go)
     }
 
-    fn state(&mut self) -> Option<(Vec<Variable>, Vec<DeviceInfo>)> {
-        match self.link.borrow_mut().ask(PATIENCE, |id| Request::Inspect { id }, &mut |_| ()) {
-            Ok(Message::State { variables, devices, .. }) => Some((variables, devices)),
-            _ => None,
+    fn state(&mut self) -> Result<(Vec<Variable>, Vec<DeviceInfo>), Unanswered> {
+        match self.link.borrow_mut().ask(PATIENCE, |id| Request::Inspect { id }, &mut |_| ())? {
+            Message::State { variables, devices, .. } => Ok((variables, devices)),
+            _ => Err(Unanswered::Late),
         }
     }
 
     /// Writes what happened, as a trace or as lines.
     fn export(&mut self, command: Command) -> io::Result<Next> {
         // Asking makes the session say all that happened before.
-        let devices = self.state().map_or(Vec::new(), |(_, devices)| devices);
+        let devices = match self.state() {
+            Ok((_, devices)) => devices,
+            Err(Unanswered::Interrupted) => return self.no_answer(&Unanswered::Interrupted),
+            // Without a session there is still what it told before.
+            Err(_) => Vec::new(),
+        };
         let (events, lost) = self.record.borrow().events();
         let (path, written) = match command {
             Command::Lines(path) => {
@@ -195,8 +204,11 @@ impl Repl {
 
     fn reset(&mut self) -> io::Result<Next> {
         let reset = self.link.borrow_mut().ask(PATIENCE, |id| Request::Reset { id }, &mut |_| ());
-        if !matches!(reset, Ok(Message::State { .. })) {
-            return self.no_answer();
+        match reset {
+            // What was asked for can't be taken back: it is done where nobody waits for its answer too.
+            Ok(Message::State { .. }) | Err(Unanswered::Interrupted) => {}
+            Ok(_) => return self.no_answer(&Unanswered::Late),
+            Err(why) => return self.no_answer(&why),
         }
         self.ran.clear();
         self.failed = 0;
@@ -226,8 +238,10 @@ impl Repl {
         }
     }
 
-    fn no_answer(&mut self) -> io::Result<Next> {
-        if self.link.borrow().death().is_some() {
+    fn no_answer(&mut self, why: &Unanswered) -> io::Result<Next> {
+        if matches!(why, Unanswered::Interrupted) {
+            self.printer.note("interrupted");
+        } else if self.link.borrow().death().is_some() {
             self.printer.note("there is no session; `:restart` begins a new one");
         } else {
             self.printer.note("the session does not answer; `:restart` begins a new one");

@@ -1,8 +1,8 @@
 //! Ctrl-C and the signals that end the program, depending on what the front end waits for.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::session::exchange::Bell;
 
@@ -18,11 +18,14 @@ const EDITOR: u8 = 2;
 pub(super) struct Waiting {
     what: AtomicU8,
     cleared: AtomicBool,
+    /// What asks for a line again whose beginning Ctrl-C has dropped.
+    again: Mutex<String>,
 }
 
 impl Waiting {
-    /// Reads a line; Ctrl-C drops what was typed.
-    pub(super) fn during<T>(&self, read: impl FnOnce() -> T) -> T {
+    /// Reads a line. Ctrl-C drops what was typed of it and shows `again`; what is read was typed after it.
+    pub(super) fn during<T>(&self, again: &str, read: impl FnOnce() -> T) -> T {
+        again.clone_into(&mut self.again.lock().unwrap_or_else(PoisonError::into_inner));
         self.as_(LINE, read)
     }
 
@@ -68,8 +71,9 @@ pub(super) fn watch(bell: Bell) -> io::Result<Arc<Waiting>> {
                 (SIGINT, _) if io::stdin().is_terminal() => {
                     seen.cleared.store(true, Ordering::SeqCst);
                     // The terminal has dropped its line.
+                    let again = seen.again.lock().unwrap_or_else(PoisonError::into_inner).clone();
                     let mut out = io::stdout().lock();
-                    let _ = out.write_all(b"\n>>> ").and_then(|()| out.flush());
+                    let _ = write!(out, "\n{again}").and_then(|()| out.flush());
                 }
                 (number, _) => {
                     if let Some(modes) = &modes {

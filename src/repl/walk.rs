@@ -4,20 +4,20 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use crate::base::text::strip_control;
-use crate::lesson::attempt::{Attempt, AttemptEnd, Passed, Standing};
+use crate::lesson::attempt::{Attempt, AttemptEnd, Passed, Standing, told};
 use crate::lesson::linear;
 use crate::lesson::markdown::Block;
 use crate::lesson::memory::Remembered;
 use crate::lesson::order::order;
 use crate::lesson::runner::Runner;
 use crate::lesson::{
-    Basis, Code, Element, Entry, Exercise, Lesson, LessonMemory, Predict, Quantity, Quiz, Step, Unit,
-    Verdict, compare, parse_quantity,
+    Answer, Code, Element, Entry, Exercise, Lesson, LessonMemory, Predict, Quantity, Quiz, Step, Unit,
+    Verdict, parse_quantity,
 };
 use crate::session::options::SessionOptions;
 use crate::session::protocol::{Fault, Message, Outcome, ProbeValue};
 
-use super::lines::Lines;
+use super::lines::{Lines, Typed};
 use super::paint::Paint;
 use super::printer::Printer;
 use super::{show, waiting};
@@ -102,6 +102,30 @@ enum Said {
     Leave,
 }
 
+impl Said {
+    fn of(line: String) -> Said {
+        match line.trim() {
+            "q" => Said::Leave,
+            "s" => Said::Skip,
+            "h" => Said::Hint,
+            "l" => Said::Solution,
+            _ => Said::Text(line),
+        }
+    }
+}
+
+/// What came of typing code.
+enum Written {
+    Code(String),
+    /// There is none to be had.
+    Nothing,
+    /// Ctrl-C dropped it; this was said after that.
+    Anew(String),
+}
+
+/// Asks for an exercise's code.
+const YOUR_CODE: &str = "Your code: ";
+
 impl Walk<'_> {
     fn go(&mut self, memory: &LessonMemory, from: Option<&str>) -> io::Result<()> {
         let steps = &self.lesson.steps;
@@ -129,7 +153,8 @@ impl Walk<'_> {
             None => Ok(Then::Next),
             Some(Element::Run(code)) => self.cell(place, step, code),
             Some(Element::Predict(predict)) => {
-                let settled = memory.step(&step.id).is_some_and(|known| known.answer.is_some());
+                let settled =
+                    memory.step(&step.id).is_some_and(|known| known.answer.is_some() || known.told.is_some());
                 self.predict(place, step, predict, settled)
             }
             Some(Element::Quiz(quiz)) => self.quiz(step, quiz),
@@ -137,14 +162,26 @@ impl Walk<'_> {
         }
     }
 
-    /// A cell that runs as it stands.
+    /// A cell that runs as it stands, again until it has run to its end and what it answers is told.
     fn cell(&mut self, place: usize, step: &Step, code: &Code) -> io::Result<Then> {
         self.code("The next cell:", &code.text)?;
-        match self.ask("Enter runs it: ")? {
-            Said::Leave => return Ok(Then::Leave),
-            Said::Skip => return Ok(Then::Next),
-            Said::Text(_) | Said::Hint | Said::Solution => {}
+        let mut prompt = "Enter runs it: ";
+        loop {
+            match self.ask(prompt)? {
+                Said::Leave => return Ok(Then::Leave),
+                Said::Skip => return Ok(Then::Next),
+                Said::Text(_) | Said::Hint | Said::Solution => {}
+            }
+            match self.run_cell(place, step, code)? {
+                None => return Ok(Then::Leave),
+                Some(true) => return Ok(Then::Next),
+                Some(false) => prompt = "Enter runs it again, s goes on without it: ",
+            }
         }
+    }
+
+    /// Whether it has run to its end, with an answer for each number that waits for it; none without a session.
+    fn run_cell(&mut self, place: usize, step: &Step, code: &Code) -> io::Result<Option<bool>> {
         let probes = self.guesses.iter().filter_map(|(at, _)| match self.lesson.steps.get(*at) {
             Some(Step { id, element: Some(Element::Predict(predict)), .. }) if predict.cell == step.id => {
                 Some((id.clone(), predict.answer.text.clone()))
@@ -153,19 +190,28 @@ impl Walk<'_> {
         });
         let code = Code { text: code.text.clone(), line: 1 };
         let attempt = self.attempt(place, code).settling(probes.collect());
-        let Some((end, ok, attempt)) = self.run(attempt)? else { return Ok(Then::Leave) };
+        let Some((end, outcome, attempt)) = self.run(attempt)? else { return Ok(None) };
+        let ok = matches!(outcome, Some(Outcome::Ok { .. }));
+        if let Some(stopped @ (Outcome::Timeout { .. } | Outcome::TooMuchOutput { .. })) = &outcome {
+            self.say(&[format!("It was stopped: {}.", told(stopped))])?;
+        }
         self.standing = if ok { Standing::Before(place + 1) } else { Standing::Elsewhere };
+        let mut whole = ok;
+        for (id, value) in attempt.answers() {
+            whole &= self.answer(id, value)?;
+        }
         match end {
-            AttemptEnd::Fault(verdict) => self.say(&[verdict.to_string()])?,
+            AttemptEnd::Fault(verdict) => {
+                self.say(&[strip_control(&verdict.to_string()).into_owned()])?;
+                whole = false;
+            }
             AttemptEnd::Cut(reason) => {
-                self.say(&[format!("It was cut short: {}", strip_control(&reason))])?
+                self.say(&[format!("It was cut short: {}", strip_control(&reason))])?;
+                whole = false;
             }
             AttemptEnd::Ran(_) => self.record(&step.id, &Entry::Ran { ok })?,
         }
-        for (id, value) in attempt.answers() {
-            self.answer(id, value)?;
-        }
-        Ok(Then::Next)
+        Ok(Some(whole))
     }
 
     fn predict(&mut self, place: usize, step: &Step, predict: &Predict, settled: bool) -> io::Result<Then> {
@@ -197,39 +243,34 @@ impl Walk<'_> {
         }
     }
 
-    /// What was measured, beside what was said.
-    fn answer(&mut self, id: &str, value: &Result<ProbeValue, Fault>) -> io::Result<()> {
+    /// What was measured, beside what was said; whether there is an answer.
+    fn answer(&mut self, id: &str, value: &Result<ProbeValue, Fault>) -> io::Result<bool> {
         let place = self.lesson.steps.iter().position(|step| step.id == id);
+        let step = place.and_then(|place| self.lesson.steps.get(place));
+        let Some(Element::Predict(predict)) = step.and_then(|step| step.element.as_ref()) else {
+            return Ok(true);
+        };
+        let value = match value {
+            Ok(value) => value,
+            Err(fault) => {
+                self.say(&[format!("There is no answer: {}", strip_control(&fault.message))])?;
+                return Ok(false);
+            }
+        };
         let guess =
             self.guesses.iter().find(|(at, _)| Some(*at) == place).and_then(|(_, guess)| guess.clone());
         self.guesses.retain(|(at, _)| Some(*at) != place);
-        let step = place.and_then(|place| self.lesson.steps.get(place));
-        let Some(Element::Predict(predict)) = step.and_then(|step| step.element.as_ref()) else {
-            return Ok(());
-        };
         let simulated = self.runner.devices().iter().any(|device| device.simulated);
-        let basis = Basis::of(predict.unit, simulated);
-        let told = match (value, guess) {
-            (Err(fault), _) => format!("There is no answer: {}", fault.message),
-            (Ok(ProbeValue::Number(answer)), Some(guess)) => {
-                match compare(&guess, *answer, predict.unit, predict.tolerance, basis) {
-                    Ok(outcome) => {
-                        let modelled = basis == Basis::Modelled;
-                        let entry = Entry::Answer { answer: outcome.answer, hit: outcome.hit, modelled };
-                        self.record(id, &entry)?;
-                        outcome.sentence
-                    }
-                    Err(reason) => reason,
-                }
+        let told = match Answer::to(predict, guess.as_ref(), value, simulated) {
+            Ok(answer) => {
+                self.record(id, &answer.entry(predict.unit, simulated))?;
+                answer.sentence().to_owned()
             }
-            (Ok(ProbeValue::Number(answer)), None) => {
-                format!("{}: {}.", basis.word(), predict.unit.show(*answer))
-            }
-            (Ok(ProbeValue::Bool(answer)), _) => format!("{}: {answer}.", basis.word()),
-            (Ok(ProbeValue::Text(answer)), _) => format!("{}: {answer}.", basis.word()),
+            Err(reason) => reason,
         };
         self.say(&[strip_control(&told).into_owned()])?;
-        self.text(&predict.explain)
+        self.text(&predict.explain)?;
+        Ok(true)
     }
 
     fn quiz(&mut self, step: &Step, quiz: &Quiz) -> io::Result<Then> {
@@ -285,8 +326,14 @@ impl Walk<'_> {
             ),
         ])?;
         let mut hints = 0;
+        // What was said in the middle of code that Ctrl-C has dropped.
+        let mut anew = None;
         loop {
-            let text = match self.ask("Your code: ")? {
+            let said = match anew.take() {
+                Some(line) => Said::of(line),
+                None => self.ask(YOUR_CODE)?,
+            };
+            let text = match said {
                 Said::Leave => return Ok(Then::Leave),
                 Said::Skip => {
                     self.record(&step.id, &Entry::Skipped)?;
@@ -305,9 +352,13 @@ impl Walk<'_> {
                     self.code("A solution:", &exercise.solution.text)?;
                     continue;
                 }
-                Said::Text(first) => match self.typed(first)? {
-                    Some(text) => text,
-                    None => continue,
+                Said::Text(first) => match self.written(first)? {
+                    Written::Code(text) => text,
+                    Written::Nothing => continue,
+                    Written::Anew(line) => {
+                        anew = Some(line);
+                        continue;
+                    }
                 },
             };
             let attempt = self.attempt(place, Code { text: text.clone(), line: 1 });
@@ -348,26 +399,26 @@ impl Walk<'_> {
         self.text(&hint.text)
     }
 
-    /// Code from a file, or typed up to a line that is only a full stop; none where there is none to be had.
-    fn typed(&mut self, first: String) -> io::Result<Option<String>> {
+    /// Code from a file, or typed up to a line that is only a full stop.
+    fn written(&mut self, first: String) -> io::Result<Written> {
         if let Some(path) = first.strip_prefix("f ") {
             return match std::fs::read_to_string(path.trim()) {
-                Ok(text) => Ok(Some(text)),
+                Ok(text) => Ok(Written::Code(text)),
                 Err(error) => {
                     self.say(&[format!("{}: {error}", strip_control(path.trim()))])?;
-                    Ok(None)
+                    Ok(Written::Nothing)
                 }
             };
         }
         let mut text = first;
         loop {
-            match self.lines.one("")? {
-                None => return Ok(Some(text)),
-                Some(line) if line.trim() == "." => return Ok(Some(text)),
-                Some(line) => {
+            match self.lines.one("", YOUR_CODE)? {
+                Some(Typed { text: line, anew: true }) => return Ok(Written::Anew(line)),
+                Some(Typed { text: line, .. }) if line.trim() != "." => {
                     text.push('\n');
                     text.push_str(&line);
                 }
+                Some(_) | None => return Ok(Written::Code(text)),
             }
         }
     }
@@ -377,23 +428,23 @@ impl Walk<'_> {
         Attempt::at_step(self.lesson, place, (number, code), self.standing, &self.passed)
     }
 
-    /// Runs it and prints what its code says; how it ended, and whether the code ran without an error. None where
-    /// there is no session to be had.
-    fn run(&mut self, mut attempt: Attempt) -> io::Result<Option<(AttemptEnd, bool, Attempt)>> {
+    /// Runs it and prints what its code says; how it ended, and what came of the code. None where there is no session
+    /// to be had.
+    fn run(&mut self, mut attempt: Attempt) -> io::Result<Option<(AttemptEnd, Option<Outcome>, Attempt)>> {
         if attempt.begins_anew() && attempt.replayed() > 0 {
             self.say(&[format!("What comes before is run again: {} steps.", attempt.replayed())])?;
         }
-        let (mut ok, mut failed) = (false, Ok(()));
+        let (mut outcome, mut failed) = (None, Ok(()));
         let printer = &mut self.printer;
         let ran = self.runner.run(&mut attempt, &mut |message| {
             if failed.is_ok() {
-                failed = hear(printer, message, &mut ok);
+                failed = hear(printer, message, &mut outcome);
             }
         });
         failed?;
         self.standing = Standing::Elsewhere;
         match ran {
-            Ok(end) => Ok(Some((end, ok, attempt))),
+            Ok(end) => Ok(Some((end, outcome, attempt))),
             Err(error) => {
                 self.printer.note(&error.to_string());
                 Ok(None)
@@ -402,14 +453,7 @@ impl Walk<'_> {
     }
 
     fn ask(&mut self, prompt: &str) -> io::Result<Said> {
-        let Some(line) = self.lines.one(prompt)? else { return Ok(Said::Leave) };
-        Ok(match line.trim() {
-            "q" => Said::Leave,
-            "s" => Said::Skip,
-            "h" => Said::Hint,
-            "l" => Said::Solution,
-            _ => Said::Text(line),
-        })
+        Ok(self.lines.one(prompt, prompt)?.map_or(Said::Leave, |line| Said::of(line.text)))
     }
 
     fn text(&mut self, blocks: &[Block]) -> io::Result<()> {
@@ -436,22 +480,21 @@ impl Walk<'_> {
 }
 
 /// Prints what the learner's code says.
-fn hear(printer: &mut Printer, message: Message, ok: &mut bool) -> io::Result<()> {
+fn hear(printer: &mut Printer, message: Message, came: &mut Option<Outcome>) -> io::Result<()> {
     match message {
         Message::Output { stream, text, .. } => printer.print(stream, &text),
         Message::Display { content, display_id, .. } => printer.display(&content, display_id.as_deref()),
         Message::Finished { outcome, usage, .. } => {
             printer.end_of_output()?;
-            match outcome {
-                Outcome::Ok { value } => {
-                    *ok = true;
-                    if let Some(value) = value {
-                        printer.value("=", &value)?;
-                    }
-                }
-                Outcome::Error { fault } => printer.fault(&fault)?,
-                Outcome::Interrupted | Outcome::Timeout { .. } | Outcome::TooMuchOutput { .. } => {}
+            match &outcome {
+                Outcome::Ok { value: Some(value) } => printer.value("=", value)?,
+                Outcome::Error { fault } => printer.fault(fault)?,
+                Outcome::Ok { .. }
+                | Outcome::Interrupted
+                | Outcome::Timeout { .. }
+                | Outcome::TooMuchOutput { .. } => {}
             }
+            *came = Some(outcome);
             printer.answer(&format!("{}{}\n", show::usage(&usage), show::taken(&usage)))
         }
         _ => Ok(()),

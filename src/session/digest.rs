@@ -1,7 +1,7 @@
 //! What events add up to that a session could not send one by one: a front end that adds it has exact totals, although
 //! its log has a hole.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -113,8 +113,8 @@ impl Deeds {
     }
 }
 
-/// Sums events up.
-#[derive(Default)]
+/// Sums events up. What comes and goes within a stretch leaves nothing behind, so that it holds no more than there was
+/// at its beginning and is at its end, however long nobody takes it.
 pub(crate) struct Digester {
     events: u64,
     deeds: DeedSums,
@@ -123,9 +123,19 @@ pub(crate) struct Digester {
     freed: Vec<(Device, u64)>,
     /// By their place in the stream.
     lasting: BTreeMap<u64, Event>,
-    /// Tensors among them.
+    /// Tensors among them, by device and address, and segments that were taken.
     made: HashMap<(Device, u64), u64>,
-    untracked: u64,
+    mapped: HashMap<(Device, u64), u64>,
+    /// Tensors that were made and are still held, beyond those that are kept.
+    beyond: HashSet<(Device, u64)>,
+    /// Tensors that are kept.
+    most: usize,
+}
+
+impl Default for Digester {
+    fn default() -> Digester {
+        Digester::keeping(LASTING_KEPT)
+    }
 }
 
 #[derive(Default)]
@@ -152,6 +162,21 @@ struct DeviceSums {
 }
 
 impl Digester {
+    /// Keeps so many tensors one by one.
+    fn keeping(most: usize) -> Digester {
+        Digester {
+            events: 0,
+            deeds: DeedSums::default(),
+            lesson: DeedSums::default(),
+            freed: Vec::new(),
+            lasting: BTreeMap::new(),
+            made: HashMap::new(),
+            mapped: HashMap::new(),
+            beyond: HashSet::new(),
+            most,
+        }
+    }
+
     /// Takes the next event.
     pub(crate) fn take(&mut self, event: &Event) {
         self.events += 1;
@@ -159,23 +184,35 @@ impl Digester {
         match &event.body {
             Body::Alloc { device, address, allocated, reserved, .. } => {
                 self.memory(*device, *allocated, *reserved, own);
-                if self.made.len() < LASTING_KEPT {
+                if self.made.len() < self.most {
                     self.made.insert((*device, *address), event.seq);
                     self.lasting.insert(event.seq, event.clone());
                 } else {
-                    self.untracked += 1;
+                    self.beyond.insert((*device, *address));
                 }
             }
             Body::Free { device, address, allocated, reserved, .. } => {
                 self.memory(*device, *allocated, *reserved, own);
-                match self.made.remove(&(*device, *address)) {
-                    Some(made) => drop(self.lasting.remove(&made)),
-                    None => self.freed.push((*device, *address)),
+                let key = (*device, *address);
+                if let Some(made) = self.made.remove(&key) {
+                    self.lasting.remove(&made);
+                } else if !self.beyond.remove(&key) {
+                    self.freed.push(key);
                 }
             }
-            Body::Segment { device, reserved, .. } => {
+            Body::Segment { device, address, mapped, reserved, .. } => {
                 self.deeds.sums(*device).reserved = Some(*reserved);
-                self.lasting.insert(event.seq, event.clone());
+                let key = (*device, *address);
+                let earlier = if *mapped {
+                    self.mapped.insert(key, event.seq);
+                    None
+                } else {
+                    self.mapped.remove(&key)
+                };
+                match earlier {
+                    Some(mapped) => drop(self.lasting.remove(&mapped)),
+                    None => drop(self.lasting.insert(event.seq, event.clone())),
+                }
             }
             Body::PeakReset { device } => {
                 let sums = self.deeds.sums(*device);
@@ -192,14 +229,14 @@ impl Digester {
         if self.events == 0 {
             return None;
         }
-        let all = std::mem::take(self);
+        let all = std::mem::replace(self, Digester::keeping(self.most));
         Some(Digest {
             events: all.events,
             deeds: all.deeds.told(),
             lesson: all.lesson.told(),
             freed: all.freed,
             lasting: all.lasting.into_values().collect(),
-            untracked: all.untracked,
+            untracked: all.beyond.len() as u64,
         })
     }
 
@@ -291,6 +328,119 @@ impl DeviceSums {
             peak: self.peak,
             peak_reset: self.peak_reset,
             reset_at: self.reset_at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::base::DType;
+
+    use super::*;
+
+    const GPU: Device = Device::Cuda(0);
+
+    fn event(seq: u64, body: Body) -> Event {
+        Event { seq, source: Source { cell: 1, line: 1 }, body }
+    }
+
+    fn alloc(address: u64) -> Body {
+        let (dtype, shape, op) = (DType::Float32, vec![1].into(), Name::new("zeros"));
+        let (bytes, requested, allocated, reserved) = (512, 4, 512, 2048);
+        Body::Alloc { device: GPU, address, bytes, requested, dtype, shape, op, allocated, reserved }
+    }
+
+    fn free(address: u64) -> Body {
+        Body::Free { device: GPU, address, bytes: 512, allocated: 0, reserved: 2048 }
+    }
+
+    fn segment(address: u64, mapped: bool) -> Body {
+        Body::Segment { device: GPU, address, bytes: 2048, mapped, reserved: 2048 }
+    }
+
+    /// Tensors that a front end counts as live which keeps so many of them one by one.
+    #[derive(Default)]
+    struct Panel {
+        live: HashSet<(Device, u64)>,
+        untracked: u64,
+    }
+
+    impl Panel {
+        fn take(&mut self, digest: &Digest, most: usize) {
+            for key in &digest.freed {
+                if !self.live.remove(key) {
+                    self.untracked = self.untracked.saturating_sub(1);
+                }
+            }
+            for event in &digest.lasting {
+                if let Body::Alloc { device, address, .. } = event.body {
+                    if self.live.len() < most {
+                        self.live.insert((device, address));
+                    } else {
+                        self.untracked += 1;
+                    }
+                }
+            }
+            self.untracked += digest.untracked;
+        }
+    }
+
+    #[test]
+    fn what_comes_and_goes_while_nobody_listens_takes_no_memory() {
+        let mut digester = Digester::keeping(2);
+        let held = [alloc(1), alloc(2), alloc(3)].into_iter();
+        let loops = (0..10_000).flat_map(|n| {
+            let address = 1000 * (10 + n);
+            [segment(address, true), alloc(address), free(address), segment(address, false)]
+        });
+        held.chain(loops).enumerate().for_each(|(seq, body)| digester.take(&event(seq as u64, body)));
+        let digest = digester.finish().unwrap();
+        assert_eq!((digest.events, digest.lasting.len()), (40_003, 2));
+        assert_eq!((digest.freed.len(), digest.untracked), (0, 1));
+    }
+
+    #[test]
+    fn a_segment_that_was_there_and_is_taken_anew_is_told_as_both() {
+        let mut digester = Digester::default();
+        let steps = [false, true, false, true];
+        steps.iter().enumerate().for_each(|(n, mapped)| digester.take(&event(n as u64, segment(7, *mapped))));
+        let told: Vec<bool> = digester
+            .finish()
+            .unwrap()
+            .lasting
+            .iter()
+            .map(|e| matches!(e.body, Body::Segment { mapped: true, .. }))
+            .collect();
+        assert_eq!(told, [false, true]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn live_tensors_are_counted_right_beyond_what_is_kept(
+            steps in prop::collection::vec(0..12u64, 0..200), stretch in 1..40usize, kept in 0..6usize, shown in 0..6usize,
+        ) {
+            let mut panel = Panel::default();
+            let mut digester = Digester::keeping(kept);
+            let mut live = HashSet::new();
+            for (number, part) in steps.chunks(stretch).enumerate() {
+                let before = live.clone();
+                for (n, address) in part.iter().enumerate() {
+                    let body = if live.insert(*address) { alloc(*address) } else { free(*address) };
+                    if matches!(body, Body::Free { .. }) {
+                        live.remove(address);
+                    }
+                    digester.take(&event((number * stretch + n) as u64, body));
+                }
+                let digest = digester.finish().unwrap();
+                prop_assert!(digest.freed.len() <= before.len());
+                prop_assert_eq!(digest.untracked + digest.lasting.len() as u64, (live.len() + digest.freed.len() - before.len()) as u64);
+                panel.take(&digest, shown);
+                prop_assert_eq!(panel.live.len() as u64 + panel.untracked, live.len() as u64);
+            }
         }
     }
 }

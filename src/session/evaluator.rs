@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use rhai::{Array, Dynamic, Map};
 
 use crate::base::event::{ANSWER_CELLS, Body, Bus, CHECK_CELLS, Event, HIDDEN_CELLS, Page, Reader, Source};
-use crate::base::{Cause, Device};
+use crate::base::{Cause, Device, quota};
 use crate::device::Machine;
 use crate::plot::Figure;
 use crate::script::engine::Stopped;
@@ -96,8 +96,9 @@ impl ScriptEvaluator {
         self.give("ARGS", arguments.into());
     }
 
-    /// Gives code a folder to write to, which is emptied at each reset.
+    /// Gives code a folder to write to, which is emptied at each reset. To be called on the evaluating thread.
     pub fn set_scratch(&mut self, scratch: Scratch) {
+        scratch.enforce();
         self.give(SCRATCH, scratch.folder().display().to_string().into());
         self.scratch = Some(scratch);
     }
@@ -195,6 +196,8 @@ impl Evaluator for ScriptEvaluator {
             return self.answer(name, host);
         }
         self.relay.set(Some(Arc::clone(host)));
+        // What a check was refused is none of this.
+        let _ = quota::was_met();
         let machine = Arc::clone(self.machine());
         // What a lesson runs by itself is no peak of the learner's.
         let peaks: Vec<_> = if cell >= HIDDEN_CELLS {
@@ -220,9 +223,11 @@ impl Evaluator for ScriptEvaluator {
         if let Some(value) = last {
             self.interpreter.set(LAST, value);
         }
-        let outcome = match self.scratch.as_ref().and_then(Scratch::overrun) {
-            Some(limit) => Outcome::TooMuchOutput { limit },
-            None => outcome,
+        let outcome = match (quota::was_met(), &self.scratch, outcome) {
+            (true, Some(scratch), Outcome::Ok { .. } | Outcome::Error { .. }) => {
+                Outcome::TooMuchOutput { limit: scratch.told_limit() }
+            }
+            (.., outcome) => outcome,
         };
         let ok = matches!(outcome, Outcome::Ok { .. });
         machine.bus().emit(machine.shared.source(), || Body::CellEnd {

@@ -15,7 +15,7 @@ use crate::base::event::Subscription;
 
 use super::engine::{CheckStopped, Evaluator, Host, Inspected};
 use super::limits::{LimitWatch, Over, RunLimits};
-use super::outbox::{Outbox, PROMPT};
+use super::outbox::{Outbox, PROMPT, content_bytes};
 use super::protocol::{
     self, Display, Fault, Message, Outcome, ProbeValue, Request, Stream, Usage, VERSION, Verdict,
 };
@@ -260,12 +260,11 @@ impl<E: Evaluator> Worker<'_, E> {
     }
 
     fn work(&mut self) -> Ending {
-        let worker = self;
         loop {
-            match worker.queue.next() {
+            match self.queue.next() {
                 Turn::Serve(Request::Shutdown) => return Ending::Shutdown,
-                Turn::Serve(request) => worker.serve(request),
-                Turn::Cancelled(request) => worker.cancel(request),
+                Turn::Serve(request) => self.serve(request),
+                Turn::Cancelled(request) => self.cancel(request),
                 Turn::End => return Ending::FrontEndGone,
             }
         }
@@ -317,6 +316,9 @@ impl<E: Evaluator> Worker<'_, E> {
             usage: Box::default(),
         });
         let outcome = self.evaluator.evaluate(cell, first_line, code, &self.port(id));
+        if let Outcome::Ok { value: Some(value) } = &outcome {
+            self.watch.write(value.len());
+        }
         let outcome = match (self.watch.end(), outcome) {
             (Some(Over::Output(limit)), _) => Outcome::TooMuchOutput { limit },
             (Some(Over::Time(_)), Outcome::Interrupted) => stuck,
@@ -416,9 +418,22 @@ impl Host for Port {
     }
 
     fn display(&self, content: Display, display_id: Option<&str>) {
-        if !matches!(content, Display::Figure { .. }) || self.watch.show(display_id) {
-            self.outbox.display(self.id, content, display_id);
-        }
+        let content = match content {
+            Display::Figure { .. } if !self.watch.show(display_id) => return,
+            Display::Figure { .. } => content,
+            Display::Text { text } => match self.watch.print(&text) {
+                "" if !text.is_empty() => return,
+                shown => Display::Text { text: shown.into() },
+            },
+            Display::Table { .. } => {
+                let bytes = content_bytes(&content);
+                if self.watch.write(bytes) < bytes {
+                    return;
+                }
+                content
+            }
+        };
+        self.outbox.display(self.id, content, display_id);
     }
 
     fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str) {

@@ -17,7 +17,7 @@ const GRACE: Duration = Duration::from_secs(2);
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RunLimits {
     pub time: Option<Duration>,
-    /// Bytes of text that it prints.
+    /// Bytes of text that it prints or shows, its last value among them.
     pub output: Option<u64>,
     /// Figures that it shows.
     pub figures: Option<u32>,
@@ -113,15 +113,19 @@ impl LimitWatch {
 
     /// How much of a text may still be printed. What prints more is stopped.
     pub(super) fn print<'t>(&self, text: &'t str) -> &'t str {
-        let Some(limit) = self.limits.output else { return text };
+        text.split_at(text.floor_char_boundary(self.write(text.len()))).0
+    }
+
+    /// How many of so many bytes of text may still be shown. What shows more is stopped.
+    pub(super) fn write(&self, length: usize) -> usize {
+        let Some(limit) = self.limits.output else { return length };
         let mut state = self.lock();
         let room = usize::try_from(limit.saturating_sub(state.printed)).unwrap_or(usize::MAX);
-        state.printed = state.printed.saturating_add(text.len() as u64);
-        if text.len() <= room {
-            return text;
+        state.printed = state.printed.saturating_add(length as u64);
+        if length > room {
+            self.stop(state, format!("{} of text", bytes(limit)));
         }
-        self.stop(state, format!("{} of text", bytes(limit)));
-        text.split_at(text.floor_char_boundary(room)).0
+        length.min(room)
     }
 
     /// Whether a figure may be shown. What shows one too many is stopped.

@@ -19,7 +19,7 @@ pub struct SessionOptions {
     /// A figure goes on from cell to cell, as at a prompt.
     pub keep_figure: bool,
     pub limits: RunLimits,
-    /// A folder that its code knows as SCRATCH and may write to, and how many bytes.
+    /// A folder in which it has one of its own that its code knows as SCRATCH, and how many bytes that may hold.
     pub scratch: Option<(PathBuf, u64)>,
     /// What its code knows as ARGS.
     pub args: Vec<String>,

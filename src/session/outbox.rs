@@ -480,7 +480,8 @@ fn is_progress(message: &Message, of: u64, called: &str) -> bool {
     matches!(message, Message::Progress { id, label, .. } if *id == of && label == called)
 }
 
-fn content_bytes(content: &Display) -> usize {
+/// Bytes of what is shown: exact for text and tables.
+pub(super) fn content_bytes(content: &Display) -> usize {
     match content {
         Display::Text { text } => text.len(),
         Display::Table { header, rows } => header.iter().chain(rows.iter().flatten()).map(String::len).sum(),

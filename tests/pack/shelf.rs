@@ -1,6 +1,7 @@
 //! What learners do: install, see, update, remove; and what they have done stays.
 
 use tensorlab::lesson::{Entry, Key, ProgressLog, Record};
+use tensorlab::notebook::{Cell, Change, NotebookFile};
 
 use super::*;
 
@@ -228,6 +229,33 @@ fn an_update_keeps_what_was_done_but_for_what_it_invalidates() {
     drop(log);
     folder.says(&["pack", "install", "p"]);
     assert_eq!(folder.json(&["lesson", "progress", "--json"])["steps"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn what_was_written_in_a_lesson_of_a_removed_pack_is_put_aside_by_a_reset() {
+    let folder = Folder::new("gone");
+    let work = folder.at("data/tensorlab/lessons/p");
+    std::fs::create_dir_all(&work).unwrap();
+    let path = work.join("first.ipynb");
+    // A lab was killed before it saved for the first time: there is a journal alone.
+    let mut opened = NotebookFile::open(&path).unwrap();
+    let cell = Box::new(Cell::code("let mine = 1;"));
+    opened.file.record(&Change::Insert { at: 0, cell }).unwrap();
+    // As long as it is open, nothing is taken from under it.
+    let told = folder.fails(&["lesson", "reset", "p/first"], 1);
+    assert!(told.contains("open in another lab"), "{told}");
+    drop(opened);
+    assert!(!path.exists() && work.join(".first.ipynb.journal").exists());
+    done(&folder, &["read"]);
+    let told = folder.says(&["lesson", "reset", "p/first"]);
+    assert!(told.contains("begins anew: read") && told.contains("first.before-1.ipynb"), "{told}");
+    let aside = std::fs::read_to_string(work.join("first.before-1.ipynb")).unwrap();
+    assert!(aside.contains("let mine = 1;"), "{aside}");
+    assert_eq!(std::fs::read_dir(&work).unwrap().count(), 1, "nothing else is left");
+    // A name is no path.
+    std::fs::write(folder.at("data/tensorlab/x.ipynb"), aside).unwrap();
+    folder.fails(&["lesson", "reset", "../x"], 2);
+    assert!(folder.at("data/tensorlab/x.ipynb").exists());
 }
 
 #[test]

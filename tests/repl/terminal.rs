@@ -127,6 +127,28 @@ fn a_session_that_does_not_answer_is_restarted_by_a_third_ctrl_c() {
 }
 
 #[test]
+fn a_ctrl_c_while_a_reset_is_awaited_leaves_nothing_to_save() {
+    let folder = Folder::new("reset");
+    let mut t = repl(&folder, &[]);
+    t.type_("let x = 1\r");
+    t.until("In [2]: ");
+    let session = t.session();
+    for (command, told) in [(":vars", "interrupted"), (":reset", "every variable is forgotten")] {
+        signal("STOP", session);
+        t.type_(&format!("{command}\r"));
+        std::thread::sleep(Duration::from_millis(300));
+        t.type_(CTRL_C);
+        let shown = t.until(told);
+        assert!(!shown.contains("does not answer"), "{shown}");
+        signal("CONT", session);
+    }
+    t.type_(&format!(":save {}\r", folder.file("s.rhai")));
+    t.until(": 0 cells");
+    t.type_("x\r");
+    t.until("'x' is not defined");
+}
+
+#[test]
 fn a_session_that_dies_is_told_with_its_reason_and_restarted() {
     let folder = Folder::new("death");
     let mut t = repl(&folder, &[]);

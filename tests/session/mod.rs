@@ -4,6 +4,7 @@ mod deaths;
 mod fake;
 mod front_ends;
 mod page;
+mod scratch;
 mod talk;
 
 use std::fs::File;

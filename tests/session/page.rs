@@ -52,6 +52,24 @@ fn every_request_and_message_has_an_example_that_is_one() {
 }
 
 #[test]
+fn the_page_names_every_option_and_every_status() {
+    let help = Command::new(env!("CARGO_BIN_EXE_tensorlab")).args(["session", "--help"]).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let options = help.split_whitespace().filter_map(|word| word.strip_prefix("--"));
+    let options: BTreeSet<&str> = options.map(|word| word.trim_end_matches([',', '.'])).collect();
+    assert!(options.len() > 10, "{help}");
+    for option in options.into_iter().filter(|option| !["", "help", "version"].contains(option)) {
+        assert!(PAGE.contains(&format!("--{option}")), "--{option} is not on the page");
+    }
+    let end = PAGE.split("\n5. ").nth(1).unwrap().split("\n\n").next().unwrap();
+    use host::Ending::{FrontEndGone, Panicked, Refused, Shutdown, Stuck};
+    for ending in [Shutdown, FrontEndGone, Refused(String::new()), Panicked, Stuck] {
+        let code = ending.code().to_string();
+        assert!(end.split(|c: char| !c.is_ascii_digit()).any(|word| word == code), "{code}: {end}");
+    }
+}
+
+#[test]
 fn the_page_names_outcomes_displays_verdicts_and_dtypes() {
     let named = |kinds: BTreeSet<String>| {
         for kind in kinds {

@@ -20,6 +20,42 @@ fn a_dumb_terminal_gets_the_plain_prompt_and_is_told_so() {
     let mut terminal = Terminal::start(command);
     terminal.until("tensorlab notebook run n.rhai");
     assert_eq!(terminal.end().code(), Some(2));
+    std::fs::write(folder.0.join("n.rhai"), "// %%\n1 + 1\n").unwrap();
+    assert!(program(&folder).args(["pack", "new", "p"]).status().unwrap().success());
+    let lesson = std::fs::read_dir(folder.0.join("p/lessons")).unwrap().next().unwrap().unwrap().path();
+    for (arguments, told, code) in [
+        (["notebook", "open", "n.rhai"], "tensorlab notebook run", 2),
+        (["lab", lesson.to_str().unwrap(), "--ascii"], "--plain` goes through it", 2),
+        // What is in it can be shown line by line.
+        (["pack", "preview", "p"], "(", 0),
+    ] {
+        let mut command = program(&folder);
+        command.env("TERM", "dumb").args(arguments);
+        let mut terminal = Terminal::start(command);
+        terminal.until(told);
+        assert_eq!(terminal.end().code(), Some(code), "{arguments:?}");
+        assert!(!terminal.raw().contains("\x1b[?1049h"), "{arguments:?}: the screen is left alone");
+    }
+}
+
+#[test]
+fn a_lesson_whose_file_can_not_be_read_opens_as_it_begins_and_says_so() {
+    let folder = Folder::new("unread");
+    let kept = folder.0.join("tensorlab/lessons/course");
+    std::fs::create_dir_all(&kept).unwrap();
+    std::fs::write(kept.join("moving.ipynb"), "no notebook").unwrap();
+    for arguments in [&["lesson", "start", "moving"][..], &[]] {
+        let mut command = program(&folder);
+        command.args(arguments);
+        let mut lab = Lab::start(command);
+        if arguments.is_empty() {
+            lab.until("Devices");
+            lab.keys(ENTER);
+        }
+        lab.until("what you wrote in this lesson is not shown");
+        lab.quits();
+    }
+    assert_eq!(std::fs::read_to_string(kept.join("moving.ipynb")).unwrap(), "no notebook");
 }
 
 #[test]

@@ -1,13 +1,12 @@
 //! `pack check` and `pack preview`.
 
-use std::io::IsTerminal;
 use std::path::Path;
 
 use crate::cli::lab::{LookOptions, look_at};
 use crate::cli::output::say;
 use crate::cli::pack::told::{Done, told};
 use crate::cli::packs::Chosen;
-use crate::cli::{exit, lesson};
+use crate::cli::{exit, lesson, terminal};
 use crate::lesson::LessonError;
 use crate::lesson::pack::{Pack, PackError, Tree, check};
 use crate::lesson::verify::Report;
@@ -91,7 +90,7 @@ pub(super) fn preview(dir: &Path, lesson: Option<&str>, look: &LookOptions, devi
         })?,
         None => pack.lessons.first().ok_or("error: the pack has no lesson")?,
     };
-    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+    if terminal::shows_lab() {
         // A session works in this folder, wherever it is started.
         let folder = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf());
         let chosen = Chosen {

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use crate::lab::layout::cell::head_line;
 use crate::lab::layout::markdown;
-use crate::lab::model::item::{Answer, Guess, PredictState, QuizState};
+use crate::lab::model::item::{Guess, PredictState, QuizState};
 use crate::lab::model::laid::{Layout, RowPart};
 use crate::lab::model::text;
 use crate::lab::model::text::Break;
@@ -33,8 +33,7 @@ pub(crate) fn lay_predict(predict: &PredictState, width: u16, theme: &Theme) -> 
         (Guess::Skipped, None) => say(&mut layout, "Skipped.", theme.dim, columns),
         (_, Some(answer)) => {
             match answer {
-                Ok(Answer::Compared(outcome)) => say(&mut layout, &outcome.sentence, theme.accent, columns),
-                Ok(Answer::Told(text)) => say(&mut layout, text, theme.accent, columns),
+                Ok(answer) => say(&mut layout, answer.sentence(), theme.accent, columns),
                 Err(reason) => say(&mut layout, &format!("No answer: {reason}"), theme.warn, columns),
             }
             blocks(&mut layout, &predict.question.explain, columns, theme);

@@ -1,5 +1,6 @@
 //! What the notebook's file is told of the cells, and why it was not saved.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use crate::lab::model::document;
@@ -55,4 +56,13 @@ pub enum NotSaved {
     /// There is a file of that name already.
     Exists(PathBuf),
     Failed(String),
+}
+
+impl fmt::Display for NotSaved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotSaved::Conflict(reason) | NotSaved::Failed(reason) => f.write_str(reason),
+            NotSaved::Exists(path) => write!(f, "{} exists already", path.display()),
+        }
+    }
 }

@@ -10,7 +10,7 @@ use crate::lab::model::output::{LONG, Output};
 use crate::lesson::attempt::Replay;
 use crate::lesson::markdown::Block;
 use crate::lesson::order::order;
-use crate::lesson::{Basis, Exercise, Outcome, Quantity, compare, parse_quantity};
+use crate::lesson::{Answer, Exercise, Quantity, parse_quantity};
 use crate::notebook::hash::Hash;
 use crate::notebook::{self, Kind, Recorder};
 use crate::script::whole::Wholeness;
@@ -143,14 +143,6 @@ pub(crate) enum Guess {
     Open,
     Made(Quantity),
     Skipped,
-}
-
-/// What a prediction was held against.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Answer {
-    Compared(Outcome),
-    /// There was no guess, or nothing that a number compares with.
-    Told(String),
 }
 
 #[derive(Debug)]
@@ -436,11 +428,6 @@ impl PredictState {
         }
     }
 
-    /// Whether its answer is a time of a virtual clock, where devices are simulated.
-    pub(in crate::lab) fn is_modelled(&self, simulated: bool) -> bool {
-        Basis::of(self.question.unit, simulated) == Basis::Modelled
-    }
-
     /// The answer is there, and stays.
     pub(crate) fn is_settled(&self) -> bool {
         matches!(self.answer, Some(Ok(_)))
@@ -456,22 +443,13 @@ impl PredictState {
 
     /// Holds what was measured against the guess. `simulated` says that times are those of a virtual clock.
     pub(in crate::lab) fn measured(&mut self, value: ProbeValue, simulated: bool) {
-        let unit = self.question.unit;
-        let basis = Basis::of(unit, simulated);
-        self.answer = Some(match (value, &self.guess) {
-            (ProbeValue::Number(answer), Guess::Made(guess)) => {
-                compare(guess, answer, unit, self.question.tolerance, basis).map(Answer::Compared)
-            }
-            (ProbeValue::Number(answer), _) => Ok(Answer::Told(told(&unit.show(answer), basis))),
-            (ProbeValue::Bool(answer), _) => Ok(Answer::Told(told(&answer.to_string(), basis))),
-            (ProbeValue::Text(answer), _) => Ok(Answer::Told(told(&answer, basis))),
-        });
+        let guess = match &self.guess {
+            Guess::Made(guess) => Some(guess),
+            Guess::Open | Guess::Skipped => None,
+        };
+        self.answer = Some(Answer::to(&self.question, guess, &value, simulated));
         self.laid.clear();
     }
-}
-
-fn told(answer: &str, basis: Basis) -> String {
-    format!("{}: {answer}.", basis.word())
 }
 
 impl QuizState {

@@ -3,7 +3,7 @@
 //! [`Attempt`] knows the order; here its requests are sent, and its end is shown and recorded.
 
 use crate::lab::model::history::History;
-use crate::lab::model::item::{Answer, Check, Guess, ItemState, Status};
+use crate::lab::model::item::{Check, ItemState, Status};
 use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
 use crate::lab::model::output::Ink;
@@ -250,17 +250,12 @@ fn settled(
             Err(fault) => predict.answer = Some(Err(text::clean_line(&fault.message))),
         }
         predict.laid.clear();
-        let entry = match &predict.answer {
-            Some(Ok(Answer::Compared(outcome))) => Entry::Answer {
-                answer: outcome.answer,
-                hit: outcome.hit,
-                modelled: predict.is_modelled(simulated),
-            },
-            Some(Ok(Answer::Told(told))) if predict.guess == Guess::Skipped => {
-                Entry::Told { answer: told.clone() }
-            }
-            _ => continue,
-        };
-        fx.push(Effect::Record { step: predict.id.clone(), entry });
+        // An open question keeps nothing: who answers it yet is told then.
+        if let Some(Ok(answer)) = &predict.answer
+            && !predict.is_open()
+        {
+            let entry = answer.entry(predict.question.unit, simulated);
+            fx.push(Effect::Record { step: predict.id.clone(), entry });
+        }
     }
 }

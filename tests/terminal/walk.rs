@@ -1,0 +1,130 @@
+//! A lesson line by line at the prompt: Ctrl-C drops what is typed or stops what runs, and loses nothing else.
+
+use super::*;
+
+const HEAD: &str = "+++\nid = \"w\"\ntitle = \"W\"\nsummary = \"s\"\nconcepts = [\"c\"]\nminutes = 1\n\
+    devices = [\"sim:t4\"]\n+++\n\n# W\n\n";
+
+/// A walk through a lesson with this body, as it begins.
+fn walk(folder: &Folder, body: &str) -> Terminal {
+    std::fs::write(folder.0.join("w.md"), format!("{HEAD}{body}")).unwrap();
+    let mut command = program(folder);
+    command.args(["lesson", "start", "w.md", "--plain"]);
+    Terminal::start_sized(command, 60, 140)
+}
+
+/// A question that this expression answers, and the cell that it waits for.
+fn asked(answer: &str, cell: &str) -> String {
+    format!(
+        "```toml predict id=\"p\"\nask = \"How many bytes?\"\nunit = \"bytes\"\nanswer = \"{answer}\"\ntolerance = 0\n\
+         explain = \"Four each.\"\n```\n\n```rhai run\n{cell}\n```\n"
+    )
+}
+
+const COPY: &str = "let x = ones([256]).to(\"cuda\");";
+
+/// Some of it is under way.
+fn a_while() {
+    std::thread::sleep(Duration::from_millis(300));
+}
+
+#[test]
+fn a_line_typed_after_ctrl_c_counts_and_what_was_typed_before_does_not() {
+    let folder = Folder::new("walk-dropped");
+    let body = "```rhai exercise id=\"e\" points=1\nlet y = 0;\n```\n\n```rhai check\nexpect_equal(y, 3);\n```\n\n\
+        ```rhai solution\nlet y = 3;\n```\n\n```rhai wrong because=\"expected 3\"\nlet y = 1;\n```\n\n\
+        ```hint\nThink of three.\n```\n";
+    let mut terminal = walk(&folder, body);
+    terminal.until("Your code: ");
+    terminal.type_("let half");
+    a_while();
+    terminal.type_(CTRL_C);
+    let shown = terminal.until("Your code: ");
+    assert!(!shown.contains(">>>"), "the walk's own prompt is shown again: {shown}");
+    terminal.type_("h\r");
+    terminal.until("Think of three.");
+    terminal.until("Your code: ");
+    // In the middle of code, all of it goes, and what comes then is the first line again.
+    terminal.type_("let y = 1; throw \"dropped\";\r");
+    a_while();
+    terminal.type_("let z");
+    a_while();
+    terminal.type_(CTRL_C);
+    terminal.until("Your code: ");
+    terminal.type_("h\r");
+    terminal.until("There are no more hints");
+    terminal.until("Your code: ");
+    terminal.type_("let x = 1;\r");
+    a_while();
+    terminal.type_(CTRL_C);
+    terminal.until("Your code: ");
+    terminal.type_("let three = 3;\rlet y = three;\r.\r");
+    terminal.until("Passed.");
+    terminal.until("That was the lesson.");
+    assert_eq!(terminal.end().code(), Some(0));
+}
+
+#[test]
+fn a_cell_that_was_cut_can_be_run_again_and_settles_its_question() {
+    let folder = Folder::new("walk-cut");
+    let slow = format!(
+        "print(\"it \" + \"begins\");\nlet began = timestamp();\nwhile began.elapsed < 2.0 {{}}\n{COPY}"
+    );
+    let mut terminal = walk(&folder, &asked("events.h2d.bytes", &slow));
+    terminal.until("Your number, in bytes: ");
+    terminal.type_("1 KiB\r");
+    terminal.until("Enter runs it: ");
+    terminal.type_("\r");
+    terminal.until("it begins");
+    terminal.type_(CTRL_C);
+    terminal.until("It was cut short: interrupted");
+    terminal.until("Enter runs it again");
+    terminal.type_("\r");
+    terminal.until("Exactly right.");
+    terminal.until("That was the lesson.");
+    assert_eq!(terminal.end().code(), Some(0));
+}
+
+#[test]
+fn an_answer_that_was_interrupted_is_asked_for_again() {
+    let folder = Folder::new("walk-answer");
+    let answer = "{ let began = timestamp(); while began.elapsed < 2.0 {} events.h2d.bytes }";
+    let mut terminal = walk(&folder, &asked(answer, COPY));
+    terminal.until("Your number, in bytes: ");
+    terminal.type_("1 KiB\r");
+    terminal.until("Enter runs it: ");
+    terminal.type_("\r");
+    terminal.until("copies: cpu to cuda:0");
+    a_while();
+    terminal.type_(CTRL_C);
+    terminal.until("Enter runs it again");
+    terminal.type_("\r");
+    terminal.until("Exactly right.");
+    terminal.until("That was the lesson.");
+    assert_eq!(terminal.end().code(), Some(0));
+}
+
+#[test]
+fn a_session_that_ended_between_two_cells_costs_none_of_them() {
+    let folder = Folder::new("walk-death");
+    let body =
+        "```rhai run\nlet x = 40;\n```\n\n```rhai run\nlet y = x + 1;\n```\n\n```rhai run\nx + y\n```\n";
+    let mut terminal = walk(&folder, body);
+    terminal.until("Enter runs it: ");
+    terminal.type_("\r");
+    terminal.until("Enter runs it: ");
+    // It is gone before the cell is run.
+    signal("KILL", terminal.session());
+    a_while();
+    terminal.type_("\r");
+    terminal.until("Enter runs it: ");
+    // It goes before it hears of the cell.
+    let session = terminal.session();
+    signal("STOP", session);
+    terminal.type_("\r");
+    a_while();
+    signal("KILL", session);
+    terminal.until("= 81");
+    terminal.until("That was the lesson.");
+    assert_eq!(terminal.end().code(), Some(0));
+}
