@@ -38,7 +38,7 @@ pub enum BookChange {
 /// What becomes of what is written in a document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Keeping {
-    /// It has no file.
+    /// It has no file, or another lab has the file of a lesson.
     #[default]
     Nothing,
     /// It is saved when that is asked for.

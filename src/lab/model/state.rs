@@ -67,6 +67,8 @@ pub struct State {
     pub(in crate::lab) clipboard: Option<Box<CellState>>,
     /// The cells as the notebook's file was told of them.
     pub(in crate::lab) noted: Notes,
+    /// The cells as they were before they were changed while nothing is kept.
+    pub(in crate::lab) untold: Option<Vec<Noted>>,
     /// The runs of this session, for the marks of stale cells.
     pub(in crate::lab) runs: Vec<Run>,
     /// What cells gave before all was run anew to verify it.
@@ -235,6 +237,7 @@ impl State {
             dragged: None,
             clipboard: None,
             noted: Notes::default(),
+            untold: None,
             runs: Vec::new(),
             verifying: None,
             removed_unsaved: false,
@@ -283,7 +286,7 @@ impl State {
         self.aid.forget_document();
         self.foreign = None;
         self.runs.clear();
-        (self.verifying, self.removed_unsaved) = (None, false);
+        (self.verifying, self.removed_unsaved, self.untold) = (None, false, None);
         self.noted.replace(self.cells().map(Noted::of).collect());
         self.tops = Tops { screens: self.tops.screens, ..Tops::default() };
         self.side = if self.has_text { Pane::Lesson } else { Pane::Machine };

@@ -67,12 +67,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         Msg::Session(FromSession::Died { reason }) => messages::died(state, &reason.to_string(), fx),
         Msg::Saved(saved) => book::saved(state, saved, fx),
         Msg::SavedAs { path, notes } => naming::saved(state, &path, &notes, fx),
-        Msg::File(facts) => {
-            let before = std::mem::replace(&mut state.file, facts);
-            if let (Some(why), None) = (before.read_only, &state.file.read_only) {
-                state.said.withdraw(&why);
-            }
-        }
+        Msg::File { facts, keeping } => book::file(state, facts, keeping, fx),
         Msg::Compared(lines) => reloading::compared(state, lines),
         Msg::Reloaded(document) => settled(state, |state| reloading::reloaded(state, document)),
         Msg::Drawn { cell, slot, drawing } => pictures::drawn(state, cell, slot, drawing),
