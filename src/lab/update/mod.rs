@@ -47,7 +47,13 @@ use crate::session::client::FromSession;
 pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     let mut effects = Vec::new();
     let fx = &mut effects;
-    state.said.answering = matches!(msg, Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_));
+    state.said.answering = match msg {
+        Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_) => true,
+        // What a key has asked for comes after it.
+        Msg::File { .. } | Msg::Saved(_) | Msg::SavedAs { .. } => state.said.answering,
+        Msg::Compared(_) | Msg::Reloaded(_) | Msg::PathCompleted { .. } => state.said.answering,
+        _ => false,
+    };
     match msg {
         Msg::Tick(now) => return tick(state, now),
         Msg::Key(event) => settled(state, |state| key(state, event, fx)),
