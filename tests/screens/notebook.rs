@@ -350,6 +350,9 @@ fn what_was_done_in_a_lesson_that_another_lab_had_is_told_once_it_is_kept() {
     lab.types("// mine ");
     lab.key(KeyCode::Esc);
     lab.types("b");
+    if !lab.state.is_editing() {
+        lab.key(KeyCode::Enter);
+    }
     lab.types("x + 1");
     lab.key(KeyCode::Esc);
     assert!(told(&lab).is_empty(), "nothing is kept yet");

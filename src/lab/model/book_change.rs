@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::lab::model::document;
 use crate::lab::model::document::Stored;
+use crate::lab::model::stands::Stand;
 
 /// What the lab does to a cell of the notebook, which is named by its id.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,6 +29,11 @@ pub enum BookChange {
     Move {
         id: String,
         after: Option<String>,
+    },
+    /// Where a cell of the learner's own stands in a lesson.
+    Stands {
+        id: String,
+        stand: Stand,
     },
     Ran {
         id: String,

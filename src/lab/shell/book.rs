@@ -4,13 +4,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::base::figures::plural;
+use serde_json::{Value, json};
+
 use crate::base::file;
 use crate::lab::model::book_change::{BookChange, Keeping, NotSaved};
 use crate::lab::model::document::{self, Document, Item, Step, Stored};
 use crate::lab::model::file_facts::FileFacts;
+use crate::lab::model::stands::{Beside, Page, Stand};
 use crate::notebook::output::Fields;
 use crate::notebook::store::{self, Recovered, SaveError};
 use crate::notebook::{Cell, Change, Kind, Notebook, NotebookFile, difference, new_id};
+
+/// Where a cell of the learner's own says where it stands in its lesson.
+const STANDS: &str = "lesson_place";
 
 /// A notebook that is open in the lab.
 #[derive(Debug)]
@@ -333,6 +339,13 @@ impl Book {
                 let raw = rest.iter().skip(above).take_while(|cell| cell.kind == Kind::Raw);
                 vec![Change::Move { id, to: above + raw.count() }]
             }
+            BookChange::Stands { id, stand } => {
+                let Some(mut metadata) = self.notebook.cell(&id).map(|cell| cell.metadata.clone()) else {
+                    return Vec::new();
+                };
+                metadata.insert(STANDS.into(), stand_to_json(&stand));
+                vec![Change::Metadata { id, metadata }]
+            }
             BookChange::Ran { id, stored } => {
                 let Stored { outputs, ran, count, usage } = *stored;
                 let hash = ran.unwrap_or_else(|| Kind::Code.hash(""));
@@ -368,6 +381,30 @@ fn set_aside(file: &mut NotebookFile, recovered: &Notebook, changes: usize, why:
     match written.and_then(|_| file.discard().map_err(|error| error.to_string())) {
         Ok(()) => format!("{changes} changes that were not saved are in {}: {why}", aside.display()),
         Err(reason) => format!("{changes} changes that were not saved wait beside the file: {reason}"),
+    }
+}
+
+/// Where a cell stands in its lesson, where it says so.
+pub(super) fn stand_of(cell: &Cell) -> Option<Stand> {
+    let kept = cell.metadata.get(STANDS)?;
+    let page = match kept.get("page")? {
+        Value::String(_) => Page::Last,
+        number => Page::At(usize::try_from(number.as_u64()?).ok()?),
+    };
+    let id = |name: &str| kept.get(name).and_then(Value::as_str).map(str::to_owned);
+    let beside = id("below").map(Beside::Below).or_else(|| id("above").map(Beside::Above));
+    Some(Stand { page, beside })
+}
+
+fn stand_to_json(stand: &Stand) -> Value {
+    let page = match stand.page {
+        Page::At(number) => Value::from(number),
+        Page::Last => Value::from("last"),
+    };
+    match &stand.beside {
+        Some(Beside::Below(id)) => json!({ "page": page, "below": id }),
+        Some(Beside::Above(id)) => json!({ "page": page, "above": id }),
+        None => json!({ "page": page }),
     }
 }
 

@@ -15,6 +15,29 @@ const MOST_RUNS: usize = 2000;
 
 /// Tells the notebook's file what has become of the cells since it was told last.
 pub(super) fn follow(state: &mut State, fx: &mut Vec<Effect>) {
+    follow_cells(state, fx);
+    follow_places(state, fx);
+}
+
+/// Where cells of the learner's own stand in a lesson may change without a change of the cells' order.
+fn follow_places(state: &mut State, fx: &mut Vec<Effect>) {
+    if state.lesson.is_none() || state.keeping == Keeping::Nothing {
+        return;
+    }
+    let now = state.stands();
+    if now == state.stood {
+        return;
+    }
+    let before = std::mem::take(&mut state.stood);
+    for (key, stand) in now.iter().filter(|place| !before.contains(place)) {
+        let id = state.cells().find(|cell| cell.key == *key).map(|cell| cell.id.clone());
+        let change = |id| Effect::Book(BookChange::Stands { id, stand: stand.clone() });
+        fx.extend(id.map(change));
+    }
+    state.stood = now;
+}
+
+fn follow_cells(state: &mut State, fx: &mut Vec<Effect>) {
     if state.noted.is_same(state.cells()) {
         return;
     }

@@ -196,7 +196,9 @@ fn the_open_lesson_opened_again_has_what_was_written_and_goes_on_keeping_it() {
         for code in [KeyCode::F(2), KeyCode::Enter] {
             take(state, key(code), around);
         }
-        text.chars().for_each(|c| drop(take(state, key(KeyCode::Char(c)), around)));
+        for c in text.chars() {
+            take(state, key(KeyCode::Char(c)), around);
+        }
         take(state, key(KeyCode::Esc), around);
     };
     for (fails, typed) in [(false, "1"), (false, "2"), (true, "3"), (false, "4")] {
