@@ -7,6 +7,7 @@ mod fixture;
 mod foreign;
 mod home;
 mod keys;
+mod lesson;
 mod machine;
 mod notebook;
 mod order;

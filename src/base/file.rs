@@ -50,6 +50,19 @@ pub fn replace<E: From<io::Error>>(
     Ok(())
 }
 
+/// A path with `~` as the home folder.
+pub(crate) fn at_home(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::var_os("HOME")) {
+        (Ok(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => path.to_path_buf(),
+    }
+}
+
+/// Where a file is, or will be: from the root, and without links where it is there.
+pub(crate) fn whole(path: &Path) -> PathBuf {
+    fs::canonicalize(path).or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
+}
+
 /// Waits until the names in a folder are on the disk: a new file lasts once its folder does.
 ///
 /// # Errors

@@ -92,7 +92,7 @@ impl Library for Shelf {
                 Ok(Opened { document, book, keep, at, notes })
             }
             Target::Notebook(path) => {
-                let path = &at_home(path);
+                let path = &file::at_home(path);
                 if !is_there(path) && forget(path) {
                     let shown = path.display();
                     return Err(format!("{shown} is no longer there; open its path again to begin it anew"));
@@ -163,14 +163,6 @@ fn forget(path: &Path) -> bool {
 /// Whether a notebook is there, or what was typed into it and not saved.
 fn is_there(path: &Path) -> bool {
     path.exists() || beside(path, "journal").exists()
-}
-
-/// A path with `~` as the home folder.
-fn at_home(path: &Path) -> PathBuf {
-    match (path.strip_prefix("~"), std::env::var_os("HOME")) {
-        (Ok(rest), Some(home)) => Path::new(&home).join(rest),
-        _ => path.to_path_buf(),
-    }
 }
 
 fn remembered() -> Vec<Remembered> {

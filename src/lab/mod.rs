@@ -25,6 +25,7 @@ pub use model::picture::size::Size;
 pub use model::picture::{Art, Drawing, Job};
 pub use model::screens::Screen;
 pub use model::screens::home::{Completed, Found, HomeLesson, HomePack, Listing, Recent, Target};
+pub use model::stands::{Beside, Page, Stand};
 pub use model::state::{Confirm, Popup, SessionStatus, State};
 pub use model::theme::{Colour, Look};
 pub use shell::book::Book;

@@ -271,7 +271,7 @@ impl Attempt {
 
     /// The session is no more, for this reason.
     pub fn die(&mut self, reason: &str) {
-        let message = format!("the session ended: {reason}");
+        let message = session_ended(reason);
         self.end = Some(match self.asked.take() {
             Some((_, Ask::Shown(_))) if self.check.is_some() => {
                 AttemptEnd::Ran(Some(Verdict::LearnerError { message, line: None }))
@@ -411,6 +411,11 @@ impl Replayed {
         let all = setup.chain(passed).chain(lesson);
         all.map(|(code, what)| Ask::Unseen { step, code: code.clone(), what }).collect()
     }
+}
+
+/// That the session is no more, in words; most reasons begin with it.
+pub(crate) fn session_ended(reason: &str) -> String {
+    if reason.starts_with("the session") { reason.to_owned() } else { format!("the session ended: {reason}") }
 }
 
 fn evaluate(id: u64, cell: u32, code: &Code) -> Request {

@@ -30,14 +30,14 @@ pub struct Remembered {
     pub passed: Option<String>,
     /// The solution was shown.
     pub solution: bool,
-    /// A cell ran without an error, or a quiz was answered right.
+    /// A cell ran without an error, a quiz was answered right, or an exercise passed.
     pub settled: bool,
 }
 
 impl Remembered {
     /// What the step asks for is done.
     pub(crate) fn is_done(&self) -> bool {
-        self.settled || self.answer.is_some() || self.passed.is_some()
+        self.settled || self.answer.is_some()
     }
 }
 
@@ -87,6 +87,7 @@ impl LessonMemory {
             Entry::Ran { ok } => step.settled |= ok,
             Entry::Attempt { verdict, code, .. } => {
                 step.verdict = Some(verdict.clone());
+                step.settled |= verdict.is_pass();
                 if code.is_some() {
                     step.passed.clone_from(code);
                 }

@@ -250,3 +250,14 @@ fn tab_completes_a_path_and_tells_what_fits() {
     lab.tell(Msg::PathCompleted { typed: "work/ax".into(), completed: completed("work/ax", &[]) });
     assert!(lab.shows().contains("no folder and no notebook begins so"), "{}", lab.shows());
 }
+
+#[test]
+fn all_messages_are_read_at_home_too() {
+    let mut lab = home(look(Colour::True));
+    lab.tell(Msg::Note("cannot read it: it is damaged".into()));
+    lab.wait(std::time::Duration::from_secs(10));
+    lab.key(KeyCode::Down);
+    assert!(!lab.shows().contains("it is damaged"), "{}", lab.shows());
+    lab.key(KeyCode::F(8));
+    assert!(lab.shows().contains("cannot read it: it is damaged"), "{}", lab.shows());
+}

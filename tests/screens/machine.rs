@@ -559,4 +559,15 @@ fn its_line_is_scrolled_to_and_a_line_leads_to_its_events() {
     assert!(!lab.shows().contains("•"), "and what other lines did is not: {}", lab.shows());
     lab.chord(KeyCode::Char('e'), KeyModifiers::ALT);
     assert!(lab.shows().contains("line 61 of In [1] caused no copy"), "{}", lab.shows());
+    // Also while what the lesson did by itself is shown.
+    lab.happens(HIDDEN_CELLS + 1, 1, [copy(Device::Cpu, GPU, MIB, 1000, false)]);
+    lab.key(KeyCode::Esc);
+    lab.key(KeyCode::F(3));
+    lab.key(KeyCode::Char('l'));
+    assert!(lab.shows().contains("what the lesson did by itself"), "{}", lab.shows());
+    lab.key(KeyCode::F(2));
+    lab.key(KeyCode::Enter);
+    lab.key(KeyCode::Up);
+    lab.chord(KeyCode::Char('e'), KeyModifiers::ALT);
+    assert!(lab.shows().contains("event 1 of 2 that line 60 of In [1] caused"), "{}", lab.shows());
 }

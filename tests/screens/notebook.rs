@@ -328,10 +328,53 @@ fn one_can_save_and_quit_in_one_answer() {
     assert!(!lab.effects.contains(&Effect::Quit), "a later save is no answer to the earlier question");
 }
 
+/// What holds of the file of a notebook.
+fn on_save(facts: FileFacts) -> Msg {
+    Msg::File { facts, keeping: Keeping::OnSave }
+}
+
+/// What the file was told.
+fn told(lab: &Lab) -> Vec<&BookChange> {
+    let told = lab.effects.iter().filter_map(|effect| match effect {
+        Effect::Book(change) => Some(change),
+        _ => None,
+    });
+    told.collect()
+}
+
+#[test]
+fn what_was_done_in_a_lesson_that_another_lab_had_is_told_once_it_is_kept() {
+    let mut lab = Lab::ready(120, 40);
+    lab.first_cell_runs();
+    lab.key(KeyCode::Enter);
+    lab.types("// mine ");
+    lab.key(KeyCode::Esc);
+    lab.types("b");
+    if !lab.state.is_editing() {
+        lab.key(KeyCode::Enter);
+    }
+    lab.types("x + 1");
+    lab.key(KeyCode::Esc);
+    assert!(told(&lab).is_empty(), "nothing is kept yet");
+    lab.tell(Msg::File { facts: FileFacts::default(), keeping: Keeping::Always });
+    let told = told(&lab);
+    let is_text = |change: &&BookChange, wanted: &str| matches!(change, BookChange::Text { text, .. } if text.starts_with(wanted));
+    assert!(told.iter().any(|change| is_text(change, "// mine let x")), "{told:?}");
+    let is_own = |change: &&BookChange| matches!(change, BookChange::Insert { cell, after: Some(_) } if cell.code == "x + 1");
+    assert!(told.iter().any(|change| is_own(change)), "{told:?}");
+    assert!(told.iter().any(|change| matches!(change, BookChange::Ran { .. })), "{told:?}");
+    // From then on it is told of each change.
+    let before = told.len();
+    lab.key(KeyCode::Enter);
+    lab.types("2");
+    assert_eq!(self::told(&lab).len(), before + 1);
+    assert!(lab.shows().contains("session ready") && lab.state.unsaved() == 0);
+}
+
 #[test]
 fn what_a_lab_that_only_reads_changes_is_not_promised_to_be_kept() {
     let mut lab = with_file(&["1"]);
-    lab.tell(Msg::File(FileFacts { read_only: Some("open in process 7".into()), ..FileFacts::default() }));
+    lab.tell(on_save(FileFacts { read_only: Some("open in process 7".into()), ..FileFacts::default() }));
     assert!(lab.shows().contains("read-only · session ready"), "{}", lab.shows());
     lab.key(KeyCode::Enter);
     lab.types("2");
@@ -351,7 +394,7 @@ fn what_a_lab_that_only_reads_changes_is_not_promised_to_be_kept() {
     assert_eq!(lab.effects.last(), Some(&wanted));
     lab.tell(Msg::SavedAs { path: "/n/other.rhai".into(), notes: vec![] });
     assert_eq!(lab.effects.last(), Some(&Effect::Quit));
-    lab.tell(Msg::File(FileFacts::default()));
+    lab.tell(on_save(FileFacts::default()));
     let shown = lab.shows();
     assert!(shown.contains("/n/other.rhai") && !shown.contains("read-only"), "{shown}");
 }
@@ -442,7 +485,7 @@ fn messages_wrap_stay_until_read_and_are_all_in_the_log() {
 #[test]
 fn what_lasts_is_shown_as_long_as_it_lasts() {
     let mut lab = with_file(&["loop {}"]);
-    lab.tell(Msg::File(FileFacts { recovered: 3, changed_outside: true, ..FileFacts::default() }));
+    lab.tell(on_save(FileFacts { recovered: 3, changed_outside: true, ..FileFacts::default() }));
     lab.key(KeyCode::F(5));
     lab.ctrl('c');
     let shown = lab.shows();

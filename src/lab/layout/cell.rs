@@ -12,7 +12,7 @@ use crate::base::figures;
 use crate::lab::layout::{flow, highlight, markdown, names, report};
 use crate::lab::model::item::{CellState, Check, Progress, Status, Verified};
 use crate::lab::model::laid::{Layout, RowPart};
-use crate::lab::model::output::{Ink, OutLine, SHORT_END, SHORT_OUTPUT};
+use crate::lab::model::output::{Ink, LONG, OutLine, SHORT_END, SHORT_OUTPUT};
 use crate::lab::model::picture::Content;
 use crate::lab::model::places::{self, Places, VariablePlace};
 use crate::lab::model::text::{self, Break};
@@ -174,6 +174,8 @@ fn verified(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, 
 
 fn status(cell: &CellState, now: Duration, theme: &Theme) -> (String, Style) {
     let (text, style) = match cell.status {
+        Status::Idle if cell.is_passed_over() => return ("○ passed over".into(), theme.dim),
+        Status::Idle if cell.done => return ("✓ done before".into(), theme.dim),
         Status::Idle => return ("○ not run".into(), theme.dim),
         Status::Queued => return ("… queued".into(), theme.dim),
         Status::Running { since } => {
@@ -200,6 +202,7 @@ fn status(cell: &CellState, now: Duration, theme: &Theme) -> (String, Style) {
         Status::TimedOut { seconds } => (format!("■ timed out after {seconds} s"), theme.warn),
         Status::Lost => ("✗ session died".into(), theme.error),
     };
+    let text = if cell.is_passed_over() { format!("{text}, passed over") } else { text };
     match (cell.edited, cell.earlier) {
         (_, true) if cell.from_file => {
             (format!("{text}, from the file{}", if cell.edited { ", edited since" } else { "" }), theme.dim)
@@ -298,8 +301,14 @@ fn output(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, th
     if cell.output.is_empty() {
         return;
     }
-    let all = cell.expanded || cell.output.total() <= SHORT_OUTPUT;
-    let ends = if all { usize::MAX / 2 } else { SHORT_END };
+    let short = cell.output.total() <= SHORT_OUTPUT;
+    let ends = match cell.expanded {
+        // With each line that comes it is laid out anew.
+        true if cell.is_busy() => LONG / 4,
+        true => usize::MAX / 2,
+        false if short => usize::MAX / 2,
+        false => SHORT_END,
+    };
     let excerpt = cell.output.excerpt(ends, ends);
     let mut before = None;
     let columns = width.saturating_sub(gutter);
@@ -321,6 +330,7 @@ fn output(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, th
     if excerpt.hidden > 0 {
         let left = excerpt.hidden - excerpt.dropped;
         let how = match (cell.expanded, excerpt.dropped) {
+            (true, _) if cell.is_busy() => "hidden while it runs".to_owned(),
             (true, _) => "not kept".to_owned(),
             (false, 0) => "hidden, o shows them".to_owned(),
             (false, _) => format!("hidden, o shows {} of them", figures::count(left as u64)),
@@ -446,6 +456,9 @@ fn check(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, the
         Check::Done(Verdict::Fail { reason, line: None }) => {
             (format!("✗ check failed: {reason}"), theme.error)
         }
+        Check::Done(Verdict::CheckerFault { message, .. }) if !cell.has_ended() => {
+            (format!("▲ what the lesson does before this cell failed, not your code: {message}"), theme.warn)
+        }
         Check::Done(Verdict::CheckerFault { message, .. }) => {
             (format!("▲ the check itself is at fault, not your code: {message}"), theme.warn)
         }
@@ -483,4 +496,28 @@ fn hints(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, the
 fn boxed(layout: &mut Layout, spans: &[Span<'static>], width: usize, gutter: usize) {
     let lines = text::wrap(spans, width.saturating_sub(gutter), Break::Words);
     layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::model::document::Cell;
+    use crate::lab::model::key::Key;
+    use crate::lab::model::theme::{Colour, Look};
+    use crate::session::protocol::Stream;
+
+    #[test]
+    fn of_a_cell_that_runs_a_bounded_part_is_laid_out() {
+        let theme = Theme::new(Look { colour: Colour::None, light: false, ascii: false });
+        let mut cell = CellState::new(Key(1), Cell::default());
+        cell.begin(1, Duration::ZERO);
+        cell.output.print(Stream::Stdout, &"a line\n".repeat(50_000));
+        cell.expanded = true;
+        let rows = |cell: &CellState| lay(cell, &Places::default(), 80, &theme, false).rows;
+        let running = rows(&cell);
+        assert!((LONG / 4..LONG).contains(&running.len()), "{}", running.len());
+        assert!(running.iter().any(|row| row.line.to_string().contains("lines hidden while it runs")));
+        cell.status = Status::Ok;
+        assert!(rows(&cell).len() > 50_000, "all of it, once it has run");
+    }
 }

@@ -40,7 +40,7 @@ pub(crate) fn key_at(state: &State, bar: Rect, at: Position) -> Option<Chord> {
     let column = usize::from(at.x - bar.x);
     let shown = entries(state, usize::from(bar.width));
     let hit = shown.into_iter().find(|(x, entry)| column >= *x && column < x + width(entry))?;
-    Some(hit.1.chord)
+    hit.1.chord
 }
 
 /// Columns of a key and what it does.

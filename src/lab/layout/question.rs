@@ -68,7 +68,7 @@ pub(crate) fn predict_head(
 ) -> Line<'static> {
     let (state, style) = match (&predict.guess, predict.is_hit()) {
         (Guess::Open, _) => ("○ open", theme.dim),
-        (Guess::Skipped, _) => ("skipped", theme.dim),
+        (Guess::Skipped, _) => ("passed over", theme.dim),
         (_, Some(true)) => ("✓ right", theme.ok),
         (_, Some(false)) => ("✗ off", theme.warn),
         (_, None) => ("committed", theme.dim),
@@ -112,6 +112,7 @@ pub(crate) fn quiz_head(quiz: &QuizState, width: usize, selected: bool, theme: &
     let (state, style) = match (quiz.solved, quiz.attempts) {
         (true, 1) => ("✓ right".to_owned(), theme.ok),
         (true, n) => (format!("✓ right, at try {n}"), theme.ok),
+        (false, _) if quiz.skipped => ("○ passed over".into(), theme.dim),
         (false, 0) => ("○ open".into(), theme.dim),
         (false, _) => ("✗ not that".into(), theme.warn),
     };

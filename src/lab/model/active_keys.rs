@@ -57,8 +57,8 @@ pub(crate) fn find(state: &State, event: KeyEvent) -> Option<Action> {
 pub(crate) struct BarEntry {
     pub name: String,
     pub label: &'static str,
-    /// What is pressed where it is clicked.
-    pub chord: Chord,
+    /// What is pressed where it is clicked; none where one of several keys is to be chosen.
+    pub chord: Option<Chord>,
     pub action: Action,
 }
 
@@ -85,7 +85,8 @@ pub(crate) fn bar(state: &State) -> Vec<BarEntry> {
             _ => binding.short_name(keys)?,
         };
         let name = Some(name).filter(|_| !hidden(binding, keys))?;
-        let entry = BarEntry { name, label, chord: *keys.first()?, action: binding.action };
+        let chord = keys.first().copied().filter(|_| binding.action != Action::Choose);
+        let entry = BarEntry { name, label, chord, action: binding.action };
         Some((conditions::weight(state, binding), entry))
     });
     let mut weighed: Vec<(u8, BarEntry)> = labelled.collect();

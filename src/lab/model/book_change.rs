@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::lab::model::document;
 use crate::lab::model::document::Stored;
+use crate::lab::model::stands::Stand;
 
 /// What the lab does to a cell of the notebook, which is named by its id.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,6 +31,11 @@ pub enum BookChange {
         id: String,
         after: Option<String>,
     },
+    /// Where a cell of the learner's own stands in a lesson.
+    Stands {
+        id: String,
+        stand: Stand,
+    },
     Ran {
         id: String,
         stored: Box<Stored>,
@@ -39,7 +45,7 @@ pub enum BookChange {
 /// What becomes of what is written in a document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Keeping {
-    /// It has no file.
+    /// It has no file, or another lab has the file of a lesson.
     #[default]
     Nothing,
     /// It is saved when that is asked for.

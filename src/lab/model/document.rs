@@ -19,6 +19,8 @@ pub struct Document {
     pub lesson: Option<Arc<Lesson>>,
     /// Code that passed at its steps.
     pub passed: Passed,
+    /// Cells of the learner's own on the page that a lesson ends with.
+    pub last: Vec<Item>,
 }
 
 /// What is seen at once: a section of a lesson, or a whole notebook.
@@ -53,6 +55,8 @@ pub struct Cell {
     pub solution: bool,
     /// It was passed over.
     pub skipped: bool,
+    /// It was done once: an exercise passed, or another cell ran without an error.
+    pub done: bool,
     /// It is text in Markdown, not code.
     pub markdown: bool,
     /// What an earlier run gave, which a notebook's file has kept.
@@ -97,6 +101,20 @@ pub struct Quiz {
     pub question: lesson::Quiz,
     /// The choices that were taken, try by try.
     pub tries: Vec<Vec<usize>>,
+    /// It was passed over.
+    pub skipped: bool,
+}
+
+impl Item {
+    /// Its id; `None` for text.
+    pub fn id(&self) -> Option<&str> {
+        match self {
+            Item::Text(_) => None,
+            Item::Cell(cell) => Some(&cell.id),
+            Item::Predict(predict) => Some(&predict.id),
+            Item::Quiz(quiz) => Some(&quiz.id),
+        }
+    }
 }
 
 impl Document {
@@ -140,16 +158,11 @@ impl Document {
     pub fn recalling(mut self, memory: &LessonMemory) -> Document {
         self.passed = memory.passed();
         for item in self.steps.iter_mut().flat_map(|step| &mut step.items) {
-            let id = match item {
-                Item::Text(_) => continue,
-                Item::Cell(cell) => &cell.id,
-                Item::Predict(predict) => &predict.id,
-                Item::Quiz(quiz) => &quiz.id,
-            };
-            let Some(known) = memory.step(id).cloned() else { continue };
+            let Some(known) = item.id().and_then(|id| memory.step(id)).cloned() else { continue };
             match item {
                 Item::Text(_) => {}
                 Item::Cell(cell) => {
+                    cell.done = known.is_done();
                     (cell.verdict, cell.hints, cell.solution) = (known.verdict, known.hints, known.solution);
                     cell.skipped = known.skipped;
                 }
@@ -157,7 +170,7 @@ impl Document {
                     let Remembered { typed, skipped, answer, told, .. } = known;
                     predict.past = PastPrediction { typed, skipped, answer, told };
                 }
-                Item::Quiz(quiz) => quiz.tries = known.tries,
+                Item::Quiz(quiz) => (quiz.tries, quiz.skipped) = (known.tries, known.skipped),
             }
         }
         self
@@ -193,7 +206,10 @@ fn item(id: &str, place: usize, element: &Element) -> Item {
             let (question, past) = (question.clone(), PastPrediction::default());
             Item::Predict(Box::new(Predict { id, question, past }))
         }
-        Element::Quiz(question) => Item::Quiz(Quiz { id, question: question.clone(), tries: Vec::new() }),
+        Element::Quiz(question) => {
+            let (question, tries) = (question.clone(), Vec::new());
+            Item::Quiz(Quiz { id, question, tries, skipped: false })
+        }
     }
 }
 

@@ -81,6 +81,8 @@ pub(crate) struct CellState {
     pub solution_shown: bool,
     /// The exercise was passed over.
     pub skipped: bool,
+    /// What the lesson asks for here was done once, whatever was tried since.
+    pub done: bool,
     /// What the run that is shown gave, as a notebook keeps it.
     pub outputs: Vec<notebook::Output>,
     pub recorder: Recorder,
@@ -158,6 +160,8 @@ pub(crate) struct QuizState {
     pub tried: Vec<usize>,
     pub attempts: u32,
     pub solved: bool,
+    /// It was passed over.
+    pub skipped: bool,
     pub laid: Memo<Layout>,
 }
 
@@ -174,11 +178,12 @@ impl ItemState {
                 state.recall(past);
                 ItemState::Predict(Box::new(state))
             }
-            Item::Quiz(Quiz { id, question, tries }) => {
+            Item::Quiz(Quiz { id, question, tries, skipped }) => {
                 let (taken, tried) = (Vec::new(), Vec::new());
                 let (attempts, solved) = (0, false);
                 let order = order(question.choices.len(), &id, 0);
-                let mut state = QuizState { key, id, question, order, taken, tried, attempts, solved, laid };
+                let mut state =
+                    QuizState { key, id, question, order, taken, tried, attempts, solved, skipped, laid };
                 tries.into_iter().for_each(|taken| state.recall(taken));
                 ItemState::Quiz(state)
             }
@@ -196,7 +201,7 @@ impl ItemState {
             }
             ItemState::Quiz(quiz) => {
                 let (id, question) = (quiz.id.clone(), quiz.question.clone());
-                Item::Quiz(Quiz { id, question, tries: Vec::new() })
+                Item::Quiz(Quiz { id, question, tries: Vec::new(), skipped: quiz.skipped })
             }
         }
     }
@@ -218,15 +223,27 @@ impl ItemState {
         }
     }
 
+    /// Its id; `None` for text.
+    pub(crate) fn id(&self) -> Option<&str> {
+        match self {
+            ItemState::Text(_) => None,
+            ItemState::Cell(cell) => Some(&cell.id),
+            ItemState::Predict(predict) => Some(&predict.id),
+            ItemState::Quiz(quiz) => Some(&quiz.id),
+        }
+    }
+
+    /// It is a cell that the learner has added.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self, ItemState::Cell(cell) if cell.own)
+    }
+
     /// Whether what a lesson asks for here is done; `None` for what it does not ask for.
     pub(crate) fn is_done(&self) -> Option<bool> {
         match self {
             ItemState::Text(_) => None,
             ItemState::Cell(cell) if cell.own => None,
-            ItemState::Cell(cell) if cell.exercise.is_some() => {
-                Some(cell.check == Check::Done(Verdict::Pass))
-            }
-            ItemState::Cell(cell) => Some(cell.status == Status::Ok),
+            ItemState::Cell(cell) => Some(cell.done),
             ItemState::Predict(predict) => {
                 Some(predict.is_settled() && matches!(predict.guess, Guess::Made(_)))
             }
@@ -234,11 +251,21 @@ impl ItemState {
         }
     }
 
+    /// It was passed over, and not done since.
+    pub(crate) fn is_passed_over(&self) -> bool {
+        match self {
+            ItemState::Text(_) => false,
+            ItemState::Cell(cell) => cell.is_passed_over(),
+            ItemState::Predict(predict) => predict.guess == Guess::Skipped,
+            ItemState::Quiz(quiz) => quiz.skipped && !quiz.solved,
+        }
+    }
+
     /// It asks for something that is not given yet, and can be passed over.
     pub(crate) fn can_be_skipped(&self) -> bool {
         match self {
             ItemState::Text(_) => false,
-            ItemState::Cell(cell) => cell.exercise.is_some() && cell.check != Check::Done(Verdict::Pass),
+            ItemState::Cell(cell) => cell.exercise.is_some() && !cell.done,
             ItemState::Predict(predict) => predict.is_open(),
             ItemState::Quiz(quiz) => !quiz.solved,
         }
@@ -276,6 +303,7 @@ impl CellState {
             hints_shown: cell.hints,
             solution_shown: cell.solution,
             skipped: cell.skipped,
+            done: cell.done,
             outputs: Vec::new(),
             recorder: Recorder::default(),
             ran: None,
@@ -318,9 +346,20 @@ impl CellState {
             hints: self.hints_shown,
             solution: self.solution_shown,
             skipped: self.skipped,
+            done: self.done,
             markdown: self.markdown,
             stored: self.ran.map(|_| Box::new(self.stored())),
         }
+    }
+
+    /// The exercise was passed over, and not solved since.
+    pub(crate) fn is_passed_over(&self) -> bool {
+        self.skipped && !self.done
+    }
+
+    /// What is shown is of code that ran to its end, or to its error.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.usage.is_some()
     }
 
     /// It becomes a cell that never ran.
@@ -556,7 +595,8 @@ mod tests {
                 |correct: &bool| Choice { text: vec![], correct: *correct, explain: vec![], line: 1 };
             let choices = right.iter().map(choice).collect();
             let question = crate::lesson::Quiz { ask: Vec::new(), choices };
-            match ItemState::new(Key(1), Item::Quiz(Quiz { id: "q".into(), question, tries: Vec::new() })) {
+            let quiz = Quiz { id: "q".into(), question, tries: Vec::new(), skipped: false };
+            match ItemState::new(Key(1), Item::Quiz(quiz)) {
                 ItemState::Quiz(state) => state,
                 other => panic!("{other:?}"),
             }

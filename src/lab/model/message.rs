@@ -36,7 +36,10 @@ pub enum Msg {
         notes: Vec<String>,
     },
     /// What holds of the notebook's file from now on.
-    File(FileFacts),
+    File {
+        facts: FileFacts,
+        keeping: Keeping,
+    },
     /// How the file differs from what is here, in lines, after [`Effect::Compare`].
     Compared(Result<Vec<String>, String>),
     /// The cells of the notebook's file, after [`Effect::Reload`].

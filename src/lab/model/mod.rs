@@ -29,6 +29,7 @@ pub(super) mod places;
 pub(super) mod popups;
 pub(super) mod said;
 pub(super) mod screens;
+pub(super) mod stands;
 pub(super) mod state;
 pub(super) mod summary;
 pub(super) mod text;

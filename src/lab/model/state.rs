@@ -22,6 +22,7 @@ use crate::lab::model::picture::graphics::Canvas;
 use crate::lab::model::places::Places;
 use crate::lab::model::said::Said;
 use crate::lab::model::screens::{Screen, ScreenStates};
+use crate::lab::model::stands::Stand;
 use crate::lab::model::text;
 use crate::lab::model::theme::{Colour, Look, Theme};
 use crate::lab::model::tops::Tops;
@@ -67,6 +68,10 @@ pub struct State {
     pub(in crate::lab) clipboard: Option<Box<CellState>>,
     /// The cells as the notebook's file was told of them.
     pub(in crate::lab) noted: Notes,
+    /// The cells as they were before they were changed while nothing is kept.
+    pub(in crate::lab) untold: Option<Vec<Noted>>,
+    /// Where the learner's own cells stand in a lesson, as its file was told.
+    pub(in crate::lab) stood: Vec<(Key, Stand)>,
     /// The runs of this session, for the marks of stale cells.
     pub(in crate::lab) runs: Vec<Run>,
     /// What cells gave before all was run anew to verify it.
@@ -235,6 +240,8 @@ impl State {
             dragged: None,
             clipboard: None,
             noted: Notes::default(),
+            untold: None,
+            stood: Vec::new(),
             runs: Vec::new(),
             verifying: None,
             removed_unsaved: false,
@@ -273,7 +280,8 @@ impl State {
             self.steps.push(step);
         }
         if self.lesson.is_some() {
-            let items = vec![ItemState::Text(Vec::new())];
+            let mut items = vec![ItemState::Text(Vec::new())];
+            items.extend(self.take_step(Step { items: document.last, ..Step::default() }).items);
             let (title, text) = (LAST_PAGE.to_owned(), Memo::default());
             self.steps.push(StepState { title, items, text });
         }
@@ -283,8 +291,9 @@ impl State {
         self.aid.forget_document();
         self.foreign = None;
         self.runs.clear();
-        (self.verifying, self.removed_unsaved) = (None, false);
+        (self.verifying, self.removed_unsaved, self.untold) = (None, false, None);
         self.noted.replace(self.cells().map(Noted::of).collect());
+        self.stood = self.stands();
         self.tops = Tops { screens: self.tops.screens, ..Tops::default() };
         self.side = if self.has_text { Pane::Lesson } else { Pane::Machine };
         self.focus = if self.has_text { Pane::Lesson } else { Pane::Cells };
@@ -297,14 +306,20 @@ impl State {
 
     /// The document as it is now, with the learner's text.
     pub fn document(&self) -> Document {
-        let own = self.steps.len() - usize::from(self.lesson.is_some() && !self.steps.is_empty());
-        let steps = self.steps.iter().take(own).map(|step| Step {
+        let is_lesson = self.lesson.is_some();
+        let (steps, last) = match self.steps.split_last() {
+            Some((last, steps)) if is_lesson => (steps, last.items.as_slice()),
+            _ => (self.steps.as_slice(), [].as_slice()),
+        };
+        // The text of the last page is written anew each time.
+        let last = last.iter().filter(|item| item.key().is_some()).map(ItemState::to_item).collect();
+        let steps = steps.iter().map(|step| Step {
             title: step.title.clone(),
             items: step.items.iter().map(ItemState::to_item).collect(),
         });
         let lesson = self.lesson.as_ref().map(|open| Arc::clone(&open.lesson));
         let passed = self.lesson.as_ref().map(|open| open.passed.clone()).unwrap_or_default();
-        Document { title: self.title.clone(), steps: steps.collect(), lesson, passed }
+        Document { title: self.title.clone(), steps: steps.collect(), lesson, passed, last }
     }
 
     /// Changes whenever something that is shown changed.

@@ -3,10 +3,9 @@
 use std::fmt::Write;
 
 use crate::base::figures::plural;
-use crate::lab::model::item::{Check, Guess, ItemState};
+use crate::lab::model::item::{Guess, ItemState};
 use crate::lab::model::state::{State, StepState};
 use crate::lab::model::work::LAST_PAGE;
-use crate::lesson::Verdict;
 use crate::lesson::markdown::{self, Block};
 
 /// What is done of a step, of how much.
@@ -20,9 +19,17 @@ pub(crate) fn mark(step: &StepState) -> String {
     match done(step) {
         (_, 0) => String::new(),
         (done, all) if done == all => "✓ done".into(),
+        (0, 1) if passes_over(step) => "○ passed over".into(),
+        (done, all) if passes_over(step) => format!("{done} of {all}, others passed over"),
         (0, 1) => "○ open".into(),
         (done, all) => format!("{done} of {all}"),
     }
+}
+
+/// All that is not done of a step was passed over.
+fn passes_over(step: &StepState) -> bool {
+    let mut open = step.items.iter().filter(|item| item.is_done() == Some(false));
+    open.all(ItemState::is_passed_over)
 }
 
 /// The last page: the score, what is open, and what comes next.
@@ -51,10 +58,8 @@ fn points(steps: &[StepState]) -> (u32, u32) {
         ItemState::Cell(cell) => cell.exercise.as_ref().map(|exercise| (cell, exercise.points)),
         _ => None,
     });
-    exercises.fold((0, 0), |(won, all), (cell, points)| {
-        let passed = cell.check == Check::Done(Verdict::Pass);
-        (won + if passed { points } else { 0 }, all + points)
-    })
+    exercises
+        .fold((0, 0), |(won, all), (cell, points)| (won + if cell.done { points } else { 0 }, all + points))
 }
 
 /// How predictions went, and exercises of which the solution was seen.
@@ -79,13 +84,17 @@ fn answers(steps: &[StepState]) -> String {
 
 /// What is open in a step, as an item of a list.
 fn open_of(number: usize, step: &StepState) -> Option<String> {
-    let name = |item: &ItemState| match item {
-        ItemState::Predict(_) => "a prediction",
-        ItemState::Quiz(_) => "a quiz",
-        ItemState::Cell(cell) if cell.exercise.is_some() => "an exercise",
-        _ => "a cell",
+    let name = |item: &ItemState| {
+        let what = match item {
+            ItemState::Predict(_) => "a prediction",
+            ItemState::Quiz(_) => "a quiz",
+            ItemState::Cell(cell) if cell.exercise.is_some() => "an exercise",
+            _ => "a cell",
+        };
+        format!("{what}{}", if item.is_passed_over() { " (passed over)" } else { "" })
     };
-    let open: Vec<&str> = step.items.iter().filter(|item| item.is_done() == Some(false)).map(name).collect();
+    let open: Vec<String> =
+        step.items.iter().filter(|item| item.is_done() == Some(false)).map(name).collect();
     (!open.is_empty())
         .then(|| format!("- step {}, {}: {}", number + 1, escaped(&step.title), open.join(", ")))
 }

@@ -4,15 +4,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::base::figures::plural;
+use serde_json::{Value, json};
+
+use crate::base::file;
 use crate::lab::model::book_change::{BookChange, Keeping, NotSaved};
 use crate::lab::model::document::{self, Document, Item, Step, Stored};
 use crate::lab::model::file_facts::FileFacts;
+use crate::lab::model::stands::{Beside, Page, Stand};
 use crate::notebook::output::Fields;
-use crate::notebook::store::{self, SaveError};
+use crate::notebook::store::{self, Recovered, SaveError};
 use crate::notebook::{Cell, Change, Kind, Notebook, NotebookFile, difference, new_id};
 
-/// How the note on changes that were recovered ends.
-const RECOVERED: &str = "changes that were not saved are recovered";
+/// Where a cell of the learner's own says where it stands in its lesson.
+const STANDS: &str = "lesson_place";
 
 /// A notebook that is open in the lab.
 #[derive(Debug)]
@@ -39,6 +43,20 @@ impl Book {
     /// # Errors
     /// The file can't be read, or is no notebook.
     pub fn open(path: &Path) -> Result<(Book, Vec<String>), String> {
+        let (book, mut notes) = Book::take_up(path)?;
+        if book.recovered > 0 {
+            // They are shown, and the file has them once they are saved.
+            let changes = plural(book.recovered as u64, "change that was", "changes that were");
+            let are = if book.recovered == 1 { "is" } else { "are" };
+            notes.push(format!(
+                "{changes} not saved {are} recovered; Ctrl-S saves, Alt-r shows the differences"
+            ));
+        }
+        Ok((book, notes))
+    }
+
+    /// Opens a notebook with the changes that an earlier lab could not save.
+    fn take_up(path: &Path) -> Result<(Book, Vec<String>), String> {
         let opened = NotebookFile::open(path).map_err(|error| error.to_string())?;
         let (mut file, mut notebook, mut notes) = (opened.file, opened.notebook, opened.notes);
         let mut recovered = 0;
@@ -47,12 +65,6 @@ impl Book {
                 let why = "another program has changed this file since";
                 notes.push(set_aside(&mut file, &found.notebook, found.changes, why));
             } else if file.accept().is_ok() {
-                // They are shown, and the file has them once they are saved.
-                let changes = plural(found.changes as u64, "change that was", "changes that were");
-                let are = if found.changes == 1 { "is" } else { "are" };
-                notes.push(format!(
-                    "{changes} not saved {are} recovered; Ctrl-S saves, Alt-r shows the differences"
-                ));
                 (notebook, recovered) = (found.notebook, found.changes);
             }
         }
@@ -65,12 +77,10 @@ impl Book {
     /// of; one that is not there yet has these cells.
     pub(crate) fn open_own(path: &Path, cells: Vec<Cell>) -> Result<(Book, Vec<String>), String> {
         let exists = path.exists();
-        let (mut book, mut notes) = Book::open(path)?;
+        let (mut book, notes) = Book::take_up(path)?;
         book.always = true;
         // They are here as they were made, and saved by themselves.
-        if std::mem::take(&mut book.recovered) > 0 {
-            notes.retain(|note| !note.contains(RECOVERED));
-        }
+        book.recovered = 0;
         if !exists && !book.first.is_empty() {
             (book.notebook, book.first) = (Notebook::default(), Vec::new());
             cells.into_iter().for_each(|cell| book.begin_with(cell));
@@ -142,8 +152,7 @@ impl Book {
 
     /// Whether this is the file's notebook, however its path is written.
     pub(crate) fn is_of(&self, path: &Path) -> bool {
-        let own = self.file.path();
-        own == path || own.canonicalize().is_ok_and(|own| path.canonicalize().is_ok_and(|other| own == other))
+        file::whole(self.file.path()) == file::whole(path)
     }
 
     /// Makes a change, and writes it to the journal at once.
@@ -187,6 +196,10 @@ impl Book {
 
     /// What another program has done to the file, once each time.
     pub(crate) fn foreign_change(&mut self) -> Option<&'static str> {
+        if self.always {
+            // Only another lab writes what is done in a lesson, and it is taken over with the lock.
+            return None;
+        }
         let change = self.file.foreign_change(false);
         let new = change.is_some() && !self.told;
         self.told = change.is_some();
@@ -208,9 +221,13 @@ impl Book {
     }
 
     /// Where another lab has the file: asks whether it has let go of it, and says so. From then on changes are kept,
-    /// those made until then too.
+    /// and of a notebook those made until then too. What is kept by itself is what the other lab has left: the lab
+    /// tells of what was done here meanwhile, once [`Book::keeping`] says that it is kept.
     pub(crate) fn ask_for_lock(&mut self) -> Option<String> {
         let left = self.file.ask_for_lock()?;
+        if self.always {
+            return Some(self.take_over(left));
+        }
         let mut told = "the other lab has let go of the file: it can be saved here now".to_owned();
         if let Some(left) = left {
             told = format!(
@@ -224,6 +241,25 @@ impl Book {
             Ok(()) => told,
             Err(error) => format!("{told}; what you type is not kept until then: {error}"),
         })
+    }
+
+    /// Goes on from what another lab has left in the file and its journal; says so.
+    fn take_over(&mut self, left: Option<Recovered>) -> String {
+        let told = "the other lab has let go of this lesson: what you do here is kept from now on, and what you have done";
+        let mut notes = match left {
+            Some(left) if !left.file_changed && self.file.accept().is_ok() => {
+                (self.notebook, self.first, self.unsynced) = (left.notebook, Vec::new(), true);
+                Vec::new()
+            }
+            Some(left) => {
+                vec![set_aside(&mut self.file, &left.notebook, left.changes, "the other lab left them")]
+            }
+            None => Vec::new(),
+        };
+        if self.file.journal().is_none() && self.file.foreign_change(true).is_some() {
+            notes.extend(self.reload().unwrap_or_else(|reason| vec![reason]));
+        }
+        notes.iter().fold(told.to_owned(), |told, note| format!("{told}; {note}"))
     }
 
     /// How the file differs from what is here, line by line.
@@ -254,7 +290,7 @@ impl Book {
     /// There is such a file, or it can't be written; all stays as it is.
     pub(crate) fn save_as(&mut self, path: &Path, over: bool) -> Result<Vec<String>, NotSaved> {
         let folder = self.file.path().parent().unwrap_or(Path::new(""));
-        let path = if path.is_absolute() { path.to_path_buf() } else { folder.join(path) };
+        let path = folder.join(file::at_home(path));
         if self.is_of(&path) {
             return self.save(over);
         }
@@ -303,6 +339,13 @@ impl Book {
                 let raw = rest.iter().skip(above).take_while(|cell| cell.kind == Kind::Raw);
                 vec![Change::Move { id, to: above + raw.count() }]
             }
+            BookChange::Stands { id, stand } => {
+                let Some(mut metadata) = self.notebook.cell(&id).map(|cell| cell.metadata.clone()) else {
+                    return Vec::new();
+                };
+                metadata.insert(STANDS.into(), stand_to_json(&stand));
+                vec![Change::Metadata { id, metadata }]
+            }
             BookChange::Ran { id, stored } => {
                 let Stored { outputs, ran, count, usage } = *stored;
                 let hash = ran.unwrap_or_else(|| Kind::Code.hash(""));
@@ -338,6 +381,30 @@ fn set_aside(file: &mut NotebookFile, recovered: &Notebook, changes: usize, why:
     match written.and_then(|_| file.discard().map_err(|error| error.to_string())) {
         Ok(()) => format!("{changes} changes that were not saved are in {}: {why}", aside.display()),
         Err(reason) => format!("{changes} changes that were not saved wait beside the file: {reason}"),
+    }
+}
+
+/// Where a cell stands in its lesson, where it says so.
+pub(super) fn stand_of(cell: &Cell) -> Option<Stand> {
+    let kept = cell.metadata.get(STANDS)?;
+    let page = match kept.get("page")? {
+        Value::String(_) => Page::Last,
+        number => Page::At(usize::try_from(number.as_u64()?).ok()?),
+    };
+    let id = |name: &str| kept.get(name).and_then(Value::as_str).map(str::to_owned);
+    let beside = id("below").map(Beside::Below).or_else(|| id("above").map(Beside::Above));
+    Some(Stand { page, beside })
+}
+
+fn stand_to_json(stand: &Stand) -> Value {
+    let page = match stand.page {
+        Page::At(number) => Value::from(number),
+        Page::Last => Value::from("last"),
+    };
+    match &stand.beside {
+        Some(Beside::Below(id)) => json!({ "page": page, "below": id }),
+        Some(Beside::Above(id)) => json!({ "page": page, "above": id }),
+        None => json!({ "page": page }),
     }
 }
 
@@ -539,6 +606,63 @@ mod tests {
         assert!(second.facts().read_only.is_some(), "this one is taken");
         drop((book, second));
         assert_eq!(Book::open(&other).unwrap().0.notebook.cells[0].source, "mine again");
+    }
+
+    #[test]
+    fn a_new_notebook_of_a_relative_path_is_whole_and_saved_elsewhere_by_its_shown_name() {
+        let path = folder("relative", "");
+        let there = path.with_file_name("work");
+        fs::create_dir_all(&there).unwrap();
+        // From the folder in which the tests run, up to the root and down again.
+        let here = std::env::current_dir().unwrap();
+        let up: PathBuf = here.components().skip(1).map(|_| "..").collect();
+        let relative = up.join(there.join("first.rhai").strip_prefix("/").unwrap());
+        let (mut book, _) = Book::open(&relative).unwrap();
+        assert!(book.path().is_absolute() && book.is_of(&relative));
+        let shown = book.document().title;
+        book.save_as(Path::new(&shown.replace("first", "second")), false).unwrap();
+        assert!(there.join("second.rhai").exists(), "{}", book.path().display());
+        book.save_as(Path::new("third.rhai"), false).unwrap();
+        assert!(there.join("third.rhai").exists(), "{}", book.path().display());
+    }
+
+    #[test]
+    fn what_is_kept_by_itself_is_nothing_to_speak_of_after_a_crash() {
+        let path = folder("one-change", "// %%\nlet x = 1;\n");
+        let (mut book, _) = Book::open_own(&path, Vec::new()).unwrap();
+        let [a] = ids(&book).try_into().unwrap();
+        book.change(text(&a, "let x = 2;")).unwrap();
+        drop(book);
+        let (book, notes) = Book::open_own(&path, Vec::new()).unwrap();
+        assert_eq!((notes, book.facts()), (Vec::new(), FileFacts::default()));
+        assert_eq!(book.notebook.cells[0].source, "let x = 2;");
+    }
+
+    #[test]
+    fn the_second_lab_of_a_lesson_goes_on_from_what_the_first_has_left() {
+        for crashes in [false, true] {
+            let path = folder("lesson-relock", "// %%\na\n\n// %%\nb\n");
+            let (mut first, _) = Book::open_own(&path, Vec::new()).unwrap();
+            let (mut second, _) = Book::open_own(&path, Vec::new()).unwrap();
+            assert_eq!((first.keeping(), second.keeping()), (Keeping::Always, Keeping::Nothing));
+            let [a, b] = ids(&second).try_into().unwrap();
+            first.change(text(&a, "a of the first")).unwrap();
+            assert_eq!((second.foreign_change(), second.ask_for_lock()), (None, None));
+            if !crashes {
+                first.save(false).unwrap();
+            }
+            drop(first);
+            let told = second.ask_for_lock().unwrap();
+            assert!(told.contains("let go of this lesson") && !told.contains("recovered"), "{told}");
+            assert_eq!(second.keeping(), Keeping::Always);
+            // The lab tells now what was typed meanwhile.
+            second.change(text(&b, "b of the second")).unwrap();
+            second.save(false).unwrap();
+            drop(second);
+            let (third, notes) = Book::open_own(&path, Vec::new()).unwrap();
+            let texts: Vec<_> = third.notebook.cells.iter().map(|cell| cell.source.as_str()).collect();
+            assert_eq!((texts, notes), (vec!["a of the first", "b of the second"], Vec::new()), "{crashes}");
+        }
     }
 
     #[test]

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::base::figures::plural;
 use crate::lab::model::document::{self, Document, Item};
-use crate::lab::shell::book::{Book, shown};
+use crate::lab::model::stands::{Beside, Page, Stand};
+use crate::lab::shell::book::{Book, shown, stand_of};
 use crate::lesson::{Element, Lesson};
 use crate::notebook::hash::Hash;
 use crate::notebook::{Cell, Kind};
@@ -126,21 +127,50 @@ fn take_over(document: &mut Document, book: &Book) {
             }
         }
         if !taken {
-            let own = document::Cell { own: true, ..shown(kept) };
-            put_after(document, above.as_deref(), Item::Cell(Box::new(own)));
+            let own = Item::Cell(Box::new(document::Cell { own: true, ..shown(kept) }));
+            if let Err(own) = put(document, stand_of(kept), own) {
+                // Of an item that is gone; or it was not said.
+                put_after(document, above.as_deref(), own);
+            }
         }
         above = Some(kept.id.clone());
     }
 }
 
+/// Where a cell of the learner's own stood; given back where that is nowhere.
+fn put(document: &mut Document, stand: Option<Stand>, own: Item) -> Result<(), Item> {
+    let Some(Stand { page, beside }) = stand else { return Err(own) };
+    let (id, below) = match &beside {
+        Some(Beside::Below(id)) => (Some(id.as_str()), 1),
+        Some(Beside::Above(id)) => (Some(id.as_str()), 0),
+        None => (None, 0),
+    };
+    let pages = || document.steps.iter().map(|step| &step.items).chain([&document.last]);
+    let is_beside = |item: &Item| id.is_some() && item.id() == id;
+    let found = pages().enumerate().find_map(|(page, items)| Some((page, items.iter().position(is_beside)?)));
+    let last = document.steps.len();
+    let found = found.map(|(page, at)| (page, Some(at + below)));
+    let found = found.or_else(|| match page {
+        Page::Last => Some((last, None)),
+        Page::At(number) => (id.is_none() && number < last).then_some((number, None)),
+    });
+    let Some((page, at)) = found else { return Err(own) };
+    let items = document.steps.get_mut(page).map_or(&mut document.last, |step| &mut step.items);
+    items.insert(at.unwrap_or(items.len()), own);
+    Ok(())
+}
+
 /// Below the cell of that id; without one, below the first text.
 fn put_after(document: &mut Document, above: Option<&str>, item: Item) {
     let is_above = |item: &Item| matches!(item, Item::Cell(cell) if Some(cell.id.as_str()) == above);
-    let page = document.steps.iter_mut().find(|step| step.items.iter().any(is_above));
-    if let Some(page) = page {
-        let at = page.items.iter().position(is_above).map_or(page.items.len(), |at| at + 1);
-        page.items.insert(at, item);
-    } else if let Some(first) = document.steps.first_mut() {
+    let mut pages = document.steps.iter_mut().map(|step| &mut step.items).chain([&mut document.last]);
+    let found = pages.find_map(|items| items.iter().position(is_above).map(|at| (items, at + 1)));
+    drop(pages);
+    if let Some((items, at)) = found {
+        items.insert(at, item);
+        return;
+    }
+    if let Some(first) = document.steps.first_mut() {
         first.items.insert(first.items.len().min(1), item);
     }
 }
@@ -204,6 +234,54 @@ mod tests {
         book.save(false).unwrap();
         drop(book);
         assert_eq!(texts(&open().1), wanted, "from the file");
+    }
+
+    #[test]
+    fn own_cells_come_back_where_they_stood() {
+        let path = folder("places");
+        let predict = |id: &str, of: &str| {
+            format!(
+                "```toml predict id=\"{id}\"\nask = \"How much?\"\nunit = \"count\"\nanswer = \"1\"\ntolerance = 0\n\
+                 explain = \"So.\"\n```\n\n```rhai run id=\"{of}\"\nlet {of} = 1;\n```\n\n"
+            )
+        };
+        let body = format!("{ONE}## Two\n\nText.\n\n{}## Three\n\nNothing to do.\n", predict("p", "b"));
+        let open = || open_lesson_work(&path, lesson(&body)).unwrap();
+        let own = |id: &str| {
+            Box::new(document::Cell { id: id.into(), code: id.into(), ..document::Cell::default() })
+        };
+        let (mut book, ..) = open();
+        // In the notebook they stand below one another; each says where it stands in the lesson.
+        let stands = [
+            ("first", Page::At(1), Some(Beside::Above("p".into()))),
+            ("second", Page::At(1), Some(Beside::Below("p".into()))),
+            ("third", Page::At(1), Some(Beside::Below("second".into()))),
+            ("alone", Page::At(2), None),
+            ("last", Page::Last, None),
+            ("gone", Page::At(1), Some(Beside::Below("no-more".into()))),
+        ];
+        let mut after = "a".to_owned();
+        for (id, page, beside) in stands {
+            book.change(BookChange::Insert { after: Some(after), cell: own(id) }).unwrap();
+            book.change(BookChange::Stands { id: id.into(), stand: Stand { page, beside } }).unwrap();
+            after = id.into();
+        }
+        for saved in [false, true] {
+            if saved {
+                book.save(false).unwrap();
+            }
+            drop(book);
+            let (opened, document, notes) = open();
+            book = opened;
+            assert_eq!(notes, Vec::<String>::new());
+            let ids =
+                |items: &[Item]| items.iter().filter_map(Item::id).map(str::to_owned).collect::<Vec<_>>();
+            let pages: Vec<Vec<String>> = document.steps.iter().map(|step| ids(&step.items)).collect();
+            assert_eq!(pages[0], ["a"]);
+            assert_eq!(pages[1], ["first", "p", "second", "third", "b"]);
+            assert_eq!(pages[2], ["alone"]);
+            assert_eq!(ids(&document.last), ["last", "gone"], "beside what stood above it in the notebook");
+        }
     }
 
     #[test]

@@ -459,16 +459,19 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
 
     /// Opens something in place of what was open, with a session for it.
     fn open(&mut self, state: &mut State, target: &Target) -> io::Result<()> {
-        let Some(library) = &mut self.library else { return Ok(()) };
-        if let Target::Notebook(path) = target {
-            // The one that is open lets go of its file before it is opened again; another one stays open until the
-            // new one is.
-            self.book.take_if(|book| book.is_of(path));
-        }
-        let Opened { document, book, keep, at, notes } = library.open(target).map_err(io::Error::other)?;
-        let keeping = book.as_ref().map_or(Keeping::Nothing, Book::keeping);
         self.close_book();
+        let let_go = self.let_go(target);
+        let Some(library) = &mut self.library else { return Ok(()) };
+        let Opened { document, book, keep, at, notes } = match library.open(target) {
+            Ok(opened) => opened,
+            Err(error) => {
+                self.take_again(let_go);
+                self.tell_file(state);
+                return Err(io::Error::other(error));
+            }
+        };
         (self.book, self.keep) = (book, keep);
+        let keeping = self.keeping();
         say(state, Msg::Opened { document, at, keeping }, self);
         let language = self.book.as_ref().and_then(Book::other_language);
         language.into_iter().for_each(|language| state.speaks(language));

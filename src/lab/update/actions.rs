@@ -286,11 +286,11 @@ fn yes(state: &mut State, fx: &mut Vec<Effect>) {
     }
 }
 
-/// What was asked about is not done, nor what was to follow it.
+/// What was asked about is not done, nor what was to follow it; another name is typed first.
 fn no(state: &mut State) {
-    state.after_save = None;
-    if let Some(Popup::Confirm(Confirm::Replace)) = state.popup.take() {
-        state.popup = Some(Popup::SaveAs);
+    match state.popup.take() {
+        Some(Popup::Confirm(Confirm::Replace)) => state.popup = Some(Popup::SaveAs),
+        _ => state.after_save = None,
     }
 }
 

@@ -2,13 +2,13 @@
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use crate::lab::model::item::{Check, Guess, ItemState, QuizState};
+use crate::lab::model::item::{Guess, ItemState, QuizState};
 use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::state::State;
 use crate::lab::model::text;
 use crate::lab::update::selecting;
-use crate::lesson::{Entry, Verdict, parse_quantity};
+use crate::lesson::{Entry, parse_quantity};
 
 /// Characters of a number.
 const MAX_NUMBER: usize = 40;
@@ -67,12 +67,16 @@ pub(super) fn skip(state: &mut State, fx: &mut Vec<Effect>) {
             predict.guess = Guess::Skipped;
             predict.laid.clear();
         }
-        Some(ItemState::Quiz(quiz)) if !quiz.solved => fx.push(skipped(&quiz.id)),
-        Some(ItemState::Cell(cell))
-            if cell.exercise.is_some() && cell.check != Check::Done(Verdict::Pass) =>
-        {
-            fx.push(skipped(&cell.id));
-            cell.skipped = true;
+        Some(ItemState::Quiz(quiz)) if !quiz.solved => {
+            if !std::mem::replace(&mut quiz.skipped, true) {
+                fx.push(skipped(&quiz.id));
+            }
+            quiz.laid.clear();
+        }
+        Some(ItemState::Cell(cell)) if cell.exercise.is_some() && !cell.done => {
+            if !std::mem::replace(&mut cell.skipped, true) {
+                fx.push(skipped(&cell.id));
+            }
             cell.laid.clear();
             state.say("passed over: what comes next goes on from the lesson's own solution");
         }

@@ -141,14 +141,19 @@ fn joined(above: &str, below: &str, markdown: bool) -> String {
 
 /// Undoes what was done to whole cells last.
 pub(super) fn undo(state: &mut State) {
-    match state.aid.last_arranged() {
-        None => state.say("nothing was done to whole cells that could be undone"),
-        Some(Arranged::Taken { step, at, item }) => insert(state, step, at, item),
-        Some(Arranged::Moved { key, step, at }) => move_back(state, key, step, at),
-        Some(Arranged::Split { first, second, whole, parts }) => {
-            unsplit(state, (first, second), whole, &parts)
-        }
-        Some(Arranged::Merged { first, before, joined, step, at, second }) => {
+    let Some(done) = state.aid.last_arranged() else {
+        return state.say("nothing was done to whole cells that could be undone");
+    };
+    if is_of_busy_cell(state, &done) {
+        // It can be undone later.
+        state.aid.arranged(done);
+        return state.say("that cell is running or queued: interrupt it first");
+    }
+    match done {
+        Arranged::Taken { step, at, item } => insert(state, step, at, item),
+        Arranged::Moved { key, step, at } => move_back(state, key, step, at),
+        Arranged::Split { first, second, whole, parts } => unsplit(state, (first, second), whole, &parts),
+        Arranged::Merged { first, before, joined, step, at, second } => {
             let same = state.cell_mut(first).filter(|cell| cell.editor.text() == joined);
             let Some(cell) = same else {
                 return state.say("the merged cell was changed since: the two can't be told apart any more");
@@ -157,6 +162,18 @@ pub(super) fn undo(state: &mut State) {
             insert(state, step, at, second);
         }
     }
+}
+
+/// What was done was done to a cell that runs now, or is to run.
+fn is_of_busy_cell(state: &State, done: &Arranged) -> bool {
+    let of: &[Key] = match done {
+        Arranged::Taken { .. } => &[],
+        Arranged::Moved { key, .. } => &[*key],
+        Arranged::Split { first, second, .. } => &[*first, *second],
+        Arranged::Merged { first, .. } => &[*first],
+    };
+    let mut cells = state.cells().filter(|cell| of.contains(&cell.key));
+    cells.any(CellState::is_busy)
 }
 
 fn insert(state: &mut State, step: usize, at: usize, item: ItemState) {

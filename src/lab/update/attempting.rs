@@ -10,9 +10,10 @@ use crate::lab::model::output::Ink;
 use crate::lab::model::state::State;
 use crate::lab::model::text;
 use crate::lab::model::work::Current;
-use crate::lab::update::{asking, book, variables};
+use crate::lab::update::{asking, book, selecting, variables};
 use crate::lesson::attempt::{Attempt, AttemptEnd, INTERRUPTED, Standing, Took};
 use crate::lesson::{Code, Element, Entry, Step};
+use crate::notebook::Output;
 use crate::session::protocol::{Fault, Message, ProbeValue, Request, Verdict};
 
 /// Sends the first request for a cell that begins to run.
@@ -131,7 +132,31 @@ fn begin_anew(state: &mut State) {
     state.machine.forget();
 }
 
+/// The session is no more, for this reason: what ran ends with it.
+pub(super) fn die(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
+    let Some(mut current) = state.work.current.take() else { return };
+    let is_shown = current.attempt.is_shown();
+    if let Some(cell) = state.cell_mut(current.key)
+        && let Status::Running { .. } = cell.status
+    {
+        cell.status = Status::Lost;
+        if is_shown {
+            let told = format!("The session ended while this ran: {reason}");
+            cell.output.block(Ink::Report, &told);
+            cell.outputs.push(Output::stopped("SessionError", &told));
+        }
+    }
+    current.attempt.die(reason);
+    close(state, current, fx);
+}
+
 fn ended(state: &mut State, current: Current, fx: &mut Vec<Effect>) {
+    close(state, current, fx);
+    asking::inspect(state, fx);
+}
+
+/// What came of an attempt is shown and recorded.
+fn close(state: &mut State, current: Current, fx: &mut Vec<Effect>) {
     state.work.interrupted_at = None;
     let Current { key, attempt, .. } = current;
     let mut standing = Standing::Elsewhere;
@@ -144,7 +169,7 @@ fn ended(state: &mut State, current: Current, fx: &mut Vec<Effect>) {
         }
         Some(AttemptEnd::Fault(verdict)) => {
             asking::clear_queue(state);
-            not_begun(state, key, &verdict.to_string());
+            not_begun(state, key, verdict);
             judged(state, key, verdict.clone(), attempt.code(), fx);
         }
         Some(AttemptEnd::Cut(reason)) => {
@@ -161,7 +186,7 @@ fn ended(state: &mut State, current: Current, fx: &mut Vec<Effect>) {
         settled(state, id, value, simulated, fx);
     }
     book::ran(state, key, fx);
-    asking::inspect(state, fx);
+    selecting::sum_up(state);
 }
 
 /// A cell without a check has run; where the session stands then.
@@ -172,6 +197,7 @@ fn ran(state: &mut State, key: Key, code: &str, fx: &mut Vec<Effect>) -> Standin
     let Some(cell) = state.cell_mut(key) else { return Standing::Elsewhere };
     let Some(step) = cell.step else { return Standing::Elsewhere };
     let ok = cell.status == Status::Ok;
+    cell.done |= ok;
     fx.push(Effect::Record { step: cell.id.clone(), entry: Entry::Ran { ok } });
     let as_written = is_as_written(code, lesson.steps.get(step));
     if !as_written && !probes(state, key).is_empty() {
@@ -183,6 +209,7 @@ fn ran(state: &mut State, key: Key, code: &str, fx: &mut Vec<Effect>) -> Standin
 /// What passed is what the steps after it build upon.
 fn passed(state: &mut State, key: Key, code: &str) -> Standing {
     let Some(cell) = state.cell_mut(key) else { return Standing::Elsewhere };
+    cell.done = true;
     let (id, step) = (cell.id.clone(), cell.step);
     if let Some(open) = &mut state.lesson {
         open.passed.insert(id, code.to_owned());
@@ -203,14 +230,18 @@ fn judged(state: &mut State, key: Key, verdict: Verdict, code: &str, fx: &mut Ve
     cell.laid.clear();
 }
 
-/// The learner's code has not run: something of the lesson's failed before it.
-fn not_begun(state: &mut State, key: Key, told: &str) {
-    if let Some(cell) = state.cell_mut(key) {
+/// Where the learner's code has not run, something of the lesson's failed before it. Of an exercise the verdict says so.
+fn not_begun(state: &mut State, key: Key, verdict: &Verdict) {
+    let Some(cell) = state.cell_mut(key).filter(|cell| !cell.has_ended()) else { return };
+    if let Status::Running { .. } = cell.status {
         cell.status = Status::Failed;
-        cell.replay = None;
-        cell.output.block(Ink::Report, "What the lesson does before this cell failed, not your code:");
-        cell.output.block(Ink::Report, told);
-        cell.laid.clear();
+    }
+    cell.replay = None;
+    cell.laid.clear();
+    if let (None, Verdict::CheckerFault { message, .. }) = (&cell.exercise, verdict) {
+        let told = format!("What the lesson does before this cell failed, not your code: {message}");
+        cell.output.block(Ink::Report, &told);
+        cell.outputs.push(Output::stopped("LessonError", &told));
     }
 }
 
@@ -222,7 +253,7 @@ fn cut(state: &mut State, key: Key, reason: &str) {
         if cell.status == Status::Failed {
             let told = format!("the session refused: {}", text::clean_line(reason));
             cell.output.block(Ink::Report, &told);
-            cell.outputs.push(crate::notebook::Output::stopped("SessionError", &told));
+            cell.outputs.push(Output::stopped("SessionError", &told));
         }
     }
     if cell.exercise.is_some() {

@@ -1,6 +1,7 @@
 //! What the notebook's file has to know of the cells, and which of them are stale.
 
 use crate::lab::model::book_change::{BookChange, Keeping, NotSaved};
+use crate::lab::model::file_facts::FileFacts;
 use crate::lab::model::item::{CellState, ItemState, Status};
 use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
@@ -14,31 +15,82 @@ const MOST_RUNS: usize = 2000;
 
 /// Tells the notebook's file what has become of the cells since it was told last.
 pub(super) fn follow(state: &mut State, fx: &mut Vec<Effect>) {
+    follow_cells(state, fx);
+    follow_places(state, fx);
+}
+
+/// Where cells of the learner's own stand in a lesson may change without a change of the cells' order.
+fn follow_places(state: &mut State, fx: &mut Vec<Effect>) {
+    if state.lesson.is_none() || state.keeping == Keeping::Nothing {
+        return;
+    }
+    let now = state.stands();
+    if now == state.stood {
+        return;
+    }
+    let before = std::mem::take(&mut state.stood);
+    for (key, stand) in now.iter().filter(|place| !before.contains(place)) {
+        let id = state.cells().find(|cell| cell.key == *key).map(|cell| cell.id.clone());
+        let change = |id| Effect::Book(BookChange::Stands { id, stand: stand.clone() });
+        fx.extend(id.map(change));
+    }
+    state.stood = now;
+}
+
+fn follow_cells(state: &mut State, fx: &mut Vec<Effect>) {
     if state.noted.is_same(state.cells()) {
         return;
     }
     let now: Vec<Noted> = state.cells().map(Noted::of).collect();
     let before = state.noted.replace(now.clone());
-    let same_cells = before.len() == now.len() && before.iter().zip(&now).all(|(a, b)| a.key == b.key);
-    if state.keeping != Keeping::Nothing {
-        if !same_cells {
-            moved(state, &before, &now, fx);
-        }
-        for new in &now {
-            let Some(old) = before.iter().find(|old| old.key == new.key) else { continue };
-            let Some(cell) = state.cells().find(|cell| cell.key == new.key) else { continue };
-            let id = cell.id.clone();
-            if old.markdown != new.markdown {
-                fx.push(Effect::Book(BookChange::Markdown { id: id.clone(), markdown: new.markdown }));
-            }
-            if old.version != new.version {
-                fx.push(Effect::Book(BookChange::Text { id, text: cell.editor.text() }));
-            }
-        }
+    if state.keeping == Keeping::Nothing {
+        state.untold.get_or_insert_with(|| before.clone());
+    } else {
+        tell(state, &before, &now, fx);
     }
     mark_edited(state, &before);
     if !state.has_text {
         refresh(state);
+    }
+}
+
+/// What holds of the file from now on. Where what is done begins to be kept, the file is told of what was done before.
+pub(super) fn file(state: &mut State, facts: FileFacts, keeping: Keeping, fx: &mut Vec<Effect>) {
+    let before = std::mem::replace(&mut state.file, facts);
+    if let (Some(why), None) = (before.read_only, &state.file.read_only) {
+        state.said.withdraw(&why);
+    }
+    let before = std::mem::replace(&mut state.keeping, keeping);
+    if before != Keeping::Nothing || keeping == Keeping::Nothing {
+        return;
+    }
+    if let Some(before) = state.untold.take() {
+        let now: Vec<Noted> = state.cells().map(Noted::of).collect();
+        tell(state, &before, &now, fx);
+        state.noted.replace(now);
+    }
+    // What still runs is told when it has.
+    let has_run = |cell: &&CellState| cell.ran.is_some() && !cell.from_file && !cell.is_busy();
+    let ran_meanwhile: Vec<Key> = state.cells().filter(has_run).map(|cell| cell.key).collect();
+    ran_meanwhile.into_iter().for_each(|key| ran(state, key, fx));
+}
+
+/// Tells the file how the cells that were have become those that are.
+fn tell(state: &State, before: &[Noted], now: &[Noted], fx: &mut Vec<Effect>) {
+    let same_cells = before.len() == now.len() && before.iter().zip(now).all(|(a, b)| a.key == b.key);
+    if !same_cells {
+        moved(state, before, now, fx);
+    }
+    for new in now {
+        let Some(old) = before.iter().find(|old| old.key == new.key) else { continue };
+        let Some(cell) = state.cells().find(|cell| cell.key == new.key) else { continue };
+        let id = cell.id.clone();
+        if old.markdown != new.markdown {
+            fx.push(Effect::Book(BookChange::Markdown { id: id.clone(), markdown: new.markdown }));
+        }
+        if old.version != new.version {
+            fx.push(Effect::Book(BookChange::Text { id, text: cell.editor.text() }));
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::lab::model::aid::Find;
 use crate::lab::model::editor::Pos;
 use crate::lab::model::item::CellState;
 use crate::lab::model::key::Key;
+use crate::lab::model::pane::Pane;
 use crate::lab::model::state::{Popup, State};
 use crate::lab::update::selecting;
 
@@ -14,6 +15,8 @@ pub(super) fn find(state: &mut State) {
         let Some(first) = state.cells().next().map(|cell| cell.key) else { return };
         go_to(state, first);
     }
+    // What is typed is shown in their border.
+    selecting::show(state, Pane::Cells);
     let Some(cell) = state.selected_cell() else { return };
     let at = cell.editor.selection().map_or(cell.editor.cursor(), |(start, _)| start);
     let from = Some((cell.key, at));
@@ -100,8 +103,8 @@ fn go_to(state: &mut State, key: Key) {
     if (step, item) != (state.step, state.selected) {
         let editing = state.editing;
         selecting::leave(state);
-        selecting::go_to_step(state, step);
-        (state.selected, state.follow, state.editing) = (item, true, editing);
+        selecting::go_to_item(state, step, item);
+        state.editing = editing;
     }
     if let Some(cell) = state.selected_cell_mut().filter(|cell| cell.rendered) {
         cell.rendered = false;

@@ -13,6 +13,15 @@ impl State {
         self.foreign = Some(Foreign { language: text::clean_line(language), cells });
     }
 
+    /// The file was read again: of its code, what is new is in its language, and what was written here stays what it is.
+    pub(in crate::lab) fn speaks_still(&mut self, before: &[(Key, String)]) {
+        let Some(mut foreign) = self.foreign.take() else { return };
+        let code = self.cells().filter(|cell| !cell.markdown).map(|cell| (cell.key, cell.editor.text()));
+        let is_own = |cell: &(Key, String)| before.contains(cell) && !foreign.cells.contains(cell);
+        foreign.cells = code.filter(|cell| !is_own(cell)).collect();
+        self.foreign = Some(foreign);
+    }
+
     /// The language of a cell that stands as the file has it, where that is another.
     fn foreign_language(&self, key: Key) -> Option<&str> {
         let foreign = self.foreign.as_ref()?;

@@ -174,11 +174,7 @@ pub(crate) fn go_to_line(state: &mut State) {
         state.say("the cell that did this has run again, or is gone");
         return;
     };
-    selecting::go_to_step(state, step);
-    state.screen = Screen::Work;
-    state.focus = Pane::Cells;
-    state.selected = item;
-    state.follow = true;
+    selecting::go_to_item(state, step, item);
     if let Some(cell) = state.selected_cell_mut() {
         let row = usize::try_from(source.line).unwrap_or(1).saturating_sub(1);
         let row = row.min(cell.editor.lines().len().saturating_sub(1));
@@ -195,6 +191,11 @@ pub(super) fn events_of_line(state: &mut State) {
     let Some(number) = cell.number.filter(|_| !cell.earlier) else {
         return state.say("this cell has not run in this session");
     };
+    if state.history.shows_lesson {
+        // What a line caused is the learner's work.
+        state.history.shows_lesson = false;
+        state.machine.forget();
+    }
     let wanted = Source { cell: number, line };
     let history = &state.history;
     let marks = history.timeline().lanes().flat_map(|(_, lane)| lane.between(0, u64::MAX));

@@ -6,10 +6,8 @@ use crate::lab::model::output::Ink;
 use crate::lab::model::state::{SessionStatus, State};
 use crate::lab::model::text;
 use crate::lab::model::work::Pending;
-use crate::lab::update::restarting::abandon;
-use crate::lab::update::{asking, attempting, book, running, selecting, variables, verifying};
-use crate::lesson::attempt::Took;
-use crate::notebook;
+use crate::lab::update::{asking, attempting, running, selecting, variables, verifying};
+use crate::lesson::attempt::{Took, session_ended};
 use crate::script::complete::Known;
 use crate::session::protocol::{self, Fault, Message, Outcome, Usage};
 
@@ -133,19 +131,10 @@ fn known(variable: protocol::Variable) -> Known {
 /// The session has ended by itself: what ran is lost, all else stays.
 pub(super) fn died(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
     let reason = text::clean_line(reason);
-    let reason =
-        if reason.starts_with("the session") { reason } else { format!("the session ended: {reason}") };
+    let reason = session_ended(&reason);
     asking::clear_queue(state);
-    let running = state.work.current.as_ref().map(|current| current.key);
-    if let Some(cell) = running.and_then(|key| state.cell_mut(key)) {
-        let told = format!("The session ended while this ran: {reason}");
-        cell.output.block(Ink::Report, &told);
-        cell.outputs.push(notebook::Output::stopped("SessionError", &told));
-    }
-    if let Some(key) = running {
-        book::ran(state, key, fx);
-    }
-    abandon(state, Status::Lost);
+    attempting::die(state, &reason, fx);
+    state.work.pending.clear();
     state.verifying = None;
     state.say(format!("✗ {reason}; r starts a new one"));
     state.session.status = SessionStatus::Dead { reason };

@@ -47,7 +47,13 @@ use crate::session::client::FromSession;
 pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     let mut effects = Vec::new();
     let fx = &mut effects;
-    state.said.answering = matches!(msg, Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_));
+    state.said.answering = match msg {
+        Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_) => true,
+        // What a key has asked for comes after it.
+        Msg::File { .. } | Msg::Saved(_) | Msg::SavedAs { .. } => state.said.answering,
+        Msg::Compared(_) | Msg::Reloaded(_) | Msg::PathCompleted { .. } => state.said.answering,
+        _ => false,
+    };
     match msg {
         Msg::Tick(now) => return tick(state, now),
         Msg::Key(event) => settled(state, |state| key(state, event, fx)),
@@ -67,12 +73,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         Msg::Session(FromSession::Died { reason }) => messages::died(state, &reason.to_string(), fx),
         Msg::Saved(saved) => book::saved(state, saved, fx),
         Msg::SavedAs { path, notes } => naming::saved(state, &path, &notes, fx),
-        Msg::File(facts) => {
-            let before = std::mem::replace(&mut state.file, facts);
-            if let (Some(why), None) = (before.read_only, &state.file.read_only) {
-                state.said.withdraw(&why);
-            }
-        }
+        Msg::File { facts, keeping } => book::file(state, facts, keeping, fx),
         Msg::Compared(lines) => reloading::compared(state, lines),
         Msg::Reloaded(document) => settled(state, |state| reloading::reloaded(state, document)),
         Msg::Drawn { cell, slot, drawing } => pictures::drawn(state, cell, slot, drawing),

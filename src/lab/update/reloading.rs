@@ -3,6 +3,7 @@
 use crate::lab::model::aid::Doc;
 use crate::lab::model::document::{Cell, Document, Item};
 use crate::lab::model::item::{CellState, ItemState};
+use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
 use crate::lab::model::state::{Noted, Popup, State};
 use crate::lab::model::text;
@@ -44,6 +45,7 @@ pub(super) fn reload(state: &mut State, fx: &mut Vec<Effect>) {
 pub(super) fn reloaded(state: &mut State, document: Document) {
     selecting::leave(state);
     let Some(step) = document.steps.into_iter().next() else { return };
+    let code_before: Vec<(Key, String)> = state.cells().map(|cell| (cell.key, cell.editor.text())).collect();
     let Some(here) = state.steps.first_mut() else { return };
     let mut before: Vec<Option<ItemState>> = std::mem::take(&mut here.items).into_iter().map(Some).collect();
     let mut items = Vec::new();
@@ -64,6 +66,7 @@ pub(super) fn reloaded(state: &mut State, document: Document) {
     }
     let last = state.steps.first().map_or(0, |step| step.items.len().saturating_sub(1));
     state.selected = state.selected.min(last);
+    state.speaks_still(&code_before);
     state.removed_unsaved = false;
     state.aid.forget_document();
     state.noted.replace(state.cells().map(Noted::of).collect());

@@ -16,7 +16,7 @@ pub(super) fn restart(state: &mut State, fx: &mut Vec<Effect>) {
 /// Gives up on the session that was: another is started next.
 pub(crate) fn forget_session(state: &mut State) {
     asking::clear_queue(state);
-    abandon(state, Status::Interrupted);
+    abandon(state);
     for cell in state.cells_mut().filter(|cell| cell.status != Status::Idle) {
         cell.earlier = true;
         cell.laid.clear();
@@ -39,11 +39,13 @@ pub(crate) fn forget_session(state: &mut State) {
 }
 
 /// Gives up on all that was asked and not answered.
-pub(crate) fn abandon(state: &mut State, status: Status) {
+fn abandon(state: &mut State) {
     if let Some(current) = state.work.current.take()
         && let Some(cell) = state.cell_mut(current.key)
     {
-        cell.status = status;
+        if let Status::Running { .. } = cell.status {
+            cell.status = Status::Interrupted;
+        }
         cell.replay = None;
         if cell.exercise.is_some() {
             cell.check = Check::Cut;

@@ -65,14 +65,27 @@ pub(crate) fn go_to_step(state: &mut State, step: usize) {
     }
 }
 
-/// Writes a lesson's last page anew, where it is shown.
-fn sum_up(state: &mut State) {
+/// Goes to an item of a step, with the cells in view beside whatever stood beside them.
+pub(super) fn go_to_item(state: &mut State, step: usize, item: usize) {
+    let side = state.side;
+    go_to_step(state, step);
+    state.screen = Screen::Work;
+    (state.focus, state.side) = (Pane::Cells, side);
+    (state.selected, state.follow) = (item, true);
+}
+
+/// Writes the text of a lesson's last page anew, where it is shown.
+pub(super) fn sum_up(state: &mut State) {
     if state.lesson.is_none() || state.step + 1 != state.steps.len() {
         return;
     }
     let blocks = summary::page(state);
     if let Some(last) = state.steps.last_mut() {
-        last.items = vec![ItemState::Text(blocks)];
+        // Below it may stand cells of the learner's own.
+        match last.items.first_mut() {
+            Some(text @ ItemState::Text(_)) => *text = ItemState::Text(blocks),
+            _ => last.items.insert(0, ItemState::Text(blocks)),
+        }
         last.text.clear();
     }
 }

@@ -6,13 +6,12 @@ use ratatui::text::{Line, Span};
 
 use crate::lab::layout::lesson::{MARGIN, layout};
 use crate::lab::layout::{inner, position};
-use crate::lab::model::item::{CellState, Check, ItemState, Status};
+use crate::lab::model::item::{CellState, Guess, ItemState, Status};
 use crate::lab::model::laid::RowPart;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::state::State;
 use crate::lab::model::text;
 use crate::lab::view::paint::{frame, put_at};
-use crate::session::protocol::Verdict;
 
 pub(crate) fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) {
     let focused = state.focus == Pane::Lesson;
@@ -43,7 +42,7 @@ fn anchor(state: &State, item: usize, columns: usize) -> Line<'static> {
     };
     let (what, done) = match item_state {
         ItemState::Cell(cell) => cell_anchor(cell),
-        ItemState::Predict(predict) => ("predict".to_owned(), !predict.is_open()),
+        ItemState::Predict(predict) => ("predict".to_owned(), matches!(predict.guess, Guess::Made(_))),
         ItemState::Quiz(quiz) => ("quiz".into(), quiz.solved),
         ItemState::Text(_) => return Line::default(),
     };
@@ -61,9 +60,6 @@ fn anchor(state: &State, item: usize, columns: usize) -> Line<'static> {
 fn cell_anchor(cell: &CellState) -> (String, bool) {
     let kind = if cell.exercise.is_some() { "exercise" } else { "cell" };
     let first = cell.editor.lines().iter().map(|line| line.trim()).find(|line| !line.is_empty());
-    let done = match cell.exercise {
-        Some(_) => cell.check == Check::Done(Verdict::Pass),
-        None => cell.status == Status::Ok,
-    };
+    let done = if cell.own { cell.status == Status::Ok } else { cell.done };
     (format!("{kind}: {}", first.unwrap_or("…")), done)
 }

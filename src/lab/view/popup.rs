@@ -130,7 +130,7 @@ fn naming(state: &State, buffer: &mut Buffer, area: Rect) {
         Span::styled("▏", theme.accent),
     ]);
     put(buffer, inside, 0, &line);
-    let told = " .rhai, or .ipynb for Jupyter; within the folder of this notebook";
+    let told = " .rhai, or .ipynb for Jupyter; a name alone goes beside this notebook";
     put(buffer, inside, 2, &Line::styled(text::clip(told, usize::from(inside.width)), theme.dim));
 }
 

@@ -235,7 +235,7 @@ impl NotebookFile {
     /// # Errors
     /// There is a file, and it can't be read or is no notebook.
     pub fn open(path: &Path) -> Result<Opened, OpenError> {
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let path = file::whole(path);
         // Before the file is read, so that nobody writes in between.
         let (lock, read_only) = lock::of(&path, &beside(&path, "lock"));
         if lock.is_some() {

@@ -1,13 +1,14 @@
 //! Files taken hold of while a notebook is open: another one, one that somebody else had, the same one read again.
 
-use std::fs;
 use std::io;
 use std::path::Path;
+
+use crate::base::file;
+use crate::notebook::document::{Change, Notebook};
 
 use super::journal::Journal;
 use super::lock;
 use super::{Format, NotebookFile, OpenError, Recovered, SaveError, beside, load};
-use crate::notebook::document::{Change, Notebook};
 
 impl NotebookFile {
     /// Takes hold of a file that is written next: one that is there already is neither read nor changed before that.
@@ -15,7 +16,7 @@ impl NotebookFile {
     /// # Errors
     /// Another process has it open, or it can't be written there.
     pub(crate) fn make(path: &Path) -> Result<NotebookFile, SaveError> {
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let path = file::whole(path);
         let (lock, read_only) = lock::of(&path, &beside(&path, "lock"));
         if let Some(why) = read_only {
             return Err(SaveError::ReadOnly(why));

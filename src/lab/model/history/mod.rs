@@ -367,7 +367,7 @@ impl History {
         if own {
             tally.peak = tally.peak.max(allocated);
         }
-        if own && device.is_cuda() {
+        if device.is_cuda() {
             let now = if tally.simulated { self.now.modelled } else { self.now.measured };
             self.curves.entry(device).or_default().note(now, allocated, reserved);
         }

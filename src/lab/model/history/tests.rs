@@ -55,6 +55,18 @@ fn names(history: &History) -> Vec<Option<String>> {
 }
 
 #[test]
+fn what_a_lesson_takes_by_itself_is_in_the_curve_and_no_peak_of_the_learners() {
+    let mut history = History::default();
+    history.fold(alloc(0, 1, 512));
+    let hidden = Event { source: Source { cell: HIDDEN_CELLS + 1, line: 1 }, ..alloc(1, 2, 4096) };
+    history.fold(hidden);
+    let curve = history.curve(GPU).unwrap();
+    assert_eq!(curve.most(), 2 << 20);
+    assert_eq!(curve.columns(1).last().unwrap().allocated, 4096);
+    assert_eq!(history.devices().find(|tally| tally.device == GPU).unwrap().peak, 512);
+}
+
+#[test]
 fn memory_follows_the_stream_and_the_peak_stays() {
     let mut history = History::default();
     history.fold(alloc(0, 1, 512));

@@ -201,6 +201,7 @@ const ROWS: &[Binding] = &[
         .weighs(90),
     row(&HOME, &[c('q'), ctrl(Char('q'))], A::Quit, Always("quit"), "quit").weighs(80),
     row(&HOME, &[ctrl(Char('p'))], A::Palette, Always("actions"), "every action, by its name"),
+    row(&HOME, &[f(8)], A::Messages, Never, "all messages"),
     row(&HOME, &[c('?')], A::Help, Always("help"), "this help"),
     row(&PROMPT, &[key(Enter)], A::Own(COMMIT_PATH), Always("open"), "open the file, or begin it"),
     row(&PROMPT, &[key(Tab)], A::Own(COMPLETE_PATH), Always("complete"), "complete the path"),

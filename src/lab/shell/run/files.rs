@@ -4,13 +4,23 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use crate::base::file;
+
 use super::{HEARTBEAT, Surroundings, say, tell};
-use crate::lab::model::book_change::NotSaved;
+use crate::lab::model::book_change::{Keeping, NotSaved};
 use crate::lab::model::message::Msg;
+use crate::lab::model::screens::home::Target;
 use crate::lab::model::state::State;
 use crate::lab::shell::book::Book;
 use crate::lab::shell::link::SessionLink;
 use crate::session::client::Wake;
+
+/// A file that was let go of.
+pub(super) struct LetGo {
+    path: PathBuf,
+    /// It is written by itself.
+    is_kept: bool,
+}
 
 impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
     /// Looks now and then what other programs do to the notebook's file, and has the journal written to the disk.
@@ -31,9 +41,32 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
     /// Tells what holds of the notebook's file, where that has changed.
     pub(super) fn tell_file(&mut self, state: &mut State) {
         let facts = self.book.as_ref().map(Book::facts).unwrap_or_default();
-        if state.file != facts {
-            say(state, Msg::File(facts), self);
+        let keeping = self.keeping();
+        if (&state.file, state.keeping) != (&facts, keeping) {
+            say(state, Msg::File { facts, keeping }, self);
         }
+    }
+
+    /// What becomes of what is written.
+    pub(super) fn keeping(&self) -> Keeping {
+        self.book.as_ref().map_or(Keeping::Nothing, Book::keeping)
+    }
+
+    /// Lets go of the file that is open where it may be what is opened: a lesson's, or this notebook's. Another notebook
+    /// stays open until the new one is. Gives what is to be taken again where that fails.
+    pub(super) fn let_go(&mut self, target: &Target) -> Option<LetGo> {
+        let book = self.book.take_if(|book| match target {
+            Target::Lesson { .. } => book.is_kept(),
+            Target::Notebook(path) => book.is_of(&file::at_home(path)),
+        })?;
+        Some(LetGo { path: book.path().to_path_buf(), is_kept: book.is_kept() })
+    }
+
+    /// Opens the file again that was let go of.
+    pub(super) fn take_again(&mut self, let_go: Option<LetGo>) {
+        let Some(LetGo { path, is_kept }) = let_go else { return };
+        let again = if is_kept { Book::open_own(&path, Vec::new()) } else { Book::open(&path) };
+        self.book = again.ok().map(|(book, _)| book);
     }
 
     /// Writes the notebook to another file, which it is in from then on.

@@ -1,4 +1,5 @@
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -8,6 +9,7 @@ use crate::lab::model::document::{Cell, Item, Step, Stored};
 use crate::lab::model::screens::home::{Found, Listing};
 use crate::lab::model::theme::Colour;
 use crate::lab::shell::export::render_to_string;
+use crate::lab::shell::lesson_work::open_lesson_work;
 use crate::lab::shell::library::{Library, Opened};
 use crate::notebook::{self, Kind};
 use crate::plot::Figure;
@@ -150,6 +152,67 @@ fn a_notebook_that_cannot_be_opened_leaves_the_open_one_as_it_is() {
     take(&mut state, Input::Msg(Msg::Key(save)), &mut around);
     assert_eq!(state.unsaved(), 1);
     assert!(render_to_string(&state, 120, 30).contains("not saved"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// A library of one lesson, whose work is in a file.
+struct OneLesson {
+    work: PathBuf,
+    fails: bool,
+}
+impl Library for OneLesson {
+    fn list(&mut self) -> Listing {
+        Listing::default()
+    }
+    fn open(&mut self, _: &Target) -> Result<Opened, String> {
+        if self.fails {
+            return Err("the lesson is damaged".into());
+        }
+        let head = "+++\nid = \"l\"\ntitle = \"L\"\nsummary = \"s\"\nconcepts = [\"c\"]\nminutes = 1\ndevices = [\"cpu\"]\n+++\n\n# L\n\n";
+        let text = format!("{head}```rhai run id=\"a\"\nlet a = 1;\n```\n");
+        let lesson = crate::lesson::parse("l.md", text.as_bytes()).unwrap();
+        let (book, document, notes) = open_lesson_work(&self.work, Document::lesson(&lesson))?;
+        Ok(Opened { document, book: Some(book), keep: None, at: None, notes })
+    }
+    fn was_saved(&mut self, _: &std::path::Path) {}
+
+    fn devices(&self) -> Box<dyn FnOnce() -> Vec<Found> + Send> {
+        Box::new(Vec::new)
+    }
+}
+
+#[test]
+fn the_open_lesson_opened_again_has_what_was_written_and_goes_on_keeping_it() {
+    let folder = std::env::temp_dir().join(format!("tensorlab-run-again-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let work = folder.join("l.ipynb");
+    let mut state = State::at_home(Look::from_env(false, false));
+    update(&mut state, Msg::Resize(120, 40));
+    let (inbox, _inputs) = mpsc::sync_channel(BACKLOG);
+    let mut around = Surroundings::new(|_: Wake| Err(io::Error::other("no session")), inbox);
+    let lesson = Target::Lesson { pack: "p".into(), id: "l".into() };
+    let types = |state: &mut State, around: &mut Surroundings<_>, text: &str| {
+        for code in [KeyCode::F(2), KeyCode::Enter] {
+            take(state, key(code), around);
+        }
+        for c in text.chars() {
+            take(state, key(KeyCode::Char(c)), around);
+        }
+        take(state, key(KeyCode::Esc), around);
+    };
+    for (fails, typed) in [(false, "1"), (false, "2"), (true, "3"), (false, "4")] {
+        around.library = Some(Box::new(OneLesson { work: work.clone(), fails }));
+        assert_eq!(around.open(&mut state, &lesson).is_err(), fails);
+        assert_eq!(state.keeping, Keeping::Always, "{typed}");
+        types(&mut state, &mut around, typed);
+    }
+    around.library = Some(Box::new(OneLesson { work, fails: false }));
+    around.open(&mut state, &lesson).unwrap();
+    let shown = render_to_string(&state, 120, 40);
+    assert!(shown.contains("4231let a"), "{shown}");
+    assert!(!shown.contains("read-only"), "{shown}");
+    drop(around);
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -8,7 +8,6 @@ use ratatui::layout::Position;
 use crate::lab::layout::{Areas, home};
 use crate::lab::model::book_change::Keeping;
 use crate::lab::model::document::Document;
-use crate::lab::model::item::ItemState;
 use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::screens::Screen;
@@ -194,7 +193,7 @@ pub(crate) fn opened(state: &mut State, document: Document, at: Option<&str>, ke
     state.screen = Screen::Work;
     let place = at.and_then(|id| {
         state.steps.iter().enumerate().find_map(|(s, step)| {
-            let found = step.items.iter().position(|item| item_id(item) == Some(id));
+            let found = step.items.iter().position(|item| item.id() == Some(id));
             found.map(|item| (s, item))
         })
     });
@@ -226,15 +225,6 @@ fn mouse(state: &mut State, areas: &Areas, event: MouseEvent, fx: &mut Vec<Effec
             press(state, areas, Position::new(event.column, event.row), fx);
         }
         _ => {}
-    }
-}
-
-fn item_id(item: &ItemState) -> Option<&str> {
-    match item {
-        ItemState::Text(_) => None,
-        ItemState::Cell(cell) => Some(&cell.id),
-        ItemState::Predict(predict) => Some(&predict.id),
-        ItemState::Quiz(quiz) => Some(&quiz.id),
     }
 }
 

@@ -1,0 +1,319 @@
+//! A lesson from page to page: what is done stays done, what is written stays where it stands.
+
+use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEventKind};
+use tensorlab::lab::document::Item;
+use tensorlab::lab::{
+    Beside, BookChange, Colour, Document, Effect, FileFacts, Keeping, Msg, NotSaved, Page, Pane, Popup,
+    Stand, render_to_string,
+};
+use tensorlab::lesson::{Entry, Key, LessonMemory, Progress, Record};
+use tensorlab::session::protocol::{Message, Outcome, Request, Verdict};
+
+use super::behaviour::{codes, find, mouse};
+use super::fixture::*;
+
+fn key(lab: &mut Lab, c: char) {
+    lab.key(KeyCode::Char(c));
+}
+
+/// The second section, its exercise run up to its check.
+fn on_the_check() -> Lab {
+    let mut lab = Lab::ready(120, 40);
+    key(&mut lab, 'n');
+    lab.key(KeyCode::F(2));
+    lab.key(KeyCode::Down);
+    lab.key(KeyCode::F(5));
+    // The first section, the set-up, the cell.
+    (0..4).for_each(|_| lab.succeeds(None));
+    lab
+}
+
+fn judged(lab: &mut Lab, verdict: Verdict) {
+    let id = lab.sent.iter().rev().find_map(|request| match request {
+        Request::Check { id, .. } => Some(*id),
+        _ => None,
+    });
+    let id = id.expect("the check runs");
+    lab.says(Message::CheckResult { id, verdict });
+}
+
+fn fails() -> Verdict {
+    Verdict::Fail { reason: "no".into(), line: None }
+}
+
+fn types_a_cell(lab: &mut Lab, text: &str) {
+    key(lab, 'b');
+    if !lab.state.is_editing() {
+        lab.key(KeyCode::Enter);
+    }
+    lab.types(text);
+    lab.key(KeyCode::Esc);
+}
+
+/// What was recorded, as the log has it.
+fn records(lab: &Lab) -> Vec<Record> {
+    let record = |(step, entry): (&str, &Entry)| Record {
+        key: Key { pack: "p".into(), lesson: "moving-little".into(), step: step.into() },
+        version: "1".into(),
+        at_ms: 0,
+        entry: entry.clone(),
+    };
+    lab.kept().into_iter().map(record).collect()
+}
+
+#[test]
+fn a_cell_on_the_last_page_stays_there() {
+    let mut lab = Lab::ready(120, 40);
+    key(&mut lab, 'n');
+    key(&mut lab, 'n');
+    lab.key(KeyCode::F(2));
+    types_a_cell(&mut lab, "x + 41");
+    key(&mut lab, 'p');
+    assert!(!lab.shows().contains("x + 41"));
+    key(&mut lab, 'n');
+    let shown = lab.shows();
+    assert!(shown.contains("x + 41") && shown.contains("Still open"), "{shown}");
+    let last = lab.state.document().last;
+    assert!(matches!(last.as_slice(), [Item::Cell(cell)] if cell.code == "x + 41"), "{last:?}");
+}
+
+#[test]
+fn where_own_cells_stand_is_told_to_the_file() {
+    let mut lab = Lab::ready(120, 40);
+    lab.state.keep(Keeping::Always);
+    lab.key(KeyCode::F(2));
+    // Below the prediction, and then above it: the order of the cells stays.
+    lab.key(KeyCode::Down);
+    types_a_cell(&mut lab, "x + 1");
+    lab.chord(KeyCode::Up, KeyModifiers::ALT);
+    key(&mut lab, 'n');
+    key(&mut lab, 'n');
+    lab.key(KeyCode::F(2));
+    types_a_cell(&mut lab, "x + 2");
+    let stands: Vec<&Stand> = lab
+        .effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Book(BookChange::Stands { stand, .. }) => Some(stand),
+            _ => None,
+        })
+        .collect();
+    let [below, above, last] = stands.as_slice() else { panic!("{stands:?}") };
+    assert_eq!(**below, Stand { page: Page::At(0), beside: Some(Beside::Below("bytes-across".into())) });
+    assert!(matches!(&above.beside, Some(Beside::Below(id)) if id != "bytes-across"), "{above:?}");
+    assert_eq!(**last, Stand { page: Page::Last, beside: None });
+}
+
+#[test]
+fn finding_goes_on_in_the_cells_wherever_the_text_is() {
+    for (columns, rows, side) in [(80, 24, None), (100, 30, Some(KeyCode::F(3))), (100, 30, None)] {
+        let mut lab = Lab::ready(columns, rows);
+        side.into_iter().for_each(|side| lab.key(side));
+        lab.key(KeyCode::F(2));
+        key(&mut lab, '/');
+        lab.types("batch.to");
+        let shown = render_to_string(&lab.state, columns, rows);
+        assert_eq!((lab.state.focus(), lab.state.popup()), (Pane::Cells, Some(Popup::Find)));
+        assert!(shown.contains("let b = batch.to") && shown.contains("find"), "{shown}");
+        // What stood beside the cells stands there still.
+        assert!(side.is_none() || shown.contains("Tesla T4"), "{shown}");
+        lab.key(KeyCode::Esc);
+        assert_eq!(lab.state.focus(), Pane::Cells);
+    }
+}
+
+#[test]
+fn a_click_on_the_choices_of_the_key_bar_answers_nothing() {
+    let mut lab = Lab::ready(120, 40);
+    key(&mut lab, 'n');
+    lab.key(KeyCode::F(2));
+    let (row, column) = find(&lab, 120, 40, " choose");
+    lab.tell(mouse(MouseEventKind::Down(MouseButton::Left), column + 2, row));
+    assert!(lab.kept().is_empty(), "{:?}", lab.kept());
+    // Another one of it is its key.
+    let (row, column) = find(&lab, 120, 40, "? help");
+    lab.tell(mouse(MouseEventKind::Down(MouseButton::Left), column, row));
+    assert!(matches!(lab.state.popup(), Some(Popup::Help(_))));
+}
+
+#[test]
+fn a_failing_set_up_of_a_plain_cell_is_no_broken_check() {
+    let text = "+++\nid = \"s\"\ntitle = \"S\"\nsummary = \"s\"\nconcepts = [\"c\"]\nminutes = 1\ndevices = [\"cpu\"]\n+++\n\n\
+                # One\n\n```rhai hidden\nlet h = 1;\n```\n\n```rhai run\nlet a = h;\n```\n";
+    let lesson = tensorlab::lesson::parse("s.md", text.as_bytes()).unwrap();
+    let mut lab = Lab::new(Document::lesson(&lesson), look(Colour::True), 120, 40);
+    lab.says(ready());
+    lab.key(KeyCode::F(5));
+    lab.finishes(Outcome::Error { fault: mixed_devices() }, usage());
+    let shown = lab.shows();
+    assert!(shown.contains("What the lesson does before this cell failed, not your code"), "{shown}");
+    assert!(!shown.contains("The check") && !shown.contains("at fault"), "{shown}");
+}
+
+#[test]
+fn what_passed_stays_done_and_all_counts_agree() {
+    let mut lab = on_the_check();
+    judged(&mut lab, Verdict::Pass);
+    lab.key(KeyCode::F(5));
+    // It begins where the lesson stands: the session forgets all, and what comes before runs again.
+    let Some(Request::Reset { id }) = lab.sent.last().cloned() else { panic!("{:?}", lab.sent.last()) };
+    lab.says(Message::State { id, variables: vec![], devices: vec![], held: vec![] });
+    (0..4).for_each(|_| lab.succeeds(None));
+    // The page is turned before the verdict is there.
+    key(&mut lab, 'n');
+    let before = lab.shows();
+    assert!(before.contains("2 of 2 points"), "{before}");
+    judged(&mut lab, fails());
+    let shown = lab.shows();
+    assert!(shown.contains("2 of 2 points") && !shown.contains("an exercise"), "{shown}");
+    let mut progress = Progress::default();
+    let all = records(&lab);
+    all.iter().for_each(|record| progress.apply(record));
+    let done = progress.steps().filter(|(_, step)| step.done).count();
+    let told = format!("{done} of 5 things done");
+    assert!(shown.contains(&told), "{told}: {shown}");
+    // And when the lesson is opened again.
+    let memory = LessonMemory::of(&all, "p", "moving-little");
+    let mut again = Lab::new(lesson().recalling(&memory), look(Colour::True), 120, 40);
+    again.says(ready());
+    key(&mut again, 'n');
+    assert!(again.shows().contains("check failed: no"), "the last verdict is shown: {}", again.shows());
+    key(&mut again, 'n');
+    let shown = again.shows();
+    assert!(shown.contains(&told) && shown.contains("2 of 2 points"), "{shown}");
+}
+
+#[test]
+fn the_last_page_takes_what_ends_while_it_is_shown() {
+    let mut lab = on_the_check();
+    key(&mut lab, 'n');
+    assert!(lab.shows().contains("0 of 2 points"), "{}", lab.shows());
+    judged(&mut lab, Verdict::Pass);
+    assert!(lab.shows().contains("2 of 2 points"), "{}", lab.shows());
+}
+
+#[test]
+fn a_session_that_dies_in_an_exercise_gives_a_verdict() {
+    let mut lab = Lab::ready(120, 40);
+    key(&mut lab, 'n');
+    lab.key(KeyCode::F(2));
+    lab.key(KeyCode::Down);
+    lab.key(KeyCode::F(5));
+    (0..3).for_each(|_| lab.succeeds(None));
+    lab.dies("killed");
+    let shown = lab.shows();
+    assert!(
+        shown.contains("✗ session died") && shown.contains("The session ended while this ran"),
+        "{shown}"
+    );
+    let verdict = |lab: &Lab| match lab.kept().last() {
+        Some(("once", Entry::Attempt { verdict, .. })) => verdict.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(verdict(&lab), Verdict::LearnerError { message, .. } if message.contains("killed")));
+    // In its check, the learner's code has run to its end.
+    let mut lab = on_the_check();
+    lab.dies("killed");
+    let shown = lab.shows();
+    assert!(!shown.contains("✗ session died") && shown.contains("the check itself is at fault"), "{shown}");
+    assert!(matches!(verdict(&lab), Verdict::CheckerFault { .. }));
+    assert!(!matches!(lab.sent.last(), Some(Request::Inspect { .. })), "nothing is asked of it any more");
+    // A restart loses no more of it.
+    let mut lab = on_the_check();
+    key(&mut lab, 'r');
+    key(&mut lab, 'y');
+    assert!(!lab.shows().contains("interrupted"), "{}", lab.shows());
+}
+
+#[test]
+fn what_is_passed_over_is_marked_and_recorded_once() {
+    let mut lab = Lab::ready(120, 40);
+    key(&mut lab, 'n');
+    lab.key(KeyCode::F(2));
+    key(&mut lab, 's');
+    key(&mut lab, 's');
+    lab.tell(Msg::Resize(200, 60));
+    let shown = render_to_string(&lab.state, 200, 60);
+    assert!(shown.contains("a quiz (passed over), an exercise (passed over)"), "{shown}");
+    lab.tell(Msg::Resize(120, 40));
+    key(&mut lab, 'p');
+    assert_eq!(lab.shows().matches("○ passed over").count(), 2, "{}", lab.shows());
+    lab.key(KeyCode::F(2));
+    lab.key(KeyCode::Up);
+    key(&mut lab, 's');
+    let skipped = lab.kept().iter().filter(|(_, entry)| **entry == Entry::Skipped).count();
+    assert_eq!(skipped, 2, "{:?}", lab.kept());
+    key(&mut lab, 'T');
+    assert!(lab.shows().contains("0 of 2, others passed over"), "{}", lab.shows());
+    lab.key(KeyCode::Esc);
+    // When it is opened again as well; what is done is no longer passed over.
+    let memory = LessonMemory::of(&records(&lab), "p", "moving-little");
+    let mut again = Lab::new(lesson().recalling(&memory), look(Colour::True), 120, 40);
+    again.says(ready());
+    key(&mut again, 'n');
+    assert_eq!(again.shows().matches("○ passed over").count(), 2, "{}", again.shows());
+    again.key(KeyCode::F(2));
+    for c in ['1', '2'] {
+        key(&mut again, c);
+    }
+    assert_eq!(again.shows().matches("○ passed over").count(), 1, "{}", again.shows());
+}
+
+#[test]
+fn quitting_is_remembered_over_a_name_that_is_taken() {
+    let mut lab = Lab::notebook(&["1"]);
+    lab.tell(Msg::File {
+        facts: FileFacts { read_only: Some("open in process 7".into()), ..FileFacts::default() },
+        keeping: Keeping::OnSave,
+    });
+    lab.key(KeyCode::Enter);
+    lab.types("2");
+    lab.key(KeyCode::Esc);
+    lab.ctrl('q');
+    lab.types("a");
+    lab.types("x");
+    lab.key(KeyCode::Enter);
+    lab.tell(Msg::Saved(Err(NotSaved::Exists("/n/taken.rhai".into()))));
+    key(&mut lab, 'n');
+    assert_eq!(lab.state.popup(), Some(Popup::SaveAs));
+    lab.types("y");
+    lab.key(KeyCode::Enter);
+    assert!(matches!(lab.effects.last(), Some(Effect::SaveAs { .. })), "{:?}", lab.effects.last());
+    lab.tell(Msg::SavedAs { path: "/n/other.rhai".into(), notes: vec![] });
+    assert_eq!(lab.effects.last(), Some(&Effect::Quit));
+}
+
+#[test]
+fn what_a_key_has_asked_for_is_read_with_the_next_key() {
+    let mut lab = Lab::notebook(&["1"]);
+    lab.state.keep(Keeping::OnSave);
+    lab.ctrl('s');
+    lab.tell(Msg::Saved(Ok(vec![])));
+    assert!(lab.shows().contains("▸ saved"), "{}", lab.shows());
+    lab.key(KeyCode::Enter);
+    assert!(!lab.shows().contains("▸ saved"), "{}", lab.shows());
+    // What comes by itself stays a moment.
+    lab.tell(Msg::Note("another program has changed the file".into()));
+    lab.types("2");
+    assert!(lab.shows().contains("another program"), "{}", lab.shows());
+}
+
+#[test]
+fn a_split_of_a_cell_that_runs_is_undone_when_it_has_run() {
+    let mut lab = Lab::notebook(&["1\nloop {}"]);
+    lab.key(KeyCode::Enter);
+    lab.key(KeyCode::Down);
+    lab.key(KeyCode::Home);
+    lab.chord(KeyCode::Char('x'), KeyModifiers::ALT);
+    assert_eq!(codes(&lab.state.document()).len(), 2, "{}", lab.shows());
+    lab.key(KeyCode::F(5));
+    lab.starts();
+    lab.key(KeyCode::Esc);
+    key(&mut lab, 'z');
+    assert!(lab.shows().contains("running or queued"), "{}", lab.shows());
+    assert_eq!(codes(&lab.state.document()).len(), 2);
+    lab.ctrl('c');
+    lab.finishes(Outcome::Interrupted, usage());
+    key(&mut lab, 'z');
+    assert_eq!(codes(&lab.state.document()), ["1\nloop {}"]);
+}
