@@ -114,6 +114,10 @@ fn each_limit_of_a_lesson_ends_what_goes_past_it() {
             "let all = [];\nfor i in 0..3 { all.push(ones([1024, 1024])); }\nlet y = 3;",
         ),
         ("allowed", "let x = zeros([8388608], #{device: \"cuda\"});\nlet y = 3;"),
+        (
+            "16.00 MiB allowed",
+            "cuda::set_per_process_memory_fraction(1.0);\nlet x = zeros([8388608], #{device: \"cuda\"});\nlet y = 3;",
+        ),
     ];
     let body = exercise("let y = 0;", check, "let y = 1 + 2;", &wrong);
     assert_eq!(Lesson::new("limits", &front, &body).problems("sim:t4x2"), Vec::<String>::new());

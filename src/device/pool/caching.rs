@@ -46,7 +46,7 @@ pub struct InvalidFraction(pub f64);
 pub(crate) struct Held {
     segments: BTreeSet<u64>,
     stats: Stats,
-    limit: Option<u64>,
+    fraction: Option<u64>,
 }
 
 /// A caching allocator over the memory `M` of one device.
@@ -58,7 +58,10 @@ pub(crate) struct Held {
 pub struct Pool<M: Memory> {
     pub(super) memory: M,
     pub(super) device: u32,
-    pub(super) limit: Option<u64>,
+    /// What a fraction allows.
+    pub(super) fraction: Option<u64>,
+    /// What it may never go past.
+    pub(super) ceiling: Option<u64>,
     pub(super) blocks: Blocks,
     pub(super) free: FreeBlocks,
     pub(super) live: LiveBlocks,
@@ -78,7 +81,8 @@ impl<M: Memory> Pool<M> {
         Self {
             memory,
             device: device_index,
-            limit: None,
+            fraction: None,
+            ceiling: None,
             blocks: Blocks::default(),
             free: FreeBlocks::default(),
             live: LiveBlocks::default(),
@@ -196,7 +200,11 @@ impl<M: Memory> Pool<M> {
 
     /// What it holds, counts and may take, for [`Pool::go_back`].
     pub(crate) fn held(&self) -> Held {
-        Held { segments: self.heads.keys().copied().collect(), stats: self.stats.clone(), limit: self.limit }
+        Held {
+            segments: self.heads.keys().copied().collect(),
+            stats: self.stats.clone(),
+            fraction: self.fraction,
+        }
     }
 
     /// Gives back the segments that hold nothing and were not there before; counts what was done since as not done.
@@ -215,7 +223,7 @@ impl<M: Memory> Pool<M> {
         }
         self.free.shrink();
         self.stats.go_back(&held.stats);
-        self.limit = held.limit;
+        self.fraction = held.fraction;
     }
 
     /// Keeps nothing that tensors do not hold, counts anew and may take all of the memory, as in the beginning.
@@ -223,7 +231,7 @@ impl<M: Memory> Pool<M> {
         self.empty_cache();
         self.stats.reset_peak();
         self.stats.reset_accumulated();
-        self.limit = None;
+        self.fraction = None;
     }
 
     /// Every statistic, as `torch.cuda.memory_stats()` has them.
@@ -276,18 +284,18 @@ impl<M: Memory> Pool<M> {
             return Err(InvalidFraction(fraction));
         }
         // A whole number of bytes, rounded towards 0 as in the reference.
-        self.limit = Some((self.memory.total() as f64 * fraction) as u64);
+        self.fraction = Some((self.memory.total() as f64 * fraction) as u64);
         Ok(())
     }
 
-    /// Lets the pool reserve at most so many bytes, or fewer where a fraction says so; what it holds already, it keeps.
+    /// Lets the pool never reserve more than so many bytes, whatever a fraction says; what it holds already, it keeps.
     pub(crate) fn keep_within(&mut self, bytes: u64) {
-        self.limit = Some(self.limit.map_or(bytes, |limit| limit.min(bytes)));
+        self.ceiling = Some(self.ceiling.map_or(bytes, |ceiling| ceiling.min(bytes)));
     }
 
-    /// The bytes the pool may reserve, where a fraction is set.
+    /// The bytes the pool may reserve, where a fraction or another limit is set.
     pub fn limit(&self) -> Option<u64> {
-        self.limit
+        self.fraction.into_iter().chain(self.ceiling).min()
     }
 
     /// The table of `torch.cuda.memory_summary()`.
@@ -323,7 +331,7 @@ impl<M: Memory> Pool<M> {
             total: self.memory.total(),
             free: self.memory.available(),
             context: self.memory.context(),
-            limit: self.limit,
+            limit: self.limit(),
             allocated: self.allocated(),
             reserved: self.reserved(),
             fragmentation: self.fragmentation().split_free,

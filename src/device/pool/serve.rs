@@ -94,7 +94,7 @@ impl<M: Memory> Pool<M> {
 
     fn map(&mut self, bytes: u64, stream: u32) -> Option<Id> {
         let size = segment_size(bytes);
-        if self.limit.is_some_and(|limit| self.reserved().saturating_add(size) > limit) {
+        if self.limit().is_some_and(|limit| self.reserved().saturating_add(size) > limit) {
             return None;
         }
         let address = self.memory.allocate(size)?;

@@ -67,8 +67,7 @@ impl SimBackend {
         let memory = DeviceMemory::new(profile.device.memory, profile.device.context, ordinal, clock.clone());
         let mut pool: DevicePool = Pool::new(Box::new(memory), ordinal as u32);
         if let Some(fraction) = profile.faults.memory_fraction {
-            let set = pool.set_fraction(fraction);
-            debug_assert!(set.is_ok(), "a profile's fraction is above 0 and at most 1");
+            pool.keep_within((profile.device.memory as f64 * fraction) as u64);
         }
         SimBackend {
             device,
