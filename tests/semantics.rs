@@ -184,8 +184,8 @@ const LEFT_OUT: [&str; 6] =
 #[test]
 fn constants_of_earlier_code_are_known_to_functions() {
     let mut code = Lab::new("cpu");
-    code.run("const N = 3;").unwrap();
-    code.run("fn thrice(x) { x * global::N }").unwrap();
+    let _ = code.run("const N = 3;").unwrap();
+    let _ = code.run("fn thrice(x) { x * global::N }").unwrap();
     let value = code.run("thrice(2)").unwrap();
     assert_eq!(code.shown(&value), "6");
     let value = code.run("const M = 5; fn more() { global::N + global::M } more()").unwrap();
