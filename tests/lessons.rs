@@ -302,7 +302,7 @@ fn a_lesson_can_be_walked_through_at_the_prompt() {
         "How many bytes?",
         "    let x = ones([256]).to(\"cuda\");",
         "= device(type='cuda', index=0)",
-        "copies: cpu to cuda:0, 1, 1.0 KiB",
+        "copies: h2d cpu→cuda:0 1 copy, 1.0 KiB",
         "Exactly right.",
         "Four each.",
         ": one",

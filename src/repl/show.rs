@@ -1,9 +1,10 @@
 //! Tables and sentences about what a session holds.
 
 use crate::base::event::Clock;
-use crate::base::figures::{self, bytes, count, plural, timed};
+use crate::base::figures::{bytes, count, plural, timed};
 use crate::base::text::strip_control;
 use crate::base::{Device, table};
+use crate::notebook::usage::{Of, Part, parts};
 use crate::plot::{Figure, Series};
 use crate::session::protocol::{DeviceInfo, Usage, Variable};
 
@@ -97,17 +98,12 @@ pub(super) fn usage(usage: &Usage) -> String {
 
 /// What a cell took of the devices' memory, and what it copied; a line each.
 pub(super) fn taken(usage: &Usage) -> String {
-    let peak = |device| usage.peaks.iter().find(|(of, _)| *of == device).map(|(_, bytes)| *bytes);
-    let memory = usage.allocated.iter().map(|(device, change)| match peak(*device) {
-        Some(peak) => {
-            format!("memory: {device} {}, at most {}\n", figures::change(*change), figures::bytes(peak))
-        }
-        None => format!("memory: {device} {}\n", figures::change(*change)),
-    });
-    let copies = usage.copies.iter().map(|(from, to, count, bytes)| {
-        format!("copies: {from} to {to}, {count}, {}\n", figures::bytes(*bytes))
-    });
-    memory.chain(copies).collect()
+    let line = |part: &Part| match part.of {
+        Of::Time => None,
+        Of::Memory => Some(format!("memory: {}\n", part.text())),
+        Of::Copies => Some(format!("copies: {}\n", part.text())),
+    };
+    parts(usage).iter().filter_map(line).collect()
 }
 
 /// What `timeit` gave, from the value's printed form.

@@ -9,7 +9,7 @@ use crate::base::Device;
 use crate::base::event::{Body, Clock, Event, Name, Source, Span};
 
 /// Places kept of a device where the host waited unasked.
-const WAITS_KEPT: usize = 64;
+pub(crate) const WAITS_KEPT: usize = 64;
 /// Tensors kept that a stretch made and that are still held.
 const LASTING_KEPT: usize = 1 << 16;
 

@@ -361,7 +361,7 @@ fn what_was_done_in_a_lesson_that_another_lab_had_is_told_once_it_is_kept() {
     let is_text = |change: &&BookChange, wanted: &str| matches!(change, BookChange::Text { text, .. } if text.starts_with(wanted));
     assert!(told.iter().any(|change| is_text(change, "// mine let x")), "{told:?}");
     let is_own = |change: &&BookChange| matches!(change, BookChange::Insert { cell, after: Some(_) } if cell.code == "x + 1");
-    assert!(told.iter().any(|change| is_own(change)), "{told:?}");
+    assert!(told.iter().any(is_own), "{told:?}");
     assert!(told.iter().any(|change| matches!(change, BookChange::Ran { .. })), "{told:?}");
     // From then on it is told of each change.
     let before = told.len();
@@ -486,6 +486,13 @@ fn messages_wrap_stay_until_read_and_are_all_in_the_log() {
 fn what_lasts_is_shown_as_long_as_it_lasts() {
     let mut lab = with_file(&["loop {}"]);
     lab.tell(on_save(FileFacts { recovered: 3, changed_outside: true, ..FileFacts::default() }));
+    let shown = lab.shows();
+    for told in [
+        "3 changes that were not saved are recovered; Ctrl-S saves, Alt-r shows",
+        "another program has changed",
+    ] {
+        assert!(shown.contains(told), "{told}: {shown}");
+    }
     lab.key(KeyCode::F(5));
     lab.ctrl('c');
     let shown = lab.shows();

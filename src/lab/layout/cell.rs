@@ -1,16 +1,15 @@
 //! One cell: its heading, code, output, usage, check and hints as rows.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::base::Device;
-use crate::base::event::Clock;
 use crate::base::figures;
 use crate::lab::layout::{flow, highlight, markdown, names, report};
+use crate::lab::model::actions::{Action, CellAction};
 use crate::lab::model::item::{CellState, Check, Progress, Status, Verified};
+use crate::lab::model::keys::Keymap;
 use crate::lab::model::laid::{Layout, RowPart};
 use crate::lab::model::output::{Ink, LONG, OutLine, SHORT_END, SHORT_OUTPUT};
 use crate::lab::model::picture::Content;
@@ -18,6 +17,7 @@ use crate::lab::model::places::{self, Places, VariablePlace};
 use crate::lab::model::text::{self, Break};
 use crate::lab::model::theme::Theme;
 use crate::lesson::markdown::parse;
+use crate::notebook::usage::{self, Piece, Role};
 use crate::notebook::verify;
 use crate::script::python;
 use crate::script::whole::{self, Wholeness};
@@ -30,7 +30,13 @@ const MAX_PARSED: usize = 2000;
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /// Rows of a cell for a width in columns. The heading is left empty: it changes with time.
-pub(crate) fn lay(cell: &CellState, places: &Places, width: u16, theme: &Theme, python: bool) -> Layout {
+pub(crate) fn lay(
+    cell: &CellState,
+    places: &Places,
+    width: u16,
+    (theme, keymap): (&Theme, &Keymap),
+    python: bool,
+) -> Layout {
     let mut layout = Layout::default();
     let width = usize::from(width);
     layout.push(Line::default(), RowPart::Head);
@@ -46,7 +52,7 @@ pub(crate) fn lay(cell: &CellState, places: &Places, width: u16, theme: &Theme, 
     if python && !cell.markdown {
         beside(&mut layout, cell, width, gutter, theme);
     }
-    output(&mut layout, cell, width, gutter, theme);
+    output(&mut layout, cell, width, gutter, (theme, keymap));
     shown(&mut layout, cell, width.saturating_sub(gutter), gutter, theme);
     for progress in &cell.progress {
         layout.plain([indented(progress_line(progress, width.saturating_sub(gutter), theme), gutter)]);
@@ -57,7 +63,7 @@ pub(crate) fn lay(cell: &CellState, places: &Places, width: u16, theme: &Theme, 
     }
     verified(&mut layout, cell, width, gutter, theme);
     check(&mut layout, cell, width, gutter, theme);
-    hints(&mut layout, cell, width, gutter, theme);
+    hints(&mut layout, cell, width, gutter, (theme, keymap));
     layout.push(Line::default(), RowPart::Gap);
     layout
 }
@@ -297,7 +303,13 @@ fn told_places(named: &[Vec<(&str, VariablePlace)>], all: bool, theme: &Theme) -
     seen.iter().map(|(name, place)| places::told(name, place, theme)).collect()
 }
 
-fn output(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, theme: &Theme) {
+fn output(
+    layout: &mut Layout,
+    cell: &CellState,
+    width: usize,
+    gutter: usize,
+    (theme, keymap): (&Theme, &Keymap),
+) {
     if cell.output.is_empty() {
         return;
     }
@@ -329,11 +341,12 @@ fn output(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, th
     show(layout, &excerpt.head);
     if excerpt.hidden > 0 {
         let left = excerpt.hidden - excerpt.dropped;
+        let key = keymap.name_of(Action::Cell(CellAction::WholeOutput));
         let how = match (cell.expanded, excerpt.dropped) {
             (true, _) if cell.is_busy() => "hidden while it runs".to_owned(),
             (true, _) => "not kept".to_owned(),
-            (false, 0) => "hidden, o shows them".to_owned(),
-            (false, _) => format!("hidden, o shows {} of them", figures::count(left as u64)),
+            (false, 0) => format!("hidden, {key} shows them"),
+            (false, _) => format!("hidden, {key} shows {} of them", figures::count(left as u64)),
         };
         let text = format!("⋯ {} {how}", figures::plural(excerpt.hidden as u64, "line", "lines"));
         layout.plain([indented(Line::styled(text, theme.dim), gutter)]);
@@ -412,30 +425,13 @@ fn progress_line(progress: &Progress, width: usize, theme: &Theme) -> Line<'stat
     ])
 }
 
+/// A footer in its colours.
 fn usage_parts(usage: &Usage, theme: &Theme) -> Vec<Vec<Span<'static>>> {
-    let dim = |text: String| vec![Span::styled(text, theme.dim)];
-    let mut parts = vec![dim(figures::timed(usage.host_nanos, Clock::Measured))];
-    if let Some(nanos) = usage.modelled_nanos {
-        parts.push(dim(figures::timed(nanos, Clock::Modelled)));
-    }
-    let changed = usage.allocated.iter().filter(|(_, change)| *change != 0).map(|(device, _)| *device);
-    let devices: BTreeSet<Device> = changed.chain(usage.peaks.iter().map(|(device, _)| *device)).collect();
-    for device in devices {
-        let mut spans = vec![Span::styled(format!("{device} "), theme.dim)];
-        if let Some((_, change)) = usage.allocated.iter().find(|(of, change)| *of == device && *change != 0) {
-            spans.push(Span::styled(figures::change(*change), theme.allocated));
-        }
-        if let Some((_, peak)) = usage.peaks.iter().find(|(of, _)| *of == device) {
-            let between = if spans.len() > 1 { ", " } else { "" };
-            spans.push(Span::styled(format!("{between}peak {}", figures::bytes(*peak)), theme.dim));
-        }
-        parts.push(spans);
-    }
-    for (from, to, count, bytes) in &usage.copies {
-        let copies = figures::plural(*count, "copy", "copies");
-        parts.push(dim(format!("{} {copies}, {}", figures::way(*from, *to), figures::bytes(*bytes))));
-    }
-    parts
+    let styled = |Piece { role, text }| {
+        let style = if role == Role::Change { theme.allocated } else { theme.dim };
+        Span::styled(text, style)
+    };
+    usage::parts(usage).into_iter().map(|part| part.pieces.into_iter().map(styled).collect()).collect()
 }
 
 fn check(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, theme: &Theme) {
@@ -472,7 +468,13 @@ fn check(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, the
     boxed(layout, &[Span::styled(text, style)], width, gutter);
 }
 
-fn hints(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, theme: &Theme) {
+fn hints(
+    layout: &mut Layout,
+    cell: &CellState,
+    width: usize,
+    gutter: usize,
+    (theme, keymap): (&Theme, &Keymap),
+) {
     let Some(exercise) = &cell.exercise else { return };
     let all = exercise.hints.len();
     for (i, hint) in exercise.hints.iter().enumerate().take(cell.hints_shown) {
@@ -489,7 +491,8 @@ fn hints(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, the
             layout.plain(rows.into_iter().map(|row| indented(text::line(row), gutter + 2)));
         }
     } else if cell.hints_shown == all && all > 0 && cell.check != Check::Done(Verdict::Pass) {
-        boxed(layout, &[Span::styled("h shows a solution", theme.dim)], width, gutter);
+        let told = format!("{} shows a solution", keymap.name_of(Action::Hint));
+        boxed(layout, &[Span::styled(told, theme.dim)], width, gutter);
     }
 }
 
@@ -513,7 +516,8 @@ mod tests {
         cell.begin(1, Duration::ZERO);
         cell.output.print(Stream::Stdout, &"a line\n".repeat(50_000));
         cell.expanded = true;
-        let rows = |cell: &CellState| lay(cell, &Places::default(), 80, &theme, false).rows;
+        let rows =
+            |cell: &CellState| lay(cell, &Places::default(), 80, (&theme, &Keymap::default()), false).rows;
         let running = rows(&cell);
         assert!((LONG / 4..LONG).contains(&running.len()), "{}", running.len());
         assert!(running.iter().any(|row| row.line.to_string().contains("lines hidden while it runs")));

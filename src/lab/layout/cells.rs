@@ -44,7 +44,8 @@ pub(crate) fn extents(state: &State, width: u16) -> Vec<Extent> {
             ItemState::Text(_) => continue,
             ItemState::Cell(cell) => {
                 let python = state.aid.python;
-                cell.laid.get(columns, || cell::lay(cell, &state.places, columns, theme, python))
+                cell.laid
+                    .get(columns, || cell::lay(cell, &state.places, columns, (theme, &state.keymap), python))
             }
             ItemState::Predict(predict) => {
                 predict.laid.get(columns, || question::lay_predict(predict, columns, theme))

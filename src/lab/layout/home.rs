@@ -7,8 +7,9 @@ use ratatui::text::{Line, Span};
 use crate::base::figures;
 use crate::lab::layout::placed::{Placed, ScreenBody};
 use crate::lab::layout::{Areas, position};
+use crate::lab::model::actions::Action;
 use crate::lab::model::screens::Screen;
-use crate::lab::model::screens::home::{HomeEntry, HomeLesson};
+use crate::lab::model::screens::home::{CONTINUE, HomeEntry, HomeLesson, OPEN_PATH};
 use crate::lab::model::state::State;
 use crate::lab::model::text;
 use crate::lab::model::text::Break;
@@ -114,7 +115,7 @@ fn rows(state: &State, width: usize) -> Vec<HomeRow> {
                 own(Line::from(vec![
                     mark(selected, theme),
                     Span::styled(text::clip(told, width.saturating_sub(8)), style),
-                    Span::styled("  c", theme.accent),
+                    Span::styled(format!("  {}", state.keymap.name_of(Action::Own(CONTINUE))), theme.accent),
                 ]));
             }
             HomeEntry::Lesson(of, lesson) => {
@@ -186,7 +187,7 @@ fn path_row(state: &State, selected: bool, width: usize) -> Line<'static> {
         None => Line::from(vec![
             mark(selected, theme),
             Span::styled("open or create one by its path", style),
-            Span::styled("  o", theme.accent),
+            Span::styled(format!("  {}", state.keymap.name_of(Action::Own(OPEN_PATH))), theme.accent),
         ]),
     }
 }

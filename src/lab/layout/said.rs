@@ -26,11 +26,9 @@ pub(crate) fn lay(state: &State, areas: &Areas) -> Option<(Rect, Vec<Line<'stati
     }
     let most = usize::from(areas.body.height / 2).max(1);
     if lines.len() > most {
-        let mut rows = state.keymap.rows().filter(|(binding, _)| binding.action == Action::Messages);
-        let key =
-            rows.find_map(|(_, keys)| keys.first()).map(|key| format!(" {} shows all messages", key.name()));
+        let key = state.keymap.name_of(Action::Messages);
         lines.truncate(most - 1);
-        lines.push(Line::styled(format!("{INDENT}…{}", key.unwrap_or_default()), theme.dim));
+        lines.push(Line::styled(format!("{INDENT}… {key} shows all messages"), theme.dim));
     }
     let height = u16::try_from(lines.len()).ok().filter(|height| *height > 0)?;
     let area = Rect { y: areas.key_bar.y.saturating_sub(height), height, ..areas.key_bar };

@@ -2,11 +2,11 @@
 
 use crate::lab::model::actions::Action;
 use crate::lab::model::binding::{Bar, Binding, row};
-use crate::lab::model::context::{Context, Together};
+use crate::lab::model::context::{ANYWHERE, BROWSE, Context, Together};
 use crate::lab::model::keys::{Chord, Keymap};
 use crate::lab::model::popups::{self, COMPLETE, CONFIRM, DIFFERENCES, FIND, PICKER, SAVE_AS};
 use crate::lab::model::screens::Screen;
-use crate::lab::model::screens::work::{self, ANSWER, EDITOR};
+use crate::lab::model::screens::work::{self, ANSWER, CELLS, EDITOR};
 
 /// Every key of the lab, the most wanted first in each context.
 pub const BINDINGS: &[Binding] = &ROWS;
@@ -68,6 +68,18 @@ impl Keymap {
         rows.map(|(row, binding)| (binding, self.set.get(&row).map_or(binding.keys, Vec::as_slice)))
     }
 
+    /// The key that does it, where one works: in the cells, while not typing, anywhere, or else in its own place.
+    pub(crate) fn name_of(&self, action: Action) -> String {
+        let rows = || self.rows().filter(|(binding, _)| binding.action == action);
+        let in_context = |context: &Context| {
+            let mut here = rows().filter(|(binding, _)| *binding.context == *context);
+            here.find_map(|(binding, keys)| binding.short_name(keys))
+        };
+        let near = [&CELLS, &BROWSE, &ANYWHERE].into_iter().find_map(in_context);
+        let any = || rows().find_map(|(binding, keys)| binding.short_name(keys));
+        near.or_else(any).unwrap_or_else(|| "the list of actions".into())
+    }
+
     /// Gives a row other keys.
     pub fn set(&mut self, row: usize, keys: Vec<Chord>) {
         if BINDINGS.get(row).is_some_and(|binding| binding.keys == keys) {
@@ -81,7 +93,6 @@ impl Keymap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::model::context::ANYWHERE;
     use crossterm::event::KeyCode::Char;
 
     use crate::lab::model::keys::Chord;
@@ -100,6 +111,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_key_is_named_as_it_is_set() {
+        let mut keymap = Keymap::default();
+        assert_eq!(
+            [Action::Restart, Action::Find, Action::Save].map(|a| keymap.name_of(a)),
+            ["r", "/", "Ctrl-S"]
+        );
+        for (row, _) in BINDINGS.iter().enumerate().filter(|(_, binding)| binding.action == Action::Restart) {
+            keymap.set(row, vec![crate::lab::model::keys::f(12)]);
+        }
+        assert_eq!(keymap.name_of(Action::Restart), "F12");
+        for (row, _) in BINDINGS.iter().enumerate().filter(|(_, binding)| binding.action == Action::Restart) {
+            keymap.set(row, Vec::new());
+        }
+        assert_eq!(keymap.name_of(Action::Restart), "the list of actions");
     }
 
     #[test]

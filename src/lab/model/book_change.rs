@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::lab::model::document;
+use crate::lab::model::document::Stand;
 use crate::lab::model::document::Stored;
-use crate::lab::model::stands::Stand;
 
 /// What the lab does to a cell of the notebook, which is named by its id.
 #[derive(Clone, PartialEq, Debug)]

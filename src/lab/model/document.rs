@@ -105,6 +105,30 @@ pub struct Quiz {
     pub skipped: bool,
 }
 
+/// Where a cell of the learner's own stands: on a page of the lesson, beside an item that is known by its id.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stand {
+    pub page: Page,
+    /// None where it has its page to itself.
+    pub beside: Option<Beside>,
+}
+
+/// A page of a lesson.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Page {
+    /// By its place, from 0.
+    At(usize),
+    /// The one that sums up.
+    Last,
+}
+
+/// The nearest item of a page: the one above, or where there is none the lesson's own below.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Beside {
+    Below(String),
+    Above(String),
+}
+
 impl Item {
     /// Its id; `None` for text.
     pub fn id(&self) -> Option<&str> {

@@ -35,5 +35,6 @@ pub(super) mod summary;
 pub(super) mod text;
 pub(super) mod theme;
 pub(super) mod tops;
+pub(super) mod typed_path;
 pub(super) mod vi;
 pub(super) mod work;

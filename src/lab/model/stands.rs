@@ -1,32 +1,9 @@
 //! Where cells of the learner's own stand in a lesson.
 
+use crate::lab::model::document::{Beside, Page, Stand};
 use crate::lab::model::item::ItemState;
 use crate::lab::model::key::Key;
 use crate::lab::model::state::State;
-
-/// Where a cell stands: on a page of the lesson, beside an item that is known by its id.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Stand {
-    pub page: Page,
-    /// None where it has its page to itself.
-    pub beside: Option<Beside>,
-}
-
-/// A page of a lesson.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Page {
-    /// By its place, from 0.
-    At(usize),
-    /// The one that sums up.
-    Last,
-}
-
-/// The nearest item of a page: the one above, or where there is none the lesson's own below.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Beside {
-    Below(String),
-    Above(String),
-}
 
 impl State {
     /// Where the learner's own cells stand in the lesson, where there is one.

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use crate::base::figures::plural;
+use crate::lab::model::actions::Action;
 use crate::lab::model::item::{Guess, ItemState};
+use crate::lab::model::screens::home::SHOW;
 use crate::lab::model::state::{State, StepState};
 use crate::lab::model::work::LAST_PAGE;
 use crate::lesson::markdown::{self, Block};
@@ -105,9 +107,17 @@ fn next(state: &State) -> String {
     let pack = packs.iter().find(|pack| pack.lessons.iter().any(|lesson| lesson.id == id));
     let mut after =
         pack.into_iter().flat_map(|pack| &pack.lessons).skip_while(|lesson| lesson.id != id).skip(1);
+    let [back, home] = [Action::PreviousStep, Action::Own(SHOW)].map(|action| state.keymap.name_of(action));
+    let home = escaped(&home);
     match after.next() {
-        Some(lesson) => format!("{}: {} F7 opens the home screen.", escaped(&lesson.title), escaped(&lesson.summary)),
-        None => "This is the last lesson there is. `p` leads back, and a notebook of your own waits on the home screen (F7).".into(),
+        Some(lesson) => {
+            let (title, summary) = (escaped(&lesson.title), escaped(&lesson.summary));
+            format!("{title}: {summary} {home} opens the home screen.")
+        }
+        None => format!(
+            "This is the last lesson there is. `{back}` leads back, and a notebook of your own waits on the home screen \
+             ({home})."
+        ),
     }
 }
 

@@ -4,7 +4,6 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::base::event::HIDDEN_CELLS;
 use crate::lab::model::key::Key;
 use crate::lesson::Lesson;
 use crate::lesson::attempt::{Attempt, Passed, Standing};
@@ -25,9 +24,6 @@ pub(crate) struct Work {
     pub executions: u32,
     pub interrupted_at: Option<Duration>,
 }
-
-/// What runs unseen is numbered from here, so that it takes no `In [n]` from the cells.
-pub(in crate::lab) const SET_UP: u32 = HIDDEN_CELLS;
 
 /// The cell that runs.
 #[derive(Debug)]

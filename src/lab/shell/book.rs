@@ -3,14 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::base::figures::plural;
 use serde_json::{Value, json};
 
 use crate::base::file;
 use crate::lab::model::book_change::{BookChange, Keeping, NotSaved};
 use crate::lab::model::document::{self, Document, Item, Step, Stored};
+use crate::lab::model::document::{Beside, Page, Stand};
 use crate::lab::model::file_facts::FileFacts;
-use crate::lab::model::stands::{Beside, Page, Stand};
 use crate::notebook::output::Fields;
 use crate::notebook::store::{self, Recovered, SaveError};
 use crate::notebook::{Cell, Change, Kind, Notebook, NotebookFile, difference, new_id};
@@ -30,8 +29,8 @@ pub struct Book {
     always: bool,
     /// Changes were recorded since the journal was last on the disk.
     unsynced: bool,
-    /// A change from outside has been told.
-    told: bool,
+    /// Another program has changed the file.
+    changed_outside: bool,
     /// Changes of an earlier lab that are taken over and not saved yet.
     recovered: usize,
 }
@@ -43,20 +42,6 @@ impl Book {
     /// # Errors
     /// The file can't be read, or is no notebook.
     pub fn open(path: &Path) -> Result<(Book, Vec<String>), String> {
-        let (book, mut notes) = Book::take_up(path)?;
-        if book.recovered > 0 {
-            // They are shown, and the file has them once they are saved.
-            let changes = plural(book.recovered as u64, "change that was", "changes that were");
-            let are = if book.recovered == 1 { "is" } else { "are" };
-            notes.push(format!(
-                "{changes} not saved {are} recovered; Ctrl-S saves, Alt-r shows the differences"
-            ));
-        }
-        Ok((book, notes))
-    }
-
-    /// Opens a notebook with the changes that an earlier lab could not save.
-    fn take_up(path: &Path) -> Result<(Book, Vec<String>), String> {
         let opened = NotebookFile::open(path).map_err(|error| error.to_string())?;
         let (mut file, mut notebook, mut notes) = (opened.file, opened.notebook, opened.notes);
         let mut recovered = 0;
@@ -70,14 +55,17 @@ impl Book {
         }
         let first = begun(&mut notebook).into_iter().collect();
         let always = false;
-        Ok((Book { file, notebook, first, always, unsynced: false, told: false, recovered }, notes))
+        Ok((
+            Book { file, notebook, first, always, unsynced: false, changed_outside: false, recovered },
+            notes,
+        ))
     }
 
     /// Opens a notebook that is saved by itself, so that changes that an earlier lab could not save are nothing to speak
     /// of; one that is not there yet has these cells.
     pub(crate) fn open_own(path: &Path, cells: Vec<Cell>) -> Result<(Book, Vec<String>), String> {
         let exists = path.exists();
-        let (mut book, notes) = Book::take_up(path)?;
+        let (mut book, notes) = Book::open(path)?;
         book.always = true;
         // They are here as they were made, and saved by themselves.
         book.recovered = 0;
@@ -186,7 +174,7 @@ impl Book {
         match saved {
             Ok(mut notes) => {
                 notes.extend(freed);
-                (self.unsynced, self.told, self.recovered) = (false, false, 0);
+                (self.unsynced, self.changed_outside, self.recovered) = (false, false, 0);
                 Ok(notes)
             }
             Err(error @ SaveError::Conflict { .. }) => Err(NotSaved::Conflict(error.to_string())),
@@ -194,16 +182,10 @@ impl Book {
         }
     }
 
-    /// What another program has done to the file, once each time.
-    pub(crate) fn foreign_change(&mut self) -> Option<&'static str> {
-        if self.always {
-            // Only another lab writes what is done in a lesson, and it is taken over with the lock.
-            return None;
-        }
-        let change = self.file.foreign_change(false);
-        let new = change.is_some() && !self.told;
-        self.told = change.is_some();
-        new.then_some("another program has changed the file: Alt-r shows the differences and can reload it")
+    /// Looks what another program has done to the file. Only another lab writes what is done in a lesson, and that is
+    /// taken over with the lock.
+    pub(crate) fn look_outside(&mut self) {
+        self.changed_outside = !self.always && self.file.foreign_change(false).is_some();
     }
 
     /// The file that it is in.
@@ -216,7 +198,7 @@ impl Book {
         FileFacts {
             read_only: self.file.read_only().map(str::to_owned),
             recovered: self.recovered,
-            changed_outside: self.told,
+            changed_outside: self.changed_outside,
         }
     }
 
@@ -278,7 +260,7 @@ impl Book {
     pub(crate) fn reload(&mut self) -> Result<Vec<String>, String> {
         let (notebook, notes) = self.file.reread().map_err(|error| error.to_string())?;
         self.notebook = notebook;
-        (self.first, self.unsynced, self.told, self.recovered) =
+        (self.first, self.unsynced, self.changed_outside, self.recovered) =
             (begun(&mut self.notebook).into_iter().collect(), false, false, 0);
         Ok(notes)
     }
@@ -302,7 +284,7 @@ impl Book {
         let notes = file.save_over(&self.notebook).map_err(|error| failed(&error))?;
         let before = std::mem::replace(&mut self.file, file);
         before.leave();
-        (self.first, self.unsynced, self.told, self.recovered) = (Vec::new(), false, false, 0);
+        (self.first, self.unsynced, self.changed_outside, self.recovered) = (Vec::new(), false, false, 0);
         Ok(notes)
     }
 
@@ -437,259 +419,4 @@ fn kept(cell: document::Cell) -> Cell {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-    use crate::notebook::Output;
-
-    /// A folder of its own with a notebook of this text.
-    fn folder(name: &str, text: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("tensorlab-book-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
-        let path = folder.join("n.rhai");
-        fs::write(&path, text).unwrap();
-        path
-    }
-
-    fn ids(book: &Book) -> Vec<String> {
-        book.notebook.cells.iter().map(|cell| cell.id.clone()).collect()
-    }
-
-    fn text(id: &str, text: &str) -> BookChange {
-        BookChange::Text { id: id.into(), text: text.into() }
-    }
-
-    fn new_cell(id: &str, code: &str) -> Box<document::Cell> {
-        Box::new(document::Cell { id: id.into(), code: code.into(), ..document::Cell::default() })
-    }
-
-    #[test]
-    fn saving_keeps_what_the_lab_does_not_show() {
-        let source =
-            "// %% [markdown]\n// # T\n\n// %%  One\nlet x = 1;\n\n\n// %% [raw]\n// between\n// %%\nx\n";
-        let path = folder("raw", source);
-        let (mut book, notes) = Book::open(&path).unwrap();
-        assert_eq!(notes, Vec::<String>::new());
-        assert_eq!(book.document().steps[0].items.len(), 3);
-        book.save(false).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), source);
-        let [_, one, _, last] = ids(&book).try_into().unwrap();
-        book.change(text(&one, "let x = 2;")).unwrap();
-        book.change(BookChange::Insert { after: Some(one.clone()), cell: new_cell("new", "new") }).unwrap();
-        book.save(false).unwrap();
-        let written = fs::read_to_string(&path).unwrap();
-        assert_eq!(written, source.replace("= 1", "= 2").replace("// %%\nx", "\n// %%\nnew\n// %%\nx"));
-        book.change(BookChange::Remove { id: one }).unwrap();
-        book.change(BookChange::Markdown { id: last, markdown: true }).unwrap();
-        let kinds: Vec<_> = book.notebook.cells.iter().map(|c| (c.kind, c.source.as_str())).collect();
-        use Kind::*;
-        assert_eq!(kinds, [(Markdown, "# T"), (Raw, "between"), (Code, "new"), (Markdown, "x")]);
-    }
-
-    #[test]
-    fn what_was_not_saved_comes_back_with_its_outputs() {
-        let path = folder("crash", "// %%\nlet x = 1;\n// %%\nx\n");
-        let (mut book, _) = Book::open(&path).unwrap();
-        let [a, b] = ids(&book).try_into().unwrap();
-        book.change(text(&a, "let x = 5;")).unwrap();
-        let outputs = vec![Output::result("5", 2)];
-        let stored = Stored { outputs, ran: Some(Kind::Code.hash("x")), count: Some(2), usage: None };
-        book.change(BookChange::Ran { id: b, stored: Box::new(stored.clone()) }).unwrap();
-        drop(book);
-        let (mut book, notes) = Book::open(&path).unwrap();
-        assert_eq!(
-            notes,
-            ["2 changes that were not saved are recovered; Ctrl-S saves, Alt-r shows the differences"]
-        );
-        assert_eq!(book.facts().recovered, 2);
-        let document = book.document();
-        let [Item::Cell(first), Item::Cell(second)] = document.steps[0].items.as_slice() else { panic!() };
-        assert_eq!(first.code, "let x = 5;");
-        assert_eq!(second.stored.as_deref(), Some(&stored));
-        book.save(false).unwrap();
-        drop(book);
-        let (book, notes) = Book::open(&path).unwrap();
-        assert!(notes.is_empty(), "{notes:?}");
-        assert!(book.document() == document, "the outputs are beside the file");
-    }
-
-    #[test]
-    fn a_new_notebook_has_a_cell_that_comes_back_too() {
-        let path = folder("new", "");
-        fs::remove_file(&path).unwrap();
-        let (mut book, _) = Book::open(&path).unwrap();
-        let [only] = ids(&book).try_into().unwrap();
-        book.change(text(&only, "1 + 1")).unwrap();
-        drop(book);
-        let (book, notes) = Book::open(&path).unwrap();
-        assert_eq!(notes.len(), 1, "{notes:?}");
-        assert_eq!(book.notebook.cells[0].source, "1 + 1");
-        assert!(!path.exists());
-    }
-
-    #[test]
-    fn changes_to_a_file_that_is_another_one_now_are_kept_beside_it() {
-        let path = folder("aside", "// %%\nlet x = 1;\n");
-        let (mut book, _) = Book::open(&path).unwrap();
-        let [a] = ids(&book).try_into().unwrap();
-        book.change(text(&a, "mine")).unwrap();
-        drop(book);
-        fs::write(&path, "// %%\ntheirs\n").unwrap();
-        let (mut book, notes) = Book::open(&path).unwrap();
-        assert!(notes[0].contains("n.recovered-1.rhai") && notes[0].contains("another program"), "{notes:?}");
-        assert_eq!(book.notebook.cells[0].source, "theirs");
-        let aside = path.with_file_name("n.recovered-1.rhai");
-        assert!(fs::read_to_string(aside).unwrap().contains("mine"));
-        let [a] = ids(&book).try_into().unwrap();
-        book.change(text(&a, "theirs and mine")).unwrap();
-        drop(book);
-        let (book, _) = Book::open(&path).unwrap();
-        assert_eq!(book.notebook.cells[0].source, "theirs and mine", "the journal goes on");
-    }
-
-    #[test]
-    fn a_file_that_changed_meanwhile_is_written_over_only_when_told_so() {
-        let path = folder("conflict", "// %%\nlet x = 1;\n");
-        let (mut book, _) = Book::open(&path).unwrap();
-        assert_eq!(book.foreign_change(), None);
-        fs::write(&path, "// %%\nsomething else\n").unwrap();
-        assert!(book.foreign_change().is_some());
-        assert_eq!(book.foreign_change(), None, "it is told once");
-        let [a] = ids(&book).try_into().unwrap();
-        book.change(text(&a, "mine")).unwrap();
-        assert!(matches!(book.save(false), Err(NotSaved::Conflict(_))));
-        assert_eq!(fs::read_to_string(&path).unwrap(), "// %%\nsomething else\n");
-        book.save(true).unwrap();
-        assert!(fs::read_to_string(&path).unwrap().contains("mine"));
-        assert_eq!(book.foreign_change(), None);
-    }
-
-    #[test]
-    fn a_moved_cell_keeps_its_title_and_stands_behind_raw_text() {
-        let source = "// %%  One\nlet x = 1;\n\n// %% [raw]\n// between\n\n// %%  Two\nx\n";
-        let path = folder("move", source);
-        let (mut book, _) = Book::open(&path).unwrap();
-        let [one, _, two] = ids(&book).try_into().unwrap();
-        book.change(BookChange::Move { id: one.clone(), after: Some(two.clone()) }).unwrap();
-        assert_eq!(ids(&book).last(), Some(&one));
-        book.change(BookChange::Move { id: one, after: None }).unwrap();
-        book.change(BookChange::Move { id: two, after: None }).unwrap();
-        book.save(false).unwrap();
-        let written = fs::read_to_string(&path).unwrap();
-        let order: Vec<usize> = ["// between", "// %%  Two\nx", "// %%  One\nlet"]
-            .map(|text| written.find(text).unwrap_or(usize::MAX))
-            .to_vec();
-        assert!(order.is_sorted() && order.last() != Some(&usize::MAX), "{written}");
-    }
-
-    #[test]
-    fn saving_elsewhere_asks_before_it_replaces_and_leaves_the_first_file_alone() {
-        let path = folder("save-as", "// %%\nlet x = 1;\n");
-        let (mut book, _) = Book::open(&path).unwrap();
-        let [a] = ids(&book).try_into().unwrap();
-        book.change(text(&a, "mine")).unwrap();
-        let other = path.with_file_name("other.rhai");
-        fs::write(&other, "// %%\ntheirs\n").unwrap();
-        assert_eq!(book.save_as(Path::new("other.rhai"), false), Err(NotSaved::Exists(other.clone())));
-        assert!(matches!(book.save_as(Path::new("no/folder.rhai"), false), Err(NotSaved::Failed(_))));
-        assert_eq!(fs::read_to_string(&other).unwrap(), "// %%\ntheirs\n");
-        book.save_as(&other, true).unwrap();
-        assert_eq!(fs::read_to_string(&other).unwrap(), "// %%\nmine\n");
-        assert_eq!(fs::read_to_string(&path).unwrap(), "// %%\nlet x = 1;\n");
-        assert!(book.is_of(&other) && !path.with_file_name(".n.rhai.journal").exists());
-        book.change(text(&a, "mine again")).unwrap();
-        let (first, notes) = Book::open(&path).unwrap();
-        assert!(notes.is_empty() && first.facts().read_only.is_none(), "it is free: {notes:?}");
-        let (second, _) = Book::open(&other).unwrap();
-        assert!(second.facts().read_only.is_some(), "this one is taken");
-        drop((book, second));
-        assert_eq!(Book::open(&other).unwrap().0.notebook.cells[0].source, "mine again");
-    }
-
-    #[test]
-    fn a_new_notebook_of_a_relative_path_is_whole_and_saved_elsewhere_by_its_shown_name() {
-        let path = folder("relative", "");
-        let there = path.with_file_name("work");
-        fs::create_dir_all(&there).unwrap();
-        // From the folder in which the tests run, up to the root and down again.
-        let here = std::env::current_dir().unwrap();
-        let up: PathBuf = here.components().skip(1).map(|_| "..").collect();
-        let relative = up.join(there.join("first.rhai").strip_prefix("/").unwrap());
-        let (mut book, _) = Book::open(&relative).unwrap();
-        assert!(book.path().is_absolute() && book.is_of(&relative));
-        let shown = book.document().title;
-        book.save_as(Path::new(&shown.replace("first", "second")), false).unwrap();
-        assert!(there.join("second.rhai").exists(), "{}", book.path().display());
-        book.save_as(Path::new("third.rhai"), false).unwrap();
-        assert!(there.join("third.rhai").exists(), "{}", book.path().display());
-    }
-
-    #[test]
-    fn what_is_kept_by_itself_is_nothing_to_speak_of_after_a_crash() {
-        let path = folder("one-change", "// %%\nlet x = 1;\n");
-        let (mut book, _) = Book::open_own(&path, Vec::new()).unwrap();
-        let [a] = ids(&book).try_into().unwrap();
-        book.change(text(&a, "let x = 2;")).unwrap();
-        drop(book);
-        let (book, notes) = Book::open_own(&path, Vec::new()).unwrap();
-        assert_eq!((notes, book.facts()), (Vec::new(), FileFacts::default()));
-        assert_eq!(book.notebook.cells[0].source, "let x = 2;");
-    }
-
-    #[test]
-    fn the_second_lab_of_a_lesson_goes_on_from_what_the_first_has_left() {
-        for crashes in [false, true] {
-            let path = folder("lesson-relock", "// %%\na\n\n// %%\nb\n");
-            let (mut first, _) = Book::open_own(&path, Vec::new()).unwrap();
-            let (mut second, _) = Book::open_own(&path, Vec::new()).unwrap();
-            assert_eq!((first.keeping(), second.keeping()), (Keeping::Always, Keeping::Nothing));
-            let [a, b] = ids(&second).try_into().unwrap();
-            first.change(text(&a, "a of the first")).unwrap();
-            assert_eq!((second.foreign_change(), second.ask_for_lock()), (None, None));
-            if !crashes {
-                first.save(false).unwrap();
-            }
-            drop(first);
-            let told = second.ask_for_lock().unwrap();
-            assert!(told.contains("let go of this lesson") && !told.contains("recovered"), "{told}");
-            assert_eq!(second.keeping(), Keeping::Always);
-            // The lab tells now what was typed meanwhile.
-            second.change(text(&b, "b of the second")).unwrap();
-            second.save(false).unwrap();
-            drop(second);
-            let (third, notes) = Book::open_own(&path, Vec::new()).unwrap();
-            let texts: Vec<_> = third.notebook.cells.iter().map(|cell| cell.source.as_str()).collect();
-            assert_eq!((texts, notes), (vec!["a of the first", "b of the second"], Vec::new()), "{crashes}");
-        }
-    }
-
-    #[test]
-    fn what_the_first_lab_left_and_what_the_second_typed_are_both_kept() {
-        let path = folder("relock", "// %%\nlet x = 1;\n");
-        let (mut first, _) = Book::open(&path).unwrap();
-        let (mut second, notes) = Book::open(&path).unwrap();
-        assert!(notes[0].contains("read-only") && second.facts().read_only.is_some());
-        let [a] = ids(&second).try_into().unwrap();
-        second.change(text(&a, "second")).unwrap();
-        assert_eq!(second.ask_for_lock(), None);
-        first.change(text(&a, "first")).unwrap();
-        drop(first);
-        let told = second.ask_for_lock().unwrap();
-        assert!(told.contains("can be saved here now") && told.contains("n.recovered-1.rhai"), "{told}");
-        let aside = path.with_file_name("n.recovered-1.rhai");
-        assert!(fs::read_to_string(aside).unwrap().contains("first"));
-        assert_eq!(second.facts(), FileFacts::default());
-        drop(second);
-        let (mut third, notes) = Book::open(&path).unwrap();
-        assert!(notes[0].contains("recovered; Ctrl-S"), "{notes:?}");
-        assert_eq!(third.notebook.cells[0].source, "second");
-        // Reloading drops it, after the differences were shown.
-        assert_eq!(third.differences().unwrap(), ["  // %%", "- second", "+ let x = 1;"]);
-        third.reload().unwrap();
-        assert_eq!(third.differences().unwrap(), Vec::<String>::new());
-        drop(third);
-        assert!(Book::open(&path).unwrap().1.is_empty());
-    }
-}
+mod tests;

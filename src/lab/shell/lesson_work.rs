@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::base::figures::plural;
 use crate::lab::model::document::{self, Document, Item};
-use crate::lab::model::stands::{Beside, Page, Stand};
+use crate::lab::model::document::{Beside, Page, Stand};
 use crate::lab::shell::book::{Book, shown, stand_of};
 use crate::lesson::{Element, Lesson};
 use crate::notebook::hash::Hash;

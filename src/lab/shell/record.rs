@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::base::event::Event;
+use crate::base::event::{Event, HIDDEN_CELLS};
 use crate::base::figures::plural;
 use crate::lab::model::export_kind::What;
 use crate::lab::model::history::records::DeviceTally;
 use crate::lab::model::state::{SessionStatus, State};
 use crate::lab::model::text;
-use crate::lab::model::work::{Pending, SET_UP};
+use crate::lab::model::work::Pending;
 use crate::script::lines::{self, Header, Known};
 use crate::script::trace;
 use crate::session::protocol::Request;
@@ -65,7 +65,7 @@ fn ask(state: &mut State, path: &Path) -> Request {
     state.work.pending.insert(id, Pending::Snapshot);
     let quoted = serde_json::Value::from(path.display().to_string());
     let code = format!("telemetry::export_memory_snapshot({quoted}); {quoted}");
-    Request::Evaluate { id, cell: SET_UP, code, first_line: 1 }
+    Request::Evaluate { id, cell: HIDDEN_CELLS, code, first_line: 1 }
 }
 
 impl ExportJob {

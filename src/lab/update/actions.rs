@@ -13,6 +13,7 @@ use crate::lab::model::book_change::Keeping;
 use crate::lab::model::item::ItemState;
 use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
+use crate::lab::model::screens::home::SHOW;
 use crate::lab::model::state::{Confirm, Popup, SessionStatus, State};
 use crate::lab::update::screens::home;
 use crate::lab::update::scrolling::Go;
@@ -175,7 +176,9 @@ fn next_step(state: &mut State) {
     if state.step + 1 < state.steps.len() {
         go_to_step(state, state.step + 1);
     } else if state.lesson.is_some() {
-        state.say("this is the lesson's last page: p leads back, F7 to the other lessons");
+        let [back, home] =
+            [Action::PreviousStep, Action::Own(SHOW)].map(|action| state.keymap.name_of(action));
+        state.say(format!("this is the lesson's last page: {back} leads back, {home} to the other lessons"));
     }
 }
 
@@ -211,7 +214,8 @@ fn interrupt(state: &mut State, fx: &mut Vec<Effect>) {
         return;
     }
     if !state.is_busy() {
-        state.say("nothing is running; q quits");
+        let key = state.keymap.name_of(Action::Quit);
+        state.say(format!("nothing is running; {key} quits"));
         return;
     }
     let again = state.work.interrupted_at.is_some_and(|at| state.now.saturating_sub(at) <= TWICE);

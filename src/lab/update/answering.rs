@@ -2,6 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent};
 
+use crate::lab::model::actions::Action;
 use crate::lab::model::item::{Guess, ItemState, QuizState};
 use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
@@ -114,7 +115,8 @@ pub(crate) fn choose_at(state: &mut State, choice: usize, fx: &mut Vec<Effect>) 
 pub(crate) fn commit_choices(state: &mut State, fx: &mut Vec<Effect>) {
     let Some(ItemState::Quiz(quiz)) = state.selected_item_mut() else { return };
     if quiz.solved {
-        state.say("you have answered it; n leads on");
+        let next = state.keymap.name_of(Action::NextStep);
+        state.say(format!("you have answered it; {next} leads on"));
     } else if !quiz.question.takes_several() {
         state.say("choose by its number");
     } else if quiz.commit() {

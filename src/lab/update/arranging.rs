@@ -1,5 +1,6 @@
 //! Cells moved, split and merged, and each of these undone.
 
+use crate::lab::model::actions::{Action, CellAction};
 use crate::lab::model::aid::Arranged;
 use crate::lab::model::document::Cell;
 use crate::lab::model::item::{CellState, ItemState};
@@ -42,7 +43,8 @@ pub(super) fn shift(state: &mut State, down: bool) {
     items.insert(to, item);
     state.aid.arranged(Arranged::Moved { key, step, at: from });
     put(state, step, to);
-    state.say(if down { "cell moved down; z moves it back" } else { "cell moved up; z moves it back" });
+    let (way, key) = (if down { "down" } else { "up" }, undo_key(state));
+    state.say(format!("cell moved {way}; {key} moves it back"));
 }
 
 /// Makes two cells of the selected one, at the cursor.
@@ -78,7 +80,8 @@ pub(super) fn split(state: &mut State) {
     if editing {
         selecting::enter(state);
     }
-    state.say("cell split; z in the cells makes one of them again");
+    let key = undo_key(state);
+    state.say(format!("cell split; {key} in the cells makes one of them again"));
 }
 
 /// Makes one cell of the selected one and the one below it.
@@ -99,7 +102,10 @@ pub(super) fn merge(state: &mut State) {
         return state.say("the cell below is running, or belongs to the lesson");
     }
     if first.markdown != second.markdown {
-        return state.say("one of them is text and the other code: m and y make them alike");
+        let [text, code] =
+            [CellAction::Markdown, CellAction::Code].map(|kind| state.keymap.name_of(Action::Cell(kind)));
+        return state
+            .say(format!("one of them is text and the other code: {text} and {code} make them alike"));
     }
     let before = first.editor.text();
     let (key, joined) = (first.key, joined(&before, &second.editor.text(), first.markdown));
@@ -122,7 +128,8 @@ pub(super) fn merge(state: &mut State) {
     if editing {
         selecting::enter(state);
     }
-    state.say("cells merged; z in the cells makes two of them again");
+    let key = undo_key(state);
+    state.say(format!("cells merged; {key} in the cells makes two of them again"));
 }
 
 /// The texts of two cells as one. What a cell ends with may need a semicolon before more code.
@@ -137,6 +144,11 @@ fn joined(above: &str, below: &str, markdown: bool) -> String {
     }
     let ended = format!("{};\n{}", above.trim_end(), below);
     if parser.tree(&ended).is_ok() { ended } else { plain }
+}
+
+/// The key that undoes what was done to whole cells.
+pub(super) fn undo_key(state: &State) -> String {
+    state.keymap.name_of(Action::Cell(CellAction::UndoCells))
 }
 
 /// Undoes what was done to whole cells last.

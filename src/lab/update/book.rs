@@ -1,5 +1,7 @@
 //! What the notebook's file has to know of the cells, and which of them are stale.
 
+use crate::base::figures::plural;
+use crate::lab::model::actions::Action;
 use crate::lab::model::book_change::{BookChange, Keeping, NotSaved};
 use crate::lab::model::file_facts::FileFacts;
 use crate::lab::model::item::{CellState, ItemState, Status};
@@ -57,9 +59,10 @@ fn follow_cells(state: &mut State, fx: &mut Vec<Effect>) {
 /// What holds of the file from now on. Where what is done begins to be kept, the file is told of what was done before.
 pub(super) fn file(state: &mut State, facts: FileFacts, keeping: Keeping, fx: &mut Vec<Effect>) {
     let before = std::mem::replace(&mut state.file, facts);
-    if let (Some(why), None) = (before.read_only, &state.file.read_only) {
-        state.said.withdraw(&why);
+    if let (Some(why), None) = (&before.read_only, &state.file.read_only) {
+        state.said.withdraw(why);
     }
+    tell_news(state, &before);
     let before = std::mem::replace(&mut state.keeping, keeping);
     if before != Keeping::Nothing || keeping == Keeping::Nothing {
         return;
@@ -73,6 +76,23 @@ pub(super) fn file(state: &mut State, facts: FileFacts, keeping: Keeping, fx: &m
     let has_run = |cell: &&CellState| cell.ran.is_some() && !cell.from_file && !cell.is_busy();
     let ran_meanwhile: Vec<Key> = state.cells().filter(has_run).map(|cell| cell.key).collect();
     ran_meanwhile.into_iter().for_each(|key| ran(state, key, fx));
+}
+
+/// Says what holds of the file that did not before.
+fn tell_news(state: &mut State, before: &FileFacts) {
+    let [save, differences] = [Action::Save, Action::Differences].map(|action| state.keymap.name_of(action));
+    if state.file.recovered > 0 && before.recovered == 0 {
+        let changes = plural(state.file.recovered as u64, "change that was", "changes that were");
+        let are = if state.file.recovered == 1 { "is" } else { "are" };
+        state.say(format!(
+            "{changes} not saved {are} recovered; {save} saves, {differences} shows the differences"
+        ));
+    }
+    if state.file.changed_outside && !before.changed_outside {
+        state.say(format!(
+            "another program has changed the file: {differences} shows the differences and can reload it"
+        ));
+    }
 }
 
 /// Tells the file how the cells that were have become those that are.

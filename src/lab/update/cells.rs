@@ -1,9 +1,11 @@
 //! Whole cells: cut, copied, pasted, deleted, made text or code.
 
+use crate::lab::model::actions::{Action, CellAction};
 use crate::lab::model::aid::Arranged;
 use crate::lab::model::document::Cell;
 use crate::lab::model::item::{CellState, ItemState};
 use crate::lab::model::state::State;
+use crate::lab::update::arranging::undo_key;
 use crate::lab::update::editing::place_cell;
 use crate::lab::update::selecting;
 use crate::notebook::new_id;
@@ -13,7 +15,8 @@ pub(super) fn cut(state: &mut State) {
     if let Some(cell) = take_away(state) {
         keep_deleted(state, &cell);
         state.clipboard = Some(cell);
-        state.say("cell cut; v pastes it, z brings it back");
+        let (paste, undo) = (paste_key(state), undo_key(state));
+        state.say(format!("cell cut; {paste} pastes it, {undo} brings it back"));
     }
 }
 
@@ -22,7 +25,8 @@ pub(super) fn delete(state: &mut State) {
     if let Some(cell) = take_away(state) {
         let (step, at) = (state.step, state.aid.first_place);
         state.aid.arranged(Arranged::Taken { step, at, item: ItemState::Cell(cell) });
-        state.say("cell deleted; z brings it back");
+        let undo = undo_key(state);
+        state.say(format!("cell deleted; {undo} brings it back"));
     }
 }
 
@@ -32,7 +36,12 @@ pub(super) fn copy(state: &mut State) {
     let copied = as_new(cell);
     let key = state.new_key();
     state.clipboard = Some(Box::new(CellState::new(key, copied)));
-    state.say("cell copied; v pastes it");
+    let paste = paste_key(state);
+    state.say(format!("cell copied; {paste} pastes it"));
+}
+
+fn paste_key(state: &State) -> String {
+    state.keymap.name_of(Action::Cell(CellAction::PasteCell))
 }
 
 /// Puts the cell cut or copied last below the selected item.

@@ -1,6 +1,6 @@
 //! Typing in cells, and adding cells.
 
-use crate::lab::model::actions::{Edit, Way};
+use crate::lab::model::actions::{Action, Edit, Way};
 use crate::lab::model::document::Cell;
 use crate::lab::model::editor::{Editor, Pos};
 use crate::lab::model::item::{CellState, ItemState};
@@ -22,7 +22,8 @@ pub(super) fn insert(state: &mut State, c: char) {
 
 pub(super) fn paste(state: &mut State, text: &str) {
     if !state.editing || !state.screen.has_panes() {
-        state.say("Enter begins to type in a cell; then paste");
+        let key = state.keymap.name_of(Action::Enter);
+        state.say(format!("{key} begins to type in a cell; then paste"));
         return;
     }
     match state.selected_item() {

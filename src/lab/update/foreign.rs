@@ -1,5 +1,6 @@
 //! Cells of a notebook in another language, which are read and not run.
 
+use crate::lab::model::actions::{Action, CellAction};
 use crate::lab::model::foreign::Foreign;
 use crate::lab::model::key::Key;
 use crate::lab::model::state::State;
@@ -37,9 +38,11 @@ pub(super) fn own_language(state: &mut State, keys: &[Key]) -> Vec<Key> {
         keys.iter().partition(|key| state.foreign_language(**key).is_some());
     let language = foreign.first().and_then(|key| state.foreign_language(*key));
     if let Some(language) = language {
+        let [below, python] =
+            [Action::Cell(CellAction::AddBelow), Action::Python].map(|action| state.keymap.name_of(action));
         let told = format!(
-            "this is {language}, to be read here: write it in Rhai, in its place or in a cell below (b); Alt-p shows \
-             Rhai as Python beside it"
+            "this is {language}, to be read here: write it in Rhai, in its place or in a cell below ({below}); \
+             {python} shows Rhai as Python beside it"
         );
         state.say(told);
     }

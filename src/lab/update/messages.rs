@@ -1,5 +1,6 @@
 //! What the session says, and its end.
 
+use crate::lab::model::actions::Action;
 use crate::lab::model::item::{CellState, Progress, Status};
 use crate::lab::model::message::Effect;
 use crate::lab::model::output::Ink;
@@ -136,7 +137,8 @@ pub(super) fn died(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
     attempting::die(state, &reason, fx);
     state.work.pending.clear();
     state.verifying = None;
-    state.say(format!("✗ {reason}; r starts a new one"));
+    let key = state.keymap.name_of(Action::Restart);
+    state.say(format!("✗ {reason}; {key} starts a new one"));
     state.session.status = SessionStatus::Dead { reason };
 }
 

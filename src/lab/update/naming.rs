@@ -1,14 +1,11 @@
 //! Saving under another name, and saving before something else is done.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::lab::model::actions::Choice;
 use crate::lab::model::message::Effect;
 use crate::lab::model::state::{Confirm, Popup, State};
-use crate::lab::model::text;
-
-/// Characters of a path.
-const MAX_PATH: usize = 1000;
+use crate::lab::model::{text, typed_path};
 
 /// Asks for the name to save under.
 pub(super) fn ask(state: &mut State) {
@@ -38,9 +35,7 @@ pub(super) fn choice(state: &mut State, choice: Choice, fx: &mut Vec<Effect>) {
 
 /// A character of the name.
 pub(super) fn typed(state: &mut State, c: char) {
-    if state.aid.name.len() < MAX_PATH && text::printable(c) {
-        state.aid.name.push(c);
-    }
+    typed_path::push(&mut state.aid.name, c);
 }
 
 /// Saves under the name that another file has.
@@ -49,14 +44,9 @@ pub(super) fn replace(state: &mut State, fx: &mut Vec<Effect>) {
 }
 
 fn accept(state: &mut State, over: bool, fx: &mut Vec<Effect>) {
-    let name = state.aid.name.trim();
-    if name.is_empty() {
+    let Some(path) = typed_path::notebook(&state.aid.name) else {
         return state.say("type a name, such as work/second.rhai");
-    }
-    let mut path = PathBuf::from(name);
-    if path.extension().is_none() {
-        path.set_extension("rhai");
-    }
+    };
     state.popup = None;
     fx.push(Effect::SaveAs { path, over });
 }

@@ -1,6 +1,7 @@
 //! Running cells: the lab's queue, one cell at a time in the session.
 
 use crate::lab::layout;
+use crate::lab::model::actions::Action;
 use crate::lab::model::item::{CellState, Guess, ItemState, Status};
 use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
@@ -28,14 +29,15 @@ pub(crate) fn run_selected(state: &mut State, fx: &mut Vec<Effect>) -> bool {
 
 /// Why nothing runs where no cell is selected.
 fn why_not(state: &mut State) {
+    let [skip, next] = [Action::Skip, Action::NextStep].map(|action| state.keymap.name_of(action));
     let reason = match state.selected_item() {
         Some(ItemState::Predict(predict)) if predict.is_open() => {
-            "first your prediction: type a number, or s to skip"
+            format!("first your prediction: type a number, or {skip} to skip")
         }
-        Some(ItemState::Predict(_)) => "your prediction is made, and the cell below it settles it",
-        Some(ItemState::Quiz(quiz)) if !quiz.solved => "a question: choose by its number",
-        Some(ItemState::Quiz(_)) => "you have answered it; n leads on",
-        _ => "there is nothing to run in this step; n leads on",
+        Some(ItemState::Predict(_)) => "your prediction is made, and the cell below it settles it".into(),
+        Some(ItemState::Quiz(quiz)) if !quiz.solved => "a question: choose by its number".into(),
+        Some(ItemState::Quiz(_)) => format!("you have answered it; {next} leads on"),
+        _ => format!("there is nothing to run in this step; {next} leads on"),
     };
     selecting::turn_to_cells(state);
     state.say(reason);
@@ -95,7 +97,8 @@ pub(crate) fn dispatch(state: &mut State, fx: &mut Vec<Effect>) {
 
 fn run(state: &mut State, keys: &[Key], fx: &mut Vec<Effect>) -> bool {
     if let SessionStatus::Dead { .. } = state.session.status {
-        state.say("the session has ended: r starts a new one");
+        let key = state.keymap.name_of(Action::Restart);
+        state.say(format!("the session has ended: {key} starts a new one"));
         return false;
     }
     if let Some(lacks) = state.lesson.as_ref().and_then(|open| open.lacks.clone()) {
@@ -150,7 +153,8 @@ fn stopped_by_prediction(state: &mut State, key: Key) -> bool {
     state.focus = Pane::Cells;
     state.follow = true;
     state.editing = true;
-    state.say("first your prediction: type a number, or Esc and s to skip");
+    let [leave, skip] = [Action::Leave, Action::Skip].map(|action| state.keymap.name_of(action));
+    state.say(format!("first your prediction: type a number, or {leave} and {skip} to skip"));
     true
 }
 

@@ -7,6 +7,7 @@ use ratatui::text::{Line, Span};
 
 use crate::base::figures;
 use crate::lab::layout::{Areas, tabs};
+use crate::lab::model::actions::Action;
 use crate::lab::model::state::{SessionStatus, State};
 use crate::lab::model::text;
 use crate::lab::update::screens;
@@ -58,7 +59,8 @@ fn right_side(state: &State) -> (String, Style) {
         SessionStatus::Starting => ("session starting".into(), theme.dim),
         SessionStatus::Dead { reason } => (format!("✗ {reason}"), theme.error),
         SessionStatus::Ready if state.is_busy() && state.work.interrupted_at.is_some() => {
-            ("interrupting; Ctrl-C again offers a restart".into(), theme.warn)
+            let key = state.keymap.name_of(Action::Interrupt);
+            (format!("interrupting; {key} again offers a restart"), theme.warn)
         }
         SessionStatus::Ready if state.work.current.is_some() => {
             let queued = state.work.queue.len() as u64;

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::cell::{Cell, Kind};
 use super::document::Notebook;
 use super::output::Output;
-use super::usage::usage_parts;
+use super::usage::parts;
 use crate::base::base64;
 use crate::session::protocol::Stream;
 
@@ -74,7 +74,7 @@ fn put_cell(out: &mut String, cell: &Cell, is_rhai: bool) {
                 put_output(out, output);
             }
             if let Some(usage) = &cell.usage {
-                let parts: Vec<String> = usage_parts(usage).iter().map(|part| escaped(part)).collect();
+                let parts: Vec<String> = parts(usage).iter().map(|part| escaped(&part.text())).collect();
                 *out += &format!("<div class=\"usage\">{}</div>\n", parts.join(" · "));
             }
             out.push_str("</section>\n");

@@ -9,7 +9,7 @@ use crate::lab::layout::placed::Placed;
 use crate::lab::layout::position;
 use crate::lab::layout::sections::entry::{Hit, SectionEntry, SectionPlace, Step, Term};
 use crate::lab::layout::sections::lanes::{cell_line, lane_line, legend};
-use crate::lab::layout::sections::marks::{is_active, list_title};
+use crate::lab::layout::sections::marks::{counted, is_active, list_title};
 use crate::lab::model::history::timeline::{LaneId, Mark, Track};
 use crate::lab::model::machine::{Pick, Section, Window};
 use crate::lab::model::state::State;
@@ -216,13 +216,13 @@ fn title(state: &State, width: usize) -> String {
         return format!("timeline{whose}");
     }
     let all = shown.saturating_add(dropped);
-    let (count, short) = (figures::count, figures::short);
-    let forms = [
-        format!("timeline{whose}, {} of {} events shown", count(shown), count(all)),
-        format!("timeline, {} of {} shown", count(shown), count(all)),
-    ];
-    let last = format!("{}/{} shown", short(shown), short(all));
-    forms.into_iter().find(|form| text::width(form) + 2 <= width).unwrap_or(last)
+    let told = |lead: &String| {
+        let room = width.saturating_sub(text::width(lead));
+        let whole = format!("{lead}{}", counted(shown, all, ("event", "events"), room));
+        (text::width(&whole) + 2 <= width).then_some(whole)
+    };
+    let leads = [format!("timeline{whose}, "), "timeline, ".into()];
+    leads.iter().find_map(told).unwrap_or_else(|| counted(shown, all, ("event", "events"), width))
 }
 
 /// The columns of a stretch that have a time, with the nanoseconds from its beginning.

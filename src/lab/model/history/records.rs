@@ -5,10 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::base::event::{Name, Source, Span};
 use crate::base::{DType, Device};
 use crate::lab::model::text;
-use crate::session::digest::DeviceDigest;
+use crate::session::digest::{DeviceDigest, WAITS_KEPT};
 
-/// Places kept of a device where the host waited unasked.
-const WAITS_KEPT: usize = 64;
 /// Transfers kept in the log.
 pub(crate) const TRANSFERS_KEPT: usize = 1000;
 

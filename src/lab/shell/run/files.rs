@@ -31,9 +31,10 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
         self.watched = Instant::now();
         let Some(book) = &mut self.book else { return };
         book.sync();
-        let told = [book.foreign_change().map(str::to_owned), book.ask_for_lock()];
+        book.look_outside();
+        let freed = book.ask_for_lock();
         self.tell_file(state);
-        for note in told.into_iter().flatten() {
+        if let Some(note) = freed {
             say(state, Msg::Note(note), self);
         }
     }

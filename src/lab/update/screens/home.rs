@@ -1,7 +1,5 @@
 //! The home screen: choosing what to open.
 
-use std::path::PathBuf;
-
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
@@ -16,8 +14,8 @@ use crate::lab::model::screens::home::{
     SHOW, Target,
 };
 use crate::lab::model::state::{Confirm, Popup, State};
-use crate::lab::model::text;
 use crate::lab::model::theme::Look;
+use crate::lab::model::{text, typed_path};
 use crate::lab::update::screens::entry::ScreenEntry;
 use crate::lab::update::scrolling::Go;
 use crate::lab::update::{restarting, selecting};
@@ -45,8 +43,6 @@ pub(super) const ENTRY: ScreenEntry = ScreenEntry {
     paste: |state, text| text.trim().chars().for_each(|c| insert(state, c)),
 };
 
-/// Characters of a path.
-const MAX_PATH: usize = 1000;
 /// Names that a path may be completed to and that are told.
 const NAMES: usize = 12;
 
@@ -110,11 +106,8 @@ fn prompt(state: &mut State) {
 }
 
 fn insert(state: &mut State, c: char) {
-    if let Some(path) = &mut state.held.home.prompt
-        && path.len() < MAX_PATH
-        && text::printable(c)
-    {
-        path.push(c);
+    if let Some(path) = &mut state.held.home.prompt {
+        typed_path::push(path, c);
     }
 }
 
@@ -139,7 +132,7 @@ fn complete(state: &mut State, fx: &mut Vec<Effect>) {
 pub(crate) fn completed(state: &mut State, typed: &str, completed: Completed) {
     let Some(path) = state.held.home.prompt.as_mut().filter(|path| *path == typed) else { return };
     let Completed { text, names } = completed;
-    if text.len() < MAX_PATH {
+    if text.len() < typed_path::MAX_PATH {
         *path = text;
     }
     match names.as_slice() {
@@ -155,15 +148,10 @@ pub(crate) fn completed(state: &mut State, typed: &str, completed: Completed) {
 }
 
 fn commit(state: &mut State, fx: &mut Vec<Effect>) {
-    let Some(path) = state.held.home.prompt.as_ref().map(|path| path.trim().to_owned()) else { return };
-    if path.is_empty() {
-        state.say("type a path, such as work/first.rhai");
-        return;
-    }
-    let mut path = PathBuf::from(path);
-    if path.extension().is_none() {
-        path.set_extension("rhai");
-    }
+    let Some(typed) = &state.held.home.prompt else { return };
+    let Some(path) = typed_path::notebook(typed) else {
+        return state.say("type a path, such as work/first.rhai");
+    };
     state.held.home.prompt = None;
     open(state, Target::Notebook(path), fx);
 }
