@@ -176,7 +176,7 @@ fn verdicts_say_whose_fault_it_is() {
     writes(&mut lab, "let total = 0; while true {}");
     lab.until("Stopped: it ran longer than the 1 s");
     lab.esc();
-    writes(&mut lab, "let total = zeros([1 << 25]).cuda();");
+    writes(&mut lab, "let total = empty([1 << 25]).cuda();");
     lab.until("Out of memory on cuda:0");
     lab.esc();
     writes(&mut lab, "let total = y.sum().item() * 2.0;");

@@ -94,7 +94,7 @@ fn an_answer_that_was_interrupted_is_asked_for_again() {
     terminal.type_("1 KiB\r");
     terminal.until("Enter runs it: ");
     terminal.type_("\r");
-    terminal.until("copies: cpu to cuda:0");
+    terminal.until("copies: h2d cpu");
     a_while();
     terminal.type_(CTRL_C);
     terminal.until("Enter runs it again");
