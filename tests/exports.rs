@@ -190,7 +190,9 @@ fn numbers_of_every_size_survive() {
 #[test]
 fn telemetry_is_summed_up_on_standard_error() {
     let folder = Folder::new("telemetry");
-    let script = folder.script("let x = ones([1024]).cuda(); x.add_(1.0); print(x.sum().item());");
+    let script = folder.script(
+        "let y = ones([1024]) + 1.0; let x = ones([1024]).cuda(); x.add_(1.0); print(x.sum().item());",
+    );
     let o = program(&["run", "--devices", "sim:t4", "--telemetry", &script]);
     assert_eq!(text(&o.stdout), "2048.0\n");
     let said = text(&o.stderr);
@@ -199,6 +201,8 @@ fn telemetry_is_summed_up_on_standard_error() {
     {
         assert!(said.contains(piece), "{piece:?} is missing in\n{said}");
     }
+    // As `telemetry::record` counts them: what runs on the CPU is no launch.
+    assert!(said.contains("launches          2\n"), "{said}");
 }
 
 #[test]

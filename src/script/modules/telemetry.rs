@@ -214,7 +214,7 @@ pub fn report(events: &[Event]) -> String {
             let _ = writeln!(out, "{words:<17} {count} copies, {bytes} bytes, {ms:.3} ms {clock}");
         }
     }
-    let launches: INT = sums.by_dtype.iter().sum();
+    let launches = sums.launches;
     let (waits, implicit) = (sums.syncs, sums.implicit_lines.len());
     let _ = writeln!(
         out,
