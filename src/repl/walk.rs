@@ -170,7 +170,11 @@ impl Walk<'_> {
             match self.ask(prompt)? {
                 Said::Leave => return Ok(Then::Leave),
                 Said::Skip => return Ok(Then::Next),
-                Said::Text(_) | Said::Hint | Said::Solution => {}
+                Said::Text(text) if text.trim().is_empty() => {}
+                Said::Text(_) | Said::Hint | Said::Solution => {
+                    self.say(&["It runs as it stands, on an empty line; s goes on without it.".into()])?;
+                    continue;
+                }
             }
             match self.run_cell(place, step, code)? {
                 None => return Ok(Then::Leave),

@@ -20,9 +20,13 @@ const NONE: u64 = u64::MAX;
 /// How long the system's clock is asked before the rate is taken: an error of 100 ns is then 5 millionths.
 const SETTLING: Duration = Duration::from_millis(20);
 
+/// How often both clocks are read, for the closest reading of the two.
+const READINGS: usize = 5;
+
 impl Default for HostClock {
     fn default() -> HostClock {
-        HostClock { started: Instant::now(), ticks: ticks(), rate: AtomicU64::new(UNKNOWN) }
+        let (ticks, started) = together(Instant::now);
+        HostClock { started, ticks, rate: AtomicU64::new(UNKNOWN) }
     }
 }
 
@@ -64,16 +68,29 @@ impl HostClock {
 
     /// The rate, by the closest of a few readings of both clocks.
     fn measured(&self) -> Option<u64> {
-        let readings = (0..5).map(|_| {
-            let before = ticks();
-            let elapsed = self.asked();
-            let after = ticks();
-            (after.saturating_sub(before), before + after.saturating_sub(before) / 2, elapsed)
-        });
-        let (_, at, elapsed) = readings.min()?;
+        let (at, elapsed) = together(|| self.asked());
         let passed = at.checked_sub(self.ticks).filter(|&n| n > 0)?;
         u64::try_from((u128::from(elapsed) << 32) / u128::from(passed)).ok().filter(|&r| r != UNKNOWN)
     }
+}
+
+/// What the counter says when the system's clock says something: by the closest of a few readings, so that neither is
+/// off where the thread is put aside between the two.
+fn together<T>(ask: impl Fn() -> T) -> (u64, T) {
+    let reading = || {
+        let before = ticks();
+        let asked = ask();
+        let apart = ticks().saturating_sub(before);
+        (apart, before + apart / 2, asked)
+    };
+    let mut closest = reading();
+    for _ in 1..READINGS {
+        let next = reading();
+        if next.0 < closest.0 {
+            closest = next;
+        }
+    }
+    (closest.1, closest.2)
 }
 
 #[cfg(target_arch = "x86_64")]
