@@ -13,7 +13,8 @@ fn libraries() -> &'static Path {
     FOLDER.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("standin");
         std::fs::create_dir_all(&folder).unwrap();
-        let source = folder.join("driver.rs");
+        // Tests are processes of their own, and each writes and reads its own source.
+        let source = folder.join(format!("driver-{}.rs", std::process::id()));
         std::fs::write(&source, include_str!("driver.txt")).unwrap();
         let built = folder.join(format!("built-{}.so", std::process::id()));
         let rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
@@ -29,6 +30,7 @@ fn libraries() -> &'static Path {
             std::fs::rename(&part, folder.join(name)).unwrap();
         }
         std::fs::remove_file(&built).unwrap();
+        std::fs::remove_file(&source).unwrap();
         folder
     })
 }
