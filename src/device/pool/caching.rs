@@ -187,10 +187,16 @@ impl<M: Memory> Pool<M> {
             self.memory.wait(stream, mark);
         }
         self.process(|_, _| true);
+        self.return_segments(|_| true);
+    }
+
+    /// Returns the segments that hold nothing, as far as they are `wanted` by their address; never those of captured
+    /// graphs, which go on using them.
+    fn return_segments(&mut self, wanted: impl Fn(u64) -> bool) {
         for kind in [PoolKind::Large, PoolKind::Small] {
             for id in self.free.ids(kind) {
                 let node = &self.blocks[id];
-                if !node.is_split() && !self.retained.contains(&node.stream) {
+                if !node.is_split() && !self.retained.contains(&node.stream) && wanted(node.address) {
                     self.unmap(id);
                 }
             }
@@ -213,15 +219,7 @@ impl<M: Memory> Pool<M> {
             self.memory.wait(stream, mark);
         }
         self.process(|_, _| true);
-        for kind in [PoolKind::Large, PoolKind::Small] {
-            for id in self.free.ids(kind) {
-                let node = &self.blocks[id];
-                if !node.is_split() && !held.segments.contains(&node.address) {
-                    self.unmap(id);
-                }
-            }
-        }
-        self.free.shrink();
+        self.return_segments(|address| !held.segments.contains(&address));
         self.stats.go_back(&held.stats);
         self.fraction = held.fraction;
     }
@@ -332,6 +330,7 @@ impl<M: Memory> Pool<M> {
             free: self.memory.available(),
             context: self.memory.context(),
             limit: self.limit(),
+            ceiling: self.ceiling,
             allocated: self.allocated(),
             reserved: self.reserved(),
             fragmentation: self.fragmentation().split_free,

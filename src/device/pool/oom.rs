@@ -29,6 +29,8 @@ pub struct OutOfMemory {
     pub context: u64,
     /// What this pool may reserve, where a memory fraction is set.
     pub limit: Option<u64>,
+    /// What no memory fraction may raise that limit to: a lesson's bound, or a profile's fault.
+    pub ceiling: Option<u64>,
     /// What tensors hold (rounded).
     pub allocated: u64,
     /// What this pool's segments hold.

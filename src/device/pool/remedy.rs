@@ -132,8 +132,8 @@ fn actions(error: &OutOfMemory, holders: &[Holder<'_>]) -> Vec<Action> {
     let mut actions = Vec::new();
     let found = by_name.is_some();
     actions.extend(by_name.map(delete));
-    let unlimited = StateChange { limit: None, ..StateChange::none(error) };
-    if error.limit.is_some() && unlimited.fits(error, error.requested) {
+    let unlimited = StateChange { limit: error.ceiling, ..StateChange::none(error) };
+    if error.limit != error.ceiling && unlimited.fits(error, error.requested) {
         let bytes = error.reserved.saturating_add(error.segment);
         actions.push(Action::RaiseLimit { bytes, fraction: bytes as f64 / error.total.max(1) as f64 });
     }
@@ -149,10 +149,15 @@ fn actions(error: &OutOfMemory, holders: &[Holder<'_>]) -> Vec<Action> {
     let alone = StateChange { free: error.free.saturating_add(others), ..StateChange::none(error) };
     if others > 0 && alone.fits(error, error.requested) {
         actions.push(Action::FreeOthers { bytes: others });
-    } else if !freeable && !unlimited.fits(error, error.requested) {
+    } else if !freeable && !unlimited.fits(error, error.requested) && !is_bound(error) {
         actions.push(Action::LargerDevice { bytes: device_for(error) });
     }
     actions
+}
+
+/// Whether a larger device would change nothing: the bound stands on every one.
+fn is_bound(error: &OutOfMemory) -> bool {
+    error.ceiling.is_some_and(|ceiling| error.reserved.saturating_add(error.segment) > ceiling)
 }
 
 /// The memory of a device that would serve the request beside all that is held now,
