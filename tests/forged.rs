@@ -177,6 +177,34 @@ fn a_function_is_called_by_its_name_in_quotes_or_without() {
 }
 
 #[test]
+fn a_name_in_quotes_is_that_of_a_variable_as_well() {
+    let mut lesson = Lesson::new();
+    let check = "expect_equal(call(\"twice\", [3]), 6);";
+    assert_eq!(lesson.attempt("let k = 2; let twice = |x| k * x;", check), Verdict::Pass);
+    let check = "expect_equal(call(\"net\", [ones([4, 2])]).shape, [4, 1]);";
+    assert_eq!(lesson.attempt("let net = nn::Linear(2, 1);", check), Verdict::Pass);
+    // A function of the name comes first, as in the learner's own code.
+    let both = "fn twice(x) { 2 * x } let twice = |x| 0;";
+    assert_eq!(lesson.attempt(both, "expect_equal(call(\"twice\", [3]), 6);"), Verdict::Pass);
+    let verdict = lesson.attempt("let twice = 6;", "expect_equal(call(\"twice\", [3]), 6);");
+    assert!(verdict.to_string().contains("does not define it"), "{verdict}");
+}
+
+#[test]
+fn what_the_learners_code_gives_is_the_learners() {
+    let mut lesson = Lesson::new();
+    let verdict = lesson.attempt("fn f(x) { }", "expect_equal(call(\"f\", [1])[0], 1);");
+    assert!(verdict.to_string().contains("the check can't read your answer"), "{verdict:?}");
+    for check in ["expect_equal(call(\"f\", [1]), 1);", "let y = call(\"f\", [1]); expect_equal(y, 1);"] {
+        let verdict = lesson.attempt("fn f(x) { exit(1) }", check);
+        assert!(matches!(verdict, Verdict::LearnerError { .. }), "{verdict:?}");
+        assert!(verdict.to_string().contains("exit()"), "{verdict}");
+    }
+    let verdict = lesson.attempt("let y = ();", "expect_equal(y, 1);");
+    assert_eq!(verdict.reason().as_deref(), Some("expected 1, found ()"));
+}
+
+#[test]
 fn what_is_called_knows_its_constants() {
     let mut lesson = Lesson::new();
     let code = "const N = 3; fn times(x) { x * global::N }";
@@ -189,6 +217,10 @@ fn a_call_that_does_not_fit_says_so() {
     let verdict = lesson.attempt("fn f(a) { a }", "expect_equal(call(\"f\", [1, 2]), 3);");
     assert!(matches!(verdict, Verdict::LearnerError { .. }), "{verdict:?}");
     assert!(verdict.to_string().contains("'f' takes 1 argument"), "{verdict}");
+    let verdict = lesson.attempt("let f = |a| a;", "expect_equal(call(f, [1, 2]), 3);");
+    assert!(matches!(verdict, Verdict::LearnerError { .. }), "{verdict:?}");
+    assert!(verdict.to_string().contains("the closure takes another number of arguments"), "{verdict}");
+    assert!(!verdict.to_string().contains("anon"), "{verdict}");
     let verdict =
         lesson.attempt("let n = 1;", "try { call(\"f\", [1]) } catch {} expect(n == 2, \"n is not 2\");");
     assert!(verdict.to_string().contains("n is not 2"), "{verdict}");

@@ -80,6 +80,10 @@ struct DeskState {
     functions: Vec<FnPtr>,
     /// Copies of the learner's modules, by the numbers of what they are copies of.
     modules: HashMap<usize, Module>,
+    /// Closures and modules that lie in the learner's variables.
+    named: HashMap<String, Dynamic>,
+    /// The learner's code has given the check a value.
+    gave: bool,
     failed: Option<Box<Fault>>,
     missing: Option<String>,
 }
@@ -130,9 +134,18 @@ impl Desk {
         };
         let mut lender = Lender { desk: self, tensors: HashMap::new(), modules: HashMap::new() };
         let args: Array = args.iter().map(|value| lender.lend(value)).collect::<RhaiResult<_>>()?;
-        let function = lender.lend(f)?;
+        let function = lender.lend(&self.named(f))?;
         let scope = lender.constants()?;
         self.run(&function, args, scope)
+    }
+
+    /// What a name stands for where it is that of a variable, and no function has it.
+    fn named(&self, f: &Dynamic) -> Dynamic {
+        let Some(name) = f.read_lock::<ImmutableString>() else { return f.clone() };
+        let state = self.lock();
+        let is_function = state.learner.as_ref().is_some_and(|learner| learner.takes(&name).is_some());
+        let held = state.named.get(name.as_str()).filter(|_| !is_function);
+        held.unwrap_or(f).clone()
     }
 
     fn run(&self, function: &Dynamic, args: Array, scope: Scope<'static>) -> RhaiResult<Dynamic> {
@@ -149,9 +162,22 @@ impl Desk {
         // It stays so where the call was interrupted: then it is the learner's code that takes so long.
         self.calling.store(self.machine.shared.cancel.is_set(), Ordering::Relaxed);
         match result {
-            Ok(value) => Ok(self.hand(&value)),
+            Ok(Some(value)) => {
+                self.lock().gave = true;
+                Ok(self.hand(&value))
+            }
+            Ok(None) => {
+                let text = "your code calls exit(), which ends everything before the check has its value";
+                Err(self.fail(Error::runtime(text)))
+            }
             Err(error) => Err(self.note(&error, function)),
         }
+    }
+
+    /// Remembers that the learner's code is at fault.
+    fn fail(&self, error: Error) -> Box<EvalAltResult> {
+        self.lock().failed = Some(Box::new(Fault::from_error(&error)));
+        raise(error)
     }
 
     /// Remembers what the learner's code stopped with.
@@ -167,8 +193,16 @@ impl Desk {
             };
             let takes = plural(takes as u64, "argument", "arguments");
             let text = format!("'{}' takes {takes}, the check calls it with another number of them", *name);
-            state.failed = Some(Box::new(Fault::from_error(&Error::type_error(text.clone()))));
-            return raise(Error::runtime(text));
+            drop(state);
+            return self.fail(Error::type_error(text));
+        }
+        if let (EvalAltResult::ErrorFunctionNotFound(signature, _), Some(closure)) =
+            (error, function.read_lock::<FnPtr>())
+            && signature.starts_with(closure.fn_name())
+        {
+            drop(state);
+            let text = "the closure takes another number of arguments than the check calls it with";
+            return self.fail(Error::type_error(text));
         }
         let origin = Origin { name: "", code: "", first_line: 1 };
         let known = super::fault::KnownNames { names: &[], members: help::members };
@@ -192,8 +226,9 @@ impl Learner {
         self.library.iter_functions().find(|function| function.name == name).map(|f| f.params.len())
     }
 
-    /// Calls a function by its name, a closure, or a module, as a cell of the learner's would.
-    fn call(self, function: &Dynamic, args: Array, mut scope: Scope<'static>) -> RhaiResult<Dynamic> {
+    /// Calls a function by its name, a closure, or a module, as a cell of the learner's would; none where that ended
+    /// everything, as `exit` does.
+    fn call(self, function: &Dynamic, args: Array, mut scope: Scope<'static>) -> RhaiResult<Option<Dynamic>> {
         let names: Vec<String> = (0..args.len()).map(|i| format!("call_x{i}")).collect();
         let given = names.join(", ");
         let code = match function.read_lock::<ImmutableString>() {
@@ -209,13 +244,16 @@ impl Learner {
                 return Err(raise(Error::type_error(text)));
             }
         };
+        let code = format!("let call_value = {code}; call_returned = true; call_value");
         scope.push_dynamic("call_f", function.clone());
+        scope.push("call_returned", false);
         for (name, value) in names.into_iter().zip(args) {
             scope.push_dynamic(name, value);
         }
         let told = constants::before(&self.engine.compile_with_scope(&scope, code)?, &scope);
         let program = self.library.merge(&told);
-        self.engine.eval_ast_with_scope(&mut scope, &program)
+        let value = self.engine.eval_ast_with_scope(&mut scope, &program)?;
+        Ok((scope.get_value("call_returned") == Some(true)).then_some(value))
     }
 }
 
@@ -373,6 +411,9 @@ impl Examiner {
         let mut scope = Scope::new();
         for (name, constant, value) in learner.newest() {
             let value = self.desk.hand(&value);
+            if value.is::<HandedFunction>() || value.is::<Module>() {
+                self.desk.lock().named.insert(name.to_owned(), value.clone());
+            }
             match constant {
                 _ if is_of_language(name) || name == events.0 || self.given.contains(&name) => {}
                 true => drop(scope.push_constant_dynamic(name.to_owned(), value)),
@@ -399,7 +440,8 @@ impl Examiner {
         // What lies in its folder is the learner's as well.
         let reads = |name: &str| names.iter().any(|own| own == name) || self.given.contains(&name);
         let words = lexer::tokens(self.room.engine(), origin.code);
-        let reads = words.iter().any(|(token, _)| matches!(token, Token::Identifier(name) if reads(name)));
+        let reads = state.gave
+            || words.iter().any(|(token, _)| matches!(token, Token::Identifier(name) if reads(name)));
         result.map_err(|stopped| refused(stopped, calling, state, reads))
     }
 }

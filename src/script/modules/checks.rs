@@ -540,6 +540,9 @@ fn shown(value: &Dynamic) -> String {
     if let Some(items) = value.read_lock::<Array>() {
         return format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", "));
     }
+    if value.is_unit() {
+        return "()".into();
+    }
     // Of other types of the program's only the name can be told.
     if value.type_name().contains("::") { type_name(value) } else { value.to_string() }
 }
