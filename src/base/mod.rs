@@ -11,6 +11,7 @@ mod event_row;
 pub mod figures;
 pub mod file;
 pub mod layout;
+pub mod locale;
 pub mod memory;
 mod name;
 pub mod near;

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::base::locale;
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders::{data_folder, state_folder};
@@ -66,7 +67,7 @@ pub(super) fn open(options: &LabOptions, devices: &str) -> u8 {
     }
     let Some(named) = &options.file else {
         return finish(run(
-            (None, Vec::new()),
+            (None, None, Vec::new()),
             &options.look,
             devices,
             SessionOptions::plain(devices),
@@ -109,14 +110,15 @@ pub(crate) fn open_lesson(chosen: &Chosen, look: &LookOptions, devices: &str) ->
     let (document, book, notes) = opened(chosen);
     let own = lesson_session(chosen, devices);
     let notes = own.missing_protection().into_iter().chain(notes).collect();
-    finish(run((Some(document), notes), look, devices, own, book, keep))
+    let at = library::where_left_off(chosen);
+    finish(run((Some(document), at, notes), look, devices, own, book, keep))
 }
 
 /// Opens the lab on a lesson of which nothing is kept.
 pub(crate) fn look_at(chosen: &Chosen, look: &LookOptions, devices: &str) -> u8 {
     let own = lesson_session(chosen, devices);
     let notes = own.missing_protection().into_iter().collect();
-    finish(run((Some(Document::lesson(&chosen.lesson)), notes), look, devices, own, None, None))
+    finish(run((Some(Document::lesson(&chosen.lesson)), None, notes), look, devices, own, None, None))
 }
 
 /// Opens the lab on a notebook; a file that is not there yet is made by saving. Its code knows `args` as ARGS.
@@ -130,7 +132,7 @@ pub(crate) fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str,
     match open_notebook(path) {
         Ok((document, book, notes)) => {
             let own = SessionOptions { args: args.to_vec(), ..SessionOptions::plain(devices) };
-            finish(run((Some(document), notes), look, devices, own, Some(book), None))
+            finish(run((Some(document), None, notes), look, devices, own, Some(book), None))
         }
         Err(text) => {
             tell!("error: {}", strip_control(&text));
@@ -145,9 +147,12 @@ fn refuse_dumb(instead: &str) -> u8 {
     exit::USAGE
 }
 
+/// What the lab opens on: a document, the id of the item where the learner left off, and what there is to say.
+type Opens = (Option<Document>, Option<String>, Vec<String>);
+
 /// `devices` is what was asked for, `own` what the document's session has.
 fn run(
-    (document, notes): (Option<Document>, Vec<String>),
+    (document, at, notes): Opens,
     look: &LookOptions,
     devices: &str,
     own: SessionOptions,
@@ -159,10 +164,10 @@ fn run(
     let connect = in_child_process(move || session.lock().unwrap_or_else(PoisonError::into_inner).command());
     let config = super::config::load();
     let (past, remember) = history(config.past());
-    let look = config.look(look.light, look.ascii || terminal::is_ascii());
+    let look = config.look(look.light, look.ascii || locale::is_ascii());
     let library = Some(Box::new(library) as Box<dyn lab::Library>);
     let seed = order::seed(&data_folder().unwrap_or_default().to_string_lossy());
-    let options = lab::LabOptions { look, book, keep, library, config, past, remember, notes, seed };
+    let options = lab::LabOptions { look, book, keep, library, config, past, remember, notes, at, seed };
     lab::run(options, document, connect)
 }
 

@@ -83,8 +83,7 @@ impl Library for Shelf {
             Target::Lesson { pack, id } => {
                 let found = packs::find_in(pack, id)?;
                 let keep = progress(&found).ok();
-                let log = progress_file().and_then(|file| ProgressLog::open(&file)).ok();
-                let at = log.and_then(|(log, _)| left_off((&found.pack, &found.lesson), log.progress()));
+                let at = where_left_off(&found);
                 let setup = lesson_session(&found, &self.devices);
                 let (document, book, kept) = opened(&found);
                 let notes = setup.missing_protection().into_iter().chain(kept).collect();
@@ -251,6 +250,12 @@ fn left_off(taken: Taken<'_>, progress: &Progress) -> Option<String> {
     let is_open = |(_, step): &&(&str, Option<&StepProgress>)| !step.is_some_and(|s| s.done || s.skipped);
     let found = all.iter().skip(last).find(is_open).or_else(|| all.iter().find(is_open))?;
     Some(found.0.to_owned())
+}
+
+/// The id of the step where the learner left off in a lesson; none where it was not begun.
+pub(super) fn where_left_off(chosen: &packs::Chosen) -> Option<String> {
+    let (log, _) = progress_file().and_then(|file| ProgressLog::open(&file)).ok()?;
+    left_off((&chosen.pack, &chosen.lesson), log.progress())
 }
 
 /// The same from all that was recorded.

@@ -5,6 +5,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::base::locale;
+
 use super::output::put;
 use super::terminal;
 
@@ -14,8 +16,14 @@ pub(super) fn is_wanted() -> bool {
 }
 
 /// Shows a text: through `PAGER`, or `less` where that is not set; printed where nobody turns pages or there is no
-/// pager.
+/// pager. A terminal of a C locale gets ASCII.
 pub(super) fn show(text: &str) {
+    let plain = if std::io::stdout().is_terminal() && locale::is_ascii() {
+        locale::in_ascii(text)
+    } else {
+        text.into()
+    };
+    let text: &str = &plain;
     let pager = chosen().filter(|_| is_wanted());
     if !pager.is_some_and(|pager| paged(&pager, text)) {
         put(format_args!("{text}"));

@@ -11,10 +11,3 @@ pub(crate) fn shows_lab() -> bool {
 pub(super) fn is_dumb() -> bool {
     std::env::var("TERM").is_ok_and(|term| term == "dumb")
 }
-
-/// Whether the locale has ASCII characters alone. One that is not set says nothing: most such terminals know UTF-8.
-pub(super) fn is_ascii() -> bool {
-    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
-    locale.is_some_and(|locale| matches!(locale.as_str(), "C" | "POSIX"))
-}

@@ -7,6 +7,7 @@ use super::cut::Cut;
 use super::live::Live;
 use super::paint::{Ink, Paint};
 use super::show;
+use crate::base::locale;
 use crate::base::stderr;
 use crate::base::text::strip_control;
 use crate::plot::Figure;
@@ -23,6 +24,8 @@ const PIPE_COLUMNS: usize = 78;
 /// is long; a pipe gets it as it is, and no colours.
 pub(crate) struct Printer {
     terminal: bool,
+    /// Standard output and standard error are terminals that show ASCII alone.
+    ascii: [bool; 2],
     plain: bool,
     pub out: Paint,
     err: Paint,
@@ -40,6 +43,7 @@ impl Printer {
         let (terminal, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
         Printer {
             terminal,
+            ascii: [terminal, err].map(|shows| shows && locale::is_ascii()),
             plain,
             out: paint.only(terminal && !plain),
             err: paint.only(err && !plain),
@@ -198,6 +202,7 @@ impl Printer {
             return Ok(());
         }
         self.fresh = text.ends_with('\n');
+        let text = if self.ascii[0] { locale::in_ascii(text) } else { text.into() };
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
         out.flush()
@@ -209,6 +214,7 @@ impl Printer {
     }
 
     fn tell(&self, text: &str) {
+        let text = if self.ascii[1] { locale::in_ascii(text) } else { text.into() };
         stderr::put(format_args!("{text}"));
     }
 }

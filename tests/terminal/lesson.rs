@@ -100,9 +100,11 @@ fn writes(lab: &mut Lab, text: &str) {
 const F1: &str = "\x1bOP";
 const F2: &str = "\x1bOQ";
 
-/// To the last section, with the exercise selected.
+/// To the last section, with the exercise selected, from wherever the lesson was left.
 fn on_the_exercise(lab: &mut Lab) {
     lab.keys(F1);
+    lab.keys("ppp");
+    lab.until("Text of the first");
     lab.keys("n");
     lab.until("Text of the second");
     lab.keys("n");
@@ -124,8 +126,8 @@ fn what_a_step_needs_is_there_after_quitting_and_a_right_answer_stays_right() {
     lab.quits();
     // The first section was done in another session; its cell is run again, unseen.
     let mut lab = open(&folder);
+    lab.until("here you left off");
     lab.keys(F1);
-    lab.keys("n");
     lab.until("Text of the second");
     lab.until("You said 4,096 bytes");
     lab.keys(F2);
@@ -177,7 +179,8 @@ fn verdicts_say_whose_fault_it_is() {
     lab.until("Stopped: it ran longer than the 1 s");
     lab.esc();
     writes(&mut lab, "let total = empty([1 << 25]).cuda();");
-    lab.until("Out of memory on cuda:0");
+    let shown = lab.until("Out of memory on cuda:0");
+    assert!(!shown.contains("raise the memory fraction"), "a lesson's limit stays: {shown}");
     lab.esc();
     writes(&mut lab, "let total = y.sum().item() * 2.0;");
     lab.until("✓ check passed");

@@ -99,6 +99,31 @@ fn help_on_a_terminal_goes_through_the_pager() {
 }
 
 #[test]
+fn a_c_locale_gets_help_and_the_plain_prompt_in_ascii() {
+    let folder = Folder::new("plain-ascii");
+    for (locale, ascii) in [("C", true), ("C.UTF-8", false)] {
+        let mut command = program(&folder);
+        command.env("LC_ALL", locale).env("PAGER", "cat").args(["docs", "softmax"]);
+        let mut terminal = Terminal::start(command);
+        terminal.until("SoftmaxBackward");
+        terminal.end();
+        assert_eq!(terminal.raw().is_ascii(), ascii, "{locale}: {}", terminal.raw());
+        let mut command = program(&folder);
+        command.env("LC_ALL", locale).args(["repl", "--plain", "--devices", "cpu"]);
+        let mut terminal = Terminal::start(command);
+        terminal.until(">>> ");
+        terminal.type_("print(\"5 µs\");\r");
+        terminal.until(if ascii { "5 us" } else { "5 µs" });
+        terminal.type_("\u{4}");
+        terminal.end();
+    }
+    let mut command = program(&folder);
+    command.env("LC_ALL", "C").args(["docs", "softmax"]);
+    let piped = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    assert!(piped.contains('…'), "a pipe gets it as it is: {piped}");
+}
+
+#[test]
 fn a_notebook_that_was_deleted_is_told_and_forgotten() {
     let folder = Folder::with("gone", "// %%\nlet x = 1;\n");
     Lab::open(&folder).quits();

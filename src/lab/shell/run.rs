@@ -22,7 +22,7 @@ use crate::lab::shell::link::SessionLink;
 use crate::lab::shell::paths;
 use crate::lab::shell::record::{self, Begun};
 use crate::lab::shell::terminal::{self, Screen, signals};
-use crate::lab::update::update;
+use crate::lab::update::{continue_at, update};
 use crate::session::client::{FromSession, Wake};
 use crate::session::death::{Death, How};
 use crate::session::protocol::Request;
@@ -59,6 +59,8 @@ pub struct LabOptions {
     pub remember: Option<Remember>,
     /// What there is to tell of the document at the beginning.
     pub notes: Vec<String>,
+    /// The id of the item where the learner left off.
+    pub at: Option<String>,
     /// What the order of quizzes' choices is drawn from.
     pub seed: u64,
 }
@@ -121,6 +123,7 @@ pub fn run(
     // What is asked for, such as the figures of a notebook's file, is done like all else.
     say(&mut state, Msg::Resize(columns, rows), &mut around);
     around.tell_file(&mut state);
+    options.at.iter().for_each(|id| continue_at(&mut state, id));
     tell(&mut state, &options.notes, &mut around);
     let end = drive(&mut state, &inputs, &mut around, &mut |state| screen.draw(state));
     // Whoever still sends must not wait for a lab that is closed.

@@ -43,6 +43,8 @@ use crate::lab::model::{active_keys, text};
 use crate::lab::update::screens::home;
 use crate::session::client::FromSession;
 
+pub(in crate::lab) use selecting::continue_at;
+
 /// Takes a message. The effects are to be carried out in order.
 pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     let mut effects = Vec::new();

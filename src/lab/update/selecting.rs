@@ -65,6 +65,18 @@ pub(crate) fn go_to_step(state: &mut State, step: usize) {
     }
 }
 
+/// Goes to the item of that id, where the learner left off.
+pub(crate) fn continue_at(state: &mut State, id: &str) {
+    let found = state.steps.iter().enumerate().find_map(|(s, step)| {
+        let item = step.items.iter().position(|item| item.id() == Some(id));
+        item.map(|item| (s, item))
+    });
+    if let Some((step, item)) = found {
+        (state.step, state.selected, state.focus) = (step, item, Pane::Cells);
+        state.say("here you left off");
+    }
+}
+
 /// Goes to an item of a step, with the cells in view beside whatever stood beside them.
 pub(super) fn go_to_item(state: &mut State, step: usize, item: usize) {
     let side = state.side;

@@ -7,7 +7,6 @@ use crate::lab::layout::{Areas, home};
 use crate::lab::model::book_change::Keeping;
 use crate::lab::model::document::Document;
 use crate::lab::model::message::Effect;
-use crate::lab::model::pane::Pane;
 use crate::lab::model::screens::Screen;
 use crate::lab::model::screens::home::{
     BACKSPACE, CLEAR, COMMIT_PATH, COMPLETE_PATH, CONTINUE, Completed, LEAVE_PATH, Listing, OPEN, OPEN_PATH,
@@ -179,17 +178,8 @@ pub(crate) fn opened(state: &mut State, document: Document, at: Option<&str>, ke
     state.take_document(document);
     state.keeping = keeping;
     state.screen = Screen::Work;
-    let place = at.and_then(|id| {
-        state.steps.iter().enumerate().find_map(|(s, step)| {
-            let found = step.items.iter().position(|item| item.id() == Some(id));
-            found.map(|item| (s, item))
-        })
-    });
-    if let Some((step, item)) = place {
-        state.step = step;
-        state.selected = item;
-        state.focus = Pane::Cells;
-        state.say("here you left off");
+    if let Some(id) = at {
+        selecting::continue_at(state, id);
     }
 }
 
