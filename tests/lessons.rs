@@ -350,6 +350,23 @@ fn a_cell_that_fails_in_a_walk_is_passed_by_only_where_that_is_asked_for() {
 }
 
 #[test]
+fn a_cell_of_a_walk_runs_on_an_empty_line_alone() {
+    let lesson = Lesson::new("typed", SIM, &block("run", "print(1 + 41);"));
+    let (said, _) = lesson.walk("sim:t4x2", "abc\nh\n\n");
+    assert_eq!(said.matches("It runs as it stands, on an empty line").count(), 2, "{said}");
+    assert_eq!(said.matches("42").count(), 1, "{said}");
+}
+
+#[test]
+fn steps_are_counted_where_there_is_something_to_do() {
+    let text = "Words alone.\n\n## Two\n\nMore words.\n\n";
+    let lesson = Lesson::new("counted", SIM, &format!("{text}{}", block("run", "1 + 41")));
+    let output = lesson.program(&["lesson", "verify", "l.md", "--devices", "sim:t4x2"]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.starts_with("ok  l on sim:t4x2: 1 steps, ") || said.contains(": 1 step, "), "{said}");
+}
+
+#[test]
 fn a_walk_keeps_the_answer_of_a_question_that_was_passed_over() {
     let lesson = Lesson::new("told", SIM, &whole());
     let (said, _) = lesson.walk("sim:t4x2", "s\n\nq\n");

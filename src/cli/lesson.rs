@@ -9,7 +9,7 @@ use crate::base::text::strip_control;
 use crate::cli::folders;
 use crate::lab::{Book, Document, begin_step_anew, open_lesson_work};
 use crate::lesson::order;
-use crate::lesson::verify::{Report, verify_in};
+use crate::lesson::verify::{Report, StepReport, verify_in};
 use crate::lesson::{Entry, Key, Lesson, LessonMemory, Progress, ProgressLog, Record, records};
 use crate::repl::{WalkEnd, walk};
 
@@ -185,7 +185,12 @@ pub(super) fn show(lesson: &Lesson, report: &Report) {
     let runs: usize = report.steps.iter().map(|s| s.runs).sum();
     let total: f64 = report.steps.iter().map(|s| s.milliseconds).sum();
     let verdict = if report.is_fine() { "ok" } else { "FAILED" };
-    let came = match report.steps.len() {
+    // A step of text alone is gone through and asks for nothing.
+    let asks = |step: &&StepReport| {
+        let of = lesson.step(&step.id);
+        of.is_some_and(|of| of.element.is_some())
+    };
+    let came = match report.steps.iter().filter(asks).count() {
         0 => "not run".to_owned(),
         steps => format!("{steps} steps, {runs} runs, {total:.0} ms"),
     };

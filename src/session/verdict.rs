@@ -138,7 +138,9 @@ impl fmt::Display for Verdict {
                 write!(f, "Stopped: it made more than the {limit} that this lesson allows.")
             }
             Verdict::OutOfMemory { device, message } => {
-                write!(f, "Out of memory on {device}: {message}")
+                // What follows speaks of the device's memory, which the error's own report does at length.
+                let told = message.split_once(" GPU ").map_or(message.as_str(), |(told, _)| told);
+                write!(f, "Out of memory on {device}: {told}")
             }
             Verdict::DeviceUnavailable { message } => {
                 write!(f, "This step can't run here: {message}")

@@ -260,6 +260,19 @@ fn what_is_passed_over_is_marked_and_recorded_once() {
 }
 
 #[test]
+fn what_would_be_skipped_is_shown_before_it_is() {
+    let mut lab = Lab::ready(80, 24);
+    lab.key(KeyCode::F(2));
+    lab.key(KeyCode::Down);
+    lab.key(KeyCode::F(1));
+    key(&mut lab, 's');
+    assert!(lab.shows().contains("this is what s skips: s once more does"), "{}", lab.shows());
+    assert!(!lab.kept().iter().any(|(_, entry)| **entry == Entry::Skipped));
+    key(&mut lab, 's');
+    assert!(lab.kept().iter().any(|(_, entry)| **entry == Entry::Skipped), "{:?}", lab.kept());
+}
+
+#[test]
 fn quitting_is_remembered_over_a_name_that_is_taken() {
     let mut lab = Lab::notebook(&["1"]);
     lab.tell(Msg::File {

@@ -110,6 +110,10 @@ fn answer(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effec
         }
         Action::Hint => answering::hint(state, fx),
         Action::Skip if seen => answering::skip(state, fx),
+        Action::Skip if state.selected_item().is_some_and(ItemState::can_be_skipped) => {
+            let skip = state.keymap.name_of(Action::Skip);
+            state.say(format!("this is what {skip} skips: {skip} once more does"));
+        }
         Action::Choose if seen => answering::choose(state, event, fx),
         _ => {}
     }

@@ -29,11 +29,9 @@ pub(crate) fn run_selected(state: &mut State, fx: &mut Vec<Effect>) -> bool {
 
 /// Why nothing runs where no cell is selected.
 fn why_not(state: &mut State) {
-    let [skip, next] = [Action::Skip, Action::NextStep].map(|action| state.keymap.name_of(action));
+    let next = state.keymap.name_of(Action::NextStep);
     let reason = match state.selected_item() {
-        Some(ItemState::Predict(predict)) if predict.is_open() => {
-            format!("first your prediction: type a number, or {skip} to skip")
-        }
+        Some(ItemState::Predict(predict)) if predict.is_open() => first_your_prediction(state),
         Some(ItemState::Predict(_)) => "your prediction is made, and the cell below it settles it".into(),
         Some(ItemState::Quiz(quiz)) if !quiz.solved => "a question: choose by its number".into(),
         Some(ItemState::Quiz(_)) => format!("you have answered it; {next} leads on"),
@@ -153,9 +151,15 @@ fn stopped_by_prediction(state: &mut State, key: Key) -> bool {
     state.focus = Pane::Cells;
     state.follow = true;
     state.editing = true;
-    let [leave, skip] = [Action::Leave, Action::Skip].map(|action| state.keymap.name_of(action));
-    state.say(format!("first your prediction: type a number, or {leave} and {skip} to skip"));
+    state.say(first_your_prediction(state));
     true
+}
+
+/// What is to be done first; while one types there, skipping begins with leaving off.
+fn first_your_prediction(state: &State) -> String {
+    let [leave, skip] = [Action::Leave, Action::Skip].map(|action| state.keymap.name_of(action));
+    let keys = if state.editing { format!("{leave} and {skip}") } else { skip };
+    format!("first your prediction: type a number, or {keys} to skip")
 }
 
 fn cells(state: &State, wanted: impl Fn(usize, usize) -> bool) -> Vec<Key> {

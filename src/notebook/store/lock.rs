@@ -96,11 +96,11 @@ pub(super) fn of(notebook: &Path, lock: &Path) -> (Option<Lock>, Option<String>)
     match take(lock) {
         Ok(Taken::Ours(lock)) => (Some(lock), None),
         Ok(Taken::Theirs(holder)) => {
-            let why = format!(
-                "{} is open in {holder}; it is read-only here (if that is wrong, remove {})",
-                notebook.display(),
-                lock.display()
-            );
+            let mut why = format!("{} is open in {holder}; it is read-only here", notebook.display());
+            // What this system says of a process of its own is so.
+            if holder.host != host() || holder.pid == 0 {
+                why.push_str(&format!(" (if that is wrong, remove {})", lock.display()));
+            }
             (None, Some(why))
         }
         Err(error) => (None, Some(format!("{} cannot be written here: {error}", notebook.display()))),
