@@ -187,7 +187,8 @@ impl CellPlace {
         // Comments that come first would be the text of the cell before, blank lines above them or not.
         let begins = body.split('\n').find(|line| !is_blank(line)).unwrap_or_default();
         if self.is_first {
-            !body.is_empty() || self.is_only
+            // Blank lines above the first marker belong to it.
+            !is_blank(body) || self.is_only
         } else {
             self.commented && comments(begins) == 0 && !is_blank(body)
         }

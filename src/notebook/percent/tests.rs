@@ -234,6 +234,12 @@ fn an_only_cell_that_is_emptied_is_still_a_cell() {
 }
 
 #[test]
+fn a_first_cell_of_blanks_is_still_a_cell() {
+    check_change("// \\%%\n// %%", 0, Cell::code("   "), false);
+    check_change("1 + 1\n// %%\n2", 0, Cell::code(" \n "), false);
+}
+
+#[test]
 fn code_that_begins_with_a_comment_below_a_blank_line_is_not_text_of_the_cell_before() {
     check_change("// %%\n// %%%[md]\n%% x", 2, Cell::code("\n// %%"), false);
     check_change("// %% [md]\n// text\n1", 1, Cell::code("\n\n// a comment\n2"), false);
