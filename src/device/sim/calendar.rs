@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Spans kept apart before the oldest are forgotten.
+/// Spans kept apart, and ends kept of bookings, before the oldest are forgotten.
 const KEPT: usize = 4096;
 
 /// The busy spans of one resource (a device's compute, a copy engine), in nanoseconds.
@@ -14,6 +14,8 @@ const KEPT: usize = 4096;
 pub(super) struct Calendar {
     /// Ordered, not empty, not touching.
     busy: VecDeque<(u64, u64)>,
+    /// When each of the latest bookings ends, in order.
+    ends: VecDeque<u64>,
     /// Nothing is booked before this any more.
     floor: u64,
 }
@@ -35,6 +37,20 @@ impl Calendar {
         start
     }
 
+    /// The first time from `earliest` on at which what does not need all of the resource finds room: at once where
+    /// nothing has it, else where the booking that has it ends, whatever comes after that.
+    pub(super) fn room(&self, earliest: u64) -> u64 {
+        let start = earliest.max(self.floor);
+        let at = self.busy.partition_point(|(_, end)| *end <= start);
+        match self.busy.get(at) {
+            Some((from, to)) if *from <= start => {
+                let next = self.ends.partition_point(|end| *end <= start);
+                self.ends.get(next).copied().unwrap_or(*to).min(*to)
+            }
+            _ => start,
+        }
+    }
+
     /// Takes the resource from `start`, which [`fit`](Calendar::fit) gave, for `length`; returns the end.
     pub(super) fn book(&mut self, start: u64, length: u64) -> u64 {
         let mut from = start;
@@ -43,6 +59,11 @@ impl Calendar {
             return end;
         }
         let mut to = end;
+        let place = self.ends.partition_point(|earlier| *earlier <= end);
+        self.ends.insert(place, end);
+        if self.ends.len() > KEPT {
+            self.ends.pop_front();
+        }
         let at = self.busy.partition_point(|(_, busy_end)| *busy_end < from);
         if let Some((left, right)) = self.busy.get(at).copied()
             && right == from
@@ -87,6 +108,16 @@ mod tests {
         assert_eq!(calendar.take(0, 50), (210, 260));
         assert_eq!(calendar.take(0, 49), (151, 200));
         assert_eq!(calendar.busy, [(0, 260)]);
+    }
+
+    #[test]
+    fn what_needs_little_finds_room_where_a_booking_ends() {
+        let mut calendar = Calendar::default();
+        for _ in 0..5 {
+            calendar.take(100, 50);
+        }
+        let rooms = [0, 99, 100, 149, 150, 160, 349, 350, 400].map(|earliest| calendar.room(earliest));
+        assert_eq!(rooms, [0, 99, 150, 150, 200, 200, 350, 350, 400]);
     }
 
     #[test]

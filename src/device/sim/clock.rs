@@ -9,8 +9,9 @@
 //!   for the oldest.
 //! - Streams other than 0 do not wait for stream 0, nor it for them: PyTorch makes its streams non-blocking.
 //! - Kernels of different streams overlap in their latency, not in their work: one large kernel fills a
-//!   device, so two take as long side by side as one after the other. Many small ones, which are mostly
-//!   latency, gain.
+//!   device, so two take as long side by side as one after the other, in the order of their launches. One that is
+//!   mostly latency does not fill the device: it starts when the running kernel leaves room, at the latest at its
+//!   end, and not behind all that another stream has queued.
 //! - A copy between host and device runs on a copy engine, beside the kernels of other streams. With one
 //!   engine both directions share it, with two each has its own, with three or more copies to peers have one
 //!   as well.
@@ -29,7 +30,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::cost::{self, Direction, KernelCost, Transfer, Work};
+use super::cost::{self, Bound, Direction, KernelCost, Transfer, Work};
 use super::profile::Profile;
 use super::queues::{DeviceClock, Lane};
 
@@ -379,7 +380,16 @@ impl Clock {
         let enqueued = self.enqueue(at)?;
         let device = self.device_mut(at.device)?;
         let earliest = enqueued.max(device.free(at.stream));
-        let (working, end) = device.compute.take(earliest.saturating_add(cost.latency), cost.body);
+        let ready = earliest.saturating_add(cost.latency);
+        let (working, end) = if cost.bound == Bound::Latency {
+            // Beside whatever has the device, it starts when a running kernel's blocks have all been given out; what it
+            // takes from others is taken where there is room for that.
+            let start = device.compute.room(ready);
+            device.compute.take(start, cost.whole_device());
+            (start, start.saturating_add(cost.body))
+        } else {
+            device.compute.take(ready, cost.body)
+        };
         self.queue(at, end)?;
         // While others have the device a kernel has not started. At the end of time the latency is cut short.
         Ok(Span { start: working.saturating_sub(cost.latency).max(earliest), end })

@@ -41,6 +41,18 @@ impl KernelCost {
     pub fn total(&self) -> u64 {
         self.latency.saturating_add(self.body)
     }
+
+    /// Nanoseconds of the whole device that the work comes to. A kernel too small to fill the device takes the part of
+    /// it that its work is of its latency, and leaves the rest to other streams' kernels.
+    pub(super) fn whole_device(&self) -> u64 {
+        match self.bound {
+            Bound::Latency if self.latency > 0 => {
+                let share = u128::from(self.body) * u128::from(self.body) / u128::from(self.latency);
+                u64::try_from(share).unwrap_or(u64::MAX)
+            }
+            _ => self.body,
+        }
+    }
 }
 
 /// The way of a copy that stays with one device.

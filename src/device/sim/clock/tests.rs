@@ -168,6 +168,30 @@ fn large_kernels_of_two_streams_share_the_device() {
 }
 
 #[test]
+fn a_small_kernel_of_a_side_stream_does_not_wait_for_a_backlog() {
+    let mut clock = machine(&["t4"]);
+    let products: Vec<Span> = (0..5).map(|_| clock.launch(on(0), &busy(500_000)).unwrap()).collect();
+    let small = clock.launch(on(1), &busy(1_000)).unwrap();
+    assert_eq!(small.end, products[0].end + 1_000, "when the running kernel leaves room");
+    let [_, second, .., last] = products.as_slice() else { panic!() };
+    assert!(small.end < second.end && last.end < 6 * 500_000);
+    // A large one takes the device for itself, and comes after what was launched before.
+    let large = clock.launch(on(2), &busy(500_000)).unwrap();
+    assert!(large.end >= last.end + 500_000);
+}
+
+#[test]
+fn small_kernels_take_their_share_of_the_device() {
+    let mut clock = machine(&["t4"]);
+    let mut end = 0;
+    for i in 0..2_000 {
+        end = clock.launch(on(i % 32), &busy(LATENCY)).unwrap().end.max(end);
+    }
+    // Each of them fills the device but for nothing: side by side they take as long as one after the other.
+    assert!(end >= 2_000 * LATENCY, "{end}");
+}
+
+#[test]
 fn kernels_that_are_mostly_latency_gain_from_a_second_stream() {
     let total = |streams: u32| {
         let mut clock = machine(&["t4"]);
@@ -459,6 +483,12 @@ fn working(kernel: &Ran) -> Ran {
     (kernel.0, kernel.1.saturating_add(LATENCY), kernel.2, None)
 }
 
+/// Whether a kernel has the device to itself while it works.
+fn fills(kernel: &Ran) -> bool {
+    let (_, start, end, _) = working(kernel);
+    end.saturating_sub(start) > LATENCY
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
@@ -477,6 +507,7 @@ proptest! {
                     && (earlier.3 == later.3 || later.0.device == 1);
                 prop_assert!(!one_engine || !overlap(earlier, later), "{earlier:?} {later:?}");
                 let kernels = earlier.0.device == later.0.device && earlier.3.is_none() && later.3.is_none();
+                let kernels = kernels && fills(earlier) && fills(later);
                 prop_assert!(!kernels || !overlap(&working(earlier), &working(later)), "{earlier:?} {later:?}");
             }
         }
