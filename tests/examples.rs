@@ -73,9 +73,9 @@ fn of_scripts() -> impl Iterator<Item = &'static OpDef> {
 /// What `events` is in examples: a run that copied 400 bytes to a GPU and launched two kernels.
 pub fn run_events() -> RunEvents {
     let figures = [
-        ("h2d", "#{count: 1, bytes: 400, pinned: 0}"),
-        ("d2h", "#{count: 0, bytes: 0, pinned: 0}"),
-        ("d2d", "#{count: 0, bytes: 0, pinned: 0}"),
+        ("h2d", "#{count: 1, bytes: 400, pinned: 0, blocking: 0}"),
+        ("d2h", "#{count: 0, bytes: 0, pinned: 0, blocking: 0}"),
+        ("d2d", "#{count: 0, bytes: 0, pinned: 0, blocking: 0}"),
         ("launches", "2"),
         ("syncs", "0"),
         ("implicit_syncs", "1"),
@@ -83,6 +83,13 @@ pub fn run_events() -> RunEvents {
         ("peak", "#{`cuda:0`: 512}"),
         ("leaked", "#{`cuda:0`: 0}"),
         ("by_dtype", "#{float32: 2}"),
+        ("by_op", "#{add: #{float32: 1}, mul: #{float32: 1}}"),
+        ("waits", "[#{cause: `item`, ms: 0.5, line: 3, clock: `modelled`}]"),
+        ("waited_ms", "0.5"),
+        ("busy_ms", "#{`cuda:0`: 0.25}"),
+        ("idle_ms", "#{`cuda:0`: 0.75}"),
+        ("reserved", "#{`cuda:0`: 2097152}"),
+        ("alloc_retries", "#{`cuda:0`: 0}"),
     ];
     let engine = rhai::Engine::new();
     let value = |code: &str| engine.eval::<Dynamic>(&code.replace('`', "\"")).unwrap();

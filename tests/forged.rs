@@ -17,13 +17,13 @@ impl Host for Quiet {
     fn progress(&self, _: &str, _: u64, _: Option<u64>, _: &str) {}
 }
 
-struct Lesson {
+pub struct Lesson {
     session: ScriptEvaluator,
     cell: u32,
 }
 
 impl Lesson {
-    fn new() -> Lesson {
+    pub fn new() -> Lesson {
         let machine = Machine::open(&"sim:t4x2".parse().unwrap(), Use::Headless).unwrap().machine;
         Lesson { session: ScriptEvaluator::new(machine, &Limits::default()), cell: 0 }
     }
@@ -38,7 +38,7 @@ impl Lesson {
     }
 
     /// An attempt from nothing.
-    fn attempt(&mut self, code: &str, check: &str) -> Verdict {
+    pub fn attempt(&mut self, code: &str, check: &str) -> Verdict {
         self.session.reset();
         self.run(code);
         self.check(check)

@@ -53,3 +53,4 @@ mod telemetry;
 mod terminal;
 mod training;
 mod training_memory;
+mod vocabulary;

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::parallel::on;
+use crate::parallel::{evaluate, machine, on};
 
 /// Copies both ways and between GPUs, on two streams, pinned and not; frees, waits, an out-of-memory that is caught.
 const WORK: &str = "
@@ -213,6 +213,7 @@ fn same_sums(events: &[Value], seen: &Value) {
         let want = &seen[name];
         assert!(!copies.is_empty(), "{name}");
         assert_eq!((&want["count"], &want["bytes"]), (&copies.len().into(), &sum("bytes").into()), "{name}");
+        assert_eq!(want["blocking"], copies.iter().filter(|c| c["blocking"] == true).count());
         assert_eq!(want["pinned"], copies.iter().filter(|c| c["pinned"] == true).count());
         assert!((want["ms"].as_f64().unwrap() - sum("ns") as f64 / 1e6).abs() < 1e-9);
         let lines: Vec<&Value> = copies.iter().map(|c| &c["line"]).collect();
@@ -227,6 +228,15 @@ fn same_sums(events: &[Value], seen: &Value) {
         (&implicit.into(), &(of("sync").len() - implicit).into())
     );
     assert_eq!(seen["oom"], of("out_of_memory").len());
+    let holds: Vec<&Value> =
+        events.iter().filter(|e| ["sync", "hold"].contains(&e["event"].as_str().unwrap())).collect();
+    let told: Vec<Value> = holds
+        .iter()
+        .map(|e| serde_json::json!({"cause": e["cause"], "line": e["line"], "clock": e["clock"], "ms": e["ns"].as_u64().unwrap() as f64 / 1e6}))
+        .collect();
+    assert_eq!(seen["waits"], Value::Array(told));
+    let waited: u64 = holds.iter().map(|e| e["ns"].as_u64().unwrap()).sum();
+    assert!((seen["waited_ms"].as_f64().unwrap() - waited as f64 / 1e6).abs() < 1e-9);
     for device in ["cuda:0", "cuda:1"] {
         let totals = events.iter().filter(|e| e["device"] == device).filter_map(|e| e["allocated"].as_u64());
         assert_eq!(seen["peak"][device], totals.max().unwrap_or(0));
@@ -235,6 +245,91 @@ fn same_sums(events: &[Value], seen: &Value) {
     let mut by_dtype: BTreeMap<&str, u64> = BTreeMap::new();
     of("launch").into_iter().for_each(|e| *by_dtype.entry(e["dtype"].as_str().unwrap()).or_default() += 1);
     assert_eq!(seen["by_dtype"], serde_json::json!(by_dtype));
+}
+
+/// Each reason for which a device holds the host, told with its line.
+#[test]
+fn every_hold_of_the_host_has_a_cause_and_a_line() {
+    let code =
+        "let a = rand([1024, 1024], #{device: \"cuda\"}); let x = rand([1 << 20]); let small = rand([8]);
+let p = x.pin_memory();
+cuda::synchronize();
+let seen = telemetry::record(|| {
+    let b = a @ a;
+    x.to(\"cuda\", #{non_blocking: true});
+    x.to(\"cuda\");
+    p.to(\"cuda\", #{non_blocking: true});
+    if (b.sum() > 0.0).item() { 1 } else { 2 };
+    b.cpu();
+    cuda::synchronize();
+});
+seen";
+    let (_keeps, seen) = evaluate(&machine("sim:t4"), code).unwrap();
+    let seen = seen.cast::<rhai::Map>();
+    let waits: Vec<rhai::Map> =
+        seen["waits"].clone().cast::<rhai::Array>().into_iter().map(|w| w.cast()).collect();
+    let told: Vec<(String, i64)> = waits
+        .iter()
+        .map(|wait| (wait["cause"].clone().into_string().unwrap(), wait["line"].as_int().unwrap()))
+        .collect();
+    let want = [
+        ("pageable copy", 6),
+        ("blocking copy", 7),
+        ("item", 9),
+        ("copy to cpu", 10),
+        ("cuda::synchronize", 11),
+    ];
+    assert_eq!(told, want.map(|(cause, line)| (cause.to_string(), line)));
+    assert_eq!(
+        (seen["implicit_syncs"].as_int(), seen["syncs"].as_int()),
+        (Ok(2), Ok(1)),
+        "a hold is no wait"
+    );
+    let h2d = seen["h2d"].clone().cast::<rhai::Map>();
+    assert_eq!((h2d["count"].as_int(), h2d["blocking"].as_int()), (Ok(3), Ok(2)));
+    let all: f64 = waits.iter().map(|wait| wait["ms"].as_float().unwrap()).sum();
+    assert!(all > 0.5 && (seen["waited_ms"].as_float().unwrap() - all).abs() < 1e-9, "{all}");
+}
+
+#[test]
+fn a_queue_without_room_and_memory_given_back_hold_the_host() {
+    let code = "let a = zeros([1 << 17], #{device: \"cuda\"});
+cuda::synchronize();
+let seen = telemetry::record(|| {
+    for i in 0..1500 {
+        a.zero_();
+    }
+    let big = rand([1 << 23], #{device: \"cuda\"});
+    drop(big);
+    a.zero_();
+    cuda::empty_cache();
+});
+seen.waits.map(|w| `${w.cause} ${w.line}`)";
+    let (_keeps, told) = evaluate(&machine("sim:tiny"), code).unwrap();
+    let told: Vec<String> =
+        told.cast::<rhai::Array>().into_iter().map(|t| t.into_string().unwrap()).collect();
+    assert!(told.iter().any(|t| t == "full queue 5"), "{told:?}");
+    assert_eq!(told.last().map(String::as_str), Some("giving memory back 10"), "{told:?}");
+}
+
+#[test]
+fn busy_and_idle_make_up_the_run() {
+    let code = "let a = rand([1024, 1024], #{device: \"cuda:0\"});
+let s = cuda::Stream();
+cuda::synchronize();
+let seen = telemetry::record(|| {
+    a @ a;
+    with cuda::stream(s) { a @ a; }
+    cuda::synchronize();
+    rand([1024], #{device: \"cuda:1\"});
+});
+[seen.busy_ms[\"cuda:0\"], seen.idle_ms[\"cuda:0\"], seen.busy_ms[\"cuda:1\"], seen.idle_ms[\"cuda:1\"]]";
+    let (_keeps, got) = evaluate(&machine("sim:t4x2"), code).unwrap();
+    let got: Vec<f64> = got.cast::<rhai::Array>().into_iter().map(|t| t.as_float().unwrap()).collect();
+    let [busy, idle, other_busy, other_idle] = got[..] else { panic!("{got:?}") };
+    // Two products of 2 * 1024^3 operations at 4.3 TFLOP/s, one after the other whatever their streams.
+    assert!((0.9..1.2).contains(&busy) && idle < 0.3, "{got:?}");
+    assert!(other_busy < 0.01 && (other_busy + other_idle - busy - idle).abs() < 0.05, "{got:?}");
 }
 
 #[test]

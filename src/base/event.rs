@@ -159,6 +159,13 @@ pub enum Body {
         cause: Name,
         span: Span,
     },
+    /// The host was held by what is no synchronisation: a copy that it carried out, a queue without room, memory that
+    /// the device could give back only once it was idle.
+    Hold {
+        device: Device,
+        cause: Name,
+        span: Span,
+    },
     OutOfMemory {
         device: Device,
         requested: u64,
@@ -188,6 +195,7 @@ impl Body {
             | Body::Segment { device, .. }
             | Body::Launch { device, .. }
             | Body::Sync { device, .. }
+            | Body::Hold { device, .. }
             | Body::OutOfMemory { device, .. }
             | Body::PeakReset { device } => device.is_cuda(),
             Body::Copy { from, to, .. } => from.is_cuda() || to.is_cuda(),

@@ -48,9 +48,14 @@ pub struct Moved {
     pub when: When,
     /// The host's side was page-locked.
     pub pinned: bool,
-    /// The host's waiting, where it was held until the end.
+    /// The host was held until the end.
+    pub blocking: bool,
+    /// The host's waiting, where it was held: until the end, or until it had handed the bytes over.
     pub waited: Option<Span>,
 }
+
+/// Why the host was held, beside copies and waits that somebody asked for, and how long.
+pub type Hold = (&'static str, Span);
 
 /// Why a backend gives no memory.
 #[derive(Debug)]
@@ -143,6 +148,12 @@ pub trait Backend: Send + Sync {
 
     /// Copies between this device's memory and the host's or another device's.
     fn transfer(&self, transfer: &Transfer) -> Result<Moved>;
+
+    /// What held the host since this was asked last, where the backend knows: a queue without room, memory that could
+    /// be given back only once the device was idle.
+    fn take_hold(&self) -> Option<Hold> {
+        None
+    }
 
     /// A stream of one's own. Streams may come round again, as PyTorch's do after 32.
     fn create_stream(&self) -> Result<u32>;

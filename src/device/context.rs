@@ -154,19 +154,24 @@ impl Context {
         let when = self.backend.launch(&launch)?;
         if timed {
             self.note_launch(&launch, when);
+            self.note_hold();
         }
         Ok(())
     }
 
-    /// Copies bytes between this accelerator and another memory. Where the host was held, the caller says why
-    /// with [`waited`](Context::waited).
+    /// Copies bytes between this accelerator and another memory. Where the host waited for bytes to arrive at it, the
+    /// caller says why with [`waited`](Context::waited).
     pub fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
         self.check_not_capturing("a copy that the host waits for")?;
         let moved = self.backend.transfer(transfer)?;
-        self.note_copy(transfer, moved.pinned, moved.waited.is_some(), moved.when);
-        if moved.waited.is_some() {
+        self.note_copy(transfer, moved.pinned, moved.blocking, moved.when);
+        if let Some(span) = moved.waited {
+            self.note_copy_hold(transfer, moved.blocking, span);
+        }
+        if moved.blocking {
             self.note_late();
         }
+        self.note_hold();
         Ok(moved)
     }
 
@@ -372,6 +377,7 @@ impl Context {
                     }
                 }
             }
+            self.note_hold();
         }
         Ok(())
     }

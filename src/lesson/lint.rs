@@ -8,7 +8,7 @@ use crate::base::near;
 use crate::lesson::errors::Errors;
 use crate::script::examine::is_of_language;
 use crate::script::lexer::{bound, names, tokens};
-use crate::script::modules::checks;
+use crate::script::modules::{checks, run_events};
 
 use super::error::LessonError;
 use super::format::{Code, Element, Exercise, Front, Lesson, Link, Predict, Quiz, Step};
@@ -216,7 +216,7 @@ fn expects_something(check: &Code, lexer: &Engine) -> bool {
 /// first line in the file.
 fn events(code: &Code, shift: usize, lexer: &Engine, errors: &mut Errors<'_>) {
     // What may follow the point that comes next, if that is known.
-    let all: Vec<&str> = checks::fields().collect();
+    let all: Vec<&str> = run_events::fields().collect();
     let mut fields: Option<&[&str]> = None;
     let mut after_point = false;
     for (token, position) in tokens(lexer, &code.text) {

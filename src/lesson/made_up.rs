@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use rhai::Token;
 
 use crate::script::lexer::{self, Kind, Piece};
-use crate::script::modules::checks;
+use crate::script::modules::{checks, run_events};
 use crate::script::parse::Parser;
 
 use super::format::Exercise;
@@ -62,7 +62,7 @@ fn helped(solution: &str) -> String {
 /// As a learner might who has read how checks are written.
 fn redefined(starter: &str) -> String {
     let mut code = String::new();
-    for name in checks::expectations().chain(checks::fields()).collect::<BTreeSet<_>>() {
+    for name in checks::expectations().chain(run_events::fields()).collect::<BTreeSet<_>>() {
         for parameters in ["", "a", "a, b", "a, b, c"] {
             code.push_str(&format!("fn {name}({parameters}) {{ true }}\n"));
         }

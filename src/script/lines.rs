@@ -135,6 +135,9 @@ fn fields(body: &Body) -> (&'static str, LineFields) {
             let own = fields! { device: name(device), implicit: implicit, cause: cause.as_str() };
             ("sync", timed(own, span))
         }
+        Body::Hold { device, cause, span } => {
+            ("hold", timed(fields! { device: name(device), cause: cause.as_str() }, span))
+        }
         Body::OutOfMemory { device, requested, message } => {
             ("out_of_memory", fields! { device: name(device), requested: requested, message: message })
         }

@@ -2,6 +2,7 @@
 
 pub mod aside;
 pub mod bind;
+mod busy;
 pub mod call;
 mod captures;
 mod common;

@@ -1,11 +1,15 @@
 //! What happened in a run, added up event by event: nothing grows with the run but the lines that copied or waited.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use rhai::{Array, Dynamic, INT, Map};
 
-use crate::base::event::{Body, Clock, Event, Span};
+use crate::base::event::{Body, Clock, Event, Name, Span};
 use crate::base::{DType, Device};
+use crate::device::{Context, Machine};
+
+use super::busy::Busy;
 
 /// Sums over events.
 pub(crate) struct Summary {
@@ -15,10 +19,15 @@ pub(crate) struct Summary {
     pub launches: INT,
     /// Launches on any device, in the order of [`DType::ALL`].
     pub by_dtype: [INT; DType::ALL.len()],
+    /// Launches on accelerators, by operation and dtype.
+    by_op: HashMap<(Name, DType), INT>,
     /// Waits that the script asked for.
     pub syncs: INT,
     /// The line of each wait that it did not ask for.
     pub implicit_lines: Vec<u32>,
+    /// Every hold of the host.
+    waits: Vec<Wait>,
+    busy: HashMap<Device, Busy>,
     /// Tensors made on accelerators.
     pub allocations: INT,
     pub out_of_memory: INT,
@@ -26,6 +35,25 @@ pub(crate) struct Summary {
     pub memory: BTreeMap<String, Memory>,
     /// The accelerator of the last change, with its memory: names are made once per turn, not per event.
     current: Option<(Device, Memory)>,
+    /// What each accelerator's clock said at the beginning, and how often its allocator had tried again.
+    before: Vec<Before>,
+    /// The same at the end.
+    after: Vec<Before>,
+}
+
+/// An accelerator at one moment.
+struct Before {
+    device: Device,
+    now: u64,
+    retries: INT,
+}
+
+/// A hold of the host.
+struct Wait {
+    cause: Name,
+    nanos: u64,
+    clock: Clock,
+    line: u32,
 }
 
 /// Copies in one direction.
@@ -33,40 +61,65 @@ pub struct Copies {
     pub count: INT,
     pub bytes: INT,
     pub pinned: INT,
+    /// Of them, those that held the host until their end.
+    pub blocking: INT,
     pub nanos: u64,
     pub clock: Clock,
     pub lines: Vec<u32>,
 }
 
-/// Allocated bytes of an accelerator.
+/// Allocated bytes of an accelerator, and the most that its allocator had reserved.
 #[derive(Clone, Copy, Default)]
 pub struct Memory {
     pub start: u64,
     pub peak: u64,
     pub last: u64,
+    pub reserved: u64,
 }
 
 const DIRECTIONS: [&str; 3] = ["h2d", "d2h", "d2d"];
 
-impl Summary {
-    /// `start` gives allocated bytes per accelerator before the run.
-    pub(crate) fn new(start: BTreeMap<String, u64>) -> Summary {
-        let memory = |bytes| Memory { start: bytes, peak: bytes, last: bytes };
+impl Default for Summary {
+    fn default() -> Summary {
         Summary {
             copies: std::array::from_fn(|_| Copies::new()),
             launches: 0,
             by_dtype: [0; DType::ALL.len()],
+            by_op: HashMap::new(),
             syncs: 0,
             implicit_lines: Vec::new(),
+            waits: Vec::new(),
+            busy: HashMap::new(),
             allocations: 0,
             out_of_memory: 0,
-            memory: start.into_iter().map(|(device, bytes)| (device, memory(bytes))).collect(),
+            memory: BTreeMap::new(),
             current: None,
+            before: Vec::new(),
+            after: Vec::new(),
         }
     }
+}
 
-    pub(crate) fn of(events: &[Event], start: BTreeMap<String, u64>) -> Summary {
-        let mut sums = Summary::new(start);
+impl Summary {
+    /// Of what happens on a machine from now on.
+    pub(crate) fn begin(machine: &Machine) -> Summary {
+        let mut sums = Summary::default();
+        for gpu in machine.gpus() {
+            let (allocated, reserved) = gpu.memory();
+            let memory = Memory { start: allocated, peak: allocated, last: allocated, reserved };
+            sums.memory.insert(gpu.device.to_string(), memory);
+        }
+        sums.before = moments(machine);
+        sums
+    }
+
+    /// All has happened; to be called once the events are in.
+    pub(crate) fn end(&mut self, machine: &Machine) {
+        self.after = moments(machine);
+    }
+
+    pub(crate) fn of(events: &[Event]) -> Summary {
+        let mut sums = Summary::default();
         events.iter().for_each(|event| sums.take(event));
         sums.settle();
         sums
@@ -75,18 +128,25 @@ impl Summary {
     /// Adds an event.
     pub(crate) fn take(&mut self, event: &Event) {
         match &event.body {
-            Body::Alloc { device, allocated, .. } if device.is_cuda() => {
+            Body::Alloc { device, allocated, reserved, .. } if device.is_cuda() => {
                 self.allocations += 1;
-                self.note_memory(*device, *allocated);
+                self.note_memory(*device, *allocated, *reserved);
             }
-            Body::Free { device, allocated, .. } if device.is_cuda() => {
-                self.note_memory(*device, *allocated);
+            Body::Free { device, allocated, reserved, .. } if device.is_cuda() => {
+                self.note_memory(*device, *allocated, *reserved);
             }
-            Body::Launch { device, dtype, .. } => {
-                self.launches += INT::from(device.is_cuda());
+            Body::Launch { device, op, dtype, span, .. } => {
                 self.note_dtype(*dtype);
+                if device.is_cuda() {
+                    self.launches += 1;
+                    *self.by_op.entry((*op, *dtype)).or_default() += 1;
+                    self.busy.entry(*device).or_default().take(*span);
+                }
             }
-            Body::Copy { from, to, bytes, pinned, span, .. } => {
+            Body::Copy { from, to, bytes, pinned, blocking, span, .. } => {
+                for device in [from, to].into_iter().filter(|device| device.is_cuda()) {
+                    self.busy.entry(*device).or_default().take(*span);
+                }
                 let direction = match (from.is_cuda(), to.is_cuda()) {
                     (true, false) => 1,
                     (true, true) => 2,
@@ -94,11 +154,17 @@ impl Summary {
                     (false, false) => return,
                 };
                 if let Some(copies) = self.copies.get_mut(direction) {
-                    copies.add(*bytes, *pinned, *span, event.source.line);
+                    copies.add(*bytes, (*pinned, *blocking), *span, event.source.line);
                 }
             }
-            Body::Sync { implicit: true, .. } => self.implicit_lines.push(event.source.line),
-            Body::Sync { implicit: false, .. } => self.syncs += 1,
+            Body::Sync { implicit, cause, span, .. } => {
+                match implicit {
+                    true => self.implicit_lines.push(event.source.line),
+                    false => self.syncs += 1,
+                }
+                self.note_wait(*cause, *span, event.source.line);
+            }
+            Body::Hold { cause, span, .. } => self.note_wait(*cause, *span, event.source.line),
             Body::OutOfMemory { .. } => self.out_of_memory += 1,
             _ => {}
         }
@@ -119,6 +185,23 @@ impl Summary {
             "implicit_sync_lines".into(),
             self.implicit_lines.iter().map(line).collect::<Array>().into(),
         );
+        out.insert("waits".into(), self.waits.iter().map(Wait::value).collect::<Array>().into());
+        let waited: u64 = self.waits.iter().map(|wait| wait.nanos).sum();
+        out.insert("waited_ms".into(), milliseconds(waited).into());
+        let spans = self.spans();
+        let by_device = |figure: &dyn Fn(&(String, u64, u64)) -> u64| -> Map {
+            let entry = |all: &(String, u64, u64)| (all.0.as_str().into(), milliseconds(figure(all)).into());
+            spans.iter().map(entry).collect()
+        };
+        out.insert("busy_ms".into(), by_device(&|(_, busy, _)| *busy).into());
+        out.insert("idle_ms".into(), by_device(&|(_, busy, all)| all.saturating_sub(*busy)).into());
+        let retries = self.after.iter().zip(&self.before);
+        let retries = retries.map(|(after, before)| {
+            (after.device.to_string().as_str().into(), (after.retries - before.retries).into())
+        });
+        out.insert("alloc_retries".into(), retries.collect::<Map>().into());
+        out.insert("reserved".into(), self.memory_map(|m| m.reserved as INT).into());
+        out.insert("by_op".into(), self.ops().into());
         out.insert("allocations".into(), self.allocations.into());
         out.insert("oom".into(), self.out_of_memory.into());
         out.insert("peak".into(), self.memory_map(|m| m.peak as INT).into());
@@ -140,7 +223,37 @@ impl Summary {
         self.memory.iter().map(|(device, m)| (device.as_str().into(), figure(m).into())).collect()
     }
 
-    fn note_memory(&mut self, device: Device, allocated: u64) {
+    /// Launches on accelerators, by operation and by dtype.
+    fn ops(&self) -> Map {
+        let mut ops: BTreeMap<&str, Map> = BTreeMap::new();
+        for ((op, dtype), count) in &self.by_op {
+            ops.entry(op.as_str()).or_default().insert(dtype.name().into(), (*count).into());
+        }
+        ops.into_iter().map(|(op, counts)| (op.into(), counts.into())).collect()
+    }
+
+    /// By accelerator, how long it worked, and how long the run took on its clock: from the beginning to when the host
+    /// had ended and its work was done.
+    fn spans(&self) -> Vec<(String, u64, u64)> {
+        let mut devices: Vec<Device> = self.before.iter().map(|before| before.device).collect();
+        devices.extend(self.busy.keys().filter(|device| !self.before.iter().any(|b| b.device == **device)));
+        devices.sort();
+        let of = |device: &Device| {
+            let at = |moments: &[Before]| moments.iter().find(|m| m.device == *device).map(|m| m.now);
+            let busy = self.busy.get(device);
+            let ends = busy.and_then(Busy::ends);
+            let begin = at(&self.before).into_iter().chain(ends.map(|ends| ends.0)).min().unwrap_or(0);
+            let end = at(&self.after).into_iter().chain(ends.map(|ends| ends.1)).max().unwrap_or(0);
+            (device.to_string(), busy.map_or(0, Busy::nanos), end.saturating_sub(begin))
+        };
+        devices.iter().map(of).collect()
+    }
+
+    fn note_wait(&mut self, cause: Name, span: Span, line: u32) {
+        self.waits.push(Wait { cause, nanos: span.nanos, clock: span.clock, line });
+    }
+
+    fn note_memory(&mut self, device: Device, allocated: u64, reserved: u64) {
         if self.current.is_none_or(|(current, _)| current != device) {
             self.settle();
             let known = self.memory.get(&device.to_string()).copied().unwrap_or_default();
@@ -149,6 +262,7 @@ impl Summary {
         if let Some((_, memory)) = &mut self.current {
             memory.peak = memory.peak.max(allocated);
             memory.last = allocated;
+            memory.reserved = memory.reserved.max(reserved);
         }
     }
 
@@ -166,15 +280,42 @@ impl Summary {
     }
 }
 
+/// The accelerators of a machine as they are now.
+fn moments(machine: &Machine) -> Vec<Before> {
+    let moment = |gpu: &Arc<Context>| Before {
+        device: gpu.device,
+        now: gpu.backend.now(),
+        retries: gpu.peaks().map_or(0, |stats| stats.num_alloc_retries),
+    };
+    machine.gpus().iter().map(moment).collect()
+}
+
+fn milliseconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e6
+}
+
+impl Wait {
+    fn value(&self) -> Dynamic {
+        let mut map = Map::new();
+        map.insert("cause".into(), self.cause.as_str().into());
+        map.insert("ms".into(), milliseconds(self.nanos).into());
+        map.insert("line".into(), INT::from(self.line).into());
+        map.insert("clock".into(), self.clock.name().into());
+        map.into()
+    }
+}
+
 impl Copies {
     fn new() -> Copies {
-        Copies { count: 0, bytes: 0, pinned: 0, nanos: 0, clock: Clock::Measured, lines: Vec::new() }
+        let clock = Clock::Measured;
+        Copies { count: 0, bytes: 0, pinned: 0, blocking: 0, nanos: 0, clock, lines: Vec::new() }
     }
 
-    fn add(&mut self, bytes: u64, pinned: bool, span: Span, line: u32) {
+    fn add(&mut self, bytes: u64, (pinned, blocking): (bool, bool), span: Span, line: u32) {
         self.count += 1;
         self.bytes += bytes as INT;
         self.pinned += INT::from(pinned);
+        self.blocking += INT::from(blocking);
         self.nanos += span.nanos;
         self.clock = span.clock;
         self.lines.push(line);
@@ -186,6 +327,7 @@ impl Copies {
         map.insert("count".into(), self.count.into());
         map.insert("bytes".into(), self.bytes.into());
         map.insert("pinned".into(), self.pinned.into());
+        map.insert("blocking".into(), self.blocking.into());
         map.insert("ms".into(), (self.nanos as f64 / 1e6).into());
         map.insert("clock".into(), self.clock.name().into());
         map.insert("lines".into(), lines.into());

@@ -64,6 +64,10 @@ fn entry(event: &Event, lanes: &mut BTreeSet<(Device, u32)>) -> Option<Value> {
             let args = json!({"implicit": implicit, "clock": span.clock.name(), "line": line});
             complete(&format!("wait: {cause}"), "sync", lane(*device, HOST), span, &args)
         }
+        Body::Hold { device, cause, span } => {
+            let args = json!({"clock": span.clock.name(), "line": line});
+            complete(&format!("hold: {cause}"), "hold", lane(*device, HOST), span, &args)
+        }
         _ => return None,
     })
 }

@@ -267,6 +267,7 @@ impl DeedSums {
                 self.sync(*device, implicit.then_some(*cause), source);
                 self.gap(Device::Cpu, 0, *span);
             }
+            Body::Hold { span, .. } => self.gap(Device::Cpu, 0, *span),
             Body::OutOfMemory { device, requested, .. } => {
                 let sums = self.sums(*device);
                 sums.out_of_memory += 1;

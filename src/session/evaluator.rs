@@ -1,6 +1,6 @@
 //! The script interpreter as a session's evaluator.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -12,7 +12,7 @@ use crate::device::Machine;
 use crate::plot::Figure;
 use crate::script::engine::Stopped;
 use crate::script::examine::{Examiner, Refused};
-use crate::script::modules::checks::{Finding, RunEvents};
+use crate::script::modules::run_events::{Finding, RunEvents};
 use crate::script::summary::Summary;
 use crate::script::{Fault, Interpreter, Limits, Origin, help};
 
@@ -117,7 +117,7 @@ impl ScriptEvaluator {
         let run = self.runs.iter().rev().find(|r| r.cell == cell);
         RunEvents::new(
             run.map(|r| Arc::clone(&r.events)).unwrap_or_default(),
-            run.map_or_else(|| Summary::new(BTreeMap::new()).map(), |r| r.figures.clone()),
+            run.map_or_else(|| Summary::default().map(), |r| r.figures.clone()),
             run.map_or(0, |r| r.dropped),
             run.and_then(|r| r.fault.as_ref().map(|fault| fault.kind.clone())),
         )
@@ -206,7 +206,7 @@ impl Evaluator for ScriptEvaluator {
             Vec::new()
         };
         let before = Snapshot::of(&machine);
-        let recorder = Arc::new(Recorder::new(&before));
+        let recorder = Arc::new(Recorder::new(&machine));
         let subscription = machine.bus().read(Arc::clone(&recorder) as _);
         machine.shared.set_source(Source { cell, line: first_line });
         machine.bus().emit(machine.shared.source(), || Body::CellStart { cell, at: machine.shared.nanos() });
@@ -244,6 +244,7 @@ impl Evaluator for ScriptEvaluator {
         self.relay.set(None);
         let mut recording = recorder.lock();
         let Recording { events, dropped, sums, copies, .. } = &mut *recording;
+        sums.end(&machine);
         let (events, dropped, figures) = (Arc::new(std::mem::take(events)), *dropped, sums.map());
         let peaks = machine.gpus().iter().filter_map(|gpu| Some((gpu.device, sums.peak(gpu.device)?)));
         let peaks = peaks.collect();
@@ -440,9 +441,8 @@ struct Recording {
 type Copied = (Device, Device, u64, u64);
 
 impl Recorder {
-    fn new(before: &Snapshot) -> Recorder {
-        let start = before.allocated.iter().map(|(device, bytes)| (device.to_string(), *bytes)).collect();
-        let sums = Summary::new(start);
+    fn new(machine: &Machine) -> Recorder {
+        let sums = Summary::begin(machine);
         Recorder(Mutex::new(Recording { sums, copies: Vec::new(), events: Vec::new(), dropped: 0 }))
     }
 

@@ -24,7 +24,7 @@ pub use super::verdict::Verdict;
 pub use crate::script::Fault;
 
 /// Raised when a message changes its meaning; the session refuses a front end of another version.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// No message is longer; a longer announcement means the stream is not this protocol.
 pub const MAX_MESSAGE: usize = 64 << 20;

@@ -44,6 +44,33 @@ impl Context {
         });
     }
 
+    /// Tells that a copy to this device or from it to another held the host; what comes to the host says its own cause.
+    pub(super) fn note_copy_hold(&self, transfer: &Transfer, blocking: bool, span: Span) {
+        if !transfer.to.0.is_cuda() || !self.device.is_cuda() {
+            return;
+        }
+        let cause = match (transfer.non_blocking, blocking) {
+            (false, _) => "blocking copy",
+            (true, true) => "pageable copy",
+            (true, false) => "pageable copy into the driver's buffers",
+        };
+        self.tell_hold(cause, span);
+    }
+
+    /// Tells what else held the host.
+    pub(super) fn note_hold(&self) {
+        if self.shared.bus.listening()
+            && let Some((cause, span)) = self.backend.take_hold()
+        {
+            self.tell_hold(cause, span);
+        }
+    }
+
+    fn tell_hold(&self, cause: &'static str, span: Span) {
+        let device = self.device;
+        self.shared.bus.emit(self.shared.source(), || Body::Hold { device, cause: cause.into(), span });
+    }
+
     /// Tells of work now, or once it is known when it ran.
     fn note_when(&self, when: When, body: impl FnOnce(Span) -> Body) {
         match when {
@@ -132,6 +159,9 @@ impl Context {
         let Some((changes, reserved)) = self.pool().map(|mut p| (p.take_changes(), p.reserved())) else {
             return;
         };
+        if changes.iter().any(|change| !change.mapped) {
+            self.note_hold();
+        }
         for change in changes {
             self.shared.bus.emit(self.shared.source(), || Body::Segment {
                 device: self.device,

@@ -153,7 +153,7 @@ impl Backend for CpuBackend {
         let start = self.shared.nanos();
         copy_bytes(transfer);
         let span = self.shared.span_since(start);
-        Ok(Moved { when: When::Ran(span), pinned: false, waited: Some(span) })
+        Ok(Moved { when: When::Ran(span), pinned: false, blocking: true, waited: Some(span) })
     }
 
     fn create_stream(&self) -> Result<u32> {

@@ -323,10 +323,10 @@ impl Backend for CudaBackend {
         let pinned = transfer.from.1.pinned || transfer.to.1.pinned;
         if !self.shared.bus.listening() {
             let waited = self.carry_out(transfer, stream)?;
-            return Ok(Moved { when: When::Unknown, pinned, waited });
+            return Ok(Moved { when: When::Unknown, pinned, blocking: waited.is_some(), waited });
         }
         let (waited, ticket) = self.queues.timed(stream, || self.carry_out(transfer, stream))?;
-        Ok(Moved { when: When::Later(ticket), pinned, waited })
+        Ok(Moved { when: When::Later(ticket), pinned, blocking: waited.is_some(), waited })
     }
 
     fn create_stream(&self) -> Result<u32> {

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Device, DeviceCause, Error, Kind, Result, event, memory};
 use crate::device::backend::{
-    Backend, DevicePool, GraphWork, Mark, Moved, Properties, Refusal, Transfer, When,
+    Backend, DevicePool, GraphWork, Hold, Mark, Moved, Properties, Refusal, Transfer, When,
 };
 use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::{HostBlock, HostPool};
@@ -241,8 +241,14 @@ impl Backend for SimBackend {
         if !self.fault.is_due() {
             copy_bytes(transfer);
         }
-        let waited = when.blocking.then(|| span(now.saturating_sub(when.host_waited), now));
-        Ok(Moved { when: When::Ran(span(when.start, when.end)), pinned, waited })
+        let held = when.blocking || when.host_waited > 0;
+        let waited = held.then(|| span(now.saturating_sub(when.host_waited), now));
+        Ok(Moved { when: When::Ran(span(when.start, when.end)), pinned, blocking: when.blocking, waited })
+    }
+
+    fn take_hold(&self) -> Option<Hold> {
+        let held = self.clock.lock().take_held(self.device.index())?;
+        Some((held.cause, span(held.start, held.end)))
     }
 
     fn create_stream(&self) -> Result<u32> {

@@ -133,6 +133,17 @@ pub struct Clock {
     next_thread: u32,
     /// A captured graph is being queued: its launch has been paid for.
     in_graph: bool,
+    /// The latest hold of the host that no call tells of.
+    held: Option<Held>,
+}
+
+/// A hold of the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Held {
+    pub device: usize,
+    pub cause: &'static str,
+    pub start: u64,
+    pub end: u64,
 }
 
 impl Clock {
@@ -145,6 +156,7 @@ impl Clock {
             parked: BTreeMap::new(),
             next_thread: 1,
             in_graph: false,
+            held: None,
         }
     }
 
@@ -323,10 +335,10 @@ impl Clock {
 
     /// The host gives a segment back to the device (`cudaFree`), which waits for all of the device's work.
     /// Returns the nanoseconds waited, beyond the cost of the call.
-    pub(crate) fn give_segment(&mut self, device: usize) -> Result<u64, ClockError> {
-        let device = self.device(device)?;
+    pub(crate) fn give_segment(&mut self, index: usize) -> Result<u64, ClockError> {
+        let device = self.device(index)?;
         let (idle, cost) = (device.idle(), device.profile.host.free);
-        let waited = self.wait_until(idle);
+        let waited = self.hold_until(idle, index, "giving memory back");
         self.host_work(cost);
         Ok(waited)
     }
@@ -376,6 +388,21 @@ impl Clock {
         waited
     }
 
+    /// What held the host for that device since this was asked last; the latest of several.
+    pub(super) fn take_held(&mut self, device: usize) -> Option<Held> {
+        self.held.take_if(|held| held.device == device)
+    }
+
+    /// As [`Clock::wait_until`], for a reason that [`Clock::take_held`] tells.
+    fn hold_until(&mut self, time: u64, device: usize, cause: &'static str) -> u64 {
+        let start = self.now;
+        let waited = self.wait_until(time);
+        if waited > 0 {
+            self.held = Some(Held { device, cause, start, end: self.now });
+        }
+        waited
+    }
+
     fn run(&mut self, at: StreamId, cost: KernelCost) -> Result<Span, ClockError> {
         let enqueued = self.enqueue(at)?;
         let device = self.device_mut(at.device)?;
@@ -401,9 +428,11 @@ impl Clock {
         if self.in_graph {
             return Ok(self.now);
         }
+        // Nobody has asked for what held the host before.
+        self.held = None;
         let device = self.device_mut(at.device)?;
         let (cost, room) = (device.profile.launch.host, device.make_room(at.stream));
-        self.wait_until(room);
+        self.hold_until(room, at.device, "full queue");
         self.host_work(cost);
         Ok(self.now)
     }

@@ -77,6 +77,7 @@ fn event(mark: &Mark) -> String {
             let how = if implicit { "▲ implicit: nobody asked for it, " } else { "" };
             format!("{how}{cause} made the host wait {time} for {device}")
         }
+        MarkKind::Hold { device, cause } => format!("{cause}: {device} held the host for {time}"),
     }
 }
 

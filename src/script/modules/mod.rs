@@ -13,6 +13,7 @@ mod optim;
 mod parallel;
 mod plot;
 mod receivers;
+pub mod run_events;
 mod scheduler;
 pub mod telemetry;
 mod types;
@@ -30,13 +31,13 @@ use super::indexing;
 
 pub(crate) use crate::script::call::Current;
 pub use crate::script::modules::plot::screen::Drawn;
-pub use checks::RunEvents;
 pub use cuda::{Captured, Event, Stream};
 pub use data::Batches;
 pub use misc::Progress;
 pub use optim::ParamGroup;
 pub(crate) use plot::figure_of;
 pub(crate) use plot::screen::close as close_figure;
+pub use run_events::RunEvents;
 
 /// Registers every module.
 pub(crate) fn register(
@@ -66,7 +67,7 @@ pub(crate) fn register(
     optim::register(engine, &here, &mut spaces);
     scheduler::register(engine, &here, &mut spaces);
     misc::register(engine);
-    checks::register(engine);
+    run_events::register(engine);
     plot::register(engine);
     spaces.register(engine);
 }
@@ -77,7 +78,7 @@ pub fn rows() -> impl Iterator<Item = &'static ScriptRow> {
 }
 
 /// Of modules of one file.
-static FILES: [&[ScriptRow]; 11] = documented([
+static FILES: [&[ScriptRow]; 12] = documented([
     autograd::ROWS,
     misc::ROWS,
     amp::ROWS,
@@ -88,5 +89,6 @@ static FILES: [&[ScriptRow]; 11] = documented([
     optim::ROWS,
     scheduler::ROWS,
     checks::ROWS,
+    run_events::ROWS,
     indexing::ROWS,
 ]);

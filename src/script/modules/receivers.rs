@@ -7,12 +7,12 @@ use rhai::Dynamic;
 use crate::base::Error;
 use crate::op::Receiver;
 
-use super::checks::RunEvents;
 use super::cuda::{Captured, Event, Stream};
 use super::data::Batches;
 use super::misc::Progress;
 use super::optim::ParamGroup;
 use super::plot::screen::Drawn;
+use super::run_events::RunEvents;
 
 /// The type that a method belongs to.
 pub(super) fn type_of(receiver: Receiver) -> Option<TypeId> {

@@ -1,6 +1,5 @@
 //! `telemetry::`: what happened, as a value and as a trace.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -52,8 +51,10 @@ pub static ROWS: &[ScriptRow] = &[
         .forms(&[Form::Of("telemetry")])
         .torch("torch.profiler.profile")
         .details(
-            "A map: copies by direction (h2d, d2h, d2d), launches, syncs, implicit_syncs with their lines, allocations, \
-             peak and leaked bytes by GPU, oom, and launches by_dtype.",
+            "A map: copies by direction (h2d, d2h, d2d; each with count, bytes, pinned, blocking, ms), launches, syncs, \
+             implicit_syncs with their lines, waits (every hold of the host: cause, ms, line) and waited_ms, busy_ms and \
+             idle_ms by GPU, allocations, peak, reserved and leaked bytes and alloc_retries by GPU, oom, launches \
+             by_dtype and by_op.",
         )
         .errors(&["Error: whatever the function fails with"])
         .example("telemetry::record(|| ones(3).sum()).launches", "0"),
@@ -145,12 +146,13 @@ impl Reader for Log {
 fn record(call: &mut Call) -> Outcome {
     let body = RecordParams::of(&call.args)?.body;
     let machine = call.machine();
-    let sums = Arc::new(Sums(Mutex::new(Summary::new(allocated_now(machine)))));
+    let sums = Arc::new(Sums(Mutex::new(Summary::begin(machine))));
     let subscription = machine.bus().read(Arc::clone(&sums) as _);
     let result = call.run(&body, ());
     drop(subscription);
     let _ = result?;
     let mut sums = sums.0.lock().unwrap_or_else(|e| e.into_inner());
+    sums.end(call.machine());
     Ok(sums.map().into())
 }
 
@@ -197,14 +199,9 @@ pub fn collect(machine: &Machine) -> (Arc<Log>, Subscription) {
     (log, subscription)
 }
 
-/// Allocated bytes per device.
-pub(crate) fn allocated_now(machine: &Machine) -> BTreeMap<String, u64> {
-    machine.gpus().iter().map(|c| (c.device.to_string(), c.memory().0)).collect()
-}
-
 /// A summary for people: copies, launches, waits, per direction and device.
 pub fn report(events: &[Event]) -> String {
-    let sums = Summary::of(events, BTreeMap::new());
+    let sums = Summary::of(events);
     let mut out = String::new();
     let words = ["host to device", "device to host", "device to device"];
     for (copies, words) in sums.copies.iter().zip(words) {

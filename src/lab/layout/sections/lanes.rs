@@ -54,7 +54,7 @@ pub(super) fn lane_line(
             let place = match mark.what {
                 MarkKind::Launch { .. } => &mut column.kernels,
                 MarkKind::Copy { .. } => &mut column.copies,
-                MarkKind::Wait { implicit: false, .. } => &mut column.waits,
+                MarkKind::Wait { implicit: false, .. } | MarkKind::Hold { .. } => &mut column.waits,
                 MarkKind::Wait { implicit: true, .. } => &mut column.implicit,
             };
             *place = place.saturating_add(nanos);

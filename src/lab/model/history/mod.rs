@@ -138,6 +138,7 @@ impl History {
                 self.counters(device, own).wait(implicit, clean_name(cause), source);
                 self.pass(span);
             }
+            Body::Hold { span, .. } => self.pass(span),
             Body::OutOfMemory { device, requested, .. } => {
                 let tally = self.counters(device, own);
                 tally.out_of_memory += 1;

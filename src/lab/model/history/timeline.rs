@@ -72,6 +72,11 @@ pub(crate) enum MarkKind {
         cause: Name,
         implicit: bool,
     },
+    /// The host was held by a device, without waiting for its work.
+    Hold {
+        device: Device,
+        cause: Name,
+    },
 }
 
 /// The first and last moment of what a cell did, on one clock.
@@ -208,6 +213,9 @@ impl Timeline {
             }
             Body::Sync { device, implicit, cause, span } => {
                 (Track::Host(0), span, MarkKind::Wait { device, cause: clean_name(cause), implicit })
+            }
+            Body::Hold { device, cause, span } => {
+                (Track::Host(0), span, MarkKind::Hold { device, cause: clean_name(cause) })
             }
             _ => return,
         };

@@ -1,0 +1,107 @@
+//! What checks read of a run: every figure of `events`, on a run in which it differs from what another run has.
+
+use tensorlab::session::protocol::Verdict;
+
+use crate::forged::Lesson;
+
+/// Code, a check that it meets, and code that does not meet it.
+const FIGURES: &[(&str, &str, &str)] = &[
+    (
+        "let x = ones([64]); let p = x.pin_memory(); let y = p.to(\"cuda\", #{non_blocking: true});",
+        "expect_equal(events.h2d.blocking, 0); expect_equal(events.h2d.pinned, 1);",
+        "let x = ones([64]); let p = x.pin_memory(); let y = x.to(\"cuda\", #{non_blocking: true});",
+    ),
+    (
+        "let a = ones([64, 64], #{device: \"cuda\"}); let b = a @ a; let c = b + 1.0;",
+        "expect_equal(events.launches(\"matmul\"), 1); expect_equal(events.launches(\"add\", float32), 1); expect_equal(events.launches(\"add\", float16), 0);",
+        "let a = ones([64, 64], #{device: \"cuda\"}); let b = a @ a; let c = b.half() + 1.0;",
+    ),
+    (
+        "let a = ones([64, 64], #{device: \"cuda\"}).half(); let b = a @ a;",
+        "expect(events.launches(\"matmul\", float16) == 1 && events.launches(\"matmul\", float32) == 0);",
+        "let a = ones([64, 64], #{device: \"cuda\"}); let b = a @ a;",
+    ),
+    (
+        "let a = ones([64], #{device: \"cuda\"}); let s = a.sum();",
+        "expect_equal(events.waits.len(), 0); expect_equal(events.waited_ms, 0.0);",
+        "let a = ones([64], #{device: \"cuda\"}); let s = a.sum().item();",
+    ),
+    (
+        "let a = ones([2048, 2048], #{device: \"cuda\"}); let b = a @ a;",
+        "expect(events.busy_ms(\"cuda:0\") > 1.0, \"it works too little\"); expect(events.idle_ms(\"cuda:0\") < 1.0);",
+        "let a = ones([2048, 2048], #{device: \"cuda\"}); let b = a + a;",
+    ),
+    (
+        "for i in 0..4 { let x = ones([1 << 20], #{device: \"cuda\"}); }",
+        "expect(events.reserved_bytes(\"cuda:0\") <= 20 * 1024 * 1024, \"too much is reserved\");",
+        "let all = []; for i in 0..8 { all.push(ones([1 << 20], #{device: \"cuda\"})); }",
+    ),
+    (
+        "let p = ones([1 << 22]).pin_memory(); let a = ones([2048, 2048], #{device: \"cuda\"}); let s = cuda::Stream(); let b = a @ a; with cuda::stream(s) { let y = p.to(\"cuda\", #{non_blocking: true}); } cuda::synchronize();",
+        "expect(events.overlap(\"cuda:0\", 0, \"cuda:0\", 1), \"nothing ran at the same time\");",
+        "let p = ones([1 << 22]).pin_memory(); let a = ones([2048, 2048], #{device: \"cuda\"}); let b = a @ a; let y = p.to(\"cuda\", #{non_blocking: true}); cuda::synchronize();",
+    ),
+    (
+        "let a = ones([1024, 1024], #{device: \"cuda:0\"}); let b = ones([1024, 1024], #{device: \"cuda:1\"}); let c = a @ a; let d = b @ b; cuda::synchronize();",
+        "expect(events.overlap(\"cuda:0\", 0, \"cuda:1\", 0), \"the GPUs took turns\");",
+        "let a = ones([1024, 1024], #{device: \"cuda:0\"}); let c = a @ a; cuda::synchronize(); let b = ones([1024, 1024], #{device: \"cuda:1\"}); let d = b @ b; cuda::synchronize(1);",
+    ),
+    (
+        "let net = nn::Linear(2, 2).to(\"cuda\");",
+        "expect_device(net, \"cuda:0\");",
+        "let net = nn::Linear(2, 2);",
+    ),
+];
+
+#[test]
+fn each_figure_tells_two_runs_apart() {
+    let mut lesson = Lesson::new();
+    for (right, check, wrong) in FIGURES {
+        assert_eq!(lesson.attempt(right, check), Verdict::Pass, "{right}\n{check}");
+        let verdict = lesson.attempt(wrong, check);
+        assert!(matches!(verdict, Verdict::Fail { .. }), "{wrong}\n{check}\n{verdict:?}");
+    }
+}
+
+#[test]
+fn an_operation_that_there_is_not_is_the_checks_fault() {
+    let mut lesson = Lesson::new();
+    let verdict = lesson.attempt("let a = ones(2);", "expect_equal(events.launches(\"matmull\"), 0);");
+    assert!(
+        matches!(&verdict, Verdict::CheckerFault { message, .. } if message.contains("matmull")),
+        "{verdict:?}"
+    );
+}
+
+#[test]
+fn one_stream_never_overlaps_with_itself() {
+    let mut lesson = Lesson::new();
+    let code = "let a = ones([64, 64], #{device: \"cuda\"}); for i in 0..5 { a @ a; }";
+    let check = "expect(events.overlap(\"cuda:0\", 0, \"cuda:0\", 0));";
+    assert!(matches!(lesson.attempt(code, check), Verdict::Fail { .. }));
+}
+
+/// The allocator gives back what it has cached before it refuses.
+#[test]
+fn retries_are_counted_and_point_at_no_other_device() {
+    let mut lesson = Lesson::new();
+    let code = "cuda::set_per_process_memory_fraction(0.01); { let a = zeros([25 << 20], #{device: \"cuda\"}); } let b = zeros([30 << 20], #{device: \"cuda\"});";
+    let check = "expect_equal(events.alloc_retries(\"cuda:0\"), 1); expect_equal(events.alloc_retries(\"cuda:1\"), 0);";
+    assert_eq!(lesson.attempt(code, check), Verdict::Pass);
+    let verdict = lesson.attempt("let a = ones(2);", check);
+    assert!(matches!(verdict, Verdict::Fail { .. }), "{verdict:?}");
+}
+
+#[test]
+fn a_failing_figure_points_at_the_line_behind_it() {
+    let mut lesson = Lesson::new();
+    let code = "let a = ones([1024, 1024], #{device: \"cuda\"});\nlet b = a @ a;\nlet s = b.sum().item();\nlet t = ones([2]).cuda();";
+    let line = |verdict: Verdict| match verdict {
+        Verdict::Fail { line, .. } => line,
+        other => panic!("{other:?}"),
+    };
+    let verdict = lesson.attempt(code, "expect(events.waited_ms < 0.001, \"too long\");");
+    assert_eq!(line(verdict), Some(3), "the longest of the waits");
+    let verdict = lesson.attempt(code, "expect_equal(events.launches(\"matmul\"), 0);");
+    assert_eq!(line(verdict), Some(2));
+}
