@@ -181,7 +181,8 @@ fn compare(learner: &Learner) -> Vec<u64> {
         format!("cuda:0  {} tensors, {} MiB", count(*live), mib(*live * 1024)),
         // The log and the timeline keep some of it, and say where that is seen how much.
         format!(" of {} transfers shown", count(d2h + h2d + d2d)),
-        format!(" of {} events shown", count(launches + syncs + d2h + h2d + d2d)),
+        // Each copy to a GPU holds the host, which is an event as well.
+        format!(" of {} events shown", count(launches + syncs + d2h + 2 * h2d + d2d)),
     ];
     for (allocated, reserved, peak) in [(a0, r0, p0), (a1, r1, p1)] {
         let cached = mib(reserved - allocated);

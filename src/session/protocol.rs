@@ -1,4 +1,4 @@
-//! The messages between a front end and a session, version 4.
+//! The messages between a front end and a session, version 5.
 //!
 //! A message is a little-endian `u32` byte count and that many bytes of JSON. The front end writes
 //! [`Request`]s to the session's standard input; the session writes [`Message`]s to its standard output.

@@ -6,13 +6,13 @@ use rhai::{Dynamic, Engine, INT, Map};
 
 use crate::base::event::{Body, Event};
 use crate::base::{DType, Device, DeviceSpec, Error, Result, near};
+use crate::op;
 use crate::op::def::PROPERTY;
 use crate::op::params::kind::{self, Int, Str};
 use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef, Param, Receiver};
 use crate::script::call::kind::Given;
 use crate::script::call::{Call, Outcome, ScriptRow};
-use crate::script::help;
 
 params! {
     DeviceBytesParams {
@@ -412,7 +412,7 @@ fn launches(call: &mut Call) -> Outcome {
 
 /// A name that no operation has would be counted as launched never.
 fn known_operation(op: &str) -> Result<()> {
-    let names: Vec<&str> = help::rows().map(|def| def.name).collect();
+    let names: Vec<&str> = op::table().map(|def| def.name).collect();
     if names.contains(&op) || launched_as("matmul").contains(&op) {
         return Ok(());
     }
