@@ -262,6 +262,9 @@ fn what_is_passed_over_is_marked_and_recorded_once() {
 #[test]
 fn what_would_be_skipped_is_shown_before_it_is() {
     let mut lab = Lab::ready(80, 24);
+    lab.key(KeyCode::F(1));
+    key(&mut lab, 's');
+    assert!(lab.shows().contains("nothing to skip here"), "a cell is run or passed by: {}", lab.shows());
     lab.key(KeyCode::F(2));
     lab.key(KeyCode::Down);
     lab.key(KeyCode::F(1));

@@ -100,6 +100,9 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
 
 /// What is done about the selected item; where the lesson's text hides it, it is shown first.
 fn answer(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effect>) {
+    if action == Action::Skip && !state.selected_item().is_some_and(ItemState::can_be_skipped) {
+        return state.say("nothing to skip here");
+    }
     let seen = selecting::turn_to_cells(state);
     match action {
         Action::Enter => {
@@ -110,7 +113,7 @@ fn answer(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effec
         }
         Action::Hint => answering::hint(state, fx),
         Action::Skip if seen => answering::skip(state, fx),
-        Action::Skip if state.selected_item().is_some_and(ItemState::can_be_skipped) => {
+        Action::Skip => {
             let skip = state.keymap.name_of(Action::Skip);
             state.say(format!("this is what {skip} skips: {skip} once more does"));
         }
