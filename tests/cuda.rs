@@ -3,6 +3,7 @@
 use crate::parallel::{fault, on};
 
 mod graphs;
+mod host;
 mod memory;
 mod streams;
 mod switches;

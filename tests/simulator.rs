@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use tensorlab::base::event::{Body, Clock, Event, Page, Span, Subscription};
 use tensorlab::base::{DType, Device, Kind, Layout, Scalar};
-use tensorlab::device::sim::{Profile, Selection};
+use tensorlab::device::sim::{Host, HostProfile, Profile, Selection};
 use tensorlab::device::{Context, Machine, Use};
 use tensorlab::tensor::Tensor;
 
@@ -31,12 +31,22 @@ fn machine(devices: &str) -> Arc<Machine> {
     Machine::open(&selection, Use::Headless).unwrap().machine
 }
 
+/// The host of whoever names none.
+fn host() -> Host {
+    Host { profile: HostProfile::builtin("notebook").unwrap(), measured: false }
+}
+
+/// What a pageable copy goes at: through the driver's buffers and over the link, one after the other.
+fn pageable(link: f64, staging: f64) -> f64 {
+    link * staging / (link + staging)
+}
+
 /// A machine with one tiny device that has the faults in `wishes`, and one without.
 fn faulty(wishes: &str) -> Arc<Machine> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/device/sim/profiles/tiny.toml");
     let text = std::fs::read_to_string(path).unwrap();
     let faulty = Profile::parse(&format!("{text}\n[faults]\n{wishes}\n"), "faulty").unwrap();
-    Machine::simulated(vec![faulty, Profile::parse(&text, "tiny").unwrap()])
+    Machine::simulated(vec![faulty, Profile::parse(&text, "tiny").unwrap()], &host())
 }
 
 /// Every event of a machine from now on.

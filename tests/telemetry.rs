@@ -347,7 +347,7 @@ fn the_header_says_where_the_lines_come_from() {
     let devices = header["devices"].as_array().unwrap();
     let names: Vec<&str> = devices.iter().map(|d| d["device"].as_str().unwrap()).collect();
     assert_eq!(names, ["cpu", "cuda:0", "cuda:1"]);
-    assert_eq!((&devices[1]["simulated"], &devices[0]["simulated"]), (&true.into(), &false.into()));
+    assert_eq!((&devices[1]["simulated"], &devices[0]["simulated"]), (&true.into(), &true.into()));
     assert!(lines[1..].iter().any(|e| e["event"] == "alloc" && e["op"] == "ones" && e["line"] == 1));
     let o = folder.run("1", &["--telemetry-lines", "/nowhere/at/all.jsonl"]);
     assert!(

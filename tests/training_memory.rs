@@ -13,7 +13,7 @@ use tensorlab::base::{Device, Result};
 use tensorlab::device::Buffer;
 use tensorlab::device::backend::{DevicePool, Mark, Moved, Properties, Refusal, Transfer, When};
 use tensorlab::device::cpu::memory::HostBlock;
-use tensorlab::device::sim::{Profile, devices};
+use tensorlab::device::sim::{Host, HostProfile, Profile, devices};
 use tensorlab::device::{Backend, Launch, Machine};
 use tensorlab::script::{Interpreter, Limits, Origin, Silent};
 
@@ -76,7 +76,9 @@ fn idle() -> Arc<Machine> {
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/device/sim/profiles/a100-40gb.toml");
     let profile = Profile::parse(&std::fs::read_to_string(path).unwrap(), "a100-40gb").unwrap();
     Machine::new(|shared| {
-        devices(vec![profile], shared).into_iter().map(|d| Box::new(Idle(d)) as Box<dyn Backend>).collect()
+        let host = Host { profile: HostProfile::builtin("notebook").unwrap(), measured: true };
+        let (_, gpus) = devices(vec![profile], &host, shared);
+        (None, gpus.into_iter().map(|d| Box::new(Idle(d)) as Box<dyn Backend>).collect())
     })
 }
 

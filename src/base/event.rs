@@ -41,6 +41,11 @@ pub struct Span {
 }
 
 impl Span {
+    /// From `start` to `end` on a virtual clock.
+    pub(crate) fn modelled(start: u64, end: u64) -> Span {
+        Span { start, nanos: end.saturating_sub(start), clock: Clock::Modelled }
+    }
+
     /// When it ended, in nanoseconds of its clock.
     pub fn end(&self) -> u64 {
         self.start.saturating_add(self.nanos)

@@ -7,6 +7,7 @@ use crate::base::near;
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders;
+use crate::device::sim::host_choice::{split_host, with_host};
 use crate::lab::{Book, Document, begin_step_anew, open_lesson_work};
 use crate::lesson::order;
 use crate::lesson::verify::{Report, StepReport, verify_in};
@@ -162,9 +163,11 @@ fn verify_all(names: &[String], devices: &str, json: bool) -> u8 {
     };
     let mut reports = Vec::new();
     for Chosen { lesson, folder, .. } in &chosen {
-        let sets = match devices {
-            "auto" if !lesson.front.devices.is_empty() => lesson.front.devices.clone(),
-            other => vec![other.to_string()],
+        let sets = match split_host(devices) {
+            ("auto", host) if !lesson.front.devices.is_empty() => {
+                lesson.front.devices.iter().map(|own| with_host(own, host)).collect()
+            }
+            _ => vec![devices.to_string()],
         };
         for set in sets {
             let report = verify_in(lesson, &set, folder.as_deref());

@@ -109,7 +109,7 @@ impl Library for Shelf {
 
     fn devices(&self) -> Box<dyn FnOnce() -> Vec<Found> + Send> {
         Box::new(|| {
-            let machine = Selection::Auto;
+            let machine = Selection::Auto(None);
             let Ok(opened) = Machine::open(&machine, Use::Interactive) else { return Vec::new() };
             let found = opened.machine.contexts().map(|context| {
                 let properties = context.backend.properties();

@@ -35,6 +35,7 @@ use crate::base::text::strip_control;
 use crate::device::Machine;
 use crate::device::open::Use;
 use crate::device::sim::Selection;
+use crate::device::sim::host_choice::with_host;
 
 /// Learn what a GPU does to your tensors.
 #[derive(Parser)]
@@ -54,6 +55,9 @@ struct DeviceOptions {
     /// Devices to work with: auto, cpu, cuda, or sim:PROFILE[xN] such as sim:t4x2
     #[arg(long, global = true, env = "TENSORLAB_DEVICES", default_value = "auto", value_name = "DEVICES")]
     devices: String,
+    /// The computer around simulated GPUs: notebook, workstation, a .toml file, or measured for this one [default: notebook]
+    #[arg(long, global = true, value_name = "HOST")]
+    host: Option<String>,
 }
 
 #[derive(Subcommand)]
@@ -133,7 +137,7 @@ fn outlive_limits() {
 }
 
 fn dispatch(cli: Cli) -> u8 {
-    let devices = cli.devices.devices;
+    let devices = with_host(&cli.devices.devices, cli.devices.host.as_deref());
     if cli.look.is_set() && !matches!(cli.command, None | Some(Command::Lab(_))) {
         tell!(
             "error: --ascii and --light before a subcommand are the lab's: `tensorlab --light`, `tensorlab lab --light`"

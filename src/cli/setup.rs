@@ -8,6 +8,7 @@ use crate::base::file;
 use crate::base::text::strip_control;
 use crate::cli::folders::{progress_file, work_file};
 use crate::cli::packs::Chosen;
+use crate::device::sim::host_choice::{split_host, with_host};
 use crate::lab::{Book, Document, Keep, open_lesson_work};
 use crate::lesson::{Lesson, LessonMemory, ProgressLog, Record, records};
 use crate::session::options::SessionOptions;
@@ -66,8 +67,8 @@ pub(super) fn lesson_session(chosen: &Chosen, devices: &str) -> SessionOptions {
 
 /// The devices that a lesson's session has: those it is made for, where the choice is left to `auto`.
 pub(crate) fn devices_for(lesson: &Lesson, devices: &str) -> String {
-    match (devices, lesson.front.devices.first()) {
-        ("auto", Some(own)) => own.clone(),
+    match (split_host(devices), lesson.front.devices.first()) {
+        (("auto", host), Some(own)) => with_host(own, host),
         _ => devices.to_string(),
     }
 }

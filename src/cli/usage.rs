@@ -44,10 +44,11 @@ fn restricted(mut command: Command, path: &str) -> Command {
         return command;
     }
     let refused = |_: &str| -> Result<String, &'static str> {
-        Err("nothing is computed here, so that it takes no devices")
+        Err("nothing is computed here, so that it takes no devices and no host")
     };
     // An argument of the same name stands before the one that is global.
-    command.arg(Arg::new("devices").long("devices").value_name("DEVICES").hide(true).value_parser(refused))
+    let refusing = |name: &'static str| Arg::new(name).long(name).hide(true).value_parser(refused);
+    command.arg(refusing("devices").value_name("DEVICES")).arg(refusing("host").value_name("HOST"))
 }
 
 /// What to say of `tensorlab script.rhai`: which subcommands take such a file.

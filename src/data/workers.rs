@@ -7,11 +7,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::base::{Error, Kind, Result};
+use crate::base::event::Body;
+use crate::base::{Device, Error, Kind, Result};
 use crate::data::fetch::{Batches, Fetcher, LoaderOptions};
 use crate::device::Machine;
 use crate::device::cpu::threads;
-use crate::device::shared::work_aside;
+use crate::device::host_time::{Ledger, end_ledger};
+use crate::device::shared::{Shared, work_aside};
 use crate::op::Value;
 use crate::tensor::autograd::set_grad_mode;
 
@@ -37,7 +39,8 @@ pub(crate) struct Workers {
     run: u64,
     done: Receiver<Done>,
     /// Batches that came before their turn.
-    ready: BTreeMap<usize, Result<Value>>,
+    ready: BTreeMap<usize, Done>,
+    shared: Arc<Shared>,
     sent: usize,
     ahead: usize,
     timeout: Option<Duration>,
@@ -47,6 +50,8 @@ struct Worker {
     /// Batches to fetch; dropped to end the thread.
     jobs: Option<Sender<BatchJob>>,
     thread: Option<JoinHandle<()>>,
+    /// When it was done with its last batch, on a modelled host's clock.
+    time: u64,
 }
 
 /// One batch of an epoch.
@@ -54,12 +59,17 @@ struct BatchJob {
     run: u64,
     number: usize,
     indices: Vec<usize>,
+    /// When it was asked for, on a modelled host's clock.
+    asked: u64,
 }
 
 struct Done {
     run: u64,
     number: usize,
+    asked: u64,
     batch: Result<Value>,
+    /// What fetching it took of a modelled host's time.
+    took: Ledger,
 }
 
 impl Workers {
@@ -80,20 +90,22 @@ impl Workers {
             run: 0,
             done,
             ready: BTreeMap::new(),
+            shared: Arc::clone(&machine.shared),
             sent: 0,
             ahead,
             timeout: options.timeout,
         };
         for number in 0..options.num_workers {
             machine.shared.cancel.check()?;
-            let machine = machine.seeded(seed.wrapping_add(number as u64));
+            let own = machine.seeded(seed.wrapping_add(number as u64));
             let (source, results) = (Arc::clone(source), results.clone());
             let (jobs, queue) = channel::<BatchJob>();
             let init = options.worker_init_fn.clone();
             let run = move || {
                 work_aside(u32::try_from(number).unwrap_or(u32::MAX).saturating_add(1));
-                let _here = machine.enter();
+                let _here = own.enter();
                 let _no_grad = set_grad_mode(false);
+                own.shared.begin_work();
                 let started =
                     init.map_or(Ok(Value::None), |f| (f.0)(vec![Value::Scalar((number as i64).into())]));
                 // An error there is what the first batch comes to.
@@ -105,14 +117,20 @@ impl Workers {
                         Some(error) => Err(error),
                         None => source.fetch(&job.indices).map_err(|e| in_worker(number, e)),
                     };
-                    if results.send(Done { run: job.run, number: job.number, batch }).is_err() {
+                    let BatchJob { run, number, asked, .. } = job;
+                    if results.send(Done { run, number, asked, batch, took: end_ledger() }).is_err() {
                         return;
                     }
+                    own.shared.begin_work();
                 }
             };
             let thread = threads::start(format!("loader-{number}"), STACK, run);
             let thread = thread.map_err(|e| Error::runtime(format!("a loader worker cannot start: {e}")))?;
-            workers.threads.push(Worker { jobs: Some(jobs), thread: Some(thread) });
+            let time = workers.now();
+            workers.threads.push(Worker { jobs: Some(jobs), thread: Some(thread), time });
+            if let Some(time) = machine.shared.host_time() {
+                time.crowd(1);
+            }
         }
         workers.send_until(ahead)?;
         Ok(workers)
@@ -140,7 +158,7 @@ impl Workers {
 
     fn keep(&mut self, done: Done) {
         if done.run == self.run {
-            self.ready.insert(done.number, done.batch);
+            self.ready.insert(done.number, done);
         }
     }
 
@@ -148,7 +166,8 @@ impl Workers {
     pub(crate) fn batch(&mut self, number: usize, machine: &Machine) -> Result<Value> {
         let began = Instant::now();
         loop {
-            if let Some(batch) = self.ready.remove(&number) {
+            if let Some(done) = self.ready.remove(&number) {
+                let batch = self.arrived(done);
                 self.send_until(number.saturating_add(1).saturating_add(self.ahead))?;
                 return batch;
             }
@@ -167,6 +186,28 @@ impl Workers {
         }
     }
 
+    /// A batch is taken: on a modelled host's clock its worker did it after the one before and after it was asked for,
+    /// and the script's thread waits for that.
+    fn arrived(&mut self, done: Done) -> Result<Value> {
+        let turn = done.number % self.threads.len().max(1);
+        let shared = Arc::clone(&self.shared);
+        if let (Some(time), Some(worker)) = (shared.host_time(), self.threads.get_mut(turn)) {
+            let start = worker.time.max(done.asked);
+            worker.time = time.replay(start, done.took, &mut |source, body| shared.bus.emit(source, || body));
+            let span = time.wait_until(worker.time);
+            if span.nanos > 0 {
+                let held = || Body::Hold { device: Device::Cpu, cause: "a loader's batch".into(), span };
+                shared.bus.emit(shared.source(), held);
+            }
+        }
+        done.batch
+    }
+
+    /// The time on a modelled host's clock.
+    fn now(&self) -> u64 {
+        self.shared.host_time().map_or(0, |time| time.now())
+    }
+
     /// Hands out batches up to `end`.
     fn send_until(&mut self, end: usize) -> Result<()> {
         while self.sent < end.min(self.batches.len()) {
@@ -174,7 +215,8 @@ impl Workers {
             if let Some(jobs) = self.threads.get(turn).and_then(|w| w.jobs.as_ref()) {
                 // A worker that is gone is noticed when its batch does not come.
                 let indices = self.batches.get(self.sent).unwrap_or_else(|| Ok(Vec::new()))?;
-                let _ = jobs.send(BatchJob { run: self.run, number: self.sent, indices });
+                let asked = self.now();
+                let _ = jobs.send(BatchJob { run: self.run, number: self.sent, indices, asked });
             }
             self.sent += 1;
         }
@@ -204,6 +246,9 @@ impl Drop for Workers {
     fn drop(&mut self) {
         self.source.stop.store(true, Ordering::Relaxed);
         self.threads.iter_mut().for_each(|worker| worker.jobs = None);
+        if let (Some(time), Ok(count)) = (self.shared.host_time(), i32::try_from(self.threads.len())) {
+            time.crowd(-count);
+        }
         for worker in &mut self.threads {
             if let Some(thread) = worker.thread.take() {
                 // A worker that panicked has said so on standard error.

@@ -374,27 +374,27 @@ impl Launch<'_> {
             _ => &[],
         };
         let out = self.outputs.first().map_or(0, |v| v.layout.numel() as u64);
-        let per_filter = |w: &[usize]| w.iter().skip(1).product::<usize>() as u64;
+        let product = |sizes: &[usize]| sizes.iter().fold(1_u64, |all, n| all.saturating_mul(*n as u64));
+        let per_filter = |w: &[usize]| product(w.get(1..).unwrap_or_default());
+        let times = |a: u64, b: u64| a.saturating_mul(2).saturating_mul(b);
         match self.kernel {
-            Kernel::Matmul { .. } => 2 * out * shape(0).last().copied().unwrap_or(1) as u64,
-            Kernel::Conv2d(_) => 2 * out * per_filter(shape(1)),
-            Kernel::Conv2dGradInput(_) => {
-                2 * shape(0).iter().product::<usize>() as u64 * per_filter(shape(1))
-            }
+            Kernel::Matmul { .. } => times(out, shape(0).last().copied().unwrap_or(1) as u64),
+            Kernel::Conv2d(_) => times(out, per_filter(shape(1))),
+            Kernel::Conv2dGradInput(_) => times(product(shape(0)), per_filter(shape(1))),
             Kernel::Conv2dGradWeight(_) => {
                 let filters = self.outputs.first().map_or(0, |v| per_filter(v.layout.shape()));
-                2 * shape(0).iter().product::<usize>() as u64 * filters
+                times(product(shape(0)), filters)
             }
-            Kernel::Reduce { .. } | Kernel::ArgReduce { .. } => shape(0).iter().product::<usize>() as u64,
+            Kernel::Reduce { .. } | Kernel::ArgReduce { .. } => product(shape(0)),
             // Householder's and the usual iterations' counts, of square matrices.
             Kernel::Factor(what) => {
                 let size = shape(0).iter().rev().take(2).min().copied().unwrap_or(0) as u64;
                 let steps = if *what == Factor::Qr { 4 } else { 20 };
-                steps * size * shape(0).iter().product::<usize>() as u64
+                product(shape(0)).saturating_mul(size).saturating_mul(steps)
             }
-            Kernel::Softmax { .. } | Kernel::SoftmaxGrad { .. } => 4 * out,
-            Kernel::LayerNorm { .. } | Kernel::LayerNormGrad { .. } => 8 * out,
-            Kernel::Adam { .. } => 12 * out,
+            Kernel::Softmax { .. } | Kernel::SoftmaxGrad { .. } => out.saturating_mul(4),
+            Kernel::LayerNorm { .. } | Kernel::LayerNormGrad { .. } => out.saturating_mul(8),
+            Kernel::Adam { .. } => out.saturating_mul(12),
             _ => out,
         }
     }

@@ -34,11 +34,13 @@ thread_local! {
 }
 
 impl Machine {
-    /// A machine with the CPU and the accelerators that `gpus` makes.
-    pub fn new(gpus: impl FnOnce(&Arc<Shared>) -> Vec<Box<dyn Backend>>) -> Arc<Machine> {
+    /// A machine with the CPU and the accelerators that `make` gives; this computer's CPU where it gives none.
+    pub fn new(
+        make: impl FnOnce(&Arc<Shared>) -> (Option<Box<dyn Backend>>, Vec<Box<dyn Backend>>),
+    ) -> Arc<Machine> {
         let shared = Arc::new(Shared::new());
-        let gpus = gpus(&shared);
-        Machine::with(gpus, shared)
+        let (cpu, gpus) = make(&shared);
+        Machine::with(cpu, gpus, shared)
     }
 
     /// As [`new`](Machine::new), where making the accelerators may fail.
@@ -47,15 +49,16 @@ impl Machine {
     ) -> Result<Arc<Machine>> {
         let shared = Arc::new(Shared::new());
         let gpus = gpus(&shared)?;
-        Ok(Machine::with(gpus, shared))
+        Ok(Machine::with(None, gpus, shared))
     }
 
-    fn with(gpus: Vec<Box<dyn Backend>>, shared: Arc<Shared>) -> Arc<Machine> {
+    fn with(cpu: Option<Box<dyn Backend>>, gpus: Vec<Box<dyn Backend>>, shared: Arc<Shared>) -> Arc<Machine> {
+        let cpu = cpu.unwrap_or_else(|| Box::new(CpuBackend::new(Arc::clone(&shared))));
         let context = |backend| Context::new(backend, Arc::clone(&shared));
         let gpus: Vec<_> = gpus.into_iter().map(context).collect();
         Arc::new(Machine {
             philox: gpus.iter().map(|gpu| generator(gpu, random::DEFAULT_SEED)).collect(),
-            cpu: context(Box::new(CpuBackend::new(Arc::clone(&shared)))),
+            cpu: context(cpu),
             gpus,
             current: AtomicUsize::new(0),
             generator: random::Shared::new(random::DEFAULT_SEED),
@@ -65,7 +68,7 @@ impl Machine {
 
     /// A machine without accelerators.
     pub fn cpu_only() -> Arc<Machine> {
-        Machine::new(|_| Vec::new())
+        Machine::new(|_| (None, Vec::new()))
     }
 
     /// The same devices with generators of its own, seeded afresh: for a thread whose draws must not depend on

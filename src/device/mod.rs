@@ -10,6 +10,7 @@ pub mod cuda;
 pub mod distribution;
 pub mod examine;
 pub mod graph;
+pub mod host_time;
 pub mod kernel;
 pub mod live;
 pub mod machine;

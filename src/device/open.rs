@@ -8,7 +8,7 @@ use crate::device::cuda::found::{Driver, FoundDevice, Missing};
 use super::cuda;
 use super::cuda::probe::{Probe, why_no_device};
 use super::machine::Machine;
-use super::sim::{self, Profile, ProfileError, Selection};
+use super::sim::{self, Host, HostChoice, Profile, ProfileError, Selection, SimulatedDevices};
 
 /// What `auto` means where there is no GPU to use, and someone is there to learn.
 pub(crate) const SIMULATED: &str = "sim:t4x2";
@@ -38,12 +38,12 @@ impl Machine {
         let plain = |machine| Ok(Opened { machine, notes: Vec::new() });
         match selection {
             Selection::Cpu => plain(Machine::cpu_only()),
-            Selection::Sim(devices) => plain(Machine::simulated(devices.profiles().map_err(unreadable)?)),
+            Selection::Sim(devices) => plain(simulated(devices)?),
             Selection::Cuda => match Probe::devices() {
                 (Ok(_), devices) if !devices.is_empty() => plain(Machine::of_gpus(&devices)?),
                 probed => Err(no_gpu(&probed)),
             },
-            Selection::Auto => automatic(&Probe::devices(), purpose),
+            Selection::Auto(host) => automatic(&Probe::devices(), purpose, host.as_ref()),
         }
     }
 
@@ -55,16 +55,28 @@ impl Machine {
         Machine::try_new(|shared| cuda::backend::devices(devices, shared))
     }
 
-    /// A machine with one simulated GPU per profile.
-    pub fn simulated(profiles: Vec<Profile>) -> Arc<Machine> {
-        Machine::new(|shared| sim::devices(profiles, shared))
+    /// A machine with one simulated GPU per profile beside a host.
+    pub fn simulated(profiles: Vec<Profile>, host: &Host) -> Arc<Machine> {
+        Machine::new(|shared| sim::devices(profiles, host, shared))
     }
+}
+
+fn simulated(devices: &SimulatedDevices) -> Result<Arc<Machine>> {
+    let host = devices.host().map_err(unreadable)?;
+    Ok(Machine::simulated(devices.profiles().map_err(unreadable)?, &host))
 }
 
 type Probed = (std::result::Result<Driver, Missing>, Vec<FoundDevice>);
 
-fn automatic(probed: &Probed, purpose: Use) -> Result<Opened> {
+fn automatic(probed: &Probed, purpose: Use, host: Option<&HostChoice>) -> Result<Opened> {
     let mut notes = Vec::new();
+    if let Some(host) = host.filter(|_| purpose == Use::Headless || !probed.1.is_empty()) {
+        let text =
+            format!("`--host {host}` stands beside simulated GPUs, and there are none in this machine");
+        return Err(Error::value(text).with_hint(format!(
+            "name some as well: `--devices {SIMULATED}`; without `--host` times are measured"
+        )));
+    }
     if !probed.1.is_empty() {
         match Machine::of_gpus(&probed.1) {
             Ok(machine) => return Ok(Opened { machine, notes }),
@@ -80,8 +92,7 @@ fn automatic(probed: &Probed, purpose: Use) -> Result<Opened> {
         "no GPU to use here, so there are {} simulated ones ({SIMULATED}): values are real, times are modelled",
         devices.count()
     ));
-    let machine = Machine::simulated(devices.profiles().map_err(unreadable)?);
-    Ok(Opened { machine, notes })
+    Ok(Opened { machine: simulated(&devices.beside(host.cloned()))?, notes })
 }
 
 fn no_gpu((driver, _): &Probed) -> Error {
@@ -128,7 +139,7 @@ mod tests {
 
     #[test]
     fn without_a_gpu_a_learner_has_two_simulated_ones_and_is_told() {
-        let opened = automatic(&absent(), Use::Interactive).unwrap();
+        let opened = automatic(&absent(), Use::Interactive, None).unwrap();
         let names: Vec<&str> =
             opened.machine.gpus().iter().map(|gpu| gpu.backend.properties().name.as_str()).collect();
         assert_eq!(names.len(), 2);
@@ -138,8 +149,24 @@ mod tests {
 
     #[test]
     fn a_script_has_the_cpu_alone() {
-        let opened = automatic(&absent(), Use::Headless).unwrap();
+        let opened = automatic(&absent(), Use::Headless, None).unwrap();
         assert!(opened.machine.gpus().is_empty() && opened.notes.is_empty());
+    }
+
+    #[test]
+    fn a_host_is_refused_where_no_gpu_is_simulated() {
+        let refused = |probed: &Probed, purpose| {
+            automatic(probed, purpose, Some(&HostChoice::Builtin("workstation"))).err().unwrap()
+        };
+        for error in
+            [refused(&absent(), Use::Headless), refused(&(absent().0, vec![present()]), Use::Interactive)]
+        {
+            assert!(
+                error.message().starts_with("`--host workstation` stands beside simulated GPUs"),
+                "{error}"
+            );
+            assert!(error.hint().unwrap().contains("--devices sim:t4x2"), "{error}");
+        }
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::base::event::{Bus, Clock, Source, Span};
 use crate::device::cancel::Cancel;
 use crate::device::cpu::clock::HostClock;
 use crate::device::cpu::memory::HostPool;
+use crate::device::host_time::{HostTime, Steps, begin_ledger, note_sleep, note_step};
 use crate::device::settings::Settings;
 
 /// Gives the variables that hold tensors, each with the address of any element of its tensor.
@@ -23,6 +24,10 @@ pub struct Shared {
     pub settings: Settings,
     source: AtomicU64,
     clock: HostClock,
+    host_time: OnceLock<Arc<dyn HostTime>>,
+    steps: Arc<Steps>,
+    /// Which clocks times were read from, a bit each, since that was forgotten last.
+    read: AtomicU8,
     names: Mutex<Option<Arc<Names>>>,
     warnings: Warnings,
 }
@@ -37,6 +42,9 @@ impl Shared {
             settings: Settings::default(),
             source: AtomicU64::new(0),
             clock: HostClock::default(),
+            host_time: OnceLock::new(),
+            steps: Arc::default(),
+            read: AtomicU8::new(0),
             names: Mutex::default(),
             warnings: Warnings::default(),
         }
@@ -90,6 +98,66 @@ impl Shared {
         }
         let packed = self.source.load(Ordering::Relaxed);
         self.source.store((packed & !0xffff_ffff) | u64::from(line), Ordering::Relaxed);
+    }
+
+    /// The host's clock, where it is a modelled one.
+    #[inline]
+    pub fn host_time(&self) -> Option<&dyn HostTime> {
+        self.host_time.get().map(|time| &**time)
+    }
+
+    /// Has the host's work take modelled time, from the machine's beginning on.
+    pub(crate) fn set_host_time(&self, time: Arc<dyn HostTime>) {
+        let _ = self.host_time.set(time);
+    }
+
+    /// Steps of the script that are not on the host's clock yet.
+    pub(crate) fn steps(&self) -> &Arc<Steps> {
+        &self.steps
+    }
+
+    /// A script has come a step further.
+    #[inline]
+    pub(crate) fn step(&self) {
+        if self.host_time.get().is_some() {
+            if ASIDE.get() == 0 { self.steps.count() } else { note_step() }
+        }
+    }
+
+    /// From now on what this thread does is put on a modelled host's clock by who takes its work.
+    pub(crate) fn begin_work(&self) {
+        if self.host_time.get().is_some() {
+            begin_ledger();
+        }
+    }
+
+    /// This thread did nothing for so long.
+    pub(crate) fn slept(&self, nanos: u64) {
+        if let Some(time) = self.host_time().filter(|_| !note_sleep(nanos)) {
+            time.sleep(nanos);
+        }
+    }
+
+    /// A script has read a time.
+    pub(crate) fn note_read(&self, clock: Clock) {
+        self.read.fetch_or(1 << (clock as u8), Ordering::Relaxed);
+    }
+
+    /// Whether a script has read times of this clock since [`forget_read`](Shared::forget_read).
+    pub(crate) fn has_read(&self, clock: Clock) -> bool {
+        self.read.load(Ordering::Relaxed) & (1 << (clock as u8)) != 0
+    }
+
+    pub(crate) fn forget_read(&self) {
+        self.read.store(0, Ordering::Relaxed);
+    }
+
+    /// Nanoseconds on the clock that the host goes by, and which that is.
+    pub fn time(&self) -> (u64, Clock) {
+        match self.host_time() {
+            Some(time) => (time.now(), Clock::Modelled),
+            None => (self.nanos(), Clock::Measured),
+        }
     }
 
     /// Nanoseconds since the machine was made, measured.

@@ -5,7 +5,7 @@ use crate::session::protocol::ProbeValue;
 use super::format::Predict;
 use super::predict::{Basis, Outcome, compare};
 use super::progress::Entry;
-use super::quantity::{Quantity, Unit};
+use super::quantity::Quantity;
 
 /// An answer as a learner is told it.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,8 +16,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// What was measured, for who has guessed or passed the question over. `simulated` says that times are those of a
-    /// virtual clock.
+    /// What was measured, for who has guessed or passed the question over.
     ///
     /// # Errors
     /// No number can be held against it, and why.
@@ -25,10 +24,9 @@ impl Answer {
         question: &Predict,
         guess: Option<&Quantity>,
         value: &ProbeValue,
-        simulated: bool,
+        basis: Basis,
     ) -> Result<Answer, String> {
         let unit = question.unit;
-        let basis = Basis::of(unit, simulated);
         let told = match (value, guess) {
             (ProbeValue::Number(answer), Some(guess)) => {
                 return compare(guess, *answer, unit, question.tolerance, basis).map(Answer::Compared);
@@ -49,13 +47,11 @@ impl Answer {
     }
 
     /// As it is kept.
-    pub(crate) fn entry(&self, unit: Unit, simulated: bool) -> Entry {
+    pub(crate) fn entry(&self, basis: Basis) -> Entry {
         match self {
-            Answer::Compared(outcome) => Entry::Answer {
-                answer: outcome.answer,
-                hit: outcome.hit,
-                modelled: Basis::of(unit, simulated) == Basis::Modelled,
-            },
+            Answer::Compared(outcome) => {
+                Entry::Answer { answer: outcome.answer, hit: outcome.hit, modelled: basis == Basis::Modelled }
+            }
             Answer::Told(told) => Entry::Told { answer: told.clone() },
         }
     }

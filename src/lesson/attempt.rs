@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::base::event::HIDDEN_CELLS;
+use crate::base::event::{Clock, HIDDEN_CELLS};
 use crate::session::protocol::{Fault, Message, Outcome, ProbeValue, Request};
 use crate::session::verdict::Verdict;
 
@@ -37,10 +37,19 @@ pub struct Attempt {
     /// What was asked, with the id of the request, until it is answered.
     asked: Option<(u64, Ask)>,
     replay: Replay,
-    answers: Vec<(String, Result<ProbeValue, Fault>)>,
+    answers: Vec<Measured>,
     /// It is to stop once what was asked is answered.
     stopping: bool,
     end: Option<AttemptEnd>,
+}
+
+/// What the question of a prediction came to.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    pub id: String,
+    pub value: Result<ProbeValue, Fault>,
+    /// The clock of the times that it was made of.
+    pub clock: Option<Clock>,
 }
 
 /// How an attempt ended.
@@ -255,8 +264,8 @@ impl Attempt {
             (Ask::Check(_), Message::CheckResult { verdict, .. }) => {
                 self.end = Some(AttemptEnd::Ran(Some(verdict.clone())));
             }
-            (Ask::Probe(id, _), Message::Probed { value, .. }) => {
-                self.answers.push((id, value.clone()));
+            (Ask::Probe(id, _), Message::Probed { value, clock, .. }) => {
+                self.answers.push(Measured { id, value: value.clone(), clock: *clock });
                 self.end_where_nothing_is_left();
             }
             _ => {}
@@ -342,7 +351,7 @@ impl Attempt {
     }
 
     /// The answers of predictions, by their ids, as far as they have come.
-    pub fn answers(&self) -> &[(String, Result<ProbeValue, Fault>)] {
+    pub fn answers(&self) -> &[Measured] {
         &self.answers
     }
 

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::event::Clock;
+
 use super::quantity::{Dimension, Quantity, QuantityError, Unit, parse_quantity};
 use super::text;
 
@@ -25,11 +27,17 @@ pub enum Basis {
 }
 
 impl Basis {
-    /// What a value of a unit is, where devices are simulated or not.
-    pub(crate) fn of(unit: Unit, simulated: bool) -> Basis {
-        match (unit.dimension(), simulated) {
-            (Dimension::Time | Dimension::Rate, true) => Basis::Modelled,
-            (Dimension::Time | Dimension::Rate, false) => Basis::Measured,
+    /// What a value of a unit is that was made of times of `clock`, or, where that is not known, on devices that are
+    /// simulated or not. A ratio of modelled times is modelled.
+    pub(crate) fn of(unit: Unit, clock: Option<Clock>, simulated: bool) -> Basis {
+        match (unit.dimension(), clock, simulated) {
+            (Dimension::Size, ..) => Basis::Counted,
+            (_, Some(Clock::Modelled), _) | (Dimension::Time | Dimension::Rate, None, true) => {
+                Basis::Modelled
+            }
+            (_, Some(Clock::Measured), _) | (Dimension::Time | Dimension::Rate, None, false) => {
+                Basis::Measured
+            }
             _ => Basis::Counted,
         }
     }

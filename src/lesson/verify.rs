@@ -183,10 +183,10 @@ impl Visit<'_> {
             AttemptEnd::Cut(reason) => self.problem(code.line, format!("the cell does not run: {reason}")),
             AttemptEnd::Ran(_) => {}
         }
-        for ((id, predict), (of, value)) in answers.iter().zip(attempt.answers()) {
-            debug_assert_eq!(id, of);
+        for ((id, predict), answer) in answers.iter().zip(attempt.answers()) {
+            debug_assert_eq!(*id, answer.id);
             self.runs += 1;
-            match value {
+            match &answer.value {
                 Ok(ProbeValue::Number(n)) if n.is_finite() => {}
                 Ok(other) => {
                     self.problem(predict.answer.line, format!("the answer is no finite number: {other:?}"));

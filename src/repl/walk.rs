@@ -4,18 +4,18 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use crate::base::text::strip_control;
-use crate::lesson::attempt::{Attempt, AttemptEnd, Passed, Standing, told};
+use crate::lesson::attempt::{Attempt, AttemptEnd, Measured, Passed, Standing, told};
 use crate::lesson::linear;
 use crate::lesson::markdown::Block;
 use crate::lesson::memory::Remembered;
 use crate::lesson::order::order;
 use crate::lesson::runner::Runner;
 use crate::lesson::{
-    Answer, Code, Element, Entry, Exercise, Lesson, LessonMemory, Predict, Quantity, Quiz, Step, Unit,
+    Answer, Basis, Code, Element, Entry, Exercise, Lesson, LessonMemory, Predict, Quantity, Quiz, Step, Unit,
     Verdict, parse_quantity,
 };
 use crate::session::options::SessionOptions;
-use crate::session::protocol::{Fault, Message, Outcome, ProbeValue};
+use crate::session::protocol::{Message, Outcome};
 
 use super::lines::{Lines, Typed};
 use super::paint::Paint;
@@ -201,8 +201,8 @@ impl Walk<'_> {
         }
         self.standing = if ok { Standing::Before(place + 1) } else { Standing::Elsewhere };
         let mut whole = ok;
-        for (id, value) in attempt.answers() {
-            whole &= self.answer(id, value)?;
+        for answer in attempt.answers() {
+            whole &= self.answer(answer)?;
         }
         match end {
             AttemptEnd::Fault(verdict) => {
@@ -248,8 +248,9 @@ impl Walk<'_> {
     }
 
     /// What was measured, beside what was said; whether there is an answer.
-    fn answer(&mut self, id: &str, value: &Result<ProbeValue, Fault>) -> io::Result<bool> {
-        let place = self.lesson.steps.iter().position(|step| step.id == id);
+    fn answer(&mut self, measured: &Measured) -> io::Result<bool> {
+        let Measured { id, value, clock } = measured;
+        let place = self.lesson.steps.iter().position(|step| step.id == *id);
         let step = place.and_then(|place| self.lesson.steps.get(place));
         let Some(Element::Predict(predict)) = step.and_then(|step| step.element.as_ref()) else {
             return Ok(true);
@@ -265,9 +266,10 @@ impl Walk<'_> {
             self.guesses.iter().find(|(at, _)| Some(*at) == place).and_then(|(_, guess)| guess.clone());
         self.guesses.retain(|(at, _)| Some(*at) != place);
         let simulated = self.runner.devices().iter().any(|device| device.simulated);
-        let told = match Answer::to(predict, guess.as_ref(), value, simulated) {
+        let basis = Basis::of(predict.unit, *clock, simulated);
+        let told = match Answer::to(predict, guess.as_ref(), value, basis) {
             Ok(answer) => {
-                self.record(id, &answer.entry(predict.unit, simulated))?;
+                self.record(id, &answer.entry(basis))?;
                 answer.sentence().to_owned()
             }
             Err(reason) => reason,

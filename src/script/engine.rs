@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Module, Scope};
 
-use crate::base::event::Source;
+use crate::base::event::{Clock, Source};
 use crate::device::{Cancel, Machine, hold_reserve};
 use crate::plot::Figure;
 use crate::script::host::Host;
@@ -12,8 +12,11 @@ use crate::tensor::Tensor;
 use crate::tensor::display::display;
 
 use super::aside::Aside;
+use super::clocks::{Clocks, Look, Times};
 use super::fault::{Fault, KnownNames, Origin, raise};
-use super::{bind, habits, help, indexing, modules, operands, printing, program, rewrite, strings, syntax};
+use super::{
+    bind, habits, help, indexing, modules, operands, printing, program, rewrite, strings, syntax, timestamp,
+};
 
 /// Limits of the script engine itself; tensors are limited by their devices. Rhai copies, sorts and prints without asking
 /// whether it was interrupted, so that values stay small enough for a tenth of a second.
@@ -35,6 +38,8 @@ impl Default for Limits {
 pub struct Interpreter {
     engine: Arc<Engine>,
     scope: Scope<'static>,
+    /// Variables that are numbers made of times.
+    times: Times,
     /// Functions and closures of everything evaluated so far: later code calls them.
     library: AST,
     machine: Arc<Machine>,
@@ -77,6 +82,7 @@ impl Interpreter {
             engine: Arc::new(build_with(&machine, &host, limits, &figure)),
             figure,
             scope: Scope::new(),
+            times: Times::new(),
             library: AST::empty(),
             machine,
             names: help::all_names(),
@@ -151,12 +157,35 @@ impl Interpreter {
         let functions = told.clone_functions_only();
         let program = self.library.merge(&told);
         self.library = self.library.merge(&functions);
+        self.machine.shared.forget_read();
         let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut self.scope, &program);
         self.drop_shadowed();
+        self.times = self.look(self.clocks_read()).remember(&ast);
         self.note_names();
         let settled = self.machine.settle();
         let result = result.and_then(|value| settled.map_err(raise).map(|()| value));
         result.map_err(|error| self.stopped(&error, origin, &ast, &self.scope))
+    }
+
+    /// The clock of the times that an answer or a check reads; none where it reads none.
+    ///
+    /// # Errors
+    /// It puts together measured and modelled times; the error names them.
+    pub(crate) fn clock_of(&self, code: &str) -> crate::base::Result<Option<Clock>> {
+        let gpus = self.machine.gpus().iter().map(|gpu| Clocks::of(gpu.backend.properties().clock));
+        let events = gpus.fold(Clocks::default(), Clocks::and);
+        self.look(events).over(code).map(Clocks::alone)
+    }
+
+    fn look(&self, machine: Clocks) -> Look<'_> {
+        Look { engine: &self.engine, scope: &self.scope, times: &self.times, machine }
+    }
+
+    /// The clocks that the last run has read times from.
+    fn clocks_read(&self) -> Clocks {
+        let read = [Clock::Measured, Clock::Modelled].into_iter();
+        let read = read.filter(|clock| self.machine.shared.has_read(*clock));
+        read.map(Clocks::of).fold(Clocks::default(), Clocks::and)
     }
 
     fn note_names(&self) {
@@ -263,15 +292,19 @@ fn build_with(
     let printer = Arc::clone(host);
     engine.on_debug(move |text, _, position| printer.print(&format!("[{position}] {text}")));
     let shared = Arc::clone(&machine.shared);
-    engine.on_progress(move |_| match (shared.cancel.is_set(), hold_reserve()) {
-        (true, _) => Some(Dynamic::UNIT),
-        // A script's values took what is set aside: it ends before nothing is left.
-        (_, Err(error)) => Some(Dynamic::from(error)),
-        _ => None,
+    engine.on_progress(move |_| {
+        shared.step();
+        match (shared.cancel.is_set(), hold_reserve()) {
+            (true, _) => Some(Dynamic::UNIT),
+            // A script's values took what is set aside: it ends before nothing is left.
+            (_, Err(error)) => Some(Dynamic::from(error)),
+            _ => None,
+        }
     });
     syntax::register(&mut engine);
     printing::register(&mut engine, &machine.shared);
     strings::register(&mut engine);
+    timestamp::register(&mut engine, &machine.shared);
     program::register(&mut engine, &machine.shared);
     let mut functional = Module::new();
     bind::register_ops(&mut engine, &mut functional, &machine.shared);

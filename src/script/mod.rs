@@ -5,6 +5,7 @@ pub mod bind;
 mod busy;
 pub mod call;
 mod captures;
+mod clocks;
 mod common;
 pub mod complete;
 mod constants;
@@ -40,6 +41,7 @@ pub mod summary;
 pub mod syntax;
 #[cfg(test)]
 mod testing;
+mod timestamp;
 pub mod tokens;
 pub mod trace;
 mod tree;

@@ -109,6 +109,10 @@ impl Summary {
             let memory = Memory { start: allocated, peak: allocated, last: allocated, reserved };
             sums.memory.insert(gpu.device.to_string(), memory);
         }
+        // What did not happen has the clock that it would have had.
+        let clocks = machine.gpus().iter().map(|gpu| gpu.backend.properties().clock);
+        let clock = clocks.max_by_key(|clock| *clock == Clock::Modelled).unwrap_or(Clock::Measured);
+        sums.copies.iter_mut().for_each(|copies| copies.clock = clock);
         sums.before = moments(machine);
         sums
     }

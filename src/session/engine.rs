@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::base::event::Bus;
+use crate::base::event::{Bus, Clock};
 
 use super::protocol::{
     Completion, DeviceInfo, Display, Fault, Outcome, ProbeValue, Stream, TensorInfo, Usage, Variable, Verdict,
@@ -38,6 +38,12 @@ pub trait Evaluator: Send {
     /// # Errors
     /// It was stopped.
     fn probe(&mut self, of: u32, expression: &str) -> Result<Result<ProbeValue, Box<Fault>>, CheckStopped>;
+
+    /// The clock of the times that an expression reads; none where it reads none, or of both.
+    fn clock_of(&self, expression: &str) -> Option<Clock> {
+        let _ = expression;
+        None
+    }
 
     /// While a check or a probe runs: whether it is in what the learner wrote.
     fn calling(&self) -> Arc<AtomicBool> {

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rhai::{Array, Dynamic, Map};
 
-use crate::base::event::{ANSWER_CELLS, Body, Bus, CHECK_CELLS, Event, HIDDEN_CELLS, Page, Reader, Source};
+use crate::base::event::{
+    ANSWER_CELLS, Body, Bus, CHECK_CELLS, Clock, Event, HIDDEN_CELLS, Page, Reader, Source,
+};
 use crate::base::{Cause, Device, quota};
 use crate::device::Machine;
 use crate::plot::Figure;
@@ -271,6 +273,10 @@ impl Evaluator for ScriptEvaluator {
     ) -> Result<Verdict, CheckStopped> {
         self.relay.set(Some(Arc::clone(host)));
         let events = self.run_of(of);
+        if let Err(error) = self.interpreter.clock_of(code) {
+            self.relay.set(None);
+            return Ok(Verdict::CheckerFault { message: error.message(), line: None });
+        }
         let origin = Origin { name: "check", code, first_line };
         let result = self.aside(CHECK_CELLS.saturating_add(of), &events, &origin, |_, _| Ok(()));
         self.relay.set(None);
@@ -284,6 +290,9 @@ impl Evaluator for ScriptEvaluator {
 
     fn probe(&mut self, of: u32, expression: &str) -> Result<Result<ProbeValue, Box<Fault>>, CheckStopped> {
         let events = self.run_of(of);
+        if let Err(error) = self.interpreter.clock_of(expression) {
+            return Ok(Err(Box::new(Fault::from_error(&error))));
+        }
         let origin = Origin { name: "answer", code: expression, first_line: 1 };
         let read =
             |room: &Interpreter, value: &Dynamic| match (value.as_bool(), value.as_float(), value.as_int()) {
@@ -298,6 +307,10 @@ impl Evaluator for ScriptEvaluator {
             Err(Refused::TooLong) => Err(CheckStopped { calling: false }),
             Err(refused) => Ok(Err(refused.into_fault())),
         }
+    }
+
+    fn clock_of(&self, expression: &str) -> Option<Clock> {
+        self.interpreter.clock_of(expression).ok().flatten()
     }
 
     fn calling(&self) -> Arc<AtomicBool> {

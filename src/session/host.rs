@@ -363,12 +363,15 @@ impl<E: Evaluator> Worker<'_, E> {
     fn probe(&mut self, id: u64, of: u32, expression: &str) -> Message {
         let slow = move || {
             let fault = Fault::from_error(&Error::runtime("it ran too long"));
-            Message::Probed { id, value: Err(fault) }
+            Message::Probed { id, value: Err(fault), clock: None }
         };
         self.watch.begin(slow);
         let value = self.evaluator.probe(of, expression);
         match (self.watch.end(), value) {
-            (_, Ok(value)) => Message::Probed { id, value: value.map(writable).map_err(|fault| *fault) },
+            (_, Ok(value)) => {
+                let clock = self.evaluator.clock_of(expression);
+                Message::Probed { id, value: value.map(writable).map_err(|fault| *fault), clock }
+            }
             (Some(_), Err(_)) => slow(),
             (None, Err(_)) => Message::Refused { id: Some(id), reason: "interrupted".into() },
         }

@@ -182,6 +182,9 @@ pub enum Message {
     Probed {
         id: u64,
         value: Result<ProbeValue, Fault>,
+        /// The clock of the times that it was made of, where it was made of such.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        clock: Option<Clock>,
     },
     /// The request could not be understood or is out of order.
     Refused {

@@ -74,7 +74,7 @@ fn commands_answer() {
         "cuda:0: 256.0 KiB allocated",
         "measured on the host",
         "modelled on the devices",
-        "measured as the median of 10 runs",
+        "modelled as the median of 1 run",
         "matmul(input, other)",
         "> ",
         "softmax(input",

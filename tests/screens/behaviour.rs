@@ -146,7 +146,7 @@ fn messages_for_what_does_not_run_change_nothing() {
         lab.says(Message::Output { id, stream: Stream::Stdout, text: "late".into() });
         lab.says(Message::Finished { id, cell: 9, outcome: Outcome::Interrupted, usage: Box::default() });
         lab.says(Message::CheckResult { id, verdict: Verdict::Pass });
-        lab.says(Message::Probed { id, value: Ok(ProbeValue::Number(1.0)) });
+        lab.says(Message::Probed { id, value: Ok(ProbeValue::Number(1.0)), clock: None });
     }
     assert_eq!(lab.shows(), before);
 }
@@ -241,7 +241,7 @@ fn a_prediction_comes_before_its_cell() {
     lab.succeeds(Some("false"));
     let (cell, probe) = (lab.evaluation().1, lab.sent.iter().find_map(probe_of).unwrap());
     assert_eq!((probe.1, probe.2.as_str()), (cell, "events.d2d.bytes"));
-    lab.says(Message::Probed { id: probe.0, value: Ok(ProbeValue::Number(4_194_304.0)) });
+    lab.says(Message::Probed { id: probe.0, value: Ok(ProbeValue::Number(4_194_304.0)), clock: None });
     let shown = lab.shows();
     for text in ["You said 2,097,152 bytes (2 MiB).", "4,194,304 bytes", "✗ off", "elements of four bytes"]
     {
@@ -591,7 +591,7 @@ fn nothing_that_a_session_or_a_lesson_says_controls_the_terminal() {
     lab.succeeds(Some(evil));
     fault.message = evil.into();
     let probe = lab.sent.iter().find_map(probe_of).unwrap();
-    lab.says(Message::Probed { id: probe.0, value: Err(fault) });
+    lab.says(Message::Probed { id: probe.0, value: Err(fault), clock: None });
     lab.says_variables(&[(evil, Device::Cpu, 0x1000)]);
     lab.says(Message::Refused { id: None, reason: evil.into() });
     for columns in [80, 120, 200] {

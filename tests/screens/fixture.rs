@@ -254,7 +254,7 @@ impl Lab {
             _ => None,
         });
         let id = id.expect("a prediction's answer was asked for");
-        self.says(Message::Probed { id, value: Ok(ProbeValue::Number(value)) });
+        self.says(Message::Probed { id, value: Ok(ProbeValue::Number(value)), clock: None });
     }
 
     pub fn happens(&mut self, cell: u32, line: u32, bodies: impl IntoIterator<Item = Body>) {

@@ -29,7 +29,7 @@ fn every_request_is_answered() {
     ] {
         client.send(Request::Probe { id, of: 1, expression: expression.into() }).unwrap();
         assert!(
-            matches!(next(&client), Message::Probed { id: i, value: v } if i == id && v.clone().ok() == value)
+            matches!(next(&client), Message::Probed { id: i, value: v, .. } if i == id && v.clone().ok() == value)
         );
     }
     for (id, cursor, seen) in [(7, 2, "a"), (8, 3, "aé"), (9, usize::MAX, "aéb")] {

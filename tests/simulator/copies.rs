@@ -1,11 +1,12 @@
 //! Copies: which way, how long, and whether the host waits.
 
 use super::*;
-use tensorlab::device::sim::profile::{HostLink, Launch};
+use tensorlab::device::sim::host::Driver;
+use tensorlab::device::sim::profile::HostLink;
 
-fn t4() -> (HostLink, Launch) {
+fn t4() -> (HostLink, Driver) {
     let profile = Profile::builtin("t4").unwrap();
-    (profile.link, profile.launch)
+    (profile.link, host().profile.driver)
 }
 
 /// The copies and the waits among what happened.
@@ -18,14 +19,18 @@ fn a_pageable_copy_holds_the_host() {
     let machine = machine("sim:t4");
     let _entered = machine.enter();
     let gpu = &machine.gpus()[0];
-    let (link, launch) = t4();
+    let (link, driver) = t4();
+    let side = host().profile.link;
     let host = host_bytes(8 * MIB);
     let warm = bytes_on(gpu, 8 * MIB);
     for non_blocking in [false, true] {
         let recorder = Recorder::on(&machine);
         let start = gpu.backend.now();
         warm.copy_values(&host, non_blocking).unwrap();
-        let span = modelled(start + launch.host, link.latency + nanos(8 * MIB, link.pageable_h2d));
+        let span = modelled(
+            start + driver.launch,
+            link.latency + nanos(8 * MIB, pageable(link.pinned_h2d, side.staging_h2d)),
+        );
         let expected = Body::Copy {
             from: Device::Cpu,
             to: Device::Cuda(0),
@@ -45,7 +50,7 @@ fn a_pinned_copy_need_not_hold_the_host() {
     let machine = machine("sim:t4");
     let _entered = machine.enter();
     let gpu = &machine.gpus()[0];
-    let (link, launch) = t4();
+    let (link, driver) = t4();
     let pinned = host_bytes(8 * MIB).pin_memory().unwrap();
     let warm = bytes_on(gpu, 8 * MIB);
     for non_blocking in [false, true] {
@@ -55,9 +60,9 @@ fn a_pinned_copy_need_not_hold_the_host() {
         let [Body::Copy { pinned: true, blocking, span, .. }] = copies(recorder.take())[..] else {
             panic!("one pinned copy")
         };
-        assert_eq!(span, modelled(start + launch.host, link.latency + nanos(8 * MIB, link.pinned_h2d)));
+        assert_eq!(span, modelled(start + driver.launch, link.latency + nanos(8 * MIB, link.pinned_h2d)));
         assert_eq!(blocking, !non_blocking);
-        assert_eq!(gpu.backend.now(), if non_blocking { start + launch.host } else { span.end() });
+        assert_eq!(gpu.backend.now(), if non_blocking { start + driver.launch } else { span.end() });
     }
 }
 
@@ -66,7 +71,8 @@ fn a_copy_to_the_host_is_a_wait_and_says_so() {
     let machine = machine("sim:t4");
     let _entered = machine.enter();
     let gpu = &machine.gpus()[0];
-    let (link, launch) = t4();
+    let (link, driver) = t4();
+    let side = host().profile.link;
     let there = bytes_on(gpu, 4 * MIB);
     there.fill(Scalar::Int(3), "fill_").unwrap();
     let recorder = Recorder::on(&machine);
@@ -78,9 +84,9 @@ fn a_copy_to_the_host_is_a_wait_and_says_so() {
     else {
         panic!("a copy and a wait")
     };
-    assert_eq!(copy.nanos, link.latency + nanos(4 * MIB, link.pageable_d2h));
-    assert!(copy.start > start + launch.host, "the copy stands behind the kernel");
-    let called = start + launch.host;
+    assert_eq!(copy.nanos, link.latency + nanos(4 * MIB, pageable(link.pinned_d2h, side.staging_d2h)));
+    assert!(copy.start > start + driver.launch, "the copy stands behind the kernel");
+    let called = start + driver.launch;
     let span = modelled(called, copy.end() - called);
     assert_eq!(
         *wait,
@@ -127,19 +133,20 @@ fn page_locking_costs_the_host_once() {
     let machine = machine("sim:t4");
     let _entered = machine.enter();
     let gpu = &machine.gpus()[0];
-    let costs = Profile::builtin("t4").unwrap().host;
+    let own = host().profile;
     let host = host_bytes(8 * MIB);
-    let once = costs.call + nanos(8 * MIB, costs.pin);
+    let once = own.driver.call + nanos(8 * MIB, own.pin);
     let pinned = host.pin_memory().unwrap();
     assert!(pinned.is_pinned() && !host.is_pinned());
     assert_eq!(pinned.host_bytes("tolist").unwrap(), host.host_bytes("tolist").unwrap());
-    assert_eq!(gpu.backend.now(), once);
+    let copied = gpu.backend.now() - once;
+    assert!(copied > nanos(16 * MIB, own.cpu.cache_bandwidth), "its bytes are copied there");
     assert!(pinned.pin_memory().unwrap().is(&pinned), "what is pinned is not pinned again");
     drop(pinned);
     let again = host.pin_memory().unwrap();
-    assert_eq!(gpu.backend.now(), once, "page-locked memory is kept");
+    assert_eq!(gpu.backend.now(), once + 2 * copied, "page-locked memory is kept");
     host.pin_memory().unwrap();
-    assert_eq!(gpu.backend.now(), 2 * once, "a second block is locked as well");
+    assert_eq!(gpu.backend.now(), 2 * once + 3 * copied, "a second block is locked as well");
     drop(again);
 }
 

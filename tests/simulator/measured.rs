@@ -3,12 +3,19 @@
 
 use serde_json::Value;
 use tensorlab::device::sim::cost;
-use tensorlab::device::sim::{Clock, Direction, KernelClass, Profile, Rate, StreamId, Transfer, Work};
+use tensorlab::device::sim::{
+    Clock, Direction, HostProfile, KernelClass, Profile, Rate, StreamId, Transfer, Work,
+};
 
 struct Error {
     of: String,
     part: f64,
     name: String,
+}
+
+/// The host that was measured with it.
+fn own_host() -> HostProfile {
+    HostProfile::builtin("h100-server").unwrap()
 }
 
 fn recorded() -> Value {
@@ -37,16 +44,17 @@ fn kernels(profile: &Profile, recorded: &Value) -> Vec<Error> {
 
 /// Pinned copies are compared on the device; pageable ones with the host's time, which has an operation's and a wait's.
 fn copies(profile: &Profile, recorded: &Value) -> Vec<Error> {
+    let host = own_host();
     let rows = recorded["transfers"].as_array().unwrap();
     rows.iter()
         .map(|row| {
             let (pinned, bytes) = (row["pinned"].as_bool().unwrap(), row["bytes"].as_u64().unwrap());
             let way = row["way"].as_str().unwrap();
             let direction = if way == "h2d" { Direction::H2D } else { Direction::D2H };
-            let length = cost::transfer(profile, &Transfer { direction, bytes, pinned });
+            let length = cost::transfer(profile, &host, &Transfer { direction, bytes, pinned });
             let (ours, theirs) = match pinned {
                 true => (length, &row["device"]),
-                false => (length + profile.launch.host + profile.host.call, &row["host"]),
+                false => (length + host.driver.launch + host.driver.call, &row["host"]),
             };
             let part = (ours as f64 / theirs.as_f64().unwrap() - 1.0).abs();
             let memory = if pinned { "pinned" } else { "pageable" };
@@ -114,7 +122,7 @@ fn copies_hold_the_host_as_on_the_device() {
     for row in recorded()["held"].as_array().unwrap() {
         let (pinned, bytes) = (row["pinned"].as_bool().unwrap(), row["bytes"].as_u64().unwrap());
         let direction = if row["way"] == "h2d" { Direction::H2D } else { Direction::D2H };
-        let mut clock = Clock::new(vec![profile.clone()]);
+        let mut clock = Clock::new(vec![profile.clone()], own_host());
         let at = StreamId { device: 0, stream: 0 };
         let work = clock.launch(at, &busy).unwrap();
         assert!(work.end > 30_000_000);

@@ -72,7 +72,7 @@ fn every_byte_has_its_event() {
 fn a_segment_costs_time_and_a_cached_block_does_not() {
     let machine = machine("sim:t4");
     let gpu = &machine.gpus()[0];
-    let costs = Profile::builtin("t4").unwrap().host;
+    let costs = host().profile.driver;
     drop(bytes_on(gpu, 4));
     assert_eq!(gpu.backend.now(), costs.allocate);
     drop((bytes_on(gpu, 4), bytes_on(gpu, 100 * KIB)));

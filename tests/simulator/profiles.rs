@@ -44,7 +44,7 @@ fn every_profile_has_its_vendors_figures() {
 fn every_figure_names_its_source_or_says_that_it_is_assumed() {
     for id in builtin_ids() {
         let profile = Profile::builtin(id).unwrap();
-        assert!(profile.figures.len() > 30, "{id}");
+        assert!(profile.figures.len() > 25, "{id}");
         assert!(profile.figures.iter().all(|f| f.source.len() > 6), "{id}: {:?}", profile.figures);
         let vouched = profile.figures.iter().filter(|f| !f.is_assumed()).count();
         assert!(id == "tiny" || vouched >= 10, "{id}: {vouched} figures have a source");

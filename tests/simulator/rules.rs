@@ -112,7 +112,7 @@ fn a_full_queue_holds_the_host() {
     let profile = Profile::parse(&short, "short queue").unwrap();
     let depth = u64::from(profile.launch.queue_depth);
     assert_eq!(depth, 16);
-    let machine = Machine::simulated(vec![profile]);
+    let machine = Machine::simulated(vec![profile], &host());
     let gpu = &machine.gpus()[0];
     let big = bytes_on(gpu, 4 * MIB);
     let recorder = Recorder::on(&machine);
@@ -164,5 +164,5 @@ fn emptying_the_cache_waits_for_the_device() {
     big.fill(Scalar::Int(1), "fill_").unwrap();
     let [kernel] = spans(&recorder)[..] else { panic!("one launch") };
     gpu.empty_cache();
-    assert_eq!(gpu.backend.now(), kernel.end() + Profile::builtin("t4").unwrap().host.free);
+    assert_eq!(gpu.backend.now(), kernel.end() + host().profile.driver.free);
 }

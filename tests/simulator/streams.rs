@@ -29,14 +29,14 @@ fn a_launch_is_timed_by_its_bytes() {
         dtype: DType::UInt8,
         bytes: 64 * MIB,
         flops: 64 * MIB,
-        span: modelled(start + profile.launch.host, profile.launch.latency + work),
+        span: modelled(start + host().profile.driver.launch, profile.launch.latency + work),
     };
     assert_eq!(recorder.take(), [expected]);
-    assert_eq!(gpu.backend.now(), start + profile.launch.host, "the host runs ahead");
+    assert_eq!(gpu.backend.now(), start + host().profile.driver.launch, "the host runs ahead");
     gpu.synchronize(None, "synchronize", false).unwrap();
     let [Body::Sync { implicit: false, span, .. }] = recorder.take()[..] else { panic!("one wait") };
     assert_eq!(span.end(), gpu.backend.now());
-    assert_eq!(gpu.backend.now(), start + profile.launch.host + profile.launch.latency + work);
+    assert_eq!(gpu.backend.now(), start + host().profile.driver.launch + profile.launch.latency + work);
 }
 
 /// A pinned `non_blocking` copy runs beside a kernel of another stream; on the same stream it waits.

@@ -7,6 +7,7 @@ use crate::base::event::{Body, Clock, Sizes, Span};
 use crate::device::backend::{Transfer, When};
 use crate::device::buffer::Buffer;
 use crate::device::context::late::Late;
+use crate::device::host_time::keep_event;
 use crate::device::kernel::Launch;
 use crate::device::live::{Live, Purpose};
 use crate::device::shared::ASIDE;
@@ -75,7 +76,7 @@ impl Context {
     fn note_when(&self, when: When, body: impl FnOnce(Span) -> Body) {
         match when {
             When::Unknown => {}
-            When::Ran(span) => self.shared.bus.emit(self.shared.source(), || body(span)),
+            When::Ran(span) => self.tell_ran(body, span),
             When::Later(ticket) => {
                 let late = Late { ticket, source: self.shared.source(), body: body(UNKNOWN_SPAN) };
                 let waiting = {
@@ -87,6 +88,18 @@ impl Context {
                     self.note_late();
                 }
             }
+        }
+    }
+
+    /// Tells of work that has run. When a worker's ran on the host is known once its batch is taken.
+    fn tell_ran(&self, body: impl FnOnce(Span) -> Body, span: Span) {
+        if !self.shared.bus.listening() {
+            return;
+        }
+        let (source, body) = (self.shared.source(), body(span));
+        let body = if self.device.is_cuda() { Some(body) } else { keep_event(source, body) };
+        if let Some(body) = body {
+            self.shared.bus.emit(source, || body);
         }
     }
 

@@ -2,9 +2,8 @@
 //!
 //! Memory comes from the caching allocator over made-up addresses; the values behind an address lie in host
 //! memory, and bytes are copied at once, whenever a copy ends on the clock. All devices of a machine share one
-//! clock, and with it the host's time: what one device makes the host wait, the others see. The host's own work
-//! is not modelled: script code and CPU tensors take no time here, so only calls to a device move the clock,
-//! and the same calls give the same times on every computer.
+//! clock with the host (`host_backend`): what one device makes the host wait, the others see, and the same program
+//! gives the same times on every computer.
 //!
 //! TF32 and tensor cores change times, never values: float32 is computed in float32.
 
@@ -18,6 +17,7 @@ use crate::device::backend::{
 use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::{HostBlock, HostPool};
 use crate::device::cpu::{copy_bytes, run};
+use crate::device::host_time;
 use crate::device::kernel::Launch;
 use crate::device::pool::{Block, Pool};
 use crate::device::shared::Shared;
@@ -25,6 +25,8 @@ use crate::device::shared::Shared;
 use super::clock::{self, Clock, ClockError, CopySpan, StreamId};
 use super::cost::{self, Direction};
 use super::fault::SimFault;
+use super::host::Host;
+use super::host_backend::HostBackend;
 use super::memory::{DeviceMemory, SharedClock};
 use super::profile::Profile;
 use super::work;
@@ -32,14 +34,22 @@ use super::work;
 /// PyTorch hands out this many streams of a device in turn, besides the default one.
 const STREAMS: u32 = 32;
 
-/// The devices of a simulated machine, one per profile, in the order of their ordinals.
-pub fn devices(profiles: Vec<Profile>, shared: &Arc<Shared>) -> Vec<Box<dyn Backend>> {
-    let clock = SharedClock::new(Clock::new(profiles.clone()));
+/// The simulated part of a machine: the host, where its time is modelled, and one device per profile, in the order of
+/// their ordinals.
+pub fn devices(
+    profiles: Vec<Profile>,
+    host: &Host,
+    shared: &Arc<Shared>,
+) -> (Option<Box<dyn Backend>>, Vec<Box<dyn Backend>>) {
+    let clock = Clock::new(profiles.clone(), host.profile.clone());
+    let clock = SharedClock::new(clock, Arc::clone(shared.steps()));
     let values = Arc::new(HostPool::default());
     let device = |(ordinal, profile): (usize, &Profile)| -> Box<dyn Backend> {
         Box::new(SimBackend::new(ordinal, profile, &clock, &values, shared))
     };
-    profiles.iter().enumerate().map(device).collect()
+    let gpus = profiles.iter().enumerate().map(device).collect();
+    let cpu = (!host.measured).then(|| HostBackend::start(&host.profile, &clock, shared));
+    (cpu, gpus)
 }
 
 /// A simulated GPU.
@@ -105,7 +115,7 @@ impl SimBackend {
         let start = clock.now();
         wait(&mut clock).map_err(refused)?;
         self.fault.check(clock.now())?;
-        Ok(span(start, clock.now()))
+        Ok(event::Span::modelled(start, clock.now()))
     }
 
     /// When the copy runs, by the directions of its ends.
@@ -181,7 +191,11 @@ impl Backend for SimBackend {
 
     fn page_lock(&self, block: &HostBlock) -> Result<()> {
         let mut clock = self.working_clock()?;
-        clock.pin(self.device.index(), block.capacity() as u64).map_err(refused)
+        let bytes = block.capacity() as u64;
+        if host_time::note_work(|| cost::pin(clock.host(), bytes)) {
+            return Ok(());
+        }
+        clock.pin(self.device.index(), bytes).map_err(refused)
     }
 
     fn pool(&self) -> Option<&Mutex<DevicePool>> {
@@ -195,7 +209,7 @@ impl Backend for SimBackend {
         if self.fault.launched(when.end) {
             run(launch)?;
         }
-        Ok(When::Ran(span(when.start, when.end)))
+        Ok(When::Ran(event::Span::modelled(when.start, when.end)))
     }
 
     /// All parts are timed first, as one launch of the host, and then computed in their order.
@@ -208,11 +222,11 @@ impl Backend for SimBackend {
                 timed.push(match part {
                     GraphWork::Launch(launch) => {
                         let when = clock.launch(self.at(launch.stream), &work::work(launch, tf32))?;
-                        span(when.start, when.end)
+                        event::Span::modelled(when.start, when.end)
                     }
                     GraphWork::Copy(transfer) => {
                         let (when, _) = self.schedule(clock, transfer)?;
-                        span(when.start, when.end)
+                        event::Span::modelled(when.start, when.end)
                     }
                 });
             }
@@ -242,13 +256,18 @@ impl Backend for SimBackend {
             copy_bytes(transfer);
         }
         let held = when.blocking || when.host_waited > 0;
-        let waited = held.then(|| span(now.saturating_sub(when.host_waited), now));
-        Ok(Moved { when: When::Ran(span(when.start, when.end)), pinned, blocking: when.blocking, waited })
+        let waited = held.then(|| event::Span::modelled(now.saturating_sub(when.host_waited), now));
+        Ok(Moved {
+            when: When::Ran(event::Span::modelled(when.start, when.end)),
+            pinned,
+            blocking: when.blocking,
+            waited,
+        })
     }
 
     fn take_hold(&self) -> Option<Hold> {
         let held = self.clock.lock().take_held(self.device.index())?;
-        Some((held.cause, span(held.start, held.end)))
+        Some((held.cause, event::Span::modelled(held.start, held.end)))
     }
 
     fn create_stream(&self) -> Result<u32> {
@@ -301,10 +320,6 @@ fn properties(profile: &Profile) -> Properties {
         peer_access: profile.peer.access,
         clock: event::Clock::Modelled,
     }
-}
-
-fn span(start: u64, end: u64) -> event::Span {
-    event::Span { start, nanos: end.saturating_sub(start), clock: event::Clock::Modelled }
 }
 
 fn on_clock(mark: Mark) -> clock::Mark {

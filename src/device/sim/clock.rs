@@ -4,6 +4,8 @@
 //!
 //! What is followed, of CUDA and of PyTorch on it:
 //!
+//! - The host's own work takes time as well: kernels on its cores, steps of the script, sleep. A loader's workers have
+//!   times of their own and compete for the cores.
 //! - A launch is queued: it costs the host its enqueueing and starts when the host has enqueued it and its
 //!   stream is free. A stream runs in order. A stream that holds `queue_depth` operations makes the host wait
 //!   for the oldest.
@@ -18,7 +20,7 @@
 //! - From pinned memory and with `non_blocking`, the host goes on at once. From pageable memory the driver
 //!   waits for the stream and copies through its own buffers while the host waits, `non_blocking` or not. A
 //!   pinned copy without `non_blocking` makes the host wait because PyTorch then synchronises the stream.
-//! - Where a profile says what the driver's buffers take (`link.staged`), a pageable `non_blocking` copy to the device
+//! - Where the host says what the driver's buffers take (`link.staged`), a pageable `non_blocking` copy to the device
 //!   up to that size holds the host only until it is in them.
 //! - A copy within a device is a kernel, and does not hold the host.
 //! - A copy to another device runs on the source's current stream; that waits for the destination's before,
@@ -30,7 +32,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::cores::{Cores, cpu_kernel};
 use super::cost::{self, Bound, Direction, KernelCost, Transfer, Work};
+use super::host::HostProfile;
 use super::profile::Profile;
 use super::queues::{DeviceClock, Lane};
 
@@ -125,6 +129,8 @@ impl std::error::Error for ClockError {}
 #[derive(Clone, Debug)]
 pub struct Clock {
     devices: Vec<DeviceClock>,
+    host: HostProfile,
+    cores: Cores,
     /// The running thread and its time.
     running: HostThread,
     now: u64,
@@ -147,10 +153,12 @@ pub(super) struct Held {
 }
 
 impl Clock {
-    /// A machine with one device per profile, at time 0.
-    pub fn new(profiles: Vec<Profile>) -> Clock {
+    /// A machine with one device per profile beside a host, at time 0.
+    pub fn new(profiles: Vec<Profile>, host: HostProfile) -> Clock {
         Clock {
             devices: profiles.into_iter().map(DeviceClock::new).collect(),
+            cores: Cores::new(host.cpu.cores),
+            host,
             running: HostThread::MAIN,
             now: 0,
             parked: BTreeMap::new(),
@@ -178,12 +186,40 @@ impl Clock {
     /// Back to time 0: nothing queued, the main thread running, all marks and threads void.
     pub fn reset(&mut self) {
         let profiles = std::mem::take(&mut self.devices).into_iter().map(|d| d.profile).collect();
-        *self = Clock::new(profiles);
+        *self = Clock::new(profiles, self.host.clone());
     }
 
-    /// The host works for `nanos`: modelled CPU work, or sleep.
+    /// The figures of the host.
+    pub fn host(&self) -> &HostProfile {
+        &self.host
+    }
+
+    /// The host works for `nanos` on one of its cores.
     pub(crate) fn host_work(&mut self, nanos: u64) {
+        self.now = self.cores.work(self.now, nanos);
+    }
+
+    /// The host does nothing for `nanos`.
+    pub(crate) fn sleep(&mut self, nanos: u64) {
         self.now = self.now.saturating_add(nanos);
+    }
+
+    /// The host runs a kernel on its cores.
+    pub(crate) fn host_kernel(&mut self, work: &Work) -> Span {
+        let (start, end) = self.cores.kernel(self.now, |cores| cpu_kernel(&self.host, work, cores));
+        self.now = end;
+        Span { start, end }
+    }
+
+    /// So many workers more, or fewer, compete for the cores from now on.
+    pub(super) fn crowd(&mut self, workers: i32) {
+        self.cores.crowd(workers);
+    }
+
+    /// A worker takes a core for `nanos` from `earliest` on.
+    pub(super) fn worker_takes(&mut self, earliest: u64, nanos: u64) -> Span {
+        let (start, end) = self.cores.book(earliest, nanos);
+        Span { start, end }
     }
 
     /// Queues a kernel. Returns when it runs.
@@ -225,9 +261,9 @@ impl Clock {
             }
         };
         let enqueued = self.enqueue(at)?;
+        let length = cost::transfer(&self.device(at.device)?.profile, &self.host, transfer);
+        let staged = self.host.link.staged;
         let device = self.device_mut(at.device)?;
-        let length = cost::transfer(&device.profile, transfer);
-        let staged = device.profile.link.staged;
         let earliest = enqueued.max(device.free(at.stream));
         let (start, end) = device.engines.lane(lane).take(earliest, length);
         self.queue(at, end)?;
@@ -329,7 +365,8 @@ impl Clock {
 
     /// The host takes a segment from the device (`cudaMalloc`), which does not wait for it.
     pub(crate) fn take_segment(&mut self, device: usize) -> Result<(), ClockError> {
-        self.host_work(self.device(device)?.profile.host.allocate);
+        self.device(device)?;
+        self.host_work(self.host.driver.allocate);
         Ok(())
     }
 
@@ -337,7 +374,7 @@ impl Clock {
     /// Returns the nanoseconds waited, beyond the cost of the call.
     pub(crate) fn give_segment(&mut self, index: usize) -> Result<u64, ClockError> {
         let device = self.device(index)?;
-        let (idle, cost) = (device.idle(), device.profile.host.free);
+        let (idle, cost) = (device.idle(), self.host.driver.free);
         let waited = self.hold_until(idle, index, "giving memory back");
         self.host_work(cost);
         Ok(waited)
@@ -345,7 +382,8 @@ impl Clock {
 
     /// The host page-locks and fills `bytes` of its memory, in the device's context (`pin_memory`).
     pub fn pin(&mut self, device: usize, bytes: u64) -> Result<(), ClockError> {
-        self.host_work(cost::pin(&self.device(device)?.profile, bytes));
+        self.device(device)?;
+        self.host_work(cost::pin(&self.host, bytes));
         Ok(())
     }
 
@@ -430,8 +468,7 @@ impl Clock {
         }
         // Nobody has asked for what held the host before.
         self.held = None;
-        let device = self.device_mut(at.device)?;
-        let (cost, room) = (device.profile.launch.host, device.make_room(at.stream));
+        let (cost, room) = (self.host.driver.launch, self.device_mut(at.device)?.make_room(at.stream));
         self.hold_until(room, at.device, "full queue");
         self.host_work(cost);
         Ok(self.now)
@@ -450,7 +487,8 @@ impl Clock {
     }
 
     fn call(&mut self, device: usize) -> Result<(), ClockError> {
-        self.host_work(self.device(device)?.profile.host.call);
+        self.device(device)?;
+        self.host_work(self.host.driver.call);
         Ok(())
     }
 

@@ -6,6 +6,7 @@
 use crate::device::kernel::KernelClass;
 use crate::device::sim::rate::Rate;
 
+use super::host::HostProfile;
 use super::profile::Profile;
 
 /// What one kernel launch does: arithmetic operations (a multiply-add is two) and bytes read and written.
@@ -97,28 +98,33 @@ pub fn kernel(profile: &Profile, work: &Work) -> KernelCost {
     KernelCost { latency, body, bound }
 }
 
-/// The nanoseconds of a copy between host and device over the host link.
+/// The nanoseconds of a copy between host and device over the link, which is as fast as its slower end.
+/// Pageable memory first passes through page-locked buffers of the driver's, piece by piece and not beside the link.
 /// A copy within the device reads and writes each byte, and costs what such a kernel does.
-pub fn transfer(profile: &Profile, transfer: &Transfer) -> u64 {
-    let link = &profile.link;
-    let bandwidth = match (transfer.direction, transfer.pinned) {
-        (Direction::H2D, true) => link.pinned_h2d,
-        (Direction::H2D, false) => link.pageable_h2d,
-        (Direction::D2H, true) => link.pinned_d2h,
-        (Direction::D2H, false) => link.pageable_d2h,
-        (Direction::D2D, _) => return kernel(profile, &copy_within(transfer.bytes)).total(),
+pub fn transfer(profile: &Profile, host: &HostProfile, transfer: &Transfer) -> u64 {
+    let (link, side) = (&profile.link, &host.link);
+    let (bandwidth, most, staging) = match transfer.direction {
+        Direction::H2D => (link.pinned_h2d, side.most_h2d, side.staging_h2d),
+        Direction::D2H => (link.pinned_d2h, side.most_d2h, side.staging_d2h),
+        Direction::D2D => return kernel(profile, &copy_within(transfer.bytes)).total(),
     };
-    let bandwidth = match link.cached_h2d {
-        Some((most, cached))
-            if transfer.bytes <= most && !transfer.pinned && transfer.direction == Direction::H2D =>
-        {
-            if cached > bandwidth { cached } else { bandwidth }
+    let bandwidth = if most < bandwidth { most } else { bandwidth };
+    let bytes = transfer.bytes as f64 * profile.faults.slow_link.unwrap_or(1.0);
+    if transfer.pinned {
+        return link.latency.saturating_add(nanos(bytes, bandwidth));
+    }
+    let staging = match side.cached_h2d {
+        Some((longest, cached)) if transfer.direction == Direction::H2D && transfer.bytes <= longest => {
+            if cached > staging {
+                cached
+            } else {
+                staging
+            }
         }
-        _ => bandwidth,
+        _ => staging,
     };
-    let slow = profile.faults.slow_link.unwrap_or(1.0);
-    let latency = if transfer.pinned { None } else { link.pageable_latency };
-    latency.unwrap_or(link.latency).saturating_add(nanos(transfer.bytes as f64 * slow, bandwidth))
+    let both = bandwidth * staging / (bandwidth + staging);
+    side.pageable_latency.unwrap_or(link.latency).saturating_add(nanos(bytes, both))
 }
 
 /// The nanoseconds of a copy from one device's memory to another's; the slower end of the link decides.
@@ -132,8 +138,8 @@ pub fn peer(from: &Profile, to: &Profile, bytes: u64) -> u64 {
 }
 
 /// The nanoseconds in which the host page-locks and fills `bytes` of its own memory (`pin_memory`).
-pub fn pin(profile: &Profile, bytes: u64) -> u64 {
-    profile.host.call.saturating_add(nanos(bytes as f64, profile.host.pin))
+pub fn pin(host: &HostProfile, bytes: u64) -> u64 {
+    host.driver.call.saturating_add(nanos(bytes as f64, host.pin))
 }
 
 /// The work of a copy within a device's memory.
@@ -142,17 +148,22 @@ pub(super) fn copy_within(bytes: u64) -> Work {
 }
 
 /// Nanoseconds for `amount` at `per_second`, rounded up; the cast saturates.
-fn nanos(amount: f64, per_second: f64) -> u64 {
+pub(super) fn nanos(amount: f64, per_second: f64) -> u64 {
     (amount * 1e9 / per_second).ceil() as u64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::sim::host::HostSide;
     use proptest::prelude::*;
 
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;
+
+    fn host() -> HostProfile {
+        HostProfile::builtin("notebook").unwrap()
+    }
 
     fn t4() -> Profile {
         Profile::builtin("t4").unwrap()
@@ -190,7 +201,7 @@ mod tests {
     #[test]
     fn orders_of_magnitude_are_those_of_the_hardware() {
         let t4 = t4();
-        let copy = |direction, pinned| transfer(&t4, &Transfer { direction, bytes: GIB, pinned });
+        let copy = |direction, pinned| transfer(&t4, &host(), &Transfer { direction, bytes: GIB, pinned });
         for direction in [Direction::H2D, Direction::D2H] {
             let (pinned, pageable) = (copy(direction, true), copy(direction, false));
             assert!(pinned * 2 < pageable && pageable < pinned * 5, "{direction:?}: {pinned} {pageable}");
@@ -231,23 +242,37 @@ mod tests {
 
     #[test]
     fn pageable_memory_in_the_hosts_cache_goes_faster_to_the_device_alone() {
-        let mut own = t4();
-        own.link.cached_h2d = Some((MIB, 4.0 * own.link.pageable_h2d));
-        own.link.pageable_latency = Some(20_000);
-        let time = |profile: &Profile, direction, bytes, pinned| {
-            transfer(profile, &Transfer { direction, bytes, pinned })
+        let plain = HostProfile {
+            link: HostSide { cached_h2d: None, pageable_latency: Some(20_000), ..host().link },
+            ..host()
         };
-        let body = |direction, bytes| {
-            let plain = time(&t4(), direction, bytes, false) - t4().link.latency;
-            (time(&own, direction, bytes, false) - 20_000, plain)
+        let mut own = plain.clone();
+        own.link.cached_h2d = Some((MIB, 4.0 * own.link.staging_h2d));
+        let time = |host: &HostProfile, direction, bytes, pinned| {
+            transfer(&t4(), host, &Transfer { direction, bytes, pinned })
         };
-        let (cached, plain) = body(Direction::H2D, MIB);
-        assert_eq!(cached, plain.div_ceil(4));
-        for (direction, bytes) in [(Direction::H2D, MIB + 1), (Direction::D2H, MIB)] {
-            let (own, plain) = body(direction, bytes);
-            assert_eq!(own, plain, "{direction:?}");
+        let (link, staging) = (t4().link.pinned_h2d, own.link.staging_h2d);
+        let expected = nanos(MIB as f64, link * 4.0 * staging / (link + 4.0 * staging));
+        assert_eq!(time(&own, Direction::H2D, MIB, false), 20_000 + expected);
+        for (direction, bytes, pinned) in
+            [(Direction::H2D, MIB + 1, false), (Direction::D2H, MIB, false), (Direction::H2D, MIB, true)]
+        {
+            let (own, plain) = (time(&own, direction, bytes, pinned), time(&plain, direction, bytes, pinned));
+            assert_eq!(own, plain, "{direction:?} {pinned}");
         }
-        assert_eq!(time(&own, Direction::H2D, MIB, true), time(&t4(), Direction::H2D, MIB, true));
+    }
+
+    #[test]
+    fn the_slower_end_of_the_link_decides() {
+        let h100 = Profile::builtin("h100").unwrap();
+        let mut narrow = host();
+        narrow.link.most_h2d = t4().link.pinned_h2d / 2.0;
+        let copy = Transfer { direction: Direction::H2D, bytes: GIB, pinned: true };
+        let body =
+            |profile: &Profile, host: &HostProfile| transfer(profile, host, &copy) - profile.link.latency;
+        assert_eq!(body(&h100, &narrow), body(&t4(), &narrow));
+        assert_eq!(body(&t4(), &narrow), nanos(GIB as f64, narrow.link.most_h2d));
+        assert!(body(&h100, &host()) * 2 < body(&t4(), &host()));
     }
 
     #[test]
@@ -255,11 +280,11 @@ mod tests {
         let mut slow = t4();
         slow.faults.slow_link = Some(4.0);
         let h2d = Transfer { direction: Direction::H2D, bytes: GIB, pinned: true };
-        let (before, after) = (transfer(&t4(), &h2d), transfer(&slow, &h2d));
+        let (before, after) = (transfer(&t4(), &host(), &h2d), transfer(&slow, &host(), &h2d));
         assert!(after > before * 39 / 10 && after <= before * 4);
         assert!(peer(&t4(), &slow, GIB) > peer(&t4(), &t4(), GIB) * 39 / 10);
         let d2d = Transfer { direction: Direction::D2D, ..h2d };
-        assert_eq!(transfer(&slow, &d2d), transfer(&t4(), &d2d));
+        assert_eq!(transfer(&slow, &host(), &d2d), transfer(&t4(), &host(), &d2d));
     }
 
     #[test]
@@ -287,7 +312,7 @@ mod tests {
             for profile in &profiles {
                 prop_assert!(kernel(profile, &work).total() <= kernel(profile, &more).total());
                 for direction in [Direction::H2D, Direction::D2H, Direction::D2D] {
-                    let time = |bytes| transfer(profile, &Transfer { direction, bytes, pinned: false });
+                    let time = |bytes| transfer(profile, &host(), &Transfer { direction, bytes, pinned: false });
                     prop_assert!(time(work.bytes) <= time(more.bytes));
                 }
             }

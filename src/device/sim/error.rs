@@ -15,16 +15,51 @@ pub struct ProfileError {
 /// What is wrong. Keys are dotted paths (`device.memory`); quoted text is escaped and cut short.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ProfileFault {
-    UnknownProfile { nearest: Option<String>, known: Vec<&'static str> },
-    Unreadable { reason: String },
-    TooLarge { limit: u64 },
-    Syntax { message: String },
-    UnknownKey { key: String, nearest: Option<String>, allowed: Vec<&'static str> },
-    MissingKey { key: String, example: &'static str },
-    WrongType { key: String, found: &'static str, example: &'static str },
-    WrongUnit { key: String, found: String, allowed: Vec<&'static str> },
-    OutOfRange { key: String, found: String, rule: &'static str },
-    BadText { key: String, rule: &'static str },
+    UnknownProfile {
+        nearest: Option<String>,
+        known: Vec<&'static str>,
+    },
+    Unreadable {
+        reason: String,
+    },
+    TooLarge {
+        limit: u64,
+    },
+    Syntax {
+        message: String,
+    },
+    UnknownKey {
+        key: String,
+        nearest: Option<String>,
+        allowed: Vec<&'static str>,
+    },
+    MissingKey {
+        key: String,
+        example: &'static str,
+    },
+    WrongType {
+        key: String,
+        found: &'static str,
+        example: &'static str,
+    },
+    WrongUnit {
+        key: String,
+        found: String,
+        allowed: Vec<&'static str>,
+    },
+    OutOfRange {
+        key: String,
+        found: String,
+        rule: &'static str,
+    },
+    BadText {
+        key: String,
+        rule: &'static str,
+    },
+    /// A figure of the host in a device's profile, where such figures once stood.
+    OfTheHost {
+        key: String,
+    },
 }
 
 impl ProfileError {
@@ -47,6 +82,7 @@ impl ProfileError {
                 format!("`{key}` is {found}, and must be {rule}")
             }
             ProfileFault::BadText { key, rule } => format!("`{key}` must be {rule}"),
+            ProfileFault::OfTheHost { key } => format!("`{key}` is the host's, and not a device's"),
         }
     }
 
@@ -68,6 +104,11 @@ impl ProfileError {
                 [] => "this figure has no unit: leave it out".to_owned(),
                 units => format!("write one of {}", units.join(", ")),
             }),
+            ProfileFault::OfTheHost { .. } => Some(
+                "leave it out here: what launches, calls of the driver and pageable memory cost stands in a host's \
+                 profile, which `--host FILE` names (docs/simulator.md)"
+                    .to_owned(),
+            ),
             ProfileFault::Unreadable { .. }
             | ProfileFault::TooLarge { .. }
             | ProfileFault::Syntax { .. }

@@ -2,13 +2,19 @@
 //! and what is unknown, missing, or not a sensible number is an error with its line.
 
 use std::cell::RefCell;
+use std::fs::File;
+use std::io::Read;
 use std::ops::Range;
+use std::path::Path;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{ProfileError, ProfileFault, acts, quoted};
+use super::error::{ProfileError, ProfileFault, acts, quoted, shown_path};
 use crate::base::near::nearest;
+
+/// The longest profile that is read, in bytes.
+pub const LONGEST_FILE: u64 = 64 * 1024;
 
 /// One figure of a profile as its author wrote it.
 #[derive(Clone, PartialEq, Debug)]
@@ -111,6 +117,39 @@ pub(super) const fn count(high: u32, rule: &'static str) -> Quantity {
     }
 }
 
+/// The text of a regular file of at most [`LONGEST_FILE`] bytes, and its path for messages.
+pub(super) fn read_file(path: &Path) -> Result<(String, String), ProfileError> {
+    let origin = shown_path(path);
+    match read_text(path) {
+        Ok(text) => Ok((text, origin)),
+        Err(fault) => Err(ProfileError { origin, line: None, fault }),
+    }
+}
+
+fn read_text(path: &Path) -> Result<String, ProfileFault> {
+    let unreadable = |error: std::io::Error| ProfileFault::Unreadable { reason: error.to_string() };
+    // Asked before opening: opening a pipe would wait for its writer.
+    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(ProfileFault::Unreadable { reason: "it is not a regular file".to_owned() });
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > LONGEST_FILE {
+        return Err(ProfileFault::TooLarge { limit: LONGEST_FILE });
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| ProfileFault::Unreadable { reason: "it is not UTF-8 text".to_owned() })
+}
+
+/// Ids are typed on command lines.
+pub(super) fn check_id(root: &Section<'_, '_>, id: &str) -> Result<(), ProfileError> {
+    if id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') {
+        return Ok(());
+    }
+    Err(root.bad_text("id", "lower-case letters, digits and hyphens"))
+}
+
 /// A parsed TOML text, and the figures that have been read from it.
 pub(super) struct Document<'t> {
     origin: &'t str,
@@ -121,6 +160,10 @@ pub(super) struct Document<'t> {
 
 impl<'t> Document<'t> {
     pub(super) fn parse(text: &'t str, origin: &'t str) -> Result<Self, ProfileError> {
+        if text.len() as u64 > LONGEST_FILE {
+            let fault = ProfileFault::TooLarge { limit: LONGEST_FILE };
+            return Err(ProfileError { origin: origin.to_owned(), line: None, fault });
+        }
         match DeTable::parse(text) {
             Ok(root) => Ok(Document { origin, text, root, figures: RefCell::default() }),
             Err(error) => Err(ProfileError {
@@ -205,6 +248,13 @@ impl<'d, 't> Section<'d, 't> {
         self.document.open(self.path_of(key), table, value.span(), allowed).map(Some)
     }
 
+    /// The table at `key`, whatever stands in it; none where there is no table.
+    pub(super) fn unchecked(&self, key: &'static str) -> Option<Section<'d, 't>> {
+        let value = self.table.get(key)?;
+        let DeValue::Table(table) = value.get_ref() else { return None };
+        Some(Section { document: self.document, path: self.path_of(key), table, span: value.span() })
+    }
+
     pub(super) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
@@ -251,6 +301,15 @@ impl<'d, 't> Section<'d, 't> {
         let unit = if units.is_empty() { "" } else { figure.text("unit", 20, quantity.example)? };
         figure.note(format!("{written} {unit}").trim().to_owned())?;
         Ok(value)
+    }
+
+    /// A figure that a profile may leave out.
+    pub(super) fn optional(
+        &self,
+        key: &'static str,
+        quantity: &Quantity,
+    ) -> Result<Option<f64>, ProfileError> {
+        self.has(key).then(|| self.number(key, quantity)).transpose()
     }
 
     /// A time in whole nanoseconds, rounded up.
@@ -302,6 +361,12 @@ impl<'d, 't> Section<'d, 't> {
             return Err(self.document.error(span, fault));
         }
         Ok(Some(value))
+    }
+
+    /// The error that what stands at `key` belongs into a host's profile; none where nothing does.
+    pub(super) fn belongs_to_host(&self, key: &'static str) -> Option<ProfileError> {
+        let value = self.table.get(key)?;
+        Some(self.document.error(value.span(), ProfileFault::OfTheHost { key: self.path_of(key) }))
     }
 
     /// The error that a text at `key` is not what `rule` says.

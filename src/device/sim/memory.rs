@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::device::host_time::Steps;
 use crate::device::pool::{Memory, Simulated};
 
 use super::clock::{Clock, Mark, StreamId};
@@ -10,15 +11,28 @@ use super::clock::{Clock, Mark, StreamId};
 ///
 /// Its lock is the innermost: whoever holds it takes no other, and an allocator is locked before it.
 #[derive(Clone, Debug)]
-pub(super) struct SharedClock(Arc<Mutex<Clock>>);
+pub(super) struct SharedClock {
+    clock: Arc<Mutex<Clock>>,
+    /// Steps of the script that are not on the clock yet.
+    steps: Arc<Steps>,
+}
 
 impl SharedClock {
-    pub(super) fn new(clock: Clock) -> SharedClock {
-        SharedClock(Arc::new(Mutex::new(clock)))
+    pub(super) fn new(clock: Clock, steps: Arc<Steps>) -> SharedClock {
+        SharedClock { clock: Arc::new(Mutex::new(clock)), steps }
     }
 
+    /// The clock, with the script's steps so far on it.
     pub(super) fn lock(&self) -> MutexGuard<'_, Clock> {
-        self.0.lock().unwrap_or_else(|e| e.into_inner())
+        let mut clock = self.clock.lock().unwrap_or_else(|e| e.into_inner());
+        match self.steps.take() {
+            0 => {}
+            steps => {
+                let nanos = (steps as f64 * clock.host().step).ceil() as u64;
+                clock.host_work(nanos);
+            }
+        }
+        clock
     }
 }
 
@@ -90,20 +104,22 @@ impl Memory for DeviceMemory {
 mod tests {
     use super::*;
     use crate::device::pool::Pool;
-    use crate::device::sim::{KernelClass, Profile, Rate, Work};
+    use crate::device::sim::{HostProfile, KernelClass, Profile, Rate, Work};
 
     const MIB: u64 = 1 << 20;
 
     fn memory() -> (DeviceMemory, SharedClock) {
         let profile = Profile::builtin("t4").unwrap();
-        let clock = SharedClock::new(Clock::new(vec![profile.clone(), profile]));
+        let host = HostProfile::builtin("notebook").unwrap();
+        let clock = Clock::new(vec![profile.clone(), profile], host);
+        let clock = SharedClock::new(clock, Arc::default());
         (DeviceMemory::new(64 * MIB, 0, 1, clock.clone()), clock)
     }
 
     #[test]
     fn segments_cost_time_and_devices_have_addresses_of_their_own() {
         let (mut memory, clock) = memory();
-        let costs = Profile::builtin("t4").unwrap().host;
+        let costs = HostProfile::builtin("notebook").unwrap().driver;
         let now = || clock.lock().now();
         let first = memory.allocate(20 * MIB).unwrap();
         assert_eq!(first, 0x7e00_0000_0000);

@@ -16,23 +16,19 @@
 //! an error with its line. Once read, sizes are bytes, bandwidths bytes per second, rates operations per second
 //! (dense), times nanoseconds.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use crate::base::near::nearest;
 use crate::device::kernel::KernelClass;
 use crate::device::sim::rate::Rate;
 
-use super::error::{ProfileError, ProfileFault, quoted, shown_path};
+use super::error::{ProfileError, ProfileFault, quoted};
 use super::figures::{
-    self, BANDWIDTH, CACHE, Document, FLOPS, FRACTION, INTEGER_OPS, MEMORY, Section, count,
+    self, BANDWIDTH, CACHE, Document, FLOPS, FRACTION, INTEGER_OPS, MEMORY, Section, check_id, count,
+    read_file,
 };
 
-pub use super::figures::Figure;
-
-/// The longest profile that is read, in bytes.
-pub const LONGEST_FILE: u64 = 64 * 1024;
+pub use super::figures::{Figure, LONGEST_FILE};
 
 /// A simulated GPU.
 #[derive(Clone, PartialEq, Debug)]
@@ -46,7 +42,6 @@ pub struct Profile {
     pub peak: Peak,
     pub efficiency: Efficiency,
     pub launch: Launch,
-    pub host: Host,
     pub link: HostLink,
     pub peer: Peer,
     pub faults: Faults,
@@ -136,8 +131,6 @@ impl Efficiency {
 /// What a launch costs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Launch {
-    /// Nanoseconds the host spends on enqueueing one kernel or copy.
-    pub host: u64,
     /// Nanoseconds from a kernel's start until it works.
     pub latency: u64,
     /// Where kernels of a class take longer to get going than `latency`, as those in several steps do.
@@ -154,36 +147,13 @@ impl Launch {
     }
 }
 
-/// What the host spends on other calls.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Host {
-    /// Nanoseconds for an event record, a wait, a query, or entering a synchronisation.
-    pub call: u64,
-    /// Nanoseconds to take a segment from the device (`cudaMalloc`).
-    pub allocate: u64,
-    /// Nanoseconds to give one back (`cudaFree`), after the wait for the device.
-    pub free: u64,
-    /// Bytes per second at which host memory is page-locked and filled.
-    pub pin: f64,
-}
-
-/// The link between host and device.
+/// The link between host and device: what page-locked memory goes over it at.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HostLink {
     pub pinned_h2d: f64,
     pub pinned_d2h: f64,
-    pub pageable_h2d: f64,
-    pub pageable_d2h: f64,
-    /// What pageable memory of at most so many bytes goes to the device at, where that is faster: it lies in the host's
-    /// cache.
-    pub cached_h2d: Option<(u64, f64)>,
-    /// The longest pageable `non_blocking` copy to the device that the driver takes into buffers of its own without
-    /// waiting for the stream; 0 where every copy waits.
-    pub staged: u64,
     /// Nanoseconds that any copy takes besides its bytes.
     pub latency: u64,
-    /// Nanoseconds that a pageable copy takes besides its bytes, where they differ.
-    pub pageable_latency: Option<u64>,
 }
 
 /// The link to another device of the machine.
@@ -238,38 +208,16 @@ impl Profile {
 
     /// Reads a profile from a regular file of at most [`LONGEST_FILE`] bytes.
     pub fn load(path: &Path) -> Result<Profile, ProfileError> {
-        let origin = shown_path(path);
-        let text =
-            read_text(path).map_err(|fault| ProfileError { origin: origin.clone(), line: None, fault })?;
+        let (text, origin) = read_file(path)?;
         Profile::parse(&text, &origin)
     }
 
     /// Reads a profile from TOML text; `origin` names the text in errors.
     pub fn parse(text: &str, origin: &str) -> Result<Profile, ProfileError> {
-        if text.len() as u64 > LONGEST_FILE {
-            let fault = ProfileFault::TooLarge { limit: LONGEST_FILE };
-            return Err(ProfileError { origin: origin.to_owned(), line: None, fault });
-        }
         let document = Document::parse(text, origin)?;
         let profile = read(&document)?;
         Ok(Profile { figures: document.into_figures(), ..profile })
     }
-}
-
-fn read_text(path: &Path) -> Result<String, ProfileFault> {
-    let unreadable = |error: std::io::Error| ProfileFault::Unreadable { reason: error.to_string() };
-    // Asked before opening: opening a pipe would wait for its writer.
-    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
-        return Err(ProfileFault::Unreadable { reason: "it is not a regular file".to_owned() });
-    }
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > LONGEST_FILE {
-        return Err(ProfileFault::TooLarge { limit: LONGEST_FILE });
-    }
-    String::from_utf8(bytes)
-        .map_err(|_| ProfileFault::Unreadable { reason: "it is not UTF-8 text".to_owned() })
 }
 
 fn read(document: &Document<'_>) -> Result<Profile, ProfileError> {
@@ -289,10 +237,9 @@ fn read(document: &Document<'_>) -> Result<Profile, ProfileError> {
         "peer",
         "faults",
     ])?;
+    refuse_host_figures(&root)?;
     let id = root.text("id", 32, r#"id = "my-gpu""#)?;
-    if !id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') {
-        return Err(root.bad_text("id", "lower-case letters, digits and hyphens"));
-    }
+    check_id(&root, id)?;
     let name = root.text("name", 60, r#"name = "My GPU""#)?;
     let summary = root.text("summary", 80, r#"summary = "one line about it""#)?;
     Ok(Profile {
@@ -303,7 +250,6 @@ fn read(document: &Document<'_>) -> Result<Profile, ProfileError> {
         peak: read_peak(&root)?,
         efficiency: read_efficiency(&root)?,
         launch: read_launch(&root)?,
-        host: read_host(&root)?,
         link: read_link(&root)?,
         peer: read_peer(&root)?,
         faults: read_faults(&root)?,
@@ -330,23 +276,14 @@ fn read_device(root: &Section<'_, '_>) -> Result<DeviceFigures, ProfileError> {
     Ok(DeviceFigures {
         compute_capability: device.version("compute_capability")?,
         memory: device.number("memory", &MEMORY)? as u64,
-        context: optional(&device, "context", &CACHE)?.unwrap_or(0.0) as u64,
+        context: device.optional("context", &CACHE)?.unwrap_or(0.0) as u64,
         memory_bandwidth: device.number("memory_bandwidth", &BANDWIDTH)?,
         sm_count: device.number("sm_count", &SMS)? as u32,
         threads_per_sm: device.number("threads_per_sm", &THREADS)? as u32,
         l2_cache: device.number("l2_cache", &CACHE)? as u64,
-        l2_bandwidth: optional(&device, "l2_bandwidth", &BANDWIDTH)?,
+        l2_bandwidth: device.optional("l2_bandwidth", &BANDWIDTH)?,
         copy_engines: device.number("copy_engines", &ENGINES)? as u32,
     })
-}
-
-/// A figure that a profile may leave out.
-fn optional(
-    section: &Section<'_, '_>,
-    key: &'static str,
-    quantity: &figures::Quantity,
-) -> Result<Option<f64>, ProfileError> {
-    section.has(key).then(|| section.number(key, quantity)).transpose()
 }
 
 fn read_peak(root: &Section<'_, '_>) -> Result<Peak, ProfileError> {
@@ -392,51 +329,34 @@ fn read_latencies(root: &Section<'_, '_>) -> Result<Vec<(KernelClass, u64)>, Pro
 
 fn read_launch(root: &Section<'_, '_>) -> Result<Launch, ProfileError> {
     const DEPTH: figures::Quantity = count(65536, "a whole number from 1 to 65536");
-    let launch = root.section("launch", &["host", "latency", "queue_depth"])?;
+    let launch = root.section("launch", &["latency", "queue_depth"])?;
     Ok(Launch {
-        host: launch.nanos("host")?,
         latency: launch.nanos("latency")?,
         latency_by_class: read_latencies(root)?,
         queue_depth: launch.number("queue_depth", &DEPTH)? as u32,
     })
 }
 
-fn read_host(root: &Section<'_, '_>) -> Result<Host, ProfileError> {
-    let host = root.section("host", &["call", "allocate", "free", "pin"])?;
-    Ok(Host {
-        call: host.nanos("call")?,
-        allocate: host.nanos("allocate")?,
-        free: host.nanos("free")?,
-        pin: host.number("pin", &BANDWIDTH)?,
-    })
-}
-
 fn read_link(root: &Section<'_, '_>) -> Result<HostLink, ProfileError> {
-    let keys = [
-        "pinned_h2d",
-        "pinned_d2h",
-        "pageable_h2d",
-        "pageable_d2h",
-        "cached",
-        "cached_h2d",
-        "staged",
-        "latency",
-        "pageable_latency",
-    ];
-    let link = root.section("link", &keys)?;
+    let link = root.section("link", &["pinned_h2d", "pinned_d2h", "latency"])?;
     Ok(HostLink {
         pinned_h2d: link.number("pinned_h2d", &BANDWIDTH)?,
         pinned_d2h: link.number("pinned_d2h", &BANDWIDTH)?,
-        pageable_h2d: link.number("pageable_h2d", &BANDWIDTH)?,
-        pageable_d2h: link.number("pageable_d2h", &BANDWIDTH)?,
-        cached_h2d: match link.has("cached") || link.has("cached_h2d") {
-            true => Some((link.number("cached", &CACHE)? as u64, link.number("cached_h2d", &BANDWIDTH)?)),
-            false => None,
-        },
-        staged: optional(&link, "staged", &CACHE)?.unwrap_or(0.0) as u64,
         latency: link.nanos("latency")?,
-        pageable_latency: link.has("pageable_latency").then(|| link.nanos("pageable_latency")).transpose()?,
     })
+}
+
+/// What an older form of profiles had of the host is refused by name, before anything else is missed.
+fn refuse_host_figures(root: &Section<'_, '_>) -> Result<(), ProfileError> {
+    const OF_THE_LINK: [&str; 6] =
+        ["pageable_h2d", "pageable_d2h", "cached", "cached_h2d", "staged", "pageable_latency"];
+    let sections: [(&'static str, &[&'static str]); 2] = [("launch", &["host"]), ("link", &OF_THE_LINK)];
+    let of_a_section = |(name, keys): (&'static str, &[&'static str])| {
+        let section = root.unchecked(name)?;
+        keys.iter().find_map(|key| section.belongs_to_host(key))
+    };
+    let found = root.belongs_to_host("host").or_else(|| sections.into_iter().find_map(of_a_section));
+    found.map_or(Ok(()), Err)
 }
 
 fn read_peer(root: &Section<'_, '_>) -> Result<Peer, ProfileError> {

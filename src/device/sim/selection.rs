@@ -1,10 +1,13 @@
-//! Which devices to use: `--devices auto | cpu | cuda | sim:PROFILE[xN][,…]`.
+//! Which devices to use: `--devices auto | cpu | cuda | sim:PROFILE[xN][,…]`, and a host behind `@` where the GPUs are
+//! simulated.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::error::{ProfileError, did_you_mean, quoted};
+use super::host::Host;
+use super::host_choice::{HostChoice, UnknownHost, split_host};
 use super::profile::{Profile, builtin_ids};
 use crate::base::near::nearest;
 
@@ -14,8 +17,8 @@ pub(crate) const MOST_DEVICES: usize = 16;
 /// A wish for devices; who reads it finds out what there is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Selection {
-    /// Real GPUs where there are any, else what suits the caller.
-    Auto,
+    /// Real GPUs where there are any, else what suits the caller, with the host that was named.
+    Auto(Option<HostChoice>),
     Cpu,
     /// The real GPUs.
     Cuda,
@@ -26,6 +29,8 @@ pub enum Selection {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SimulatedDevices {
     items: Vec<(ProfileName, usize)>,
+    /// The host that was named.
+    host: Option<HostChoice>,
 }
 
 /// Where a profile is to be found.
@@ -42,12 +47,21 @@ impl Selection {
     /// and these paths.
     pub(crate) fn anchored(mut self) -> (Selection, Vec<PathBuf>) {
         let mut files = Vec::new();
+        let mut anchor = |path: &mut PathBuf| {
+            *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
+            files.push(path.clone());
+        };
         if let Selection::Sim(devices) = &mut self {
             for (name, _) in &mut devices.items {
-                let ProfileName::File(path) = name else { continue };
-                *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
-                files.push(path.clone());
+                if let ProfileName::File(path) = name {
+                    anchor(path);
+                }
             }
+        }
+        if let Selection::Auto(host) | Selection::Sim(SimulatedDevices { host, .. }) = &mut self
+            && let Some(HostChoice::File(path)) = host
+        {
+            anchor(path);
         }
         (self, files)
     }
@@ -57,6 +71,16 @@ impl SimulatedDevices {
     /// The profiles asked for, each with how many devices are to have it.
     pub fn items(&self) -> impl Iterator<Item = (&ProfileName, usize)> {
         self.items.iter().map(|(name, count)| (name, *count))
+    }
+
+    /// The same devices beside another host.
+    pub(crate) fn beside(self, host: Option<HostChoice>) -> SimulatedDevices {
+        SimulatedDevices { host, ..self }
+    }
+
+    /// The host that is meant. Reads its file.
+    pub fn host(&self) -> Result<Host, ProfileError> {
+        self.host.clone().unwrap_or_default().load()
     }
 
     /// How many GPUs are selected.
@@ -103,6 +127,11 @@ pub enum SelectionError {
     Mixed {
         text: String,
     },
+    UnknownHost(UnknownHost),
+    /// A host is modelled beside simulated GPUs alone.
+    HostAlone {
+        devices: &'static str,
+    },
 }
 
 impl fmt::Display for SelectionError {
@@ -132,6 +161,12 @@ impl fmt::Display for SelectionError {
             SelectionError::TooMany => {
                 write!(f, "a machine has at most {MOST_DEVICES} simulated devices")
             }
+            SelectionError::UnknownHost(unknown) => write!(f, "{unknown}"),
+            SelectionError::HostAlone { devices } => write!(
+                f,
+                "a host's profile stands beside simulated GPUs, as in `--devices sim:t4x2 --host workstation`; with \
+                 `{devices}` times are this computer's own"
+            ),
             SelectionError::Mixed { text } => write!(
                 f,
                 "`{text}` can't be combined with other devices; only simulated ones can, as in sim:t4,h100"
@@ -147,24 +182,36 @@ impl FromStr for Selection {
 
     /// Reads `auto`, `cpu`, `cuda` or `sim:ITEM,…` where an item is a built-in profile's id or a path that
     /// ends in `.toml`, with `xN` behind it, or behind a space, for N devices. Ids and keywords may be in capitals. `sim:` may be
-    /// repeated.
+    /// repeated. `@HOST` behind them names their host.
     fn from_str(text: &str) -> Result<Selection, SelectionError> {
-        let text = text.trim();
-        if let Some(alone) = keyword(text) {
-            return Ok(alone);
+        let (text, host) = split_host(text.trim());
+        let host = host.map(str::parse::<HostChoice>).transpose().map_err(SelectionError::UnknownHost)?;
+        match (read_devices(text)?, host) {
+            (Selection::Sim(devices), host) => Ok(Selection::Sim(devices.beside(host))),
+            (Selection::Auto(_), host) => Ok(Selection::Auto(host)),
+            (Selection::Cpu, Some(_)) => Err(SelectionError::HostAlone { devices: "cpu" }),
+            (Selection::Cuda, Some(_)) => Err(SelectionError::HostAlone { devices: "cuda" }),
+            (alone, None) => Ok(alone),
         }
-        let first = text.split(',').next().unwrap_or_default();
-        match without_prefix(first.trim()) {
-            Some(_) => read_items(text).map(Selection::Sim),
-            None => Err(not_simulated(text, first.trim())),
-        }
+    }
+}
+
+fn read_devices(text: &str) -> Result<Selection, SelectionError> {
+    if let Some(alone) = keyword(text) {
+        return Ok(alone);
+    }
+    let first = text.split(',').next().unwrap_or_default();
+    match without_prefix(first.trim()) {
+        Some(_) => read_items(text).map(Selection::Sim),
+        None => Err(not_simulated(text, first.trim())),
     }
 }
 
 impl fmt::Display for Selection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Selection::Auto => f.write_str("auto"),
+            Selection::Auto(None) => f.write_str("auto"),
+            Selection::Auto(Some(host)) => write!(f, "auto@{host}"),
             Selection::Cpu => f.write_str("cpu"),
             Selection::Cuda => f.write_str("cuda"),
             Selection::Sim(devices) => write!(f, "{devices}"),
@@ -188,13 +235,16 @@ impl fmt::Display for SimulatedDevices {
                 write!(f, "x{count}")?;
             }
         }
+        if let Some(host) = &self.host {
+            write!(f, "@{host}")?;
+        }
         Ok(())
     }
 }
 
 fn keyword(text: &str) -> Option<Selection> {
     match text.to_ascii_lowercase().as_str() {
-        "auto" => Some(Selection::Auto),
+        "auto" => Some(Selection::Auto(None)),
         "cpu" => Some(Selection::Cpu),
         "cuda" => Some(Selection::Cuda),
         _ => None,
@@ -224,7 +274,7 @@ fn without_prefix(item: &str) -> Option<&str> {
 }
 
 fn read_items(text: &str) -> Result<SimulatedDevices, SelectionError> {
-    let mut devices = SimulatedDevices { items: Vec::new() };
+    let mut devices = SimulatedDevices { items: Vec::new(), host: None };
     for item in text.split(',').map(str::trim) {
         let item = without_prefix(item).unwrap_or(item);
         if item.is_empty() {
@@ -287,7 +337,7 @@ mod tests {
 
     fn sim(items: &[(&'static str, usize)]) -> Selection {
         let items = items.iter().map(|(id, n)| (ProfileName::Builtin(id), *n)).collect();
-        Selection::Sim(SimulatedDevices { items })
+        Selection::Sim(SimulatedDevices { items, host: None })
     }
 
     fn read(text: &str) -> Result<Selection, SelectionError> {
@@ -296,13 +346,30 @@ mod tests {
 
     #[test]
     fn reads_what_the_help_promises() {
-        assert_eq!(read("auto"), Ok(Selection::Auto));
+        assert_eq!(read("auto"), Ok(Selection::Auto(None)));
         assert_eq!(read(" CPU "), Ok(Selection::Cpu));
         assert_eq!(read("cuda"), Ok(Selection::Cuda));
         assert_eq!(read("sim:t4"), Ok(sim(&[("t4", 1)])));
         assert_eq!(read("sim:t4x2"), Ok(sim(&[("t4", 2)])));
         assert_eq!(read("sim:t4x2,h100"), Ok(sim(&[("t4", 2), ("h100", 1)])));
         assert_eq!(read("sim:T4X2, sim:a100-40gb"), Ok(sim(&[("t4", 2), ("a100-40gb", 1)])));
+    }
+
+    #[test]
+    fn a_host_stands_behind_simulated_devices_alone() {
+        let beside = |items, host| match sim(items) {
+            Selection::Sim(devices) => Selection::Sim(devices.beside(Some(host))),
+            other => other,
+        };
+        let workstation = HostChoice::Builtin("workstation");
+        assert_eq!(read("sim:t4x2@workstation"), Ok(beside(&[("t4", 2)], workstation.clone())));
+        assert_eq!(read("sim:t4 @ measured"), Ok(beside(&[("t4", 1)], HostChoice::Measured)));
+        assert_eq!(read("auto@workstation"), Ok(Selection::Auto(Some(workstation))));
+        assert_eq!(read("cuda@workstation"), Err(SelectionError::HostAlone { devices: "cuda" }));
+        assert!(matches!(read("sim:t4@laptop"), Err(SelectionError::UnknownHost(_))));
+        for text in ["sim:t4x2@workstation", "sim:t4@./h.toml", "auto@measured"] {
+            assert_eq!(read(text).unwrap().to_string(), text);
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::base::event::{Doer, Source};
-use crate::base::figures;
+use crate::base::{Device, figures};
 use crate::lab::layout::placed::Placed;
 use crate::lab::layout::sections::marks::place;
 use crate::lab::model::history::records::{Grad, Live, Transfer};
@@ -77,6 +77,7 @@ fn event(mark: &Mark) -> String {
             let how = if implicit { "▲ implicit: nobody asked for it, " } else { "" };
             format!("{how}{cause} made the host wait {time} for {device}")
         }
+        MarkKind::Hold { device: Device::Cpu, cause } => format!("{cause}: the host waited for {time}"),
         MarkKind::Hold { device, cause } => format!("{cause}: {device} held the host for {time}"),
     }
 }

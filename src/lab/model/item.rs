@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::base::event::Clock;
 use crate::lab::model::document::{Cell, Item, PastPrediction, Predict, Quiz, Stored};
 use crate::lab::model::editor::Editor;
 use crate::lab::model::key::Key;
@@ -10,7 +11,7 @@ use crate::lab::model::output::{LONG, Output};
 use crate::lesson::attempt::Replay;
 use crate::lesson::markdown::Block;
 use crate::lesson::order::order;
-use crate::lesson::{Answer, Exercise, Quantity, parse_quantity};
+use crate::lesson::{Answer, Basis, Exercise, Quantity, parse_quantity};
 use crate::notebook::hash::Hash;
 use crate::notebook::{self, Kind, Recorder};
 use crate::script::whole::Wholeness;
@@ -452,7 +453,8 @@ impl PredictState {
         };
         match (past.answer, past.told) {
             (Some((answer, modelled)), _) if self.guess != Guess::Open => {
-                self.measured(ProbeValue::Number(answer), modelled);
+                let basis = Basis::of(self.question.unit, modelled.then_some(Clock::Modelled), modelled);
+                self.measured(ProbeValue::Number(answer), basis);
             }
             (_, Some(told)) => self.answer = Some(Ok(Answer::Told(told))),
             _ => {}
@@ -480,13 +482,13 @@ impl PredictState {
         }
     }
 
-    /// Holds what was measured against the guess. `simulated` says that times are those of a virtual clock.
-    pub(in crate::lab) fn measured(&mut self, value: ProbeValue, simulated: bool) {
+    /// Holds what was measured against the guess.
+    pub(in crate::lab) fn measured(&mut self, value: ProbeValue, basis: Basis) {
         let guess = match &self.guess {
             Guess::Made(guess) => Some(guess),
             Guess::Open | Guess::Skipped => None,
         };
-        self.answer = Some(Answer::to(&self.question, guess, &value, simulated));
+        self.answer = Some(Answer::to(&self.question, guess, &value, basis));
         self.laid.clear();
     }
 }

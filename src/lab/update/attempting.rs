@@ -12,10 +12,10 @@ use crate::lab::model::state::State;
 use crate::lab::model::text;
 use crate::lab::model::work::Current;
 use crate::lab::update::{asking, book, selecting, variables};
-use crate::lesson::attempt::{Attempt, AttemptEnd, INTERRUPTED, Standing, Took};
-use crate::lesson::{Code, Element, Entry, Step};
+use crate::lesson::attempt::{Attempt, AttemptEnd, INTERRUPTED, Measured, Standing, Took};
+use crate::lesson::{Basis, Code, Element, Entry, Step};
 use crate::notebook::Output;
-use crate::session::protocol::{Fault, Message, ProbeValue, Request, Verdict};
+use crate::session::protocol::{Message, Request, Verdict};
 
 /// Sends the first request for a cell that begins to run.
 pub(super) fn begin(state: &mut State, key: Key, number: u32, fx: &mut Vec<Effect>) {
@@ -183,8 +183,8 @@ fn close(state: &mut State, current: Current, fx: &mut Vec<Effect>) {
         open.standing = standing;
     }
     let simulated = state.history.any_simulated();
-    for (id, value) in attempt.answers() {
-        settled(state, id, value, simulated, fx);
+    for answer in attempt.answers() {
+        settled(state, answer, simulated, fx);
     }
     book::ran(state, key, fx);
     selecting::sum_up(state);
@@ -267,21 +267,17 @@ fn cut(state: &mut State, key: Key, reason: &str) {
 }
 
 /// A prediction's answer, which stays what it is.
-fn settled(
-    state: &mut State,
-    id: &str,
-    value: &Result<ProbeValue, Fault>,
-    simulated: bool,
-    fx: &mut Vec<Effect>,
-) {
+fn settled(state: &mut State, answer: &Measured, simulated: bool, fx: &mut Vec<Effect>) {
+    let Measured { id, value, clock } = answer;
     let items = state.steps.iter_mut().flat_map(|step| &mut step.items);
     let found = items.filter_map(|item| match item {
-        ItemState::Predict(predict) if predict.id == id => Some(predict),
+        ItemState::Predict(predict) if predict.id == *id => Some(predict),
         _ => None,
     });
     for predict in found {
+        let basis = Basis::of(predict.question.unit, *clock, simulated);
         match value {
-            Ok(value) => predict.measured(value.clone(), simulated),
+            Ok(value) => predict.measured(value.clone(), basis),
             Err(fault) => predict.answer = Some(Err(text::clean_line(&fault.message))),
         }
         predict.laid.clear();
@@ -289,7 +285,7 @@ fn settled(
         if let Some(Ok(answer)) = &predict.answer
             && !predict.is_open()
         {
-            let entry = answer.entry(predict.question.unit, simulated);
+            let entry = answer.entry(basis);
             fx.push(Effect::Record { step: predict.id.clone(), entry });
         }
     }

@@ -36,8 +36,8 @@ params! {
 params! {
     TimeitParams {
         body: Function, "is run again and again";
-        warmup: Int = 3, "runs before those that count, for caches and for what is made on first use";
-        repeat: Int = 10, "runs that count, at least one";
+        warmup: Maybe<Int>, "runs before those that count, for caches and for what is made on first use; 3 where it is not given";
+        repeat: Maybe<Int>, "runs that count, at least one; 10 where it is not given";
     }
 }
 
@@ -83,11 +83,14 @@ pub(super) static ROWS: &[ScriptRow] = &[
             SleepParams::LIST,
         )
         .torch("time.sleep")
+        .details("Beside simulated GPUs it takes as long on the modelled host's clock.")
         .errors(&["ValueError: the number is negative or NaN"])
         .example("sleep(0.01); 1", "1"),
         run: |call| {
             let seconds = SleepParams::of(&call.args)?.seconds;
-            sleep(&call.machine().shared.cancel, seconds)?;
+            let shared = Arc::clone(&call.machine().shared);
+            sleep(&shared.cancel, seconds)?;
+            shared.slept((seconds * 1e9) as u64);
             Ok(Dynamic::UNIT)
         },
         set: None,
@@ -101,8 +104,9 @@ pub(super) static ROWS: &[ScriptRow] = &[
         )
         .own()
         .details(
-            "Gives a map: median_ms, min_ms, max_ms, iqr_ms, runs and clock. On a simulated GPU the time is the modelled \
-             one, and clock says so.",
+            "Gives a map: median_ms, min_ms, max_ms, iqr_ms, runs and clock. Beside simulated GPUs the time is the modelled \
+             one, the host's work in it, and clock says so. With `--host measured` it is the devices' modelled time where \
+             they did something, and what the host did meanwhile is left out.",
         )
         .errors(&["Error: whatever the function fails with"])
         .example("time(|| 1 + 1).runs", "1"),
@@ -122,7 +126,11 @@ pub(super) static ROWS: &[ScriptRow] = &[
         )
         .torch("torch.utils.benchmark.Timer")
         .errors(&["ValueError: a count is below 0 or above 1000000"])
-        .details("Each run lies between two synchronisations of all GPUs. Gives the map that `time()` gives.")
+        .details(
+            "Each run lies between two synchronisations of all GPUs. Gives the map that `time()` gives. Where the host's \
+             time is modelled as well, a run takes what the one before took once nothing is made for the first time: with \
+             neither option, that ends the runs, and the last one counts.",
+        )
         .example("timeit(|| ones(10).sum(), #{warmup: 1, repeat: 5}).runs", "5"),
         run: timeit,
         set: None,
@@ -201,18 +209,23 @@ fn sleep(cancel: &Cancel, seconds: f64) -> Result<()> {
 
 fn timeit(call: &mut Call) -> Outcome {
     let given = TimeitParams::of(&call.args)?;
-    for (name, count) in [("warmup", given.warmup), ("repeat", given.repeat)] {
+    let (warmup, repeat) = (given.warmup.unwrap_or(3), given.repeat.unwrap_or(10));
+    for (name, count) in [("warmup", warmup), ("repeat", repeat)] {
         if !(0..=1_000_000).contains(&count) {
             let text = format!("timeit(): '{name}' must be a count from 0 to 1000000");
             return Err(Error::value(text).into());
         }
     }
-    for _ in 0..given.warmup {
+    let repeat = repeat.max(1);
+    if call.machine().shared.host_time().is_some() && given.warmup.is_none() && given.repeat.is_none() {
+        return until_settled(call, &given.body, (warmup + repeat) as usize);
+    }
+    for _ in 0..warmup {
         let _ = call.run(&given.body, ())?;
     }
     let mut clock = Clock::Measured;
     let mut all = Vec::new();
-    for _ in 0..given.repeat.max(1) {
+    for _ in 0..repeat {
         let (ms, used) = once(call, &given.body)?;
         all.push(ms);
         clock = used;
@@ -220,13 +233,42 @@ fn timeit(call: &mut Call) -> Outcome {
     Ok(timing_map(&mut all, clock).into())
 }
 
-/// Milliseconds of one run between two synchronisations: on the virtual clock where simulated devices did some
-/// of the work, measured otherwise.
+/// Runs on a modelled clock until one takes what the one before took, which then is what it takes; the last ones of so
+/// many where none does.
+fn until_settled(call: &Call, body: &FnPtr, most: usize) -> Outcome {
+    let mut all: Vec<f64> = Vec::new();
+    while all.len() < most {
+        let (ms, clock) = once(call, body)?;
+        if all.last() == Some(&ms) {
+            return Ok(timing_map(&mut [ms], clock).into());
+        }
+        all.push(ms);
+    }
+    let counted = all.len().saturating_sub(all.len() / 4);
+    let skipped = all.len().saturating_sub(counted);
+    Ok(timing_map(all.get_mut(skipped..).unwrap_or_default(), Clock::Modelled).into())
+}
+
+/// A run, timed, with what is noted of that.
 fn once(call: &Call, body: &FnPtr) -> Outcome<(f64, Clock)> {
+    let (ms, clock) = timed(call, body)?;
+    call.machine().shared.note_read(clock);
+    Ok((ms, clock))
+}
+
+/// Milliseconds of one run between two synchronisations: on the virtual clock where the host goes by it or simulated
+/// devices did some of the work, measured otherwise.
+fn timed(call: &Call, body: &FnPtr) -> Outcome<(f64, Clock)> {
     let machine: &Machine = call.machine();
-    let modelled = machine.gpus().iter().find(|c| c.backend.properties().clock == Clock::Modelled);
     let sync = || machine.gpus().iter().try_for_each(|c| c.synchronize(None, "time", false));
     sync()?;
+    if machine.shared.host_time().is_some() {
+        let (from, clock) = machine.shared.time();
+        let _ = call.run(body, ())?;
+        sync()?;
+        return Ok((machine.shared.time().0.saturating_sub(from) as f64 / 1e6, clock));
+    }
+    let modelled = machine.gpus().iter().find(|c| c.backend.properties().clock == Clock::Modelled);
     let from = modelled.map_or(0, |c| c.backend.now());
     let start = Instant::now();
     let _ = call.run(body, ())?;

@@ -10,6 +10,10 @@ const HOST: u64 = 5_000;
 const LATENCY: u64 = 3_500;
 const CALL: u64 = 1_000;
 
+fn host() -> HostProfile {
+    HostProfile::builtin("notebook").unwrap()
+}
+
 impl Clock {
     /// When all that is queued on the stream is done.
     fn stream_time(&self, at: StreamId) -> Result<u64, ClockError> {
@@ -18,7 +22,7 @@ impl Clock {
 }
 
 fn machine(ids: &[&str]) -> Clock {
-    Clock::new(ids.iter().map(|id| Profile::builtin(id).unwrap()).collect())
+    Clock::new(ids.iter().map(|id| Profile::builtin(id).unwrap()).collect(), host())
 }
 
 fn on(stream: u32) -> StreamId {
@@ -108,15 +112,16 @@ fn a_pageable_copy_holds_the_host_so_that_nothing_overlaps_it() {
 
 #[test]
 fn a_short_pageable_copy_holds_the_host_until_it_is_in_the_drivers_buffers() {
-    let mut profile = Profile::builtin("t4").unwrap();
-    profile.link.staged = MIB;
+    let profile = Profile::builtin("t4").unwrap();
+    let mut host = host();
+    host.link.staged = MIB;
     for (transfer, non_blocking, staged) in [
         (h2d(MIB, false), true, true),
         (h2d(MIB, false), false, false),
         (h2d(MIB + 1, false), true, false),
         (d2h(MIB, false), true, false),
     ] {
-        let mut clock = Clock::new(vec![profile.clone()]);
+        let mut clock = Clock::new(vec![profile.clone()], host.clone());
         let kernel = clock.launch(on(0), &busy(50_000_000)).unwrap();
         let copy = clock.copy(on(0), &transfer, non_blocking).unwrap();
         assert_eq!((copy.start, copy.blocking), (kernel.end, !staged), "{transfer:?}");
@@ -144,7 +149,7 @@ fn two_engines_copy_both_ways_at_once_and_one_does_not() {
     let both_ways = |engines| {
         let mut profile = Profile::builtin("t4").unwrap();
         profile.device.copy_engines = engines;
-        let mut clock = Clock::new(vec![profile]);
+        let mut clock = Clock::new(vec![profile], host());
         let up = clock.copy(on(1), &h2d(64 * MIB, true), true).unwrap();
         let down = clock.copy(on(2), &d2h(64 * MIB, true), true).unwrap();
         let again = clock.copy(on(3), &h2d(64 * MIB, true), true).unwrap();

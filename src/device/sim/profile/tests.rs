@@ -18,15 +18,8 @@ fn fault(from: &str, to: &str) -> String {
 
 /// How many of the figures that need not be there are.
 fn left_out_elsewhere(profile: &Profile) -> usize {
-    let Profile { device, efficiency, launch, link, .. } = profile;
-    let alone = [
-        device.context > 0,
-        device.l2_bandwidth.is_some(),
-        link.staged > 0,
-        link.pageable_latency.is_some(),
-        link.cached_h2d.is_some(),
-        link.cached_h2d.is_some(),
-    ];
+    let Profile { device, efficiency, launch, .. } = profile;
+    let alone = [device.context > 0, device.l2_bandwidth.is_some()];
     alone.iter().filter(|&&there| there).count()
         + efficiency.matmul_by_rate.len()
         + efficiency.convolution_by_rate.len()
@@ -39,14 +32,25 @@ fn a_measured_profile_has_what_others_leave_out() {
     assert_eq!(h100.device.context, 518 << 20);
     assert_eq!(h100.efficiency.of(KernelClass::Convolution, Rate::Fp32), 0.793);
     assert_eq!(h100.launch.latency_of(KernelClass::Reduction), 6_020);
-    assert_eq!(h100.link.cached_h2d, Some((32 << 20, 9.62e9)));
     let t4 = Profile::builtin("t4").unwrap();
-    assert_eq!((t4.device.context, t4.device.l2_bandwidth, t4.link.cached_h2d), (0, None, None));
+    assert_eq!((t4.device.context, t4.device.l2_bandwidth), (0, None));
     assert_eq!(t4.launch.latency_of(KernelClass::Reduction), t4.launch.latency);
-    let half =
-        tiny_text().replace("[link]", "[link]\ncached = { value = 1, unit = \"MiB\", source = \"assumed\" }");
-    let error = Profile::parse(&half, "my.toml").unwrap_err().to_string();
-    assert!(error.contains("`link.cached_h2d` is missing"), "{error}");
+}
+
+#[test]
+fn what_is_the_hosts_is_refused_by_name_and_line() {
+    let figure = r#"{ value = 1, unit = "us", source = "assumed" }"#;
+    for (section, key) in [("[launch]", "host"), ("[link]", "pageable_h2d"), ("[link]", "staged")] {
+        let old = tiny_text().replace(section, &format!("{section}\n{key} = {figure}"));
+        let error = Profile::parse(&old, "my.toml").unwrap_err();
+        let line = 2 + tiny_text().lines().position(|line| line == section).unwrap();
+        assert_eq!(error.line, Some(line), "{key}");
+        let text = error.to_string();
+        assert!(text.contains(&format!(".{key}` is the host's")) && text.contains("--host FILE"), "{text}");
+    }
+    let old = format!("{}\n[host]\ncall = {figure}\n", tiny_text());
+    let text = Profile::parse(&old, "my.toml").unwrap_err().to_string();
+    assert!(text.contains("`host` is the host's"), "{text}");
 }
 
 #[test]
@@ -54,7 +58,7 @@ fn every_builtin_profile_is_whole_and_every_figure_has_a_source() {
     for (profile, id) in all().iter().zip(builtin_ids()) {
         assert_eq!(profile.id, id);
         assert!(profile.name.ends_with(" (simulated)") && profile.name.len() > 14, "{}", profile.name);
-        assert_eq!(profile.figures.len(), 36 + left_out_elsewhere(profile), "{id}");
+        assert_eq!(profile.figures.len(), 29 + left_out_elsewhere(profile), "{id}");
         for figure in &profile.figures {
             assert!(!figure.source.trim().is_empty() && !figure.value.is_empty(), "{id}: {figure:?}");
         }
@@ -91,8 +95,8 @@ fn figures_are_the_vendors() {
 fn units_become_bytes_seconds_and_nanoseconds() {
     let t4 = Profile::builtin("t4").unwrap();
     assert_eq!(t4.device.memory, 15_843_721_216);
-    assert_eq!((t4.launch.host, t4.launch.latency, t4.launch.queue_depth), (5_000, 3_500, 1_000));
-    assert_eq!(t4.link.pageable_h2d, 5e9);
+    assert_eq!((t4.launch.latency, t4.launch.queue_depth), (3_500, 1_000));
+    assert_eq!(t4.link.pinned_h2d, 12.2e9);
     assert_eq!(t4.efficiency.of(KernelClass::Matmul, Rate::Fp32), 0.53);
     assert_eq!(t4.efficiency.of(KernelClass::Matmul, Rate::Fp16), 0.65);
     assert_eq!(t4.efficiency.of(KernelClass::Copy, Rate::Fp32), 0.8);
@@ -134,7 +138,7 @@ fn numbers_that_are_no_figures_are_refused() {
     assert!(fault(r#"value = 256, unit = "MiB""#, r#"value = 1, unit = "MiB""#).contains("from 2 MiB"));
     assert!(fault(r#"value = 256, unit = "MiB""#, r#"value = 1e30, unit = "GB""#).contains("to 1 PiB"));
     assert!(fault("copy = { value = 0.8", "copy = { value = 1.01").contains("above 0 and at most 1"));
-    assert!(fault("value = 200, unit", "value = 1.1e9, unit").contains("at most 1000 seconds"));
+    assert!(fault("value = 3.5, unit", "value = 1.1e9, unit").contains("at most 1000 seconds"));
     assert!(fault(r#""7.5""#, r#""7""#).contains("two numbers with a point between them"));
     assert!(fault(r#""7.5""#, r#""+7.5""#).contains("two numbers with a point between them"));
 }
@@ -169,7 +173,7 @@ fn keys_are_checked_with_their_line() {
         fault("value = 1, source = \"assumed: one,", "value = 1, sauce = \"assumed: one,").contains("source")
     );
     assert!(fault("\"assumed: PCIe 3 x8\" }\npinned_d2h", "\" \" }\npinned_d2h").contains("something in it"));
-    assert_eq!(fault("[link]", "[link]\nlatency = 1"), "my.toml:50: this is not TOML: duplicate key");
+    assert_eq!(fault("[link]", "[link]\nlatency = 1"), "my.toml:41: this is not TOML: duplicate key");
 }
 
 #[test]
@@ -254,7 +258,7 @@ proptest! {
                 let peak = profile.peak.of(rate);
                 prop_assert!(peak.is_finite() && peak > 0.0);
             }
-            prop_assert!(profile.figures.len() >= 36);
+            prop_assert!(profile.figures.len() >= 29);
         }
     }
 }

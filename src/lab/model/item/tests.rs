@@ -24,21 +24,21 @@ fn said(state: &PredictState) -> String {
 fn a_simulated_time_is_called_modelled_whether_guessed_or_not() {
     for (input, hit) in [("0.35", Some(true)), ("7", Some(false)), ("", None)] {
         let mut state = predict(Unit::Milliseconds, input);
-        state.measured(ProbeValue::Number(0.361), true);
+        state.measured(ProbeValue::Number(0.361), Basis::of(state.question.unit, None, true));
         assert!(said(&state).contains("Modelled: 0.361 ms"), "{}", said(&state));
         assert_eq!(state.is_hit(), hit);
     }
     let mut state = predict(Unit::Bytes, "4 MiB");
-    state.measured(ProbeValue::Number(4_194_304.0), true);
+    state.measured(ProbeValue::Number(4_194_304.0), Basis::of(state.question.unit, None, true));
     assert!(said(&state).contains("Counted: 4,194,304 bytes"), "{}", said(&state));
 }
 
 #[test]
 fn an_answer_that_is_no_number_is_told_and_one_that_is_none_is_a_fault() {
     let mut state = predict(Unit::Count, "3");
-    state.measured(ProbeValue::Bool(true), false);
+    state.measured(ProbeValue::Bool(true), Basis::of(state.question.unit, None, false));
     assert_eq!((said(&state).as_str(), state.is_hit()), ("Counted: true.", None));
-    state.measured(ProbeValue::Number(f64::NAN), false);
+    state.measured(ProbeValue::Number(f64::NAN), Basis::of(state.question.unit, None, false));
     assert!(matches!(&state.answer, Some(Err(reason)) if reason.contains("finite")));
 }
 

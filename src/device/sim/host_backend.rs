@@ -1,0 +1,190 @@
+//! The CPU of a machine with simulated GPUs: this computer's kernels and memory, and the time of a host profile.
+
+use std::sync::{Arc, Mutex};
+
+use crate::base::event::{Body, Clock, Source, Span};
+use crate::base::{Device, Result};
+use crate::device::backend::{Backend, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When};
+use crate::device::buffer::Buffer;
+use crate::device::cpu::memory::HostBlock;
+use crate::device::cpu::{CpuBackend, copy_bytes, run};
+use crate::device::host_time::{Entry, HostTime, Ledger, note_work};
+use crate::device::kernel::{KernelClass, Launch};
+use crate::device::settings::Tf32;
+use crate::device::shared::Shared;
+use crate::device::sim::rate::Rate;
+
+use super::cores::cpu_kernel;
+use super::cost::Work;
+use super::host::HostProfile;
+use super::memory::SharedClock;
+use super::work;
+
+/// The host as a backend.
+pub(super) struct HostBackend {
+    cpu: CpuBackend,
+    clock: SharedClock,
+    properties: Properties,
+    /// For a worker, whose kernels have one core.
+    profile: HostProfile,
+}
+
+impl HostBackend {
+    /// The host of a machine, whose time the machine goes by from now on.
+    pub(super) fn start(
+        profile: &HostProfile,
+        clock: &SharedClock,
+        shared: &Arc<Shared>,
+    ) -> Box<dyn Backend> {
+        shared.set_host_time(Arc::new(ModelledHost { clock: clock.clone() }));
+        let cpu = CpuBackend::new(Arc::clone(shared));
+        let name = format!("{} (simulated host)", profile.name);
+        let properties =
+            Properties { name, simulated: true, clock: Clock::Modelled, ..cpu.properties().clone() };
+        Box::new(HostBackend { cpu, clock: clock.clone(), properties, profile: profile.clone() })
+    }
+
+    /// When work takes place that the calling thread does now.
+    fn charge(&self, work: &Work) -> Span {
+        if note_work_of(&self.profile, work) {
+            // Known once the batch is taken.
+            return Span::modelled(0, 0);
+        }
+        let when = self.clock.lock().host_kernel(work);
+        Span::modelled(when.start, when.end)
+    }
+}
+
+/// Notes a kernel in the calling thread's ledger, where it keeps one.
+fn note_work_of(profile: &HostProfile, work: &Work) -> bool {
+    note_work(|| cpu_kernel(profile, work, 1))
+}
+
+impl Backend for HostBackend {
+    fn device(&self) -> Device {
+        Device::Cpu
+    }
+
+    fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    fn allocate(&self, bytes: usize, stream: u32) -> std::result::Result<Buffer, Refusal> {
+        self.cpu.allocate(bytes, stream)
+    }
+
+    fn limit_memory(&self, bytes: u64) {
+        self.cpu.limit_memory(bytes);
+    }
+
+    fn free(&self, buffer: Buffer) {
+        self.cpu.free(buffer);
+    }
+
+    fn page_lock(&self, block: &HostBlock) -> Result<()> {
+        self.cpu.page_lock(block)
+    }
+
+    fn pool(&self) -> Option<&Mutex<DevicePool>> {
+        None
+    }
+
+    /// Computes, and always gives the modelled span: time passes whether or not anyone looks.
+    fn launch(&self, launch: &Launch) -> Result<When> {
+        let when = self.charge(&work::work(launch, Tf32::default()));
+        run(launch)?;
+        Ok(When::Ran(when))
+    }
+
+    fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
+        let bytes = (transfer.bytes as u64).saturating_mul(2);
+        let when = self.charge(&Work { class: KernelClass::Copy, rate: Rate::Fp32, flops: 0, bytes });
+        copy_bytes(transfer);
+        Ok(Moved { when: When::Ran(when), pinned: false, blocking: true, waited: Some(when) })
+    }
+
+    fn create_stream(&self) -> Result<u32> {
+        self.cpu.create_stream()
+    }
+
+    fn record(&self, stream: u32) -> Result<Mark> {
+        Ok(Mark { device: Device::Cpu, stream, value: self.now() })
+    }
+
+    fn wait(&self, stream: u32, mark: Mark) -> Result<()> {
+        self.cpu.wait(stream, mark)
+    }
+
+    fn query(&self, mark: Mark) -> Result<bool> {
+        self.cpu.query(mark)
+    }
+
+    fn elapsed(&self, from: Mark, to: Mark) -> Result<f64> {
+        self.cpu.elapsed(from, to)
+    }
+
+    fn synchronize(&self, _stream: Option<u32>) -> Result<Span> {
+        let now = self.now();
+        Ok(Span::modelled(now, now))
+    }
+
+    fn synchronize_mark(&self, _mark: Mark) -> Result<Span> {
+        self.synchronize(None)
+    }
+
+    fn now(&self) -> u64 {
+        self.clock.lock().now()
+    }
+}
+
+/// The host's side of the machine's clock.
+struct ModelledHost {
+    clock: SharedClock,
+}
+
+impl HostTime for ModelledHost {
+    fn now(&self) -> u64 {
+        self.clock.lock().now()
+    }
+
+    fn sleep(&self, nanos: u64) {
+        self.clock.lock().sleep(nanos);
+    }
+
+    fn wait_until(&self, time: u64) -> Span {
+        let mut clock = self.clock.lock();
+        let start = clock.now();
+        clock.wait_until(time);
+        Span::modelled(start, clock.now())
+    }
+
+    fn crowd(&self, workers: i32) {
+        self.clock.lock().crowd(workers);
+    }
+
+    fn replay(&self, start: u64, ledger: Ledger, tell: &mut dyn FnMut(Source, Body)) -> u64 {
+        let mut at = start;
+        for entry in ledger.entries {
+            let mut clock = self.clock.lock();
+            match entry {
+                Entry::Sleep(nanos) => at = at.saturating_add(nanos),
+                Entry::Steps(steps) => {
+                    let nanos = (steps as f64 * clock.host().step).ceil() as u64;
+                    at = clock.worker_takes(at, nanos).end;
+                }
+                Entry::Work(nanos, event) => {
+                    let when = clock.worker_takes(at, nanos);
+                    drop(clock);
+                    at = when.end;
+                    if let Some((source, mut body)) = event.map(|event| *event) {
+                        if let Body::Launch { span: ran, .. } | Body::Copy { span: ran, .. } = &mut body {
+                            *ran = Span::modelled(when.start, when.end);
+                        }
+                        tell(source, body);
+                    }
+                }
+            }
+        }
+        at
+    }
+}
