@@ -357,3 +357,18 @@ fn a_cell_of_the_lesson_that_was_changed_is_said_to_be_left() {
     lab.key(KeyCode::F(5));
     assert!(!lab.shows().contains("without what you changed"), "{}", lab.shows());
 }
+
+#[test]
+fn a_key_that_finds_nothing_to_do_says_why() {
+    let mut lab = Lab::ready(120, 40);
+    lab.key(KeyCode::F(2));
+    key(&mut lab, 'h');
+    assert!(lab.shows().contains("hints are for exercises"), "{}", lab.shows());
+    key(&mut lab, 'n');
+    lab.key(KeyCode::F(2));
+    lab.key(KeyCode::Down);
+    (0..3).for_each(|_| key(&mut lab, 'h'));
+    assert!(!lab.shows().contains("the last help there is"), "{}", lab.shows());
+    key(&mut lab, 'h');
+    assert!(lab.shows().contains("the last help there is"), "{}", lab.shows());
+}
