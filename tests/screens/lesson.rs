@@ -372,3 +372,13 @@ fn a_key_that_finds_nothing_to_do_says_why() {
     key(&mut lab, 'h');
     assert!(lab.shows().contains("the last help there is"), "{}", lab.shows());
 }
+
+#[test]
+fn a_new_session_takes_back_that_the_last_one_died() {
+    let mut lab = Lab::ready(120, 40);
+    lab.dies("the session was killed");
+    assert!(lab.shows().contains("starts a new one"), "{}", lab.shows());
+    key(&mut lab, 'r');
+    lab.says(ready());
+    assert!(!lab.shows().contains("starts a new one"), "{}", lab.shows());
+}
