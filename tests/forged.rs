@@ -341,6 +341,76 @@ fn a_check_that_fails_by_itself_is_a_checker_fault() {
         let verdict = lesson.attempt("let x = 1;", check);
         assert!(matches!(verdict, Verdict::CheckerFault { .. }), "{check}: {verdict:?}");
     }
+    // Also where it reads the answer.
+    for (check, at) in [
+        ("expect(x==1", 1),
+        ("let q = [1];\nq[5];\nexpect(x == 1, \"n\");", 2),
+        ("expect(x == 1, \"n\");\nthrow \"oops\";", 2),
+        ("if x == 1 {\n throw \"oops \" + x;\n}", 2),
+        ("\nexpect_close(x, 1, #{bogus: 1});", 2),
+        ("expect_device(ones(x), \"cdua\");", 1),
+        ("expect_equal(x);", 1),
+        ("expcet(x == 1, \"n\");", 1),
+        ("let v = [1, 2]; for i in 0..3 { v[i]; } expect(x == 1);", 1),
+        ("let m = #{a: x}; expect(m.a == 1); let q = [1]; q[2];", 1),
+        ("expect(x == 1);\nexpect(!(events.h2d.cuont > 1), \"n\");", 2),
+    ] {
+        let verdict = lesson.attempt("let x = 1;", check);
+        assert!(
+            matches!(verdict, Verdict::CheckerFault { line: Some(line), .. } if line == at),
+            "{check}: {verdict:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_told_of_an_answer_is_told_from_what_looks_like_it() {
+    let mut lesson = Lesson::new();
+    for (code, check, told) in [
+        ("let x = \"5\";", "expect_equal(x, 5);", "expected 5, found \"5\""),
+        ("let x = [\"a\"];", "expect_equal(x, [1]);", "expected [1], found [\"a\"]"),
+        ("let x = |n| n;", "expect_equal(x, 5);", "expected 5, found function"),
+    ] {
+        assert_eq!(lesson.attempt(code, check).reason().as_deref(), Some(told), "{check}");
+    }
+    let verdict = lesson.attempt("let x = 1;", "expect(!(events.h2d.cuont > 1), \"n\");");
+    assert!(verdict.to_string().contains("no field 'cuont'; did you mean `count`?"), "{verdict}");
+}
+
+#[test]
+fn what_is_wrong_with_an_answer_is_no_fault_of_the_check() {
+    let mut lesson = Lesson::new();
+    for check in [
+        "expect(x, \"n\");",
+        "x[3];",
+        "let y = x;\nlet z = [y];\nz[0].shape;",
+        "let y = 0; y = x * ones([2, 2]); expect(y == 1);",
+        "for row in [x] { expect(row.sum().item() == 1, \"n\"); }",
+        "fn total(t) { t.sum() }\ntotal(x);",
+        "[x].map(|t| t.sum());",
+        "let m = #{a: x}; m.a.sum();",
+        "fields.lr == 1;",
+        "load(SCRATCH + \"/x.npy\");",
+        "expect_equal(`${x.sum()}`, \"1\");",
+    ] {
+        let verdict =
+            lesson.attempt("let x = \"one\"; let fields = #{};\nconst SCRATCH = \"/nowhere\";", check);
+        assert!(
+            matches!(&verdict, Verdict::Fail { reason, .. } if reason.contains("can't read your answer")),
+            "{check}: {verdict:?}"
+        );
+    }
+}
+
+#[test]
+fn a_memory_fraction_of_the_learners_is_none_of_the_checks() {
+    let mut lesson = Lesson::new();
+    let code = "let x = ones(4, #{device: \"cuda\"}); cuda::set_per_process_memory_fraction(0.0001, 0);";
+    let check = "expect(zeros([1024, 1024], #{device: \"cuda\"}).sum().item() == 0.0, \"n\");";
+    assert_eq!(lesson.attempt(code, check), Verdict::Pass);
+    // It holds for the learner's code as before.
+    let outcome = lesson.run("zeros([1024, 1024], #{device: \"cuda\"});");
+    assert!(matches!(&outcome, Outcome::Error { fault } if fault.kind == "OutOfMemoryError"), "{outcome:?}");
 }
 
 #[test]

@@ -240,6 +240,49 @@ fn a_weak_check_is_shown_the_answer_that_slips_through() {
     assert_eq!(problems.len(), 1, "{problems:#?}");
     assert!(problems[0].starts_with("NaN of the right shape in place of the answer must fail, but passes\n"));
     assert!(problems[0].contains("y = spoilt_value(y);"), "{problems:#?}");
+    // Whatever lies in a map, or comes of a function or a closure.
+    let near =
+        |got: &str, is: &str| format!("expect(!(({got} - {is}).abs().sum().item() > 0.001), \"far\");");
+    for (check, solution, wrong, spoilt) in [
+        (
+            near("m.a", "3.0"),
+            "let m = #{a: ones([2]) * 3.0, n: 1};",
+            "let m = #{a: ones([2])};",
+            "m = spoilt_value(m);",
+        ),
+        (
+            near("call(\"twice\", [ones([2])])", "2.0"),
+            "fn twice(x) { x * 2.0 }",
+            "fn twice(x) { x }",
+            "fn twice(x) { spoilt_result(twice_as_it_is(x)) }",
+        ),
+        (
+            near("call(halved, [ones([2])])", "0.5"),
+            "let halved = |x| x / 2.0;",
+            "let halved = |x| x;",
+            "halved = |x| spoilt_result(halved_as_it_is.call(x));",
+        ),
+    ] {
+        let body = exercise("let y = 0;", &check, solution, &[("far", wrong)]);
+        let problems = Lesson::new("spoilt", front, &body).problems("sim:t4");
+        assert_eq!(problems.len(), 1, "{check}: {problems:#?}");
+        assert!(problems[0].starts_with("NaN of the right shape in place of"), "{problems:#?}");
+        assert!(
+            problems[0].contains("must fail, but passes\n") && problems[0].contains(spoilt),
+            "{problems:#?}"
+        );
+        // A check that NaN does not slip through is fine.
+        let strict = check.replace("!((", "((").replace("> 0.001", "< 0.001");
+        let body = exercise("let y = 0;", &strict, solution, &[("far", wrong)]);
+        assert_eq!(Lesson::new("strict-nan", front, &body).problems("sim:t4"), [""; 0], "{strict}");
+    }
+    let body = exercise(
+        "let y = 0;",
+        "expect_equal(call(\"count\", [[1, 2]]), 2);",
+        "fn count(all) { all.len() }",
+        &[("expected 2", "fn count(all) { 3 }")],
+    );
+    assert_eq!(Lesson::new("whole", front, &body).problems("sim:t4"), [""; 0], "what has no NaN is let be");
     // Whatever the code does not do.
     let check = "expect(events.h2d.count <= 1, \"too many copies\");";
     let twice = "let a = ones([2]).cuda();\nlet b = ones([2]).cuda();";
@@ -390,7 +433,7 @@ fn a_lesson_that_asks_for_it_has_a_folder_to_write_to_with_a_limit() {
             "64.0 KiB of files",
             "for i in 0..5 { save(#{x: ones([4096])}, SCRATCH + `/${i}.safetensors`); }\nlet x = ones([4]);",
         ),
-        ("File too large", &save(1 << 20)),
+        ("made more than the 64.0 KiB", &save(1 << 20)),
         ("expected 4", left),
     ];
     let body = exercise("let x = zeros([2]);", "expect_equal(x.sum().item(), 4.0);", &save(4), &wrong);

@@ -35,9 +35,10 @@ pub fn replace<E: From<io::Error>>(
     sweep_once(folder);
     let (part, file) = PartFile::beside(folder)?;
     let mut out = BufWriter::with_capacity(1 << 16, file);
-    write(&mut out)?;
-    out.flush()?;
+    let written = write(&mut out).and_then(|()| Ok(out.flush()?));
+    // What ended the writing may be that the folder takes no more.
     quota::check(&target)?;
+    written?;
     let file = out.get_ref();
     if let Some(old) = old {
         // Some file systems keep no permissions; the values are what counts.

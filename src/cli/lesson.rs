@@ -7,6 +7,7 @@ use crate::base::near;
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders;
+use crate::device::sim::Selection;
 use crate::device::sim::host_choice::{split_host, with_host};
 use crate::lab::{Book, Document, begin_step_anew, open_lesson_work};
 use crate::lesson::order;
@@ -71,7 +72,11 @@ pub(super) fn run(options: &LessonOptions, devices: &str) -> u8 {
     match &options.command {
         LessonAction::List { json } => list(*json),
         LessonAction::Verify { lessons, json } => verify_all(lessons, devices, *json),
-        LessonAction::Start { lesson, plain, look } => match packs::find(lesson) {
+        LessonAction::Start { lesson, plain, look } => match packs::find(lesson).and_then(|found| {
+            // What is wrong with the devices is said here, as by every other command.
+            devices.parse::<Selection>().map_err(|error| format!("error: {error}"))?;
+            Ok(found)
+        }) {
             Ok(found) if *plain || !terminal::shows_lab() => walk_through(&found, devices),
             Ok(found) => lab::open_lesson(&found, look, devices),
             Err(text) => refuse(&text),
@@ -293,9 +298,7 @@ fn forget_written(
     let was = lesson.zip(step).map(|(lesson, step)| begin_step_anew(&mut book, lesson, step));
     book.save(false).map_err(|error| error.to_string())?;
     if let Some(was) = was {
-        return Ok(
-            was.map(|lines| format!("its cell has the lesson's text again; {lines} of yours are dropped"))
-        );
+        return Ok(was.map(|lines| format!("its cell has the lesson's text again, without {lines} of yours")));
     }
     let free = (1..10_000)
         .map(|n| path.with_file_name(format!("{id}.before-{n}.ipynb")))

@@ -324,7 +324,8 @@ fn verify(path: &Path, timeout: Option<f64>, devices: &str) -> Result<u8, Failur
 
 fn show(difference: &Difference) {
     let title = difference.title.as_ref().map_or(String::new(), |title| format!(" {title}"));
-    say!("cell {}{}", difference.place + 1, strip_control(&title).replace('\n', " "));
+    let edited = if difference.edited { ", edited since it ran" } else { "" };
+    say!("cell {}{}{edited}", difference.place + 1, strip_control(&title).replace('\n', " "));
     for line in difference.lines.iter().take(SHOWN) {
         match line {
             Line::Gone(text) => say!("  - {}", strip_control(text)),

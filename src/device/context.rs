@@ -248,6 +248,13 @@ impl Context {
         self.pool().map(|pool| pool.held())
     }
 
+    /// Has no memory fraction hold, until [`Context::go_back`].
+    pub(crate) fn lift_fraction(&self) {
+        if let Some(mut pool) = self.pool() {
+            pool.lift_fraction();
+        }
+    }
+
     /// Gives back what was reserved since, and has the pool's figures be what they were.
     pub(crate) fn go_back(&self, held: Option<super::pool::Held>) {
         if let (Some(mut pool), Some(held)) = (self.pool(), held) {

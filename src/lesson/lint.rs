@@ -9,6 +9,7 @@ use crate::lesson::errors::Errors;
 use crate::script::examine::is_of_language;
 use crate::script::lexer::{bound, names, tokens};
 use crate::script::modules::{checks, run_events};
+use crate::script::parse::Parser;
 
 use super::error::LessonError;
 use super::format::{Code, Element, Exercise, Front, Lesson, Link, Predict, Quiz, Step};
@@ -125,7 +126,8 @@ fn exercise(step: &Step, exercise: &Exercise, lexer: &Engine, errors: &mut Error
             errors.at(wrong.code.line, 1, message, hint);
         }
     }
-    if !expects_something(&exercise.check, lexer) {
+    let parses = parses(&exercise.check, 0, errors);
+    if parses && !expects_something(&exercise.check, lexer) {
         let message = format!("the check of `{id}` can't fail");
         let hint = format!("use one of {}", checks::expectations().collect::<Vec<_>>().join(", "));
         errors.at(exercise.check.line, 1, message, hint);
@@ -152,7 +154,28 @@ fn predict(predict: &Predict, lexer: &Engine, errors: &mut Errors<'_>) {
     let text = predict.answer.text.lines().next().unwrap_or_default();
     let before = source.find(text).and_then(|at| source.get(..at));
     let shift = before.map_or(0, |before| before.chars().count());
+    parses(&predict.answer, shift, errors);
     events(&predict.answer, shift, lexer, errors);
+}
+
+/// Reports code of the lesson's own that is no code; whether it is. `shift` characters stand before its first line in the
+/// file.
+fn parses(code: &Code, shift: usize, errors: &mut Errors<'_>) -> bool {
+    let Err(error) = Parser::of_checks().tree(&code.text) else { return true };
+    // What is missing at the end is missing in the last line.
+    let end = code.text.trim_end().lines().enumerate().last();
+    let end = end.map_or((1, 1), |(i, last)| (i + 1, last.chars().count() + 1));
+    let place = error.position().line().map(|line| (line, error.position().position().unwrap_or(1)));
+    let (line, column) = place.map_or(end, |place| place.min(end));
+    let before = if line == 1 { shift } else { 0 };
+    let message = format!("this does not parse: {}", error.err_type());
+    errors.at(
+        code.file_line(line),
+        column + before,
+        message,
+        "mend it: learners would meet a check at fault",
+    );
+    false
 }
 
 fn loose_setup(step: &Step, errors: &mut Errors<'_>) {
@@ -248,4 +271,4 @@ fn events(code: &Code, shift: usize, lexer: &Engine, errors: &mut Errors<'_>) {
     }
 }
 /// The fields of `events.h2d`, `events.d2h` and `events.d2d`.
-const COPIES: [&str; 3] = ["count", "bytes", "pinned"];
+const COPIES: [&str; 4] = ["count", "bytes", "pinned", "blocking"];

@@ -16,7 +16,7 @@ use super::format::Exercise;
 /// An answer, and what must come of it.
 pub(crate) struct MadeUp {
     /// What it is, such as `the solution with other names`.
-    pub what: &'static str,
+    pub what: String,
     pub code: String,
     pub passes: bool,
 }
@@ -24,8 +24,8 @@ pub(crate) struct MadeUp {
 /// What is tried on an exercise, whose solution runs to its end or stops with the error that is asked for.
 pub(crate) fn answers(exercise: &Exercise, ends: bool) -> Vec<MadeUp> {
     let solution = exercise.solution.text.as_str();
-    let passing = |what, code| MadeUp { what, code, passes: true };
-    let failing = |what, code| MadeUp { what, code, passes: false };
+    let passing = |what: &str, code| MadeUp { what: what.into(), code, passes: true };
+    let failing = |what: &str, code| MadeUp { what: what.into(), code, passes: false };
     let mut all = vec![
         passing("the solution with comments", commented(solution)),
         passing("the solution with functions and variables beside it", helped(solution)),
@@ -44,6 +44,9 @@ pub(crate) fn answers(exercise: &Exercise, ends: bool) -> Vec<MadeUp> {
         all.push(failing("the solution with an error after it", code));
     }
     all.extend(spoilt(exercise).map(|code| failing("NaN of the right shape in place of the answer", code)));
+    all.extend(spoilt_functions(exercise).into_iter().map(|(name, code)| {
+        failing(&format!("NaN of the right shape in place of what `{name}` gives"), code)
+    }));
     all
 }
 
@@ -129,6 +132,75 @@ fn spoilt(exercise: &Exercise) -> Option<String> {
     Some(code)
 }
 
+/// The solution with each function or closure that the check asks for, one after the other, giving NaN where it gives
+/// numbers. What gives none is let be, by failing.
+fn spoilt_functions(exercise: &Exercise) -> Vec<(String, String)> {
+    let solution = exercise.solution.text.as_str();
+    let pieces: Vec<Piece> =
+        lexer::pieces(solution).into_iter().filter(|piece| piece.kind != Kind::Comment).collect();
+    let mut asked = lexer::names(&exercise.check.text);
+    // A function may be called by its name.
+    for text in lexer::pieces(&exercise.check.text).iter().filter(|piece| piece.kind == Kind::Text) {
+        asked.extend(lexer::names(
+            exercise.check.text.get(text.range.clone()).unwrap_or("").trim_matches('"'),
+        ));
+    }
+    let tokens = |at: usize, count: usize| {
+        let all = pieces.get(at..at + count).unwrap_or_default();
+        all.iter().map(|piece| &piece.token).collect::<Vec<_>>()
+    };
+    let mut depth = 0usize;
+    let mut all = Vec::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        match piece.token {
+            Token::LeftBrace | Token::MapStart => depth += 1,
+            Token::RightBrace => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let (name, parameters, is_function) = match tokens(at, 4).as_slice() {
+            [Token::Fn, Token::Identifier(name), Token::LeftParen, ..] => {
+                (name, parameters(&pieces, at + 3, &Token::RightParen), true)
+            }
+            [Token::Let, Token::Identifier(name), Token::Equals, Token::Or] if depth == 0 => {
+                (name, Vec::new(), false)
+            }
+            [Token::Let, Token::Identifier(name), Token::Equals, Token::Pipe] if depth == 0 => {
+                (name, parameters(&pieces, at + 4, &Token::Pipe), false)
+            }
+            _ => continue,
+        };
+        if !asked.contains(name.as_str()) {
+            continue;
+        }
+        let given = parameters.join(", ");
+        let code = if is_function {
+            let Some(named) = pieces.get(at + 1).map(|piece| piece.range.clone()) else { continue };
+            let (before, after) = (solution.get(..named.start), solution.get(named.end..));
+            let [before, after] = [before, after].map(Option::unwrap_or_default);
+            format!(
+                "{before}{name}_as_it_is{after}\nfn {name}({given}) {{ spoilt_result({name}_as_it_is({given})) }}\n"
+            )
+        } else {
+            format!(
+                "{solution}\n;let {name}_as_it_is = {name};\n\
+                 {name} = |{given}| spoilt_result({name}_as_it_is.call({given}));\n"
+            )
+        };
+        all.push((name.to_string(), code + SPOIL));
+    }
+    all
+}
+
+/// The names up to the end of some parameters.
+fn parameters<'a>(pieces: &'a [Piece], from: usize, end: &Token) -> Vec<&'a str> {
+    let within = pieces.iter().skip(from).take_while(|piece| piece.token != *end);
+    let names = within.filter_map(|piece| match &piece.token {
+        Token::Identifier(name) => Some(name.as_str()),
+        _ => None,
+    });
+    names.collect()
+}
+
 /// Rhai's functions may stand below what calls them.
 const SPOIL: &str = r#"
 fn can_be_spoilt(value) {
@@ -136,6 +208,7 @@ fn can_be_spoilt(value) {
         "Tensor" => value.is_floating_point(),
         "f64" => true,
         "array" => value.some(|item| can_be_spoilt(item)),
+        "map" => value.values().some(|item| can_be_spoilt(item)),
         _ => {
             let found = false;
             try { found = value.parameters().len() > 0; } catch {}
@@ -143,12 +216,20 @@ fn can_be_spoilt(value) {
         }
     }
 }
+fn spoilt_result(value) {
+    if !can_be_spoilt(value) { throw "nothing to spoil"; }
+    spoilt_value(value)
+}
 fn spoilt_value(value) {
     if !can_be_spoilt(value) { return value; }
     switch type_of(value) {
         "Tensor" => value.detach() * (0.0 / 0.0),
         "f64" => 0.0 / 0.0,
         "array" => value.map(|item| spoilt_value(item)),
+        "map" => {
+            for name in value.keys() { value[name] = spoilt_value(value[name]); }
+            value
+        }
         _ => {
             for p in value.parameters() { p.detach().fill_(0.0 / 0.0); }
             value
@@ -191,5 +272,18 @@ mod tests {
         let code = spoilt(&exercise("let a = 1.0; let b = a;", "expect_close(b, 1.0)")).unwrap();
         assert!(code.contains("b = spoilt_value(b)") && !code.contains("a = spoilt_value(a)"), "{code}");
         assert!(spoilt(&exercise("let a = 1.0;", "expect(events.h2d.count == 1)")).is_none());
+    }
+
+    #[test]
+    fn functions_and_closures_that_the_check_asks_for_are_spoilt_one_by_one() {
+        let solution =
+            "fn twice(x, k) { x * k }\nfn other() { 1.0 }\nlet half = |x| x / 2.0;\nlet three = || 3.0;";
+        let check = "call(\"twice\", [1.0, 2]); call(half, [1.0]); call(three, [])";
+        let all = spoilt_functions(&exercise(solution, check));
+        assert_eq!(all.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["twice", "half", "three"]);
+        assert!(all[0].1.starts_with("fn twice_as_it_is(x, k) { x * k }"), "{}", all[0].1);
+        assert!(all[0].1.contains("fn twice(x, k) { spoilt_result(twice_as_it_is(x, k)) }"), "{}", all[0].1);
+        assert!(all[1].1.contains("half = |x| spoilt_result(half_as_it_is.call(x));"), "{}", all[1].1);
+        assert!(all[2].1.contains("three = || spoilt_result(three_as_it_is.call());"), "{}", all[2].1);
     }
 }

@@ -90,6 +90,11 @@ impl Cell {
         self.ran == Some(self.hash())
     }
 
+    /// Whether the outputs come from an earlier source.
+    pub(crate) fn is_edited(&self) -> bool {
+        self.ran.is_some() && !self.is_current()
+    }
+
     pub(crate) fn clear_outputs(&mut self) {
         self.outputs.clear();
         (self.execution_count, self.ran, self.usage) = (None, None, None);

@@ -19,6 +19,8 @@ pub struct Difference {
     pub place: usize,
     pub id: String,
     pub title: Option<String>,
+    /// What is stored was given by an earlier text of the cell.
+    pub edited: bool,
     pub lines: Vec<Line>,
 }
 
@@ -40,7 +42,8 @@ pub fn compare(stored: &Notebook, now: &Notebook) -> Vec<Difference> {
         let lines =
             if old.kind == Kind::Code { difference(&lines_of(old), &lines_of(new)) } else { Vec::new() };
         let title = new.title().map(String::from);
-        (!lines.is_empty()).then(|| Difference { place, id: new.id.clone(), title, lines })
+        let (id, edited) = (new.id.clone(), old.is_edited());
+        (!lines.is_empty()).then(|| Difference { place, id, title, edited, lines })
     };
     both.filter_map(differs).collect()
 }

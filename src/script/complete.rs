@@ -120,7 +120,8 @@ pub fn hint(code: &str, at: usize) -> Option<Hint> {
     let owner = owner(code, &call);
     let def = row_of(&call, owner)?;
     let text = signature(def);
-    let due = due(def, &call).and_then(|due| {
+    let due = if call.options { option(def, code, at) } else { due(def, &call) };
+    let due = due.and_then(|due| {
         let open = text.find('(')?;
         let at = text.get(open..)?.match_indices(due).map(|(i, _)| i + open).find(|i| {
             let after = text.get(i + due.len()..).and_then(|rest| rest.chars().next());
@@ -129,7 +130,7 @@ pub fn hint(code: &str, at: usize) -> Option<Hint> {
         })?;
         Some(at..at + due.len())
     });
-    Some(Hint { text, due: due.filter(|_| !call.options) })
+    Some(Hint { text, due })
 }
 
 /// How well a name fits what was typed: 0 best; `None` where it does not.
@@ -149,6 +150,13 @@ pub fn fit(name: &str, typed: &str) -> Option<u32> {
 
 fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
+}
+
+/// The parameter whose name has been written at a place within `#{…}`.
+fn option(def: &'static OpDef, code: &str, at: usize) -> Option<&'static str> {
+    let written = code.get(..at)?.rsplit([',', '{']).next()?;
+    let (name, _) = written.split_once(':')?;
+    def.params.iter().map(|param| param.name).find(|param| *param == name.trim())
 }
 
 /// The parameter that the next argument is for.

@@ -9,9 +9,10 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, FnPtr, ImmutableString, Map, Scope, Token};
+use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, FnPtr, ImmutableString, Map, Scope};
 
 use crate::base::figures::plural;
+use crate::base::near::nearest;
 use crate::base::{Error, Kind};
 use crate::device::Machine;
 use crate::device::examine::Examination;
@@ -22,11 +23,11 @@ use crate::tensor::Tensor;
 use crate::tensor::autograd::set_grad_mode;
 
 use super::engine::{Interpreter, Limits, Stopped};
-use super::fault::{Fault, Origin, RhaiResult, raise};
+use super::fault::{Fault, NO_FIELD, Origin, RhaiResult, raise};
 use super::host::Host;
 use super::lent::{Asked, Learners};
 use super::value::type_name;
-use super::{constants, help, lexer, syntax};
+use super::{blame, constants, help, syntax};
 
 /// An engine for checks, beside that of the learner.
 pub struct Examiner {
@@ -47,8 +48,8 @@ pub enum Refused {
     Called(Box<Fault>),
     /// The learner's own code was interrupted while the check called it.
     CalledTooLong,
-    /// The check stopped; `reads` says whether it looked at what the learner has.
-    Stopped { fault: Box<Fault>, reads: bool },
+    /// The check stopped; `learners` says whether that may come of what the learner's code gave.
+    Stopped { fault: Box<Fault>, learners: bool },
     /// The check was interrupted.
     TooLong,
 }
@@ -82,8 +83,6 @@ struct DeskState {
     modules: HashMap<usize, Module>,
     /// Closures and modules that lie in the learner's variables.
     named: HashMap<String, Dynamic>,
-    /// The learner's code has given the check a value.
-    gave: bool,
     failed: Option<Box<Fault>>,
     missing: Option<String>,
 }
@@ -162,10 +161,7 @@ impl Desk {
         // It stays so where the call was interrupted: then it is the learner's code that takes so long.
         self.calling.store(self.machine.shared.cancel.is_set(), Ordering::Relaxed);
         match result {
-            Ok(Some(value)) => {
-                self.lock().gave = true;
-                Ok(self.hand(&value))
-            }
+            Ok(Some(value)) => Ok(self.hand(&value)),
             Ok(None) => {
                 let text = "your code calls exit(), which ends everything before the check has its value";
                 Err(self.fail(Error::runtime(text)))
@@ -359,7 +355,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// What `call` is to the check's engine: Rhai keeps the word for itself.
-const CALL: &str = "call_learner";
+pub(super) const CALL: &str = "call_learner";
 
 impl Examiner {
     /// Of a learner's machine; it prints nothing of its own. `given` are constants of the session, which checks know as
@@ -377,6 +373,8 @@ impl Examiner {
         let asked = Arc::clone(&desk);
         if let Some(engine) = room.engine_mut() {
             syntax::free_call(engine, CALL);
+            // A misspelt figure would be `()`, which is above and below nothing.
+            engine.set_fail_on_invalid_map_property(true);
             engine.register_type_with_name::<HandedFunction>("function");
             engine.register_fn(CALL, move |f: Dynamic, args: Dynamic| asked.call(&f, &args));
         }
@@ -429,6 +427,8 @@ impl Examiner {
         let _examination = Examination::begin();
         let _graph = set_grad_mode(true);
         let held: Vec<_> = machine.gpus().iter().map(|gpu| gpu.held()).collect();
+        // What the learner allowed their own code is no limit of the check's.
+        machine.gpus().iter().for_each(|gpu| gpu.lift_fraction());
         let result = self.room.evaluate_in(scope, origin);
         let result = result.and_then(|value| read(&self.room, &value));
         let calling = self.desk.calling.load(Ordering::Relaxed);
@@ -438,11 +438,17 @@ impl Examiner {
         }
         machine.set_modes(&modes);
         // What lies in its folder is the learner's as well.
-        let reads = |name: &str| names.iter().any(|own| own == name) || self.given.contains(&name);
-        let words = lexer::tokens(self.room.engine(), origin.code);
-        let reads = state.gave
-            || words.iter().any(|(token, _)| matches!(token, Token::Identifier(name) if reads(name)));
-        result.map_err(|stopped| refused(stopped, calling, state, reads))
+        let learners = |name: &str| {
+            ["call", CALL].contains(&name)
+                || names.iter().any(|own| own == name)
+                || self.given.contains(&name)
+        };
+        let engine = self.room.engine();
+        let blames = |fault: &mut Fault| {
+            blame::locate(fault, engine, origin.code, origin.first_line);
+            blame::is_learners(fault, engine, origin.code, origin.first_line, &learners)
+        };
+        result.map_err(|stopped| refused(stopped, calling, state, &blames))
     }
 }
 
@@ -460,8 +466,13 @@ impl Examiner {
     }
 }
 
-fn refused(stopped: Stopped, calling: bool, state: DeskState, reads: bool) -> Refused {
-    let fault = match stopped {
+fn refused(
+    stopped: Stopped,
+    calling: bool,
+    state: DeskState,
+    blames: &dyn Fn(&mut Fault) -> bool,
+) -> Refused {
+    let mut fault = match stopped {
         Stopped::Cancelled(_) if calling => return Refused::CalledTooLong,
         Stopped::Cancelled(_) => return Refused::TooLong,
         Stopped::Fault(fault) => fault,
@@ -472,7 +483,20 @@ fn refused(stopped: Stopped, calling: bool, state: DeskState, reads: bool) -> Re
     if let Some(called) = state.failed.filter(|called| called.message == fault.message) {
         return Refused::Called(called);
     }
-    Refused::Stopped { fault, reads }
+    let learners = blames(&mut fault);
+    Refused::Stopped { learners, fault: if learners { fault } else { meant(fault) } }
+}
+
+/// Fields of the maps that `events` has.
+const FIELDS: [&str; 8] = ["count", "bytes", "pinned", "blocking", "cause", "ms", "line", "clock"];
+
+/// With the field that may have been meant, where a map of `events` has none of that name.
+fn meant(mut fault: Box<Fault>) -> Box<Fault> {
+    let absent = fault.message.strip_prefix(NO_FIELD).and_then(|rest| rest.strip_suffix('\''));
+    if let Some(meant) = absent.and_then(|absent| nearest(absent, FIELDS)) {
+        fault.message = format!("{}; did you mean `{meant}`?", fault.message);
+    }
+    fault
 }
 
 /// Whether a name is a constant of the language, which no value of a learner's takes the place of. A space such as

@@ -229,6 +229,9 @@ fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
         EvalAltResult::ErrorMismatchDataType(want, got, _) => {
             Fault::bare("TypeError", format!("{} is expected, not {}", words(want), words(got)), None)
         }
+        EvalAltResult::ErrorPropertyNotFound(name, _) => {
+            Fault::bare("KeyError", format!("{NO_FIELD}{name}'"), None)
+        }
         EvalAltResult::ErrorIndexingType(what, _) => {
             Fault::bare("TypeError", format!("cannot index {what}"), None)
         }
@@ -339,6 +342,9 @@ pub(crate) const DEEPEST: usize = 256;
 
 /// Arrays and maps in one value. To copy so many takes a few hundredths of a second.
 pub(crate) const MOST: usize = 1 << 18;
+
+/// How an error begins that a map has no field, of which the name and a quote follow.
+pub(crate) const NO_FIELD: &str = "the map has no field '";
 
 /// What an error calls a value that is nested too deeply.
 pub(crate) const TOO_DEEP: &str = "arrays, maps and closures in each other";

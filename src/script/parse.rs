@@ -2,6 +2,7 @@
 
 use rhai::{AST, Engine, ParseError};
 
+use super::examine::CALL;
 use super::{engine, rewrite, syntax};
 
 /// Rhai's parser with what the language adds to it.
@@ -17,6 +18,13 @@ impl Default for Parser {
 }
 
 impl Parser {
+    /// Of the code of checks, which have `call` for what the learner wrote.
+    pub(crate) fn of_checks() -> Parser {
+        let Parser(mut engine) = Parser::default();
+        syntax::free_call(&mut engine, CALL);
+        Parser(engine)
+    }
+
     /// The tree of some code.
     ///
     /// # Errors

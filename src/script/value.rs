@@ -172,6 +172,8 @@ pub fn type_name(value: &Dynamic) -> String {
         "i64" => "int",
         "f64" => "float",
         "()" => "()",
+        // As a check holds it.
+        name if name.ends_with("::HandedFunction") => "function",
         name => name.rsplit("::").next().unwrap_or(name),
     }
     .to_string()

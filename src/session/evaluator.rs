@@ -370,7 +370,7 @@ fn verdict(result: Result<(), Refused>, events: &RunEvents) -> Result<Verdict, C
         (_, Ok(_)) => Verdict::Pass,
         (None, Err(Refused::Missing(name))) => failed(asks(&name)),
         (None, Err(Refused::Called(fault))) => Verdict::of_fault(&fault),
-        (None, Err(Refused::Stopped { fault, reads: true })) => {
+        (None, Err(Refused::Stopped { fault, learners: true })) => {
             failed(format!("the check can't read your answer: {}: {}", fault.kind, fault.message))
         }
         (None, Err(refused)) => {

@@ -108,6 +108,13 @@ fn an_open_call_shows_what_is_due() {
     lab.tell(Msg::Resize(60, 24));
     let shown = render_to_string(&lab.state, 60, 24);
     assert!(shown.contains("Conv2d(…, groups"), "what is due is in sight where not all fits: {shown}");
+    let mut lab = typing("zeros(");
+    lab.tell(Msg::Resize(60, 24));
+    let shown = render_to_string(&lab.state, 60, 24);
+    assert!(shown.contains("… ") || shown.contains("…─"), "what goes on says so: {shown}");
+    lab.types("[2], #{pin_memory: ");
+    let shown = render_to_string(&lab.state, 60, 24);
+    assert!(shown.contains("zeros(…, pin_memory"), "an option that is written is in sight: {shown}");
 }
 
 #[test]

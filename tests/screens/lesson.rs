@@ -333,3 +333,52 @@ fn a_split_of_a_cell_that_runs_is_undone_when_it_has_run() {
     key(&mut lab, 'z');
     assert_eq!(codes(&lab.state.document()), ["1\nloop {}"]);
 }
+
+#[test]
+fn a_cell_of_the_lesson_that_was_changed_is_said_to_be_left() {
+    let mut lab = Lab::ready(120, 40);
+    lab.key(KeyCode::F(2));
+    lab.key(KeyCode::Enter);
+    lab.types("let mine = 1; ");
+    lab.key(KeyCode::F(5));
+    lab.succeeds(None);
+    lab.key(KeyCode::Esc);
+    key(&mut lab, 'n');
+    lab.key(KeyCode::F(2));
+    lab.key(KeyCode::Down);
+    lab.key(KeyCode::F(5));
+    let shown = lab.shows();
+    let told = "begins where the lesson stands: 2 steps were run again as the lesson has it, without what you changed in In [1]";
+    let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains(told), "{shown}");
+    // As it is written, it is what runs again.
+    let mut lab = on_the_check();
+    judged(&mut lab, Verdict::Pass);
+    lab.key(KeyCode::F(5));
+    assert!(!lab.shows().contains("without what you changed"), "{}", lab.shows());
+}
+
+#[test]
+fn a_key_that_finds_nothing_to_do_says_why() {
+    let mut lab = Lab::ready(120, 40);
+    lab.key(KeyCode::F(2));
+    key(&mut lab, 'h');
+    assert!(lab.shows().contains("hints are for exercises"), "{}", lab.shows());
+    key(&mut lab, 'n');
+    lab.key(KeyCode::F(2));
+    lab.key(KeyCode::Down);
+    (0..3).for_each(|_| key(&mut lab, 'h'));
+    assert!(!lab.shows().contains("the last help there is"), "{}", lab.shows());
+    key(&mut lab, 'h');
+    assert!(lab.shows().contains("the last help there is"), "{}", lab.shows());
+}
+
+#[test]
+fn a_new_session_takes_back_that_the_last_one_died() {
+    let mut lab = Lab::ready(120, 40);
+    lab.dies("the session was killed");
+    assert!(lab.shows().contains("starts a new one"), "{}", lab.shows());
+    key(&mut lab, 'r');
+    lab.says(ready());
+    assert!(!lab.shows().contains("starts a new one"), "{}", lab.shows());
+}

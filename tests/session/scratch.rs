@@ -92,3 +92,30 @@ fn the_limit_holds_while_code_writes_and_hides_nothing_of_later_cells() {
     assert!(std::fs::read_dir(own).unwrap().count() <= 128);
     client.shut_down(PATIENCE);
 }
+
+#[test]
+fn one_file_over_the_limit_is_refused_as_many_are_however_it_is_written() {
+    let place = Place::new("scratch-one");
+    let client = place.session("scratch", 64 << 10);
+    let over = Outcome::TooMuchOutput { limit: "64.0 KiB of files".into() };
+    let ways = [
+        "save(#{x: zeros([17000])}, SCRATCH + \"/x.safetensors\")",
+        "save(zeros([17000]), SCRATCH + \"/x.npy\")",
+        "save(#{x: zeros([17000])}, SCRATCH + \"/x.npz\")",
+        "plot::scatter(rand([9000]), rand([9000])).save(SCRATCH + \"/x.svg\")",
+        "telemetry::export_chrome_trace(SCRATCH + \"/x.json\", || { let x = ones(2); for _ in 0..2000 { x = x + 1; } })",
+    ];
+    for (id, write) in (1..).zip(ways) {
+        assert_eq!(outcome(&client, 10 * id, &format!("{write};")), over, "{write}");
+        let caught = format!("let x = 0; try {{ {write}; }} catch {{ x = 6; }}");
+        assert_eq!(outcome(&client, 10 * id + 1, &caught), over, "caught: {write}");
+        let told =
+            format!("let told = \"\"; try {{ {write}; }} catch (e) {{ told = e.message; }} print(told);");
+        client.send(evaluate(10 * id + 2, &told)).unwrap();
+        let said = format!("{:?}", finished(&client, 10 * id + 2).0);
+        assert!(said.contains("takes no more than 64.0 KiB of files"), "{write}: {said}");
+    }
+    let fits = outcome(&client, 99, "save(zeros([15000]), SCRATCH + \"/x.npy\");");
+    assert_eq!(fits, Outcome::Ok { value: None });
+    client.shut_down(PATIENCE);
+}

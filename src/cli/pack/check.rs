@@ -1,5 +1,6 @@
 //! `pack check` and `pack preview`.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::cli::lab::{LookOptions, look_at};
@@ -64,7 +65,11 @@ fn finish(
         let problems = faults.len() + reports.iter().map(|report| report.problems.len()).sum::<usize>();
         match (fine, reports.len()) {
             (true, 0) => say!("{name}: the files are fine; nothing was run"),
-            (true, runs) => say!("{name}: fine, {} run through", several(runs, "lesson")),
+            (true, runs) => {
+                let lessons: BTreeSet<&str> = reports.iter().map(|report| report.lesson.as_str()).collect();
+                let all = if runs > lessons.len() { format!(", {runs} runs in all") } else { String::new() };
+                say!("{name}: fine, {} run through{all}", several(lessons.len(), "lesson"));
+            }
             (false, _) => say!("{name}: {}", several(problems, "problem")),
         }
     }

@@ -224,6 +224,11 @@ impl<M: Memory> Pool<M> {
         self.fraction = held.fraction;
     }
 
+    /// Has no memory fraction hold.
+    pub(crate) fn lift_fraction(&mut self) {
+        self.fraction = None;
+    }
+
     /// Keeps nothing that tensors do not hold, counts anew and may take all of the memory, as in the beginning.
     pub(crate) fn begin_anew(&mut self) {
         self.empty_cache();

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::base::figures::plural;
 use crate::lab::model::actions::Action;
 use crate::lab::model::item::{Guess, ItemState};
-use crate::lab::model::screens::home::SHOW;
+use crate::lab::model::screens::home::{HomeLesson, HomePack, SHOW};
 use crate::lab::model::state::{State, StepState};
 use crate::lab::model::work::LAST_PAGE;
 use crate::lesson::markdown::{self, Block};
@@ -109,16 +109,30 @@ fn next(state: &State) -> String {
         pack.into_iter().flat_map(|pack| &pack.lessons).skip_while(|lesson| lesson.id != id).skip(1);
     let [back, home] = [Action::PreviousStep, Action::Own(SHOW)].map(|action| state.keymap.name_of(action));
     let home = escaped(&home);
-    match after.next() {
-        Some(lesson) => {
+    match (after.next(), open_elsewhere(packs, id)) {
+        (Some(lesson), _) => {
             let (title, summary) = (escaped(&lesson.title), escaped(&lesson.summary));
             format!("{title}: {summary} {home} opens the home screen.")
         }
-        None => format!(
+        (None, Some((of, lesson))) => {
+            let [this, title, of] =
+                [pack.map_or("its pack", |pack| &pack.title), lesson.title.as_str(), of.title.as_str()]
+                    .map(escaped);
+            format!(
+                "This is the last lesson of {this}. {title} of {of} is not done yet: {home} opens the home screen."
+            )
+        }
+        (None, None) => format!(
             "This is the last lesson there is. `{back}` leads back, and a notebook of your own waits on the home screen \
              ({home})."
         ),
     }
+}
+
+/// The first lesson, other than this one, that is not done.
+fn open_elsewhere<'a>(packs: &'a [HomePack], id: &str) -> Option<(&'a HomePack, &'a HomeLesson)> {
+    let all = packs.iter().flat_map(|pack| pack.lessons.iter().map(move |lesson| (pack, lesson)));
+    all.into_iter().find(|(_, lesson)| lesson.id != id && !lesson.is_done())
 }
 
 /// Text that stands for itself in Markdown.

@@ -14,6 +14,7 @@ use crate::lab::shell::book::{Book, shown, stand_of};
 use crate::lesson::{Element, Lesson};
 use crate::notebook::hash::Hash;
 use crate::notebook::{Cell, Kind};
+use crate::session::verdict::Verdict;
 
 /// Where a cell says which text of the lesson it began with.
 const BEGAN_WITH: &str = "lesson_text";
@@ -115,6 +116,7 @@ fn replace(book: &mut Book, id: &str, new: &Cell, untouched: bool, as_it_stands:
 
 /// Puts the learner's texts, outputs and own cells into the lesson's document.
 fn take_over(document: &mut Document, book: &Book) {
+    let passed = document.passed.clone();
     let mut above: Option<String> = None;
     for kept in book.cells().iter().filter(|cell| cell.kind != Kind::Raw) {
         let mut taken = false;
@@ -123,6 +125,8 @@ fn take_over(document: &mut Document, book: &Book) {
                 && cell.id == kept.id
             {
                 let document::Cell { code, stored, .. } = shown(kept);
+                let passed = passed.get(&cell.id);
+                cell.verdict = cell.verdict.take().filter(|verdict| is_of(verdict, kept, passed));
                 (cell.code, cell.stored, taken) = (code, stored, true);
             }
         }
@@ -134,6 +138,15 @@ fn take_over(document: &mut Document, book: &Book) {
             }
         }
         above = Some(kept.id.clone());
+    }
+}
+
+/// Whether a verdict is on what the cell shows. The prompt tells its verdicts to the same log.
+fn is_of(verdict: &Verdict, kept: &Cell, passed: Option<&String>) -> bool {
+    match (verdict, kept.ran) {
+        (_, None) => false,
+        (Verdict::Pass, Some(ran)) => passed.is_none_or(|code| Kind::Code.hash(code) == ran),
+        _ => true,
     }
 }
 
@@ -234,6 +247,41 @@ mod tests {
         book.save(false).unwrap();
         drop(book);
         assert_eq!(texts(&open().1), wanted, "from the file");
+    }
+
+    #[test]
+    fn a_verdict_is_shown_with_what_it_was_given_on_and_with_nothing_else() {
+        use crate::lab::model::document::Stored;
+        use crate::lesson::{Entry, Key, LessonMemory, Record};
+        let path = folder("verdict");
+        let attempt = |code: &str| Record {
+            key: Key { pack: "p".into(), lesson: "l".into(), step: "e".into() },
+            version: "1".into(),
+            at_ms: 0,
+            entry: Entry::Attempt { verdict: Verdict::Pass, trace: None, code: Some(code.into()) },
+        };
+        let open = |passed: &str| {
+            let memory = LessonMemory::of(&[attempt(passed)], "p", "l");
+            let (book, document, _) =
+                open_lesson_work(&path, lesson(&exercise("let x = 0;")).recalling(&memory)).unwrap();
+            let mut items = document.steps.into_iter().flat_map(|step| step.items);
+            let cell = items.find_map(|item| if let Item::Cell(cell) = item { Some(*cell) } else { None });
+            (book, cell.unwrap())
+        };
+        let (mut book, cell) = open("let x = 1;");
+        assert!(cell.verdict.is_none() && cell.done, "it passed in the prompt, and nothing ran here");
+        book.change(text("e", "let x = 1;")).unwrap();
+        let ran = Some(Kind::Code.hash("let x = 1;"));
+        let stored = Box::new(Stored { outputs: vec![], ran, count: Some(1), usage: None });
+        book.change(BookChange::Ran { id: "e".into(), stored }).unwrap();
+        book.change(text("e", "let x = 77;")).unwrap();
+        book.save(false).unwrap();
+        drop(book);
+        let (book, cell) = open("let x = 1;");
+        assert_eq!((cell.verdict, cell.code.as_str()), (Some(Verdict::Pass), "let x = 77;"));
+        assert_eq!(cell.stored.unwrap().ran, ran, "and the cell knows that its text is another");
+        drop(book);
+        assert!(open("let x = 2 - 1;").1.verdict.is_none(), "it passed in the prompt with other code");
     }
 
     #[test]

@@ -23,6 +23,7 @@ use crate::lab::shell::paths;
 use crate::lab::shell::record::{self, Begun};
 use crate::lab::shell::terminal::{self, Screen, signals};
 use crate::lab::update::{continue_at, update};
+use crate::lesson::Entry;
 use crate::session::client::{FromSession, Wake};
 use crate::session::death::{Death, How};
 use crate::session::protocol::Request;
@@ -296,10 +297,7 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
                 kept.map_err(|e| io::Error::new(e.kind(), format!("the history was not kept: {e}")))
             }
             Effect::Draw(job) => around.draw(*job),
-            Effect::Record { step, entry } => {
-                let kept = around.keep.as_mut().map_or(Ok(()), |keep| keep(&step, &entry));
-                kept.map_err(|e| io::Error::new(e.kind(), format!("progress was not kept: {e}")))
-            }
+            Effect::Record { step, entry } => around.record(step, entry),
             Effect::List => {
                 around.list(state);
                 Ok(())
@@ -348,6 +346,8 @@ struct Surroundings<C> {
     watched: Instant,
     journal_fails: bool,
     keep: Option<Keep>,
+    /// What was done while another lab has the lesson.
+    unkept: Vec<(String, Entry)>,
     remember: Option<Remember>,
     clipboard: bool,
     library: Option<Box<dyn Library>>,
@@ -373,6 +373,7 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
             watched: Instant::now(),
             journal_fails: false,
             keep: None,
+            unkept: Vec::new(),
             remember: None,
             clipboard: false,
             library: None,
@@ -473,7 +474,7 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
                 return Err(io::Error::other(error));
             }
         };
-        (self.book, self.keep) = (book, keep);
+        (self.book, self.keep, self.unkept) = (book, keep, Vec::new());
         let keeping = self.keeping();
         say(state, Msg::Opened { document, at, keeping }, self);
         let language = self.book.as_ref().and_then(Book::other_language);

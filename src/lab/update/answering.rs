@@ -133,8 +133,10 @@ fn record_quiz(quiz: &QuizState, fx: &mut Vec<Effect>) {
 
 /// Shows the next hint of the selected exercise, and after the last one a solution, which is recorded.
 pub(super) fn hint(state: &mut State, fx: &mut Vec<Effect>) {
-    let Some(cell) = state.selected_cell_mut() else { return };
-    let Some(exercise) = &cell.exercise else { return };
+    let selected = state.selected_cell_mut().and_then(|cell| Some((cell.exercise.clone()?, cell)));
+    let Some((exercise, cell)) = selected else {
+        return state.say("hints are for exercises, and none is selected here");
+    };
     let entry = if cell.hints_shown < exercise.hints.len() {
         cell.hints_shown += 1;
         Entry::Hint { number: cell.hints_shown }
@@ -142,7 +144,7 @@ pub(super) fn hint(state: &mut State, fx: &mut Vec<Effect>) {
         cell.solution_shown = true;
         Entry::Solution
     } else {
-        return;
+        return state.say("the solution is shown already: it is the last help there is");
     };
     cell.laid.clear();
     fx.push(Effect::Record { step: cell.id.clone(), entry });

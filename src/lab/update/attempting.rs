@@ -14,14 +14,14 @@ use crate::lab::model::work::Current;
 use crate::lab::update::{asking, book, selecting, variables};
 use crate::lesson::attempt::{Attempt, AttemptEnd, INTERRUPTED, Measured, Standing, Took};
 use crate::lesson::{Basis, Code, Element, Entry, Step};
-use crate::notebook::Output;
+use crate::notebook::{Kind, Output};
 use crate::session::protocol::{Message, Request, Verdict};
 
 /// Sends the first request for a cell that begins to run.
 pub(super) fn begin(state: &mut State, key: Key, number: u32, fx: &mut Vec<Effect>) {
     let Some(attempt) = attempt(state, key, number) else { return };
     if attempt.begins_anew() {
-        leave_own_cells(state, attempt.replayed());
+        leave_changes(state, key, attempt.replayed());
     }
     state.work.current = Some(Current { key, number, attempt });
     // There is always something to ask first.
@@ -70,21 +70,36 @@ fn probes(state: &State, key: Key) -> Vec<(String, String)> {
     open.map(|predict| (predict.id.clone(), predict.question.answer.text.clone())).collect()
 }
 
-/// Names of the learner's own cells go with the state that they were made in.
-fn leave_own_cells(state: &mut State, replayed: usize) {
-    let own = state.cells_mut().filter(|cell| cell.own && cell.number.is_some() && !cell.earlier);
-    let mut left = 0;
-    for cell in own {
+/// What the learner's own cells made, and what they changed in cells of the lesson, goes with the state that it was in.
+fn leave_changes(state: &mut State, key: Key, replayed: usize) {
+    let Some(lesson) = state.lesson.as_ref().map(|open| std::sync::Arc::clone(&open.lesson)) else { return };
+    let here = state.cells().find(|cell| cell.key == key).and_then(|cell| cell.step);
+    let (mut own, mut changed) = (false, Vec::new());
+    for cell in state.cells_mut().filter(|cell| cell.ran.is_some() && !cell.earlier) {
+        let Some(number) = cell.number else { continue };
+        let is_changed = cell.step.is_some_and(|step| {
+            let element = lesson.steps.get(step).and_then(|step| step.element.as_ref());
+            let ran = |code: &Code| cell.ran == Some(Kind::Code.hash(&code.text));
+            Some(step) < here && matches!(element, Some(Element::Run(code)) if !ran(code))
+        });
+        if !cell.own && !is_changed {
+            continue;
+        }
+        own |= cell.own;
+        changed.extend(is_changed.then(|| format!("In [{number}]")));
         cell.earlier = true;
         cell.laid.clear();
-        left += 1;
     }
-    if left > 0 {
-        let steps = if replayed == 1 { "1 step was".to_owned() } else { format!("{replayed} steps were") };
-        state.say(format!(
-            "begins where the lesson stands: {steps} run again, and what your own cells made is gone"
-        ));
+    if !own && changed.is_empty() {
+        return;
     }
+    let steps = if replayed == 1 { "1 step was".to_owned() } else { format!("{replayed} steps were") };
+    let without = match changed.is_empty() {
+        true => String::new(),
+        false => format!(" as the lesson has it, without what you changed in {}", changed.join(", ")),
+    };
+    let gone = if own { ", and what your own cells made is gone" } else { "" };
+    state.say(format!("begins where the lesson stands: {steps} run again{without}{gone}"));
 }
 
 /// Sends what is to be asked next; true where nothing is left, and the cell's run has ended.

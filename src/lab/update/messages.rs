@@ -7,7 +7,7 @@ use crate::lab::model::output::Ink;
 use crate::lab::model::state::{SessionStatus, State};
 use crate::lab::model::text;
 use crate::lab::model::work::Pending;
-use crate::lab::update::{asking, attempting, running, selecting, variables, verifying};
+use crate::lab::update::{asking, attempting, restarting, running, selecting, variables, verifying};
 use crate::lesson::attempt::{Took, session_ended};
 use crate::script::complete::Known;
 use crate::session::protocol::{self, Fault, Message, Outcome, Usage};
@@ -138,7 +138,7 @@ pub(super) fn died(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
     state.work.pending.clear();
     state.verifying = None;
     let key = state.keymap.name_of(Action::Restart);
-    state.say(format!("✗ {reason}; {key} starts a new one"));
+    state.say(format!("{}; {key} starts a new one", restarting::died(&reason)));
     state.session.status = SessionStatus::Dead { reason };
 }
 

@@ -13,6 +13,11 @@ pub(super) fn restart(state: &mut State, fx: &mut Vec<Effect>) {
     fx.push(Effect::RestartSession);
 }
 
+/// How it is told that the session has ended by itself.
+pub(crate) fn died(reason: &str) -> String {
+    format!("✗ {reason}")
+}
+
 /// Gives up on the session that was: another is started next.
 pub(crate) fn forget_session(state: &mut State) {
     asking::clear_queue(state);
@@ -34,6 +39,10 @@ pub(crate) fn forget_session(state: &mut State) {
     variables::place(state, &[], &[]);
     state.machine.forget();
     state.aid.known.clear();
+    if let SessionStatus::Dead { reason } = &state.session.status {
+        let told = died(reason);
+        state.said.withdraw(&told);
+    }
     state.session.status = SessionStatus::Starting;
     state.popup = None;
 }

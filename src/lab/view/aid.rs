@@ -115,7 +115,13 @@ pub(crate) fn foot(state: &State, buffer: &mut Buffer, area: Rect, room: usize) 
         ]
     };
     let chars: Vec<_> = line.iter().flat_map(|s| s.content.chars().map(move |c| (c, s.style))).collect();
-    let shown = text::break_anywhere(&chars, room).first().map(|chars| text::line(chars)).unwrap_or_default();
+    let mut shown = text::break_anywhere(&chars, room).first().copied().unwrap_or_default().to_vec();
+    if shown.len() < chars.len() {
+        // What goes on says so.
+        shown.pop();
+        shown.push(('…', theme.dim));
+    }
+    let shown = text::line(&shown);
     put_at(buffer, area, 2, row, &shown);
 }
 

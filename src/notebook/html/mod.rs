@@ -70,6 +70,11 @@ fn put_cell(out: &mut String, cell: &Cell, is_rhai: bool) {
             *out += &format!(
                 "<div class=\"in\"><span class=\"count\">In [{count}]</span><pre><code>{source}</code></pre></div>\n"
             );
+            if cell.is_edited() {
+                out.push_str(
+                    "<div class=\"usage\">edited since it ran: what follows is of an earlier text</div>\n",
+                );
+            }
             for output in &cell.outputs {
                 put_output(out, output);
             }

@@ -16,8 +16,10 @@ use super::output::{FIGURE, Fields, Output, TABLE, is_json, text_of};
 
 /// The newest minor version of nbformat 4 that is known, and the one that is written.
 const MINOR: u64 = 5;
-/// Where a cell's usage is kept in its metadata.
+/// Where a cell's metadata keep what its run took, and of which content it was.
 const OWN: &str = "tensorlab";
+const USAGE: &str = "usage";
+const RAN: &str = "ran";
 
 /// Reads a notebook, with notes on what was converted.
 ///
@@ -122,15 +124,16 @@ fn read_cell(value: Value) -> Result<Cell, String> {
         };
         cell.outputs = outputs.into_iter().map(Output::from_json).collect::<Result<_, _>>()?;
         let ran = !cell.outputs.is_empty() || cell.execution_count.is_some();
-        cell.ran = ran.then(|| cell.hash());
-        if let Some(own) = metadata.get_mut(OWN).and_then(Value::as_object_mut)
-            && let Some(usage) = own.remove("usage")
-        {
-            cell.usage = serde_json::from_value(usage).ok();
+        let mut of = None;
+        if let Some(own) = metadata.get_mut(OWN).and_then(Value::as_object_mut) {
+            cell.usage = own.remove(USAGE).and_then(|usage| serde_json::from_value(usage).ok());
+            of = own.remove(RAN).and_then(|ran| serde_json::from_value(ran).ok());
             if own.is_empty() {
                 metadata.remove(OWN);
             }
         }
+        // Other programs do not say of which content the outputs are.
+        cell.ran = ran.then(|| of.unwrap_or_else(|| cell.hash()));
     }
     (cell.metadata, cell.extra) = (metadata, fields);
     Ok(cell)
@@ -143,10 +146,13 @@ fn write_cell(cell: &Cell) -> Value {
         let outputs: Vec<Value> = cell.outputs.iter().map(write_output).collect();
         fields.insert("outputs".into(), outputs.into());
         fields.insert("execution_count".into(), json!(cell.execution_count));
-        if let Some(usage) = &cell.usage {
+        // A run of another program is not told of.
+        let ran = cell.ran.filter(|_| cell.usage.is_some() || cell.is_edited());
+        let usage = cell.usage.as_ref().map(|usage| (USAGE, json!(usage)));
+        for (name, value) in usage.into_iter().chain(ran.map(|ran| (RAN, json!(ran)))) {
             let own = metadata.entry(OWN).or_insert_with(|| json!({}));
             if let Some(own) = own.as_object_mut() {
-                own.insert("usage".into(), json!(usage));
+                own.insert(name.into(), value);
             }
         }
     } else {

@@ -39,6 +39,32 @@ fn a_notebook_comes_back_with_the_fields_that_are_not_known() {
 }
 
 #[test]
+fn outputs_of_an_earlier_text_are_told_from_those_of_the_present_one() {
+    let mut notebook = Notebook::new([Cell::code("1 + 2"), Cell::code("40 + 2"), Cell::code("7")]);
+    for cell in &mut notebook.cells {
+        (cell.ran, cell.outputs) = (Some(cell.hash()), vec![Output::result("3", 1)]);
+    }
+    // Ran here; ran elsewhere and edited here; ran elsewhere.
+    notebook.cells[0].usage = Some(Usage::default());
+    notebook.cells[1].source = "40 + 3".into();
+    let value = json_of(&notebook);
+    let own = |at: usize| &value["cells"][at]["metadata"]["tensorlab"];
+    assert!(own(0)["ran"].is_string() && own(1)["ran"].is_string() && own(2).is_null(), "{value}");
+    let (back, _) = read_json(&value).unwrap();
+    assert_eq!(back.cells.iter().map(Cell::is_edited).collect::<Vec<_>>(), [false, true, false]);
+    assert!(back.cells.iter().all(|cell| cell.metadata.is_empty()));
+    // Another program changes a text that ran here.
+    let mut changed = value.clone();
+    changed["cells"][0]["source"] = json!(["1 + 3"]);
+    assert!(read_json(&changed).unwrap().0.cells[0].is_edited());
+    // Outputs that another program took away are of no text.
+    (changed["cells"][0]["outputs"], changed["cells"][0]["execution_count"]) = (json!([]), Value::Null);
+    assert_eq!(read_json(&changed).unwrap().0.cells[0].ran, None);
+    let page = crate::notebook::html::export(&back, "n");
+    assert_eq!(page.matches("edited since it ran").count(), 1, "{page}");
+}
+
+#[test]
 fn what_the_program_makes_is_shown_by_others() {
     let mut notebook = Notebook::new([Cell::code("f"), Cell::markdown("# T")]);
     let figure = Figure { title: "t".into(), ..Figure::default() };

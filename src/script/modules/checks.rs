@@ -1,6 +1,6 @@
 //! The expectations that lesson checks are written with.
 
-use rhai::{Array, Dynamic, Map};
+use rhai::{Array, Dynamic, ImmutableString, Map};
 
 use crate::base::{DType, Device, DeviceSpec, Error, Kind};
 use crate::device::Machine;
@@ -273,6 +273,9 @@ fn shown(value: &Dynamic) -> String {
     }
     if value.is_unit() {
         return "()".into();
+    }
+    if let Some(text) = value.read_lock::<ImmutableString>() {
+        return format!("{:?}", text.as_str());
     }
     // Of other types of the program's only the name can be told.
     if value.type_name().contains("::") { type_name(value) } else { value.to_string() }

@@ -173,10 +173,6 @@ fn totals(state: &State, area: Rect) -> Vec<Line<'static>> {
         let way = figures::way(from, to);
         parts.push(format!("{way} ×{} {}", figures::count(all.count), figures::bytes(all.bytes)));
     }
-    let unseen = if state.history.shows_lesson { 0 } else { state.history.lesson_copies() };
-    if unseen > 0 {
-        parts.push(format!("{} of the lesson's own", figures::count(unseen)));
-    }
     let mut lines: Vec<String> = Vec::new();
     let mut left_out = 0;
     for part in parts {
@@ -194,6 +190,20 @@ fn totals(state: &State, area: Rect) -> Vec<Line<'static>> {
         && let Some(line) = lines.last_mut()
     {
         *line += &format!(" +{left_out}");
+    }
+    // What is in no counter takes the room that is left.
+    let unseen = if state.history.shows_lesson { 0 } else { state.history.lesson_copies() };
+    if unseen > 0 && left_out == 0 {
+        let note = format!("{} of the lesson's own", figures::count(unseen));
+        let is_full = lines.len() >= most;
+        match lines.last_mut() {
+            None => lines.push(format!(" all: {note}")),
+            Some(line) if text::width(line) + 3 + text::width(&note) <= width => {
+                *line += &format!(" · {note}")
+            }
+            Some(_) if !is_full => lines.push(format!("      {note}")),
+            Some(_) => {}
+        }
     }
     lines.into_iter().map(|line| Line::styled(text::clip(&line, width), state.theme.dim)).collect()
 }

@@ -1,7 +1,7 @@
 //! How well a text fits what was typed.
 
 /// The score of a text, the smaller the better: all words must be in it, in any order, letters of both cases alike.
-/// What is together and early is better than what is scattered.
+/// What is together and early is better than what is scattered, and a number than one that goes on.
 pub(crate) fn score(text: &str, typed: &str) -> Option<usize> {
     let text: Vec<char> = text.to_lowercase().chars().collect();
     typed.to_lowercase().split_whitespace().map(|word| word_score(&text, word)).sum()
@@ -12,8 +12,11 @@ fn word_score(text: &[char], word: &str) -> Option<usize> {
     let starts_word = |at: usize| {
         at.checked_sub(1).and_then(|i| text.get(i)).is_none_or(|before| !before.is_alphanumeric())
     };
-    let whole = (0..text.len()).filter(|at| text.get(*at..at + word.len()) == Some(word.as_slice()));
-    if let Some(best) = whole.map(|at| (if starts_word(at) { 0 } else { 100 }) + at.min(99)).min() {
+    let is_number = word.iter().all(char::is_ascii_digit);
+    let goes_on = |at: usize| is_number && text.get(at + word.len()).is_some_and(char::is_ascii_digit);
+    let together = (0..text.len()).filter(|at| text.get(*at..at + word.len()) == Some(word.as_slice()));
+    let rank = |at: usize| 100 * usize::from(!starts_word(at)) + 200 * usize::from(goes_on(at));
+    if let Some(best) = together.map(|at| rank(at) + at.min(99)).min() {
         return Some(best);
     }
     let mut places = Vec::with_capacity(word.len());
@@ -41,6 +44,10 @@ mod tests {
         };
         assert_eq!(order("run", ["return", "overrun it", "run all"]), ["run all", "overrun it", "return"]);
         assert_eq!(order("all run", ["run all", "run", "all"]), ["run all"]);
+        assert_eq!(
+            order("1", ["10  Last", " 2  1 MiB", " 1  First"]),
+            [" 1  First", " 2  1 MiB", "10  Last"]
+        );
         assert_eq!(order("RN", ["run", "x", ""]), ["run"]);
         assert_eq!(score("x", ""), Some(0));
     }

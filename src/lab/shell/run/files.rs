@@ -13,6 +13,7 @@ use crate::lab::model::screens::home::Target;
 use crate::lab::model::state::State;
 use crate::lab::shell::book::Book;
 use crate::lab::shell::link::SessionLink;
+use crate::lesson::Entry;
 use crate::session::client::Wake;
 
 /// A file that was let go of.
@@ -46,6 +47,28 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
         if (&state.file, state.keeping) != (&facts, keeping) {
             say(state, Msg::File { facts, keeping }, self);
         }
+        if self.keeps_progress() {
+            for (step, entry) in std::mem::take(&mut self.unkept) {
+                if let Err(error) = self.record(step, entry) {
+                    say(state, Msg::Note(error.to_string()), self);
+                }
+            }
+        }
+    }
+
+    /// Keeps what was done at a step. While another lab has the lesson, that waits until it has let go of it: text and
+    /// progress are kept together, or neither.
+    pub(super) fn record(&mut self, step: String, entry: Entry) -> io::Result<()> {
+        if !self.keeps_progress() {
+            self.unkept.push((step, entry));
+            return Ok(());
+        }
+        let kept = self.keep.as_mut().map_or(Ok(()), |keep| keep(&step, &entry));
+        kept.map_err(|e| io::Error::new(e.kind(), format!("progress was not kept: {e}")))
+    }
+
+    fn keeps_progress(&self) -> bool {
+        self.book.is_none() || self.keeping() != Keeping::Nothing
     }
 
     /// What becomes of what is written.

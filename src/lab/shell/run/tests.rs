@@ -288,3 +288,43 @@ fn nothing_is_drawn_while_nothing_changes_and_a_flood_is_batched() {
     let (_, _, _, frames) = play(document, vec![("ready", flood)]);
     assert!(frames < 20, "{frames} frames for one flood");
 }
+
+#[test]
+fn progress_of_a_second_lab_is_kept_with_its_text_or_not_at_all() {
+    let folder = std::env::temp_dir().join(format!("tensorlab-run-second-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut lesson = OneLesson { work: folder.join("l.ipynb"), fails: false };
+    let target = Target::Lesson { pack: "p".into(), id: "l".into() };
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let open = |state: &mut State, around: &mut Surroundings<_>, lesson: &mut OneLesson| {
+        let Opened { document, book, .. } = lesson.open(&target).unwrap();
+        let log = Arc::clone(&kept);
+        around.keep = Some(Box::new(move |step: &str, entry: &Entry| {
+            log.lock().unwrap().push((step.to_owned(), entry.clone()));
+            Ok(())
+        }));
+        around.book = book;
+        let keeping = around.keeping();
+        say(state, Msg::Opened { document, at: None, keeping }, around);
+        around.tell_file(state);
+    };
+    let first = lesson.open(&target).unwrap().book;
+    let mut state = State::at_home(Look::from_env(false, false));
+    update(&mut state, Msg::Resize(120, 40));
+    let (inbox, _inputs) = mpsc::sync_channel(BACKLOG);
+    let mut around = Surroundings::new(|_: Wake| Err(io::Error::other("no session")), inbox);
+    open(&mut state, &mut around, &mut lesson);
+    assert_eq!(state.keeping, Keeping::Nothing);
+    around.record("a".into(), Entry::Ran { ok: true }).unwrap();
+    around.tell_file(&mut state);
+    assert!(kept.lock().unwrap().is_empty(), "its text is not kept either");
+    drop(first);
+    around.watched = Instant::now().checked_sub(HEARTBEAT * 2).unwrap();
+    around.watch(&mut state);
+    assert_eq!(state.keeping, Keeping::Always);
+    around.record("a".into(), Entry::Skipped).unwrap();
+    let all = kept.lock().unwrap().clone();
+    assert_eq!(all, [("a".to_owned(), Entry::Ran { ok: true }), ("a".to_owned(), Entry::Skipped)]);
+    std::fs::remove_dir_all(folder).unwrap();
+}
