@@ -4,6 +4,7 @@
 //! [`clock`] of a machine, the [`selection`] of devices on the command line, and the [`backend`] that joins
 //! them with the caching allocator and the CPU's kernels.
 
+pub mod algorithms;
 pub mod backend;
 pub mod clock;
 pub mod cost;
@@ -16,6 +17,7 @@ mod calendar;
 mod fault;
 mod figures;
 mod memory;
+mod plan;
 mod queues;
 mod work;
 

@@ -24,6 +24,7 @@ use crate::base::near::nearest;
 use crate::device::kernel::KernelClass;
 use crate::device::sim::rate::Rate;
 
+use super::algorithms::AlgorithmFigures;
 use super::error::{ProfileError, ProfileFault, quoted, shown_path};
 use super::figures::{
     self, BANDWIDTH, CACHE, Document, FLOPS, FRACTION, INTEGER_OPS, MEMORY, Section, count,
@@ -45,6 +46,8 @@ pub struct Profile {
     pub device: DeviceFigures,
     pub peak: Peak,
     pub efficiency: Efficiency,
+    /// What a search for a better algorithm finds; without it there is one for each convolution.
+    pub algorithms: Option<AlgorithmFigures>,
     pub launch: Launch,
     pub host: Host,
     pub link: HostLink,
@@ -282,6 +285,7 @@ fn read(document: &Document<'_>) -> Result<Profile, ProfileError> {
         "efficiency",
         "matmul_efficiency",
         "convolution_efficiency",
+        "convolution_algorithms",
         "launch",
         "latency",
         "host",
@@ -302,6 +306,7 @@ fn read(document: &Document<'_>) -> Result<Profile, ProfileError> {
         device: read_device(&root)?,
         peak: read_peak(&root)?,
         efficiency: read_efficiency(&root)?,
+        algorithms: AlgorithmFigures::read(&root)?,
         launch: read_launch(&root)?,
         host: read_host(&root)?,
         link: read_link(&root)?,
