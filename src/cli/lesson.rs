@@ -71,7 +71,9 @@ pub(super) fn run(options: &LessonOptions, devices: &str) -> u8 {
         LessonAction::List { json } => list(*json),
         LessonAction::Verify { lessons, json } => verify_all(lessons, devices, *json),
         LessonAction::Start { lesson, plain, look } => match packs::find(lesson) {
-            Ok(found) if *plain || !terminal::shows_lab() => walk_through(&found, devices),
+            Ok(found) if *plain || !terminal::shows_lab() => {
+                walk_through(&setup::placed(&found, devices), devices)
+            }
             Ok(found) => lab::open_lesson(&found, look, devices),
             Err(text) => refuse(&text),
         },
