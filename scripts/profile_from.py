@@ -115,6 +115,7 @@ ORDER = (
     ("host", ("call", "allocate", "free", "pin")),
     ("link", ("pinned_h2d", "pinned_d2h", "pageable_h2d", "pageable_d2h", "cached", "cached_h2d", "staged", "latency", "pageable_latency")),
     ("peer", ("access", "bandwidth", "latency")),
+    ("convolution_algorithms", ("trials", "implicit_gemm", "gemm", "other_tiles", "winograd", "fft_tiling", "without_atomics")),
 )
 
 

@@ -2,6 +2,7 @@
 
 use crate::parallel::{fault, on};
 
+mod chance;
 mod graphs;
 mod host;
 mod memory;

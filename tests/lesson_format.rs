@@ -686,3 +686,103 @@ proptest! {
         }
     }
 }
+
+const PLACED: &str = r#"```toml predict id="guess"
+ask = "How many?"
+answer = "events.launches"
+explain = "One."
+devices = ["sim:t4x2"]
+```
+
+```rhai run
+let x = ones(2);
+```
+
+```rhai exercise id="one" points=2 devices = ["sim:t4x2", "cpu"]
+let y = x;
+```
+
+```rhai check devices = ["sim:t4x2"]
+expect_device(y, "cuda:0");
+```
+
+```rhai check
+expect(y.numel() == 2);
+```
+
+```rhai solution
+let y = x.clone();
+```
+
+```rhai wrong because="not as expected"
+let y = ones(3);
+```
+
+```hint
+Use *clone*.
+```
+"#;
+
+fn on_three(body: &str) -> String {
+    let devices = r#"devices = ["sim:t4x2", "cpu", "sim:tiny"]"#;
+    format!("{}{body}", FRONT.replace(r#"devices = ["sim:t4x2"]"#, devices))
+}
+
+#[test]
+fn parts_apply_on_the_devices_that_they_name() {
+    let lesson = parse("a.md", on_three(PLACED).as_bytes()).unwrap_or_else(|e| panic!("{}", rendered(&e)));
+    assert!(lint(&lesson).is_empty(), "{}", rendered(&lint(&lesson)));
+    let shown = |devices: &str| {
+        let here = lesson.on(devices);
+        let of = |id: &str| here.step(id).unwrap().element.clone();
+        let check = match of("one") {
+            Some(Element::Exercise(exercise)) => exercise.check.text.trim().to_owned(),
+            _ => String::new(),
+        };
+        (of("guess").is_some(), check, here.points(), here.steps.len())
+    };
+    let device = "expect_device(y, \"cuda:0\");".to_owned();
+    assert_eq!(shown("sim:t4x2"), (true, device.clone(), 2, 3));
+    assert_eq!(shown("sim:t4,t4"), (true, device, 2, 3), "the same devices in other words");
+    assert_eq!(shown("cpu"), (false, "expect(y.numel() == 2);".to_owned(), 2, 3));
+    assert_eq!(shown("sim:tiny"), (false, String::new(), 0, 3));
+}
+
+#[test]
+fn devices_of_parts_that_cannot_be_are_told_with_their_line() {
+    let errors = |from: &str, to: &str| {
+        let text = on_three(&PLACED.replace(from, to));
+        match parse("a.md", text.as_bytes()) {
+            Ok(lesson) => lint(&lesson),
+            Err(errors) => errors,
+        }
+    };
+    let exercise = "points=2 devices = [\"sim:t4x2\", \"cpu\"]";
+    for (from, to, line, words) in [
+        (exercise, "points=2 devices = [\"gpu\"]", 12, "`gpu` is not a set of devices"),
+        (exercise, "points=2 devices = [\"sim:t5\"]", 12, "`sim:t5` is not a set of devices"),
+        (exercise, "points=2 devices = []", 12, "a list of sets of devices"),
+        (exercise, "points=2 devices = [3]", 12, "a list of sets of devices"),
+        (exercise, "points=2 devices = [\"cpu\"", 12, "no closing bracket"),
+        (exercise, "points=2 devices = [\"sim:h100\"]", 12, "not made for `sim:h100`"),
+        (
+            "check devices = [\"sim:t4x2\"]",
+            "check devices = [\"cuda:0\"]",
+            16,
+            "`cuda:0` is not a set of devices",
+        ),
+        (
+            "devices = [\"sim:t4x2\"]\n```\n\n```rhai run",
+            "devices = [\"sim:t9\"]\n```\n\n```rhai run",
+            5,
+            "`sim:t9` is not a set",
+        ),
+        ("```rhai check\n", "```rhai check devices = \"sim:t4x2\"\n", 20, "has a second `check`"),
+        ("```rhai check\n", "```rhai check devices = [\"sim:tiny\"]\n", 12, "has no check on `cpu`"),
+        ("rhai solution", "rhai solution devices = [\"cpu\"]", 24, "unknown attribute `devices`"),
+    ] {
+        let found = errors(from, to);
+        let told = found.iter().any(|e| e.line == BODY - 1 + line && e.message.contains(words));
+        assert!(told, "{to}: {}", rendered(&found));
+    }
+}

@@ -466,3 +466,38 @@ fn a_check_does_not_ask_for_a_constant_of_the_language() {
         "{problems:?}"
     );
 }
+
+/// An exercise with a check for each set of devices, and one that is for the CPU alone.
+#[test]
+fn what_names_devices_is_asked_there_alone() {
+    let part = |role: &str, code: &str| format!("```rhai {role}\n{code}\n```\n\n");
+    let hint = "```hint\nThink.\n```\n\n";
+    let body = [
+        part("exercise id=\"one\"", "let y = 0;"),
+        part("check devices = [\"cpu\"]", "expect_equal(y, 1);"),
+        part("check", "expect_equal(events.launches, 1);"),
+        part(
+            "solution",
+            "let y = 1; ones(2, #{device: if cuda::is_available() { \"cuda\" } else { \"cpu\" }});",
+        ),
+        part("wrong because=\"expected\"", "let y = 2;"),
+        hint.to_owned(),
+        part("exercise id=\"two\" devices = [\"cpu\"]", "let z = 0;"),
+        part("check", "expect_equal(z, 1);"),
+        part("solution", "let z = 1;"),
+        part("wrong because=\"expected\"", "let z = 2;"),
+        hint.to_owned(),
+    ]
+    .concat();
+    let lesson = Lesson::new("placed", "devices = [\"cpu\", \"sim:t4\"]", &body);
+    assert_eq!(lesson.problems("cpu"), [""; 0]);
+    assert_eq!(lesson.problems("sim:t4"), [""; 0]);
+    let steps = |devices: &str| {
+        let output = lesson.program(&["lesson", "verify", "l.md", "--devices", devices]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(steps("cpu").contains("2 steps"), "{}", steps("cpu"));
+    // At the prompt the second exercise is not asked for on a GPU.
+    let (said, _) = lesson.walk("sim:t4", "q\n");
+    assert!(!said.contains("let z = 0"), "{said}");
+}

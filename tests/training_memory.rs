@@ -11,14 +11,14 @@ use serde_json::Value;
 use tensorlab::base::event::{Clock, Span};
 use tensorlab::base::{Device, Result};
 use tensorlab::device::Buffer;
-use tensorlab::device::backend::{DevicePool, Mark, Moved, Properties, Refusal, Transfer, When};
+use tensorlab::device::backend::{DevicePool, Mark, Moved, Properties, Refusal, Transfer, When, Workspace};
 use tensorlab::device::cpu::memory::HostBlock;
 use tensorlab::device::sim::{Host, HostProfile, Profile, devices};
 use tensorlab::device::{Backend, Launch, Machine};
 use tensorlab::script::{Interpreter, Limits, Origin, Silent};
 
-/// A simulated GPU that computes nothing.
-struct Idle(Box<dyn Backend>);
+/// A simulated GPU that computes nothing, with or without what libraries work in.
+struct Idle(Box<dyn Backend>, bool);
 
 impl Backend for Idle {
     fn device(&self) -> Device {
@@ -32,6 +32,9 @@ impl Backend for Idle {
     }
     fn free(&self, buffer: Buffer) {
         self.0.free(buffer);
+    }
+    fn workspace(&self, launch: &Launch) -> std::result::Result<Option<Workspace>, Refusal> {
+        if self.1 { self.0.workspace(launch) } else { Ok(None) }
     }
     fn page_lock(&self, block: &HostBlock) -> Result<()> {
         self.0.page_lock(block)
@@ -71,14 +74,13 @@ impl Backend for Idle {
     }
 }
 
-fn idle() -> Arc<Machine> {
-    let path =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/device/sim/profiles/a100-40gb.toml");
-    let profile = Profile::parse(&std::fs::read_to_string(path).unwrap(), "a100-40gb").unwrap();
+fn idle(workspaces: bool) -> Arc<Machine> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/device/sim/profiles/h100.toml");
+    let profile = Profile::parse(&std::fs::read_to_string(path).unwrap(), "h100").unwrap();
     Machine::new(|shared| {
         let host = Host { profile: HostProfile::builtin("notebook").unwrap(), measured: true };
         let (_, gpus) = devices(vec![profile], &host, shared);
-        (None, gpus.into_iter().map(|d| Box::new(Idle(d)) as Box<dyn Backend>).collect())
+        (None, gpus.into_iter().map(|d| Box::new(Idle(d, workspaces)) as Box<dyn Backend>).collect())
     })
 }
 
@@ -150,7 +152,8 @@ impl Run {
     /// Two steps, each phase followed by a note of what is allocated.
     fn script(&self) -> String {
         let mut code = format!(
-            "let start = cuda::memory_allocated(); cuda::reset_peak_memory_stats(); let seen = [];\n\
+            "ones([2, 2], #{{device: \"cuda\"}}) @ ones([2, 2], #{{device: \"cuda\"}});\n\
+             let start = cuda::memory_allocated(); cuda::reset_peak_memory_stats(); let seen = [];\n\
              let note = |seen, tag| {{ seen.push([tag, cuda::memory_allocated(), cuda::max_memory_allocated()]); seen }};\n\
              let net = {{ {} }}; let opt = {}; seen = note.call(seen, \"model\");\n\
              let x = {}; seen = note.call(seen, \"input\");\n",
@@ -174,8 +177,8 @@ impl Run {
     }
 
     /// Tag, allocated and peak bytes of each phase.
-    fn phases(&self) -> Vec<(String, i64, i64)> {
-        let mut interpreter = Interpreter::new(idle(), Arc::new(Silent), &Limits::default());
+    fn phases(&self, workspaces: bool) -> Vec<(String, i64, i64)> {
+        let mut interpreter = Interpreter::new(idle(workspaces), Arc::new(Silent), &Limits::default());
         let code = self.script();
         let value = interpreter.evaluate(1, &Origin { name: self.name, code: &code, first_line: 1 });
         let value = value.unwrap_or_else(|e| panic!("{}: {e:?}", self.name));
@@ -187,6 +190,21 @@ impl Run {
     }
 }
 
+/// By how much PyTorch's peaks are higher: sums work in memory of their own there. In the loss it holds the parts that
+/// 512 blocks sum up, and their semaphores; in the backward pass the gradient of a bias of 1,024 elements and 512 bytes
+/// more stand beside the workspace of the last layer's products. Small sums have no such parts.
+fn unlike(run: &str, tag: &str) -> i64 {
+    let backward = !["model", "input", "forward0", "loss0"].contains(&tag);
+    match run {
+        "mlp autocast float16" if tag == "loss0" => 2048 + 512,
+        "mlp autocast float16" if backward => 2048 + 512,
+        "mlp sgd" | "mlp checkpoint_sequential 4" if backward => 4096 + 512,
+        // Adam's state is there from the first step on, so that later forward passes have peaks of their own.
+        "mlp adam" if backward && !["forward1", "loss1"].contains(&tag) => 4096 + 512,
+        _ => 0,
+    }
+}
+
 #[test]
 fn training_takes_the_bytes_it_takes_in_pytorch() {
     let golden: Value = serde_json::from_str(include_str!("golden/training_memory.json")).unwrap();
@@ -195,7 +213,7 @@ fn training_takes_the_bytes_it_takes_in_pytorch() {
     let mut wrong = String::new();
     for run in &RUNS {
         let want = runs[run.name].as_array().unwrap();
-        let got = run.phases();
+        let got = run.phases(true);
         assert_eq!(got.len(), want.len(), "{}: phases", run.name);
         let mut table = format!(
             "\n{}\n{:<12}{:>14}{:>14}{:>14}{:>14}\n",
@@ -205,7 +223,7 @@ fn training_takes_the_bytes_it_takes_in_pytorch() {
         for ((tag, bytes, peak), want) in got.iter().zip(want) {
             let (their_bytes, their_peak) = (want[1].as_i64().unwrap(), want[2].as_i64().unwrap());
             assert_eq!(tag, want[0].as_str().unwrap());
-            let bad = *bytes != their_bytes || *peak > their_peak;
+            let bad = *bytes != their_bytes || *peak + unlike(run.name, tag) != their_peak;
             differs |= bad;
             let mark = if bad { "  <--" } else { "" };
             let _ = writeln!(table, "{tag:<12}{bytes:>14}{their_bytes:>14}{peak:>14}{their_peak:>14}{mark}");
@@ -242,7 +260,7 @@ fn a_real_gpu_holds_the_same_bytes_and_its_workspaces() {
         let mut rows = rows.iter().filter(of_kind);
         let start = number(rows.next().unwrap(), 1);
         let run = RUNS.iter().find(|run| run.name == name).unwrap();
-        let phases = run.phases();
+        let phases = run.phases(false);
         let mut workspaces = 0;
         for row in rows {
             let theirs = row[0].as_str().unwrap().split_once(' ').unwrap().1;

@@ -47,6 +47,36 @@ const FIGURES: &[(&str, &str, &str)] = &[
         "let a = ones([1024, 1024], #{device: \"cuda:0\"}); let c = a @ a; cuda::synchronize(); let b = ones([1024, 1024], #{device: \"cuda:1\"}); let d = b @ b; cuda::synchronize(1);",
     ),
     (
+        "let x = ones([64], #{device: \"cuda:0\"}); let y = x.cpu(); let z = x.to(\"cuda:1\");",
+        "expect_equal(events.d2h.count, 1); expect_equal(events.d2h.bytes, 256); expect_equal(events.d2d.bytes, 256);",
+        "let x = ones([64], #{device: \"cuda:0\"}); let y = x.cpu(); let z = x.to(\"cuda:0\");",
+    ),
+    (
+        "let x = ones([64], #{device: \"cuda\"}).to(\"cpu\"); cuda::synchronize();",
+        "expect_equal(events.d2h.blocking, 1); expect_equal(events.syncs, 1); expect(events.implicit_syncs <= 1);",
+        "let x = ones([64], #{device: \"cuda\"}).to(\"cpu\"); let s = x.cuda().sum().item();",
+    ),
+    (
+        "let x = ones([1 << 20], #{device: \"cuda\"}); drop(x);",
+        "expect_equal(events.peak_bytes(\"cuda:0\"), 4194304); expect_equal(events.leaked_bytes(\"cuda:0\"), 0);",
+        "let x = ones([1 << 20], #{device: \"cuda\"});",
+    ),
+    (
+        "cuda::set_per_process_memory_fraction(0.001); try { let x = zeros([1 << 24], #{device: \"cuda\"}); } catch (e) { }",
+        "expect_equal(events.oom, 1);",
+        "let x = zeros([1 << 20], #{device: \"cuda\"});",
+    ),
+    (
+        "let x = ones([64], #{device: \"cuda\"}).half(); let y = x + x;",
+        "expect(events.ops(float16) >= 2, \"not in float16\");",
+        "let x = ones([64], #{device: \"cuda\"}); let y = x + x;",
+    ),
+    (
+        "let x = ones([64], #{device: \"cuda\"}); let y = x + x;",
+        "expect(events.time < 0.1, \"it takes too long\");",
+        "let x = ones([2048, 2048], #{device: \"cuda\"}); let y = x @ x;",
+    ),
+    (
         "let net = nn::Linear(2, 2).to(\"cuda\");",
         "expect_device(net, \"cuda:0\");",
         "let net = nn::Linear(2, 2);",
@@ -71,6 +101,23 @@ fn an_operation_that_there_is_not_is_the_checks_fault() {
         matches!(&verdict, Verdict::CheckerFault { message, .. } if message.contains("matmull")),
         "{verdict:?}"
     );
+}
+
+/// What can't be found in any run is no figure: a check that asked for its absence would always hold.
+#[test]
+fn what_no_run_could_have_is_the_checks_fault() {
+    let mut lesson = Lesson::new();
+    for (check, words) in [
+        ("expect_equal(events.ops(\"flot16\"), 0);", "flot16"),
+        ("expect(!events.overlap(\"cuda:0\", 0, \"cuda:7\", 0));", "cuda:7"),
+        ("expect(events.busy_ms(\"cuda:7\") < 1.0);", "cuda:7"),
+        ("expect(events.idle_ms(\"cuda:7\") < 1.0);", "cuda:7"),
+        ("expect(events.reserved_bytes(\"cuda:7\") < 1);", "cuda:7"),
+    ] {
+        let verdict = lesson.attempt("let a = ones(2, #{device: \"cuda\"});", check);
+        let told = matches!(&verdict, Verdict::CheckerFault { message, .. } if message.contains(words));
+        assert!(told, "{check}: {verdict:?}");
+    }
 }
 
 #[test]

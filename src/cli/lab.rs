@@ -9,7 +9,7 @@ use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders::{data_folder, state_folder};
 use crate::cli::library::open_notebook;
-use crate::cli::setup::{lesson_session, opened, progress};
+use crate::cli::setup::{lesson_session, opened, placed, progress};
 use crate::lab::{self, Book, Document, Keep, LabExit, Past, Remember, in_child_process};
 use crate::lesson::order;
 use crate::session::options::SessionOptions;
@@ -107,6 +107,7 @@ pub(crate) fn open_lesson(chosen: &Chosen, look: &LookOptions, devices: &str) ->
             None
         }
     };
+    let chosen = &placed(chosen, devices);
     let (document, book, notes) = opened(chosen);
     let own = lesson_session(chosen, devices);
     let notes = own.missing_protection().into_iter().chain(notes).collect();
@@ -116,6 +117,7 @@ pub(crate) fn open_lesson(chosen: &Chosen, look: &LookOptions, devices: &str) ->
 
 /// Opens the lab on a lesson of which nothing is kept.
 pub(crate) fn look_at(chosen: &Chosen, look: &LookOptions, devices: &str) -> u8 {
+    let chosen = &placed(chosen, devices);
     let own = lesson_session(chosen, devices);
     let notes = own.missing_protection().into_iter().collect();
     finish(run((Some(Document::lesson(&chosen.lesson)), None, notes), look, devices, own, None, None))

@@ -77,7 +77,9 @@ pub(super) fn run(options: &LessonOptions, devices: &str) -> u8 {
             devices.parse::<Selection>().map_err(|error| format!("error: {error}"))?;
             Ok(found)
         }) {
-            Ok(found) if *plain || !terminal::shows_lab() => walk_through(&found, devices),
+            Ok(found) if *plain || !terminal::shows_lab() => {
+                walk_through(&setup::placed(&found, devices), devices)
+            }
             Ok(found) => lab::open_lesson(&found, look, devices),
             Err(text) => refuse(&text),
         },

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::file;
 use crate::cli::folders::{data_folder, progress_file};
 use crate::cli::library;
-use crate::cli::setup::{lesson_session, opened, progress};
+use crate::cli::setup::{lesson_session, opened, placed, progress};
 use crate::device::Machine;
 use crate::device::open::Use;
 use crate::device::sim::Selection;
@@ -81,7 +81,7 @@ impl Library for Shelf {
     fn open(&mut self, target: &Target) -> Result<Opened, String> {
         match target {
             Target::Lesson { pack, id } => {
-                let found = packs::find_in(pack, id)?;
+                let found = placed(&packs::find_in(pack, id)?, &self.devices);
                 let keep = progress(&found).ok();
                 let at = where_left_off(&found);
                 let setup = lesson_session(&found, &self.devices);

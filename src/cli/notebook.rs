@@ -174,7 +174,9 @@ fn session(devices: &str, timeout: Option<f64>) -> Result<(Command, Option<Durat
     if let Err(error) = devices.parse::<crate::device::sim::Selection>() {
         return Err(usage(error));
     }
-    Ok((SessionOptions::plain(devices).command().map_err(failed)?, limit))
+    // What is written down is to come again.
+    let options = SessionOptions { chance: false, ..SessionOptions::plain(devices) };
+    Ok((options.command().map_err(failed)?, limit))
 }
 
 /// What the first Ctrl-C sets, so that the outputs so far are kept; the second one ends the program.

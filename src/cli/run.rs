@@ -42,7 +42,7 @@ pub(super) struct RunOptions {
     /// Print a summary of what happened to standard error
     #[arg(long)]
     telemetry: bool,
-    /// Seed of every generator
+    /// Seed of every generator, and of the order in which a simulated GPU's atomics add
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// End the script after so many seconds
@@ -122,8 +122,12 @@ fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {
         Ok(machine) => machine,
         Err(code) => return code,
     };
-    if let Some(seed) = options.seed {
-        machine.manual_seed(seed);
+    match options.seed {
+        Some(seed) => {
+            machine.manual_seed(seed);
+            machine.fix_chance(seed);
+        }
+        None => machine.leave_to_chance(),
     }
     let watch = Watch::start(&machine, options.timeout);
     let mut interpreter =

@@ -58,6 +58,9 @@ pub(crate) struct SessionArguments {
     /// Let a figure go on from cell to cell, as at a prompt
     #[arg(long)]
     keep_figure: bool,
+    /// Let a simulated GPU's atomics add in another order whenever the session begins
+    #[arg(long)]
+    chance: bool,
     /// Work in the folder of a pack, confined to it
     #[arg(long, value_name = "FOLDER")]
     pack: Option<PathBuf>,
@@ -78,6 +81,7 @@ pub(crate) struct SessionArguments {
 /// Serves one front end and gives the exit status. With a folder, it works there and is confined to it.
 pub(super) fn run(devices: &str, options: &SessionArguments) -> u8 {
     let SessionArguments { last_value, keep_figure, pack, scratch, arguments, .. } = options.clone();
+    let chance = options.chance;
     let limits = options.limits.limits();
     let selection = devices.parse().map(Selection::anchored).map_err(|e: SelectionError| e.to_string());
     // The driver of a real GPU opens files and devices of its own when it is first used.
@@ -98,6 +102,9 @@ pub(super) fn run(devices: &str, options: &SessionArguments) -> u8 {
     let make = move || {
         let opened = Machine::open(&selection?.0, Use::Interactive).map_err(|e| e.message())?;
         opened.machine.limit_memory(limits.host_memory, limits.device_memory);
+        if chance {
+            opened.machine.leave_to_chance();
+        }
         let mut evaluator = ScriptEvaluator::new(opened.machine, &Limits::default());
         evaluator.set_arguments(&arguments);
         if let Some(scratch) = scratch {

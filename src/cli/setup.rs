@@ -65,6 +65,12 @@ pub(super) fn lesson_session(chosen: &Chosen, devices: &str) -> SessionOptions {
     }
 }
 
+/// The lesson as it is on the devices that its session has.
+pub(super) fn placed(chosen: &Chosen, devices: &str) -> Chosen {
+    let lesson = chosen.lesson.on(&devices_for(&chosen.lesson, devices));
+    Chosen { lesson, ..chosen.clone() }
+}
+
 /// The devices that a lesson's session has: those it is made for, where the choice is left to `auto`.
 pub(crate) fn devices_for(lesson: &Lesson, devices: &str) -> String {
     match (split_host(devices), lesson.front.devices.first()) {

@@ -57,6 +57,18 @@ pub struct Moved {
 /// Why the host was held, beside copies and waits that somebody asked for, and how long.
 pub type Hold = (&'static str, Span);
 
+/// Memory in which a library works while it computes a launch.
+#[derive(Debug)]
+pub struct Workspace {
+    pub buffer: Buffer,
+    /// Bytes that were asked for.
+    pub requested: u64,
+    /// Whose it is, such as `cublas workspace`.
+    pub owner: &'static str,
+    /// It is for a search, after which PyTorch gives what is cached back to the device.
+    pub search: bool,
+}
+
 /// Why a backend gives no memory.
 #[derive(Debug)]
 pub enum Refusal {
@@ -127,6 +139,16 @@ pub trait Backend: Send + Sync {
             pool.lock().unwrap_or_else(|e| e.into_inner()).keep_within(bytes);
         }
     }
+
+    /// The memory that the library behind a launch works in, where it comes from the caching allocator: taken before the
+    /// launch, and freed after it.
+    fn workspace(&self, launch: &Launch) -> std::result::Result<Option<Workspace>, Refusal> {
+        let _ = launch;
+        Ok(None)
+    }
+
+    /// Forgets what earlier launches taught it, such as which algorithms are fast.
+    fn begin_anew(&self) {}
 
     /// Runs or enqueues a kernel; says when it ran if `timed` asks for it.
     fn launch(&self, launch: &Launch) -> Result<When>;

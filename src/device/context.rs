@@ -2,6 +2,7 @@
 
 mod late;
 mod notes;
+mod workspace;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -151,12 +152,14 @@ impl Context {
         let timed = self.shared.bus.listening();
         let launch =
             Launch { op, kernel, inputs, outputs, stream: self.stream(), cancel: &self.shared.cancel, timed };
-        let when = self.backend.launch(&launch)?;
-        if timed {
-            self.note_launch(&launch, when);
+        let workspace = self.take_workspace(&launch)?;
+        let when = self.backend.launch(&launch);
+        if let (Ok(when), true) = (&when, timed) {
+            self.note_launch(&launch, *when);
             self.note_hold();
         }
-        Ok(())
+        self.give_workspace(workspace);
+        when.map(|_| ())
     }
 
     /// Copies bytes between this accelerator and another memory. Where the host waited for bytes to arrive at it, the
@@ -268,6 +271,7 @@ impl Context {
         if let Some(mut pool) = self.pool() {
             pool.begin_anew();
         }
+        self.backend.begin_anew();
         self.note_segments();
         self.shared.bus.emit(self.shared.source(), || Body::PeakReset { device: self.device });
     }

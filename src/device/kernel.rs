@@ -235,7 +235,7 @@ pub enum RandomSource {
 }
 
 /// Parameters of a 2-d convolution, height first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Conv {
     pub stride: [usize; 2],
     pub padding: [usize; 2],

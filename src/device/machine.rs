@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::base::event::Bus;
 use crate::base::{DType, Device, DeviceCause, DeviceSpec, Result};
+use crate::device::chance::ChanceState;
 use crate::device::settings::Settings;
 use crate::device::shared::Shared;
 
@@ -170,6 +171,7 @@ impl Machine {
         self.current.store(0, Ordering::Relaxed);
         self.manual_seed(random::DEFAULT_SEED);
         self.shared.settings.reset();
+        self.shared.chance.restart();
         for gpu in &self.gpus {
             gpu.set_stream(0);
             gpu.begin_anew();
@@ -183,6 +185,7 @@ impl Machine {
             streams: self.gpus.iter().map(|gpu| gpu.stream()).collect(),
             philox: self.philox.iter().map(PhiloxState::get).collect(),
             settings: self.shared.settings.kept(),
+            chance: self.shared.chance.state(),
         }
     }
 
@@ -194,6 +197,7 @@ impl Machine {
         }
         self.philox.iter().zip(&modes.philox).for_each(|(g, at)| g.set(*at));
         self.shared.settings.set_all(&modes.settings);
+        self.shared.chance.set_state(&modes.chance);
     }
 
     /// Limits the bytes that tensors hold in main memory, and those that are taken from each accelerator.
@@ -204,6 +208,17 @@ impl Machine {
         if let Some(bytes) = accelerator {
             self.gpus.iter().for_each(|gpu| gpu.backend.limit_memory(bytes));
         }
+    }
+
+    /// Fixes what simulated GPUs leave to chance, the order in which their atomics add: what is done from now on repeats
+    /// with the same seed. A machine begins with it fixed.
+    pub fn fix_chance(&self, seed: u64) {
+        self.shared.chance.fix(seed);
+    }
+
+    /// Leaves to chance from now on what simulated GPUs do: as on hardware, nothing repeats to the last bit.
+    pub fn leave_to_chance(&self) {
+        self.shared.chance.vary();
     }
 
     /// Seeds every generator, as `torch.manual_seed`.
@@ -264,12 +279,14 @@ pub(crate) struct RandomState {
     philox: Vec<(u64, u64)>,
 }
 
-/// What code sets beside its values: the current device and streams, where the accelerators' generators stand, switches.
+/// What code sets beside its values: the current device and streams, where the accelerators' generators and chance stand,
+/// switches.
 pub(crate) struct Modes {
     current: usize,
     streams: Vec<u32>,
     philox: Vec<(u64, u64)>,
     settings: Settings,
+    chance: ChanceState,
 }
 
 fn generator(gpu: &Context, seed: u64) -> PhiloxState {

@@ -2,8 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use crate::base::{Device, Error, Result};
-
 /// Switches of a session, with PyTorch's defaults.
 #[derive(Debug)]
 pub struct Settings {
@@ -102,23 +100,5 @@ impl Settings {
             Determinism::Required => 2,
         };
         self.determinism.store(code, Ordering::Relaxed);
-    }
-
-    /// PyTorch's error for `name`, a function without a deterministic implementation on CUDA, where determinism is
-    /// required. The CPU's implementations are deterministic.
-    pub(crate) fn check_deterministic(&self, device: Device, name: &str) -> Result<()> {
-        if !device.is_cuda() || self.determinism() != Determinism::Required {
-            return Ok(());
-        }
-        let text = format!(
-            "{name} does not have a deterministic implementation, but you set \
-             'torch.use_deterministic_algorithms(True)'. You can turn off determinism just for this operation, or you \
-             can use the 'warn_only=True' option, if that's acceptable for your application. You can also file an issue \
-             at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support for this \
-             operation."
-        );
-        Err(Error::runtime(text).with_hint(
-            "on a GPU its parts are added in any order; use_deterministic_algorithms(false) allows that",
-        ))
     }
 }

@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::base::event::{Bus, Clock, Source, Span};
+use crate::base::{Device, Error, Result};
 use crate::device::cancel::Cancel;
+use crate::device::chance::Chance;
 use crate::device::cpu::clock::HostClock;
 use crate::device::cpu::memory::HostPool;
 use crate::device::host_time::{HostTime, Steps, begin_ledger, note_sleep, note_step};
-use crate::device::settings::Settings;
+use crate::device::settings::{Determinism, Settings};
 
 /// Gives the variables that hold tensors, each with the address of any element of its tensor.
 pub type Names = dyn Fn() -> Vec<(u64, String)> + Send + Sync;
@@ -22,6 +24,8 @@ pub struct Shared {
     /// Page-locked host memory, kept for reuse as PyTorch's caching host allocator keeps it.
     pub pinned: HostPool,
     pub settings: Settings,
+    /// What hardware leaves to chance.
+    pub(crate) chance: Chance,
     source: AtomicU64,
     clock: HostClock,
     host_time: OnceLock<Arc<dyn HostTime>>,
@@ -40,6 +44,7 @@ impl Shared {
             cancel: Cancel::default(),
             pinned: HostPool::of_prepared(),
             settings: Settings::default(),
+            chance: Chance::default(),
             source: AtomicU64::new(0),
             clock: HostClock::default(),
             host_time: OnceLock::new(),
@@ -71,6 +76,35 @@ impl Shared {
         if let Some(warner) = warner.filter(|_| new) {
             warner(text);
         }
+    }
+
+    /// PyTorch's error or warning for `name`, a function without a deterministic implementation on CUDA, where
+    /// determinism is required. The CPU's implementations are deterministic.
+    pub(crate) fn check_deterministic(&self, device: Device, name: &str) -> Result<()> {
+        let wanted = self.settings.determinism();
+        if !device.is_cuda() || wanted == Determinism::Any {
+            return Ok(());
+        }
+        let (how, rest) = match wanted {
+            Determinism::Warn => (", warn_only=True", "You can file an issue"),
+            _ => (
+                "",
+                "You can turn off determinism just for this operation, or you can use the 'warn_only=True' option, if \
+                 that's acceptable for your application. You can also file an issue",
+            ),
+        };
+        let text = format!(
+            "{name} does not have a deterministic implementation, but you set \
+             'torch.use_deterministic_algorithms(True{how})'. {rest} at https://github.com/pytorch/pytorch/issues to \
+             help us prioritize adding deterministic support for this operation."
+        );
+        if wanted == Determinism::Warn {
+            self.warn(&text);
+            return Ok(());
+        }
+        Err(Error::runtime(text).with_hint(
+            "on a GPU its parts are added in any order; use_deterministic_algorithms(false) allows that",
+        ))
     }
 
     /// The variables that hold tensors, with addresses; none where nobody knows.

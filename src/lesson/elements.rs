@@ -7,9 +7,10 @@ use crate::lesson::errors::Errors;
 use super::fields::{Fields, Located, Origin};
 use super::format::{Choice, Code, Predict, Quiz};
 use super::info::Attribute;
+use super::places::Places;
 use super::predict::Tolerance;
 use super::quantity::Unit;
-use super::{markdown, text};
+use super::{markdown, places, text};
 
 const MAX_POINTS: u32 = 100;
 
@@ -51,7 +52,37 @@ pub(super) fn because(fence: &Fence, errors: &mut Errors<'_>) -> Option<String> 
     because.map(|attribute| text::strip(&attribute.value))
 }
 
-pub(super) fn predict(fence: &Fence, errors: &mut Errors<'_>) -> Option<Predict> {
+/// Where an exercise or a check applies: `devices = ["sim:t4", "cpu"]`, or one of them in quotes.
+pub(super) fn devices(fence: &Fence, errors: &mut Errors<'_>) -> Places {
+    let Some(attribute) = fence.info.get("devices") else { return Places::default() };
+    let list =
+        if attribute.value.starts_with('[') { attribute.value.clone() } else { quoted(&attribute.value) };
+    let written = format!("devices = {list}").parse::<toml::Table>().ok();
+    let sets = written.as_ref().and_then(|table| table.get("devices")?.as_array());
+    let sets: Option<Vec<String>> =
+        sets.and_then(|all| all.iter().map(|set| Some(set.as_str()?.to_owned())).collect());
+    match sets {
+        Some(sets) if !sets.is_empty() => {
+            for (message, hint) in sets.iter().filter_map(|set| places::fault(set)) {
+                at_attribute(fence, attribute, message, &hint, errors);
+            }
+            Places { sets, line: fence.line }
+        }
+        _ => {
+            let message = "`devices` is a list of sets of devices".to_owned();
+            let hint = "write devices = [\"sim:t4\", \"cpu\"]";
+            at_attribute(fence, attribute, message, hint, errors);
+            Places::default()
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("[{}]", toml::Value::String(text.to_owned()))
+}
+
+/// A prediction, and where it is asked.
+pub(super) fn predict(fence: &Fence, errors: &mut Errors<'_>) -> Option<(Predict, Places)> {
     let mut fields = fields(fence, "the prediction", errors);
     let ask = fields.text("ask");
     let unit = fields.optional_text("unit");
@@ -78,16 +109,25 @@ pub(super) fn predict(fence: &Fence, errors: &mut Errors<'_>) -> Option<Predict>
         }
     });
     let explain = fields.text("explain");
+    let sets = fields.optional_texts("devices").unwrap_or_default();
+    for found in &sets {
+        if let Some((message, hint)) = places::fault(&found.value) {
+            fields.fault(found.line, found.column, message, &hint);
+        }
+    }
+    let line = sets.first().map_or(fence.line, |found| found.line);
+    let devices = Places { sets: sets.into_iter().map(|found| found.value).collect(), line };
     fields.finish();
     let answer = answer?;
-    Some(Predict {
+    let predict = Predict {
         ask: markdown::parse(&ask?.value),
         unit: unit?,
         answer: Code { text: answer.value, line: answer.line },
         tolerance: tolerance?,
         explain: markdown::parse(&explain?.value),
         cell: String::new(),
-    })
+    };
+    Some((predict, devices))
 }
 
 pub(super) fn quiz(fence: &Fence, errors: &mut Errors<'_>) -> Option<Quiz> {

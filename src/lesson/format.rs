@@ -8,6 +8,7 @@ use crate::session::protocol::DeviceInfo;
 
 use super::error::LessonError;
 use super::markdown::Block;
+use super::places::Places;
 use super::predict::Tolerance;
 use super::quantity::Unit;
 use super::source::Source;
@@ -125,6 +126,8 @@ pub struct Step {
     pub text: Vec<Block>,
     /// Code to run unseen before the element, and again before each attempt at it.
     pub setup: Vec<Code>,
+    /// Where the element applies.
+    pub devices: Places,
     /// None for text alone.
     pub element: Option<Element>,
 }
@@ -205,11 +208,21 @@ impl Quiz {
 pub struct Exercise {
     pub points: u32,
     pub starter: Code,
+    /// The check that holds: where several are written, the first of them until the devices are known.
     pub check: Code,
+    /// All checks, those that name devices first.
+    pub checks: Vec<PlacedCheck>,
     pub solution: Code,
     pub wrong: Vec<Wrong>,
     /// In the order in which they are given.
     pub hints: Vec<Hint>,
+}
+
+/// A check, and where it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedCheck {
+    pub devices: Places,
+    pub code: Code,
 }
 
 /// An answer that must fail, and the words that its verdict's reason must contain.

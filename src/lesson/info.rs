@@ -61,8 +61,8 @@ const ROLES: [RoleRow; 9] = [
     row(Role::Hidden, "rhai", "hidden", &[]),
     row(Role::Predict, "toml", "predict", &["id"]),
     row(Role::Quiz, "toml", "quiz", &["id"]),
-    row(Role::Exercise, "rhai", "exercise", &["id", "points"]),
-    row(Role::Check, "rhai", "check", &[]),
+    row(Role::Exercise, "rhai", "exercise", &["id", "points", "devices"]),
+    row(Role::Check, "rhai", "check", &["devices"]),
     row(Role::Solution, "rhai", "solution", &[]),
     row(Role::Wrong, "rhai", "wrong", &["because"]),
     row(Role::Hint, "hint", "", &[]),
@@ -169,6 +169,15 @@ fn attribute(written: &str, column: usize) -> Result<(Attribute, &str), InfoFaul
     let length =
         written.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '-').unwrap_or(written.len());
     let (name, after) = written.split_at_checked(length).unwrap_or((written, ""));
+    if let Some(list) = list(after).filter(|_| !name.is_empty()) {
+        let end = list.find(']').ok_or_else(|| {
+            fault(format!("the list of `{name}` has no closing bracket"), "write it as name = [\"a\", \"b\"]")
+        })?;
+        let (value, rest) = list.split_at_checked(end).unwrap_or((list, ""));
+        let value = format!("[{value}]");
+        let rest = rest.strip_prefix(']').unwrap_or(rest);
+        return Ok((Attribute { name: name.to_owned(), value, column }, rest));
+    }
     let Some(value) = after.strip_prefix('=').filter(|_| !name.is_empty()) else {
         let word = split_word(written).0;
         return Err(fault(
@@ -196,6 +205,11 @@ fn attribute(written: &str, column: usize) -> Result<(Attribute, &str), InfoFaul
     }
     let attribute = Attribute { name: name.to_owned(), value, column };
     Ok((attribute, rest))
+}
+
+/// What stands after the bracket of `= [`, with or without spaces.
+fn list(text: &str) -> Option<&str> {
+    text.trim_start().strip_prefix('=')?.trim_start().strip_prefix('[')
 }
 
 /// The text up to the closing quotation mark, and what follows it.
@@ -271,6 +285,11 @@ mod tests {
         assert_eq!(info.get("id").unwrap().value, "one-copy");
         assert_eq!(info.get("points").unwrap().value, "2");
         assert_eq!(info.get("points").unwrap().column, 28);
+        for written in ["devices = [\"sim:t4\", \"cpu\"]", "devices=[\"sim:t4\", \"cpu\"]"] {
+            let info = read(&format!("rhai exercise id=\"a\" {written} points=2"));
+            assert_eq!(info.get("devices").unwrap().value, "[\"sim:t4\", \"cpu\"]");
+            assert_eq!(info.get("points").unwrap().value, "2");
+        }
         let info = read(r#"rhai  wrong   because="it says \"no\" \\ \n é""#);
         assert_eq!(info.get("because").unwrap().value, r#"it says "no" \ \n é"#);
     }
@@ -303,7 +322,9 @@ mod tests {
         let unknown = fault("toml quiz ident=\"a\"");
         assert_eq!(unknown.column, 10);
         assert!(unknown.message.contains("unknown attribute `ident`"));
-        assert!(fault("rhai check id=\"a\"").hint.contains("no attributes"));
+        assert!(fault("rhai solution id=\"a\"").hint.contains("no attributes"));
+        assert!(fault("rhai check id=\"a\"").hint.contains("`devices`"));
+        assert!(fault("rhai check devices = [\"a\"").message.contains("no closing bracket"));
         assert!(fault("hint because=\"a\"").message.contains("unknown attribute"));
         assert!(fault("toml quiz id=\"a").message.contains("closing quotation"));
         assert!(fault("toml quiz id = \"a\"").message.contains("not an attribute"));

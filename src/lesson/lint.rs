@@ -13,7 +13,7 @@ use crate::script::parse::Parser;
 
 use super::error::LessonError;
 use super::format::{Code, Element, Exercise, Front, Lesson, Link, Predict, Quiz, Step};
-use super::{markdown, text};
+use super::{markdown, places, text};
 
 /// Checks a lesson that parses: prerequisites and devices have the right form, every exercise has hints,
 /// wrong answers for reasons of their own, and a check that can fail, every quiz has a choice to get
@@ -25,6 +25,7 @@ pub fn lint(lesson: &Lesson) -> Vec<LessonError> {
     front(&lesson.front, &mut errors);
     let lexer = Engine::new_raw();
     for step in &lesson.steps {
+        places::lint(&lesson.front, step, &mut errors);
         match &step.element {
             Some(Element::Exercise(exercise)) => self::exercise(step, exercise, &lexer, &mut errors),
             Some(Element::Quiz(quiz)) => self::quiz(step, quiz, &mut errors),
@@ -65,7 +66,7 @@ fn front(front: &Front, errors: &mut Errors<'_>) {
         let hint = "name at least one, such as \"sim:t4x2\": the lesson is checked on each";
         errors.at(line, column, "the lesson names no devices", hint);
     }
-    for set in front.devices.iter().filter(|set| !is_device_set(set)) {
+    for set in front.devices.iter().filter(|set| !places::is_device_set(set)) {
         let message = format!("`{set}` is not a set of devices");
         let hint = "write cpu, cuda, or simulated GPUs such as sim:t4 or sim:t4x2";
         errors.at(line, column, message, hint);
@@ -75,17 +76,6 @@ fn front(front: &Front, errors: &mut Errors<'_>) {
         let hint = "name what is to be learned";
         errors.at(line, column, "the lesson names no concept", hint);
     }
-}
-
-/// `cpu`, `cuda`, `sim:PROFILE[xN]`, several joined by commas.
-fn is_device_set(set: &str) -> bool {
-    set.split(',').all(|one| match one.split_once(':') {
-        None => matches!(one, "cpu" | "cuda"),
-        Some((kind, profile)) => {
-            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-            kind == "sim" && !profile.is_empty() && profile.chars().all(is_name)
-        }
-    })
 }
 
 fn exercise(step: &Step, exercise: &Exercise, lexer: &Engine, errors: &mut Errors<'_>) {
@@ -105,14 +95,8 @@ fn exercise(step: &Step, exercise: &Exercise, lexer: &Engine, errors: &mut Error
         let hint = "leave something to do";
         errors.at(exercise.solution.line, 1, message, hint);
     }
-    let asked = names(&exercise.check.text);
-    for name in bound(&exercise.solution.text).iter().filter(|name| asked.contains(*name)) {
-        if is_of_language(name) {
-            let message =
-                format!("the check of `{id}` asks for `{name}`, which is a constant of the language");
-            let hint = "give it another name: a check sees the language's value, never the learner's";
-            errors.at(exercise.check.line, 1, message, hint);
-        }
+    for placed in &exercise.checks {
+        check(id, &placed.code, &exercise.solution, lexer, errors);
     }
     let mut reasons = BTreeSet::new();
     for wrong in &exercise.wrong {
@@ -126,13 +110,25 @@ fn exercise(step: &Step, exercise: &Exercise, lexer: &Engine, errors: &mut Error
             errors.at(wrong.code.line, 1, message, hint);
         }
     }
-    let parses = parses(&exercise.check, 0, errors);
-    if parses && !expects_something(&exercise.check, lexer) {
+}
+
+fn check(id: &str, check: &Code, solution: &Code, lexer: &Engine, errors: &mut Errors<'_>) {
+    let asked = names(&check.text);
+    for name in bound(&solution.text).iter().filter(|name| asked.contains(*name)) {
+        if is_of_language(name) {
+            let message =
+                format!("the check of `{id}` asks for `{name}`, which is a constant of the language");
+            let hint = "give it another name: a check sees the language's value, never the learner's";
+            errors.at(check.line, 1, message, hint);
+        }
+    }
+    let parses = parses(check, 0, errors);
+    if parses && !expects_something(check, lexer) {
         let message = format!("the check of `{id}` can't fail");
         let hint = format!("use one of {}", checks::expectations().collect::<Vec<_>>().join(", "));
-        errors.at(exercise.check.line, 1, message, hint);
+        errors.at(check.line, 1, message, hint);
     }
-    events(&exercise.check, 0, lexer, errors);
+    events(check, 0, lexer, errors);
 }
 
 fn quiz(step: &Step, quiz: &Quiz, errors: &mut Errors<'_>) {

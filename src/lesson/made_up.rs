@@ -251,7 +251,15 @@ mod tests {
     fn exercise(solution: &str, check: &str) -> Exercise {
         let code = |text: &str| Code { text: text.into(), line: 1 };
         let (wrong, hints) = (Vec::new(), Vec::new());
-        Exercise { points: 1, starter: code(""), check: code(check), solution: code(solution), wrong, hints }
+        Exercise {
+            points: 1,
+            starter: code(""),
+            check: code(check),
+            checks: Vec::new(),
+            solution: code(solution),
+            wrong,
+            hints,
+        }
     }
 
     #[test]

@@ -8,9 +8,10 @@ use crate::lesson::errors::Errors;
 
 use super::body::{self, Fence, Piece};
 use super::error::LessonError;
-use super::format::{Code, Element, Exercise, Hint, Lesson, Step, Wrong};
+use super::format::{Code, Element, Exercise, Hint, Lesson, PlacedCheck, Step, Wrong};
 use super::info::Role;
 use super::markdown::{self, Block};
+use super::places::Places;
 use super::source::{MAX_FILE_BYTES, Source};
 use super::{elements, front, text};
 
@@ -92,7 +93,7 @@ struct Draft {
     step: Step,
     points: u32,
     starter: Code,
-    check: Option<Code>,
+    checks: Vec<PlacedCheck>,
     solution: Option<Code>,
     wrong: Vec<Wrong>,
     hints: Vec<Hint>,
@@ -166,8 +167,11 @@ impl<'e, 's> Builder<'e, 's> {
         let line = fence.line;
         if fence.info.role == Role::Predict {
             self.waiting.push((self.steps.len(), line));
-            let predict = elements::predict(&fence, self.errors);
+            let (predict, devices) = elements::predict(&fence, self.errors).unzip();
             self.push(id, line, predict.map(Element::Predict));
+            if let (Some(step), Some(devices)) = (self.steps.last_mut(), devices) {
+                step.devices = devices;
+            }
         } else {
             let quiz = elements::quiz(&fence, self.errors);
             self.push(id, line, quiz.map(Element::Quiz));
@@ -178,12 +182,13 @@ impl<'e, 's> Builder<'e, 's> {
         self.orphan_predictions("an exercise follows, and its run is the learner's own");
         let id = self.written_id(&fence);
         let points = elements::points(&fence, self.errors);
-        let step = self.step(id, fence.line, None);
+        let devices = elements::devices(&fence, self.errors);
+        let step = Step { devices, ..self.step(id, fence.line, None) };
         self.exercise = Some(Draft {
             step,
             points,
             starter: fence.code,
-            check: None,
+            checks: Vec::new(),
             solution: None,
             wrong: Vec::new(),
             hints: Vec::new(),
@@ -201,6 +206,7 @@ impl<'e, 's> Builder<'e, 's> {
             Role::Wrong => elements::because(&fence, self.errors),
             _ => None,
         };
+        let devices = elements::devices(&fence, self.errors);
         let Some(draft) = &mut self.exercise else {
             let message = format!("a `{word}` block without an exercise");
             let hint = "it belongs directly after a ```rhai exercise block";
@@ -213,7 +219,10 @@ impl<'e, 's> Builder<'e, 's> {
             self.errors.at(line, 1, message, hint);
         }
         let twice = match fence.info.role {
-            Role::Check => std::mem::replace(&mut draft.had_check, true),
+            Role::Check => {
+                draft.had_check = true;
+                draft.checks.iter().any(|check| check.devices.sets == devices.sets)
+            }
             Role::Solution => std::mem::replace(&mut draft.had_solution, true),
             _ => false,
         };
@@ -222,7 +231,8 @@ impl<'e, 's> Builder<'e, 's> {
             self.errors.at(fence.line, 1, message, "keep one of them");
         }
         match fence.info.role {
-            Role::Check => draft.check = Some(fence.code).filter(|_| usable),
+            Role::Check if usable => draft.checks.push(PlacedCheck { devices, code: fence.code }),
+            Role::Check => {}
             Role::Solution => draft.solution = Some(fence.code).filter(|_| usable),
             Role::Wrong => draft.wrong.extend(because.map(|because| Wrong { because, code: fence.code })),
             _ => draft.hints.push(Hint { text: markdown::parse(&fence.code.text), line: fence.code.line }),
@@ -240,11 +250,15 @@ impl<'e, 's> Builder<'e, 's> {
                 self.errors.at(draft.step.line, 1, message, hint);
             }
         }
-        if let (Some(check), Some(solution)) = (draft.check, draft.solution) {
+        // The one for all other devices comes last.
+        draft.checks.sort_by_key(|check| check.devices.sets.is_empty());
+        let first = draft.checks.first().map(|check| check.code.clone());
+        if let (Some(check), Some(solution)) = (first, draft.solution) {
             draft.step.element = Some(Element::Exercise(Exercise {
                 points: draft.points,
                 starter: draft.starter,
                 check,
+                checks: draft.checks,
                 solution,
                 wrong: draft.wrong,
                 hints: draft.hints,
@@ -315,6 +329,7 @@ impl<'e, 's> Builder<'e, 's> {
             line,
             text: std::mem::take(&mut self.text),
             setup: std::mem::take(&mut self.setup),
+            devices: Places::default(),
             element,
         }
     }

@@ -77,6 +77,7 @@ fn verify_with(lesson: &Lesson, devices: &str, pack: Option<&Path>, scratch: &Pa
     };
     let whole = |line: usize, message: String| Problem { step: String::new(), line, message, answer: None };
     report.problems.extend(lint(lesson).into_iter().map(|error| whole(error.line, error.message)));
+    let lesson = &lesson.on(devices);
     let options = SessionOptions {
         devices: devices.into(),
         pack: pack.map(Path::to_path_buf),

@@ -268,7 +268,7 @@ mod tests {
         let selection = "sim:t4@measured".parse().unwrap();
         let machine = Machine::open(&selection, Use::Headless).unwrap().machine;
         let mut interpreter = Interpreter::new(machine, Arc::new(Silent), &Limits::default());
-        interpreter.evaluate(1, &Origin { name: "cell", code: cell, first_line: 1 }).unwrap();
+        let _ = interpreter.evaluate(1, &Origin { name: "cell", code: cell, first_line: 1 }).unwrap();
         interpreter
     }
 
@@ -310,7 +310,7 @@ mod tests {
     fn a_variable_that_is_made_anew_has_its_new_clock() {
         let mut after = after(TWO);
         let code = "ratio = 7.0; slow = gpu.median_ms;";
-        after.evaluate(2, &Origin { name: "cell", code, first_line: 1 }).unwrap();
+        let _ = after.evaluate(2, &Origin { name: "cell", code, first_line: 1 }).unwrap();
         assert_eq!(after.clock_of("ratio > 2.0").unwrap(), None);
         assert_eq!(after.clock_of("slow").unwrap(), Some(Clock::Modelled));
     }

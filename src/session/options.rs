@@ -18,6 +18,8 @@ pub struct SessionOptions {
     pub last_value: bool,
     /// A figure goes on from cell to cell, as at a prompt.
     pub keep_figure: bool,
+    /// A simulated GPU's atomics add in another order whenever it begins: not where a lesson is to repeat.
+    pub chance: bool,
     pub limits: RunLimits,
     /// A folder in which it has one of its own that its code knows as SCRATCH, and how many bytes that may hold.
     pub scratch: Option<(PathBuf, u64)>,
@@ -28,7 +30,12 @@ pub struct SessionOptions {
 impl SessionOptions {
     /// The session of a notebook.
     pub fn plain(devices: &str) -> SessionOptions {
-        SessionOptions { devices: devices.into(), last_value: true, ..SessionOptions::default() }
+        SessionOptions {
+            devices: devices.into(),
+            last_value: true,
+            chance: true,
+            ..SessionOptions::default()
+        }
     }
 
     /// What starts it.
@@ -46,6 +53,9 @@ impl SessionOptions {
         }
         if self.keep_figure {
             command.arg("--keep-figure");
+        }
+        if self.chance {
+            command.arg("--chance");
         }
         if let Some((folder, bytes)) = &self.scratch {
             command.arg("--scratch").arg(folder).arg(format!("--scratch-limit={bytes}"));

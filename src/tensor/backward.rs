@@ -3,6 +3,8 @@
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::base::{DeviceCause, Error, GradCause, Result};
 
 use super::autograd::{Edge, Grads, Meta, Node, Watch, grad_enabled, set_grad_mode, watch};
@@ -162,6 +164,8 @@ impl<'a> BackwardRun<'a> {
         let keep = self.pass.retain_graph || self.pass.create_graph;
         let roots = std::mem::take(&mut self.roots);
         self.plan = hooks::any().then(|| self.planned(&roots));
+        // As in PyTorch, whoever calls holds the first gradients until the end.
+        let _held: SmallVec<[Tensor; 1]> = roots.iter().map(|(.., seed)| seed.clone()).collect();
         for (edge, meta, seed) in roots {
             self.deliver(&edge, &meta, seed)?;
         }

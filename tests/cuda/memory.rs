@@ -78,3 +78,68 @@ fn a_fraction_bounds_what_tensors_may_have() {
     let wrong = crate::parallel::fault("sim:tiny", "cuda::set_per_process_memory_fraction(1.5)");
     assert_eq!(wrong.message, "Invalid fraction value: 1.5. Allowed range: 0~1");
 }
+
+/// Products work in memory of cuBLAS and cuBLASLt, which is in the peaks, and not in what stays.
+#[test]
+fn libraries_work_in_memory_that_comes_and_goes() {
+    let peaks = |devices: &str, work: &str| {
+        let code = format!(
+            "let a = ones([64, 64], #{{device: \"cuda\"}}); let bias = ones([64], #{{device: \"cuda\"}});
+             let before = cuda::memory_allocated(); cuda::reset_peak_memory_stats();
+             let y = {work};
+             [cuda::max_memory_allocated() - before - 16384, cuda::memory_allocated() - before - 16384]"
+        );
+        on(devices, &code)
+    };
+    let (hopper, before, lt) = ("[33554432, 0]", "[8519680, 0]", "[1048576, 0]");
+    for work in ["a @ a", "a.mm(a)", "F::linear(a, a)", "a.addmm(a, a)"] {
+        assert_eq!(peaks("sim:h100", work), hopper, "{work}");
+        assert_eq!(peaks("sim:h200", work), hopper, "{work}");
+        for devices in ["sim:t4", "sim:a100-40gb", "sim:rtx4090", "sim:tiny"] {
+            assert_eq!(peaks(devices, work), before, "{work} on {devices}");
+        }
+    }
+    for work in ["F::linear(a, a, bias)", "bias.addmm(a, a)"] {
+        assert_eq!(peaks("sim:h100", work), lt, "{work}");
+        assert_eq!(peaks("sim:t4", work), lt, "{work}");
+    }
+    assert_eq!(peaks("sim:h100", "a + a"), "[0, 0]");
+}
+
+#[test]
+fn what_libraries_take_is_labelled_and_may_be_too_much() {
+    let code = "
+        let a = ones([64, 64], #{device: \"cuda\"});
+        let path = \"unused\"; let y = a @ a;
+        let segments = cuda::memory_snapshot();
+        segments.len()";
+    // A segment for small tensors and one for the workspace.
+    assert_eq!(on("sim:t4", code), "2");
+    let full = "
+        let rest = zeros([249 * 262144], #{device: \"cuda\"});
+        let a = ones([64, 64], #{device: \"cuda\"});
+        let told = (); try { a @ a } catch (e) { told = e.kind; } told";
+    assert_eq!(on("sim:tiny", full), "\"OutOfMemoryError\"");
+}
+
+#[test]
+fn events_tell_of_a_librarys_memory() {
+    use tensorlab::base::event::Body;
+    let machine = crate::parallel::machine("sim:t4");
+    let (events, _subscription) = tensorlab::script::modules::telemetry::collect(&machine);
+    let code = "let a = ones([64, 64], #{device: \"cuda\"}); let y = a @ a;";
+    let _kept = crate::parallel::evaluate(&machine, code).unwrap();
+    let events = events.events();
+    let taken: Vec<(u64, u64)> = events
+        .iter()
+        .filter_map(|event| match &event.body {
+            Body::Alloc { op, address, requested, .. } if *op == "cublas workspace" => {
+                Some((*address, *requested))
+            }
+            _ => None,
+        })
+        .collect();
+    let [(address, 8_519_680)] = taken[..] else { panic!("{taken:?}") };
+    let freed = events.iter().any(|e| matches!(&e.body, Body::Free { address: at, .. } if *at == address));
+    assert!(freed);
+}

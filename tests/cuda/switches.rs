@@ -56,6 +56,42 @@ fn what_cannot_be_deterministic_is_an_error_on_a_gpu() {
         ("F::pad(x[0][0], [1, 1], \"reflect\").sum().backward()", "reflection_pad1d_backward_out_cuda"),
         ("F::pad(x, [1, 1, 1, 1], \"reflect\").sum().backward()", "reflection_pad2d_backward_cuda"),
         ("F::cross_entropy(x, zeros([1, 3, 4]).long().to(x.device))", "nll_loss2d_forward_out_cuda_template"),
+        ("F::pad(x[0], [1, 1], \"replicate\").sum().backward()", "replication_pad1d_backward_cuda"),
+        (
+            "F::pad(x.reshape([1, 1, 2, 3, 4]), [1, 1, 0, 0, 0, 0], \"replicate\").sum().backward()",
+            "replication_pad3d_backward_cuda",
+        ),
+        ("F::max_pool3d(x, 2).sum().backward()", "max_pool3d_with_indices_backward_cuda"),
+        ("F::avg_pool3d(x, 2).sum().backward()", "avg_pool3d_backward_cuda"),
+        (
+            "F::interpolate(x[0], #{size: [8], mode: \"linear\"}).sum().backward()",
+            "upsample_linear1d_backward_out_cuda",
+        ),
+        (
+            "F::grid_sample(x, zeros([1, 2, 2, 2], #{device: x.device})).sum().backward()",
+            "grid_sampler_2d_backward_cuda",
+        ),
+        (
+            "F::grid_sample(x.reshape([1, 1, 2, 3, 4]), zeros([1, 1, 2, 2, 3], #{device: x.device})).sum().backward()",
+            "grid_sampler_3d_backward_cuda",
+        ),
+        (
+            "F::ctc_loss(x.reshape([6, 1, 4]).log_softmax(-1), tensor([[1, 2]]), [6], [2]).backward()",
+            "ctc_loss_backward_gpu",
+        ),
+        (
+            "F::embedding_bag(tensor([[0, 1]]).to(x.device), x.reshape([6, 4]), #{mode: \"max\"}).sum().backward()",
+            "embedding_bag_backward_cuda_max",
+        ),
+        ("x.detach().histc(4)", "_histc_cuda with floating point input"),
+        ("tensor([0, 1, 1]).to(x.device).bincount(ones([3], #{device: x.device}))", "_bincount_cuda"),
+        ("x.kthvalue(1)", "kthvalue CUDA"),
+        ("x.median(0)", "median CUDA with indices output"),
+        ("x.nanmedian(0)", "median CUDA with indices output"),
+        (
+            "x.reshape([24]).scatter_reduce(0, zeros([24], #{dtype: int64, device: x.device}), x.reshape([24]), \"prod\")",
+            "scatter_reduce_cuda_prod_",
+        ),
     ];
     for (body, name) in cases {
         let shown = |device: &str, set: &str| {
@@ -72,6 +108,44 @@ fn what_cannot_be_deterministic_is_an_error_on_a_gpu() {
         assert_eq!(shown("cpu", required), "\"fine\"", "{body}");
         let warn = "use_deterministic_algorithms(true, #{warn_only: true});";
         assert_eq!(shown("cuda", warn), "\"fine\"", "{body}");
+    }
+}
+
+/// What PyTorch computes by other functions once determinism is asked for, or always in one order.
+#[test]
+fn what_can_be_deterministic_is_no_error() {
+    let fixed = [
+        "F::interpolate(x, #{size: [6, 8], mode: \"bilinear\"}).sum().backward()",
+        "F::interpolate(x.reshape([1, 1, 2, 3, 4]), #{size: [4, 6, 8], mode: \"trilinear\"}).sum().backward()",
+        "F::interpolate(x, #{scale_factor: 2.0}).sum().backward()",
+        "F::pad(x, [1, 1, 1, 1], \"replicate\").sum().backward()",
+        "F::pad(x, [1, 1, 1, 1], \"circular\").sum().backward()",
+        "x.cumsum(0).sum().backward()",
+        "x.median()",
+        "tensor([0, 1, 1]).to(x.device).bincount()",
+        "F::embedding_bag(tensor([[0, 1]]).to(x.device), x.reshape([6, 4])).sum().backward()",
+        "x.reshape([24]).scatter_reduce(0, zeros([24], #{dtype: int64, device: x.device}), x.reshape([24]), \"sum\")",
+    ];
+    for body in fixed {
+        let code = format!(
+            "let x = arange(24, #{{dtype: float32}}).reshape([1, 2, 3, 4]).cuda().requires_grad_(true);
+             use_deterministic_algorithms(true);
+             let text = \"fine\"; try {{ {body}; }} catch (e) {{ text = e.message; }} text"
+        );
+        assert_eq!(on("sim:t4", &code), "\"fine\"", "{body}");
+    }
+    // Asked for too late, the gradient of what was computed otherwise is an error.
+    for (body, name) in [
+        ("F::interpolate(x, #{size: [6, 8], mode: \"bilinear\"})", "upsample_bilinear2d_backward_out_cuda"),
+        ("F::pad(x, [1, 1, 1, 1], \"replicate\")", "replication_pad2d_backward_cuda"),
+    ] {
+        let code = format!(
+            "let x = arange(24, #{{dtype: float32}}).reshape([1, 2, 3, 4]).cuda().requires_grad_(true);
+             let y = {body};
+             use_deterministic_algorithms(true);
+             let text = \"fine\"; try {{ y.sum().backward(); }} catch (e) {{ text = e.message; }} text"
+        );
+        assert!(on("sim:t4", &code).contains(&format!("{name}{TEXT}")), "{}", on("sim:t4", &code));
     }
 }
 

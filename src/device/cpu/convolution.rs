@@ -37,8 +37,8 @@ pub(crate) fn conv2d_grad_input(launch: &Launch, conv: &Conv) -> Result<()> {
 }
 
 /// The gradient by the weight: the input times the output's gradient, at each tap.
-pub(crate) fn conv2d_grad_weight(launch: &Launch, conv: &Conv) -> Result<()> {
-    with_float!(launch, launch.dtype(), C => by_weight::<C>(launch, conv))
+pub(crate) fn conv2d_grad_weight(launch: &Launch, conv: &Conv, chance: Option<u64>) -> Result<()> {
+    with_float!(launch, launch.dtype(), C => by_weight::<C>(launch, conv, chance))
 }
 
 fn forward<E: Real + Float>(launch: &Launch, conv: &Conv) -> Result<()> {
@@ -227,7 +227,7 @@ fn pointwise<E: Real + Float>(
     parallel::try_for_ranges(jobs, 1, launch.cancel, |mut jobs| jobs.try_for_each(|job| product(job, false)))
 }
 
-fn by_weight<E: Real + Float>(launch: &Launch, conv: &Conv) -> Result<()> {
+fn by_weight<E: Real + Float>(launch: &Launch, conv: &Conv, chance: Option<u64>) -> Result<()> {
     let sizes = ConvolutionSizes::new(
         launch,
         conv,
@@ -237,7 +237,7 @@ fn by_weight<E: Real + Float>(launch: &Launch, conv: &Conv) -> Result<()> {
     )?;
     let (dy, x) = (dense::<E>(launch, 0)?, dense::<E>(launch, 1)?);
     let mut dw = DenseOut::<E>::new(launch, 0)?;
-    weights::gradient(launch, &sizes, &dy, &x, &mut dw)?;
+    weights::gradient(launch, &sizes, [&dy, &x], chance, &mut dw)?;
     dw.finish(launch)
 }
 

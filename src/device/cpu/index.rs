@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use crate::base::dtype::Element;
 use crate::base::shape::contiguous_strides;
 use crate::base::{Result, ShapeCause};
+use crate::device::chance::mixed;
 use crate::device::cpu::strided::{Overlap, Strided};
 use crate::device::kernel::{Arg, Launch, ScatterMode};
 use crate::with_element;
@@ -15,6 +16,7 @@ use super::access::{Dense, DenseOut, dense, missing, scalar_value};
 use super::convert::{Compute, with_compute};
 use super::float::Number;
 use super::lines::{Lines, expect_shape, input_shape, mismatch, output_shape};
+use super::order::SumOrder;
 use super::parallel::{self, SharedMut};
 use super::scratch::zeros;
 
@@ -83,9 +85,9 @@ fn copy_rows<T: Copy>(x: &[T], index: &[usize], inner: usize, y: &mut [T]) {
     }
 }
 
-/// Adds `source` to `y` at `index` along `dim`, in the order of the index, so that the sums do not depend on
-/// the number of threads. Negative indices count from the end.
-pub(super) fn index_add(launch: &Launch, dim: usize) -> Result<()> {
+/// Adds `source` to `y` at `index` along `dim`, in the order of the index or the one that `chance` stands for, so that
+/// the sums do not depend on the number of threads. Negative indices count from the end.
+pub(super) fn index_add(launch: &Launch, dim: usize, chance: Option<u64>) -> Result<()> {
     let shape = output_shape(launch, 0)?;
     let index = checked(launch, 0, dim, sizes(shape).get(dim).copied().unwrap_or(1), true)?;
     let lines = Lines::new(shape, dim);
@@ -93,20 +95,27 @@ pub(super) fn index_add(launch: &Launch, dim: usize) -> Result<()> {
     with_compute!(launch.dtype(), C => {
         let source = values::<C>(launch, 1, count)?;
         let mut y = DenseOut::<C>::with_values(launch, 0)?;
-        add_rows(launch, lines, &index, &source, &mut y)?;
+        match chance.map(|chance| SumOrder::of(chance, index.len())) {
+            None => add_rows(launch, lines, || index.iter().copied().enumerate(), &source, &mut y)?,
+            Some(order) => {
+                let rows = || order.parts().filter_map(|i| Some((i, *index.get(i)?)));
+                add_rows(launch, lines, rows, &source, &mut y)?;
+            }
+        }
         y.finish(launch)
     })
 }
 
-fn add_rows<C: Number>(
+/// `rows` gives each row of the source with the row that it is added to.
+fn add_rows<C: Number, I: Iterator<Item = (usize, usize)>>(
     launch: &Launch,
     lines: Lines,
-    index: &[usize],
+    rows: impl Fn() -> I + Sync,
     source: &[C],
     y: &mut [C],
 ) -> Result<()> {
     let Lines { outer, size, inner } = lines;
-    let (k, all) = (index.len(), SharedMut::new(y));
+    let (k, all) = (source.len() / (outer * inner).max(1), SharedMut::new(y));
     // Pieces are blocks of columns, so that each sum has one writer.
     let width = inner.clamp(1, COLUMNS);
     let strips = inner.div_ceil(width);
@@ -114,8 +123,8 @@ fn add_rows<C: Number>(
         for piece in range {
             let (block, first) = (piece / strips, piece % strips * width);
             let width = width.min(inner - first);
-            for (i, &row) in index.iter().enumerate() {
-                launch.cancel.check_at(i)?;
+            for (n, (i, row)) in rows().enumerate() {
+                launch.cancel.check_at(n)?;
                 let (from, to) = ((block * k + i) * inner + first, (block * size + row) * inner + first);
                 // SAFETY: blocks of columns are disjoint.
                 let to = unsafe { all.slice(to..to + width) };
@@ -151,8 +160,9 @@ pub(super) fn gather(launch: &Launch, dim: usize) -> Result<()> {
 }
 
 /// `y[..index[..i..]..] = source[..i..]`, or `+=`, along `dim`. Negative indices are errors, as in
-/// `torch.scatter`; of several values for one place the last one stays.
-pub(super) fn scatter(launch: &Launch, dim: usize, mode: ScatterMode) -> Result<()> {
+/// `torch.scatter`; of several values for one place the last one stays. Values are added in their own order, or in the
+/// one that `chance` stands for.
+pub(super) fn scatter(launch: &Launch, dim: usize, mode: ScatterMode, chance: Option<u64>) -> Result<()> {
     let (y_shape, shape) = (output_shape(launch, 0)?, input_shape(launch, 0)?);
     let index = checked(launch, 0, dim, sizes(y_shape).get(dim).copied().unwrap_or(1), false)?;
     let to = IndexWalk::new(launch, shape, y_shape, dim)?;
@@ -165,17 +175,31 @@ pub(super) fn scatter(launch: &Launch, dim: usize, mode: ScatterMode) -> Result<
         let source = values::<C>(launch, 1, source_shape.iter().product())?;
         let mut y = DenseOut::<C>::with_values(launch, 0)?;
         let all = SharedMut::new(&mut y);
-        let step = |line: Range<usize>| {
-            for line in line {
+        let put = |place: usize, source_at: usize| {
+            // SAFETY: lines of one piece run one after another, and pieces write apart.
+            if let ([y], Some(&value)) = (unsafe { all.slice(place..place + 1) }, source.get(source_at)) {
+                *y = if mode == ScatterMode::Add { y.plus(value) } else { value };
+            }
+        };
+        let by_chance = |chance: u64, lines: Range<usize>| {
+            let (across, along) = (SumOrder::of(chance, lines.len()), SumOrder::of(mixed(chance), to.last));
+            for line in across.parts().map(|place| lines.start + place) {
+                let (at, source_at) = (to.start(line), from.start(line));
+                for n in along.parts() {
+                    let i = index.get(line * to.last + n).copied().unwrap_or(0);
+                    put(at + n * to.step + i * to.dim_stride, source_at + n * from.step);
+                }
+                launch.cancel.check()?;
+            }
+            Ok(())
+        };
+        let step = |lines: Range<usize>| {
+            for line in lines {
                 let (mut at, mut source_at) = (to.start(line), from.start(line));
                 let indices = index.get(line * to.last..(line + 1) * to.last).unwrap_or(&[]);
                 for (n, &i) in indices.iter().enumerate() {
                     launch.cancel.check_at(n)?;
-                    let place = at + i * to.dim_stride;
-                    // SAFETY: lines of one piece run one after another, and pieces write apart.
-                    if let ([y], Some(&value)) = (unsafe { all.slice(place..place + 1) }, source.get(source_at)) {
-                        *y = if mode == ScatterMode::Add { y.plus(value) } else { value };
-                    }
+                    put(at + i * to.dim_stride, source_at);
                     at += to.step;
                     source_at += from.step;
                 }
@@ -187,7 +211,10 @@ pub(super) fn scatter(launch: &Launch, dim: usize, mode: ScatterMode) -> Result<
         let slabs = if dim == 0 { 1 } else { shape.first().copied().unwrap_or(1) };
         let lines = to.lines / slabs.max(1);
         let grain = parallel::grain(lines * to.last * 4);
-        parallel::try_for_ranges(slabs, grain, launch.cancel, |range| step(range.start * lines..range.end * lines))?;
+        parallel::try_for_ranges(slabs, grain, launch.cancel, |mut range| match chance {
+            None => step(range.start * lines..range.end * lines),
+            Some(chance) => range.try_for_each(|slab| by_chance(chance, slab * lines..(slab + 1) * lines)),
+        })?;
         y.finish(launch)
     })
 }

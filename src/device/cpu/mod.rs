@@ -26,6 +26,7 @@ pub mod memory;
 mod narrow;
 mod normalise;
 mod optimise;
+mod order;
 mod pages;
 pub mod parallel;
 mod pooling;
@@ -60,6 +61,7 @@ use memory::{HostBlock, HostPool};
 
 pub use reserve::hold as hold_reserve;
 pub use run::run;
+pub(crate) use run::run_in_order;
 
 /// The processor that runs the program. Work is done when a call returns; there is one stream.
 pub(crate) struct CpuBackend {

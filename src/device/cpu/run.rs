@@ -11,6 +11,11 @@ use super::{
 
 /// Computes a launch on the host's memory behind its views.
 pub fn run(launch: &Launch) -> Result<()> {
+    run_in_order(launch, None)
+}
+
+/// [`run`], where the parts of sums to which a GPU's threads add one by one come in the order that `chance` stands for.
+pub(crate) fn run_in_order(launch: &Launch, chance: Option<u64>) -> Result<()> {
     launch.cancel.check()?;
     match launch.kernel {
         Kernel::Map { op: MapOp::Identity, .. } => copy::copy(launch),
@@ -34,12 +39,12 @@ pub fn run(launch: &Launch) -> Result<()> {
             loss::nll_loss_grad(launch, *reduction, *ignore_index)
         }
         Kernel::IndexSelect { dim } => index::index_select(launch, *dim),
-        Kernel::IndexAdd { dim } => index::index_add(launch, *dim),
+        Kernel::IndexAdd { dim } => index::index_add(launch, *dim, chance),
         Kernel::Gather { dim } => index::gather(launch, *dim),
-        Kernel::Scatter { dim, mode } => index::scatter(launch, *dim, *mode),
+        Kernel::Scatter { dim, mode } => index::scatter(launch, *dim, *mode, chance),
         Kernel::Conv2d(conv) => convolution::conv2d(launch, conv),
         Kernel::Conv2dGradInput(conv) => convolution::conv2d_grad_input(launch, conv),
-        Kernel::Conv2dGradWeight(conv) => convolution::conv2d_grad_weight(launch, conv),
+        Kernel::Conv2dGradWeight(conv) => convolution::conv2d_grad_weight(launch, conv, chance),
         Kernel::MaxPool2d(window) => pooling::max_pool(launch, window),
         Kernel::MaxPool2dGrad(window) => pooling::max_pool_grad(launch, window),
         Kernel::AvgPool2d(window) => pooling::avg_pool(launch, window),

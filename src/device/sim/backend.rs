@@ -12,24 +12,24 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Device, DeviceCause, Error, Kind, Result, event, memory};
 use crate::device::backend::{
-    Backend, DevicePool, GraphWork, Hold, Mark, Moved, Properties, Refusal, Transfer, When,
+    Backend, DevicePool, GraphWork, Hold, Mark, Moved, Properties, Refusal, Transfer, When, Workspace,
 };
 use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::{HostBlock, HostPool};
-use crate::device::cpu::{copy_bytes, run};
+use crate::device::cpu::{copy_bytes, run_in_order};
 use crate::device::host_time;
-use crate::device::kernel::Launch;
+use crate::device::kernel::{Arg, Kernel, KernelClass, Launch};
 use crate::device::pool::{Block, Pool};
 use crate::device::shared::Shared;
 
-use super::clock::{self, Clock, ClockError, CopySpan, StreamId};
+use super::clock::{self, Clock, ClockError, CopySpan, Held, StreamId};
 use super::cost::{self, Direction};
 use super::fault::SimFault;
 use super::host::Host;
 use super::host_backend::HostBackend;
 use super::memory::{DeviceMemory, SharedClock};
+use super::plan::{Plan, Planner};
 use super::profile::Profile;
-use super::work;
 
 /// PyTorch hands out this many streams of a device in turn, besides the default one.
 const STREAMS: u32 = 32;
@@ -63,6 +63,7 @@ pub(crate) struct SimBackend {
     shared: Arc<Shared>,
     streams: AtomicU32,
     fault: SimFault,
+    planner: Planner,
 }
 
 impl SimBackend {
@@ -88,6 +89,7 @@ impl SimBackend {
             shared: Arc::clone(shared),
             streams: AtomicU32::new(0),
             fault: SimFault::new(device, profile.faults.fail_at_launch),
+            planner: Planner::new(profile),
         }
     }
 
@@ -116,6 +118,61 @@ impl SimBackend {
         wait(&mut clock).map_err(refused)?;
         self.fault.check(clock.now())?;
         Ok(event::Span::modelled(start, clock.now()))
+    }
+
+    /// Queues a launch's kernels, as one operation of the stream.
+    fn queue(
+        &self,
+        clock: &mut Clock,
+        stream: u32,
+        plan: &Plan,
+    ) -> std::result::Result<clock::Span, ClockError> {
+        let at = self.at(stream);
+        if plan.before.is_empty() {
+            return clock.launch(at, &plan.work);
+        }
+        clock.graph(at, |clock| self.parts(clock, stream, plan))
+    }
+
+    /// Runs a launch's kernels one after another.
+    fn parts(
+        &self,
+        clock: &mut Clock,
+        stream: u32,
+        plan: &Plan,
+    ) -> std::result::Result<clock::Span, ClockError> {
+        let at = self.at(stream);
+        let mut first = None;
+        for work in &plan.before {
+            first.get_or_insert(clock.launch(at, work)?.start);
+        }
+        let own = clock.launch(at, &plan.work)?;
+        Ok(clock::Span { start: first.unwrap_or(own.start), end: own.end })
+    }
+
+    /// Lets cuDNN look for a convolution's fastest algorithm, where it is to: each is run, and waited for.
+    fn search(&self, clock: &mut Clock, launch: &Launch) -> std::result::Result<Option<Held>, ClockError> {
+        let Some(search) = self.planner.search(launch, &self.shared.settings) else { return Ok(None) };
+        let (at, start) = (self.at(launch.stream), clock.now());
+        for work in &search.works {
+            for _ in 0..search.trials {
+                clock.launch(at, work)?;
+            }
+            clock.synchronize_stream(at)?;
+        }
+        Ok(Some(Held { device: self.device.index(), cause: "cudnn.benchmark", start, end: clock.now() }))
+    }
+
+    /// The order in which a launch adds, where chance decides it.
+    fn chance(&self, plan: &Plan) -> Option<u64> {
+        plan.by_chance.then(|| self.shared.chance.draw(self.device.index()))
+    }
+
+    /// Memory for a library: bytes that nobody reads.
+    fn library_memory(&self, bytes: u64, stream: u32) -> std::result::Result<Buffer, Refusal> {
+        drop(self.working_clock()?);
+        let block = self.lock_pool().allocate(bytes, stream)?;
+        Ok(Buffer { address: block.address, bytes: block.bytes as usize, host: None, pinned: false })
     }
 
     /// When the copy runs, by the directions of its ends.
@@ -202,29 +259,66 @@ impl Backend for SimBackend {
         Some(&self.pool)
     }
 
+    fn workspace(&self, launch: &Launch) -> std::result::Result<Option<Workspace>, Refusal> {
+        let settings = &self.shared.settings;
+        match launch.kernel.class() {
+            KernelClass::Convolution => {
+                let take = |bytes| self.library_memory(bytes, launch.stream).ok();
+                let taken = self.planner.workspace(launch, settings, take);
+                Ok(taken.map(|(buffer, requested, search)| Workspace {
+                    buffer,
+                    requested,
+                    owner: "cudnn workspace",
+                    search,
+                }))
+            }
+            KernelClass::Matmul => {
+                let (requested, owner) = blas_workspace(launch, self.properties.capability);
+                let buffer = self.library_memory(requested, launch.stream)?;
+                Ok(Some(Workspace { buffer, requested, owner, search: false }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn begin_anew(&self) {
+        self.planner.forget();
+    }
+
     /// Computes at once, and always gives the modelled span: time passes whether or not anyone looks.
     fn launch(&self, launch: &Launch) -> Result<When> {
-        let work = work::work(launch, self.shared.settings.tf32());
-        let when = self.working_clock()?.launch(self.at(launch.stream), &work).map_err(refused)?;
+        let mut clock = self.working_clock()?;
+        let searched = self.search(&mut clock, launch).map_err(refused)?;
+        let plan = self.planner.plan(launch, &self.shared.settings);
+        let when = self.queue(&mut clock, launch.stream, &plan).map_err(refused)?;
+        if let Some(held) = searched {
+            clock.tell_of(held);
+        }
+        drop(clock);
         if self.fault.launched(when.end) {
-            run(launch)?;
+            run_in_order(launch, self.chance(&plan))?;
         }
         Ok(When::Ran(event::Span::modelled(when.start, when.end)))
     }
 
     /// All parts are timed first, as one launch of the host, and then computed in their order.
     fn replay(&self, stream: u32, work: &[GraphWork]) -> Result<Vec<When>> {
-        let tf32 = self.shared.settings.tf32();
+        let plan = |part: &GraphWork| match part {
+            GraphWork::Launch(launch) => Some(self.planner.plan(launch, &self.shared.settings)),
+            GraphWork::Copy(_) => None,
+        };
+        let plans = memory::collected(work.iter().map(plan))?;
         let mut clock = self.working_clock()?;
         let mut timed = memory::with_capacity(work.len())?;
         let queued = clock.graph(self.at(stream), |clock| {
-            for part in work {
-                timed.push(match part {
-                    GraphWork::Launch(launch) => {
-                        let when = clock.launch(self.at(launch.stream), &work::work(launch, tf32))?;
+            for (part, plan) in work.iter().zip(&plans) {
+                timed.push(match (part, plan) {
+                    (GraphWork::Launch(launch), Some(plan)) => {
+                        let when = self.parts(clock, launch.stream, plan)?;
                         event::Span::modelled(when.start, when.end)
                     }
-                    GraphWork::Copy(transfer) => {
+                    (GraphWork::Launch(_), None) => continue,
+                    (GraphWork::Copy(transfer), _) => {
                         let (when, _) = self.schedule(clock, transfer)?;
                         event::Span::modelled(when.start, when.end)
                     }
@@ -234,9 +328,11 @@ impl Backend for SimBackend {
         });
         queued.map_err(refused)?;
         drop(clock);
-        for (part, span) in work.iter().zip(&timed) {
+        for ((part, plan), span) in work.iter().zip(&plans).zip(&timed) {
             match part {
-                GraphWork::Launch(launch) if self.fault.launched(span.end()) => run(launch)?,
+                GraphWork::Launch(launch) if self.fault.launched(span.end()) => {
+                    run_in_order(launch, plan.as_ref().and_then(|plan| self.chance(plan)))?;
+                }
                 GraphWork::Copy(transfer) if !self.fault.is_due() => copy_bytes(transfer),
                 _ => {}
             }
@@ -305,6 +401,23 @@ impl Backend for SimBackend {
     fn now(&self) -> u64 {
         self.clock.lock().now()
     }
+}
+
+/// What PyTorch 2.15 gives cuBLAS to work in, and which of its libraries: cuBLASLt serves a product with a row added to
+/// it, of more than one row and one column (`addmm` and `linear` with a bias).
+fn blas_workspace(launch: &Launch, capability: (u32, u32)) -> (u64, &'static str) {
+    const LT: u64 = 1 << 20;
+    const FROM_HOPPER: u64 = 4096 * 8 * 1024;
+    const BEFORE: u64 = (2 * 4096 + 8 * 16) * 1024;
+    if let (Kernel::Matmul { beta: 1.0, .. }, [Arg::View(a), _, Arg::View(added)]) =
+        (launch.kernel, launch.inputs)
+        && let (&[m, k], &[0, 1]) = (a.layout.shape(), added.layout.strides())
+        && m > 1
+        && k > 1
+    {
+        return (LT, "cublasLt workspace");
+    }
+    (if capability >= (9, 0) { FROM_HOPPER } else { BEFORE }, "cublas workspace")
 }
 
 fn properties(profile: &Profile) -> Properties {

@@ -431,6 +431,11 @@ impl Clock {
         self.held.take_if(|held| held.device == device)
     }
 
+    /// Has [`Clock::take_held`] tell of a hold.
+    pub(super) fn tell_of(&mut self, held: Held) {
+        self.held = Some(held);
+    }
+
     /// As [`Clock::wait_until`], for a reason that [`Clock::take_held`] tells.
     fn hold_until(&mut self, time: u64, device: usize, cause: &'static str) -> u64 {
         let start = self.now;

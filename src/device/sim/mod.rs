@@ -4,6 +4,7 @@
 //! [`clock`] of a machine, the [`selection`] of devices on the command line, and the [`backend`] that joins
 //! them with the caching allocator and the CPU's kernels.
 
+pub mod algorithms;
 pub mod backend;
 pub mod clock;
 pub mod cost;
@@ -20,6 +21,7 @@ mod fault;
 mod figures;
 mod host_backend;
 mod memory;
+mod plan;
 mod queues;
 mod work;
 

@@ -22,6 +22,7 @@ use crate::base::near::nearest;
 use crate::device::kernel::KernelClass;
 use crate::device::sim::rate::Rate;
 
+use super::algorithms::AlgorithmFigures;
 use super::error::{ProfileError, ProfileFault, quoted};
 use super::figures::{
     self, BANDWIDTH, CACHE, Document, FLOPS, FRACTION, INTEGER_OPS, MEMORY, Section, check_id, count,
@@ -41,6 +42,8 @@ pub struct Profile {
     pub device: DeviceFigures,
     pub peak: Peak,
     pub efficiency: Efficiency,
+    /// What a search for a better algorithm finds; without it there is one for each convolution.
+    pub algorithms: Option<AlgorithmFigures>,
     pub launch: Launch,
     pub link: HostLink,
     pub peer: Peer,
@@ -230,6 +233,7 @@ fn read(document: &Document<'_>) -> Result<Profile, ProfileError> {
         "efficiency",
         "matmul_efficiency",
         "convolution_efficiency",
+        "convolution_algorithms",
         "launch",
         "latency",
         "host",
@@ -249,6 +253,7 @@ fn read(document: &Document<'_>) -> Result<Profile, ProfileError> {
         device: read_device(&root)?,
         peak: read_peak(&root)?,
         efficiency: read_efficiency(&root)?,
+        algorithms: AlgorithmFigures::read(&root)?,
         launch: read_launch(&root)?,
         link: read_link(&root)?,
         peer: read_peer(&root)?,

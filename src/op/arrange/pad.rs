@@ -4,7 +4,7 @@ use crate::base::{Dims, Error, Kind, Result, Scalar};
 use crate::device::poll;
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
-use crate::op::core::record::{one, recorded, undetermined};
+use crate::op::core::record::{one, recorded, undetermined, wants_determinism};
 use crate::op::core::value::Value;
 use crate::op::gather::select::index_select;
 use crate::tensor::Tensor;
@@ -68,10 +68,15 @@ pub fn pad(x: &Tensor, pad: &[i64], mode: &str, value: Scalar) -> Result<Tensor>
         let index = if x.device().is_cuda() { index.moved(&x.context(), true, "pad")? } else { index };
         out = index_select(&out, d as i64, &index)?;
     }
-    if mode != "reflect" || !x.device().is_cuda() {
+    let dims = pad.len() / 2;
+    // Where determinism is asked for beforehand, PyTorch replicates in two dimensions by another function.
+    if mode == "circular"
+        || !x.device().is_cuda()
+        || (mode == "replicate" && dims == 2 && wants_determinism(x))
+    {
         return Ok(out);
     }
-    static RULE: Vjp = Vjp {
+    static REFLECT: Vjp = Vjp {
         name: "ReflectionPadBackward0",
         run: |s, g| {
             let &padded: &usize = s.attribute()?;
@@ -83,7 +88,20 @@ pub fn pad(x: &Tensor, pad: &[i64], mode: &str, value: Scalar) -> Result<Tensor>
             undetermined(g, name)
         },
     };
-    Ok(recorded(out.detach(), &RULE, &[&out], |s, _| s.attribute(pad.len() / 2)))
+    static REPLICATE: Vjp = Vjp {
+        name: "ReplicationPadBackward0",
+        run: |s, g| {
+            let &padded: &usize = s.attribute()?;
+            let name = match padded {
+                1 => "replication_pad1d_backward_cuda",
+                2 => "replication_pad2d_backward_cuda",
+                _ => "replication_pad3d_backward_cuda",
+            };
+            undetermined(g, name)
+        },
+    };
+    let rule = if mode == "reflect" { &REFLECT } else { &REPLICATE };
+    Ok(recorded(out.detach(), rule, &[&out], |s, _| s.attribute(dims)))
 }
 
 /// Sizes before and after each dimension, in the dimensions' order.

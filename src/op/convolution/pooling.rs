@@ -7,7 +7,7 @@ use crate::op::activation::variants::row;
 use crate::op::core::def::{DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::only_floats;
-use crate::op::core::record::{one, recorded, undetermined};
+use crate::op::core::record::{determined_forward, one, recorded, undetermined};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::gather::along_dim::gather;
@@ -84,14 +84,14 @@ pub fn adaptive_avg_pool2d(x: &Tensor, size: [Option<usize>; 2]) -> Result<Tenso
         Ok(vec![matmul(&rows, &transpose(&parts(x, w, ow)?, 0, 1)?)?])
     })?)?;
     // PyTorch takes the mean for a single part, which is deterministic.
-    if !x.device().is_cuda() || size == [Some(1); 2] {
+    if size == [Some(1); 2] {
         return Ok(out);
     }
     static RULE: Vjp = Vjp {
         name: "AdaptiveAvgPool2DBackward0",
         run: |_, g| undetermined(g, "adaptive_avg_pool2d_backward_cuda"),
     };
-    Ok(recorded(out.detach(), &RULE, &[&out], |_, _| ()))
+    Ok(determined_forward(out, &RULE))
 }
 
 static MAX_RULE: Vjp = Vjp {

@@ -11,7 +11,7 @@ use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::arange;
 use crate::op::elementwise::arithmetic::add;
-use crate::op::gather::select::{index_add_, index_select};
+use crate::op::gather::select::{add_in_order_, index_select};
 use crate::op::shape::part::{narrow, select};
 use crate::op::shape::view::{reshape_to, unsqueeze};
 use crate::tensor::Tensor;
@@ -193,7 +193,7 @@ pub fn fold(x: &Tensor, output: [i64; 2], window: &Window) -> Result<Tensor> {
     let image =
         Tensor::full(&[n, c, tall.saturating_mul(wide)], 0i64.into(), x.dtype(), &x.context(), "fold")?;
     let index = window.places(wide, blocks.map(|b| b as usize), &x.context())?;
-    let added = index_add_(&image, 2, &index, &reshape_to(x, &[n, c, area * places])?, 1.0)?;
+    let added = add_in_order_(&image, 2, &index, &reshape_to(x, &[n, c, area * places])?, "fold")?;
     let padded = reshape_to(&added, &[n, c, tall, wide])?;
     if window.padding == [0, 0] {
         return Ok(padded);

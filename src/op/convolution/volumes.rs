@@ -6,6 +6,7 @@ use crate::op::arrange::pad::constant;
 use crate::op::core::autocast::{self, whole};
 use crate::op::core::def::{BOTH, Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::params::by_name;
+use crate::op::core::record::{determined_forward, undetermined};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
@@ -16,6 +17,7 @@ use crate::op::shape::part::select;
 use crate::op::shape::permute::permute;
 use crate::op::shape::view::{contiguous, reshape_to, unsqueeze};
 use crate::tensor::Tensor;
+use crate::tensor::autograd::Vjp;
 
 use super::conv::{
     ConvolutionOptions, ConvolutionParams, Padding, call, check_channels, check_places, conv2d,
@@ -255,12 +257,20 @@ fn pooled(
 
 /// The largest element of each window of three dimensions.
 pub fn max_pool3d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
-    whole("max_pool3d", [x], |[x]| pooled("max_pool3d", x, pool, |x, pool| Ok(max_pool2d(x, pool)?.0)))
+    static RULE: Vjp = Vjp {
+        name: "MaxPool3DWithIndicesBackward0",
+        run: |_, g| undetermined(g, "max_pool3d_with_indices_backward_cuda"),
+    };
+    let out =
+        whole("max_pool3d", [x], |[x]| pooled("max_pool3d", x, pool, |x, pool| Ok(max_pool2d(x, pool)?.0)))?;
+    Ok(determined_forward(out, &RULE))
 }
 
 /// The mean of each window of three dimensions.
 pub fn avg_pool3d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
-    whole("avg_pool3d", [x], |[x]| pooled("avg_pool3d", x, pool, avg_pool2d))
+    static RULE: Vjp =
+        Vjp { name: "AvgPool3DBackward0", run: |_, g| undetermined(g, "avg_pool3d_backward_cuda") };
+    Ok(determined_forward(whole("avg_pool3d", [x], |[x]| pooled("avg_pool3d", x, pool, avg_pool2d))?, &RULE))
 }
 
 const VOLUME: Draw = Draw::of("x", &[1, 2, 4, 3, 5], Domain::Distinct);

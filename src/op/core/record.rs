@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::base::{Dims, Result};
+use crate::device::settings::Determinism;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{GradMode, Grads, Node, Rule, Saver, needs_graph, set_grad_mode};
 
@@ -48,8 +49,24 @@ pub fn one(grad: Tensor) -> Result<Grads> {
 /// The gradient as it is; an error where determinism is required and `name`, PyTorch's function for it on CUDA, has
 /// no deterministic implementation.
 pub(crate) fn undetermined(grad: &Tensor, name: &str) -> Result<Grads> {
-    grad.context().shared.settings.check_deterministic(grad.device(), name)?;
+    check_deterministic(grad, name)?;
     one(grad.clone())
+}
+
+/// PyTorch's error for `name`, its function on CUDA, where determinism is required of a result on a GPU.
+pub(crate) fn check_deterministic(on: &Tensor, name: &str) -> Result<()> {
+    on.context().shared.check_deterministic(on.device(), name)
+}
+
+/// `out` as it is, and on a GPU with `rule` for its gradient, which calls [`undetermined`].
+pub(crate) fn determined_forward(out: Tensor, rule: &'static dyn Rule) -> Tensor {
+    if !out.device().is_cuda() { out } else { recorded(out.detach(), rule, &[&out], |_, _| ()) }
+}
+
+/// Whether something else is computed on a GPU where determinism is asked for, in place of what has no deterministic
+/// gradient.
+pub(crate) fn wants_determinism(x: &Tensor) -> bool {
+    x.device().is_cuda() && x.context().shared.settings.determinism() != Determinism::Any
 }
 
 /// A gradient list of two.

@@ -5,7 +5,7 @@ use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
-use crate::op::core::record::no_grad;
+use crate::op::core::record::{determined_forward, no_grad, undetermined};
 use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::arange;
@@ -13,13 +13,14 @@ use crate::op::elementwise::arithmetic::{div, mul, sub};
 use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::clamp::clamp_min;
 use crate::op::elementwise::comparison::{eq, ne};
-use crate::op::gather::select::index_add_;
+use crate::op::gather::select::add_in_order_;
 use crate::op::index::places::{Combine, scatter_reduce};
 use crate::op::index::search::searchsorted;
 use crate::op::reduce::sums::{max_all, min_all};
 use crate::op::shape::part::narrow;
 use crate::op::shape::view::{expand_to, reshape_to, unsqueeze};
 use crate::tensor::Tensor;
+use crate::tensor::autograd::Vjp;
 
 use super::table::embedding;
 
@@ -80,7 +81,7 @@ pub fn embedding_bag(input: &Tensor, weight: &Tensor, bags: &Bags) -> Result<Ten
                 Some(share) => mul(&rows, &unsqueeze(share, 1)?)?,
                 None => rows,
             };
-            let total = index_add_(&zeros(&[slots, width])?, 0, &ids, &rows, 1.0)?;
+            let total = add_in_order_(&zeros(&[slots, width])?, 0, &ids, &rows, "embedding_bag")?;
             match bags.mode {
                 Bag::Mean => {
                     div(&total, &clamp_min(&sizes(&zeros(&[slots, 1])?, &ids, real.as_ref())?, 1i64.into())?)?
@@ -105,7 +106,10 @@ pub fn embedding_bag(input: &Tensor, weight: &Tensor, bags: &Bags) -> Result<Ten
             }
         }
     };
-    narrow(&out, 0, 0, kept as i64)
+    static MAX: Vjp =
+        Vjp { name: "EmbeddingBagBackward0", run: |_, g| undetermined(g, "embedding_bag_backward_cuda_max") };
+    let out = narrow(&out, 0, 0, kept as i64)?;
+    Ok(if bags.mode == Bag::Max { determined_forward(out, &MAX) } else { out })
 }
 
 /// The bag of each index, how many slots the numbers need, and how many of them are bags.
@@ -143,7 +147,7 @@ fn sizes(zeros: &Tensor, ids: &Tensor, real: Option<&Tensor>) -> Result<Tensor> 
         Some(real) => real.clone(),
         None => Tensor::full(ids.shape(), 1i64.into(), zeros.dtype(), &zeros.context(), "embedding_bag")?,
     };
-    index_add_(zeros, 0, ids, &unsqueeze(&ones, 1)?, 1.0)
+    add_in_order_(zeros, 0, ids, &unsqueeze(&ones, 1)?, "embedding_bag")
 }
 
 fn check(input: &Tensor, weight: &Tensor, bags: &Bags) -> Result<()> {

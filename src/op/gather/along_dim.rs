@@ -374,6 +374,10 @@ pub static ROWS: &[OpDef] = &[
         "RuntimeError: the index has other dimensions, or a size above the input's",
         "RuntimeError: an index lies outside of the dimension",
     ])
+    .details(
+        "Its gradient adds what was picked several times as scatter_add does: in any order on a simulated GPU, unless \
+         use_deterministic_algorithms asks for one.",
+    )
     .example("tensor([[1, 2], [3, 4]]).gather(1, tensor([[0], [1]]))", "tensor([[1],\n        [4]])")
     .gradient(Gradient::Vjp("GatherBackward0"))
     .samples(&[Sample::of(
@@ -408,6 +412,10 @@ pub static ROWS: &[OpDef] = &[
         "RuntimeError: the index is larger than `src`, or than the input but along dim",
         "RuntimeError: an index lies outside of the dimension",
     ])
+    .details(
+        "On a simulated GPU what goes to one place is added in an order that chance decides, as by atomics, so that last \
+         bits differ between two calls; use_deterministic_algorithms gives one order, and takes longer.",
+    )
     .example("zeros([1, 3]).scatter_add(1, tensor([[2, 2]]), ones([1, 2]))", "tensor([[0., 0., 2.]])")
     .gradient(Gradient::Vjp("ScatterAddBackward0"))
     .samples(&[Sample::of("x.scatter_add(0, i, v)", SCATTERED)]),

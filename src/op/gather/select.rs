@@ -44,7 +44,7 @@ pub fn index_select(x: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
 pub fn index_add(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alpha: f64) -> Result<Tensor> {
     let dim = check_index_add(x, dim, index, source)?;
     let out = x.copied(x.dtype(), "index_add")?;
-    add_rows(&out, dim, index, source, alpha)?;
+    add_rows("index_add", &out, dim, index, source, alpha)?;
     Ok(recorded(out, &INDEX_ADD, &[x, source], |s, _| {
         s.constant(Some(index));
         s.attribute((dim, alpha));
@@ -59,6 +59,27 @@ pub(crate) fn index_add_(
     source: &Tensor,
     alpha: f64,
 ) -> Result<Tensor> {
+    added(x, dim, index, source, ("index_add", alpha))
+}
+
+/// [`index_add_`] for an operation that is known by its own name and adds in the order of the index on every device.
+pub(crate) fn add_in_order_(
+    x: &Tensor,
+    dim: i64,
+    index: &Tensor,
+    source: &Tensor,
+    op: &'static str,
+) -> Result<Tensor> {
+    added(x, dim, index, source, (op, 1.0))
+}
+
+fn added(
+    x: &Tensor,
+    dim: i64,
+    index: &Tensor,
+    source: &Tensor,
+    (op, alpha): (&'static str, f64),
+) -> Result<Tensor> {
     let dim = check_index_add(x, dim, index, source)?;
     in_place(
         x,
@@ -68,7 +89,7 @@ pub(crate) fn index_add_(
             s.constant(Some(index));
             s.attribute((dim, alpha));
         },
-        || add_rows(x, dim, index, source, alpha),
+        || add_rows(op, x, dim, index, source, alpha),
     )
 }
 
@@ -161,7 +182,14 @@ fn check_index_add(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Res
     Ok(dim)
 }
 
-fn add_rows(out: &Tensor, dim: usize, index: &Tensor, source: &Tensor, alpha: f64) -> Result<()> {
+fn add_rows(
+    op: &'static str,
+    out: &Tensor,
+    dim: usize,
+    index: &Tensor,
+    source: &Tensor,
+    alpha: f64,
+) -> Result<()> {
     // Nothing has no places, and none of them is out of range.
     if out.numel() == 0 {
         return Ok(());
@@ -173,7 +201,7 @@ fn add_rows(out: &Tensor, dim: usize, index: &Tensor, source: &Tensor, alpha: f6
         scale(source, alpha)?
     };
     let (by, from, to) = (ranked(index)?, ranked(&scaled)?, out.with_layout(ranked(out)?));
-    launch("index_add", &Kernel::IndexAdd { dim }, &[In::Laid(index, &by), In::Laid(&scaled, &from)], &[&to])
+    launch(op, &Kernel::IndexAdd { dim }, &[In::Laid(index, &by), In::Laid(&scaled, &from)], &[&to])
 }
 
 params! {
@@ -208,6 +236,10 @@ pub static ROWS: &[OpDef] = &[
     )
     .shapes("(…, n, …), (k) -> (…, k, …)")
     .errors(&["IndexError: the index is no vector, or lies outside of the dimension"])
+    .details(
+        "Its gradient adds what was picked several times as index_add does: in any order on a simulated GPU, unless \
+         use_deterministic_algorithms asks for one.",
+    )
     .example("tensor([5, 6, 7]).index_select(0, tensor([2, 0]))", "tensor([7, 5])")
     .gradient(Gradient::Vjp("IndexSelectBackward0"))
     .samples(&[Sample::of(
@@ -233,6 +265,10 @@ pub static ROWS: &[OpDef] = &[
         "RuntimeError: there are not as many indices as entries of `source`",
         "IndexError: an index lies outside of the dimension",
     ])
+    .details(
+        "On a simulated GPU what goes to one place is added in an order that chance decides, as by atomics, so that last \
+         bits differ between two calls; use_deterministic_algorithms gives one order, and takes longer.",
+    )
     .example("zeros(3).index_add(0, tensor([1, 1]), ones(2))", "tensor([0., 2., 0.])")
     .gradient(Gradient::Vjp("IndexAddBackward0"))
     .samples(&[Sample::of(

@@ -7,7 +7,7 @@ use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::only_floats;
-use crate::op::core::record::no_grad;
+use crate::op::core::record::{determined_forward, no_grad, undetermined};
 use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::linspace;
@@ -25,6 +25,7 @@ use crate::op::shape::part::select;
 use crate::op::shape::permute::transpose;
 use crate::op::shape::view::{expand_to, reshape_to, unsqueeze};
 use crate::tensor::Tensor;
+use crate::tensor::autograd::Vjp;
 
 /// How values between elements come about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -167,7 +168,11 @@ pub fn grid_sample(x: &Tensor, grid: &Tensor, mode: Mode, outside: Outside, alig
     };
     let mut shape = vec![batch, channels];
     shape.extend(grid.shape().get(1..dims + 1).unwrap_or(&[]));
-    reshape_to(&out, &shape)
+    static PLANE: Vjp =
+        Vjp { name: "GridSampler2DBackward0", run: |_, g| undetermined(g, "grid_sampler_2d_backward_cuda") };
+    static VOLUME: Vjp =
+        Vjp { name: "GridSampler3DBackward0", run: |_, g| undetermined(g, "grid_sampler_3d_backward_cuda") };
+    Ok(determined_forward(reshape_to(&out, &shape)?, if dims == 2 { &PLANE } else { &VOLUME }))
 }
 
 /// What is sampled, its places in one dimension.

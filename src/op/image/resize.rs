@@ -5,12 +5,14 @@ use crate::device::poll;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
+use crate::op::core::record::{determined_forward, undetermined, wants_determinism};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, mul};
 use crate::op::gather::select::index_select;
 use crate::op::shape::permute::permute;
 use crate::op::shape::view::reshape_to;
 use crate::tensor::Tensor;
+use crate::tensor::autograd::Vjp;
 
 /// How [`interpolate`] finds values between those that are there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,7 +48,30 @@ pub fn interpolate(
     for (i, axis) in axes.iter().enumerate() {
         out = resized(&out, i as i64 + 2, axis, mode, align.unwrap_or(false))?;
     }
-    Ok(out)
+    Ok(if mode == InterpolateMode::Linear { alerting(out, dims, wants_determinism(x)) } else { out })
+}
+
+/// The gradients of linear interpolation add by atomics. Where determinism is asked for beforehand PyTorch computes two
+/// and three dimensions by other functions, whose gradients do not.
+fn alerting(out: Tensor, dims: usize, fixed: bool) -> Tensor {
+    static LINEAR: Vjp = Vjp {
+        name: "UpsampleLinear1DBackward0",
+        run: |_, g| undetermined(g, "upsample_linear1d_backward_out_cuda"),
+    };
+    static BILINEAR: Vjp = Vjp {
+        name: "UpsampleBilinear2DBackward0",
+        run: |_, g| undetermined(g, "upsample_bilinear2d_backward_out_cuda"),
+    };
+    static TRILINEAR: Vjp = Vjp {
+        name: "UpsampleTrilinear3DBackward0",
+        run: |_, g| undetermined(g, "upsample_trilinear3d_backward_out_cuda"),
+    };
+    match dims {
+        1 => determined_forward(out, &LINEAR),
+        _ if fixed => out,
+        2 => determined_forward(out, &BILINEAR),
+        _ => determined_forward(out, &TRILINEAR),
+    }
 }
 
 fn checked_mode(name: &str, rank: usize, align: Option<bool>) -> Result<InterpolateMode> {
@@ -328,7 +353,8 @@ pub static ROWS: &[OpDef] = &[
     .details(
         "To a `size`, or by a `scale_factor`. `mode` is \"nearest\", \"nearest-exact\", or \"linear\", \"bilinear\" and \
          \"trilinear\" for one, two and three dimensions; `align_corners` puts the first and last elements of both onto \
-         each other.",
+         each other. On a simulated GPU the gradient is added in any order, unless use_deterministic_algorithms asks \
+         for one; of \"linear\" it then is an error, as in PyTorch.",
     )
     .shapes("(N, C, …) -> (N, C, size…), or each size times its factor, rounded down")
     .errors(&[

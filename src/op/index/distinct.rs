@@ -6,7 +6,7 @@ use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{DefaultValue as D, Family, Gradient, OpDef};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
-use crate::op::core::record::no_grad;
+use crate::op::core::record::{check_deterministic, no_grad};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{div, mul, sub};
@@ -158,6 +158,9 @@ pub fn bincount(x: &Tensor, weights: Option<&Tensor>, least: i64) -> Result<Tens
         return Err(Error::runtime("weights should be 1-d and have the same length as input")
             .with_hint(format!("they have shapes {:?} and {:?}", w.shape(), x.shape())));
     }
+    if weights.is_some() {
+        check_deterministic(x, "_bincount_cuda")?;
+    }
     let most = if x.numel() == 0 { 0 } else { max_all(x)?.item()?.as_i64().saturating_add(1) };
     let size = [usize::try_from(most.max(least)).unwrap_or(0)];
     let (dtype, source) = match weights {
@@ -177,6 +180,7 @@ pub fn bincount(x: &Tensor, weights: Option<&Tensor>, least: i64) -> Result<Tens
 /// How many elements lie in each of `bins` equal pieces of `low..=high`; equal bounds mean those of the data.
 pub fn histc(x: &Tensor, bins: i64, low: f64, high: f64) -> Result<Tensor> {
     only_floats(x.dtype(), "histogram_cpu")?;
+    check_deterministic(x, "_histc_cuda with floating point input")?;
     if bins <= 0 {
         return Err(Error::runtime("torch.histc(): bins must be > 0"));
     }

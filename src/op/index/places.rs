@@ -6,7 +6,7 @@ use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Gradient, OpDef, Samp
 use crate::op::core::fill::replaced;
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
-use crate::op::core::record::no_grad;
+use crate::op::core::record::{check_deterministic, no_grad};
 use crate::op::core::shapes;
 use crate::op::elementwise::arithmetic::{add, div, floor_divide, mul};
 use crate::op::elementwise::binary::{maximum, minimum};
@@ -214,6 +214,9 @@ pub(crate) fn scatter_reduce(
         let none = Tensor::full(x.shape(), 0i64.into(), DType::Int64, &x.context(), "scatter_reduce")?;
         scatter_add(&none, dim, at, &ones)?
     };
+    if how == Combine::Prod {
+        check_deterministic(x, "scatter_reduce_cuda_prod_")?;
+    }
     let untouched = eq(&count, 0i64)?;
     let combined = match how {
         Combine::Sum | Combine::Mean => total,
@@ -463,7 +466,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ScatterReduceParams, |a| to_value(scatter_reduce_row(&a, a.input))),
     )
     .details(
-        "`reduce` is sum, prod, mean, amax or amin; without `include_self` what stood there does not count.",
+        "`reduce` is sum, prod, mean, amax or amin; without `include_self` what stood there does not count. \
+         On a simulated GPU sums are added in any order, unless use_deterministic_algorithms asks for one.",
     )
     .in_place(by_name!(ScatterReduceParams, |a| to_value(replaced(a.input, |x| scatter_reduce_row(&a, x)))))
     .shapes("any, index, src at least as large as index -> that of the input")

@@ -132,7 +132,7 @@ fn by_class(logp: &Tensor, target: &Tensor, classes: &Classes) -> Result<(Tensor
     };
     if logp.rank() > 2 && classes.reduction != Reduction::None {
         let name = "nll_loss2d_forward_out_cuda_template";
-        logp.context().shared.settings.check_deterministic(logp.device(), name)?;
+        logp.context().shared.check_deterministic(logp.device(), name)?;
     }
     let index = index.contiguous_detached()?;
     let about = Picked { reduction: classes.reduction, ignore_index: classes.ignore_index };

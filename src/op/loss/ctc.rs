@@ -7,7 +7,7 @@ use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, kinds, params};
-use crate::op::core::record::{no_grad, one, recorded};
+use crate::op::core::record::{check_deterministic, no_grad, one, recorded};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul, sub};
 use crate::op::elementwise::binary::maximum;
@@ -84,7 +84,10 @@ pub fn ctc_loss(
 fn with_softmax_gradient(x: &Tensor) -> Result<Tensor> {
     static RULE: Vjp = Vjp {
         name: "CtcLossBackward0",
-        run: |s, g| one(sub(g, &mul(&exp(&s.tensor(0)?)?, &sum(g, Some(&[-1]), true)?)?)?),
+        run: |s, g| {
+            check_deterministic(g, "ctc_loss_backward_gpu")?;
+            one(sub(g, &mul(&exp(&s.tensor(0)?)?, &sum(g, Some(&[-1]), true)?)?)?)
+        },
     };
     Ok(recorded(x.detach(), &RULE, &[x], |s, _| s.input(x)))
 }

@@ -7,7 +7,7 @@ use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
-use crate::op::core::record::no_grad;
+use crate::op::core::record::{check_deterministic, no_grad};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{floor_divide, mul, scale, sub};
@@ -30,6 +30,11 @@ use super::sort::{argsort, sort};
 
 /// The middle element along `dim`, the lower of two; NaN where there is one.
 pub fn median(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
+    check_deterministic(x, "median CUDA with indices output")?;
+    middle_along(x, dim, keepdim)
+}
+
+fn middle_along(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
     let (line, dim) = lined(x, dim, "median")?;
     let k = {
         let _off = no_grad();
@@ -44,6 +49,11 @@ pub fn median(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
 
 /// The middle of the elements along `dim` that are numbers.
 pub(crate) fn nanmedian(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
+    check_deterministic(x, "median CUDA with indices output")?;
+    middle_of_numbers(x, dim, keepdim)
+}
+
+fn middle_of_numbers(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
     let (line, dim) = lined(x, dim, "nanmedian")?;
     let k = {
         let _off = no_grad();
@@ -66,7 +76,7 @@ pub(crate) fn median_all(x: &Tensor, skip_nan: bool) -> Result<Tensor> {
         };
         return Tensor::full(&[], none, x.dtype(), &x.context(), "median");
     }
-    let found = if skip_nan { nanmedian(&flat, 0, false) } else { median(&flat, 0, false) };
+    let found = if skip_nan { middle_of_numbers(&flat, 0, false) } else { middle_along(&flat, 0, false) };
     found.map(|(values, _)| values)
 }
 
@@ -79,6 +89,7 @@ pub(crate) fn kthvalue(x: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<Va
         ))
         .with_hint(format!("`k` counts from 1 to the size of the dimension, {}", line.size(dim)?)));
     }
+    check_deterministic(x, "kthvalue CUDA")?;
     let mut kept: crate::base::Dims = line.shape().into();
     if let Some(size) = kept.get_mut(dim as usize) {
         *size = 1;

@@ -5,13 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use rhai::{Dynamic, Engine, INT, Map};
 
 use crate::base::event::{Body, Event};
-use crate::base::{DType, Device, DeviceSpec, Error, Result, near};
+use crate::base::{Device, DeviceSpec, Error, Result, near};
 use crate::op;
 use crate::op::def::PROPERTY;
 use crate::op::params::kind::{self, Int, Str};
 use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef, Param, Receiver};
-use crate::script::call::kind::Given;
 use crate::script::call::{Call, Outcome, ScriptRow};
 
 params! {
@@ -38,7 +37,7 @@ params! {
 
 params! {
     OpsParams {
-        dtype: Given, "what the operations computed in";
+        dtype: kind::DType, "what the operations computed in";
     }
 }
 
@@ -199,25 +198,29 @@ pub static ROWS: &[ScriptRow] = &[
             "Whether two streams, of one GPU or two, worked at the same time.",
             OverlapParams::LIST,
         )
-        .errors(&["RuntimeError: there is no such kind of device"])
+        .details("A stream's work is not held against itself. A stream without work overlaps with nothing.")
+        .errors(ABSENT)
         .example("events.overlap(\"cuda:0\", 0, \"cuda:0\", 1)", "false"),
         |call| {
             let given = OverlapParams::of(&call.args)?;
             let first = (lane_device(given.first_device), given.first_stream);
             let second = (lane_device(given.second_device), given.second_stream);
-            Ok(call.on::<RunEvents>()?.overlap(first, second).into())
+            let run = call.on::<RunEvents>()?;
+            for (device, _) in [first, second] {
+                run.took_part(device)?;
+            }
+            Ok(run.overlap(first, second).into())
         },
     ),
     ScriptRow::of(
         of_run("ops", "How many operations computed in a dtype.", OpsParams::LIST)
             .example("events.ops(float32)", "2"),
         |call| {
-            let given = OpsParams::of(&call.args)?.dtype;
-            let dtype = given.read_lock::<DType>().map(|dtype| dtype.name().to_string());
-            let name = dtype.unwrap_or_else(|| given.to_string());
-            let map = call.on::<RunEvents>()?.figure("by_dtype", None);
-            let count =
-                map.read_lock::<Map>().and_then(|m| m.get(name.trim_start_matches("torch.")).cloned());
+            let dtype = OpsParams::of(&call.args)?.dtype;
+            let run = call.on::<RunEvents>()?;
+            let line = run.line_of(|body| matches!(body, Body::Launch { dtype: of, .. } if *of == dtype));
+            let map = run.figure("by_dtype", line);
+            let count = map.read_lock::<Map>().and_then(|m| m.get(dtype.name()).cloned());
             Ok(count.filter(Dynamic::is_int).unwrap_or_else(|| Dynamic::from(0 as INT)))
         },
     ),
@@ -314,6 +317,17 @@ impl RunEvents {
         let map = self.figure(figure, line);
         let value = map.read_lock::<Map>().and_then(|m| m.get(name.as_str()).cloned());
         value.ok_or_else(|| Error::value(format!("no device {name} took part in this run")))
+    }
+
+    /// An error for a device that the machine does not have: nothing could ever be found out of it.
+    fn took_part(&self, device: Device) -> Result<()> {
+        let known = self.0.figures.get("peak").and_then(|peaks| {
+            peaks.read_lock::<Map>().map(|peaks| peaks.contains_key(device.to_string().as_str()))
+        });
+        if known == Some(false) {
+            return Err(Error::value(format!("no device {device} took part in this run")));
+        }
+        Ok(())
     }
 
     /// The line that held the host longest.

@@ -8,6 +8,7 @@ use crate::device::cpu::convolution::tap::Tap;
 use crate::device::cpu::gemm::RowBlocks;
 use crate::device::cpu::gemm::operand::{Matrix, Operand, SLACK};
 use crate::device::cpu::gemm::tiles::{LinesTile, MOST_ROWS, Real};
+use crate::device::cpu::order::SumOrder;
 use crate::device::cpu::parallel::{self, SharedMut};
 use crate::device::cpu::scratch::{Kept, zeros};
 use crate::device::kernel::Launch;
@@ -16,12 +17,13 @@ use super::plane::Planes;
 
 /// Writes the gradient of a weight in row-major order.
 ///
-/// Sums over images are cut at places that depend on the sizes alone.
+/// Sums over images are cut at places that depend on the sizes alone; the images come in their own order, or in the one
+/// that `chance` stands for.
 pub(super) fn gradient<E: Real>(
     launch: &Launch,
     sizes: &ConvolutionSizes,
-    dy: &[E],
-    x: &[E],
+    [dy, x]: [&[E]; 2],
+    chance: Option<u64>,
     dw: &mut [E],
 ) -> Result<()> {
     let (taps, ks): (Vec<Tap>, Vec<usize>) = sizes.taps().into_iter().unzip();
@@ -35,6 +37,7 @@ pub(super) fn gradient<E: Real>(
         planes,
         offsets,
         ks,
+        order: chance.map(|chance| SumOrder::of(chance, sizes.images)),
         stride: sizes.outputs.next_multiple_of(E::tiles().lanes),
     };
     let sums = if job.length() <= APART { job.by_images()? } else { job.by_taps()? };
@@ -62,6 +65,7 @@ struct WeightsJob<'a, E> {
     offsets: Vec<isize>,
     /// The taps' places in the filter.
     ks: Vec<usize>,
+    order: Option<SumOrder>,
     /// From tap to tap in the sums, which run along the filters.
     stride: usize,
 }
@@ -70,6 +74,15 @@ impl<E: Real> WeightsJob<'_, E> {
     /// Elements of the sums: groups, taps, filters.
     fn length(&self) -> usize {
         self.sizes.groups * self.offsets.len() * self.stride
+    }
+
+    /// Each image and group among `images`, in their order.
+    fn jobs(&self, images: Range<usize>) -> impl Iterator<Item = usize> {
+        let (groups, order) = (self.sizes.groups, self.order);
+        images.flat_map(move |place| {
+            let image = order.map_or(place, |order| order.at(place));
+            image * groups..(image + 1) * groups
+        })
     }
 
     fn turned_room(&self) -> usize {
@@ -97,7 +110,7 @@ impl<E: Real> WeightsJob<'_, E> {
                     picture.fill(E::default());
                     TURNED.with(|kept| {
                         kept.lend(self.turned_room(), |turned: &mut [E]| {
-                            for job in range.start * self.sizes.groups..range.end * self.sizes.groups {
+                            for job in self.jobs(range.clone()) {
                                 for channel in 0..self.planes.channels {
                                     let at = self.planes.range(channel);
                                     self.copy(job, channel, picture.get_mut(at).unwrap_or(&mut []));
@@ -130,7 +143,7 @@ impl<E: Real> WeightsJob<'_, E> {
         let (mut picture, mut turned) = (zeros::<E>(self.planes.room(0))?, zeros::<E>(self.turned_room())?);
         let rows = RowBlocks::new(self.offsets.len(), E::tiles().rows);
         let places = memory::collected(self.places())?;
-        for job in 0..self.sizes.images * self.sizes.groups {
+        for job in self.jobs(0..self.sizes.images) {
             let (to_picture, to_turned) = (SharedMut::new(&mut picture), SharedMut::new(&mut turned));
             let cost = parallel::grain(self.planes.range(0).len());
             parallel::for_ranges(self.planes.channels, cost, self.launch.cancel, |channels| {

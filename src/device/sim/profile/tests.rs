@@ -58,7 +58,7 @@ fn every_builtin_profile_is_whole_and_every_figure_has_a_source() {
     for (profile, id) in all().iter().zip(builtin_ids()) {
         assert_eq!(profile.id, id);
         assert!(profile.name.ends_with(" (simulated)") && profile.name.len() > 14, "{}", profile.name);
-        assert_eq!(profile.figures.len(), 29 + left_out_elsewhere(profile), "{id}");
+        assert_eq!(profile.figures.len(), 36 + left_out_elsewhere(profile), "{id}");
         for figure in &profile.figures {
             assert!(!figure.source.trim().is_empty() && !figure.value.is_empty(), "{id}: {figure:?}");
         }

@@ -42,7 +42,14 @@ pub(super) static ROWS: &[ScriptRow] = &[
         def: OpDef::script("benchmark", Family::Cuda, "Lets cuDNN try its convolution algorithms and keep the fastest.", SwitchParams::LIST)
         .forms(&[Form::Of("cudnn")])
         .torch("torch.backends.cudnn.benchmark")
-        .details("A simulated GPU has one algorithm: the switch is kept, and changes nothing.")
+        .details(
+            "The first convolution of its shapes, dtype and direction then tries every algorithm that serves it, each in \
+             memory of its own, while the host waits (`cudnn.benchmark` among `waits`); it and all later ones run by the \
+             fastest that there is memory for. Without it cuDNN's heuristic chooses at once. What is cached goes back to \
+             the device after a search. On a simulated GPU the algorithms' times are those of its profile, in times of \
+             the heuristic's choice: 3 x 3 filters without tensor cores gain most, tiny convolutions nothing. \
+             Convolutions of many shapes pay for as many searches.",
+        )
         .example("cudnn::benchmark(true)", "true"),
         run: |call| switched(call, |s| &s.cudnn_benchmark),
         set: None,
@@ -51,7 +58,11 @@ pub(super) static ROWS: &[ScriptRow] = &[
         def: OpDef::script("deterministic", Family::Cuda, "Lets cuDNN use deterministic algorithms alone.", SwitchParams::LIST)
         .forms(&[Form::Of("cudnn")])
         .torch("torch.backends.cudnn.deterministic")
-        .details("A simulated GPU's are.")
+        .details(
+            "Without it the gradient by the weight adds by atomics on a simulated GPU, in an order that chance decides: \
+             its last bits differ between two calls. With it that takes longer, by the figure `without_atomics` of the \
+             device's profile. use_deterministic_algorithms does the same, and more.",
+        )
         .example("cudnn::deterministic()", "false"),
         run: |call| switched(call, |s| &s.cudnn_deterministic),
         set: None,
@@ -92,7 +103,23 @@ pub(super) static ROWS: &[ScriptRow] = &[
         set: None,
     },
     ScriptRow {
-        def: OpDef::script("use_deterministic_algorithms", Family::Cuda, "Makes operations without a deterministic implementation on CUDA an error on GPUs, such as the backward pass of adaptive_avg_pool2d.", DeterminismParams::LIST)
+        def: OpDef::script("use_deterministic_algorithms", Family::Cuda, "Makes results on GPUs the same in every run, and what has no deterministic implementation there an error.", DeterminismParams::LIST)
+        .errors(&["RuntimeError: an operation has no deterministic implementation, once it is called or its gradient is computed"])
+        .details(
+            "A GPU's threads add to one place in the order in which they come (atomics), and sums of floats depend on it: \
+             index_add, scatter_add, scatter_reduce, the gradients of embedding, of indexing and gather, of \
+             interpolation, and a convolution's by its weight give other last bits in every call. A simulated GPU takes \
+             that order from a generator of its own, which manual_seed does not seed and `tensorlab run --seed` fixes, as \
+             lessons do; on the CPU the order is always the same. With this on they add in one order, and take longer: \
+             the places are sorted first, as PyTorch does it, and convolutions do without atomics.\n\nErrors are: \
+             max_pool3d, avg_pool3d, adaptive_avg_pool2d, grid_sample, ctc_loss, embedding_bag with `max`, and pad with \
+             `reflect` or `replicate`, when their gradient is computed, linear interpolation as well; nll_loss of more \
+             than a vector for each row, histc, bincount with weights, kthvalue, median along a dimension, and \
+             scatter_reduce with `prod`, when they are called. With `warn_only` these warn. Bilinear and trilinear \
+             interpolation and replicated borders of images are computed by other functions that have deterministic \
+             gradients, cumsum in one order, as in PyTorch 2.15, whose documentation still lists them. PyTorch also wants \
+             the variable CUBLAS_WORKSPACE_CONFIG to be set; products on a simulated GPU are the same in every run.",
+        )
         .example("use_deterministic_algorithms(true); let on = are_deterministic_algorithms_enabled(); use_deterministic_algorithms(false); on", "true"),
         run: |call| {
             let given = DeterminismParams::of(&call.args)?;

@@ -1,0 +1,128 @@
+//! On which of the devices that a lesson is made for a part of it applies.
+
+use crate::base::near;
+use crate::device::sim::Selection;
+use crate::lesson::errors::Errors;
+
+use super::format::{Element, Exercise, Front, Lesson, Step};
+
+/// Sets of devices that a part of a lesson names; of none it applies on all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    pub sets: Vec<String>,
+    /// The line in the lesson file.
+    pub line: usize,
+}
+
+impl Places {
+    /// Whether the part applies on a set, as `--devices` takes it.
+    pub(crate) fn has(&self, devices: &str) -> bool {
+        self.sets.is_empty() || self.sets.iter().any(|set| is_same(set, devices))
+    }
+}
+
+impl Lesson {
+    /// The lesson as it is on a set of devices: without the questions and exercises that do not apply there, of which
+    /// the text and the hidden code stay, and with the checks that do.
+    pub fn on(&self, devices: &str) -> Lesson {
+        let mut here = self.clone();
+        for step in &mut here.steps {
+            match &mut step.element {
+                Some(_) if !step.devices.has(devices) => step.element = None,
+                Some(Element::Exercise(exercise)) => {
+                    let own = exercise.checks.iter().find(|check| check.devices.has(devices));
+                    if let Some(own) = own.map(|check| check.code.clone()) {
+                        exercise.check = own;
+                    }
+                }
+                _ => {}
+            }
+        }
+        here
+    }
+}
+
+/// Checks that each part names devices of the lesson's, and that every exercise has a check on each of them.
+pub(super) fn lint(front: &Front, step: &Step, errors: &mut Errors<'_>) {
+    let known = |places: &Places, errors: &mut Errors<'_>| {
+        for set in places.sets.iter().filter(|set| is_device_set(set)) {
+            if !front.devices.iter().any(|own| is_same(own, set)) {
+                let names: Vec<&str> = front.devices.iter().map(String::as_str).collect();
+                let message = format!("the lesson is not made for `{set}`");
+                errors.at(places.line, 1, message, near::suggestion(set, &names, "its devices"));
+            }
+        }
+    };
+    known(&step.devices, errors);
+    let Some(Element::Exercise(exercise)) = &step.element else { return };
+    exercise.checks.iter().for_each(|check| known(&check.devices, errors));
+    for set in front.devices.iter().filter(|set| step.devices.has(set)) {
+        if !has_check(exercise, set) {
+            let message = format!("the exercise `{}` has no check on `{set}`", step.id);
+            let hint = "write a check without `devices` for the others, or name devices at the exercise";
+            errors.at(step.line, 1, message, hint);
+        }
+    }
+}
+
+fn has_check(exercise: &Exercise, set: &str) -> bool {
+    exercise.checks.is_empty() || exercise.checks.iter().any(|check| check.devices.has(set))
+}
+
+/// `cpu`, `cuda`, `sim:PROFILE[xN]`, several joined by commas.
+pub(super) fn is_device_set(set: &str) -> bool {
+    set.split(',').all(|one| match one.split_once(':') {
+        None => matches!(one, "cpu" | "cuda"),
+        Some((kind, profile)) => {
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            kind == "sim" && !profile.is_empty() && profile.chars().all(is_name)
+        }
+    })
+}
+
+/// What is wrong with a set of devices, and what to write: a form or a profile that does not exist.
+pub(super) fn fault(set: &str) -> Option<(String, String)> {
+    let hint = "write cpu, cuda, or simulated GPUs such as sim:t4 or sim:t4x2".to_owned();
+    if !is_device_set(set) {
+        return Some((format!("`{set}` is not a set of devices"), hint));
+    }
+    match set.parse::<Selection>() {
+        Ok(_) => None,
+        Err(error) => Some((format!("`{set}` is not a set of devices: {error}"), hint)),
+    }
+}
+
+/// Whether two texts name the same devices.
+fn is_same(one: &str, other: &str) -> bool {
+    let parsed = |text: &str| text.parse::<Selection>().ok();
+    one == other || parsed(one).is_some_and(|one| Some(one) == parsed(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_are_the_same_by_their_devices() {
+        for (one, other, same) in [
+            ("sim:t4", "sim:t4", true),
+            ("sim:t4", "sim:t4x1", true),
+            ("sim:t4x2", "sim:t4,t4", true),
+            ("sim:t4", "sim:t4x2", false),
+            ("cpu", "cuda", false),
+            ("cuda", "sim:t4", false),
+        ] {
+            assert_eq!(is_same(one, other), same, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_set_is_told() {
+        for set in ["cpu", "cuda", "sim:t4", "sim:t4x2", "sim:tiny,t4"] {
+            assert_eq!(fault(set), None, "{set}");
+        }
+        for set in ["gpu", "sim:", "sim:t5", "", "sim:t4x0"] {
+            assert!(fault(set).is_some(), "{set}");
+        }
+    }
+}
