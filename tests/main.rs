@@ -12,6 +12,7 @@
 mod allocator;
 mod amp;
 mod architecture;
+mod blame;
 mod checkpoint;
 mod cli;
 mod conformance;

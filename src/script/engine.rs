@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Module, Scope};
 
-use crate::base::event::Source;
+use crate::device::shared::CodePlace;
 use crate::device::{Cancel, Machine, hold_reserve};
 use crate::plot::Figure;
 use crate::script::host::Host;
@@ -13,6 +13,7 @@ use crate::tensor::display::display;
 
 use super::aside::Aside;
 use super::fault::{Fault, KnownNames, Origin, raise};
+use super::program::Before;
 use super::{bind, habits, help, indexing, modules, operands, printing, program, rewrite, strings, syntax};
 
 /// Limits of the script engine itself; tensors are limited by their devices. Rhai copies, sorts and prints without asking
@@ -142,16 +143,26 @@ impl Interpreter {
     /// Evaluates code; its variables and functions stay. Gives the last expression's value.
     pub fn evaluate(&mut self, cell: u32, origin: &Origin) -> Result<Dynamic, Stopped> {
         let _here = self.machine.enter();
-        self.machine.shared.set_source(Source { cell, line: origin.first_line });
+        let place = CodePlace { cell, before: origin.first_line.saturating_sub(1) };
+        self.machine.shared.begin(place);
         let ast =
             self.engine
                 .compile_with_scope(&self.scope, rewrite::prepared(&self.engine, origin.code))
                 .map_err(|e| Stopped::Fault(Box::new(habits::cure(Fault::from_parse(&e, origin), origin))))?;
-        let told = program::prepared(&self.engine, &ast, &self.scope);
+        let told = program::prepared(
+            &self.engine,
+            &ast,
+            &Before { scope: &self.scope, library: &self.library, place },
+        );
         let functions = told.clone_functions_only();
         let program = self.library.merge(&told);
         self.library = self.library.merge(&functions);
         let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut self.scope, &program);
+        // What a cell shows of its last value is that line's doing.
+        let last = ast.statements().last().and_then(|statement| statement.position().line());
+        last.filter(|_| result.is_ok())
+            .into_iter()
+            .for_each(|line| self.machine.shared.set_line(line as u32));
         self.drop_shadowed();
         self.note_names();
         let settled = self.machine.settle();
@@ -189,7 +200,10 @@ impl Interpreter {
             .engine
             .compile_with_scope(&scope, rewrite::prepared(&self.engine, origin.code))
             .map_err(|e| Stopped::Fault(Box::new(habits::cure(Fault::from_parse(&e, origin), origin))))?;
-        let program = program::prepared(&self.engine, &ast, &scope);
+        let cell = self.machine.shared.source().cell;
+        let place = CodePlace { cell, before: 0 };
+        let before = Before { scope: &scope, library: &AST::empty(), place };
+        let program = program::prepared(&self.engine, &ast, &before);
         let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut scope, &program);
         result.map_err(|error| self.stopped(&error, origin, &ast, &scope))
     }

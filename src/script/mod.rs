@@ -2,6 +2,7 @@
 
 pub mod aside;
 pub mod bind;
+mod blame;
 mod busy;
 pub mod call;
 mod captures;

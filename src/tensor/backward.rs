@@ -171,12 +171,10 @@ impl<'a> BackwardRun<'a> {
             let grad = self.passed(&node, grad)?;
             let saved = node.saved(keep).map_err(|e| made_at(e, &node))?.unpacked(self.checkpoints)?;
             let context = grad.context();
-            let line = context.shared.source().line;
-            let grads = node
-                .rule
-                .backward(&saved, &grad)
+            let grads = context
+                .shared
+                .staying(|| node.rule.backward(&saved, &grad))
                 .map_err(|e| made_at(e.in_op(node.rule.name(), Vec::new), &node))?;
-            context.shared.set_line(line);
             if watch() == Watch::Nan {
                 check_nan(&node, &grads)?;
             }

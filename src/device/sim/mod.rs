@@ -26,4 +26,4 @@ pub use clock::{Clock, ClockError, CopySpan, HostThread, Mark, Span, StreamId};
 pub use cost::{Bound, Direction, KernelCost, Transfer, Work};
 pub use error::{ProfileError, ProfileFault};
 pub use profile::{Profile, builtin_ids};
-pub use selection::{Selection, SelectionError, SimulatedDevices};
+pub use selection::{Selection, SelectionError, SimulatedDevices, profile_names};
