@@ -24,6 +24,7 @@ mod feed;
 mod figures;
 mod files;
 mod forged;
+mod full_device;
 mod gpu;
 mod guide;
 mod habits;

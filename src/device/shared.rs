@@ -11,9 +11,6 @@ use crate::device::cpu::clock::HostClock;
 use crate::device::cpu::memory::HostPool;
 use crate::device::settings::Settings;
 
-/// Gives the variables that hold tensors, each with the address of any element of its tensor.
-pub type Names = dyn Fn() -> Vec<(u64, String)> + Send + Sync;
-
 /// What all devices of a machine share.
 pub struct Shared {
     pub bus: Arc<Bus>,
@@ -26,7 +23,6 @@ pub struct Shared {
     /// Lines of the file before the code that runs.
     before: AtomicU32,
     clock: HostClock,
-    names: Mutex<Option<Arc<Names>>>,
     warnings: Warnings,
 }
 
@@ -42,14 +38,8 @@ impl Shared {
             caller: AtomicU32::new(0),
             before: AtomicU32::new(0),
             clock: HostClock::default(),
-            names: Mutex::default(),
             warnings: Warnings::default(),
         }
-    }
-
-    /// Says who knows the variables' names; asked only when memory runs out.
-    pub fn set_names(&self, names: Option<Arc<Names>>) {
-        *self.names.lock().unwrap_or_else(|e| e.into_inner()) = names;
     }
 
     /// Says where warnings go.
@@ -68,12 +58,6 @@ impl Shared {
         if let Some(warner) = warner.filter(|_| new) {
             warner(text);
         }
-    }
-
-    /// The variables that hold tensors, with addresses; none where nobody knows.
-    pub fn names(&self) -> Vec<(u64, String)> {
-        let names = self.names.lock().unwrap_or_else(|e| e.into_inner()).clone();
-        names.map(|ask| ask()).unwrap_or_default()
     }
 
     /// The script line that is running.

@@ -15,6 +15,7 @@ mod ends;
 pub mod engine;
 pub mod examine;
 pub mod fault;
+mod frames;
 mod habits;
 pub mod help;
 pub mod host;

@@ -2,7 +2,8 @@
 //!
 //! Operators between variables and numbers run where the values lie ([`direct`]), values end with the statement that
 //! made them ([`ends`]), closures capture variables and nothing else ([`captures`]), nesting has a limit
-//! ([`nesting`]), and every line that runs is known as it does ([`blame`]). Errors are placed by the tree that was parsed.
+//! ([`nesting`]), every line that runs is known as it does ([`blame`]), and an error of a full device
+//! is told the variables that it passes ([`frames`]). Errors are placed by the tree that was parsed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
@@ -16,7 +17,7 @@ use crate::device::Shared;
 use crate::device::shared::CodePlace;
 
 use super::tree::{Visitor, visit};
-use super::{blame, captures, constants, direct, ends, nesting};
+use super::{blame, captures, constants, direct, ends, frames, nesting};
 
 /// The key of a function's body that was changed.
 const BODY: &str = "__body__";
@@ -29,6 +30,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     constants::register(engine);
     nesting::register(engine, shared);
     blame::register(engine, shared);
+    frames::register(engine);
     let shared = Arc::clone(shared);
     let take = |_: &[rhai::ImmutableString], _: &str, state: &mut Dynamic| match PENDING.take() {
         Some(body) => {
@@ -40,7 +42,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     engine.register_custom_syntax_with_state_raw(BODY, take, true, move |context, _, state| {
         let Some(body) = state.read_lock::<Body>() else { return Ok(Dynamic::UNIT) };
         let _called = shared.call(body.place);
-        context.eval_expression_tree(&Expression::from(&*body.code))
+        frames::evaluate(context, &Expression::from(&*body.code))
     });
 }
 
@@ -100,6 +102,10 @@ impl Visitor for Changes {
 
     fn items(&mut self, expr: &mut Expr, at: Position) {
         blame::wrap_items(expr, at);
+    }
+
+    fn framed(&mut self, statements: Vec<Stmt>, always: bool) -> Vec<Stmt> {
+        frames::framed(statements, always)
     }
 
     fn block(&mut self, mut statements: Vec<Stmt>, hidden: &[&str]) -> Vec<Stmt> {

@@ -15,9 +15,20 @@ pub(crate) trait Visitor {
     /// What a loop that stands at a place goes through.
     fn items(&mut self, expr: &mut Expr, at: Position);
 
+    /// The statements of a block with what tells an error its variables, where these matter, or `always`.
+    fn framed(&mut self, statements: Vec<Stmt>, always: bool) -> Vec<Stmt>;
+
     /// The statements of a block or a function's body, and what is to stand in their place. `hidden` are the variables
     /// around them that nothing can reach once the block has one of the same name.
     fn block(&mut self, statements: Vec<Stmt>, hidden: &[&str]) -> Vec<Stmt>;
+}
+
+/// When a block's variables are to be known to an error that leaves it.
+#[derive(Clone, Copy, PartialEq)]
+enum Framed {
+    /// Where something may fail behind them.
+    Needed,
+    Always,
 }
 
 /// Goes through some statements; `hidden` as in [`Visitor::block`].
@@ -29,8 +40,13 @@ pub(crate) fn visit(mut statements: Vec<Stmt>, hidden: &[&str], visitor: &mut dy
 }
 
 fn in_block(block: &mut StmtBlock, hidden: &[&str], visitor: &mut dyn Visitor) {
+    in_framed(block, hidden, Framed::Needed, visitor);
+}
+
+fn in_framed(block: &mut StmtBlock, hidden: &[&str], framed: Framed, visitor: &mut dyn Visitor) {
     let statements = std::mem::take(block.statements_mut()).into_vec();
-    *block.statements_mut() = visit(statements, hidden, visitor).into();
+    let statements = visit(statements, hidden, visitor);
+    *block.statements_mut() = visitor.framed(statements, framed == Framed::Always).into();
 }
 
 fn in_statement(statement: &mut Stmt, visitor: &mut dyn Visitor) {
@@ -46,15 +62,19 @@ fn in_statement(statement: &mut Stmt, visitor: &mut dyn Visitor) {
         }
         // What stands in the place of a condition is the variable that is bound to the error.
         Stmt::TryCatch(flow, _) => {
-            in_block(&mut flow.body, &[], visitor);
+            in_framed(&mut flow.body, &[], Framed::Always, visitor);
             in_block(&mut flow.branch, &[], visitor);
         }
         Stmt::For(x, at) => {
+            // Numbers hold nothing.
+            let counts =
+                matches!(&x.2.expr, Expr::FnCall(call, _) if call.op_token.is_some() || call.name == "range");
+            let framed = if counts { Framed::Needed } else { Framed::Always };
             in_expr(&mut x.2.expr, visitor);
             visitor.items(&mut x.2.expr, *at);
             let hidden: Vec<&str> =
                 std::iter::once(&x.0).chain(x.1.as_ref()).map(|name| name.name.as_str()).collect();
-            in_block(&mut x.2.body, &hidden, visitor);
+            in_framed(&mut x.2.body, &hidden, framed, visitor);
             in_block(&mut x.2.branch, &[], visitor);
         }
         Stmt::Switch(x, _) => {
