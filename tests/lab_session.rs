@@ -255,8 +255,8 @@ fn count(n: u64) -> String {
     if n < 1000 { n.to_string() } else { format!("{},{:03}", n / 1000, n % 1000) }
 }
 
-/// A request of 4 MiB takes a segment of 20, which PyTorch's message names: report and panel have both figures by their
-/// names, and the report says which cell made what is in the way, by the name that was given first.
+/// A request of 4 MiB takes a segment of 20, which PyTorch's message names, and the panel with it: the report has both
+/// figures by their names, and the report says which cell made what is in the way, by the name that was given first.
 #[test]
 fn each_figure_of_a_refusal_is_named_for_what_it_is() {
     let cells = [
@@ -275,7 +275,7 @@ fn each_figure_of_a_refusal_is_named_for_what_it_is() {
         "Requested: 4.00 MiB, for which the allocator tried a new segment of 20.00 MiB.",
         "240.00 MiB  z, also  float32 [240, 1024, 256], made by zeros, In [1], line 1",
         "request at most 1.00 MiB at once, 25% of the 4.00 MiB requested",
-        "▲ out of memory: 4.00 MiB requested",
+        "▲ out of memory: tried to allocate 20.00 MiB",
     ] {
         assert!(screen.contains(told), "{told:?} is not in\n{screen}");
     }

@@ -12,6 +12,7 @@
 mod allocator;
 mod amp;
 mod architecture;
+mod blame;
 mod checkpoint;
 mod cli;
 mod conformance;
@@ -23,6 +24,7 @@ mod feed;
 mod figures;
 mod files;
 mod forged;
+mod full_device;
 mod gpu;
 mod guide;
 mod habits;

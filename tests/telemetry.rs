@@ -232,7 +232,7 @@ fn same_sums(events: &[Value], seen: &Value) {
         events.iter().filter(|e| ["sync", "hold"].contains(&e["event"].as_str().unwrap())).collect();
     let told: Vec<Value> = holds
         .iter()
-        .map(|e| serde_json::json!({"cause": e["cause"], "line": e["line"], "clock": e["clock"], "ms": e["ns"].as_u64().unwrap() as f64 / 1e6}))
+        .map(|e| serde_json::json!({"cause": e["cause"], "line": e["line"], "caller": e["caller"], "clock": e["clock"], "ms": e["ns"].as_u64().unwrap() as f64 / 1e6}))
         .collect();
     assert_eq!(seen["waits"], Value::Array(told));
     let waited: u64 = holds.iter().map(|e| e["ns"].as_u64().unwrap()).sum();

@@ -52,11 +52,13 @@ impl Span {
     }
 }
 
-/// The script line and cell that caused an event; 0 where unknown.
+/// The script line and cell that caused an event, and the line that called the function it stands in; 0 where unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Source {
     pub cell: u32,
     pub line: u32,
+    /// 0 outside of functions and closures.
+    pub caller: u32,
 }
 
 /// Cells from this number on are a lesson's own: set-up, checks, answers of predictions.
@@ -79,6 +81,16 @@ pub(crate) enum Doer {
 }
 
 impl Source {
+    /// A line outside of functions.
+    pub const fn at(cell: u32, line: u32) -> Source {
+        Source { cell, line, caller: 0 }
+    }
+
+    /// Whether both are of one line, whoever called it.
+    pub(crate) fn is_at(&self, other: &Source) -> bool {
+        (self.cell, self.line) == (other.cell, other.line)
+    }
+
     /// Whether a lesson did it, and not the learner.
     pub(crate) fn is_hidden(&self) -> bool {
         self.cell >= HIDDEN_CELLS

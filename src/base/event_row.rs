@@ -1,4 +1,4 @@
-//! An event as a row: `[seq, cell, line, kind, [numbers], [names]]`. Rows are written and read by the thousand while a
+//! An event as a row: `[seq, cell, line, caller, kind, [numbers], [names]]`. Rows are written and read by the thousand while a
 //! run goes on, so they carry no field names; numbers and names are the fields in the order they are declared in.
 //!
 //! A device is 0 for the CPU and 1 + i for accelerator i; a dtype its place in [`DType::ALL`]; a truth 0 or 1; a span
@@ -85,18 +85,19 @@ rows! {
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (kind, RowFields { numbers, names }) = fields(&self.body);
-        (self.seq, self.source.cell, self.source.line, kind, numbers, names).serialize(serializer)
+        let Source { cell, line, caller } = self.source;
+        (self.seq, cell, line, caller, kind, numbers, names).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Event {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Event, D::Error> {
-        type Row = (u64, u32, u32, EventKind, Numbers, SmallVec<[String; 2]>);
-        let (seq, cell, line, kind, numbers, names) = Row::deserialize(deserializer)?;
+        type Row = (u64, u32, u32, u32, EventKind, Numbers, SmallVec<[String; 2]>);
+        let (seq, cell, line, caller, kind, numbers, names) = Row::deserialize(deserializer)?;
         let (mut numbers, mut names) = (numbers.into_iter(), names.into_iter());
         let body = body(kind, &mut Read { numbers: &mut numbers, names: &mut names });
         let faulty = || serde::de::Error::custom("an event lacks a field, or has one out of its range");
-        Ok(Event { seq, source: Source { cell, line }, body: body.ok_or_else(faulty)? })
+        Ok(Event { seq, source: Source { cell, line, caller }, body: body.ok_or_else(faulty)? })
     }
 }
 
@@ -250,7 +251,7 @@ mod tests {
             Body::CellStart { cell: 11, at: 12 },
             Body::CellEnd { cell: 13, ok: true, at: 14 },
         ] {
-            let event = Event { seq: 15, source: Source { cell: 16, line: 17 }, body };
+            let event = Event { seq: 15, source: Source { cell: 16, line: 17, caller: 18 }, body };
             let text = serde_json::to_string(&event).unwrap();
             assert_eq!(read(&text).as_ref(), Ok(&event), "{text}");
         }
@@ -258,16 +259,16 @@ mod tests {
 
     #[test]
     fn a_row_that_is_no_event_is_refused() {
-        let good = r#"[3,1,0,"cell_start",[1,2],[]]"#;
+        let good = r#"[3,1,0,0,"cell_start",[1,2],[]]"#;
         assert_eq!(read(good).unwrap().body, Body::CellStart { cell: 1, at: 2 });
         for bad in [
-            r#"[3,1,0,"cell_start",[1],[]]"#,
-            r#"[3,1,0,"cell_end",[1,2,3],[]]"#,
-            r#"[3,1,0,"eclipse",[1,2],[]]"#,
-            r#"[3,1,0,"sync",[0,1,5,5,0],[]]"#,
-            r#"[3,1,0,"peak_reset",[18446744073709551615],[]]"#,
-            r#"[3,1,0,"alloc",[1,2,3,4,99,0,5,6],["add"]]"#,
-            r#"[3,1,0,"alloc",[1,2,3,4,0,18446744073709551615,5,6],["add"]]"#,
+            r#"[3,1,0,0,"cell_start",[1],[]]"#,
+            r#"[3,1,0,0,"cell_end",[1,2,3],[]]"#,
+            r#"[3,1,0,0,"eclipse",[1,2],[]]"#,
+            r#"[3,1,0,0,"sync",[0,1,5,5,0],[]]"#,
+            r#"[3,1,0,0,"peak_reset",[18446744073709551615],[]]"#,
+            r#"[3,1,0,0,"alloc",[1,2,3,4,99,0,5,6],["add"]]"#,
+            r#"[3,1,0,0,"alloc",[1,2,3,4,0,18446744073709551615,5,6],["add"]]"#,
             r#"{"seq":3}"#,
         ] {
             assert!(read(bad).is_err(), "{bad}");

@@ -24,7 +24,7 @@ pub mod text;
 
 pub(crate) use crate::base::dims::Dims;
 pub(crate) use crate::base::dims::Strides;
-pub use crate::base::error::kind::Kind;
+pub use crate::base::error::kind::{Kind, Variables};
 pub use dtype::{DType, Scalar};
 pub use error::{Cause, DeviceCause, Error, GradCause, Result, ShapeCause};
 pub use layout::Layout;

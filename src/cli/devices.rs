@@ -3,9 +3,15 @@
 use serde_json::json;
 
 use crate::device::open::Use;
+use crate::device::sim::profile_names;
 
 use super::output::say;
 use super::{exit, machine};
+
+/// What stands below the options: the names of profiles.
+pub(super) fn help() -> String {
+    format!("Profiles of simulated devices: {}; or a .toml file", profile_names())
+}
 
 /// Lists the devices that `--devices` names.
 pub(super) fn run(devices: &str, as_json: bool) -> u8 {

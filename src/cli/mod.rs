@@ -78,6 +78,7 @@ enum Command {
     /// Make, run, verify, convert and export notebooks
     Notebook(notebook::NotebookOptions),
     /// List the devices
+    #[command(after_help = devices::help())]
     Devices {
         /// One JSON document
         #[arg(long)]

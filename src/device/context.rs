@@ -20,13 +20,15 @@ use super::kernel::{Arg, Kernel, Launch, View};
 
 use late::Late;
 
+use super::oom::LiveTable;
+
 /// A device in use.
 pub struct Context {
     pub device: Device,
     pub backend: Box<dyn Backend>,
     pub shared: Arc<Shared>,
     stream: AtomicU32,
-    live: Mutex<HashMap<u64, Live>>,
+    live: Arc<LiveTable>,
     late: Mutex<Vec<Late>>,
     capturing: AtomicBool,
     recorder: Mutex<Option<Recorder>>,
@@ -41,7 +43,7 @@ impl Context {
             backend,
             shared,
             stream: AtomicU32::new(0),
-            live: Mutex::default(),
+            live: Arc::default(),
             late: Mutex::default(),
             capturing: AtomicBool::new(false),
             recorder: Mutex::default(),
@@ -284,17 +286,21 @@ impl Context {
     #[cold]
     fn refused(&self, refusal: Refusal, bytes: usize) -> Error {
         self.note_segments();
+        // What the message names.
+        let mut figure = None;
         let error = match refusal {
             Refusal::OutOfMemory(full) => {
+                figure = Some(full.segment);
                 let source = self.shared.source();
-                super::oom::explain(self.device, &full, self.live(), self.shared.names(), source)
+                super::oom::explain(self.device, &full, &self.live, source)
             }
             Refusal::Other(error) => error,
         };
+        let requested = figure.unwrap_or(bytes as u64);
         if error.kind() == Kind::OutOfMemoryError {
             self.shared.bus.emit(self.shared.source(), || Body::OutOfMemory {
                 device: self.device,
-                requested: bytes as u64,
+                requested,
                 message: error.message(),
             });
         }

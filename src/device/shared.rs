@@ -2,10 +2,10 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::base::event::{Bus, Clock, Source, Span};
+use crate::base::event::{Bus, Clock, HIDDEN_CELLS, Source, Span};
 use crate::base::{Device, Error, Result};
 use crate::device::cancel::Cancel;
 use crate::device::chance::Chance;
@@ -13,9 +13,6 @@ use crate::device::cpu::clock::HostClock;
 use crate::device::cpu::memory::HostPool;
 use crate::device::host_time::{HostTime, Steps, begin_ledger, note_sleep, note_step};
 use crate::device::settings::{Determinism, Settings};
-
-/// Gives the variables that hold tensors, each with the address of any element of its tensor.
-pub type Names = dyn Fn() -> Vec<(u64, String)> + Send + Sync;
 
 /// What all devices of a machine share.
 pub struct Shared {
@@ -27,12 +24,14 @@ pub struct Shared {
     /// What hardware leaves to chance.
     pub(crate) chance: Chance,
     source: AtomicU64,
+    caller: AtomicU32,
+    /// Lines of the file before the code that runs.
+    before: AtomicU32,
     clock: HostClock,
     host_time: OnceLock<Arc<dyn HostTime>>,
     steps: Arc<Steps>,
     /// Which clocks times were read from, a bit each, since that was forgotten last.
     read: AtomicU8,
-    names: Mutex<Option<Arc<Names>>>,
     warnings: Warnings,
 }
 
@@ -46,18 +45,14 @@ impl Shared {
             settings: Settings::default(),
             chance: Chance::default(),
             source: AtomicU64::new(0),
+            caller: AtomicU32::new(0),
+            before: AtomicU32::new(0),
             clock: HostClock::default(),
             host_time: OnceLock::new(),
             steps: Arc::default(),
             read: AtomicU8::new(0),
-            names: Mutex::default(),
             warnings: Warnings::default(),
         }
-    }
-
-    /// Says who knows the variables' names; asked only when memory runs out.
-    pub fn set_names(&self, names: Option<Arc<Names>>) {
-        *self.names.lock().unwrap_or_else(|e| e.into_inner()) = names;
     }
 
     /// Says where warnings go.
@@ -67,7 +62,7 @@ impl Shared {
 
     /// Warns of what is allowed but seldom meant. A line says the same thing once.
     pub fn warn(&self, text: &str) {
-        let Source { cell, line } = self.source();
+        let Source { cell, line, .. } = self.source();
         let new = {
             let mut said = self.warnings.said.lock().unwrap_or_else(|e| e.into_inner());
             said.insert((cell, line, text.to_string()))
@@ -107,30 +102,27 @@ impl Shared {
         ))
     }
 
-    /// The variables that hold tensors, with addresses; none where nobody knows.
-    pub fn names(&self) -> Vec<(u64, String)> {
-        let names = self.names.lock().unwrap_or_else(|e| e.into_inner()).clone();
-        names.map(|ask| ask()).unwrap_or_default()
-    }
-
     /// The script line that is running.
     pub fn source(&self) -> Source {
         let packed = self.source.load(Ordering::Relaxed);
-        Source { cell: (packed >> 32) as u32, line: packed as u32 }
+        let caller = self.caller.load(Ordering::Relaxed);
+        Source { cell: (packed >> 32) as u32, line: packed as u32, caller }
     }
 
     pub(crate) fn set_source(&self, source: Source) {
         let packed = (u64::from(source.cell) << 32) | u64::from(source.line);
         self.source.store(packed, Ordering::Relaxed);
+        self.caller.store(source.caller, Ordering::Relaxed);
     }
 
-    /// Notes the line that runs, unless this thread [works aside](work_aside).
+    /// Notes the line that runs, counted from the code's first, unless this thread [works aside](work_aside).
     #[inline]
     pub fn set_line(&self, line: u32) {
         if ASIDE.get() > 0 {
             return;
         }
         let packed = self.source.load(Ordering::Relaxed);
+        let line = line.wrapping_add(self.before.load(Ordering::Relaxed));
         self.source.store((packed & !0xffff_ffff) | u64::from(line), Ordering::Relaxed);
     }
 
@@ -194,6 +186,62 @@ impl Shared {
         }
     }
 
+    /// Some code begins at its first line.
+    pub(crate) fn begin(&self, code: CodePlace) {
+        self.before.store(code.before, Ordering::Relaxed);
+        self.set_source(Source::at(code.cell, code.before + 1));
+    }
+
+    /// A function of some code is called from the line that runs, and has lines of its own until what is given is
+    /// dropped. What a lesson runs stays the lesson's.
+    pub(crate) fn call(&self, code: CodePlace) -> Option<Called<'_>> {
+        if ASIDE.get() > 0 {
+            return None;
+        }
+        let called =
+            Called { shared: self, back: self.source(), before: self.before.load(Ordering::Relaxed) };
+        let Source { cell, line, .. } = called.back;
+        let cell = if cell >= HIDDEN_CELLS { cell } else { code.cell };
+        self.before.store(code.before, Ordering::Relaxed);
+        self.set_source(Source { cell, line, caller: line });
+        Some(called)
+    }
+
+    /// What a lesson asks about a cell runs, in lines of its own, until what is given is dropped.
+    pub(crate) fn beside(&self, cell: u32) -> Called<'_> {
+        let called =
+            Called { shared: self, back: self.source(), before: self.before.swap(0, Ordering::Relaxed) };
+        self.set_source(Source::at(cell, 0));
+        called
+    }
+
+    /// Goes back to a line, unless this thread works aside.
+    pub(crate) fn go_back(&self, source: Source) {
+        if ASIDE.get() == 0 {
+            self.set_source(source);
+        }
+    }
+
+    /// Items that come at the line that runs now, whatever runs in between.
+    pub(crate) fn at_one_line<I: Iterator>(
+        self: &Arc<Self>,
+        items: I,
+    ) -> impl Iterator<Item = I::Item> + use<I> {
+        let (shared, source, mut items) = (Arc::clone(self), self.source(), items);
+        std::iter::from_fn(move || {
+            shared.go_back(source);
+            items.next()
+        })
+    }
+
+    /// Runs what may call the script's functions, and goes back to the line that runs now.
+    pub(crate) fn staying<T>(&self, run: impl FnOnce() -> T) -> T {
+        let source = self.source();
+        let result = run();
+        self.go_back(source);
+        result
+    }
+
     /// Nanoseconds since the machine was made, measured.
     #[inline]
     pub fn nanos(&self) -> u64 {
@@ -203,6 +251,28 @@ impl Shared {
     /// The measured span from `start` until now.
     pub(crate) fn span_since(&self, start: u64) -> Span {
         Span { start, nanos: self.nanos().saturating_sub(start), clock: Clock::Measured }
+    }
+}
+
+/// The cell that code was written in, and how many lines of its file stand before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct CodePlace {
+    pub cell: u32,
+    pub before: u32,
+}
+
+/// The caller's line runs again once it is dropped.
+#[must_use = "the function's lines end once it is dropped"]
+pub(crate) struct Called<'s> {
+    shared: &'s Shared,
+    back: Source,
+    before: u32,
+}
+
+impl Drop for Called<'_> {
+    fn drop(&mut self) {
+        self.shared.before.store(self.before, Ordering::Relaxed);
+        self.shared.set_source(self.back);
     }
 }
 

@@ -1,179 +1,127 @@
-//! Whose fault it is that a check stopped: that of what the learner's code gave, or the check's own.
+//! Which line runs.
 //!
-//! It is the learner's only where the statement that stopped reads what the learner has, or a variable of the check that
-//! was made of it, and where what went wrong may be the value: what doesn't parse, what is thrown, names that nobody
-//! knows and arguments that an expectation doesn't take are wrong whatever the learner wrote.
+//! Functions of ours note their line when they are called. What is no such call is wrapped here: a call of a script's
+//! function, whose caller's line must be known before its own lines run; what a loop goes through; and conditions,
+//! where a tensor is asked whether it is true.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
+use std::sync::{Arc, LazyLock};
 
-use rhai::{Engine, Position, Token};
+use rhai::{Dynamic, Engine, EvalContext, Expr, Expression, INT, Position};
 
-use super::fault::{Fault, NO_FIELD};
-use super::lexer;
-use super::modules::checks;
+use crate::device::Shared;
+use crate::op::{OpDef, Receiver};
 
-/// Whether a fault of a check may come of what the learner's code gave. `learners` says whether a name stands for that,
-/// `first_line` is the line of the check's first line in its file.
-pub(super) fn is_learners(
-    fault: &Fault,
-    engine: &Engine,
-    code: &str,
-    first_line: u32,
-    learners: &dyn Fn(&str) -> bool,
-) -> bool {
-    if fault.kind == "SyntaxError" {
-        return false;
-    }
-    let tokens = lexer::tokens(engine, code);
-    let statements = statements(&tokens);
-    let line = fault.line.and_then(|line| line.checked_sub(first_line.saturating_sub(1)));
-    let place = line.map(|line| (line as usize, fault.column.unwrap_or(1) as usize));
-    let stopped = place.and_then(|place| statements.iter().rfind(|one| one.begins() <= place));
-    let Some((place, stopped)) = place.zip(stopped) else {
-        return statements.iter().any(|one| one.reads(learners));
+use super::custom::custom;
+use super::{direct, help, language};
+
+/// The key of an expression whose line is noted before and behind it: no text of a script is read as this token.
+const AT: &str = "\u{6}";
+/// The key of a condition.
+const CONDITION: &str = "\u{8}";
+
+/// What never runs a function of the script's, or notes its line before it does.
+static NOTED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let runs = |def: &OpDef| {
+        def.receiver == Receiver::Closure || def.params.iter().any(|param| param.what.contains("a function"))
     };
-    match stopped.tokens.iter().rfind(|(_, at)| of(*at) <= place) {
-        Some((Token::Throw, at)) if of(*at) == place => return false,
-        // A condition may be no condition for the value's sake; all else that it is given stands in the check.
-        Some((Token::Identifier(name), at))
-            if of(*at) == place && (is_strict(name) || fault.kind == "NameError") =>
-        {
-            return false;
-        }
-        _ => {}
-    }
-    let made = made_of(&statements, learners);
-    // Parameters of the check's own functions are whatever these are called with.
-    let unknown = |name: &str| is_parameter(&tokens, name);
-    let any = statements.iter().any(|one| one.reads(learners));
-    stopped.reads(&|name| learners(name) || made.contains(name) || any && unknown(name))
+    let own: HashSet<&str> = language::rows().filter(|def| runs(def)).map(|def| def.name).collect();
+    help::rows().map(|def| def.name).filter(|name| !own.contains(name)).collect()
+});
+
+/// Teaches the engine to evaluate what this module makes.
+pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
+    let here = Arc::clone(shared);
+    engine.register_custom_syntax_with_state_raw(
+        AT,
+        |_, _, _| Ok(None),
+        false,
+        move |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
+            let [whole] = inputs else { return Ok(Dynamic::UNIT) };
+            let line = state.as_int().unwrap_or(0) as u32;
+            here.set_line(line);
+            let value = context.eval_expression_tree(whole);
+            here.set_line(line);
+            value
+        },
+    );
+    let here = Arc::clone(shared);
+    engine.register_custom_syntax_with_state_raw(
+        CONDITION,
+        |_, _, _| Ok(None),
+        false,
+        move |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
+            let [whole] = inputs else { return Ok(Dynamic::UNIT) };
+            here.set_line(state.as_int().unwrap_or(0) as u32);
+            let value = context.eval_expression_tree(whole)?;
+            direct::truth(&here, value, whole.position())
+        },
+    );
 }
 
-/// Finds the place of a field that a map doesn't have, which Rhai doesn't tell, or tells as another one.
-pub(super) fn locate(fault: &mut Fault, engine: &Engine, code: &str, first_line: u32) {
-    let absent = fault.message.strip_prefix(NO_FIELD).and_then(|rest| rest.strip_suffix('\''));
-    let Some(absent) = absent else { return };
-    let tokens = lexer::tokens(engine, code);
-    let found = tokens.windows(2).find_map(|pair| match pair {
-        [(Token::Period | Token::Elvis, _), (Token::Identifier(name), at)] if name.as_str() == absent => {
-            Some(of(*at))
+/// Wraps a call of what may be a script's function.
+pub(super) fn wrap(expr: &mut Expr, functions: &HashSet<String>) {
+    if let Expr::FnCall(call, at) = &*expr
+        && call.op_token.is_none()
+        && may_run(&call.name, functions)
+    {
+        let at = *at;
+        noted(AT, expr, at);
+    }
+}
+
+/// Wraps a chain in which a script's function may be called.
+pub(super) fn wrap_chain(expr: &mut Expr, functions: &HashSet<String>) {
+    if let Some(at) = caller(expr, functions) {
+        noted(AT, expr, at);
+    }
+}
+
+/// Wraps what a loop at a place goes through.
+pub(super) fn wrap_items(expr: &mut Expr, at: Position) {
+    noted(AT, expr, at);
+}
+
+/// Wraps what has to be true or false, where a tensor may come of it.
+pub(super) fn wrap_condition(expr: &mut Expr) {
+    if let Expr::Custom(x, _) = expr
+        && direct::asks_truth(x)
+    {
+        return;
+    }
+    match expr {
+        // A side of these is a condition itself.
+        Expr::And(..) | Expr::Or(..) => {}
+        // Elsewhere `!` is what `~` is in Python; here it is `not`.
+        Expr::FnCall(call, _) if call.name == "!" && call.op_token.is_some() => {
+            call.args.iter_mut().filter(|operand| !operand.is_constant()).for_each(wrap_condition);
         }
+        _ => {
+            let at = expr.start_position();
+            noted(CONDITION, expr, at);
+        }
+    }
+}
+
+fn noted(key: &'static str, expr: &mut Expr, at: Position) {
+    let line = INT::try_from(at.line().unwrap_or(0)).unwrap_or(0);
+    let place = expr.position();
+    let whole = std::mem::take(expr);
+    *expr = Expr::Custom(Box::new(custom(key, [whole], line.into())), place);
+}
+
+/// Where a chain calls what may be a script's function.
+fn caller(expr: &Expr, functions: &HashSet<String>) -> Option<Position> {
+    match expr {
+        Expr::Dot(x, ..) | Expr::Index(x, ..) => {
+            caller(&x.lhs, functions).or_else(|| caller(&x.rhs, functions))
+        }
+        Expr::MethodCall(call, at) if may_run(&call.name, functions) => Some(*at),
         _ => None,
-    });
-    if let Some((line, column)) = found {
-        let line = u32::try_from(line).unwrap_or(1);
-        fault.line = Some((line + first_line).saturating_sub(1));
-        fault.column = u32::try_from(column).ok();
     }
 }
 
-/// Whether an expectation takes values of any type where those of the learner's stand.
-fn is_strict(name: &str) -> bool {
-    name != "expect" && checks::expectations().any(|known| known == name)
-}
-
-/// What stands between two ends of statements, or of blocks.
-struct Statement<'a> {
-    tokens: &'a [(Token, Position)],
-}
-
-impl Statement<'_> {
-    fn begins(&self) -> (usize, usize) {
-        self.tokens.first().map_or((0, 0), |(_, at)| of(*at))
-    }
-
-    /// Whether a name stands in it for which `is` holds, and that is no field.
-    fn reads(&self, is: &dyn Fn(&str) -> bool) -> bool {
-        let before = std::iter::once(None).chain(self.tokens.iter().map(|(token, _)| Some(token)));
-        let mut named = self.tokens.iter().zip(before);
-        named.any(|((token, _), before)| match token {
-            Token::Identifier(name) | Token::Reserved(name) => {
-                is(name) && !matches!(before, Some(Token::Period | Token::Elvis))
-            }
-            _ => false,
-        })
-    }
-
-    /// The variable that it makes or changes.
-    fn binds(&self) -> Option<&str> {
-        let named = |at: usize| match self.tokens.get(at) {
-            Some((Token::Identifier(name), _)) => Some(name.as_str()),
-            _ => None,
-        };
-        match self.tokens.first()?.0 {
-            Token::Let | Token::Const | Token::For => named(1),
-            _ => named(0),
-        }
-    }
-}
-
-fn of(at: Position) -> (usize, usize) {
-    (at.line().unwrap_or(0), at.position().unwrap_or(0))
-}
-
-fn statements(tokens: &[(Token, Position)]) -> Vec<Statement<'_>> {
-    let (mut all, mut from, mut maps) = (Vec::new(), 0, Vec::new());
-    for (at, (token, _)) in tokens.iter().enumerate() {
-        let ends = match token {
-            Token::SemiColon => true,
-            Token::MapStart => {
-                maps.push(true);
-                false
-            }
-            // Code within a text is of the statement that the text is of.
-            Token::LeftBrace => {
-                let before = at.checked_sub(1).and_then(|before| tokens.get(before));
-                let is_text = matches!(before, Some((Token::InterpolatedString(_), _)));
-                maps.push(is_text);
-                !is_text
-            }
-            Token::RightBrace => maps.pop() == Some(false),
-            _ => false,
-        };
-        if ends {
-            all.extend(tokens.get(from..at).map(|tokens| Statement { tokens }));
-            from = at + 1;
-        }
-    }
-    all.extend(tokens.get(from..).map(|tokens| Statement { tokens }));
-    all.retain(|one| !one.tokens.is_empty());
-    all
-}
-
-/// Variables of the check that are made of what the learner has.
-fn made_of<'a>(statements: &'a [Statement<'_>], learners: &dyn Fn(&str) -> bool) -> BTreeSet<&'a str> {
-    let mut made = BTreeSet::new();
-    loop {
-        let before = made.len();
-        for one in statements {
-            if one.reads(&|name| learners(name) || made.contains(name)) {
-                made.extend(one.binds());
-            }
-        }
-        if made.len() == before {
-            return made;
-        }
-    }
-}
-
-/// Whether a name stands among the parameters of a function or a closure.
-fn is_parameter(tokens: &[(Token, Position)], name: &str) -> bool {
-    let (mut in_closure, mut in_function) = (false, false);
-    let mut last = None;
-    for (token, _) in tokens {
-        match token {
-            Token::Pipe => in_closure = !in_closure,
-            Token::Fn => in_function = true,
-            Token::RightParen => in_function = false,
-            Token::Identifier(own) if own.as_str() == name => {
-                let is_name = matches!(last, Some(&Token::Fn));
-                if (in_closure || in_function) && !is_name {
-                    return true;
-                }
-            }
-            _ => {}
-        }
-        last = Some(token);
-    }
-    false
+/// Whether what has this name may run one of the script's `functions` without a line being noted before.
+fn may_run(name: &str, functions: &HashSet<String>) -> bool {
+    !NOTED.contains(name) || functions.contains(name)
 }

@@ -29,10 +29,10 @@ pub(crate) fn register(engine: &mut Engine) {
 }
 
 /// The statements with each capture of a name that the parser did not meet put behind the question whether it is a
-/// variable; says whether there was one.
-pub(super) fn told(statements: Vec<Stmt>) -> (Vec<Stmt>, bool) {
+/// variable.
+pub(super) fn told(statements: Vec<Stmt>) -> Vec<Stmt> {
     if !statements.iter().any(|statement| matches!(statement, Stmt::Share(_))) {
-        return (statements, false);
+        return statements;
     }
     let mut out = Vec::new();
     for statement in statements {
@@ -52,7 +52,7 @@ pub(super) fn told(statements: Vec<Stmt>) -> (Vec<Stmt>, bool) {
             out.push(Stmt::Expr(Box::new(Expr::Custom(Box::new(asked), at))));
         }
     }
-    (out, true)
+    out
 }
 
 #[cfg(test)]

@@ -11,7 +11,9 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use rhai::{Dynamic, DynamicReadLock, Engine, EvalContext, Expr, Expression, FnCallExpr, INT, Position};
+use rhai::{
+    CustomExpr, Dynamic, DynamicReadLock, Engine, EvalContext, Expr, Expression, FnCallExpr, INT, Position,
+};
 
 use crate::base::Scalar;
 use crate::device::{MapOp, Shared};
@@ -24,6 +26,8 @@ use crate::script::custom::custom;
 
 /// The key of a wrapped operator: no text of a script is read as this token.
 const OPERATOR: &str = "\u{1}";
+/// Added to the number of an operator whose result has to be true or false.
+const CONDITION: INT = 1 << 16;
 /// The key of a wrapped call of a module's function.
 const PLACED: &str = "\u{2}";
 
@@ -33,11 +37,14 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     let rows: Vec<&'static Binary> = rows().map(|(_, row)| row).collect();
     let evaluate = move |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
         let [left, right, whole] = inputs else { return Ok(Dynamic::UNIT) };
-        let row = state.as_int().ok().and_then(|i| rows.get(i as usize));
-        match row.and_then(|row| direct(&shared, context, row, [left, right], whole.position())) {
+        let asked = state.as_int().unwrap_or(INT::MAX);
+        let row = rows.get((asked % CONDITION) as usize);
+        let result = match row.and_then(|row| direct(&shared, context, row, [left, right], whole.position()))
+        {
             Some(result) => result,
             None => context.eval_expression_tree(whole),
-        }
+        };
+        if asked < CONDITION { result } else { truth(&shared, result?, whole.position()) }
     };
     engine.register_custom_syntax_with_state_raw(OPERATOR, |_, _, _| Ok(None), false, evaluate);
     engine.register_custom_syntax_with_state_raw(
@@ -56,19 +63,40 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     );
 }
 
-/// Wraps an operator between variables and numbers, or a call of a module's function; says whether it was one.
-pub(super) fn wrap(expr: &mut Expr) -> bool {
-    let Expr::FnCall(call, at) = &*expr else { return false };
+/// Wraps an operator between variables and numbers, or a call of a module's function.
+pub(super) fn wrap(expr: &mut Expr) {
+    let Expr::FnCall(call, at) = &*expr else { return };
     let at = *at;
     let wrapper = if call.is_qualified() {
         custom(PLACED, [expr.clone()], Dynamic::UNIT)
     } else if let Some(row) = row_of(call) {
         custom(OPERATOR, call.args.iter().cloned().chain([expr.clone()]), row.into())
     } else {
-        return false;
+        return;
     };
     *expr = Expr::Custom(Box::new(wrapper), at);
-    true
+}
+
+/// Has a wrapped operator give true or false; says whether it is one.
+pub(super) fn asks_truth(wrapped: &mut CustomExpr) -> bool {
+    let is_one = wrapped.tokens.first().is_some_and(|key| key == OPERATOR);
+    if let Some(row) = wrapped.state.as_int().ok().filter(|row| is_one && *row < CONDITION) {
+        wrapped.state = (row + CONDITION).into();
+    }
+    is_one
+}
+
+/// A condition's value: true or false where it is a tensor with one element, for which the host waits.
+pub(super) fn truth(shared: &Shared, value: Dynamic, at: Position) -> RhaiResult<Dynamic> {
+    let Some(tensor) = value.read_lock::<Tensor>() else { return Ok(value) };
+    if let Some(line) = at.line() {
+        shared.set_line(line as u32);
+    }
+    tensor.truth().map(Dynamic::from).map_err(|error| {
+        let mut raised = raise(error.in_op("bool", || vec![tensor.operand()]));
+        raised.set_position(at);
+        raised
+    })
 }
 
 /// The place among the rows of an operator between variables and numbers.

@@ -27,9 +27,9 @@ pub(crate) fn register(engine: &mut Engine) {
     );
 }
 
-/// The statements of a block with an end behind each value; says whether there was one. `hidden` are the names around
-/// it that nothing can reach once the block defines them.
-pub(super) fn told(statements: Vec<Stmt>, hidden: &[&str]) -> (Vec<Stmt>, bool) {
+/// The statements of a block with an end behind each value. `hidden` are the names around it that nothing can reach
+/// once the block defines them.
+pub(super) fn told(statements: Vec<Stmt>, hidden: &[&str]) -> Vec<Stmt> {
     let before = statements.len();
     let mut out = Vec::new();
     for (i, statement) in statements.into_iter().enumerate() {
@@ -51,8 +51,7 @@ pub(super) fn told(statements: Vec<Stmt>, hidden: &[&str]) -> (Vec<Stmt>, bool) 
             out.push(Stmt::Expr(Box::new(go)));
         }
     }
-    let changed = out.len() != before;
-    (out, changed)
+    out
 }
 
 fn has_value(statement: &Stmt) -> bool {

@@ -1,10 +1,11 @@
 //! The interpreter: one scope, one machine, one Rhai engine.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Module, Scope};
 
-use crate::base::event::{Clock, Source};
+use crate::base::event::Clock;
+use crate::device::shared::CodePlace;
 use crate::device::{Cancel, Machine, hold_reserve};
 use crate::plot::Figure;
 use crate::script::host::Host;
@@ -14,8 +15,10 @@ use crate::tensor::display::display;
 use super::aside::Aside;
 use super::clocks::{Clocks, Look, Times};
 use super::fault::{Fault, KnownNames, Origin, raise};
+use super::program::Before;
 use super::{
-    bind, habits, help, indexing, modules, operands, printing, program, rewrite, strings, syntax, timestamp,
+    bind, frames, habits, help, indexing, modules, operands, printing, program, rewrite, strings, syntax,
+    timestamp,
 };
 
 /// Limits of the script engine itself; tensors are limited by their devices. Rhai copies, sorts and prints without asking
@@ -44,9 +47,6 @@ pub struct Interpreter {
     library: AST,
     machine: Arc<Machine>,
     names: Vec<&'static str>,
-    /// What the variables called tensors by their addresses when the last evaluation ended: a device that is
-    /// out of memory says with them who holds it.
-    called: Arc<Mutex<Vec<(u64, String)>>>,
     /// What `plot::…` draws on.
     figure: modules::Current,
 }
@@ -64,9 +64,6 @@ impl Interpreter {
     pub fn new(machine: Arc<Machine>, host: Arc<dyn Host>, limits: &Limits) -> Interpreter {
         let interpreter = Interpreter::beside(machine, Arc::clone(&host), limits);
         let machine = interpreter.machine();
-        let asked = Arc::clone(&interpreter.called);
-        let names = move || asked.lock().unwrap_or_else(|e| e.into_inner()).clone();
-        machine.shared.set_names(Some(Arc::new(names)));
         // The engine holds the host; the machine, which a host may hold, does not.
         let warned = Arc::downgrade(&host);
         let warner = move |text: &str| warned.upgrade().into_iter().for_each(|host| host.warn(text));
@@ -74,11 +71,10 @@ impl Interpreter {
         interpreter
     }
 
-    /// An interpreter that a machine knows nothing of: neither asks it for names nor warns through it.
+    /// An interpreter that a machine knows nothing of: does not warn through it.
     pub(crate) fn beside(machine: Arc<Machine>, host: Arc<dyn Host>, limits: &Limits) -> Interpreter {
         let figure = modules::Current::default();
         Interpreter {
-            called: Arc::new(Mutex::new(Vec::new())),
             engine: Arc::new(build_with(&machine, &host, limits, &figure)),
             figure,
             scope: Scope::new(),
@@ -148,20 +144,32 @@ impl Interpreter {
     /// Evaluates code; its variables and functions stay. Gives the last expression's value.
     pub fn evaluate(&mut self, cell: u32, origin: &Origin) -> Result<Dynamic, Stopped> {
         let _here = self.machine.enter();
-        self.machine.shared.set_source(Source { cell, line: origin.first_line });
+        let place = CodePlace { cell, before: origin.first_line.saturating_sub(1) };
+        self.machine.shared.begin(place);
         let ast =
             self.engine
                 .compile_with_scope(&self.scope, rewrite::prepared(&self.engine, origin.code))
                 .map_err(|e| Stopped::Fault(Box::new(habits::cure(Fault::from_parse(&e, origin), origin))))?;
-        let told = program::prepared(&self.engine, &ast, &self.scope);
+        let told = program::prepared(
+            &self.engine,
+            &ast,
+            &Before { scope: &self.scope, library: &self.library, place },
+        );
         let functions = told.clone_functions_only();
         let program = self.library.merge(&told);
         self.library = self.library.merge(&functions);
         self.machine.shared.forget_read();
-        let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut self.scope, &program);
+        let mut result = self.engine.eval_ast_with_scope::<Dynamic>(&mut self.scope, &program);
+        if let Err(error) = &mut result {
+            frames::meet(error, &self.scope, 0, told.statements());
+        }
+        // What a cell shows of its last value is that line's doing.
+        let last = ast.statements().last().and_then(|statement| statement.position().line());
+        last.filter(|_| result.is_ok())
+            .into_iter()
+            .for_each(|line| self.machine.shared.set_line(line as u32));
         self.drop_shadowed();
         self.times = self.look(self.clocks_read()).remember(&ast);
-        self.note_names();
         let settled = self.machine.settle();
         let result = result.and_then(|value| settled.map_err(raise).map(|()| value));
         result.map_err(|error| self.stopped(&error, origin, &ast, &self.scope))
@@ -186,10 +194,6 @@ impl Interpreter {
         let read = [Clock::Measured, Clock::Modelled].into_iter();
         let read = read.filter(|clock| self.machine.shared.has_read(*clock));
         read.map(Clocks::of).fold(Clocks::default(), Clocks::and)
-    }
-
-    fn note_names(&self) {
-        *self.called.lock().unwrap_or_else(|e| e.into_inner()) = addresses(&self.scope);
     }
 
     /// Forgets variables that a later `let` of the same name hides: nothing can reach them any more, and what
@@ -218,8 +222,14 @@ impl Interpreter {
             .engine
             .compile_with_scope(&scope, rewrite::prepared(&self.engine, origin.code))
             .map_err(|e| Stopped::Fault(Box::new(habits::cure(Fault::from_parse(&e, origin), origin))))?;
-        let program = program::prepared(&self.engine, &ast, &scope);
-        let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut scope, &program);
+        let cell = self.machine.shared.source().cell;
+        let place = CodePlace { cell, before: 0 };
+        let before = Before { scope: &scope, library: &AST::empty(), place };
+        let program = program::prepared(&self.engine, &ast, &before);
+        let mut result = self.engine.eval_ast_with_scope::<Dynamic>(&mut scope, &program);
+        if let Err(error) = &mut result {
+            frames::meet(error, &scope, 0, program.statements());
+        }
         result.map_err(|error| self.stopped(&error, origin, &ast, &scope))
     }
 
@@ -267,7 +277,6 @@ impl Interpreter {
         let known = KnownNames { names: &self.known_names(), members: help::members };
         let explain = |error: &mut crate::base::Error, position| {
             operands::name(error.operands_mut(), ast, position, scope);
-            error.retell(|| addresses(scope));
         };
         let fault = Fault::from_eval(error, origin, &known, explain);
         Stopped::Fault(Box::new(habits::cure(fault, origin)))
@@ -315,12 +324,6 @@ fn build_with(
     let aside = Aside::new(move || build(&m, &h, &l));
     modules::register(&mut engine, machine, host, &aside, figure);
     engine
-}
-
-/// The names of what variables hold on accelerators, by address.
-fn addresses(scope: &Scope) -> Vec<(u64, String)> {
-    let on_device = |(name, t): (String, Tensor)| t.device().is_cuda().then(|| (t.storage().address(), name));
-    operands::held(scope).into_iter().filter_map(on_device).collect()
 }
 
 pub(super) fn limit(engine: &mut Engine, limits: &Limits) {

@@ -27,7 +27,7 @@ use super::fault::{Fault, NO_FIELD, Origin, RhaiResult, raise};
 use super::host::Host;
 use super::lent::{Asked, Learners};
 use super::value::type_name;
-use super::{blame, constants, help, syntax};
+use super::{constants, culprit, help, syntax};
 
 /// An engine for checks, beside that of the learner.
 pub struct Examiner {
@@ -445,8 +445,8 @@ impl Examiner {
         };
         let engine = self.room.engine();
         let blames = |fault: &mut Fault| {
-            blame::locate(fault, engine, origin.code, origin.first_line);
-            blame::is_learners(fault, engine, origin.code, origin.first_line, &learners)
+            culprit::locate(fault, engine, origin.code, origin.first_line);
+            culprit::is_learners(fault, engine, origin.code, origin.first_line, &learners)
         };
         result.map_err(|stopped| refused(stopped, calling, state, &blames))
     }

@@ -19,6 +19,9 @@ pub struct Fault {
     pub source_line: Option<String>,
     /// `x: float32 [2, 3] on cuda:0` for each operand.
     pub operands: Vec<String>,
+    /// The line that called the function in which it happened, where that is another.
+    #[serde(skip)]
+    pub caller: Option<u32>,
     /// The variable that is not there, where that is why.
     #[serde(skip)]
     pub missing: Option<String>,
@@ -59,7 +62,7 @@ impl Fault {
         known: &KnownNames,
         explain: impl FnOnce(&mut Error, Position),
     ) -> Fault {
-        let (inner, position) = innermost(error);
+        let (inner, position, caller) = innermost(error);
         let mut fault = match inner {
             EvalAltResult::ErrorRuntime(value, _) | EvalAltResult::ErrorTerminated(value, _) => {
                 from_thrown(value, |e| explain(e, position))
@@ -67,6 +70,7 @@ impl Fault {
             EvalAltResult::ErrorParsing(parse, _) => Fault::bare("SyntaxError", parse.to_string(), None),
             other => from_rhai(other, known),
         };
+        fault.caller = caller.map(|line| line + origin.first_line - 1);
         fault.place(position, origin);
         fault
     }
@@ -113,6 +117,7 @@ impl Fault {
             column: None,
             source_line: None,
             operands: Vec::new(),
+            caller: None,
             missing: None,
             report: String::new(),
         };
@@ -145,6 +150,9 @@ impl Fault {
                 }
             }
         }
+        if let Some(caller) = self.caller.filter(|caller| Some(*caller) != self.line) {
+            out += &format!("  called from line {caller}\n");
+        }
         for operand in &self.operands {
             out += &format!("  {operand}\n");
         }
@@ -155,17 +163,19 @@ impl Fault {
     }
 }
 
-/// The error inside function-call wrappers, with the outermost position in the code itself.
-fn innermost(error: &EvalAltResult) -> (&EvalAltResult, Position) {
+/// The error inside function-call wrappers, with the innermost position, and the line of the call around it.
+fn innermost(error: &EvalAltResult) -> (&EvalAltResult, Position, Option<u32>) {
     let mut at = error;
     let mut position = error.position();
+    let mut caller = None;
     loop {
         at = match at {
             EvalAltResult::ErrorInFunctionCall(_, _, inner, _)
             | EvalAltResult::ErrorInModule(_, inner, _) => inner,
-            _ => return (at, position),
+            _ => return (at, position, caller),
         };
         if !at.position().is_none() {
+            caller = position.line().and_then(|line| u32::try_from(line).ok());
             position = at.position();
         }
     }
@@ -211,15 +221,6 @@ fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
             "LimitError",
             format!("{what} grew over the limit of this script"),
             Some("tensors have no such limit: `tensor(…)`, `cat([…])`".into()),
-        ),
-        EvalAltResult::ErrorMismatchDataType(want, got, _) if got.contains("Tensor") && want == "bool" => Fault::bare(
-            "RuntimeError",
-            "Boolean value of Tensor with more than one value is ambiguous".into(),
-            Some(
-                "a condition is true or false and not a Tensor: `.item()` of one element, `.any()` or `.all()` of \
-                 several"
-                    .into(),
-            ),
         ),
         EvalAltResult::ErrorMismatchDataType(want, got, _) if got.contains("Tensor") => Fault::bare(
             "TypeError",

@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::base::event::{Body, Event, Span};
+use crate::base::event::{Body, Event, Source, Span};
 use crate::base::{Device, file};
 use crate::device::Machine;
 
@@ -93,8 +93,8 @@ impl Serialize for Line {
 
 fn line(event: &Event) -> Line {
     let (kind, fields) = fields(&event.body);
-    let (cell, line) = (event.source.cell, event.source.line);
-    let mut out = fields! { event: kind, id: event.seq, cell: cell, line: line };
+    let Source { cell, line, caller } = event.source;
+    let mut out = fields! { event: kind, id: event.seq, cell: cell, line: line, caller: caller };
     out.extend(fields);
     Line(out)
 }

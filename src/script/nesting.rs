@@ -48,36 +48,36 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     );
 }
 
-/// Wraps what makes a value of others; says whether it did.
-pub(super) fn wrap(expr: &mut Expr) -> bool {
+/// Wraps what makes a value of others.
+pub(super) fn wrap(expr: &mut Expr) {
     match expr {
-        Expr::Array(items, _) if items.iter().all(is_flat) => false,
-        Expr::Map(x, _) if x.0.iter().all(|(_, value)| is_flat(value)) => false,
+        Expr::Array(items, _) if items.iter().all(is_flat) => {}
+        Expr::Map(x, _) if x.0.iter().all(|(_, value)| is_flat(value)) => {}
         Expr::Array(..) | Expr::Map(..) => grown(expr),
         Expr::FnCall(call, _) if !call.is_qualified() && call.name == "curry" => grown(expr),
         Expr::FnCall(call, _) | Expr::MethodCall(call, _) if PUTTING.contains(call.name.as_str()) => {
-            let arguments = call.args.iter_mut().filter(|argument| !is_flat(argument));
-            arguments.fold(false, |any, argument| grown(argument) | any)
+            call.args.iter_mut().filter(|argument| !is_flat(argument)).for_each(grown);
         }
-        _ => false,
+        _ => {}
     }
 }
 
-/// Wraps what an assignment puts into an element or a property; says whether it did.
-pub(crate) fn wrap_assigned(statement: &mut Stmt) -> bool {
-    let Stmt::Assignment(x) = statement else { return false };
+/// Wraps what an assignment puts into an element or a property.
+pub(crate) fn wrap_assigned(statement: &mut Stmt) {
+    let Stmt::Assignment(x) = statement else { return };
     let BinaryExpr { lhs, rhs } = &mut x.1;
-    matches!(lhs, Expr::Index(..) | Expr::Dot(..)) && !is_flat(rhs) && grown(rhs)
+    if matches!(lhs, Expr::Index(..) | Expr::Dot(..)) && !is_flat(rhs) {
+        grown(rhs);
+    }
 }
 
-fn grown(expr: &mut Expr) -> bool {
+fn grown(expr: &mut Expr) {
     if matches!(expr, Expr::Custom(x, _) if x.tokens.first().is_some_and(|key| key == GROWN)) {
-        return false;
+        return;
     }
     let at = expr.position();
     let whole = std::mem::take(expr);
     *expr = Expr::Custom(Box::new(custom(GROWN, [whole], Dynamic::UNIT)), at);
-    true
 }
 
 /// Whether an expression is known to give no array, map or closure.

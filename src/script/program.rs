@@ -1,11 +1,12 @@
 //! What becomes of a parsed program before it runs: changes of its syntax tree, in its functions as well.
 //!
 //! Operators between variables and numbers run where the values lie ([`direct`]), values end with the statement that
-//! made them ([`ends`]), closures capture variables and nothing else ([`captures`]), and nesting has a limit
-//! ([`nesting`]). Errors are placed by the tree that was parsed.
+//! made them ([`ends`]), closures capture variables and nothing else ([`captures`]), nesting has a limit
+//! ([`nesting`]), every line that runs is known as it does ([`blame`]), and an error of a full device
+//! is told the variables that it passes ([`frames`]). Errors are placed by the tree that was parsed.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use rhai::{
@@ -13,9 +14,10 @@ use rhai::{
 };
 
 use crate::device::Shared;
+use crate::device::shared::CodePlace;
 
 use super::tree::{Visitor, visit};
-use super::{captures, constants, direct, ends, nesting};
+use super::{blame, captures, constants, direct, ends, frames, nesting};
 
 /// The key of a function's body that was changed.
 const BODY: &str = "__body__";
@@ -27,6 +29,9 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     captures::register(engine);
     constants::register(engine);
     nesting::register(engine, shared);
+    blame::register(engine, shared);
+    frames::register(engine);
+    let shared = Arc::clone(shared);
     let take = |_: &[rhai::ImmutableString], _: &str, state: &mut Dynamic| match PENDING.take() {
         Some(body) => {
             *state = Dynamic::from(body);
@@ -34,27 +39,39 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
         }
         None => Err(LexError::UnexpectedInput(BODY.into()).into_err(Position::NONE)),
     };
-    engine.register_custom_syntax_with_state_raw(BODY, take, true, |context, _, state| {
-        match state.read_lock::<Body>() {
-            Some(body) => context.eval_expression_tree(&Expression::from(&*body.0)),
-            None => Ok(Dynamic::UNIT),
-        }
+    engine.register_custom_syntax_with_state_raw(BODY, take, true, move |context, _, state| {
+        let Some(body) = state.read_lock::<Body>() else { return Ok(Dynamic::UNIT) };
+        let _called = shared.call(body.place);
+        frames::evaluate(context, &Expression::from(&*body.code))
     });
 }
 
-/// The program as it is run. `before` are the variables that are there before it, which it may hide for good.
-pub(super) fn prepared(engine: &Engine, ast: &AST, before: &Scope<'_>) -> AST {
-    let bound: Vec<&str> = before.iter_raw().map(|(name, ..)| name).collect();
-    let mut changes = Changes::default();
+/// What is there before a program.
+pub(super) struct Before<'a> {
+    /// Variables, which it may hide for good.
+    pub scope: &'a Scope<'a>,
+    /// Functions that it may call.
+    pub library: &'a AST,
+    /// Where it was written.
+    pub place: CodePlace,
+}
+
+/// The program as it is run.
+pub(super) fn prepared(engine: &Engine, ast: &AST, before: &Before<'_>) -> AST {
+    let Before { scope, library, place } = *before;
+    let bound: Vec<&str> = scope.iter_raw().map(|(name, ..)| name).collect();
+    let own = |ast: &AST| ast.iter_functions().map(|function| function.name.to_owned()).collect::<Vec<_>>();
+    let mut changes = Changes { functions: own(ast).into_iter().chain(own(library)).collect() };
     let statements = visit(ast.statements().to_vec(), &bound, &mut changes);
-    let statements: Vec<Stmt> = constants::known(before).into_iter().chain(statements).collect();
+    let statements: Vec<Stmt> = constants::known(scope).into_iter().chain(statements).collect();
     let mut functions = Module::clone(ast.shared_lib());
     let mut known: BTreeMap<(&str, usize), usize> = BTreeMap::new();
     for function in ast.iter_functions() {
         *known.entry((function.name, function.params.len())).or_default() += 1;
     }
     for ((name, parameters), count) in known {
-        let all = (0..count).filter_map(|nth| with_changed_body(engine, ast, name, parameters, nth));
+        let all = (0..count)
+            .filter_map(|nth| with_changed_body(engine, ast, (name, parameters, nth), (&mut changes, place)));
         all.for_each(|changed| {
             functions.set_script_fn(changed);
         });
@@ -62,42 +79,60 @@ pub(super) fn prepared(engine: &Engine, ast: &AST, before: &Scope<'_>) -> AST {
     AST::new(statements, functions)
 }
 
-/// Makes all changes at once, and notes whether there was one.
-#[derive(Default)]
+/// Makes all changes at once.
 struct Changes {
-    any: bool,
+    /// The names of the script's functions.
+    functions: HashSet<String>,
 }
 
 impl Visitor for Changes {
     fn expr(&mut self, expr: &mut Expr) {
-        self.any |= direct::wrap(expr) | nesting::wrap(expr);
+        direct::wrap(expr);
+        nesting::wrap(expr);
+        blame::wrap(expr, &self.functions);
+    }
+
+    fn chain(&mut self, expr: &mut Expr) {
+        blame::wrap_chain(expr, &self.functions);
+    }
+
+    fn condition(&mut self, expr: &mut Expr) {
+        blame::wrap_condition(expr);
+    }
+
+    fn items(&mut self, expr: &mut Expr, at: Position) {
+        blame::wrap_items(expr, at);
+    }
+
+    fn framed(&mut self, statements: Vec<Stmt>, always: bool) -> Vec<Stmt> {
+        frames::framed(statements, always)
     }
 
     fn block(&mut self, mut statements: Vec<Stmt>, hidden: &[&str]) -> Vec<Stmt> {
-        self.any |= statements.iter_mut().fold(false, |any, s| nesting::wrap_assigned(s) | any);
-        let (captured, shares) = captures::told(statements);
-        let (ended, ends) = ends::told(captured, hidden);
-        self.any |= shares | ends;
-        ended
+        statements.iter_mut().for_each(nesting::wrap_assigned);
+        ends::told(captures::told(statements), hidden)
     }
 }
 
+/// A function's body, and where it was written.
 #[derive(Clone)]
-struct Body(Arc<Expr>);
+struct Body {
+    code: Arc<Expr>,
+    place: CodePlace,
+}
 
 thread_local! {
     /// The body that the parser meets next: a function is made by the parser alone, and so is one with another body.
     static PENDING: RefCell<Option<Body>> = const { RefCell::new(None) };
 }
 
-/// The function with its body changed, where there is something to change. Methods of several types may share a name;
-/// `nth` says which of them it is.
+/// The function with its body changed. Methods of several types may share a name and a number of parameters; the last
+/// number says which of them it is.
 fn with_changed_body(
     engine: &Engine,
     ast: &AST,
-    name: &str,
-    parameters: usize,
-    nth: usize,
+    (name, parameters, nth): (&str, usize, usize),
+    (changes, place): (&mut Changes, CodePlace),
 ) -> Option<ScriptFuncDef> {
     let met = Cell::new(0);
     let mut alone = ast.clone_functions_only();
@@ -114,13 +149,9 @@ fn with_changed_body(
         true
     });
     let hidden: Vec<&str> = function.params.iter().map(|name| name.as_str()).collect();
-    let mut changes = Changes::default();
-    let statements = visit(statements, &hidden, &mut changes);
-    if !changes.any {
-        return None;
-    }
+    let statements = visit(statements, &hidden, changes);
     let block = StmtBlock::new(statements, function.body.start_position(), function.body.end_position());
-    PENDING.set(Some(Body(Arc::new(Expr::Stmt(Box::new(block))))));
+    PENDING.set(Some(Body { code: Arc::new(Expr::Stmt(Box::new(block))), place }));
     let stub = engine.compile(format!("fn stub() {{ {BODY} }}"));
     PENDING.set(None);
     let stub = stub.ok()?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rhai::{Array, Dynamic, INT, Map};
 
-use crate::base::event::{Body, Clock, Event, Name, Span};
+use crate::base::event::{Body, Clock, Event, Name, Source, Span};
 use crate::base::{DType, Device};
 use crate::device::{Context, Machine};
 
@@ -53,7 +53,7 @@ struct Wait {
     cause: Name,
     nanos: u64,
     clock: Clock,
-    line: u32,
+    source: Source,
 }
 
 /// Copies in one direction.
@@ -166,9 +166,9 @@ impl Summary {
                     true => self.implicit_lines.push(event.source.line),
                     false => self.syncs += 1,
                 }
-                self.note_wait(*cause, *span, event.source.line);
+                self.note_wait(*cause, *span, event.source);
             }
-            Body::Hold { cause, span, .. } => self.note_wait(*cause, *span, event.source.line),
+            Body::Hold { cause, span, .. } => self.note_wait(*cause, *span, event.source),
             Body::OutOfMemory { .. } => self.out_of_memory += 1,
             _ => {}
         }
@@ -253,8 +253,8 @@ impl Summary {
         devices.iter().map(of).collect()
     }
 
-    fn note_wait(&mut self, cause: Name, span: Span, line: u32) {
-        self.waits.push(Wait { cause, nanos: span.nanos, clock: span.clock, line });
+    fn note_wait(&mut self, cause: Name, span: Span, source: Source) {
+        self.waits.push(Wait { cause, nanos: span.nanos, clock: span.clock, source });
     }
 
     fn note_memory(&mut self, device: Device, allocated: u64, reserved: u64) {
@@ -303,7 +303,10 @@ impl Wait {
         let mut map = Map::new();
         map.insert("cause".into(), self.cause.as_str().into());
         map.insert("ms".into(), milliseconds(self.nanos).into());
-        map.insert("line".into(), INT::from(self.line).into());
+        map.insert("line".into(), INT::from(self.source.line).into());
+        if self.source.caller > 0 {
+            map.insert("caller".into(), INT::from(self.source.caller).into());
+        }
         map.insert("clock".into(), self.clock.name().into());
         map.into()
     }

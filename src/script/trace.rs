@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::base::event::{Body, Event, Span};
+use crate::base::event::{Body, Event, Source, Span};
 use crate::base::{Device, file};
 
 /// The lane of the host's waiting, beside a device's streams.
@@ -43,7 +43,7 @@ fn process(device: Device) -> u64 {
 }
 
 fn entry(event: &Event, lanes: &mut BTreeSet<(Device, u32)>) -> Option<Value> {
-    let line = event.source.line;
+    let Source { line, caller, .. } = event.source;
     let mut lane = |device: Device, stream: u32| {
         lanes.insert((device, stream));
         (process(device), stream)
@@ -51,21 +51,22 @@ fn entry(event: &Event, lanes: &mut BTreeSet<(Device, u32)>) -> Option<Value> {
     Some(match &event.body {
         Body::Launch { device, stream, op, kernel, dtype, bytes, flops, span } => {
             let args = json!({"kernel": kernel, "dtype": dtype.name(), "bytes": bytes, "flops": flops,
-                "clock": span.clock.name(), "line": line});
+                "clock": span.clock.name(), "line": line, "caller": caller});
             complete(op, "kernel", lane(*device, *stream), span, &args)
         }
         Body::Copy { from, to, bytes, pinned, blocking, stream, span } => {
             let device = if to.is_cuda() { *to } else { *from };
             let args = json!({"bytes": bytes, "pinned": pinned, "blocking": blocking,
-                "clock": span.clock.name(), "line": line});
+                "clock": span.clock.name(), "line": line, "caller": caller});
             complete(&format!("copy {from} to {to}"), "memcpy", lane(device, *stream), span, &args)
         }
         Body::Sync { device, implicit, cause, span } => {
-            let args = json!({"implicit": implicit, "clock": span.clock.name(), "line": line});
+            let args =
+                json!({"implicit": implicit, "clock": span.clock.name(), "line": line, "caller": caller});
             complete(&format!("wait: {cause}"), "sync", lane(*device, HOST), span, &args)
         }
         Body::Hold { device, cause, span } => {
-            let args = json!({"clock": span.clock.name(), "line": line});
+            let args = json!({"clock": span.clock.name(), "line": line, "caller": caller});
             complete(&format!("hold: {cause}"), "hold", lane(*device, HOST), span, &args)
         }
         _ => return None,

@@ -1,14 +1,34 @@
 //! Changing a syntax tree in place.
 
-use rhai::{Expr, Stmt, StmtBlock};
+use rhai::{Expr, Position, Stmt, StmtBlock};
 
 /// Is handed every part of some statements, inner ones first.
 pub(crate) trait Visitor {
     fn expr(&mut self, expr: &mut Expr);
 
+    /// All of a chain of dots and brackets that is no place to assign to.
+    fn chain(&mut self, expr: &mut Expr);
+
+    /// What has to be true or false: a condition, or a side of `&&` or `||`.
+    fn condition(&mut self, expr: &mut Expr);
+
+    /// What a loop that stands at a place goes through.
+    fn items(&mut self, expr: &mut Expr, at: Position);
+
+    /// The statements of a block with what tells an error its variables, where these matter, or `always`.
+    fn framed(&mut self, statements: Vec<Stmt>, always: bool) -> Vec<Stmt>;
+
     /// The statements of a block or a function's body, and what is to stand in their place. `hidden` are the variables
     /// around them that nothing can reach once the block has one of the same name.
     fn block(&mut self, statements: Vec<Stmt>, hidden: &[&str]) -> Vec<Stmt>;
+}
+
+/// When a block's variables are to be known to an error that leaves it.
+#[derive(Clone, Copy, PartialEq)]
+enum Framed {
+    /// Where something may fail behind them.
+    Needed,
+    Always,
 }
 
 /// Goes through some statements; `hidden` as in [`Visitor::block`].
@@ -20,39 +40,56 @@ pub(crate) fn visit(mut statements: Vec<Stmt>, hidden: &[&str], visitor: &mut dy
 }
 
 fn in_block(block: &mut StmtBlock, hidden: &[&str], visitor: &mut dyn Visitor) {
+    in_framed(block, hidden, Framed::Needed, visitor);
+}
+
+fn in_framed(block: &mut StmtBlock, hidden: &[&str], framed: Framed, visitor: &mut dyn Visitor) {
     let statements = std::mem::take(block.statements_mut()).into_vec();
-    *block.statements_mut() = visit(statements, hidden, visitor).into();
+    let statements = visit(statements, hidden, visitor);
+    *block.statements_mut() = visitor.framed(statements, framed == Framed::Always).into();
 }
 
 fn in_statement(statement: &mut Stmt, visitor: &mut dyn Visitor) {
     match statement {
         Stmt::If(flow, _) | Stmt::While(flow, _) | Stmt::Do(flow, ..) => {
             in_expr(&mut flow.expr, visitor);
+            // An endless loop has none.
+            if !flow.expr.is_constant() {
+                visitor.condition(&mut flow.expr);
+            }
             in_block(&mut flow.body, &[], visitor);
             in_block(&mut flow.branch, &[], visitor);
         }
         // What stands in the place of a condition is the variable that is bound to the error.
         Stmt::TryCatch(flow, _) => {
-            in_block(&mut flow.body, &[], visitor);
+            in_framed(&mut flow.body, &[], Framed::Always, visitor);
             in_block(&mut flow.branch, &[], visitor);
         }
-        Stmt::For(x, _) => {
+        Stmt::For(x, at) => {
+            // Numbers hold nothing.
+            let counts =
+                matches!(&x.2.expr, Expr::FnCall(call, _) if call.op_token.is_some() || call.name == "range");
+            let framed = if counts { Framed::Needed } else { Framed::Always };
             in_expr(&mut x.2.expr, visitor);
+            visitor.items(&mut x.2.expr, *at);
             let hidden: Vec<&str> =
                 std::iter::once(&x.0).chain(x.1.as_ref()).map(|name| name.name.as_str()).collect();
-            in_block(&mut x.2.body, &hidden, visitor);
+            in_framed(&mut x.2.body, &hidden, framed, visitor);
             in_block(&mut x.2.branch, &[], visitor);
         }
         Stmt::Switch(x, _) => {
             in_expr(&mut x.0, visitor);
             for case in &mut x.1.expressions {
                 in_expr(&mut case.lhs, visitor);
+                if !case.lhs.is_constant() {
+                    visitor.condition(&mut case.lhs);
+                }
                 in_expr(&mut case.rhs, visitor);
             }
         }
         Stmt::Var(x, ..) => in_expr(&mut x.1, visitor),
         Stmt::Assignment(x) => {
-            in_expr(&mut x.1.lhs, visitor);
+            in_link(&mut x.1.lhs, visitor);
             in_expr(&mut x.1.rhs, visitor);
         }
         // A call that is a statement has a form of its own, which holds nothing but calls.
@@ -72,6 +109,14 @@ fn in_statement(statement: &mut Stmt, visitor: &mut dyn Visitor) {
 }
 
 fn in_expr(expr: &mut Expr, visitor: &mut dyn Visitor) {
+    in_link(expr, visitor);
+    if matches!(expr, Expr::Dot(..) | Expr::Index(..)) {
+        visitor.chain(expr);
+    }
+}
+
+/// A link of a chain is looked at as other parts are, and is no whole chain.
+fn in_link(expr: &mut Expr, visitor: &mut dyn Visitor) {
     match expr {
         Expr::InterpolatedString(items, _) | Expr::Array(items, _) => {
             items.iter_mut().for_each(|x| in_expr(x, visitor));
@@ -82,10 +127,18 @@ fn in_expr(expr: &mut Expr, visitor: &mut dyn Visitor) {
             call.args.iter_mut().for_each(|x| in_expr(x, visitor));
         }
         Expr::Dot(x, ..) | Expr::Index(x, ..) => {
-            in_expr(&mut x.lhs, visitor);
-            in_expr(&mut x.rhs, visitor);
+            in_link(&mut x.lhs, visitor);
+            in_link(&mut x.rhs, visitor);
         }
-        Expr::And(items, _) | Expr::Or(items, _) | Expr::Coalesce(items, _) => {
+        Expr::And(items, _) | Expr::Or(items, _) => {
+            for side in items.iter_mut() {
+                in_expr(side, visitor);
+                if !side.is_constant() {
+                    visitor.condition(side);
+                }
+            }
+        }
+        Expr::Coalesce(items, _) => {
             items.iter_mut().for_each(|x| in_expr(x, visitor));
         }
         Expr::Custom(x, _) => x.inputs.iter_mut().for_each(|x| in_expr(x, visitor)),

@@ -320,7 +320,7 @@ impl DeviceSums {
             implicit_syncs: self.implicit_syncs,
             last_implicit: self.last_implicit.map(|(cause, source)| (cause.to_string(), source)),
             waits: waits
-                .map(|((cell, line, cause), n)| (Source { cell, line }, cause.to_string(), n))
+                .map(|((cell, line, cause), n)| (Source::at(cell, line), cause.to_string(), n))
                 .collect(),
             out_of_memory: self.out_of_memory,
             last_refused: self.last_refused,
@@ -344,7 +344,7 @@ mod tests {
     const GPU: Device = Device::Cuda(0);
 
     fn event(seq: u64, body: Body) -> Event {
-        Event { seq, source: Source { cell: 1, line: 1 }, body }
+        Event { seq, source: Source::at(1, 1), body }
     }
 
     fn alloc(address: u64) -> Body {

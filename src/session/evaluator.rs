@@ -6,11 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rhai::{Array, Dynamic, Map};
 
-use crate::base::event::{
-    ANSWER_CELLS, Body, Bus, CHECK_CELLS, Clock, Event, HIDDEN_CELLS, Page, Reader, Source,
-};
+use crate::base::event::{ANSWER_CELLS, Body, Bus, CHECK_CELLS, Clock, Event, HIDDEN_CELLS, Page, Reader};
 use crate::base::{Cause, Device, quota};
 use crate::device::Machine;
+use crate::device::shared::CodePlace;
 use crate::plot::Figure;
 use crate::script::engine::Stopped;
 use crate::script::examine::{Examiner, Refused};
@@ -134,15 +133,14 @@ impl ScriptEvaluator {
         read: impl FnOnce(&Interpreter, &Dynamic) -> Result<T, Stopped>,
     ) -> Result<T, Refused> {
         let machine = Arc::clone(self.machine());
-        let source = machine.shared.source();
-        machine.shared.set_source(Source { cell, line: 0 });
+        let code = machine.shared.beside(cell);
         let (relay, limits) = (Arc::clone(&self.relay) as _, self.limits.clone());
         let examiner = self.examiner.get_or_insert_with(|| {
             Examiner::new(&machine, relay, &limits, &self.given, Arc::clone(&self.calling))
         });
         let events = ("events", Dynamic::from(events.clone()));
         let result = examiner.examine(&self.interpreter, events, origin, read);
-        machine.shared.set_source(source);
+        drop(code);
         result
     }
 
@@ -210,7 +208,7 @@ impl Evaluator for ScriptEvaluator {
         let before = Snapshot::of(&machine);
         let recorder = Arc::new(Recorder::new(&machine));
         let subscription = machine.bus().read(Arc::clone(&recorder) as _);
-        machine.shared.set_source(Source { cell, line: first_line });
+        machine.shared.begin(CodePlace { cell, before: first_line.saturating_sub(1) });
         machine.bus().emit(machine.shared.source(), || Body::CellStart { cell, at: machine.shared.nanos() });
         let name = format!("In [{cell}]");
         let origin = Origin { name: &name, code, first_line };

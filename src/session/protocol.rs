@@ -1,4 +1,4 @@
-//! The messages between a front end and a session, version 5.
+//! The messages between a front end and a session, version 6.
 //!
 //! A message is a little-endian `u32` byte count and that many bytes of JSON. The front end writes
 //! [`Request`]s to the session's standard input; the session writes [`Message`]s to its standard output.
@@ -24,7 +24,7 @@ pub use super::verdict::Verdict;
 pub use crate::script::Fault;
 
 /// Raised when a message changes its meaning; the session refuses a front end of another version.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// No message is longer; a longer announcement means the stream is not this protocol.
 pub const MAX_MESSAGE: usize = 64 << 20;

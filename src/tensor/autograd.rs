@@ -327,6 +327,20 @@ impl Saved {
         Ok(self)
     }
 
+    /// Whether something has to be computed again.
+    pub(super) fn is_packed(&self) -> bool {
+        self.tensors.iter().flatten().any(|kept| matches!(kept.tensor, KeptTensor::Packed(_)))
+    }
+
+    /// Goes through the tensors.
+    pub(super) fn each(&self, mut look: impl FnMut(&Tensor)) {
+        for kept in self.tensors.iter().flatten() {
+            if let KeptTensor::Tensor(tensor) = &kept.tensor {
+                look(tensor);
+            }
+        }
+    }
+
     /// The operation that this one contains, and what it saved.
     pub(super) fn inner(&self) -> Result<(&Node, &Saved)> {
         match &self.inner {
@@ -418,6 +432,18 @@ impl Node {
         for kept in slot.iter_mut().flat_map(|s| s.tensors.iter_mut()).flatten().filter(|k| k.output) {
             kept.version += 1;
         }
+    }
+
+    /// Goes through the tensors that are saved.
+    pub(super) fn each_saved(&self, mut look: impl FnMut(&Tensor)) {
+        let saved = self.saved.lock().unwrap_or_else(|e| e.into_inner());
+        saved.iter().for_each(|saved| saved.each(&mut look));
+    }
+
+    /// The node of an operation that this one contains.
+    pub(super) fn inner_node(&self) -> Option<Arc<Node>> {
+        let saved = self.saved.lock().unwrap_or_else(|e| e.into_inner());
+        saved.as_ref().and_then(|saved| saved.inner.as_ref()).map(|(node, _)| Arc::clone(node))
     }
 
     /// What was saved: kept for another pass, or taken out so that it is freed after this one.

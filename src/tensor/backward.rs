@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::base::{DeviceCause, Error, GradCause, Result};
 
-use super::autograd::{Edge, Grads, Meta, Node, Watch, grad_enabled, set_grad_mode, watch};
+use super::autograd::{Edge, Grads, Meta, Node, Saved, Watch, grad_enabled, set_grad_mode, watch};
 use super::hook_plan::{HookPlan, Whole, retain};
 use super::pass::{Caller, NoCaller, PassContext};
 use super::{Tensor, accumulate, hooks};
@@ -173,14 +173,16 @@ impl<'a> BackwardRun<'a> {
         while let Some(Ready(node)) = self.queue.pop() {
             let Some(grad) = self.grads.remove(&Arc::as_ptr(&node)) else { continue };
             let grad = self.passed(&node, grad)?;
-            let saved = node.saved(keep).map_err(|e| made_at(e, &node))?.unpacked(self.checkpoints)?;
+            let saved = node.saved(keep).map_err(|e| made_at(e, &node))?;
+            // What is computed again lies beside what was kept.
+            let kept = if saved.is_packed() { addresses(&saved) } else { Vec::new() };
+            let saved = saved.unpacked(self.checkpoints).map_err(|e| e.while_holding(|| kept))?;
             let context = grad.context();
-            let line = context.shared.source().line;
-            let grads = node
-                .rule
-                .backward(&saved, &grad)
+            let grads = context
+                .shared
+                .staying(|| node.rule.backward(&saved, &grad))
+                .map_err(|e| e.while_holding(|| addresses(&saved)))
                 .map_err(|e| made_at(e.in_op(node.rule.name(), Vec::new), &node))?;
-            context.shared.set_line(line);
             if watch() == Watch::Nan {
                 check_nan(&node, &grads)?;
             }
@@ -311,6 +313,13 @@ impl<'a> BackwardRun<'a> {
 }
 
 /// Names the forward line of a node that failed.
+/// Where the memory lies that a pass holds for a node.
+fn addresses(saved: &Saved) -> Vec<u64> {
+    let mut found = Vec::new();
+    saved.each(|tensor| found.push(tensor.storage().address()));
+    found
+}
+
 fn made_at(error: Error, node: &Node) -> Error {
     if node.line == 0 {
         return error;

@@ -149,6 +149,22 @@ impl Tensor {
         Ok(all.first().copied().unwrap_or(Scalar::Int(0)))
     }
 
+    /// Whether the only element is anything but 0, as a condition asks. On an accelerator the host waits for it.
+    ///
+    /// # Errors
+    /// There are several elements, or none: PyTorch's texts.
+    pub fn truth(&self) -> Result<bool> {
+        if self.numel() != 1 {
+            return Err(ShapeCause::AmbiguousBool { numel: self.numel() }.into());
+        }
+        let all = self.to_scalars("bool")?;
+        Ok(all.first().is_some_and(|only| match *only {
+            Scalar::Bool(b) => b,
+            Scalar::Int(i) => i != 0,
+            Scalar::Float(f) => f != 0.0,
+        }))
+    }
+
     /// The value of a zero-dimensional CPU tensor as an operand; no device waits for it.
     pub(crate) fn host_scalar(&self) -> Result<Scalar> {
         self.item()

@@ -15,6 +15,7 @@ pub mod pass;
 mod stopped;
 mod tracked;
 pub mod transfer;
+pub(crate) mod trial;
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};

@@ -223,6 +223,8 @@ fn tensor(block: &Block, name: Option<String>) -> LiveTensor {
         made_by: "zeros".into(),
         cell: None,
         line: Some(1),
+        held_by: None,
+        needed: false,
     }
 }
 
@@ -319,7 +321,7 @@ proptest! {
             let (mut pool, _, _) = failed();
             let asked = match action {
                 Action::TryAgain => bytes,
-                Action::Delete { tensors } => {
+                Action::Delete { tensors, .. } => {
                     tensors.iter().for_each(|tensor| assert!(pool.free(tensor.address)));
                     pool.process(|_, _| true);
                     bytes

@@ -262,7 +262,7 @@ impl Lab {
             .into_iter()
             .map(|body| {
                 self.seq += 1;
-                Event { seq: self.seq, source: Source { cell, line }, body }
+                Event { seq: self.seq, source: Source::at(cell, line), body }
             })
             .collect();
         self.says(Message::Telemetry { events });
@@ -425,6 +425,7 @@ pub fn mixed_devices() -> Fault {
                   x: float32 [1024, 1024] on cpu\n   y: float32 [1024, 1024] on cuda:0\nhint: move one of them: \
                   x.to(\"cuda:0\") + y";
     Fault {
+        caller: None,
         missing: None,
         kind: "RuntimeError".into(),
         message: "Expected all tensors to be on the same device".into(),

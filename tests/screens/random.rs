@@ -56,7 +56,7 @@ fn device() -> impl Strategy<Value = Device> {
 
 /// Sums of events that a session could not send, consistent or not.
 fn digest() -> impl Strategy<Value = Digest> {
-    let event = body().prop_map(|body| Event { seq: 1, source: Source { cell: 3, line: 1 }, body });
+    let event = body().prop_map(|body| Event { seq: 1, source: Source::at(3, 1), body });
     let big = || prop_oneof![Just(0), Just(u64::MAX), 0..100u64];
     let device = (device(), big(), big(), big(), any::<bool>()).prop_map(|(device, a, b, c, peak_reset)| {
         DeviceDigest {
@@ -245,7 +245,7 @@ fn message() -> impl Strategy<Value = Message> {
         3 => prop::collection::vec(body(), 0..20).prop_map(|bodies| Message::Telemetry {
             events: bodies
                 .into_iter()
-                .map(|body| Event { seq: 0, source: Source { cell: u32::MAX, line: 7 }, body })
+                .map(|body| Event { seq: 0, source: Source::at(u32::MAX, 7), body })
                 .collect(),
         }),
         1 => digest().prop_map(|digest| Message::Missed { digest: Box::new(digest) }),

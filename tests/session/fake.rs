@@ -138,7 +138,7 @@ impl Fake {
     }
 
     fn emit(&self, cell: u32, index: usize) {
-        let source = Source { cell, line: index as u32 };
+        let source = Source::at(cell, index as u32);
         let device = Device::Cuda(0);
         let span = Span { start: index as u64, nanos: 5, clock: Clock::Modelled };
         self.bus.emit(source, || match index % 4 {
@@ -191,6 +191,7 @@ fn deeper(level: u64) -> u64 {
 
 fn fault(message: &str) -> Fault {
     Fault {
+        caller: None,
         missing: None,
         kind: "RuntimeError".into(),
         message: message.into(),

@@ -28,7 +28,7 @@ fn frame(body: &[u8]) -> Vec<u8> {
 fn hostile_input_is_refused_and_ends_the_session() {
     let hello = || framed(&Request::Hello { version: VERSION });
     for (name, input, words) in [
-        ("another version", framed(&Request::Hello { version: 99 }), "version 5 of the protocol, not 99"),
+        ("another version", framed(&Request::Hello { version: 99 }), "version 6 of the protocol, not 99"),
         ("no hello", framed(&Request::Inspect { id: 1 }), "must be `hello`"),
         ("another protocol", b"GET / HTTP/1.1\r\n\r\n".to_vec(), "is the limit"),
         ("not JSON", frame(b"\xFF\xFE\0"), "not a request"),

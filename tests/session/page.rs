@@ -104,7 +104,7 @@ fn rows_of_events_have_the_fields_of_the_table() {
             {
                 *sizes = 2;
             }
-            let row = serde_json::json!([1, 1, 1, kind, of, vec!["a"; texts]]);
+            let row = serde_json::json!([1, 1, 1, 1, kind, of, vec!["a"; texts]]);
             serde_json::from_value::<Event>(row.clone())
                 .map(|event| serde_json::to_value(event).unwrap() == row)
         };
@@ -113,7 +113,7 @@ fn rows_of_events_have_the_fields_of_the_table() {
         assert!(texts == 0 || event(numbers, texts - 1).is_err(), "{kind} takes fewer texts");
         seen.insert(kind.to_owned());
     }
-    let unknown = serde_json::json!([1, 1, 1, "no such kind", [], []]);
+    let unknown = serde_json::json!([1, 1, 1, 1, "no such kind", [], []]);
     let error = serde_json::from_value::<Event>(unknown).unwrap_err().to_string();
     let all: BTreeSet<String> = error.split('`').skip(1).step_by(2).skip(1).map(str::to_owned).collect();
     assert_eq!(seen, all, "every kind of event stands in the table");

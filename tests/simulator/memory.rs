@@ -1,5 +1,7 @@
 //! Capacity and the caching allocator, as tensors see them.
 
+use tensorlab::base::Variables;
+
 use super::*;
 
 /// The first checks of the allocator, by hand: bytes asked for, allocated, reserved.
@@ -91,6 +93,38 @@ fn devices_have_memory_and_addresses_of_their_own() {
     assert_eq!(small.pool().unwrap().mem_get_info(), (236 * MIB, 256 * MIB));
 }
 
+/// Variables that nothing else holds.
+struct Known(Vec<(u64, String)>);
+
+impl Variables for Known {
+    fn names(&self) -> Vec<(u64, String)> {
+        self.0.clone()
+    }
+
+    fn deletable(&self) -> Vec<String> {
+        self.0.iter().map(|(_, name)| name.clone()).collect()
+    }
+
+    /// All that lies in one storage has to go.
+    fn freed(&self, chosen: &[usize]) -> Vec<u64> {
+        let near = |at: u64| move |(other, _): &&(u64, String)| other.abs_diff(at) < MIB;
+        let all = chosen.iter().map(|&i| self.0[i].0);
+        let kept = |at: &u64| {
+            chosen.iter().filter(|&&i| near(*at)(&&self.0[i])).count()
+                == self.0.iter().filter(near(*at)).count()
+        };
+        all.filter(kept).collect()
+    }
+
+    fn needed(&self) -> Vec<u64> {
+        Vec::new()
+    }
+
+    fn graphs(&self) -> Vec<(u64, String)> {
+        Vec::new()
+    }
+}
+
 #[test]
 fn running_out_of_memory_says_what_would_help() {
     let machine = machine("sim:tiny");
@@ -101,9 +135,9 @@ fn running_out_of_memory_says_what_would_help() {
     let y = bytes_on(gpu, 100 * MIB);
     let known =
         vec![(x.data_ptr(), "x".to_owned()), (y.data_ptr() + 9, "view".into()), (y.data_ptr(), "y".into())];
-    machine.shared.set_names(Some(Arc::new(move || known.clone())));
     let recorder = Recorder::on(&machine);
-    let error = Tensor::empty(&[25, 1024, 1024], DType::Float32, gpu, "randn").unwrap_err();
+    let mut error = Tensor::empty(&[25, 1024, 1024], DType::Float32, gpu, "randn").unwrap_err();
+    error.retell(&Known(known));
     assert_eq!(error.kind(), Kind::OutOfMemoryError);
     let text = "CUDA out of memory. Tried to allocate 100.00 MiB. GPU 0 has a total capacity of 256.00 MiB of which \
                 36.00 MiB is free. Of the allocated memory 220.00 MiB is allocated by PyTorch, and 0 bytes is reserved \
@@ -114,11 +148,11 @@ fn running_out_of_memory_says_what_would_help() {
     assert_eq!(lines[0], "Largest live tensors (2 of 2):");
     assert_eq!(lines[1], "120.00 MiB  x        uint8 [125829120], made by empty, line 3");
     assert_eq!(lines[2], "100.00 MiB  y, view  uint8 [104857600], made by empty, line 4");
-    assert_eq!(lines[4], "Would have worked: delete y, view (100.00 MiB).");
+    assert_eq!(lines[4], "Would have worked: delete x (120.00 MiB).");
     let event = Body::OutOfMemory { device: Device::Cuda(0), requested: 100 * MIB, message: error.message() };
     assert_eq!(recorder.take(), [event]);
     assert_eq!(gpu.pool().unwrap().stats().num_ooms, 1);
-    drop(y);
+    drop(x);
     assert!(Tensor::empty(&[25, 1024, 1024], DType::Float32, gpu, "randn").is_ok(), "the advice is good");
 }
 

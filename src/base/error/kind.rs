@@ -40,9 +40,30 @@ impl PartialEq for Teller {
     }
 }
 
-/// The state behind an out-of-memory error. The script layer knows more variables' names than the device did, and
-/// has the remedy told with them.
+/// The state behind an out-of-memory error. The device knows no variables; whoever does has the remedy told with them
+/// while the error is on its way out.
 pub trait Retell: Send + Sync {
-    /// The remedy; `names` are those of variables, each with an address inside its tensor.
-    fn hint(&self, names: Vec<(u64, String)>) -> String;
+    /// The remedy, as far as it is known with the variables of one more scope, those further in being known.
+    fn hint(&self, variables: &dyn Variables) -> String;
+
+    /// Notes memory that the work itself held when it failed, by addresses: no variable's end would have freed it.
+    fn note_held(&self, addresses: &[u64]);
+}
+
+/// The variables of a scope at the moment when a request failed.
+pub trait Variables {
+    /// All that holds tensors: names, each with an address inside of a tensor.
+    fn names(&self) -> Vec<(u64, String)>;
+
+    /// Names that could be deleted: what the failing line needs is none of them.
+    fn deletable(&self) -> Vec<String>;
+
+    /// The addresses of the memory that would end with some of [`deletable`](Variables::deletable), by their places.
+    fn freed(&self, chosen: &[usize]) -> Vec<u64>;
+
+    /// Addresses that the failing line itself needs.
+    fn needed(&self) -> Vec<u64>;
+
+    /// Addresses that graphs keep for their backward passes, each with whose graph it is.
+    fn graphs(&self) -> Vec<(u64, String)>;
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::base::error::kind::Kind;
+use crate::base::error::kind::{Kind, Variables};
 
 use super::Device;
 use super::dtype::DType;
@@ -127,11 +127,29 @@ impl Error {
         &self.0.operands
     }
 
-    /// Tells the remedy of an out-of-memory error with the names of variables, each with an address.
-    pub(crate) fn retell(&mut self, names: impl FnOnce() -> Vec<(u64, String)>) {
+    /// Tells the remedy of an out-of-memory error with the variables of one more scope, from the inside out.
+    pub fn retell(&mut self, variables: &dyn Variables) {
         if let Cause::Device(DeviceCause::OutOfMemory { hint, teller, .. }) = &mut self.0.cause {
-            *hint = teller.0.hint(names());
+            *hint = teller.0.hint(variables);
         }
+    }
+
+    /// A number of the state behind an out-of-memory error, which its copies share: [`retell`](Error::retell) tells more.
+    pub(crate) fn teller(&self) -> Option<usize> {
+        match &self.0.cause {
+            Cause::Device(DeviceCause::OutOfMemory { teller, .. }) => {
+                Some(std::sync::Arc::as_ptr(&teller.0).cast::<()>() as usize)
+            }
+            _ => None,
+        }
+    }
+
+    /// Notes memory, by addresses, that the work held which failed for memory.
+    pub(crate) fn while_holding(self, addresses: impl FnOnce() -> Vec<u64>) -> Error {
+        if let Cause::Device(DeviceCause::OutOfMemory { teller, .. }) = &self.0.cause {
+            teller.0.note_held(&addresses());
+        }
+        self
     }
 
     pub(crate) fn operands_mut(&mut self) -> &mut [Operand] {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::oom::OutOfMemory;
 use super::size::format_size;
-use super::what_if::{HeldBlocks, StateChange};
+use super::what_if::{HeldBlock, HeldBlocks, StateChange};
 
 /// How many tensors are listed, and how many at most are named for deletion.
 const LISTED: usize = 5;
@@ -29,6 +29,19 @@ pub struct LiveTensor {
     pub cell: Option<String>,
     /// The line that made it.
     pub line: Option<u32>,
+    /// What holds it besides variables, such as `the graph of y, made on line 7`, where that is known.
+    pub held_by: Option<String>,
+    /// Whether the line that failed needs it.
+    pub needed: bool,
+}
+
+/// What could be deleted by name, and what that would free.
+pub trait Deletable {
+    /// The names.
+    fn names(&self) -> Vec<String>;
+
+    /// Addresses in the blocks that would be free without some of the names, given by their places.
+    fn freed(&self, chosen: &[usize]) -> Vec<u64>;
 }
 
 /// Something that would have let the request through.
@@ -37,8 +50,9 @@ pub enum Action {
     /// Ask again: as in the reference, a request that failed is tried on a new segment
     /// alone after the pool has waited for other streams, and what they gave back serves it.
     TryAgain,
-    /// Free these tensors; tensors that share a block come together.
-    Delete { tensors: Vec<LiveTensor> },
+    /// Free these tensors; tensors that share a block come together. Deleting the names does; where there are none,
+    /// no names would.
+    Delete { names: Vec<String>, tensors: Vec<LiveTensor> },
     /// Allow the pool this many bytes, `fraction` of the device.
     RaiseLimit { bytes: u64, fraction: f64 },
     /// Ask for no more than this many bytes at once.
@@ -71,36 +85,53 @@ pub struct Remedy {
 }
 
 /// Explains `error`, given the tensors that are alive: every action returned has been
-/// tried on the state that the error carries. Tensors of other devices are left out.
+/// tried on the state that the error carries. Tensors of other devices are left out. What has a name is held by it alone.
 pub fn remedy(error: &OutOfMemory, live: &[LiveTensor]) -> Remedy {
+    let holders = holders(error, live);
+    let named = holders.iter().filter(|holder| holder.tensors.iter().all(|tensor| tensor.name.is_some()));
+    let label = |holder: &Holder<'_>| {
+        let names: Vec<&str> = holder.tensors.iter().filter_map(|tensor| tensor.name.as_deref()).collect();
+        names.join(", ")
+    };
+    remedy_by(error, live, &Named(named.map(|holder| (label(holder), holder.block.address)).collect()))
+}
+
+/// The same where it is known what deleting names frees.
+pub fn remedy_by(error: &OutOfMemory, live: &[LiveTensor], deletable: &dyn Deletable) -> Remedy {
     let mut holders = holders(error, live);
-    holders.sort_by_key(|holder| std::cmp::Reverse(holder.size));
+    holders.sort_by_key(|holder| std::cmp::Reverse(holder.block.size));
     Remedy {
         needed: error.rounded,
         largest: holders.iter().take(LISTED).filter_map(Holder::shown).cloned().collect(),
         held: holders.len(),
         fragmentation: error.fragmentation,
         largest_cached: error.largest_cached,
-        actions: actions(error, &holders),
+        actions: actions(error, &holders, deletable),
         requested: error.requested,
         segment: error.segment,
     }
 }
 
+/// Names that each hold one block alone.
+struct Named(Vec<(String, u64)>);
+
+impl Deletable for Named {
+    fn names(&self) -> Vec<String> {
+        self.0.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    fn freed(&self, chosen: &[usize]) -> Vec<u64> {
+        chosen.iter().filter_map(|&at| self.0.get(at)).map(|(_, address)| *address).collect()
+    }
+}
+
 /// A block and the tensors that hold it.
 struct Holder<'a> {
-    address: u64,
-    size: u64,
-    enough: bool,
+    block: HeldBlock,
     tensors: Vec<&'a LiveTensor>,
 }
 
 impl<'a> Holder<'a> {
-    /// Whether variables alone hold the block.
-    fn is_named(&self) -> bool {
-        self.tensors.iter().all(|tensor| tensor.name.is_some())
-    }
-
     fn shown(&self) -> Option<&'a LiveTensor> {
         self.tensors.iter().find(|tensor| tensor.name.is_some()).or(self.tensors.first()).copied()
     }
@@ -111,39 +142,42 @@ fn holders<'a>(error: &OutOfMemory, live: &'a [LiveTensor]) -> Vec<Holder<'a>> {
     let mut holders: BTreeMap<u64, Holder<'a>> = BTreeMap::new();
     for tensor in live {
         if let Some(block) = held.at(tensor.address) {
-            let holder = holders.entry(block.address).or_insert_with(|| Holder {
-                address: block.address,
-                size: block.size,
-                enough: block.enough,
-                tensors: Vec::new(),
-            });
+            let holder =
+                holders.entry(block.address).or_insert_with(|| Holder { block, tensors: Vec::new() });
             holder.tensors.push(tensor);
         }
     }
     holders.into_values().collect()
 }
 
-fn actions(error: &OutOfMemory, holders: &[Holder<'_>]) -> Vec<Action> {
+fn actions(error: &OutOfMemory, holders: &[Holder<'_>], deletable: &dyn Deletable) -> Vec<Action> {
     if error.would_fit(error.requested, &[]) {
         return vec![Action::TryAgain];
     }
-    let named: Vec<&Holder<'_>> = holders.iter().filter(|holder| holder.is_named()).collect();
-    let by_name = deletion(error, &named).filter(|chosen| chosen.len() <= LISTED);
+    let by_name = deletion_by_name(error, holders, deletable);
     let mut actions = Vec::new();
     let found = by_name.is_some();
-    actions.extend(by_name.map(delete));
+    let short = by_name.as_ref().is_some_and(|(names, _)| names.len() <= LISTED);
+    let (first, last) = if short { (by_name, None) } else { (None, by_name) };
+    let delete = |(names, tensors)| Action::Delete { names, tensors };
+    actions.extend(first.map(delete));
     let unlimited = StateChange { limit: error.ceiling, ..StateChange::none(error) };
     if error.limit != error.ceiling && unlimited.fits(error, error.requested) {
         let bytes = error.reserved.saturating_add(error.segment);
         actions.push(Action::RaiseLimit { bytes, fraction: bytes as f64 / error.total.max(1) as f64 });
     }
     actions.extend(error.largest_fitting().map(|bytes| Action::Smaller { bytes }));
+    actions.extend(last.map(delete));
     let mut freeable = found;
     if !found {
-        let all: Vec<&Holder<'_>> = holders.iter().collect();
-        let chosen = deletion(error, &all);
+        let unneeded = holders
+            .iter()
+            .filter(|holder| !holder.tensors.iter().any(|tensor| tensor.needed))
+            .collect::<Vec<_>>();
+        let chosen = deletion(error, &unneeded);
         freeable = chosen.is_some();
-        actions.extend(chosen.map(delete));
+        actions
+            .extend(chosen.map(|chosen| Action::Delete { names: Vec::new(), tensors: tensors_of(chosen) }));
     }
     let others = error.used_by_others();
     let alone = StateChange { free: error.free.saturating_add(others), ..StateChange::none(error) };
@@ -171,38 +205,68 @@ fn device_for(error: &OutOfMemory) -> u64 {
     own.saturating_add(error.used_by_others()).max(u64::try_from(under_limit).unwrap_or(u64::MAX))
 }
 
-fn delete(chosen: Vec<&Holder<'_>>) -> Action {
-    let tensors = chosen.into_iter().flat_map(|holder| holder.tensors.iter().copied().cloned());
-    Action::Delete { tensors: tensors.collect() }
+fn tensors_of<'h, 'a: 'h>(chosen: impl IntoIterator<Item = &'h Holder<'a>>) -> Vec<LiveTensor> {
+    chosen.into_iter().flat_map(|holder| holder.tensors.iter().copied().cloned()).collect()
+}
+
+/// The names to delete, and the tensors that end with them: the one with the least behind it that is enough alone, or
+/// else as few of those with the most as are enough together.
+fn deletion_by_name(
+    error: &OutOfMemory,
+    holders: &[Holder<'_>],
+    deletable: &dyn Deletable,
+) -> Option<(Vec<String>, Vec<LiveTensor>)> {
+    let held = HeldBlocks::of(error);
+    let blocks = |chosen: &[usize]| -> BTreeMap<u64, HeldBlock> {
+        let freed = deletable.freed(chosen).into_iter().filter_map(|address| held.at(address));
+        freed.map(|block| (block.address, block)).collect()
+    };
+    let enough = |chosen: &[usize]| {
+        let released = blocks(chosen).into_keys().collect();
+        StateChange { released, ..StateChange::none(error) }.fits(error, error.requested)
+    };
+    let names = deletable.names();
+    let mut order: Vec<(u64, usize)> =
+        (0..names.len()).map(|at| (blocks(&[at]).values().map(|block| block.size).sum(), at)).collect();
+    order.sort_by_key(|(size, at)| (std::cmp::Reverse(*size), *at));
+    let order: Vec<usize> = order.into_iter().map(|(_, at)| at).collect();
+    let alone = order.iter().rev().find(|at| enough(&[**at])).map(|at| vec![*at]);
+    let chosen = alone.or_else(|| shortest(&order, enough))?;
+    let freed = blocks(&chosen);
+    let ends = holders.iter().filter(|holder| freed.contains_key(&holder.block.address));
+    Some((chosen.iter().filter_map(|at| names.get(*at).cloned()).collect(), tensors_of(ends)))
 }
 
 /// The blocks to free, out of `holders` (the largest first): the smallest one that is
 /// enough alone, or else as few of the largest as are enough together.
 fn deletion<'h, 'a>(error: &OutOfMemory, holders: &[&'h Holder<'a>]) -> Option<Vec<&'h Holder<'a>>> {
-    if let Some(&single) = holders.iter().rev().find(|holder| holder.enough) {
+    if let Some(&single) = holders.iter().rev().find(|holder| holder.block.enough) {
         return Some(vec![single]);
     }
-    let enough = |chosen: &[&Holder<'_>]| {
-        let released = chosen.iter().map(|holder| holder.address).collect();
+    shortest(holders, |chosen| {
+        let released = chosen.iter().map(|holder| holder.block.address).collect();
         StateChange { released, ..StateChange::none(error) }.fits(error, error.requested)
-    };
-    if !enough(holders) {
+    })
+}
+
+/// As few of the first as are enough together.
+fn shortest<T: Copy>(all: &[T], enough: impl Fn(&[T]) -> bool) -> Option<Vec<T>> {
+    if !enough(all) {
         return None;
     }
     // Freeing more never hurts, so the shortest prefix that is enough can be bisected.
-    let (mut short, mut long) = (0, holders.len());
+    let (mut short, mut long) = (0, all.len());
     while long - short > 1 {
         let middle = short + (long - short) / 2;
-        let chosen = holders.get(..middle).unwrap_or(holders);
-        if enough(chosen) { long = middle } else { short = middle }
+        if enough(all.get(..middle).unwrap_or(all)) { long = middle } else { short = middle }
     }
-    let mut chosen: Vec<&Holder<'a>> = holders.iter().take(long).copied().collect();
+    let mut chosen: Vec<T> = all.iter().take(long).copied().collect();
     // Of a short list, drop what turns out not to be needed.
     let mut index = 0;
     while chosen.len() <= 4 * LISTED && index < chosen.len() {
-        let holder = chosen.remove(index);
+        let one = chosen.remove(index);
         if !enough(&chosen) {
-            chosen.insert(index, holder);
+            chosen.insert(index, one);
             index += 1;
         }
     }
@@ -259,21 +323,14 @@ impl Remedy {
     fn describe(&self, action: &Action) -> String {
         match action {
             Action::TryAgain => "try again: the blocks that other streams used are free by now".to_owned(),
-            Action::Delete { tensors } => {
+            Action::Delete { names, tensors } => {
                 let bytes = size(tensors.iter().map(|tensor| tensor.bytes).sum());
-                let unnamed = tensors.iter().filter(|tensor| tensor.name.is_none()).count();
-                let names: Vec<String> =
-                    tensors.iter().filter(|tensor| tensor.name.is_some()).take(LISTED).map(name).collect();
-                match (tensors.len(), unnamed) {
-                    (count, 0) if count <= LISTED => format!("delete {} ({bytes})", names.join(", ")),
-                    (1, _) => {
-                        format!("free one tensor that no variable holds ({bytes}): {}", origin(tensors))
-                    }
-                    (count, 0) => format!("delete {count} tensors ({bytes}): {}, ...", names.join(", ")),
-                    (count, _) => format!(
-                        "free {count} tensors ({bytes}), {unnamed} of which no variable holds: {}",
-                        origin(tensors)
-                    ),
+                let told = names.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+                match (names.len(), tensors.len()) {
+                    (0, 1) => format!("free one tensor ({bytes}){}", origin(tensors)),
+                    (0, count) => format!("free {count} tensors ({bytes}){}", origin(tensors)),
+                    (count, _) if count <= LISTED => format!("delete {told} ({bytes})"),
+                    (count, _) => format!("delete {count} variables and parts ({bytes}): {told}, ..."),
                 }
             }
             Action::RaiseLimit { bytes, fraction } => format!(
@@ -319,13 +376,25 @@ fn name(tensor: &LiveTensor) -> String {
     tensor.name.clone().unwrap_or_else(|| "(no variable)".to_owned())
 }
 
-/// Where the first tensor without a variable came from, and what usually holds such a tensor.
+/// What holds tensors that no deletion of names frees: what holds most of them, or, where that is not known, where the
+/// largest came from.
 fn origin(tensors: &[LiveTensor]) -> String {
-    let unnamed = tensors.iter().find(|tensor| tensor.name.is_none());
-    let made_by = unnamed.map_or("?", |tensor| tensor.made_by.as_str());
-    let preposition = if unnamed.is_some_and(|tensor| tensor.cell.is_some()) { "in" } else { "on" };
-    let place = unnamed.and_then(place).map(|place| format!(" {preposition} {place}")).unwrap_or_default();
-    format!("a list, a module or a graph kept for backward holds what {made_by} made{place}")
+    let mut holders: BTreeMap<&str, u64> = BTreeMap::new();
+    for tensor in tensors {
+        *holders.entry(tensor.held_by.as_deref().unwrap_or_default()).or_default() += tensor.bytes;
+    }
+    let most = holders.into_iter().max_by_key(|(_, bytes)| *bytes).map_or("", |(holder, _)| holder);
+    if !most.is_empty() {
+        return format!(" that {most}");
+    }
+    let largest = tensors.iter().max_by_key(|tensor| tensor.bytes);
+    let Some(tensor) = largest else { return String::new() };
+    let preposition = if tensor.cell.is_some() { "in" } else { "on" };
+    let place = place(tensor).map(|place| format!(" {preposition} {place}")).unwrap_or_default();
+    format!(
+        " that {} made{place}; more than variables that can be deleted holds what it made",
+        tensor.made_by
+    )
 }
 
 /// `In [2], line 3`; the line alone in the cell that runs.

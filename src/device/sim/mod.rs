@@ -34,4 +34,4 @@ pub use error::{ProfileError, ProfileFault};
 pub use host::{Host, HostProfile, host_ids};
 pub use host_choice::HostChoice;
 pub use profile::{Profile, builtin_ids};
-pub use selection::{Selection, SelectionError, SimulatedDevices};
+pub use selection::{Selection, SelectionError, SimulatedDevices, profile_names};

@@ -14,6 +14,18 @@ use crate::base::near::nearest;
 /// The most simulated devices of one machine.
 pub(crate) const MOST_DEVICES: usize = 16;
 
+/// What people type for a built-in profile. The A100 of 40 GB is what a plain "A100" is in most clouds.
+const ALIASES: [(&str, &str); 3] = [("3060", "rtx3060"), ("4090", "rtx4090"), ("a100", "a100-40gb")];
+
+/// The built-in profiles with their other names: `t4, rtx3060 (or 3060), …`.
+pub fn profile_names() -> String {
+    let named = |id: &str| match ALIASES.iter().find(|(_, meant)| *meant == id) {
+        Some((alias, _)) => format!("{id} (or {alias})"),
+        None => id.to_owned(),
+    };
+    builtin_ids().map(named).collect::<Vec<_>>().join(", ")
+}
+
 /// A wish for devices; who reads it finds out what there is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Selection {
@@ -150,7 +162,7 @@ impl fmt::Display for SelectionError {
                 f,
                 "there is no device profile `{text}`; {}the profiles are {}, or name a .toml file",
                 did_you_mean(*nearest),
-                builtin_ids().collect::<Vec<_>>().join(", ")
+                profile_names()
             ),
             SelectionError::NotToml { text } => {
                 write!(f, "`{text}` is not the name of a device profile; a profile's file ends in .toml")
@@ -180,7 +192,7 @@ impl std::error::Error for SelectionError {}
 impl FromStr for Selection {
     type Err = SelectionError;
 
-    /// Reads `auto`, `cpu`, `cuda` or `sim:ITEM,…` where an item is a built-in profile's id or a path that
+    /// Reads `auto`, `cpu`, `cuda` or `sim:ITEM,…` where an item is a built-in profile's id, what people type for it (`a100`), or a path that
     /// ends in `.toml`, with `xN` behind it, or behind a space, for N devices. Ids and keywords may be in capitals. `sim:` may be
     /// repeated. `@HOST` behind them names their host.
     fn from_str(text: &str) -> Result<Selection, SelectionError> {
@@ -310,8 +322,8 @@ fn read_item(item: &str) -> Result<(ProfileName, usize), SelectionError> {
         return Err(SelectionError::NotToml { text: quoted(item) });
     }
     // A misspelt name may have had a count behind it, or may only look so.
-    let nearest =
-        nearest(item, builtin_ids()).or_else(|| counted.and_then(|(base, _)| nearest(base, builtin_ids())));
+    let known = || builtin_ids().chain(ALIASES.iter().map(|(alias, _)| *alias));
+    let nearest = nearest(item, known()).or_else(|| counted.and_then(|(base, _)| nearest(base, known())));
     Err(SelectionError::UnknownProfile { text: quoted(item), nearest })
 }
 
@@ -320,6 +332,8 @@ fn profile_name(name: &str) -> Option<ProfileName> {
     if file {
         return Some(ProfileName::File(PathBuf::from(name)));
     }
+    let alias = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name));
+    let name = alias.map_or(name, |(_, id)| id);
     builtin_ids().find(|id| id.eq_ignore_ascii_case(name)).map(ProfileName::Builtin)
 }
 
@@ -379,6 +393,26 @@ mod tests {
     }
 
     #[test]
+    fn what_people_type_names_a_profile() {
+        assert_eq!(read("sim:a100"), Ok(sim(&[("a100-40gb", 1)])));
+        assert_eq!(
+            read("sim:4090x2,A100x3,3060"),
+            Ok(sim(&[("rtx4090", 2), ("a100-40gb", 3), ("rtx3060", 1)]))
+        );
+        assert_eq!(read("sim:t4,sim:a100 x2"), Ok(sim(&[("t4", 1), ("a100-40gb", 2)])));
+        assert_eq!(read("sim:a100").unwrap().to_string(), "sim:a100-40gb");
+        let nearest = |text: &str| match read(text) {
+            Err(SelectionError::UnknownProfile { nearest, .. }) => nearest,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(nearest("sim:409"), Some("4090"));
+        assert_eq!(nearest("sim:a10x2"), Some("a100"));
+        assert!(ALIASES.iter().all(|(alias, id)| {
+            builtin_ids().any(|known| known == *id) && builtin_ids().all(|known| known != *alias)
+        }));
+    }
+
+    #[test]
     fn a_path_is_kept_as_written() {
         for (text, path, count) in [
             ("sim:mine.toml", "mine.toml", 1),
@@ -435,8 +469,8 @@ mod tests {
         let shown = |text: &str| read(text).unwrap_err().to_string();
         assert_eq!(
             shown("sim:h10"),
-            "there is no device profile `h10`; did you mean `h100`? the profiles are t4, rtx3060, rtx4090, \
-             a100-40gb, a100-80gb, h100, h200, tiny, or name a .toml file"
+            "there is no device profile `h10`; did you mean `h100`? the profiles are t4, rtx3060 (or 3060), \
+             rtx4090 (or 4090), a100-40gb (or a100), a100-80gb, h100, h200, tiny, or name a .toml file"
         );
         assert_eq!(shown("sim:t4x17"), "a machine has at most 16 simulated devices");
         assert!(shown("\u{1b}[31m").contains("\\u{1b}"));

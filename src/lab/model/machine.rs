@@ -171,7 +171,7 @@ mod tests {
             let span = Span { start, nanos: 1000, clock: Clock::Modelled };
             let (device, cause) = (Device::Cuda(0), Name::new("item"));
             let body = Body::Sync { device, implicit: true, cause, span };
-            history.fold(Event { seq, source: Source { cell: 1, line: 2 }, body });
+            history.fold(Event { seq, source: Source::at(1, 2), body });
         }
         history
     }
@@ -210,7 +210,7 @@ mod tests {
     fn what_is_picked_knows_its_line() {
         let history = history();
         let view = MachineView { pick: Some(Pick::Event(1)), ..MachineView::default() };
-        assert_eq!(view.source(&history), Some(Source { cell: 1, line: 2 }));
+        assert_eq!(view.source(&history), Some(Source::at(1, 2)));
         let view = MachineView { pick: Some(Pick::Event(9)), ..MachineView::default() };
         assert_eq!(view.source(&history), None);
     }

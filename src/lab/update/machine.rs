@@ -196,11 +196,11 @@ pub(super) fn events_of_line(state: &mut State) {
         state.history.shows_lesson = false;
         state.machine.forget();
     }
-    let wanted = Source { cell: number, line };
+    let wanted = Source::at(number, line);
     let history = &state.history;
     let marks = history.timeline().lanes().flat_map(|(_, lane)| lane.between(0, u64::MAX));
-    let mut all: Vec<u64> = marks.filter(|mark| mark.source == wanted).map(|mark| mark.seq).collect();
-    all.extend(history.transfers().newest().filter(|copy| copy.source == wanted).map(|copy| copy.seq));
+    let mut all: Vec<u64> = marks.filter(|mark| mark.source.is_at(&wanted)).map(|mark| mark.seq).collect();
+    all.extend(history.transfers().newest().filter(|copy| copy.source.is_at(&wanted)).map(|copy| copy.seq));
     all.sort_unstable();
     let now = match state.machine.pick {
         Some(Pick::Event(seq)) => Some(seq),

@@ -50,7 +50,7 @@ pub(crate) fn bitwise_not(x: &Tensor) -> Result<Tensor> {
 pub(crate) static MORE_ROWS: &[OpDef] = &[OpDef::call(
     "bitwise_not",
     Family::Elementwise,
-    "Each bit turned over; for masks, what is false becomes true.",
+    "Each bit turned over; for masks, what is false becomes true. In a condition, `!x` is Python's `not x`.",
     InputParams::LIST,
     by_name!(InputParams, |a| to_value(bitwise_not(a.input))),
 )

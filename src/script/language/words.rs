@@ -5,7 +5,7 @@ use super::declare::words;
 words! {
     let "Makes a variable; of the same name as often as one likes." "let x = 2; x * 3" => "6";
     const "Makes a variable that keeps its value." "const K = 3; K + 1" => "4";
-    if "Does what follows where a condition holds; with `else` it has a value." "if 1 < 2 { \"yes\" } else { \"no\" }" => "\"yes\"";
+    if "Does what follows where a condition holds; with `else` it has a value. A tensor with one element holds where it is not 0, for which the host waits; `!` before it is Python's `not`." "if 1 < 2 { \"yes\" } else { \"no\" }" => "\"yes\"";
     else "What is done where the condition of an `if` does not hold." "if 1 > 2 { \"yes\" } else { \"no\" }" => "\"no\"";
     switch "Chooses by a value; `_` stands for all others." "switch 2 { 1 => \"one\", 2 => \"two\", _ => \"many\" }" => "\"two\"";
     while "Repeats as long as a condition holds." "let n = 1; while n < 100 { n *= 2 } n" => "128";

@@ -10,8 +10,8 @@ use crate::data::dataset::Computed;
 use crate::data::loader::Epoch;
 use crate::data::sampler::{Drawn, Generator, Sampler};
 use crate::data::{Data, DataLoader};
-use crate::device::Shared;
 use crate::device::random::Mt19937;
+use crate::device::{Machine, Shared};
 use crate::op::def::{FUNCTION, PROPERTY};
 use crate::op::params::kind::Int;
 use crate::op::params::params;
@@ -186,11 +186,12 @@ pub(crate) fn register(engine: &mut Engine, here: &Here, spaces: &mut Spaces) {
             spread(space, def);
         }
     }
-    types(engine);
+    types(engine, shared);
 }
 
 /// The types, as they are printed, indexed and gone through.
-fn types(engine: &mut Engine) {
+fn types(engine: &mut Engine, shared: &Arc<Shared>) {
+    let shared = Arc::clone(shared);
     engine.register_type_with_name::<Sampler>("Sampler");
     engine.register_fn("to_string", |s: &mut Sampler| format!("{}({} indices)", s.name(), s.len()));
     engine.register_fn("to_debug", |s: &mut Sampler| format!("{}({} indices)", s.name(), s.len()));
@@ -202,7 +203,10 @@ fn types(engine: &mut Engine) {
     engine.register_type_with_name::<Data>("Dataset");
     engine.register_fn("to_string", move |d: &mut Data| shown(d));
     engine.register_fn("to_debug", move |d: &mut Data| shown(d));
-    engine.register_indexer_get(|d: &mut Data, i: INT| d.get(i).map(to_dynamic).map_err(raise));
+    engine.register_indexer_get(move |context: NativeCallContext, d: &mut Data, i: INT| {
+        note_line(&shared, &context);
+        d.get(i).map(to_dynamic).map_err(raise)
+    });
     engine.register_iterator_result::<Data, Dynamic>();
     let shown = |l: &DataLoader| {
         let size = l.options.batch_size.map_or("None".to_string(), |n| n.to_string());
@@ -308,6 +312,10 @@ fn one(batch: Result<Value>) -> RhaiResult<Dynamic> {
     batch.map(to_dynamic).map_err(raise)
 }
 
+fn here() -> Arc<Shared> {
+    Arc::clone(&Machine::current().shared)
+}
+
 type Items = Box<dyn Iterator<Item = RhaiResult<Dynamic>>>;
 
 impl IntoIterator for DataLoader {
@@ -316,7 +324,7 @@ impl IntoIterator for DataLoader {
 
     fn into_iter(self) -> Items {
         match self.iter() {
-            Ok(epoch) => Box::new(epoch.map(one)),
+            Ok(epoch) => Box::new(here().at_one_line(epoch.map(one))),
             Err(error) => Box::new(std::iter::once(Err(raise(error)))),
         }
     }
@@ -328,7 +336,7 @@ impl IntoIterator for Batches {
 
     /// What is left of the run.
     fn into_iter(self) -> Items {
-        Box::new(std::iter::from_fn(move || self.lock(Iterator::next)).map(one))
+        Box::new(here().at_one_line(std::iter::from_fn(move || self.lock(Iterator::next)).map(one)))
     }
 }
 
@@ -355,6 +363,6 @@ impl IntoIterator for Data {
 
     /// Sample by sample.
     fn into_iter(self) -> Items {
-        Box::new((0..self.0.len()).map(move |i| one(self.0.get(i))))
+        Box::new(here().at_one_line((0..self.0.len()).map(move |i| one(self.0.get(i)))))
     }
 }

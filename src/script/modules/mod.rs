@@ -56,7 +56,7 @@ pub(crate) fn register(
     });
     let mut spaces = Spaces::default();
     call::register(engine, rows(), &here, &mut spaces);
-    types::register(engine);
+    types::register(engine, &machine.shared);
     amp::register(engine);
     autograd::register(engine);
     cuda::register(engine);

@@ -1,12 +1,16 @@
 //! Types that a script holds beside tensors: dtypes, devices, errors.
 
+use std::sync::Arc;
+
 use rhai::{Dynamic, Engine, ImmutableString, Module, NativeCallContext};
 
 use crate::base::{DType, DeviceSpec, Error};
+use crate::device::Shared;
 use crate::op::def::PROPERTY;
 use crate::op::params::kind::Int;
 use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef, Receiver};
+use crate::script::bind::note_line;
 use crate::script::call::kind::Given;
 use crate::script::call::{Call, Outcome, Run, ScriptRow};
 use crate::script::fault::{RhaiResult, kind_of, raise};
@@ -209,13 +213,23 @@ params! {
 }
 
 /// Registers the types with their printed forms and comparisons, and the dtype constants.
-pub(crate) fn register(engine: &mut Engine) {
+pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     engine.register_type_with_name::<Tensor>("Tensor");
-    engine.register_fn("to_string", |t: &mut Tensor| display::display(t).map_err(raise));
-    engine.register_fn("to_debug", |t: &mut Tensor| display::display(t).map_err(raise));
-    engine.register_fn("+", |a: ImmutableString, b: Tensor| -> RhaiResult<String> {
-        Ok(format!("{a}{}", display::display(&b).map_err(raise)?))
-    });
+    for name in ["to_string", "to_debug"] {
+        let here = Arc::clone(shared);
+        engine.register_fn(name, move |context: NativeCallContext, t: &mut Tensor| {
+            note_line(&here, &context);
+            display::display(t).map_err(raise)
+        });
+    }
+    let here = Arc::clone(shared);
+    engine.register_fn(
+        "+",
+        move |context: NativeCallContext, a: ImmutableString, b: Tensor| -> RhaiResult<String> {
+            note_line(&here, &context);
+            Ok(format!("{a}{}", display::display(&b).map_err(raise)?))
+        },
+    );
     dtypes(engine);
     devices(engine);
     errors(engine);

@@ -173,7 +173,7 @@ pub(super) fn waits(device: &DeviceTally, width: usize, theme: &Theme) -> Vec<Li
     };
     let last = shown.len().saturating_sub(1);
     let line = |(i, ((cell, line, cause), times)): (usize, &(&(u32, u32, _), &u64))| {
-        let place = place(" at ", Source { cell: *cell, line: *line });
+        let place = place(" at ", Source::at(*cell, *line));
         let elsewhere = if i == last { elsewhere.as_str() } else { "" };
         let text = format!("  ▲ {} implicit: {cause}{place}", figures::count(**times));
         let room = width.saturating_sub(text::width(elsewhere));
@@ -233,8 +233,8 @@ pub(super) fn refusals(device: &DeviceTally, width: usize, theme: &Theme) -> Lin
         bytes => figures::bytes(bytes),
     };
     let text = match device.out_of_memory {
-        1 => format!("▲ out of memory: {asked} requested"),
-        n => format!("▲ out of memory {} times, last {asked} requested", figures::count(n)),
+        1 => format!("▲ out of memory: tried to allocate {asked}"),
+        n => format!("▲ out of memory {} times, last tried to allocate {asked}", figures::count(n)),
     };
     Line::styled(text::clip(&text, width), theme.error)
 }
@@ -282,7 +282,7 @@ mod tests {
         let mut tally = device(0, 0, 0);
         for line in 1..=5u32 {
             let cause = crate::base::event::Name::new("item");
-            (0..line).for_each(|_| tally.wait(true, cause, Source { cell: 2, line }));
+            (0..line).for_each(|_| tally.wait(true, cause, Source::at(2, line)));
         }
         let lines: Vec<String> = waits(&tally, 60, &theme).iter().map(ToString::to_string).collect();
         assert_eq!(lines[0], "  ▲ 5 implicit: item at In [2]:5");

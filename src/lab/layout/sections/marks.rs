@@ -74,14 +74,15 @@ pub(crate) fn joined(cells: &[(&'static str, Style)]) -> Line<'static> {
     Line::from(spans.collect::<Vec<_>>())
 }
 
-/// ` at In [3]:4`: the cell and line of a source, after `lead`; empty where they are unknown. What a lesson does by
-/// itself has a name of its own.
+/// ` at In [3]:4`: the cell and line of a source, after `lead`, and `from 9` where line 9 called the function that it
+/// stands in; empty where they are unknown. What a lesson does by itself has a name of its own.
 pub(crate) fn place(lead: &str, source: Source) -> String {
-    let line = if source.line == 0 { String::new() } else { format!(":{}", source.line) };
+    let from = if source.caller == 0 { String::new() } else { format!(" from {}", source.caller) };
+    let line = if source.line == 0 { String::new() } else { format!(":{}{from}", source.line) };
     match source.doer() {
         Doer::Learner => match source {
-            Source { cell: 0, line: 0 } => String::new(),
-            Source { cell: 0, line } => format!("{lead}line {line}"),
+            Source { cell: 0, line: 0, .. } => String::new(),
+            Source { cell: 0, line, .. } => format!("{lead}line {line}{from}"),
             Source { cell, .. } => format!("{lead}In [{cell}]{line}"),
         },
         Doer::SetUp => format!("{lead}the set-up"),

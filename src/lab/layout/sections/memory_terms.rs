@@ -54,10 +54,10 @@ pub(crate) const TERMS: &[Term] = &[
          the most of its time; where events were too many to be sent, their peak stands for all of them.",
     },
     Term {
-        name: "out of memory, requested",
+        name: "out of memory, tried to allocate",
         means: "A request that neither a cached block nor the device could serve, after the cache was given back. The \
-         figure is what the tensor needs. PyTorch's message has the segment that the allocator tried for it, which is \
-         larger: 2 MiB for up to 1 MiB, 20 MiB for up to 10 MiB.",
+         figure is the segment that the allocator tried for it, as in PyTorch's message: 2 MiB for up to 1 MiB, 20 MiB \
+         for up to 10 MiB. The error's hint has what the tensor needs beside it.",
     },
     Term {
         name: "launches",

@@ -12,7 +12,7 @@ const GPU: Device = Device::Cuda(0);
 fn alloc(seq: u64, address: u64, allocated: u64) -> Event {
     Event {
         seq,
-        source: Source { cell: 1, line: 2 },
+        source: Source::at(1, 2),
         body: Body::Alloc {
             device: GPU,
             address,
@@ -58,7 +58,7 @@ fn names(history: &History) -> Vec<Option<String>> {
 fn what_a_lesson_takes_by_itself_is_in_the_curve_and_no_peak_of_the_learners() {
     let mut history = History::default();
     history.fold(alloc(0, 1, 512));
-    let hidden = Event { source: Source { cell: HIDDEN_CELLS + 1, line: 1 }, ..alloc(1, 2, 4096) };
+    let hidden = Event { source: Source::at(HIDDEN_CELLS + 1, 1), ..alloc(1, 2, 4096) };
     history.fold(hidden);
     let curve = history.curve(GPU).unwrap();
     assert_eq!(curve.most(), 2 << 20);
@@ -194,7 +194,7 @@ fn told(steps: &[Step]) -> Vec<Event> {
     let first = Event { seq: 0, source: Source::default(), body };
     let event = |(seq, step): (usize, &Step)| {
         let seq = seq as u64 + 1;
-        let mut source = Source { cell: 1, line: seq as u32 % 7 };
+        let mut source = Source::at(1, seq as u32 % 7);
         let mut hide = |hidden: &bool| {
             if *hidden {
                 source.cell = HIDDEN_CELLS + 1

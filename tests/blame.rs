@@ -1,0 +1,271 @@
+//! Whose line it was: events, waits and errors name the line that ran, and the line that called it.
+
+use std::sync::{Arc, Mutex};
+
+use tensorlab::base::event::{Body, Event, Page, Source};
+use tensorlab::device::Machine;
+use tensorlab::script::engine::Stopped;
+use tensorlab::script::{Interpreter, Limits, Origin, Silent};
+
+use crate::parallel::{fault, machine, on};
+
+/// What happened while some cells ran, one after the other.
+fn events(machine: &Arc<Machine>, cells: &[&str]) -> Vec<Event> {
+    let cells: Vec<(&str, u32)> = cells.iter().map(|code| (*code, 1)).collect();
+    events_from(machine, &cells)
+}
+
+/// The same of cells that begin at some line of their file.
+fn events_from(machine: &Arc<Machine>, cells: &[(&str, u32)]) -> Vec<Event> {
+    let mut script = Interpreter::new(Arc::clone(machine), Arc::new(Silent), &Limits::default());
+    let events: Arc<Mutex<Vec<Event>>> = Arc::default();
+    let sink = Arc::clone(&events);
+    let reader = Arc::new(move |page: &Page| sink.lock().unwrap().extend(page.iter().cloned()));
+    let subscription = machine.bus().read(reader);
+    for (cell, (code, first_line)) in (1..).zip(cells.iter().copied()) {
+        match script.evaluate(cell, &Origin { name: "test", code, first_line }) {
+            Ok(value) => drop(script.show(&value).unwrap()),
+            Err(Stopped::Fault(fault)) => panic!("{}", fault.report),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    drop(subscription);
+    events.lock().unwrap().clone()
+}
+
+/// Where the host waited on its own account.
+fn waits(cells: &[&str]) -> Vec<Source> {
+    let all = events(&machine("sim:t4"), cells);
+    all.iter().filter(|e| matches!(e.body, Body::Sync { implicit: true, .. })).map(|e| e.source).collect()
+}
+
+fn lines(code: &str) -> Vec<u32> {
+    waits(&[code]).iter().map(|source| source.line).collect()
+}
+
+fn at(cell: u32, line: u32, caller: u32) -> Source {
+    Source { cell, line, caller }
+}
+
+const SETUP: &str = "let x = ones(2, #{device: \"cuda\"}); let one = x.sum(); let s = \"\"; let items = [x]; \
+                     let map = #{a: x}; let f = |t| t;\n";
+
+#[test]
+fn each_way_to_look_at_a_tensor_is_on_the_line_that_looks() {
+    for looks in [
+        "print(x);",
+        "debug(x);",
+        "display(x);",
+        "let u = `is ${x}`;",
+        "let u = \"\" + x;",
+        "let u = x + \"\";",
+        "s += x;",
+        "let u = x.to_string();",
+        "let u = x.to_debug();",
+        "let u = to_string(x);",
+        "print([x]);",
+        "print(map);",
+        "let u = `${map}`;",
+        "let u = items.to_string();",
+        "s += items;",
+        "let u = map.a.tolist();",
+        "let u = items[0].tolist();",
+        "if one { }",
+        "if one > 1.0 { }",
+        "if x.sum() > 1.0 { }",
+        "if !one { }",
+        "while one < 1.0 { }",
+        "do { } while one < 1;",
+        "let u = one && true;",
+        "let u = false || one;",
+        "let u = if one { 1 } else { 2 };",
+        "let u = switch 1 { 1 if one => 2, _ => 3 };",
+        "let u = (x == x).all().item();",
+        "let u = f.call(x).tolist();",
+        "let u = (-one).item();",
+    ] {
+        let code = format!("{SETUP}let before = x.relu();\n\n{looks}\nlet behind = x.relu();");
+        assert_eq!(lines(&code), [4], "{looks}");
+    }
+}
+
+#[test]
+fn a_cells_last_value_is_looked_at_on_its_own_line() {
+    assert_eq!(lines(&format!("{SETUP}let f = |t| {{\n  t * 2\n}};\nf.call(x)\n// end")), [5]);
+    assert_eq!(lines(&format!("{SETUP}let y = x * 2;\nx")), [3]);
+}
+
+#[test]
+fn conditions_of_loops_are_on_the_loops_line() {
+    let code = format!("{SETUP}let n = 0;\nwhile one > n {{\n  n += 1;\n  let y = x * 2;\n}}");
+    assert_eq!(lines(&code), [3, 3, 3]);
+    let code = format!("{SETUP}let n = 0;\ndo {{\n  n += 1;\n  let y = x * 2;\n}} while one > n;");
+    assert_eq!(lines(&code), [6, 6]);
+}
+
+/// Lines of what an operation launched.
+fn launches(cells: &[&str], of: &str) -> Vec<Source> {
+    let all = events(&machine("sim:t4"), cells);
+    let launched = |e: &&Event| matches!(&e.body, Body::Launch { op, .. } if op.as_str() == of);
+    all.iter().filter(launched).map(|e| e.source).collect()
+}
+
+#[test]
+fn what_a_loop_fetches_is_on_the_loops_line() {
+    let code = format!(
+        "{SETUP}let set = data::TensorDataset(arange(4, #{{device: \"cuda\"}}));
+let loader = data::DataLoader(set, #{{batch_size: 2}});
+for batch in loader {{
+    let y = x.relu();
+    let z = y.exp();
+}}
+for batch in progress(loader) {{
+    let z = x.exp();
+}}"
+    );
+    let all = events(&machine("sim:t4"), &[&code]);
+    let made = |e: &&Event| matches!(&e.body, Body::Alloc { op, .. } if !["relu", "exp", "arange"].contains(&op.as_str()));
+    let lines: Vec<u32> = all.iter().filter(made).map(|e| e.source.line).filter(|line| *line > 1).collect();
+    assert!(lines.len() >= 4, "{lines:?}");
+    assert!(lines.iter().all(|line| [4, 8].contains(line)), "{lines:?}");
+}
+
+#[test]
+fn closures_and_functions_have_their_own_lines_with_the_callers_beside_them() {
+    let code = format!(
+        "{SETUP}
+let f = |t| {{
+    t.tolist()
+}};
+fn g(t) {{ t.tolist() }}
+fn h(t) {{
+    g(t)
+}}
+
+f.call(x);
+g(x);
+h(x);
+[x].map(|t| t.tolist());
+telemetry::record(|| {{
+    x.tolist();
+    f.call(x);
+}});
+x.tolist();"
+    );
+    assert_eq!(
+        waits(&[&code]),
+        [at(1, 4, 11), at(1, 6, 12), at(1, 6, 8), at(1, 14, 14), at(1, 16, 15), at(1, 4, 17), at(1, 19, 0)]
+    );
+}
+
+#[test]
+fn what_follows_a_closure_is_the_callers() {
+    let code = format!(
+        "{SETUP}let double = nn::module(#{{}}, |me, t| {{
+    t.exp()
+}});
+let net = nn::Sequential([double, nn::ReLU()]).cuda();
+let y = 0;
+y = net.forward(x);
+y = f.call(x.exp());"
+    );
+    assert_eq!(launches(&[&code], "exp"), [at(1, 3, 7), at(1, 8, 0)]);
+    assert_eq!(launches(&[&code], "relu"), [at(1, 7, 0)]);
+    let all = events(&machine("sim:t4"), &[&code]);
+    let freed = all.iter().filter(|e| matches!(e.body, Body::Free { .. })).map(|e| e.source.line);
+    assert!(freed.clone().any(|line| line == 8), "{:?}", freed.collect::<Vec<_>>());
+}
+
+#[test]
+fn a_function_of_an_earlier_cell_has_its_cell_and_line() {
+    let first =
+        "fn step(t) {\n    t.tolist()\n}\nlet k = ones(2, #{device: \"cuda\"});\nlet look = |t| k.tolist();";
+    let second = "let t = k * 2;\n\nstep(t);\nlook.call(t);\nt.tolist();";
+    assert_eq!(waits(&[first, second]), [at(1, 2, 3), at(1, 5, 4), at(2, 5, 0)]);
+}
+
+#[test]
+fn lines_are_those_of_the_file_that_a_cell_begins_in() {
+    let first = "let look = |t| t.tolist();\nlet x = ones(2, #{device: \"cuda\"});\nx.tolist();";
+    let all = events_from(&machine("sim:t4"), &[(first, 10), ("look.call(x);", 20)]);
+    let waits = all.iter().filter(|e| matches!(e.body, Body::Sync { .. })).map(|e| e.source);
+    assert_eq!(waits.collect::<Vec<_>>(), [at(1, 12, 0), at(1, 10, 20)]);
+}
+
+#[test]
+fn the_trace_and_the_summary_name_the_caller() {
+    let code = "let x = ones(2, #{device: \"cuda\"});
+let look = |t| {
+    t.tolist()
+};
+let t = telemetry::record(|| {
+    look.call(x);
+});
+[t.waits[0].line, t.waits[0].caller]";
+    assert_eq!(on("sim:t4", code), "[3, 6]");
+}
+
+#[test]
+fn errors_in_functions_name_the_line_that_called() {
+    let report = |code: &str| fault("sim:t4", code).report.clone();
+    let text = report("fn f(t) {\n  t + ones(3)\n}\n\nf(ones(2));");
+    assert!(text.contains("test:2:5") && text.contains("called from line 5"), "{text}");
+    let text = report("let f = |t| t + ones(3);\nf.call(ones(2));");
+    assert!(text.contains("test:1:15") && text.contains("called from line 2"), "{text}");
+    let text = report("let f = |t| t + ones(3); f.call(ones(2));");
+    assert!(!text.contains("called from"), "{text}");
+}
+
+#[test]
+fn a_tensor_with_one_element_is_true_or_false() {
+    for (code, want) in [
+        ("if tensor(2.0) { 1 } else { 0 }", "1"),
+        ("if tensor([[0]]) { 1 } else { 0 }", "0"),
+        ("if tensor(-0.0) { 1 } else { 0 }", "0"),
+        ("if tensor(1e-40) { 1 } else { 0 }", "1"),
+        ("if tensor(0.0) / 0.0 { 1 } else { 0 }", "1"),
+        ("if tensor(false) { 1 } else { 0 }", "0"),
+        ("if ones(2).sum() > 1.0 { 1 } else { 0 }", "1"),
+        ("let x = ones(1); let y = x * 2; if x < y { 1 } else { 0 }", "1"),
+        ("if !tensor(5) { 1 } else { 0 }", "0"),
+        ("if !(ones(2).sum() > 5) { 1 } else { 0 }", "1"),
+        ("[tensor(1) && tensor(0.0), tensor(0) || tensor(true), true && tensor(3)]", "[false, true, true]"),
+        ("let n = tensor(3); let k = 0; while n > k { k += 1; } k", "3"),
+        ("let n = tensor(3); let k = 0; while n { n -= 1; k += 1; } k", "3"),
+        ("let k = 0; do { k += 1; } until tensor(k) > 4; k", "5"),
+        ("switch 1 { 1 if tensor(0) => 1, 1 if tensor(1) => 2, _ => 3 }", "2"),
+        ("!tensor([true, false])", "tensor([False,  True])"),
+        ("fn f(t) { if t { 1 } else { 0 } } f(tensor(1))", "1"),
+    ] {
+        for devices in ["cpu", "sim:t4"] {
+            assert_eq!(on(devices, code), want, "{code}");
+        }
+    }
+}
+
+#[test]
+fn several_elements_and_none_are_ambiguous() {
+    for code in
+        ["if T { }", "while T { }", "let u = T && true;", "if !T { }", "let u = if T { 1 } else { 2 };"]
+    {
+        for (tensor, text) in [
+            ("ones(2)", "Boolean value of Tensor with more than one value is ambiguous"),
+            ("ones(0)", "Boolean value of Tensor with no values is ambiguous"),
+        ] {
+            let code = code.replace('T', tensor);
+            let fault = fault("cpu", &code);
+            assert_eq!((fault.kind.as_str(), fault.message.as_str()), ("RuntimeError", text), "{code}");
+            assert!(fault.line == Some(1) && fault.column.is_some(), "{code}: {}", fault.report);
+        }
+    }
+}
+
+#[test]
+fn a_condition_waits_once_and_says_why() {
+    let code = "let x = ones(3, #{device: \"cuda\"});
+let t = telemetry::record(|| {
+    if x.sum() > 0.0 { }
+});
+[t.implicit_syncs, t.waits[0].cause, t.waits[0].line, t.d2h.count]";
+    assert_eq!(on("sim:t4", code), "[1, \"bool\", 3, 1]");
+}

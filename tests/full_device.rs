@@ -1,0 +1,226 @@
+//! What an error of a full device advises: deleting what it names is a cure, and what is none is not named.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tensorlab::base::event::{Body, Event, Page};
+use tensorlab::script::Fault;
+
+use crate::parallel::{evaluate, fault, machine, on};
+
+fn hint(code: &str) -> String {
+    fault("sim:tiny", code).hint.clone().expect("a hint")
+}
+
+/// The names whose deletion would have worked, as a hint has them.
+fn cure(hint: &str) -> Option<Vec<String>> {
+    let line = hint
+        .lines()
+        .find_map(|line| line.trim().trim_start_matches("or:").trim_start().strip_prefix_any())?;
+    let names = line.rsplit_once(" (").map_or(line, |(names, _)| names);
+    assert!(!names.contains("variables and parts"), "{names}");
+    Some(names.split(", ").map(str::to_owned).collect())
+}
+
+trait StripAny {
+    fn strip_prefix_any(&self) -> Option<&str>;
+}
+
+impl StripAny for str {
+    fn strip_prefix_any(&self) -> Option<&str> {
+        self.strip_prefix("Would have worked: delete ").or_else(|| self.strip_prefix("delete "))
+    }
+}
+
+#[test]
+fn what_a_graph_holds_is_not_to_be_deleted() {
+    let code = "cuda::set_per_process_memory_fraction(0.25);
+let layers = []; for i in 0..12 { layers.push(nn::Sigmoid()); }
+let net = nn::Sequential(layers);
+let x = zeros([8, 1024, 256], #{device: \"cuda\"}).requires_grad_();
+let y = net.forward(x);";
+    let hint = hint(code);
+    assert_eq!(cure(&hint), None, "{hint}");
+    assert!(hint.contains("the failing line made and still needs: `with no_grad()`"), "{hint}");
+}
+
+#[test]
+fn an_operand_of_the_failing_line_is_not_to_be_deleted() {
+    let code = "let more = zeros([140, 1024, 256], #{device: \"cuda\"});\nlet again = more * 2.0;";
+    let hint = hint(code);
+    assert!(cure(&hint).is_none() && hint.contains("  more  "), "{hint}");
+}
+
+#[test]
+fn a_graph_is_named_with_the_line_that_made_it() {
+    let code = "let w = ones([1], #{device: \"cuda\", requires_grad: true});
+let x = ones([64, 1024, 256], #{device: \"cuda\"});
+let y = (x * w).sum();
+x = ();
+let more = zeros([200, 1024, 256], #{device: \"cuda\"});";
+    let hint = hint(code);
+    assert_eq!(cure(&hint), Some(vec!["y".to_owned()]), "{hint}");
+    let code = code.replace("let more", "let f = || y;\nlet more");
+    let code = code.replace("zeros([200,", "y.item() + zeros([200,");
+    let hint = self::hint(&code);
+    assert_eq!(cure(&hint), None, "{hint}");
+    assert!(hint.contains("the graph of y, made on line 3, keeps for the backward pass"), "{hint}");
+}
+
+#[test]
+fn a_caught_error_names_the_variables_that_were_there() {
+    let code = "let big = zeros([100, 1024, 256], #{device: \"cuda\"});
+let told = ();
+try {
+    let local = zeros([60, 1024, 256], #{device: \"cuda\"});
+    let more = zeros([120, 1024, 256], #{device: \"cuda\"});
+} catch (e) {
+    told = e.hint;
+}
+told";
+    let hint = on("sim:tiny", code);
+    assert!(hint.contains("  big    ") && hint.contains("  local  "), "{hint}");
+    assert!(hint.contains("Would have worked: delete local (60.00 MiB)"), "{hint}");
+    assert!(!hint.contains("no variable"), "{hint}");
+}
+
+#[test]
+fn variables_of_functions_and_loops_are_named() {
+    let code = "fn fill(n) {
+    let a = zeros([n, 1024, 256], #{device: \"cuda\"});
+    if n > 0 {
+        let b = zeros([n, 1024, 256], #{device: \"cuda\"});
+        let c = b.relu();
+    }
+}
+let told = ();
+try { fill(100); } catch (e) { told = e.hint; }
+told";
+    let hint = on("sim:tiny", code);
+    assert!(hint.contains("  a  ") && hint.contains("  b  "), "{hint}");
+    assert!(hint.contains("Would have worked: delete a (100.00 MiB)"), "{hint}");
+}
+
+#[test]
+fn what_is_held_twice_is_named_twice_or_not_at_all() {
+    let start = "let a = zeros([100, 1024, 256], #{device: \"cuda\"});\n";
+    let end = "let more = zeros([200, 1024, 256], #{device: \"cuda\"});";
+    for (between, want) in [
+        ("", Some("a")),
+        ("let b = a;\n", Some("a, b")),
+        ("let b = a[0..50];\n", Some("a, b")),
+        ("let b = [a];\n", Some("a, b[0]")),
+        ("let b = #{k: a};\n", Some("a, b.k")),
+        ("let f = || a;\n", Some("a")),
+        ("let f = |x| x; f = f.curry(a);\n", None),
+        ("let m = nn::Linear(1, 1); m.weight = nn::Parameter(a);\n", None),
+        ("const K = a;\n", None),
+        ("let set = data::TensorDataset(a);\n", None),
+    ] {
+        let hint = hint(&format!("{start}{between}{end}"));
+        assert_eq!(cure(&hint).map(|names| names.join(", ")).as_deref(), want, "{between}{hint}");
+    }
+}
+
+#[test]
+fn one_refusal_has_one_figure() {
+    let machine = machine("sim:tiny");
+    let events: Arc<std::sync::Mutex<Vec<Event>>> = Arc::default();
+    let sink = Arc::clone(&events);
+    let subscription =
+        machine.bus().read(Arc::new(move |page: &Page| sink.lock().unwrap().extend(page.iter().cloned())));
+    let code = "let a = zeros([250, 1024, 256], #{device: \"cuda\"});\nlet b = zeros([1500, 1024], #{device: \"cuda\"});";
+    let Err(fault) = evaluate(&machine, code) else { panic!("it fits") };
+    drop(subscription);
+    assert!(fault.message.contains("Tried to allocate 20.00 MiB"), "{}", fault.message);
+    let hint = fault.hint.unwrap();
+    assert!(
+        hint.contains("Requested: 5.86 MiB, for which the allocator tried a new segment of 20.00 MiB"),
+        "{hint}"
+    );
+    let told = events.lock().unwrap().iter().find_map(|e| match e.body {
+        Body::OutOfMemory { requested, .. } => Some(requested),
+        _ => None,
+    });
+    assert_eq!(told, Some(20 << 20));
+}
+
+/// A statement about the variables `v0`, `v1`, …, of which `known` are there; sizes are in MiB.
+fn statement(kind: u8, size: usize, of: usize, known: usize) -> String {
+    let v = format!("v{}", of % known.max(1));
+    let new = format!("let v{known} = ");
+    let made = format!("zeros([{size}, 1024, 256], #{{device: \"cuda\"}})");
+    if known == 0 {
+        return format!("{new}{made};");
+    }
+    match kind {
+        0..=3 => format!("{new}{made};"),
+        4 => format!("{new}{made}.requires_grad_();"),
+        5 => format!("{new}{v};"),
+        6 => format!("{new}first({v}).flatten()[0..1];"),
+        7 | 8 => format!("{new}first({v}) * w;"),
+        9 => format!("{new}(first({v}) * w).sum();"),
+        10 => format!("{new}[{v}, {made}];"),
+        11 => format!("{new}#{{a: {v}}};"),
+        12 => format!("{new}{made}; let f{known} = || v{known};"),
+        13 => format!("{new}{made}; kept = kept.curry({v});"),
+        14 => format!("{new}first({v}).detach();"),
+        15 => format!("{new}(); with no_grad() {{ v{known} = first({v}) * w; }}"),
+        16 => format!("{new}(); {v} = ();"),
+        17 => format!("{new}probe({v}, {size});"),
+        18 => format!("{new}(); if true {{ let t = first({v}); let u = {made}; v{known} = u; }}"),
+        19 => format!("{new}first({v}).sum(); if v{known}.requires_grad {{ v{known}.backward(); }}"),
+        _ => format!("{new}nn::Parameter(first({v}).detach()); module.weight = v{known};"),
+    }
+}
+
+/// What the statements start from.
+const START: &str = "fn first(v) { if type_of(v) == \"array\" { first(v[0]) } else if type_of(v) == \"map\" { first(v.a) } \
+else if type_of(v) == \"Tensor\" { v } else { zeros([1, 1024, 256], #{device: \"cuda\"}) } }
+fn probe(v, n) { let h = [v]; let t = zeros([n, 1024, 256], #{device: \"cuda\"}); t }
+cuda::set_per_process_memory_fraction(0.25); let w = ones([1], #{device: \"cuda\", requires_grad: true}); let module = nn::Linear(1, 1); let kept = |x| 1;
+";
+
+fn program(steps: &[(u8, usize, usize)]) -> Vec<String> {
+    steps.iter().enumerate().map(|(known, (kind, size, of))| statement(*kind, *size, *of, known)).collect()
+}
+
+fn refused(lines: &[String]) -> Option<Box<Fault>> {
+    let code = format!("{START}{}", lines.join("\n"));
+    match evaluate(&machine("sim:tiny"), &code) {
+        Err(fault) if fault.kind == "OutOfMemoryError" => Some(fault),
+        Err(fault) => panic!("{}\n{code}", fault.report),
+        Ok(_) => None,
+    }
+}
+
+/// The line of the program itself in which it failed.
+fn line_of(fault: &Fault) -> usize {
+    let first = START.lines().count() as u32;
+    let line = fault.line.filter(|line| *line > first).or(fault.caller).unwrap();
+    (line - first - 1) as usize
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn deleting_what_the_hint_names_is_a_cure(steps in prop::collection::vec((0..21_u8, 1..18_usize, 0..8_usize), 3..14)) {
+        let mut lines = program(&steps);
+        let Some(fault) = refused(&lines) else { return Ok(()) };
+        let hint = fault.hint.clone().unwrap();
+        let Some(names) = cure(&hint) else { return Ok(()) };
+        let at = line_of(&fault);
+        let deleted: String = names.iter().map(|name| format!("{name} = (); ")).collect();
+        let whole = lines[at].clone();
+        lines[at] = match whole.split_once("let u") {
+            // It failed behind a variable of its block.
+            Some((before, rest)) => format!("{before}{deleted}let u{rest}"),
+            None => format!("{deleted}{whole}"),
+        };
+        lines.truncate(at + 1);
+        if let Some(again) = refused(&lines) {
+            prop_assert!(false, "{}\nis no cure:\n{}\nof\n{}", hint, again.report, lines.join("\n"));
+        }
+    }
+}
