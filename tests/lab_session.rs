@@ -275,7 +275,7 @@ fn each_figure_of_a_refusal_is_named_for_what_it_is() {
         "Requested: 4.00 MiB, for which the allocator tried a new segment of 20.00 MiB.",
         "240.00 MiB  z, also  float32 [240, 1024, 256], made by zeros, In [1], line 1",
         "request at most 1.00 MiB at once, 25% of the 4.00 MiB requested",
-        "▲ out of memory: tried to allocate 20.00 MiB",
+        "▲ out of memory: 20.00 MiB tried",
     ] {
         assert!(screen.contains(told), "{told:?} is not in\n{screen}");
     }

@@ -653,7 +653,7 @@ fn out_of_memory_is_on_the_panel() {
             message: String::new(),
         }],
     );
-    assert!(lab.shows().contains("▲ out of memory: tried to allocate 20.00 GiB"), "{}", lab.shows());
+    assert!(lab.shows().contains("▲ out of memory: 20.00 GiB tried"), "{}", lab.shows());
     assert_eq!(Source::default().line, 0);
 }
 

@@ -233,8 +233,8 @@ pub(super) fn refusals(device: &DeviceTally, width: usize, theme: &Theme) -> Lin
         bytes => figures::bytes(bytes),
     };
     let text = match device.out_of_memory {
-        1 => format!("▲ out of memory: tried to allocate {asked}"),
-        n => format!("▲ out of memory {} times, last tried to allocate {asked}", figures::count(n)),
+        1 => format!("▲ out of memory: {asked} tried"),
+        n => format!("▲ out of memory {} times, last {asked} tried", figures::count(n)),
     };
     Line::styled(text::clip(&text, width), theme.error)
 }

@@ -54,7 +54,7 @@ pub(crate) const TERMS: &[Term] = &[
          the most of its time; where events were too many to be sent, their peak stands for all of them.",
     },
     Term {
-        name: "out of memory, tried to allocate",
+        name: "out of memory, tried",
         means: "A request that neither a cached block nor the device could serve, after the cache was given back. The \
          figure is the segment that the allocator tried for it, as in PyTorch's message: 2 MiB for up to 1 MiB, 20 MiB \
          for up to 10 MiB. The error's hint has what the tensor needs beside it.",
