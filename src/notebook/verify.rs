@@ -43,7 +43,7 @@ pub fn compare(stored: &Notebook, now: &Notebook) -> Vec<Difference> {
             if old.kind == Kind::Code { difference(&lines_of(old), &lines_of(new)) } else { Vec::new() };
         let title = new.title().map(String::from);
         let (id, edited) = (new.id.clone(), old.is_edited());
-        (!lines.is_empty()).then(|| Difference { place, id, title, edited, lines })
+        (!lines.is_empty()).then_some(Difference { place, id, title, edited, lines })
     };
     both.filter_map(differs).collect()
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use rhai::{Engine, Position, Token};
 
-use super::fault::{Fault, NO_FIELD};
+use super::fault::Fault;
 use super::lexer;
 use super::modules::checks;
 
@@ -49,24 +49,6 @@ pub(super) fn is_learners(
     stopped.reads(&|name| learners(name) || made.contains(name) || any && unknown(name))
 }
 
-/// Finds the place of a field that a map doesn't have, which Rhai doesn't tell, or tells as another one.
-pub(super) fn locate(fault: &mut Fault, engine: &Engine, code: &str, first_line: u32) {
-    let absent = fault.message.strip_prefix(NO_FIELD).and_then(|rest| rest.strip_suffix('\''));
-    let Some(absent) = absent else { return };
-    let tokens = lexer::tokens(engine, code);
-    let found = tokens.windows(2).find_map(|pair| match pair {
-        [(Token::Period | Token::Elvis, _), (Token::Identifier(name), at)] if name.as_str() == absent => {
-            Some(of(*at))
-        }
-        _ => None,
-    });
-    if let Some((line, column)) = found {
-        let line = u32::try_from(line).unwrap_or(1);
-        fault.line = Some((line + first_line).saturating_sub(1));
-        fault.column = u32::try_from(column).ok();
-    }
-}
-
 /// Whether an expectation takes values of any type where those of the learner's stand.
 fn is_strict(name: &str) -> bool {
     name != "expect" && checks::expectations().any(|known| known == name)
@@ -102,6 +84,8 @@ impl Statement<'_> {
         };
         match self.tokens.first()?.0 {
             Token::Let | Token::Const | Token::For => named(1),
+            // What begins with a call changes nothing by that name.
+            _ if matches!(self.tokens.get(1), Some((Token::LeftParen | Token::DoubleColon, _))) => None,
             _ => named(0),
         }
     }

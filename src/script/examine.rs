@@ -444,10 +444,8 @@ impl Examiner {
                 || self.given.contains(&name)
         };
         let engine = self.room.engine();
-        let blames = |fault: &mut Fault| {
-            culprit::locate(fault, engine, origin.code, origin.first_line);
-            culprit::is_learners(fault, engine, origin.code, origin.first_line, &learners)
-        };
+        let blames =
+            |fault: &Fault| culprit::is_learners(fault, engine, origin.code, origin.first_line, &learners);
         result.map_err(|stopped| refused(stopped, calling, state, &blames))
     }
 }
@@ -466,13 +464,8 @@ impl Examiner {
     }
 }
 
-fn refused(
-    stopped: Stopped,
-    calling: bool,
-    state: DeskState,
-    blames: &dyn Fn(&mut Fault) -> bool,
-) -> Refused {
-    let mut fault = match stopped {
+fn refused(stopped: Stopped, calling: bool, state: DeskState, blames: &dyn Fn(&Fault) -> bool) -> Refused {
+    let fault = match stopped {
         Stopped::Cancelled(_) if calling => return Refused::CalledTooLong,
         Stopped::Cancelled(_) => return Refused::TooLong,
         Stopped::Fault(fault) => fault,
@@ -483,7 +476,7 @@ fn refused(
     if let Some(called) = state.failed.filter(|called| called.message == fault.message) {
         return Refused::Called(called);
     }
-    let learners = blames(&mut fault);
+    let learners = blames(&fault);
     Refused::Stopped { learners, fault: if learners { fault } else { meant(fault) } }
 }
 
