@@ -4,6 +4,7 @@ pub mod backend;
 pub mod buffer;
 pub mod cancel;
 pub mod capture;
+pub mod class;
 pub mod context;
 pub mod cpu;
 pub mod cuda;

@@ -12,6 +12,11 @@
 //! latency = { value = 3.5, unit = "us", source = "assumed" }
 //! ```
 //!
+//! `[efficiency]` is the part of its peaks that a class of kernels reaches: of the memory's bandwidth, and of the rate
+//! for matmul, convolution and random (whose bytes move as elementwise ones do). `split_reduction`, `arg_reduction`,
+//! `gather_elements`, `scatter_add` and `transpose` may be left out, there and in `[latency]`: then those of
+//! `reduction`, `gather_scatter` and `copy` hold, of which they are parts.
+//!
 //! Reading is strict: an unknown or missing key, a wrong unit, or a number that is not finite and above zero is
 //! an error with its line. Once read, sizes are bytes, bandwidths bytes per second, rates operations per second
 //! (dense), times nanoseconds.
@@ -110,6 +115,8 @@ pub struct Efficiency {
     pub gather_scatter: f64,
     pub random: f64,
     pub copy: f64,
+    /// Finer classes that have a figure of their own; the others have that of the class that they are part of.
+    pub finer: Vec<(KernelClass, f64)>,
     /// Where a matmul of one dtype class differs from `matmul`.
     pub matmul_by_rate: Vec<(Rate, f64)>,
     /// Where a convolution of one dtype class differs from `convolution`.
@@ -129,7 +136,18 @@ impl Efficiency {
             KernelClass::GatherScatter => self.gather_scatter,
             KernelClass::Random => self.random,
             KernelClass::Copy => self.copy,
+            KernelClass::SplitReduction | KernelClass::ArgReduction => {
+                self.finer(class).unwrap_or(self.reduction)
+            }
+            KernelClass::GatherElements | KernelClass::ScatterAdd => {
+                self.finer(class).unwrap_or(self.gather_scatter)
+            }
+            KernelClass::Transpose => self.finer(class).unwrap_or(self.copy),
         }
+    }
+
+    fn finer(&self, class: KernelClass) -> Option<f64> {
+        self.finer.iter().find(|(of, _)| *of == class).map(|(_, part)| *part)
     }
 }
 
@@ -149,8 +167,8 @@ pub struct Launch {
 impl Launch {
     /// Nanoseconds from the start of a kernel of this class until it works.
     pub(crate) fn latency_of(&self, class: KernelClass) -> u64 {
-        let own = self.latency_by_class.iter().find(|(of, _)| *of == class);
-        own.map_or(self.latency, |(_, nanos)| *nanos)
+        let own = |class| self.latency_by_class.iter().find(|(of, _)| *of == class).map(|(_, nanos)| *nanos);
+        own(class).or_else(|| class.part_of().and_then(own)).unwrap_or(self.latency)
     }
 }
 
@@ -372,9 +390,17 @@ fn read_efficiency(root: &Section<'_, '_>) -> Result<Efficiency, ProfileError> {
         gather_scatter: part.number("gather_scatter", &FRACTION)?,
         random: part.number("random", &FRACTION)?,
         copy: part.number("copy", &FRACTION)?,
+        finer: read_finer(&part)?,
         matmul_by_rate: read_by_rate(root, "matmul_efficiency")?,
         convolution_by_rate: read_by_rate(root, "convolution_efficiency")?,
     })
+}
+
+/// The efficiencies of classes that are part of others, which a profile may leave out.
+fn read_finer(part: &Section<'_, '_>) -> Result<Vec<(KernelClass, f64)>, ProfileError> {
+    let named =
+        KernelClass::ALL.into_iter().filter(|class| class.part_of().is_some() && part.has(class.key()));
+    named.map(|class| Ok((class, part.number(class.key(), &FRACTION)?))).collect()
 }
 
 fn read_by_rate(root: &Section<'_, '_>, key: &'static str) -> Result<Vec<(Rate, f64)>, ProfileError> {

@@ -28,6 +28,7 @@ fn left_out_elsewhere(profile: &Profile) -> usize {
         link.cached_h2d.is_some(),
     ];
     alone.iter().filter(|&&there| there).count()
+        + efficiency.finer.len()
         + efficiency.matmul_by_rate.len()
         + efficiency.convolution_by_rate.len()
         + launch.latency_by_class.len()
@@ -37,8 +38,8 @@ fn left_out_elsewhere(profile: &Profile) -> usize {
 fn a_measured_profile_has_what_others_leave_out() {
     let h100 = Profile::builtin("h100").unwrap();
     assert_eq!(h100.device.context, 518 << 20);
-    assert_eq!(h100.efficiency.of(KernelClass::Convolution, Rate::Fp32), 0.793);
-    assert_eq!(h100.launch.latency_of(KernelClass::Reduction), 6_020);
+    assert_eq!(h100.efficiency.of(KernelClass::Convolution, Rate::Fp32), 0.73);
+    assert_eq!(h100.launch.latency_of(KernelClass::Reduction), 4_910);
     assert_eq!(h100.link.cached_h2d, Some((32 << 20, 9.62e9)));
     let t4 = Profile::builtin("t4").unwrap();
     assert_eq!((t4.device.context, t4.device.l2_bandwidth, t4.link.cached_h2d), (0, None, None));
@@ -47,6 +48,31 @@ fn a_measured_profile_has_what_others_leave_out() {
         tiny_text().replace("[link]", "[link]\ncached = { value = 1, unit = \"MiB\", source = \"assumed\" }");
     let error = Profile::parse(&half, "my.toml").unwrap_err().to_string();
     assert!(error.contains("`link.cached_h2d` is missing"), "{error}");
+}
+
+#[test]
+fn a_finer_class_has_the_figures_of_its_part_where_it_has_none() {
+    let h100 = Profile::builtin("h100").unwrap();
+    let whole: String = tiny_text()
+        .lines()
+        .filter(|line| {
+            let finer = KernelClass::ALL.into_iter().filter(|class| class.part_of().is_some());
+            !finer.into_iter().any(|class| line.starts_with(class.key()))
+        })
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let mut plain = Profile::parse(&whole, "my.toml").unwrap();
+    assert!(plain.efficiency.finer.is_empty() && plain.launch.latency_by_class.is_empty());
+    plain.launch.latency_by_class = vec![(KernelClass::Reduction, 9_000)];
+    for class in KernelClass::ALL {
+        let Some(part) = class.part_of() else { continue };
+        assert_eq!(plain.efficiency.of(class, Rate::Fp32), plain.efficiency.of(part, Rate::Fp32));
+        assert_eq!(plain.launch.latency_of(class), plain.launch.latency_of(part));
+        assert_ne!(h100.efficiency.of(class, Rate::Fp32), h100.efficiency.of(part, Rate::Fp32), "{class:?}");
+    }
+    assert_eq!(plain.launch.latency_of(KernelClass::SplitReduction), 9_000);
+    assert_eq!(h100.launch.latency_of(KernelClass::SplitReduction), 9_180);
+    assert_eq!(h100.launch.latency_of(KernelClass::Transpose), h100.launch.latency_of(KernelClass::Copy));
 }
 
 #[test]
@@ -169,7 +195,7 @@ fn keys_are_checked_with_their_line() {
         fault("value = 1, source = \"assumed: one,", "value = 1, sauce = \"assumed: one,").contains("source")
     );
     assert!(fault("\"assumed: PCIe 3 x8\" }\npinned_d2h", "\" \" }\npinned_d2h").contains("something in it"));
-    assert_eq!(fault("[link]", "[link]\nlatency = 1"), "my.toml:50: this is not TOML: duplicate key");
+    assert_eq!(fault("[link]", "[link]\nlatency = 1"), "my.toml:66: this is not TOML: duplicate key");
 }
 
 #[test]
