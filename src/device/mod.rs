@@ -27,7 +27,7 @@ pub mod shared;
 pub mod sim;
 pub mod storage;
 
-pub use backend::{Backend, GraphWork, Mark, Moved, Properties, Refusal, Transfer, When};
+pub use backend::{Backend, GraphWork, Mark, Moved, Properties, Refusal, Transfer, Vitals, When};
 pub use buffer::Buffer;
 pub use cancel::Cancel;
 pub use context::Context;

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Device, DeviceCause, Error, Kind, Result, event, memory};
 use crate::device::backend::{
-    Backend, DevicePool, GraphWork, Hold, Mark, Moved, Properties, Refusal, Transfer, When,
+    Backend, DevicePool, GraphWork, Hold, Mark, Moved, Properties, Refusal, Transfer, Vitals, When,
 };
 use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::{HostBlock, HostPool};
@@ -53,6 +53,8 @@ pub(crate) struct SimBackend {
     shared: Arc<Shared>,
     streams: AtomicU32,
     fault: SimFault,
+    /// Watts without work, and with nothing but work.
+    power: Option<[f64; 2]>,
 }
 
 impl SimBackend {
@@ -78,6 +80,7 @@ impl SimBackend {
             shared: Arc::clone(shared),
             streams: AtomicU32::new(0),
             fault: SimFault::new(device, profile.faults.fail_at_launch),
+            power: profile.power.as_ref().map(|power| [power.idle, power.limit]),
         }
     }
 
@@ -186,6 +189,14 @@ impl Backend for SimBackend {
 
     fn pool(&self) -> Option<&Mutex<DevicePool>> {
         Some(&self.pool)
+    }
+
+    /// Power lies between that without work and the limit as utilisation does between none and all.
+    fn vitals(&self) -> Vitals {
+        let utilisation = self.clock.lock().utilisation(self.device.index()).ok();
+        let power =
+            self.power.zip(utilisation).map(|([idle, limit], share)| [idle + (limit - idle) * share, limit]);
+        Vitals { utilisation, power, ..Vitals::default() }
     }
 
     /// Computes at once, and always gives the modelled span: time passes whether or not anyone looks.

@@ -12,6 +12,7 @@ pub mod profile;
 pub(crate) mod rate;
 pub mod selection;
 
+mod busy;
 mod calendar;
 mod fault;
 mod figures;

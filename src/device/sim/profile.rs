@@ -54,6 +54,8 @@ pub struct Profile {
     pub host: Host,
     pub link: HostLink,
     pub peer: Peer,
+    /// What it draws, where that is known.
+    pub power: Option<Power>,
     pub faults: Faults,
     /// Every figure above (faults are wishes, not figures) with its source, in the order of the file's
     /// sections.
@@ -214,6 +216,15 @@ pub struct Peer {
     pub latency: u64,
 }
 
+/// Electrical power, in watts.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Power {
+    /// With a context and no work.
+    pub idle: f64,
+    /// The most that the module is let draw.
+    pub limit: f64,
+}
+
 /// Misfortunes on request; a profile has none unless it asks for them.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Faults {
@@ -305,6 +316,7 @@ fn read(document: &Document<'_>) -> Result<Profile, ProfileError> {
         "host",
         "link",
         "peer",
+        "power",
         "faults",
     ])?;
     let id = root.text("id", 32, r#"id = "my-gpu""#)?;
@@ -324,6 +336,7 @@ fn read(document: &Document<'_>) -> Result<Profile, ProfileError> {
         host: read_host(&root)?,
         link: read_link(&root)?,
         peer: read_peer(&root)?,
+        power: read_power(&root)?,
         faults: read_faults(&root)?,
         figures: Vec::new(),
     })
@@ -345,10 +358,16 @@ fn read_device(root: &Section<'_, '_>) -> Result<DeviceFigures, ProfileError> {
         "copy_engines",
     ];
     let device = root.section("device", &keys)?;
+    let compute_capability = device.version("compute_capability")?;
+    let memory = device.number("memory", &MEMORY)?;
+    let context = optional(&device, "context", &CACHE)?.unwrap_or(0.0);
+    if context + MEMORY.low > memory {
+        return Err(device.bad_text("context", "less than `memory` by 2 MiB or more"));
+    }
     Ok(DeviceFigures {
-        compute_capability: device.version("compute_capability")?,
-        memory: device.number("memory", &MEMORY)? as u64,
-        context: optional(&device, "context", &CACHE)?.unwrap_or(0.0) as u64,
+        compute_capability,
+        memory: memory as u64,
+        context: context as u64,
         memory_bandwidth: device.number("memory_bandwidth", &BANDWIDTH)?,
         sm_count: device.number("sm_count", &SMS)? as u32,
         threads_per_sm: device.number("threads_per_sm", &THREADS)? as u32,
@@ -472,6 +491,23 @@ fn read_peer(root: &Section<'_, '_>) -> Result<Peer, ProfileError> {
         bandwidth: peer.number("bandwidth", &BANDWIDTH)?,
         latency: peer.nanos("latency")?,
     })
+}
+
+fn read_power(root: &Section<'_, '_>) -> Result<Option<Power>, ProfileError> {
+    const WATTS: figures::Quantity = figures::Quantity {
+        units: &[("W", 1.0), ("kW", 1e3)],
+        low: f64::MIN_POSITIVE,
+        high: 1e6,
+        whole: false,
+        rule: "above 0 and at most a million watts",
+        example: r#"{ value = 70, unit = "W", source = "assumed" }"#,
+    };
+    let Some(power) = root.optional_section("power", &["idle", "limit"])? else { return Ok(None) };
+    let (idle, limit) = (power.number("idle", &WATTS)?, power.number("limit", &WATTS)?);
+    if idle > limit {
+        return Err(power.bad_text("idle", "no more than `power.limit`"));
+    }
+    Ok(Some(Power { idle, limit }))
 }
 
 fn read_faults(root: &Section<'_, '_>) -> Result<Faults, ProfileError> {
