@@ -73,14 +73,52 @@ def products():
             out = torch.empty_like(a)
             size = 3 * n * n * a.element_size()
             yield kernel(f"matmul {n}", "matmul", rate, 2 * n**3, size, lambda: torch.mm(a, b, out=out))
-        for name, n, c, o, size in (("32x32x28 to 64", 32, 32, 64, 28), ("64x64x56 to 64", 64, 64, 64, 56), ("64x256x14 to 256", 64, 256, 256, 14)):
-            if rate == "fp64":
-                continue
-            x, w = torch.randn(n, c, size, size, device="cuda").to(dtype), torch.randn(o, c, 3, 3, device="cuda").to(dtype)
-            flops = 2 * n * o * size * size * c * 9
-            moved = (x.numel() + w.numel() + n * o * size * size) * x.element_size()
-            yield kernel(f"conv 3x3 {name}", "convolution", rate, flops, moved, lambda: F.conv2d(x, w, padding=1))
+        if rate != "fp64":
+            yield from convolutions(rate, dtype)
     allow_tf32(False)
+
+
+# Name, batch, channels in and out, size, kernel, stride, groups.
+CONVOLUTIONS = (
+    ("conv 3x3 32x32x28 to 64", 32, 32, 64, 28, 3, 1, 1),
+    ("conv 3x3 64x64x56 to 64", 64, 64, 64, 56, 3, 1, 1),
+    ("conv 3x3 64x256x14 to 256", 64, 256, 256, 14, 3, 1, 1),
+    ("conv 3x3 64x64x56 to 128", 64, 64, 128, 56, 3, 1, 1),
+    ("conv 3x3 64x1x28 to 16", 64, 1, 16, 28, 3, 1, 1),
+    ("conv 7x7 64x3x224 to 64, stride 2", 64, 3, 64, 224, 7, 2, 1),
+    ("conv 3x3 64x128x28 to 256, stride 2", 64, 128, 256, 28, 3, 2, 1),
+    ("conv 1x1 64x256x14 to 1024", 64, 256, 1024, 14, 1, 1, 1),
+    ("conv 1x1 64x64x56 to 256", 64, 64, 256, 56, 1, 1, 1),
+    ("conv 5x5 64x64x28 to 64", 64, 64, 64, 28, 5, 1, 1),
+    ("conv 3x3 1x512x7 to 512", 1, 512, 512, 7, 3, 1, 1),
+    ("conv 3x3 64x128x28 to 128, 32 groups", 64, 128, 128, 28, 3, 1, 32),
+    ("conv 3x3 64x128x56, depthwise", 64, 128, 128, 56, 3, 1, 128),
+)
+
+
+def convolutions(rate, dtype):
+    """Each shape forward, and the gradients of its input and of its weight."""
+    for name, n, c, o, size, kernel_size, stride, groups in CONVOLUTIONS:
+        x = torch.randn(n, c, size, size, device="cuda").to(dtype)
+        w = torch.randn(o, c // groups, kernel_size, kernel_size, device="cuda").to(dtype)
+        pad = kernel_size // 2
+        y = F.conv2d(x, w, stride=stride, padding=pad, groups=groups)
+
+        def backward(mask):
+            return torch.ops.aten.convolution_backward(
+                y, x, w, None, [stride] * 2, [pad] * 2, [1, 1], False, [0, 0], groups, mask
+            )
+
+        flops = 2 * y.numel() * w[0].numel()
+        moved = (x.numel() + w.numel() + y.numel()) * x.element_size()
+        shape = {"batch": n, "channels": c, "out": o, "size": size, "kernel": kernel_size, "stride": stride, "groups": groups}
+        passes = (
+            ("forward", "", lambda: F.conv2d(x, w, stride=stride, padding=pad, groups=groups)),
+            ("input", ", gradient of the input", lambda: backward([True, False, False])),
+            ("weight", ", gradient of the weight", lambda: backward([False, True, False])),
+        )
+        for way, suffix, run in passes:
+            yield kernel(name + suffix, "convolution", rate, flops, moved, run, convolution={"pass": way} | shape)
 
 
 def streaming(n):
@@ -93,8 +131,8 @@ def streaming(n):
         ("relu", "elementwise", 1, 8, lambda: torch.clamp(a, min=0, out=out)),
         ("gelu", "elementwise", 1, 8, lambda: F.gelu(a)),
         ("mul_ scalar", "elementwise", 1, 8, lambda: out.mul_(1.0)),
-        ("sum", "reduction", 1, 4, lambda: a.sum()),
-        ("max", "reduction", 1, 4, lambda: a.max()),
+        ("sum", "split_reduction" if n >= 8192 else "reduction", 1, 4, lambda: a.sum()),
+        ("max", "split_reduction" if n >= 8192 else "reduction", 1, 4, lambda: a.max()),
         ("rand", "random", 1, 4, lambda: out.uniform_()),
         ("randn", "random", 1, 4, lambda: out.normal_()),
         ("clone", "copy", 0, 8, lambda: out.copy_(a)),
@@ -105,17 +143,25 @@ def streaming(n):
         index = torch.randint(0, rows.shape[0], (rows.shape[0],), device="cuda")
         single = torch.randint(0, n, (n,), device="cuda")
         target = torch.zeros_like(rows)
-        half = torch.empty(n, dtype=torch.float16, device="cuda")
+        half, wide = (torch.empty(n, dtype=dtype, device="cuda") for dtype in (torch.float16, torch.float64))
+        pairs = a.view(-1, 2)
+        pair = torch.randint(0, n // 2, (n // 2,), device="cuda")
+        split = "split_reduction" if n // 1024 >= 256 else "reduction"
         each += [
-            ("sum(0)", "reduction", 1, 4, lambda: rows.sum(0)),
+            ("sum(0)", split, 1, 4, lambda: rows.sum(0)),
             ("sum(1)", "reduction", 1, 4, lambda: rows.sum(1)),
-            ("argmax(1)", "reduction", 1, 4, lambda: rows.argmax(1)),
+            ("argmax(1)", "arg_reduction", 1, 4, lambda: rows.argmax(1)),
             ("softmax(1)", "normalise", 4, 8, lambda: rows.softmax(1)),
             ("layer_norm", "normalise", 8, 8, lambda: F.layer_norm(rows, (1024,))),
             ("index_select rows", "gather_scatter", 0, 8, lambda: rows.index_select(0, index)),
-            ("index_add rows", "gather_scatter", 1, 12, lambda: target.index_add_(0, index, rows)),
-            ("gather elements", "gather_scatter", 0, 16, lambda: a.gather(0, single)),
-            ("transpose", "copy", 0, 8, lambda: out.view(1024, -1).copy_(rows.t())),
+            ("index_add rows", "scatter_add", 1, 12, lambda: target.index_add_(0, index, rows)),
+            ("gather elements", "gather_elements", 0, 16, lambda: a.gather(0, single)),
+            ("transpose", "transpose", 0, 8, lambda: out.view(1024, -1).copy_(rows.t())),
+            ("scatter elements", "gather_elements", 0, 16, lambda: out.scatter_(0, single, a)),
+            ("scatter_add elements", "scatter_add", 1, 20, lambda: out.scatter_add_(0, single, a)),
+            ("index_select pairs", "gather_elements", 0, 12, lambda: pairs.index_select(0, pair)),
+            ("transpose half", "transpose", 0, 8, lambda: half.view(1024, -1).copy_(half.view(-1, 1024).t())),
+            ("transpose double", "transpose", 0, 8, lambda: wide.view(1024, -1).copy_(wide.view(-1, 1024).t())),
             ("to half", "copy", 0, 6, lambda: half.copy_(a)),
         ]
     for name, kind, flops, bytes_, run in each:
@@ -303,7 +349,10 @@ def main():
     for n in (1 << 10, 1 << 16, 1 << 20, 1 << 24, 1 << 28):
         out["kernels"] += streaming(n)
         torch.cuda.empty_cache()
+    # Twice: a copy may be held up for longer than its repeats take, and no copy is faster than the link.
     out["transfers"] = list(transfers())
+    for first, second in zip(out["transfers"], transfers()):
+        first["again"] = second["device" if first["pinned"] else "host"]
     with open(sys.argv[1], "w") as file:
         json.dump(out, file, indent=1)
         file.write("\n")

@@ -47,7 +47,7 @@ with no_grad() {
         rows.push(#{ name: "fill", class: "copy", rate: "fp32", flops: n, bytes: 4 * n, ms: took.call(|| out.fill_(1.0)) });
         rows.push(#{ name: "sum", class: "reduction", rate: "fp32", flops: n, bytes: 4 * n, ms: took.call(|| a.sum()) });
         if n <= 4194304 {
-            rows.push(#{ name: "rand", class: "random", rate: "fp32", flops: n, bytes: 4 * n, ms: took.call(|| rand(n)) });
+            rows.push(#{ name: "rand", class: "random", rate: "int", flops: 24 * n, bytes: 4 * n, ms: took.call(|| rand(n)) });
         }
     }
     for rows_of in [1, 16, 64, 256, 1024, 4096] {
@@ -60,7 +60,7 @@ with no_grad() {
         rows.push(#{ name: "sum(1)", class: "reduction", rate: "fp32", flops: n, bytes: 4 * n, ms: took.call(|| a.sum(1)) });
         rows.push(#{ name: "rows", class: "gather_scatter", rate: "fp32", flops: n, bytes: 8 * n + 8 * rows_of, ms: took.call(|| a.index_select(0, index)) });
         let places = randint(0, 1024, [rows_of, 1024]);
-        rows.push(#{ name: "gather", class: "gather_scatter", rate: "fp32", flops: n, bytes: 16 * n, ms: took.call(|| a.gather(1, places)) });
+        rows.push(#{ name: "gather", class: "gather_elements", rate: "fp32", flops: n, bytes: 16 * n, ms: took.call(|| a.gather(1, places)) });
     }
     for n in [16, 64, 128, 256, 512, 1024] {
         let a = rand([n, n]);
@@ -90,7 +90,7 @@ let steps = took.call(|| {
 
 #{ rows: rows, loop_ms: steps }
 """
-CLASSES = ("matmul", "convolution", "elementwise", "reduction", "normalise", "gather_scatter", "random", "copy")
+CLASSES = ("matmul", "convolution", "elementwise", "reduction", "normalise", "gather_scatter", "random", "copy", "gather_elements")
 MIB = 1 << 20
 
 
@@ -117,7 +117,7 @@ def predicted(figures, row, cores):
     """The formula of `src/device/sim/cores.rs`, in nanoseconds."""
     part = figures["efficiency"][row["class"]]
     arithmetic = figures["arithmetic"].get(row["class"], part)
-    rate = {"fp64": "fp64", "fp32": "fp32", "bf16": "half", "fp16": "half"}[row["rate"]]
+    rate = {"fp64": "fp64", "fp32": "fp32", "bf16": "half", "fp16": "half", "int": "int"}[row["rate"]]
 
     def body(cores):
         if row["bytes"] <= figures["cache"]:
@@ -150,6 +150,7 @@ def fit(every, one, cores):
 
     for rate, name in (("fp32", "matmul"), ("fp64", "matmul double"), ("half", "matmul bfloat16")):
         figures["peak"][rate] = fastest(one["rows"], name, "flops")
+    figures["peak"]["int"] = figures["peak"]["fp64"]
     streams = [row for row in one["rows"] if row["name"] in ("add", "clone", "fill", "sum")]
     large = [row for row in streams if row["bytes"] >= 32 * MIB]
     figures["bandwidth_core"] = max(row["bytes"] / nanos(row) for row in large)
@@ -160,7 +161,7 @@ def fit(every, one, cores):
     figures["spread"], figures["cache"] = 2000.0, MIB
     parts = [1.1**-step for step in range(30)]
     # A class whose time goes by its elements and not by its bytes is bound by arithmetic.
-    by_element = ("random", "normalise", "elementwise", "gather_scatter")
+    by_element = ("random", "normalise", "elementwise", "gather_scatter", "gather_elements")
     both = lambda kind: [(row, 1) for row in one["rows"] if row["class"] == kind] + [
         (row, cores) for row in every["rows"] if row["class"] == kind
     ]

@@ -13,7 +13,12 @@ import statistics
 import sys
 import tomllib
 
-KINDS = ("matmul", "convolution", "elementwise", "reduction", "normalise", "gather_scatter", "random", "copy")
+KINDS = (
+    "matmul", "convolution", "elementwise", "reduction", "normalise", "gather_scatter", "random", "copy",
+    "split_reduction", "arg_reduction", "gather_elements", "scatter_add", "transpose",
+)
+# Classes that memory's bandwidth bounds, whether or not the cache holds their bytes.
+FLAT = ("scatter_add", "transpose")
 MIB = 1 << 20
 # Up to here a copy's time is what it costs to start, and from here on it is what its bytes cost.
 SMALL, LARGE = 1 << 14, 1 << 26
@@ -29,6 +34,49 @@ def median(values):
 def rounded(value, digits=3):
     value = float(f"{value:.{digits}g}")
     return int(value) if value == int(value) else value
+
+
+# What follows is what `src/device/sim/form.rs` and `work.rs` say of the libraries' kernels.
+SECTOR, FETCH = 32, 64
+TILE_ROWS, TILE_COLUMNS, TILE_DEPTH, SHALLOW, WINOGRAD = 128, 64, 32, 128, 2.25
+RANDOM = {"rand": 24, "randn": 34}
+# Elements of a piece that is read or written by itself, its bytes, and how often it is touched.
+SCATTERED = {
+    "gather elements": (1, 4, 1), "scatter elements": (1, 4, 1), "scatter_add elements": (1, 4, 2),
+    "index_select pairs": (2, 8, 1),
+}
+
+
+def operations(c, multiprocessors):
+    """Operations in the time of which the multiprocessors compute a convolution: whole tiles in whole waves."""
+    places, filter_ = c["batch"] * (c["size"] // c["stride"]) ** 2, c["kernel"] ** 2
+    out, channels = c["out"] // c["groups"], c["channels"] // c["groups"]
+    rows, columns, depth = {
+        "forward": (places, out, channels * filter_),
+        "input": (c["batch"] * c["size"] ** 2, channels, out * math.ceil(filter_ / c["stride"] ** 2)),
+        "weight": (out, channels * filter_, places),
+    }[c["pass"]]
+    tiles = math.ceil(rows / TILE_ROWS) * math.ceil(columns / TILE_COLUMNS) * c["groups"]
+    depth = math.ceil(depth / TILE_DEPTH) * TILE_DEPTH
+    slices = max(min(multiprocessors // tiles, math.ceil(depth / SHALLOW)), 1)
+    return math.ceil(tiles / multiprocessors) * multiprocessors * 2 * TILE_ROWS * TILE_COLUMNS * math.ceil(depth / slices)
+
+
+def transformed(c, width):
+    """Bytes of what Winograd's algorithm transforms, or 0 where it does not apply."""
+    if c["pass"] == "weight" or (c["kernel"], c["stride"], c["groups"]) != (3, 1, 1):
+        return 0
+    values = c["batch"] * (c["channels"] + c["out"]) * c["size"] ** 2
+    return 4 * values * width + c["channels"] * c["out"] * 9 * width * 16 // 9
+
+
+def fitted(predict, nanos):
+    """The efficiency with which `predict` says `nanos`; it predicts less the higher it is."""
+    low, high = 1e-3, 1.0
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if predict(middle) > nanos else (low, middle)
+    return middle
 
 
 def measured(data, base):
@@ -51,35 +99,57 @@ def measured(data, base):
 
     latency = {kind: [] for kind in KINDS}
     for k in kernels:
-        if k.get("n", FEW + 1) <= FEW or k["name"] == "matmul 128":
+        # Sums are not split before there are some thousands of values.
+        few = FEW << 4 if k["class"] == "split_reduction" else FEW
+        if k.get("n", few + 1) <= few or k["name"] == "matmul 128":
             latency[k["class"]].append(k["nanos"])
     # The smallest convolution measured is too large to tell.
     latency["convolution"] = latency["matmul"]
+    # A transposed copy starts as a straight one does; the smallest measured already moves something.
     for kind in KINDS:
-        put("latency", kind, median(latency[kind]) / 1e3, "us", "the smallest kernels of the class")
-    nanos = {kind: out["latency", kind][0] * 1e3 for kind in KINDS}
+        if kind != "transpose":
+            put("latency", kind, median(latency[kind]) / 1e3, "us", "the smallest kernels of the class")
+    nanos = {kind: out["latency", kind if kind != "transpose" else "copy"][0] * 1e3 for kind in KINDS}
 
     bandwidth = base["device"]["memory_bandwidth"]["value"]
     for kind in KINDS[2:]:
-        rates = [k["bytes"] / (k["nanos"] - nanos[kind]) for k in kernels if k["class"] == kind and k["n"] == MANY]
+        if kind in ("random", "gather_elements", "transpose"):
+            continue
+        large = [k for k in kernels if k["class"] == kind and k["n"] == MANY and k["name"] not in SCATTERED]
+        rates = [k["bytes"] / (k["nanos"] - nanos[kind]) for k in large]
         put("efficiency", kind, median(rates) / bandwidth, None, "2^28 elements, the median of its kernels")
-    for kind in KINDS[:2]:
-        by_rate = {}
-        for k in kernels:
-            if k["class"] == kind and k["flops"] >= (10**10 if kind == "convolution" else 2 * 4096**3):
-                peak = base["peak"][k["rate"]]["value"] * 1e3
-                by_rate.setdefault(k["rate"], []).append(k["flops"] / (k["nanos"] - nanos[kind]) / peak)
-        what = "two shapes, their geometric mean" if kind == "convolution" else "sizes from 4096 on"
-        parts = {rate: min(statistics.geometric_mean(found), 1.0) for rate, found in by_rate.items()}
-        put("efficiency", kind, median(parts.values()), None, f"the median of its rates, {what}")
-        for rate, part in parts.items():
-            put(f"{kind}_efficiency", rate, part, None, what)
+    integers = base["peak"]["int"]["value"] * 1e3
+    random = [k for k in kernels if k["class"] == "random" and k["n"] == MANY]
+    rates = [RANDOM[k["name"]] * k["n"] / (k["nanos"] - nanos["random"]) for k in random]
+    put("efficiency", "random", median(rates) / integers, None, "2^28 numbers, uniform and normal, of the integer rate")
+    cache = data["attributes"]["l2"]
+    scattered = [k for k in kernels if k["name"] == "gather elements" and k["n"] == MANY]
+    rates = [through_memory(k, cache) / (k["nanos"] - nanos["gather_elements"]) for k in scattered]
+    put("efficiency", "gather_elements", median(rates) / bandwidth, None, "2^28 elements, each a fetch of 64 bytes")
+    across = [k for k in kernels if k["name"] == "transpose" and k["n"] >= 1 << 20]
+    rates = [k["bytes"] / (k["nanos"] - nanos["transpose"]) for k in across]
+    put("efficiency", "transpose", median(rates) / bandwidth, None, "2^20 to 2^28 elements of 4 bytes, the middle one")
+    by_rate = {}
+    for k in kernels:
+        if k["class"] == "matmul" and k["flops"] >= 2 * 4096**3:
+            peak = base["peak"][k["rate"]]["value"] * 1e3
+            by_rate.setdefault(k["rate"], []).append(k["flops"] / (k["nanos"] - nanos["matmul"]) / peak)
+    shared(put, "matmul", by_rate, "sizes from 4096 on")
     cached = [
         k["bytes"] / (k["nanos"] - nanos["elementwise"]) / out["efficiency", "elementwise"][0]
         for k in kernels
         if k["class"] == "elementwise" and k["n"] == 1 << 20
     ]
     put("device", "l2_bandwidth", median(cached), "GB/s", "kernels over 2^20 elements, which the cache holds")
+    by_rate = {}
+    for k in kernels:
+        if k["class"] == "convolution" and k["flops"] >= 10**10:
+            figures = {"multiprocessors": data["attributes"]["sm_count"], "cache": cache, "bandwidth": bandwidth}
+            figures |= {"cached": out["device", "l2_bandwidth"][0], "copy": out["efficiency", "copy"][0]}
+            figures |= {"latency": nanos["convolution"], "copying": nanos["copy"], "peak": base["peak"][k["rate"]]["value"] * 1e3}
+            part = fitted(lambda part: convolution(k, part, **figures), k["nanos"])
+            by_rate.setdefault(k["rate"], []).append(part)
+    shared(put, "convolution", by_rate, "two shapes, the geometric mean of what each gives by the model of convolutions")
     out["device", "memory"] = (data["total_memory"] / MIB, "MiB", "cuMemGetInfo")
     out["device", "copy_engines"] = (data["attributes"]["async_engines"], None, "the driver's attribute")
     out["device", "sm_count"] = (data["attributes"]["sm_count"], None, "the driver's attribute")
@@ -102,6 +172,48 @@ def measured(data, base):
     called = (out["launch", "host"][0] + out["host", "call"][0]) * 1e3
     put("link", "pageable_latency", (start - called) / 1e3, "us", "pageable, up to 16 KiB, less the host's calls")
     return out
+
+
+def shared(put, kind, by_rate, what):
+    """The efficiency of each rate, and their median for the rates that were not measured."""
+    parts = {rate: min(statistics.geometric_mean(found), 1.0) for rate, found in by_rate.items()}
+    put("efficiency", kind, median(parts.values()), None, f"the median of its rates, {what}")
+    for rate, part in parts.items():
+        put(f"{kind}_efficiency", rate, part, None, what)
+
+
+def convolution(k, part, multiprocessors, cache, bandwidth, cached, copy, latency, copying, peak):
+    """Nanoseconds of a convolution on tensor cores that reach `part` of the peak, or without them for fp32."""
+    c, bytes_ = k["convolution"], k["bytes"]
+
+    def moved(amount, held):
+        return amount / ((cached if held <= cache else bandwidth) * copy)
+
+    if c["groups"] > 1 and c["groups"] == c["channels"]:
+        return latency + max(moved(bytes_, bytes_), k["flops"] / (peak * part))
+    done = operations(c, multiprocessors) / (peak * part)
+    if k["rate"] not in ("fp32", "fp64"):
+        return latency + 3 * copying + moved(3 * bytes_, 2 * bytes_) + done
+    direct = latency + moved(bytes_, bytes_) + done
+    more = transformed(c, 4)
+    if not more:
+        return direct
+    winograd = latency + 3 * copying + moved(bytes_ + 2 * more, bytes_ + more) + done / WINOGRAD
+    return min(direct, winograd)
+
+
+def scattered(k):
+    """Pieces that are touched, bytes of each, and bytes that are moved in order beside them."""
+    elements, size, ways = SCATTERED[k["name"]]
+    pieces = k["n"] // elements * ways
+    return pieces, size, k["bytes"] - pieces * size
+
+
+def through_memory(k, cache):
+    """Bytes from and to memory: what half the cache does not hold of the table comes in fetches."""
+    pieces, size, streamed = scattered(k)
+    kept = min(cache / 2 / (4 * k["n"]), 1)
+    return streamed + pieces * (1 - kept) * math.ceil(size / FETCH) * FETCH
 
 
 ORDER = (
@@ -156,11 +268,26 @@ def predicted(profile, kernel):
     kind, rate, device = kernel["class"], kernel["rate"], profile["device"]
     own = profile.get(f"{kind}_efficiency", {}).get(rate)
     part = (own or profile["efficiency"][kind])["value"]
-    moved = kernel["bytes"] / (base_unit(device["memory_bandwidth"]) * part)
-    if kernel["bytes"] <= base_unit(device["l2_cache"]):
-        moved = min(moved, kernel["bytes"] / (base_unit(device["l2_bandwidth"]) * part))
-    done = kernel["flops"] / (base_unit(profile["peak"][rate]) * part)
-    return base_unit(profile["latency"][kind]) + math.ceil(max(moved, done))
+    latency = base_unit(profile["latency"]["copy" if kind == "transpose" else kind])
+    bandwidth = base_unit(device["memory_bandwidth"])
+    cached, cache = base_unit(device["l2_bandwidth"]), base_unit(device["l2_cache"])
+    peak, flops, bytes_ = base_unit(profile["peak"][rate]), kernel["flops"], kernel["bytes"]
+    if kind == "convolution":
+        figures = {"multiprocessors": device["sm_count"]["value"], "cache": cache, "bandwidth": bandwidth, "cached": cached}
+        figures |= {"copy": profile["efficiency"]["copy"]["value"], "copying": base_unit(profile["latency"]["copy"])}
+        return convolution(kernel, part, latency=latency, peak=peak, **figures)
+    if kind == "random":
+        peak, flops = base_unit(profile["peak"]["int"]), RANDOM[kernel["name"]] * kernel["n"]
+    of_memory = profile["efficiency"]["elementwise"]["value"] if kind == "random" else part
+    moved = bytes_ / (bandwidth * of_memory)
+    if kernel["name"] in SCATTERED:
+        pieces, size, streamed = scattered(kernel)
+        sectors = (streamed + pieces * math.ceil(size / SECTOR) * SECTOR) / (cached * part)
+        missed = through_memory(kernel, cache) / (bandwidth * part)
+        moved = sectors if bytes_ <= cache else max(sectors, missed)
+    elif bytes_ <= cache and kind not in FLAT:
+        moved = min(moved, bytes_ / (cached * of_memory))
+    return latency + math.ceil(max(moved, flops / (peak * part)))
 
 
 def copied(profile, copy):
@@ -185,6 +312,8 @@ def errors(profile, data):
     for c in data["transfers"]:
         memory = "pinned" if c["pinned"] else "pageable"
         found, want = copied(profile, c)
+        # A second run of the same, where the first was held up: a copy can be slower than the link, not faster.
+        want = min(want, c.get("again", want))
         out.setdefault(f"{memory} {c['way']}", []).append((abs(found / want - 1), f"{c['bytes']} bytes"))
     return out
 

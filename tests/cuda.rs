@@ -129,21 +129,65 @@ fn large_draws_depend_on_the_multiprocessors() {
     assert_eq!(on("sim:t4,t4", &code(4 * 40 * 1024 + 1)), "[true, true, true]");
 }
 
+/// What a script prints, line by line.
+fn printed(devices: &str, code: &str) -> Vec<String> {
+    let shown = on(devices, code);
+    let shown = shown.trim_matches('"').replace("\\n", "\n");
+    shown.lines().map(str::to_owned).collect()
+}
+
 #[test]
-fn smi_shows_memory_and_marks_what_is_simulated() {
-    let shown =
-        on("sim:t4,a100-40gb", "let x = zeros([1024, 1024], #{device: \"cuda:1\"}); print(\"\"); smi()");
-    let lines: Vec<&str> = shown.trim_matches('"').split("\\n").collect();
-    let lines: Vec<&str> = if lines.len() > 1 { lines } else { shown.lines().collect() };
-    let row = |name: &str| lines.iter().find(|l| l.contains(name)).unwrap_or_else(|| panic!("{shown}"));
-    assert!(row("Tesla T4 (simulated)").contains("SIM   40  7.5 |"), "{shown}");
-    assert!(row("Tesla T4 (simulated)").contains("0MiB / 15109MiB |"), "{shown}");
-    let a100 = row("A100-SXM4-40GB (simulated)");
-    assert!(a100.contains("SIM  108  8.0 |") && a100.contains("20MiB / "), "{shown}");
-    assert!(a100.contains("4MiB     4MiB |"), "{shown}");
-    let widths: Vec<usize> = lines.iter().filter(|l| l.len() > 4).map(|l| l.chars().count()).collect();
-    assert!(widths.windows(2).all(|w| w[0] == w[1]), "{widths:?}\n{shown}");
-    assert!(on("cpu", "smi()").contains("No devices were found"));
+fn smi_prints_what_nvidia_smi_shows() {
+    let lines =
+        printed("sim:t4,a100-40gb", "let x = zeros([1024, 1024], #{device: \"cuda:1\"}); smi().to_string()");
+    assert!(lines.iter().all(|line| line.chars().count() <= 79), "{lines:#?}");
+    let table = |line: &&String| line.starts_with('|') || line.starts_with('+');
+    assert!(lines.iter().filter(table).all(|line| line.chars().count() == 79), "{lines:#?}");
+    let at =
+        |text: &str| lines.iter().position(|line| line.contains(text)).unwrap_or_else(|| panic!("{text}"));
+    assert!(lines[1].contains("Driver Version: simulated") && lines[1].contains("CUDA Version: simulated"));
+    let t4 = at("Tesla T4 ");
+    assert_eq!(lines[t4], "|   0  Tesla T4            N/A  | SIM              N/A |                  N/A |");
+    assert_eq!(
+        lines[t4 + 1],
+        "| N/A  N/A  N/A     10W /   70W |     78MiB / 15109MiB |     0%           N/A |"
+    );
+    assert!(lines[t4 + 2].starts_with("|      (simulated) "), "{lines:#?}");
+    let a100 = at("NVIDIA A100-SXM4...");
+    assert!(lines[a100 + 1].contains(" 444MiB / "), "a context and a segment of 20 MiB: {lines:#?}");
+    assert!(lines[1].ends_with(" |"), "{lines:#?}");
+    let process = lines.iter().rposition(|line| line.contains("tensorlab ")).unwrap();
+    assert!(lines[process].starts_with("|    1   N/A  N/A       N/A      C   tensorlab "), "{lines:#?}");
+    assert!(lines[process].ends_with(" 444MiB |"), "{lines:#?}");
+    assert!(lines.last().unwrap().contains("simulated clock"));
+    assert!(on("cpu", "smi().to_string()").contains("No devices were found"));
+    assert_eq!(on("cpu", "let s = smi(); [s.gpus, s.processes, s.driver_version]"), "[[], [], ()]");
+}
+
+#[test]
+fn smi_tells_allocated_reserved_and_used_apart() {
+    let code = "let x = zeros([1024, 1024], #{device: \"cuda\"}); let s = smi(); let g = s.gpus[0];
+                [g.memory_allocated, g.memory_reserved, g.memory_used, s.processes[0].memory, g.temperature]";
+    let (held, taken) = (4 << 20, 20 << 20);
+    let used = taken + (78 << 20);
+    assert_eq!(on("sim:t4", code), format!("[{held}, {taken}, {used}, {used}, ()]"));
+    let tiny = "let g = smi().gpus[0]; [g.memory_used, g.memory_total, g.power_draw]";
+    assert_eq!(on("sim:tiny", tiny), format!("[{}, {}, ()]", 8 << 20, 264 << 20));
+}
+
+/// The part of the last modelled second in which a kernel ran, and the power with it.
+#[test]
+fn smi_tells_how_busy_a_device_was() {
+    let code = "let x = zeros([4096, 4096], #{device: \"cuda\"});
+                for i in 0..40 { x.add_(1.0); }
+                cuda::synchronize();
+                let g = smi().gpus[0];
+                let idle = smi().gpus[1];
+                [g.utilisation > 80.0, g.utilisation <= 100.0, g.power_draw > 10.0 && g.power_draw <= 70.0,
+                 g.power_draw - (10.0 + 60.0 * g.utilisation / 100.0) < 0.001, idle.utilisation, idle.power_draw]";
+    assert_eq!(on("sim:t4x2", code), "[true, true, true, true, 0.0, 10.0]");
+    let waiting = "let x = zeros(4, #{device: \"cuda\"}); for i in 0..100 { x.sum().item(); } smi().gpus[0].utilisation < 70.0";
+    assert_eq!(on("sim:t4", waiting), "true", "a device that waits for the host is not busy");
 }
 
 #[test]

@@ -17,6 +17,7 @@ use tensorlab::tensor::Tensor;
 
 mod copies;
 mod faults;
+mod launches;
 mod measured;
 mod memory;
 mod profiles;

@@ -116,6 +116,19 @@ pub struct Properties {
     pub clock: Clock,
 }
 
+/// What a device says of its state beside its memory; `None` where nobody can tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Vitals {
+    /// The part, from 0 to 1, of the last second in which a kernel ran; on a simulated device of its clock.
+    pub utilisation: Option<f64>,
+    /// Watts that are drawn, and the most that may be.
+    pub power: Option<[f64; 2]>,
+    /// The driver's version, such as `580.159.04`.
+    pub driver: Option<String>,
+    /// The newest CUDA that the driver supports.
+    pub cuda: Option<(u32, u32)>,
+}
+
 /// A device. Calls may come from several threads.
 pub trait Backend: Send + Sync {
     fn device(&self) -> Device;
@@ -149,6 +162,11 @@ pub trait Backend: Send + Sync {
 
     /// Forgets what earlier launches taught it, such as which algorithms are fast.
     fn begin_anew(&self) {}
+
+    /// How it is.
+    fn vitals(&self) -> Vitals {
+        Vitals::default()
+    }
 
     /// Runs or enqueues a kernel; says when it ran if `timed` asks for it.
     fn launch(&self, launch: &Launch) -> Result<When>;

@@ -8,6 +8,7 @@ use crate::device::cancel::Cancel;
 
 use super::scalar::MapOp;
 
+pub use super::class::KernelClass;
 pub use super::distribution::Distribution;
 pub(crate) use super::distribution::naturals;
 
@@ -253,56 +254,13 @@ pub struct Window {
     pub count_include_pad: bool,
 }
 
-/// What kind of kernel it is: how near the hardware's peaks its kind comes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum KernelClass {
-    Matmul,
-    Convolution,
-    Elementwise,
-    Reduction,
-    /// Normalisation and softmax.
-    Normalise,
-    GatherScatter,
-    Random,
-    /// Copies, casts and fills within the device's memory.
-    Copy,
-}
-
-impl KernelClass {
-    /// Every class.
-    pub const ALL: [KernelClass; 8] = [
-        KernelClass::Matmul,
-        KernelClass::Convolution,
-        KernelClass::Elementwise,
-        KernelClass::Reduction,
-        KernelClass::Normalise,
-        KernelClass::GatherScatter,
-        KernelClass::Random,
-        KernelClass::Copy,
-    ];
-
-    /// Its key in the profile of a simulated device.
-    pub fn key(self) -> &'static str {
-        match self {
-            KernelClass::Matmul => "matmul",
-            KernelClass::Convolution => "convolution",
-            KernelClass::Elementwise => "elementwise",
-            KernelClass::Reduction => "reduction",
-            KernelClass::Normalise => "normalise",
-            KernelClass::GatherScatter => "gather_scatter",
-            KernelClass::Random => "random",
-            KernelClass::Copy => "copy",
-        }
-    }
-}
-
 impl Kernel {
     /// The kernel's name in events and traces, such as `map_exp` or `matmul`.
     pub fn name(&self) -> &'static str {
         self.named().0
     }
 
-    /// What kind of kernel it is.
+    /// What kind of kernel it is, as far as that does not depend on the shapes it is launched with.
     pub fn class(&self) -> KernelClass {
         self.named().1
     }
@@ -316,7 +274,7 @@ impl Kernel {
             Kernel::Arange { .. } => ("arange", C::Elementwise),
             Kernel::Triangle { .. } => ("triangle", C::Elementwise),
             Kernel::Reduce { .. } => ("reduce", C::Reduction),
-            Kernel::ArgReduce { .. } => ("arg_reduce", C::Reduction),
+            Kernel::ArgReduce { .. } => ("arg_reduce", C::ArgReduction),
             Kernel::Scan { .. } => ("scan", C::Reduction),
             Kernel::Matmul { .. } => ("matmul", C::Matmul),
             Kernel::Softmax { .. } => ("softmax", C::Normalise),
@@ -326,9 +284,10 @@ impl Kernel {
             Kernel::NllLoss { .. } => ("nll_loss", C::GatherScatter),
             Kernel::NllLossGrad { .. } => ("nll_loss_grad", C::GatherScatter),
             Kernel::IndexSelect { .. } => ("index_select", C::GatherScatter),
-            Kernel::IndexAdd { .. } => ("index_add", C::GatherScatter),
-            Kernel::Gather { .. } => ("gather", C::GatherScatter),
-            Kernel::Scatter { .. } => ("scatter", C::GatherScatter),
+            Kernel::IndexAdd { .. } => ("index_add", C::ScatterAdd),
+            Kernel::Gather { .. } => ("gather", C::GatherElements),
+            Kernel::Scatter { mode: ScatterMode::Assign, .. } => ("scatter", C::GatherElements),
+            Kernel::Scatter { mode: ScatterMode::Add, .. } => ("scatter", C::ScatterAdd),
             Kernel::Sort { .. } => ("sort", C::GatherScatter),
             Kernel::Factor(Factor::Qr) => ("qr", C::Normalise),
             Kernel::Factor(Factor::Eigh) => ("eigh", C::Normalise),

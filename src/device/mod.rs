@@ -5,6 +5,7 @@ pub mod buffer;
 pub mod cancel;
 pub mod capture;
 mod chance;
+pub mod class;
 pub mod context;
 pub mod cpu;
 pub mod cuda;
@@ -28,7 +29,7 @@ pub mod shared;
 pub mod sim;
 pub mod storage;
 
-pub use backend::{Backend, GraphWork, Mark, Moved, Properties, Refusal, Transfer, When};
+pub use backend::{Backend, GraphWork, Mark, Moved, Properties, Refusal, Transfer, Vitals, When};
 pub use buffer::Buffer;
 pub use cancel::Cancel;
 pub use context::Context;

@@ -183,6 +183,7 @@ fn receiver(receiver: Receiver) -> &'static str {
         Receiver::Stream => "cuda::Stream()",
         Receiver::Event => "cuda::Event(#{enable_timing: true})",
         Receiver::Graph => "cuda::graph(|| GPU + 1)",
+        Receiver::Smi => "smi()",
         Receiver::Progress => "progress(0..3)",
         Receiver::DType => "float16",
         Receiver::Device => "device(\"cuda:1\")",

@@ -265,7 +265,11 @@ fn tensors_are_sorted_and_say_what_is_known_of_their_gradients() {
 fn what_a_driver_does_not_give_is_not_nothing() {
     let mut lab = screen(look(Colour::True), Section::Memory);
     let shown = shot(&mut lab, 120, 40);
-    assert!(shown.contains("other   n/a") && shown.contains("n/a: utilisation, power"), "{shown}");
+    assert!(
+        shown.contains("other   n/a")
+            && shown.contains("n/a: temperature, PCIe; smi() has utilisation, power"),
+        "{shown}"
+    );
     let id = inspection(&lab);
     let Message::Ready { mut devices, .. } = ready() else { panic!() };
     devices[1].free = Some(15_000 * MIB);

@@ -55,8 +55,8 @@ fn a_memory_fraction_bounds_the_pool() {
     let gpu = &machine.gpus()[0];
     let held = bytes_on(gpu, 100 * MIB);
     let error = Tensor::empty(&[40 << 20], DType::UInt8, gpu, "empty").unwrap_err();
-    let text =
-        "GPU 0 has a total capacity of 256.00 MiB of which 156.00 MiB is free. 128.00 MiB allowed; Of the";
+    let text = "GPU 0 has a total capacity of 264.00 MiB of which 156.00 MiB is free. Including non-PyTorch memory, this \
+         process has 108.00 MiB memory in use. 132.00 MiB allowed; Of the";
     assert!(error.message().contains(text), "{error}");
     let hint = error.hint().unwrap();
     assert!(hint.contains("Would have worked: request at most"), "{hint}");

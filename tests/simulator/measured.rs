@@ -4,12 +4,15 @@
 use serde_json::Value;
 use tensorlab::device::sim::cost;
 use tensorlab::device::sim::{
-    Clock, Direction, HostProfile, KernelClass, Profile, Rate, StreamId, Transfer, Work,
+    Clock, Direction, HostProfile, KernelClass, Profile, Rate, StreamId, Transfer, Work, WorkForm,
 };
+
+use super::launches;
 
 struct Error {
     of: String,
-    part: f64,
+    /// What is predicted over what was measured.
+    ratio: f64,
     name: String,
 }
 
@@ -18,26 +21,36 @@ fn own_host() -> HostProfile {
     HostProfile::builtin("h100-server").unwrap()
 }
 
+impl Error {
+    fn part(&self) -> f64 {
+        (self.ratio - 1.0).abs()
+    }
+}
+
 fn recorded() -> Value {
     serde_json::from_str(include_str!("../../docs/gpu/h100/calibration.json")).unwrap()
 }
 
+/// What is predicted for each recorded kernel, launched here as the operations of this program launch it.
 fn kernels(profile: &Profile, recorded: &Value) -> Vec<Error> {
     let rows = recorded["kernels"].as_array().unwrap();
     rows.iter()
         .map(|row| {
             let text = |key: &str| row[key].as_str().unwrap();
-            let number = |key: &str| row[key].as_u64().unwrap();
-            let class = KernelClass::ALL.into_iter().find(|c| c.key() == text("class")).unwrap();
             let rate = Rate::ALL.into_iter().find(|r| r.key() == text("rate")).unwrap();
-            let work = Work { class, rate, flops: number("flops"), bytes: number("bytes") };
-            let took = row["nanos"].as_f64().unwrap();
+            let work = launches::work_of(row, rate);
             let size = match row["n"].as_u64() {
                 Some(n) => format!("of 2^{}", n.ilog2()),
                 None => rate.key().to_owned(),
             };
-            let part = (cost::kernel(profile, &work).total() as f64 / took - 1.0).abs();
-            Error { of: class.key().to_owned(), part, name: format!("{} {size}", text("name")) }
+            let name = format!("{} {size}", text("name"));
+            let split = matches!(work.form, WorkForm::Reduced(_)) && work.class == KernelClass::Reduction;
+            assert!(work.class.key() == text("class") || split, "{name} is {:?}", work.class);
+            let moved = work.bytes as f64 / row["bytes"].as_f64().unwrap();
+            assert!((moved - 1.0).abs() < 0.02, "{name} moves {} bytes", work.bytes);
+            let took = row["nanos"].as_f64().unwrap();
+            let ratio = cost::kernel(profile, &work).total() as f64 / took;
+            Error { of: text("class").to_owned(), ratio, name }
         })
         .collect()
 }
@@ -56,32 +69,43 @@ fn copies(profile: &Profile, recorded: &Value) -> Vec<Error> {
                 true => (length, &row["device"]),
                 false => (length + host.driver.launch + host.driver.call, &row["host"]),
             };
-            let part = (ours as f64 / theirs.as_f64().unwrap() - 1.0).abs();
+            // A second run, where the first was held up: a copy can be slower than the link, and not faster.
+            let again = row["again"].as_f64().unwrap_or(f64::INFINITY);
+            let ratio = ours as f64 / theirs.as_f64().unwrap().min(again);
             let memory = if pinned { "pinned" } else { "pageable" };
-            Error { of: format!("{memory} {way}"), part, name: format!("{bytes} bytes") }
+            Error { of: format!("{memory} {way}"), ratio, name: format!("{bytes} bytes") }
         })
         .collect()
 }
 
-/// The most that a class's median and worst prediction are off.
-const BOUNDS: [(&str, f64, f64); 12] = [
-    ("matmul", 0.03, 0.40),
-    // One efficiency for shapes between which the device's own varies by a factor of two.
-    ("convolution", 0.40, 0.60),
-    ("elementwise", 0.02, 0.07),
-    ("reduction", 0.15, 0.42),
-    ("normalise", 0.07, 0.10),
-    // Whole rows, single elements and additions in one class.
-    ("gather_scatter", 0.35, 0.83),
-    ("random", 0.15, 0.34),
-    // A transposed copy reads across its lines.
-    ("copy", 0.04, 0.82),
-    ("pageable h2d", 0.05, 0.12),
-    // One of these copies, and one of the pinned ones to the device, took many times what their neighbours took.
-    ("pageable d2h", 0.07, 0.80),
-    ("pinned h2d", 0.20, 1.00),
-    ("pinned d2h", 0.05, 0.25),
+/// The most that any class's median prediction is off.
+const MEDIAN: f64 = 0.10;
+/// The most that a class's worst prediction is off.
+const BOUNDS: [(&str, f64); 17] = [
+    ("matmul", 0.38),
+    ("convolution", 0.17),
+    ("elementwise", 0.06),
+    ("reduction", 0.18),
+    ("normalise", 0.10),
+    ("gather_scatter", 0.08),
+    ("random", 0.13),
+    ("copy", 0.09),
+    ("split_reduction", 0.35),
+    ("arg_reduction", 0.07),
+    ("gather_elements", 0.20),
+    ("scatter_add", 0.21),
+    ("transpose", 0.42),
+    ("pageable h2d", 0.12),
+    ("pageable d2h", 0.27),
+    ("pinned h2d", 1.00),
+    ("pinned d2h", 0.25),
 ];
+/// Single cases of which the prediction is less than half or more than double, with the cause.
+const FAR: [(&str, &str, &str); 1] = [(
+    "pinned h2d",
+    "16384 bytes",
+    "the recording was held up: its neighbours took 4 and 11 us, this one 903",
+)];
 
 #[test]
 fn the_profile_predicts_what_was_measured() {
@@ -90,35 +114,45 @@ fn the_profile_predicts_what_was_measured() {
     let mut errors = kernels(&profile, &recorded);
     errors.extend(copies(&profile, &recorded));
     let mut counted = 0;
-    for (of, median_bound, worst_bound) in BOUNDS {
+    for (of, worst_bound) in BOUNDS {
         let mut own: Vec<&Error> = errors.iter().filter(|e| e.of == of).collect();
-        own.sort_by(|a, b| a.part.total_cmp(&b.part));
+        own.sort_by(|a, b| a.part().total_cmp(&b.part()));
         let middle = own.len() / 2;
         let median = match own.len() % 2 {
-            1 => own[middle].part,
-            _ => (own[middle - 1].part + own[middle].part) / 2.0,
+            1 => own[middle].part(),
+            _ => (own[middle - 1].part() + own[middle].part()) / 2.0,
         };
         let worst = own[own.len() - 1];
-        assert!(median <= median_bound, "{of}: median error {median}");
-        assert!(worst.part <= worst_bound, "{of}: {} is off by {}", worst.name, worst.part);
+        assert!(median <= MEDIAN, "{of}: median error {median}");
+        assert!(worst.part() <= worst_bound, "{of}: {} is off by {}", worst.name, worst.part());
         let row = format!(
             "| {of} | {} | {:.1}% | {:.0}% | {} |",
             own.len(),
             100.0 * median,
-            100.0 * worst.part,
+            100.0 * worst.part(),
             worst.name
         );
         assert!(page.contains(&row), "docs/gpu/h100.md lacks: {row}");
         counted += own.len();
     }
     assert_eq!(counted, errors.len(), "every class has its bounds");
+    let far = errors.iter().filter(|e| !(0.5..=2.0).contains(&e.ratio));
+    let far: Vec<(&str, &str)> = far.map(|e| (e.of.as_str(), e.name.as_str())).collect();
+    assert_eq!(far, FAR.map(|(of, name, _)| (of, name)));
+    assert!(FAR.iter().all(|(_, _, cause)| !cause.is_empty()));
 }
 
 /// What was seen while the device had 40 ms of work before a copy: which copies held the host until it was done.
 #[test]
 fn copies_hold_the_host_as_on_the_device() {
     let profile = Profile::builtin("h100").unwrap();
-    let busy = Work { class: KernelClass::Copy, rate: Rate::Fp32, flops: 0, bytes: 120_000_000_000 };
+    let busy = Work {
+        class: KernelClass::Copy,
+        rate: Rate::Fp32,
+        flops: 0,
+        bytes: 120_000_000_000,
+        form: WorkForm::Plain,
+    };
     for row in recorded()["held"].as_array().unwrap() {
         let (pinned, bytes) = (row["pinned"].as_bool().unwrap(), row["bytes"].as_u64().unwrap());
         let direction = if row["way"] == "h2d" { Direction::H2D } else { Direction::D2H };

@@ -35,7 +35,7 @@ fn every_profile_has_its_vendors_figures() {
         assert!(profile.name.ends_with("(simulated)"));
     }
     let tiny = Profile::builtin("tiny").unwrap();
-    assert_eq!(tiny.device.memory, 256 * MIB);
+    assert_eq!((tiny.device.memory, tiny.device.context), (264 * MIB, 8 * MIB));
     let known: Vec<&str> = STATED.iter().map(|s| s.0).chain(["tiny"]).collect();
     assert_eq!(builtin_ids().collect::<Vec<_>>(), known);
 }
@@ -86,7 +86,7 @@ impl Drop for Own {
 #[test]
 fn a_profile_of_ones_own_makes_devices() {
     let own =
-        Own::new("own", |text| text.replace("Tiny GPU", "My GPU").replace("value = 256,", "value = 64,"));
+        Own::new("own", |text| text.replace("Tiny GPU", "My GPU").replace("value = 264,", "value = 64,"));
     for devices in ["sim:./my.tomlx2", "sim:./my.toml x2", "sim:my.toml,my.toml"] {
         let code = "print(`${cuda::device_count()} ${cuda::get_device_name()} ${cuda::mem_get_info()[1]}`)";
         let (status, out, err) = own.run(devices, code);
@@ -116,19 +116,19 @@ fn a_wrong_profile_gives_place_and_reason() {
             "unit",
             "unit = \"GB/s\", source = \"assumed: an eighth of a T4\" }\nsm_count",
             "unit = \"GB\", source = \"assumed\" }\nsm_count",
-            &["my.toml:9", "`device.memory_bandwidth` has the unit `GB`", "GB/s"],
+            &["my.toml:10", "`device.memory_bandwidth` has the unit `GB`", "GB/s"],
         ),
         (
             "key",
             "sm_count",
             "sm_counts",
-            &["my.toml:10", "unknown key `device.sm_counts`", "did you mean `sm_count`"],
+            &["my.toml:11", "unknown key `device.sm_counts`", "did you mean `sm_count`"],
         ),
         (
             "range",
             "value = 5, source = \"assumed: an eighth of a T4\" }\nthreads",
             "value = 0, source = \"assumed\" }\nthreads",
-            &["my.toml:10", "`device.sm_count` is 0", "from 1 to 1024"],
+            &["my.toml:11", "`device.sm_count` is 0", "from 1 to 1024"],
         ),
         ("syntax", "[peak]", "[peak", &["my.toml:", "this is not TOML"]),
         (

@@ -12,7 +12,7 @@ use cudarc::driver::sys::CUdevice_attribute as A;
 
 use crate::base::event::{Clock, Span};
 use crate::base::{Device, Error, Result};
-use crate::device::backend::{Backend, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When};
+use crate::device::backend::{Backend, DevicePool, Mark, Moved, Properties, Refusal, Transfer, Vitals, When};
 use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::{HostBlock, HostPool, Keeper};
 use crate::device::cuda::found::FoundDevice;
@@ -25,6 +25,7 @@ use super::blas::{Blas, Product};
 use super::call::Gpu;
 use super::compile::Compiler;
 use super::dnn::{Dnn, Switches};
+use super::folders;
 use super::host;
 use super::kernels::{self, Key, Step};
 use super::memory::DeviceMemory;
@@ -278,6 +279,16 @@ impl Backend for CudaBackend {
 
     fn properties(&self) -> &Properties {
         &self.properties
+    }
+
+    /// Utilisation and power are NVML's to tell, which is not asked.
+    fn vitals(&self) -> Vitals {
+        let numbers =
+            |word: &&str| word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let module = folders::kernel_module();
+        let driver =
+            module.as_deref().and_then(|text| text.split_whitespace().find(numbers)).map(str::to_owned);
+        Vitals { driver, cuda: self.gpu.newest_cuda(), ..Vitals::default() }
     }
 
     fn allocate(&self, bytes: usize, stream: u32) -> std::result::Result<Buffer, Refusal> {

@@ -95,6 +95,15 @@ impl Gpu {
         Ok(value.unsigned_abs())
     }
 
+    /// The newest CUDA that the driver supports.
+    pub(super) fn newest_cuda(&self) -> Option<(u32, u32)> {
+        let mut version = 0;
+        // SAFETY: the place lives through the call.
+        self.check(unsafe { (self.driver.cuDriverGetVersion)(&mut version) }).ok()?;
+        let version = version.unsigned_abs();
+        Some((version / 1000, version % 1000 / 10))
+    }
+
     /// Bytes that nobody holds, and all of them.
     pub(super) fn memory(&self) -> Result<(u64, u64)> {
         self.enter()?;

@@ -37,6 +37,7 @@ table! {
     /// The driver. Results are those of `CUresult`.
     Driver {
         cuInit(c_uint);
+        cuDriverGetVersion(*mut c_int);
         cuDeviceGet(*mut c_int, c_int);
         cuDeviceGetAttribute(*mut c_int, c_int, c_int);
         cuDeviceCanAccessPeer(*mut c_int, c_int, c_int);

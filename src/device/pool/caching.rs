@@ -312,6 +312,11 @@ impl<M: Memory> Pool<M> {
         (self.memory.available(), self.memory.total())
     }
 
+    /// Bytes that the process holds of the device besides segments, as a context of CUDA does; 0 where it is not known.
+    pub fn context(&self) -> u64 {
+        self.memory.context()
+    }
+
     /// How far the free memory is cut up.
     pub fn fragmentation(&self) -> Fragmentation {
         let small = self.free.largest(PoolKind::Small).min(SMALL_REQUEST);

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Device, DeviceCause, Error, Kind, Result, event, memory};
 use crate::device::backend::{
-    Backend, DevicePool, GraphWork, Hold, Mark, Moved, Properties, Refusal, Transfer, When, Workspace,
+    Backend, DevicePool, GraphWork, Hold, Mark, Moved, Properties, Refusal, Transfer, Vitals, When, Workspace,
 };
 use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::{HostBlock, HostPool};
@@ -64,6 +64,8 @@ pub(crate) struct SimBackend {
     streams: AtomicU32,
     fault: SimFault,
     planner: Planner,
+    /// Watts without work, and with nothing but work.
+    power: Option<[f64; 2]>,
 }
 
 impl SimBackend {
@@ -90,6 +92,7 @@ impl SimBackend {
             streams: AtomicU32::new(0),
             fault: SimFault::new(device, profile.faults.fail_at_launch),
             planner: Planner::new(profile),
+            power: profile.power.as_ref().map(|power| [power.idle, power.limit]),
         }
     }
 
@@ -283,6 +286,14 @@ impl Backend for SimBackend {
 
     fn begin_anew(&self) {
         self.planner.forget();
+    }
+
+    /// Power lies between that without work and the limit as utilisation does between none and all.
+    fn vitals(&self) -> Vitals {
+        let utilisation = self.clock.lock().utilisation(self.device.index()).ok();
+        let power =
+            self.power.zip(utilisation).map(|([idle, limit], share)| [idle + (limit - idle) * share, limit]);
+        Vitals { utilisation, power, ..Vitals::default() }
     }
 
     /// Computes at once, and always gives the modelled span: time passes whether or not anyone looks.

@@ -183,6 +183,11 @@ impl Clock {
         self.now
     }
 
+    /// The part, from 0 to 1, of the last second in which the device ran a kernel; of all time where that is less.
+    pub(super) fn utilisation(&self, device: usize) -> Result<f64, ClockError> {
+        Ok(self.device(device)?.busy.share(self.now))
+    }
+
     /// Back to time 0: nothing queued, the main thread running, all marks and threads void.
     pub fn reset(&mut self) {
         let profiles = std::mem::take(&mut self.devices).into_iter().map(|d| d.profile).collect();
@@ -460,9 +465,11 @@ impl Clock {
         } else {
             device.compute.take(ready, cost.body)
         };
-        self.queue(at, end)?;
         // While others have the device a kernel has not started. At the end of time the latency is cut short.
-        Ok(Span { start: working.saturating_sub(cost.latency).max(earliest), end })
+        let start = working.saturating_sub(cost.latency).max(earliest);
+        device.busy.add(start, end, enqueued);
+        self.queue(at, end)?;
+        Ok(Span { start, end })
     }
 
     /// The host enqueues an operation, first waiting for room in the stream's queue. Returns the host's time

@@ -117,20 +117,24 @@ pub struct HostSide {
 impl CpuFigures {
     /// Nanoseconds of an operation of this class besides its arithmetic and traffic.
     pub(crate) fn dispatch_of(&self, class: KernelClass) -> u64 {
-        let own = self.dispatch_by_class.iter().find(|(of, _)| *of == class);
-        own.map_or(self.dispatch, |(_, nanos)| *nanos)
+        finest(&self.dispatch_by_class, class).unwrap_or(self.dispatch)
     }
 
     /// The part of the peak that kernels of the class reach, from 0 to 1.
     pub(crate) fn efficiency_of(&self, class: KernelClass) -> f64 {
-        self.efficiency.iter().find(|(of, _)| *of == class).map_or(1.0, |(_, part)| *part)
+        finest(&self.efficiency, class).unwrap_or(1.0)
     }
 
     /// The part of the peak that the arithmetic of the class reaches.
     pub(crate) fn arithmetic_of(&self, class: KernelClass) -> f64 {
-        let own = self.arithmetic.iter().find(|(of, _)| *of == class);
-        own.map_or_else(|| self.efficiency_of(class), |(_, part)| *part)
+        finest(&self.arithmetic, class).unwrap_or_else(|| self.efficiency_of(class))
     }
+}
+
+/// The figure of a class, or of the one that it is part of.
+fn finest<T: Copy>(figures: &[(KernelClass, T)], class: KernelClass) -> Option<T> {
+    let of = |class| figures.iter().find(|(of, _)| *of == class).map(|(_, figure)| *figure);
+    of(class).or_else(|| class.part_of().and_then(of))
 }
 
 impl CorePeak {
@@ -245,7 +249,10 @@ fn read_peak(root: &Section<'_, '_>) -> Result<CorePeak, ProfileError> {
 
 fn read_efficiency(root: &Section<'_, '_>) -> Result<Vec<(KernelClass, f64)>, ProfileError> {
     let part = root.section("efficiency", &KernelClass::ALL.map(KernelClass::key))?;
-    KernelClass::ALL.into_iter().map(|class| Ok((class, part.number(class.key(), &FRACTION)?))).collect()
+    // A finer class may have the figure of the one that it is part of.
+    let named =
+        KernelClass::ALL.into_iter().filter(|class| class.part_of().is_none() || part.has(class.key()));
+    named.map(|class| Ok((class, part.number(class.key(), &FRACTION)?))).collect()
 }
 
 fn read_arithmetic(root: &Section<'_, '_>) -> Result<Vec<(KernelClass, f64)>, ProfileError> {

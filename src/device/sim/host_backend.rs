@@ -9,13 +9,12 @@ use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::HostBlock;
 use crate::device::cpu::{CpuBackend, copy_bytes, run};
 use crate::device::host_time::{Entry, HostTime, Ledger, note_work};
-use crate::device::kernel::{KernelClass, Launch};
+use crate::device::kernel::Launch;
 use crate::device::settings::Tf32;
 use crate::device::shared::Shared;
-use crate::device::sim::rate::Rate;
 
 use super::cores::cpu_kernel;
-use super::cost::Work;
+use super::cost::{Work, copy_within};
 use super::host::HostProfile;
 use super::memory::SharedClock;
 use super::work;
@@ -97,8 +96,7 @@ impl Backend for HostBackend {
     }
 
     fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
-        let bytes = (transfer.bytes as u64).saturating_mul(2);
-        let when = self.charge(&Work { class: KernelClass::Copy, rate: Rate::Fp32, flops: 0, bytes });
+        let when = self.charge(&copy_within(transfer.bytes as u64));
         copy_bytes(transfer);
         Ok(Moved { when: When::Ran(when), pinned: false, blocking: true, waited: Some(when) })
     }

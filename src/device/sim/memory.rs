@@ -137,7 +137,13 @@ mod tests {
         let mut pool = Pool::new(memory, 1);
         let used = pool.allocate(20 * MIB, 0).unwrap();
         pool.record_stream(used.address, 1);
-        let work = Work { class: KernelClass::Elementwise, rate: Rate::Fp32, flops: 0, bytes: 256_000_000 };
+        let work = Work {
+            class: KernelClass::Elementwise,
+            rate: Rate::Fp32,
+            flops: 0,
+            bytes: 256_000_000,
+            form: Default::default(),
+        };
         clock.lock().launch(StreamId { device: 1, stream: 1 }, &work).unwrap();
         pool.free(used.address);
         let elsewhere = pool.allocate(20 * MIB, 0).unwrap();

@@ -13,6 +13,7 @@ use crate::device::settings::{Determinism, Settings};
 
 use super::algorithms::{Algorithm, AlgorithmFigures, Question};
 use super::cost::Work;
+use super::form::WorkForm;
 use super::profile::Profile;
 use super::rate::Rate;
 use super::work;
@@ -179,7 +180,10 @@ fn sorting(launch: &Launch) -> SmallVec<[Work; 4]> {
     let places = launch.outputs.first().map_or(1, |y| y.layout.numel() as u64);
     let pair = 2 * size_of::<i64>() as u64;
     let kernel =
-        |class, bytes: u64| Work { class, rate: Rate::Int, flops: count, bytes: bytes.saturating_mul(count) };
+        |class, bytes: u64| {
+            let bytes = bytes.saturating_mul(count);
+            Work { class, rate: Rate::Int, flops: count, bytes, form: WorkForm::Plain }
+        };
     let passes = (u64::BITS - places.leading_zeros()).div_ceil(8).max(1);
     let sorting = (0..passes).map(|_| kernel(KernelClass::Copy, 2 * pair));
     std::iter::once(kernel(KernelClass::Elementwise, pair)).chain(sorting).collect()

@@ -12,6 +12,11 @@
 //! latency = { value = 3.5, unit = "us", source = "assumed" }
 //! ```
 //!
+//! `[efficiency]` is the part of its peaks that a class of kernels reaches: of the memory's bandwidth, and of the rate
+//! for matmul, convolution and random (whose bytes move as elementwise ones do). `split_reduction`, `arg_reduction`,
+//! `gather_elements`, `scatter_add` and `transpose` may be left out, there and in `[latency]`: then those of
+//! `reduction`, `gather_scatter` and `copy` hold, of which they are parts.
+//!
 //! Reading is strict: an unknown or missing key, a wrong unit, or a number that is not finite and above zero is
 //! an error with its line. Once read, sizes are bytes, bandwidths bytes per second, rates operations per second
 //! (dense), times nanoseconds.
@@ -47,6 +52,8 @@ pub struct Profile {
     pub launch: Launch,
     pub link: HostLink,
     pub peer: Peer,
+    /// What it draws, where that is known.
+    pub power: Option<Power>,
     pub faults: Faults,
     /// Every figure above (faults are wishes, not figures) with its source, in the order of the file's
     /// sections.
@@ -108,6 +115,8 @@ pub struct Efficiency {
     pub gather_scatter: f64,
     pub random: f64,
     pub copy: f64,
+    /// Finer classes that have a figure of their own; the others have that of the class that they are part of.
+    pub finer: Vec<(KernelClass, f64)>,
     /// Where a matmul of one dtype class differs from `matmul`.
     pub matmul_by_rate: Vec<(Rate, f64)>,
     /// Where a convolution of one dtype class differs from `convolution`.
@@ -127,7 +136,18 @@ impl Efficiency {
             KernelClass::GatherScatter => self.gather_scatter,
             KernelClass::Random => self.random,
             KernelClass::Copy => self.copy,
+            KernelClass::SplitReduction | KernelClass::ArgReduction => {
+                self.finer(class).unwrap_or(self.reduction)
+            }
+            KernelClass::GatherElements | KernelClass::ScatterAdd => {
+                self.finer(class).unwrap_or(self.gather_scatter)
+            }
+            KernelClass::Transpose => self.finer(class).unwrap_or(self.copy),
         }
+    }
+
+    fn finer(&self, class: KernelClass) -> Option<f64> {
+        self.finer.iter().find(|(of, _)| *of == class).map(|(_, part)| *part)
     }
 }
 
@@ -145,8 +165,8 @@ pub struct Launch {
 impl Launch {
     /// Nanoseconds from the start of a kernel of this class until it works.
     pub(crate) fn latency_of(&self, class: KernelClass) -> u64 {
-        let own = self.latency_by_class.iter().find(|(of, _)| *of == class);
-        own.map_or(self.latency, |(_, nanos)| *nanos)
+        let own = |class| self.latency_by_class.iter().find(|(of, _)| *of == class).map(|(_, nanos)| *nanos);
+        own(class).or_else(|| class.part_of().and_then(own)).unwrap_or(self.latency)
     }
 }
 
@@ -167,6 +187,15 @@ pub struct Peer {
     pub access: bool,
     pub bandwidth: f64,
     pub latency: u64,
+}
+
+/// Electrical power, in watts.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Power {
+    /// With a context and no work.
+    pub idle: f64,
+    /// The most that the module is let draw.
+    pub limit: f64,
 }
 
 /// Misfortunes on request; a profile has none unless it asks for them.
@@ -239,6 +268,7 @@ fn read(document: &Document<'_>) -> Result<Profile, ProfileError> {
         "host",
         "link",
         "peer",
+        "power",
         "faults",
     ])?;
     refuse_host_figures(&root)?;
@@ -257,6 +287,7 @@ fn read(document: &Document<'_>) -> Result<Profile, ProfileError> {
         launch: read_launch(&root)?,
         link: read_link(&root)?,
         peer: read_peer(&root)?,
+        power: read_power(&root)?,
         faults: read_faults(&root)?,
         figures: Vec::new(),
     })
@@ -278,10 +309,16 @@ fn read_device(root: &Section<'_, '_>) -> Result<DeviceFigures, ProfileError> {
         "copy_engines",
     ];
     let device = root.section("device", &keys)?;
+    let compute_capability = device.version("compute_capability")?;
+    let memory = device.number("memory", &MEMORY)?;
+    let context = device.optional("context", &CACHE)?.unwrap_or(0.0);
+    if context + MEMORY.low > memory {
+        return Err(device.bad_text("context", "less than `memory` by 2 MiB or more"));
+    }
     Ok(DeviceFigures {
-        compute_capability: device.version("compute_capability")?,
-        memory: device.number("memory", &MEMORY)? as u64,
-        context: device.optional("context", &CACHE)?.unwrap_or(0.0) as u64,
+        compute_capability,
+        memory: memory as u64,
+        context: context as u64,
         memory_bandwidth: device.number("memory_bandwidth", &BANDWIDTH)?,
         sm_count: device.number("sm_count", &SMS)? as u32,
         threads_per_sm: device.number("threads_per_sm", &THREADS)? as u32,
@@ -314,9 +351,17 @@ fn read_efficiency(root: &Section<'_, '_>) -> Result<Efficiency, ProfileError> {
         gather_scatter: part.number("gather_scatter", &FRACTION)?,
         random: part.number("random", &FRACTION)?,
         copy: part.number("copy", &FRACTION)?,
+        finer: read_finer(&part)?,
         matmul_by_rate: read_by_rate(root, "matmul_efficiency")?,
         convolution_by_rate: read_by_rate(root, "convolution_efficiency")?,
     })
+}
+
+/// The efficiencies of classes that are part of others, which a profile may leave out.
+fn read_finer(part: &Section<'_, '_>) -> Result<Vec<(KernelClass, f64)>, ProfileError> {
+    let named =
+        KernelClass::ALL.into_iter().filter(|class| class.part_of().is_some() && part.has(class.key()));
+    named.map(|class| Ok((class, part.number(class.key(), &FRACTION)?))).collect()
 }
 
 fn read_by_rate(root: &Section<'_, '_>, key: &'static str) -> Result<Vec<(Rate, f64)>, ProfileError> {
@@ -371,6 +416,23 @@ fn read_peer(root: &Section<'_, '_>) -> Result<Peer, ProfileError> {
         bandwidth: peer.number("bandwidth", &BANDWIDTH)?,
         latency: peer.nanos("latency")?,
     })
+}
+
+fn read_power(root: &Section<'_, '_>) -> Result<Option<Power>, ProfileError> {
+    const WATTS: figures::Quantity = figures::Quantity {
+        units: &[("W", 1.0), ("kW", 1e3)],
+        low: f64::MIN_POSITIVE,
+        high: 1e6,
+        whole: false,
+        rule: "above 0 and at most a million watts",
+        example: r#"{ value = 70, unit = "W", source = "assumed" }"#,
+    };
+    let Some(power) = root.optional_section("power", &["idle", "limit"])? else { return Ok(None) };
+    let (idle, limit) = (power.number("idle", &WATTS)?, power.number("limit", &WATTS)?);
+    if idle > limit {
+        return Err(power.bad_text("idle", "no more than `power.limit`"));
+    }
+    Ok(Some(Power { idle, limit }))
 }
 
 fn read_faults(root: &Section<'_, '_>) -> Result<Faults, ProfileError> {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::busy::Busy;
 use super::calendar::Calendar;
 use super::profile::Profile;
 
@@ -10,6 +11,8 @@ pub(super) struct DeviceClock {
     pub profile: Profile,
     /// Where kernels do their work, one at a time.
     pub compute: Calendar,
+    /// When kernels ran, of late.
+    pub busy: Busy,
     pub engines: Engines,
     streams: BTreeMap<u32, SimStream>,
 }
@@ -41,7 +44,13 @@ pub(super) enum Lane {
 impl DeviceClock {
     pub(super) fn new(profile: Profile) -> DeviceClock {
         let engines = Engines { count: profile.device.copy_engines, ..Engines::default() };
-        DeviceClock { profile, streams: BTreeMap::new(), compute: Calendar::default(), engines }
+        DeviceClock {
+            profile,
+            streams: BTreeMap::new(),
+            compute: Calendar::default(),
+            busy: Busy::default(),
+            engines,
+        }
     }
 
     /// When all that is queued on the stream is done.

@@ -136,6 +136,7 @@ receivers! {
     Stream "Stream" "stream",
     Event "Event" "event",
     Graph "CUDAGraph" "graph",
+    Smi "smi" "state",
     Progress "progress" "bar",
     DType "dtype" "dtype",
     Device "device" "device",

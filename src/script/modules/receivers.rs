@@ -7,7 +7,7 @@ use rhai::Dynamic;
 use crate::base::Error;
 use crate::op::Receiver;
 
-use super::cuda::{Captured, Event, Stream};
+use super::cuda::{Captured, Event, Smi, Stream};
 use super::data::Batches;
 use super::misc::Progress;
 use super::optim::ParamGroup;
@@ -37,6 +37,7 @@ pub(super) fn type_of(receiver: Receiver) -> Option<TypeId> {
         Receiver::Stream => TypeId::of::<Stream>(),
         Receiver::Event => TypeId::of::<Event>(),
         Receiver::Graph => TypeId::of::<Captured>(),
+        Receiver::Smi => TypeId::of::<Smi>(),
         Receiver::Progress => TypeId::of::<Progress>(),
         Receiver::DType => TypeId::of::<crate::base::DType>(),
         Receiver::Device => TypeId::of::<crate::base::DeviceSpec>(),

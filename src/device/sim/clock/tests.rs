@@ -4,6 +4,7 @@ use crate::device::kernel::KernelClass;
 use crate::device::sim::rate::Rate;
 
 use super::*;
+use crate::device::sim::form::WorkForm;
 
 const MIB: u64 = 1 << 20;
 const HOST: u64 = 5_000;
@@ -31,7 +32,13 @@ fn on(stream: u32) -> StreamId {
 
 /// An elementwise kernel that works for `nanos` on a T4 (256 bytes a nanosecond).
 fn busy(nanos: u64) -> Work {
-    Work { class: KernelClass::Elementwise, rate: Rate::Fp32, flops: 0, bytes: nanos * 256 }
+    Work {
+        class: KernelClass::Elementwise,
+        rate: Rate::Fp32,
+        flops: 0,
+        bytes: nanos * 256,
+        form: WorkForm::Plain,
+    }
 }
 
 fn h2d(bytes: u64, pinned: bool) -> Transfer {
@@ -367,7 +374,13 @@ fn immense_work_saturates() {
     let copy = clock.copy(on(0), &h2d(1_000_000_000_000_000_000, false), false).unwrap();
     assert_eq!(clock.now(), copy.end);
     assert!((1.9e17..2.1e17).contains(&(copy.end as f64)), "{copy:?}");
-    let immense = Work { class: KernelClass::Matmul, rate: Rate::Fp64, flops: u64::MAX, bytes: u64::MAX };
+    let immense = Work {
+        class: KernelClass::Matmul,
+        rate: Rate::Fp64,
+        flops: u64::MAX,
+        bytes: u64::MAX,
+        form: WorkForm::Plain,
+    };
     for _ in 0..1_000 {
         clock.launch(on(0), &immense).unwrap();
         clock.copy(on(0), &d2h(u64::MAX, false), false).unwrap();
@@ -405,11 +418,13 @@ fn step() -> impl Strategy<Value = Step> {
         let direction = [Direction::H2D, Direction::D2H, Direction::D2D][direction];
         Transfer { direction, bytes, pinned }
     });
+    // The classes with the latency of every kernel.
     let work = (0..8_usize, 0..6_usize, bytes(), bytes()).prop_map(|(class, rate, flops, bytes)| Work {
         class: KernelClass::ALL[class],
         rate: Rate::ALL[rate],
         flops,
         bytes,
+        form: WorkForm::Plain,
     });
     prop_oneof![
         4 => (stream(), work).prop_map(|(at, work)| Step::Launch(at, work)),

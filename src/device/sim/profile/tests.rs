@@ -18,9 +18,10 @@ fn fault(from: &str, to: &str) -> String {
 
 /// How many of the figures that need not be there are.
 fn left_out_elsewhere(profile: &Profile) -> usize {
-    let Profile { device, efficiency, launch, .. } = profile;
-    let alone = [device.context > 0, device.l2_bandwidth.is_some()];
+    let Profile { device, efficiency, launch, power, .. } = profile;
+    let alone = [device.context > 0, device.l2_bandwidth.is_some(), power.is_some(), power.is_some()];
     alone.iter().filter(|&&there| there).count()
+        + efficiency.finer.len()
         + efficiency.matmul_by_rate.len()
         + efficiency.convolution_by_rate.len()
         + launch.latency_by_class.len()
@@ -30,10 +31,10 @@ fn left_out_elsewhere(profile: &Profile) -> usize {
 fn a_measured_profile_has_what_others_leave_out() {
     let h100 = Profile::builtin("h100").unwrap();
     assert_eq!(h100.device.context, 518 << 20);
-    assert_eq!(h100.efficiency.of(KernelClass::Convolution, Rate::Fp32), 0.793);
-    assert_eq!(h100.launch.latency_of(KernelClass::Reduction), 6_020);
+    assert_eq!(h100.efficiency.of(KernelClass::Convolution, Rate::Fp32), 0.73);
+    assert_eq!(h100.launch.latency_of(KernelClass::Reduction), 4_910);
     let t4 = Profile::builtin("t4").unwrap();
-    assert_eq!((t4.device.context, t4.device.l2_bandwidth), (0, None));
+    assert_eq!(t4.device.l2_bandwidth, None);
     assert_eq!(t4.launch.latency_of(KernelClass::Reduction), t4.launch.latency);
 }
 
@@ -51,6 +52,31 @@ fn what_is_the_hosts_is_refused_by_name_and_line() {
     let old = format!("{}\n[host]\ncall = {figure}\n", tiny_text());
     let text = Profile::parse(&old, "my.toml").unwrap_err().to_string();
     assert!(text.contains("`host` is the host's"), "{text}");
+}
+
+#[test]
+fn a_finer_class_has_the_figures_of_its_part_where_it_has_none() {
+    let h100 = Profile::builtin("h100").unwrap();
+    let whole: String = tiny_text()
+        .lines()
+        .filter(|line| {
+            let finer = KernelClass::ALL.into_iter().filter(|class| class.part_of().is_some());
+            !finer.into_iter().any(|class| line.starts_with(class.key()))
+        })
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let mut plain = Profile::parse(&whole, "my.toml").unwrap();
+    assert!(plain.efficiency.finer.is_empty() && plain.launch.latency_by_class.is_empty());
+    plain.launch.latency_by_class = vec![(KernelClass::Reduction, 9_000)];
+    for class in KernelClass::ALL {
+        let Some(part) = class.part_of() else { continue };
+        assert_eq!(plain.efficiency.of(class, Rate::Fp32), plain.efficiency.of(part, Rate::Fp32));
+        assert_eq!(plain.launch.latency_of(class), plain.launch.latency_of(part));
+        assert_ne!(h100.efficiency.of(class, Rate::Fp32), h100.efficiency.of(part, Rate::Fp32), "{class:?}");
+    }
+    assert_eq!(plain.launch.latency_of(KernelClass::SplitReduction), 9_000);
+    assert_eq!(h100.launch.latency_of(KernelClass::SplitReduction), 9_180);
+    assert_eq!(h100.launch.latency_of(KernelClass::Transpose), h100.launch.latency_of(KernelClass::Copy));
 }
 
 #[test]
@@ -88,7 +114,7 @@ fn figures_are_the_vendors() {
         assert!(close(profile.peak.fp32, fp32) && close(profile.peak.fp16, fp16), "{id}");
         assert_eq!((profile.device.sm_count, profile.device.compute_capability), (sms, capability), "{id}");
     }
-    assert_eq!(Profile::builtin("tiny").unwrap().device.memory, 256 << 20);
+    assert_eq!(Profile::builtin("tiny").unwrap().device.memory, 264 << 20);
 }
 
 #[test]
@@ -102,8 +128,40 @@ fn units_become_bytes_seconds_and_nanoseconds() {
     assert_eq!(t4.efficiency.of(KernelClass::Copy, Rate::Fp32), 0.8);
     let figure = t4.figures.iter().find(|f| f.key == "device.memory_bandwidth").unwrap();
     assert_eq!((figure.value.as_str(), figure.source.as_str()), ("320 GB/s", "NVIDIA T4 datasheet"));
-    let written = tiny_text().replace(r#"value = 256, unit = "MiB""#, r#"value = 0.25, unit = "GiB""#);
-    assert_eq!(Profile::parse(&written, "my.toml").unwrap().device.memory, 256 << 20);
+    let written = tiny_text().replace(r#"value = 264, unit = "MiB""#, r#"value = 0.5, unit = "GiB""#);
+    assert_eq!(Profile::parse(&written, "my.toml").unwrap().device.memory, 512 << 20);
+}
+
+/// The H100's context was measured; the others' are its by resident threads.
+#[test]
+fn a_context_takes_memory_on_every_device() {
+    let h100 = Profile::builtin("h100").unwrap().device;
+    let threads = |device: &DeviceFigures| f64::from(device.sm_count) * f64::from(device.threads_per_sm);
+    for profile in all() {
+        let device = &profile.device;
+        let share = threads(device) / threads(&h100) * h100.context as f64;
+        let expected = if profile.id == "tiny" { 8 } else { (share / f64::from(1 << 20)).round() as u64 };
+        assert_eq!(device.context, expected << 20, "{}", profile.id);
+    }
+    let crowded = fault("context = { value = 8,", "context = { value = 263,");
+    assert_eq!(crowded, "my.toml:9: `device.context` must be less than `memory` by 2 MiB or more");
+}
+
+#[test]
+fn power_is_between_that_without_work_and_a_limit() {
+    for profile in all() {
+        assert_eq!(profile.power.is_some(), profile.id != "tiny", "{}", profile.id);
+        assert!(profile.power.is_none_or(|power| power.idle < power.limit / 5.0));
+    }
+    let with = |idle: &str| {
+        let figure =
+            |key, value| format!("{key} = {{ value = {value}, unit = \"W\", source = \"assumed\" }}");
+        let text = format!("{}\n[power]\n{}\n{}\n", tiny_text(), figure("idle", idle), figure("limit", "70"));
+        Profile::parse(&text, "my.toml").map(|profile| profile.power).map_err(|error| error.to_string())
+    };
+    assert_eq!(with("70").unwrap(), Some(Power { idle: 70.0, limit: 70.0 }));
+    assert!(with("71").unwrap_err().contains("`power.idle` must be no more than `power.limit`"));
+    assert!(with("-1").unwrap_err().contains("above 0 and at most a million watts"));
 }
 
 #[test]
@@ -123,20 +181,20 @@ fn numbers_that_are_no_figures_are_refused() {
     let bandwidth = |value: &str| fault("value = 40, unit", &format!("value = {value}, unit"));
     for value in ["0", "-3", "nan", "-nan", "inf", "-inf", "1e400", "-1e400", "0.0", "-0.0", "1e308"] {
         let expected = format!(
-            "my.toml:9: `device.memory_bandwidth` is {value}, and must be a finite number above zero"
+            "my.toml:10: `device.memory_bandwidth` is {value}, and must be a finite number above zero"
         );
         assert_eq!(bandwidth(value), expected);
     }
     assert_eq!(
         fault("value = 5, source", "value = 5.5, source"),
-        "my.toml:10: `device.sm_count` is 5.5, and must be a whole number from 1 to 1024"
+        "my.toml:11: `device.sm_count` is 5.5, and must be a whole number from 1 to 1024"
     );
     assert_eq!(
         fault("value = 5, source", "value = 99999999999999999999999, source"),
-        "my.toml:10: `device.sm_count` is 99999999999999999999999, and must be a whole number from 1 to 1024"
+        "my.toml:11: `device.sm_count` is 99999999999999999999999, and must be a whole number from 1 to 1024"
     );
-    assert!(fault(r#"value = 256, unit = "MiB""#, r#"value = 1, unit = "MiB""#).contains("from 2 MiB"));
-    assert!(fault(r#"value = 256, unit = "MiB""#, r#"value = 1e30, unit = "GB""#).contains("to 1 PiB"));
+    assert!(fault(r#"value = 264, unit = "MiB""#, r#"value = 1, unit = "MiB""#).contains("from 2 MiB"));
+    assert!(fault(r#"value = 264, unit = "MiB""#, r#"value = 1e30, unit = "GB""#).contains("to 1 PiB"));
     assert!(fault("copy = { value = 0.8", "copy = { value = 1.01").contains("above 0 and at most 1"));
     assert!(fault("value = 3.5, unit", "value = 1.1e9, unit").contains("at most 1000 seconds"));
     assert!(fault(r#""7.5""#, r#""7""#).contains("two numbers with a point between them"));
@@ -147,7 +205,7 @@ fn numbers_that_are_no_figures_are_refused() {
 fn keys_are_checked_with_their_line() {
     assert_eq!(
         fault("sm_count", "sm_cout"),
-        "my.toml:10: unknown key `device.sm_cout`; did you mean `sm_count`? known here: compute_capability, \
+        "my.toml:11: unknown key `device.sm_cout`; did you mean `sm_count`? known here: compute_capability, \
              memory, context, memory_bandwidth, sm_count, threads_per_sm, l2_cache, l2_bandwidth, copy_engines"
     );
     assert_eq!(
@@ -158,12 +216,12 @@ fn keys_are_checked_with_their_line() {
     assert!(fault("id = \"tiny\"", "").contains("`id` is missing"));
     assert_eq!(
         fault(r#"{ value = 1, unit = "TOP/s", source = "assumed: an eighth of a T4" }"#, "8.1"),
-        "my.toml:21: `peak.int` can't be of type float; \
+        "my.toml:22: `peak.int` can't be of type float; \
              write { value = 4.1, unit = \"TOP/s\", source = \"assumed\" }"
     );
     assert_eq!(
         fault("\"TOP/s\"", "\"TFLOP/s\""),
-        "my.toml:21: `peak.int` has the unit `TFLOP/s`; write one of GOP/s, TOP/s, POP/s"
+        "my.toml:22: `peak.int` has the unit `TFLOP/s`; write one of GOP/s, TOP/s, POP/s"
     );
     assert!(
         fault("value = 5, source", "value = 5, unit = \"SMs\", source").contains("`device.sm_count.unit`")
@@ -173,7 +231,7 @@ fn keys_are_checked_with_their_line() {
         fault("value = 1, source = \"assumed: one,", "value = 1, sauce = \"assumed: one,").contains("source")
     );
     assert!(fault("\"assumed: PCIe 3 x8\" }\npinned_d2h", "\" \" }\npinned_d2h").contains("something in it"));
-    assert_eq!(fault("[link]", "[link]\nlatency = 1"), "my.toml:41: this is not TOML: duplicate key");
+    assert_eq!(fault("[link]", "[link]\nlatency = 1"), "my.toml:67: this is not TOML: duplicate key");
 }
 
 #[test]

@@ -184,9 +184,11 @@ pub(super) fn waits(device: &DeviceTally, width: usize, theme: &Theme) -> Vec<Li
 
 /// What only a driver can tell.
 pub(super) fn sensors(device: &DeviceTally, width: usize, theme: &Theme) -> Line<'static> {
-    let why = if device.simulated { ": a simulated device has none" } else { "" };
-    let text = format!("n/a: utilisation, power, temperature, PCIe{why}");
-    Line::styled(text::clip(&text, width), theme.dim)
+    let text = match device.simulated {
+        true => "n/a: temperature, PCIe; smi() has utilisation, power",
+        false => "n/a: utilisation, power, temperature, PCIe",
+    };
+    Line::styled(text::clip(text, width), theme.dim)
 }
 
 /// `launches 12, syncs 3, 2 implicit ▲ item In [3]:4`.

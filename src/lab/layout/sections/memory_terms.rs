@@ -75,8 +75,8 @@ pub(crate) const TERMS: &[Term] = &[
     },
     Term {
         name: "utilisation, power, temperature, PCIe",
-        means: "What NVML tells of a real GPU, as nvidia-smi shows it. n/a where no driver gives it; a simulated device has \
-         none.",
+        means: "What NVML tells of a real GPU, as nvidia-smi shows it; n/a where it is not asked. Of a simulated one smi() \
+         has the part of the last modelled second in which a kernel ran, and the power that follows from it.",
     },
     Term {
         name: "SIM, modelled, measured",

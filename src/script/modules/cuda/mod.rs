@@ -22,6 +22,7 @@ use crate::script::modules::cuda::device::{
 use crate::script::modules::hook::context;
 
 pub use graph::Captured;
+pub(crate) use smi::Smi;
 pub use streams::{Event, Stream};
 
 params! {
@@ -44,12 +45,13 @@ params! {
 }
 
 /// Every row, file by file.
-pub(super) static FILES: [&[ScriptRow]; 5] =
-    call::documented([ROWS, memory::ROWS, streams::ROWS, graph::ROWS, backends::ROWS]);
+pub(super) static FILES: [&[ScriptRow]; 6] =
+    call::documented([ROWS, smi::ROWS, memory::ROWS, streams::ROWS, graph::ROWS, backends::ROWS]);
 
 pub(crate) fn register(engine: &mut Engine) {
     streams::register(engine);
     graph::register(engine);
+    smi::register(engine);
 }
 
 static ROWS: &[ScriptRow] = &[
@@ -177,14 +179,6 @@ static ROWS: &[ScriptRow] = &[
             let device = gpu(call.machine(), None)?.device;
             Ok(call.machine().generator_state(device).map_or(0, |(seed, _)| seed as INT).into())
         },
-        set: None,
-    },
-    ScriptRow {
-        def: OpDef::script("smi", Family::Cuda, "The GPUs with their memory as a table, as nvidia-smi shows them; simulated ones are marked SIM.", &[])
-        .forms(&[Form::Function])
-        .own()
-        .example("smi().contains(\"SIM\")", "true"),
-        run: |call| Ok(smi::table(call.machine()).into()),
         set: None,
     },
 ];
