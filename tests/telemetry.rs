@@ -88,7 +88,9 @@ fn fits(value: &Value, kind: &str) -> bool {
         "bool" => value.is_boolean(),
         "text" => value.is_string(),
         "device" => value.as_str().is_some_and(is_device),
-        "dtype" => value.as_str().is_some_and(|name| ["float32", "float16", "int64", "bool"].contains(&name)),
+        "dtype" => value
+            .as_str()
+            .is_some_and(|name| ["float32", "float16", "int64", "uint8", "bool"].contains(&name)),
         "ints" => value.as_array().is_some_and(|all| all.iter().all(Value::is_u64)),
         "clock" => value == "measured" || value == "modelled",
         "objects" => value.as_array().is_some_and(|all| all.iter().all(Value::is_object)),

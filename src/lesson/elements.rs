@@ -5,9 +5,8 @@ use crate::base::near;
 use crate::lesson::errors::Errors;
 
 use super::fields::{Fields, Located, Origin};
-use super::format::{Choice, Code, Predict, Quiz};
+use super::format::{Choice, Code, Places, Predict, Quiz};
 use super::info::Attribute;
-use super::places::Places;
 use super::predict::Tolerance;
 use super::quantity::Unit;
 use super::{markdown, places, text};

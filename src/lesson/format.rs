@@ -8,7 +8,6 @@ use crate::session::protocol::DeviceInfo;
 
 use super::error::LessonError;
 use super::markdown::Block;
-use super::places::Places;
 use super::predict::Tolerance;
 use super::quantity::Unit;
 use super::source::Source;
@@ -216,6 +215,14 @@ pub struct Exercise {
     pub wrong: Vec<Wrong>,
     /// In the order in which they are given.
     pub hints: Vec<Hint>,
+}
+
+/// Sets of devices that a part of a lesson names; of none it applies on all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    pub sets: Vec<String>,
+    /// The line in the lesson file.
+    pub line: usize,
 }
 
 /// A check, and where it holds.

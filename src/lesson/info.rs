@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(unknown.column, 10);
         assert!(unknown.message.contains("unknown attribute `ident`"));
         assert!(fault("rhai solution id=\"a\"").hint.contains("no attributes"));
-        assert!(fault("rhai check id=\"a\"").hint.contains("`devices`"));
+        assert!(fault("rhai check id=\"a\"").hint.contains("devices"));
         assert!(fault("rhai check devices = [\"a\"").message.contains("no closing bracket"));
         assert!(fault("hint because=\"a\"").message.contains("unknown attribute"));
         assert!(fault("toml quiz id=\"a").message.contains("closing quotation"));

@@ -38,13 +38,12 @@ pub use crate::session::verdict::Verdict;
 pub(crate) use answer::Answer;
 pub use error::LessonError;
 pub use format::{
-    Choice, Code, Element, Exercise, Front, Hint, Lesson, Limits, Link, PlacedCheck, Predict, Quiz, Requires,
-    Step, Wrong,
+    Choice, Code, Element, Exercise, Front, Hint, Lesson, Limits, Link, PlacedCheck, Places, Predict, Quiz,
+    Requires, Step, Wrong,
 };
 pub use lint::lint;
 pub use memory::LessonMemory;
 pub use parse::{load, parse};
-pub use places::Places;
 pub use predict::{Basis, Outcome, Tolerance, compare};
 pub use progress::{Entry, Key, Progress, ProgressLog, Record, Recovery, StepProgress, records};
 pub(crate) use quantity::parse_quantity;

@@ -8,10 +8,9 @@ use crate::lesson::errors::Errors;
 
 use super::body::{self, Fence, Piece};
 use super::error::LessonError;
-use super::format::{Code, Element, Exercise, Hint, Lesson, PlacedCheck, Step, Wrong};
+use super::format::{Code, Element, Exercise, Hint, Lesson, PlacedCheck, Places, Step, Wrong};
 use super::info::Role;
 use super::markdown::{self, Block};
-use super::places::Places;
 use super::source::{MAX_FILE_BYTES, Source};
 use super::{elements, front, text};
 

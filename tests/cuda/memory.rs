@@ -127,9 +127,10 @@ fn what_libraries_take_is_labelled_and_may_be_too_much() {
 fn events_tell_of_a_librarys_memory() {
     use tensorlab::base::event::Body;
     let machine = crate::parallel::machine("sim:t4");
-    let (events, _subscription) = tensorlab::script::modules::telemetry::collect(&machine);
+    let (events, subscription) = tensorlab::script::modules::telemetry::collect(&machine);
     let code = "let a = ones([64, 64], #{device: \"cuda\"}); let y = a @ a;";
     let _kept = crate::parallel::evaluate(&machine, code).unwrap();
+    drop(subscription);
     let events = events.events();
     let taken: Vec<(u64, u64)> = events
         .iter()

@@ -175,7 +175,15 @@ impl Context {
         if changes.iter().any(|change| !change.mapped) {
             self.note_hold();
         }
+        // Each tells what is reserved after it, not after all of them.
+        let bytes =
+            |mapped: bool| changes.iter().filter(|c| c.mapped == mapped).map(|c| c.bytes).sum::<u64>();
+        let mut reserved = reserved.saturating_add(bytes(false)).saturating_sub(bytes(true));
         for change in changes {
+            reserved = match change.mapped {
+                true => reserved.saturating_add(change.bytes),
+                false => reserved.saturating_sub(change.bytes),
+            };
             self.shared.bus.emit(self.shared.source(), || Body::Segment {
                 device: self.device,
                 address: change.address,
