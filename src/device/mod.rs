@@ -19,12 +19,14 @@ pub mod philox;
 mod philox_state;
 pub mod poll;
 pub mod pool;
+mod races;
 pub mod random;
 pub mod scalar;
 pub mod settings;
 pub mod shared;
 pub mod sim;
 pub mod storage;
+pub(crate) mod streams;
 
 pub use backend::{Backend, GraphWork, Mark, Moved, Properties, Refusal, Transfer, When};
 pub use buffer::Buffer;

@@ -9,6 +9,7 @@ use crate::base::event::{Bus, Clock, Source, Span};
 use crate::device::cancel::Cancel;
 use crate::device::cpu::clock::HostClock;
 use crate::device::cpu::memory::HostPool;
+use crate::device::races::Races;
 use crate::device::settings::Settings;
 
 /// Gives the variables that hold tensors, each with the address of any element of its tensor.
@@ -21,6 +22,8 @@ pub struct Shared {
     /// Page-locked host memory, kept for reuse as PyTorch's caching host allocator keeps it.
     pub pinned: HostPool,
     pub settings: Settings,
+    /// Who used memory of simulated devices, in which order.
+    pub(crate) races: Races,
     source: AtomicU64,
     clock: HostClock,
     names: Mutex<Option<Arc<Names>>>,
@@ -35,6 +38,7 @@ impl Shared {
             cancel: Cancel::default(),
             pinned: HostPool::of_prepared(),
             settings: Settings::default(),
+            races: Races::default(),
             source: AtomicU64::new(0),
             clock: HostClock::default(),
             names: Mutex::default(),

@@ -160,6 +160,8 @@ impl Context {
             return;
         };
         if changes.iter().any(|change| !change.mapped) {
+            // Memory goes back to a device once that has done all its work.
+            self.watch_wait(None);
             self.note_hold();
         }
         for change in changes {
