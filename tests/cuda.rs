@@ -2,6 +2,7 @@
 
 use crate::parallel::{fault, on};
 
+mod backward;
 mod graphs;
 mod memory;
 mod streams;

@@ -4,8 +4,10 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::base::{DeviceCause, Error, GradCause, Result};
+use crate::device::streams::Streams;
 
 use super::autograd::{Edge, Grads, Meta, Node, Watch, grad_enabled, set_grad_mode, watch};
+use super::backward_streams::{PassStreams, Producer};
 use super::hook_plan::{HookPlan, Whole, retain};
 use super::pass::{Caller, NoCaller, PassContext};
 use super::{Tensor, accumulate, hooks};
@@ -135,6 +137,7 @@ struct BackwardRun<'a> {
     plan: Option<HookPlan>,
     grads: HashMap<*const Node, Tensor>,
     queue: BinaryHeap<Ready>,
+    streams: PassStreams,
 }
 
 impl<'a> BackwardRun<'a> {
@@ -150,6 +153,7 @@ impl<'a> BackwardRun<'a> {
             plan: None,
             grads: HashMap::new(),
             queue: BinaryHeap::new(),
+            streams: PassStreams::begin(),
         }
     }
 
@@ -162,15 +166,18 @@ impl<'a> BackwardRun<'a> {
         let keep = self.pass.retain_graph || self.pass.create_graph;
         let roots = std::mem::take(&mut self.roots);
         self.plan = hooks::any().then(|| self.planned(&roots));
+        let caller = Streams::current();
         for (edge, meta, seed) in roots {
-            self.deliver(&edge, &meta, seed)?;
+            let from = Producer::caller(&seed, &caller);
+            self.deliver(&edge, &meta, seed, from)?;
         }
         self.settle(|plan| plan.whole(false))?;
         while let Some(Ready(node)) = self.queue.pop() {
             let Some(grad) = self.grads.remove(&Arc::as_ptr(&node)) else { continue };
+            let context = grad.context();
+            let (from, on_stream) = self.streams.run(&node, &context);
             let grad = self.passed(&node, grad)?;
             let saved = node.saved(keep).map_err(|e| made_at(e, &node))?.unpacked(self.checkpoints)?;
-            let context = grad.context();
             let line = context.shared.source().line;
             let grads = node
                 .rule
@@ -180,16 +187,19 @@ impl<'a> BackwardRun<'a> {
             if watch() == Watch::Nan {
                 check_nan(&node, &grads)?;
             }
+            self.streams.keep(&context, &saved);
             drop(saved);
             drop(grad);
             for ((edge, meta), grad) in node.inputs.iter().zip(grads) {
                 if let Some(grad) = grad {
-                    self.deliver(edge, meta, grad)?;
+                    self.deliver(edge, meta, grad, from)?;
                 }
             }
             self.settle(|plan| plan.whole_after(&node))?;
+            drop(on_stream);
         }
         self.settle(|plan| plan.whole(true))?;
+        self.streams.finish()?;
         Ok(self.results)
     }
 
@@ -220,6 +230,7 @@ impl<'a> BackwardRun<'a> {
         }
         let grad = hooks.run(grad, self.checkpoints.caller).map_err(|e| made_at(e, node))?;
         retain(&hooks, &grad, self.pass.create_graph)?;
+        self.streams.end_on(&grad);
         if !goes_on {
             self.note_wanted(node, &grad);
         }
@@ -232,6 +243,7 @@ impl<'a> BackwardRun<'a> {
         for Whole { leaf, hooks, grad } in whole(plan) {
             let asked = self.wanted.iter().flatten().any(|t| matches!(t, GradTarget::Leaf(t) if t.is(&leaf)));
             if self.wanted.is_none() || asked {
+                let _there = self.streams.at_leaf(&leaf);
                 let grad = hooks.run(grad, self.checkpoints.caller)?;
                 self.add_to_leaf(&leaf, grad)?;
             }
@@ -244,12 +256,13 @@ impl<'a> BackwardRun<'a> {
     }
 
     /// Hands a gradient to where it goes, summed to the input's shape and cast to its dtype.
-    fn deliver(&mut self, edge: &Edge, meta: &Meta, grad: Tensor) -> Result<()> {
+    fn deliver(&mut self, edge: &Edge, meta: &Meta, grad: Tensor, from: Producer) -> Result<()> {
         if matches!(edge, Edge::None) {
             return Ok(());
         }
         let grad = accumulate::sum_to(&grad, &meta.shape)?;
         let grad = if grad.dtype() == meta.dtype { grad } else { grad.copied(meta.dtype, "to")? };
+        let _there = self.streams.hand(&grad, from, edge)?;
         match edge {
             Edge::None => Ok(()),
             Edge::Leaf(leaf) => self.deliver_leaf(leaf, grad),
@@ -279,6 +292,7 @@ impl<'a> BackwardRun<'a> {
     }
 
     fn add_to_leaf(&mut self, leaf: &Tensor, grad: Tensor) -> Result<()> {
+        self.streams.end_on(&grad);
         if let Some(wanted) = &self.wanted {
             for (target, slot) in wanted.iter().zip(&mut self.results) {
                 if matches!(target, GradTarget::Leaf(t) if t.is(leaf)) {
@@ -298,6 +312,9 @@ impl<'a> BackwardRun<'a> {
     }
 
     fn note_wanted(&mut self, node: &Arc<Node>, grad: &Tensor) {
+        if self.is_wanted(node) {
+            self.streams.end_on(grad);
+        }
         for (target, slot) in self.wanted.iter().flatten().zip(&mut self.results) {
             if matches!(target, GradTarget::Node(n) if Arc::ptr_eq(n, node)) {
                 *slot = Some(grad.clone());
