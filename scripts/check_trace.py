@@ -23,6 +23,7 @@ SCRIPT = """
 let x = rand([256, 256]).pin_memory();
 let a = x.to("cuda:0", #{non_blocking: true});
 let s = cuda::Stream();
+s.wait_stream(cuda::current_stream());
 with cuda::stream(s) { let early = a + 1.0; }
 s.synchronize();
 let b = a.to("cuda:1");

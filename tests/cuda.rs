@@ -2,17 +2,19 @@
 
 use crate::parallel::{fault, on};
 
+mod backward;
 mod chance;
 mod graphs;
 mod host;
 mod memory;
 mod streams;
 mod switches;
+mod threads;
 
 /// (script, kind, the message's beginning)
-type Mistake = (&'static str, &'static str, &'static str);
+pub type Mistake = (&'static str, &'static str, &'static str);
 
-fn mistakes(devices: &str, all: &[Mistake]) {
+pub fn mistakes(devices: &str, all: &[Mistake]) {
     for (code, kind, text) in all {
         let fault = fault(devices, code);
         assert_eq!(fault.kind, *kind, "{code}: {}", fault.report);

@@ -44,6 +44,7 @@ mod ops;
 mod pack;
 mod parallel;
 mod plot;
+mod races;
 mod repl;
 mod screens;
 mod scripts;

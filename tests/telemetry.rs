@@ -13,6 +13,7 @@ const WORK: &str = "
     let x = rand([256, 256]).pin_memory();
     let a = x.to(\"cuda:0\", #{non_blocking: true});
     let s = cuda::Stream();
+    s.wait_stream(cuda::current_stream());
     with cuda::stream(s) { let early = a + 1.0; }
     s.synchronize();
     let b = a.to(\"cuda:1\");

@@ -53,7 +53,7 @@ impl Span {
 }
 
 /// The script line and cell that caused an event, and the line that called the function it stands in; 0 where unknown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Source {
     pub cell: u32,
     pub line: u32,
@@ -113,6 +113,28 @@ pub struct Event {
     pub seq: u64,
     pub source: Source,
     pub body: Body,
+}
+
+/// Two accesses of one piece of memory, one of them a write or the memory's end, that nothing orders.
+///
+/// Who accesses is a stream of a GPU, or the host: the CPU with stream 0.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Race {
+    /// Where the memory is, and its first byte.
+    pub device: Device,
+    pub address: u64,
+    /// The sizes of the later access's tensor.
+    pub shape: Sizes,
+    /// `read after write`, `write after read`, `write after write` or `free after use`.
+    pub kind: Name,
+    pub op: Name,
+    pub by: Device,
+    pub stream: u32,
+    /// The earlier access: its line, its operation, and who made it.
+    pub earlier: Source,
+    pub earlier_op: Name,
+    pub earlier_by: Device,
+    pub earlier_stream: u32,
 }
 
 /// What happened. Bytes are bytes, times are [`Span`]s.
@@ -183,6 +205,10 @@ pub enum Body {
         cause: Name,
         span: Span,
     },
+    /// Two accesses of one piece of memory that nothing orders; the event's source is the later one's.
+    Race {
+        race: Box<Race>,
+    },
     OutOfMemory {
         device: Device,
         requested: u64,
@@ -216,6 +242,7 @@ impl Body {
             | Body::OutOfMemory { device, .. }
             | Body::PeakReset { device } => device.is_cuda(),
             Body::Copy { from, to, .. } => from.is_cuda() || to.is_cuda(),
+            Body::Race { .. } => true,
             Body::CellStart { .. } | Body::CellEnd { .. } => false,
         }
     }

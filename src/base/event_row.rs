@@ -7,7 +7,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smallvec::SmallVec;
 
-use super::event::{Body, Clock, Event, Name, Sizes, Source, Span};
+use super::event::{Body, Clock, Event, Name, Race, Sizes, Source, Span};
 use super::{DType, Device};
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -20,6 +20,7 @@ enum EventKind {
     Launch,
     Sync,
     Hold,
+    Race,
     OutOfMemory,
     PeakReset,
     CellStart,
@@ -76,6 +77,7 @@ rows! {
     Launch { device, stream, op, kernel, dtype, bytes, flops, span },
     Sync { device, implicit, cause, span },
     Hold { device, cause, span },
+    Race { race },
     OutOfMemory { device, requested, message },
     PeakReset { device },
     CellStart { cell, at },
@@ -188,6 +190,50 @@ impl Field for Name {
     }
 }
 
+impl Field for Source {
+    fn write<'a>(&'a self, to: &mut RowFields<'a>) {
+        self.cell.write(to);
+        self.line.write(to);
+        self.caller.write(to);
+    }
+    fn read(from: &mut Read) -> Option<Source> {
+        Some(Source { cell: u32::read(from)?, line: u32::read(from)?, caller: u32::read(from)? })
+    }
+}
+
+/// Its fields, in the order they are declared in.
+impl Field for Box<Race> {
+    fn write<'a>(&'a self, to: &mut RowFields<'a>) {
+        let Race { device, address, shape, kind, op, by, stream, .. } = &**self;
+        let Race { earlier, earlier_op, earlier_by, earlier_stream, .. } = &**self;
+        device.write(to);
+        address.write(to);
+        shape.write(to);
+        [kind, op].into_iter().for_each(|name| name.write(to));
+        by.write(to);
+        stream.write(to);
+        earlier.write(to);
+        earlier_op.write(to);
+        earlier_by.write(to);
+        earlier_stream.write(to);
+    }
+    fn read(from: &mut Read) -> Option<Box<Race>> {
+        Some(Box::new(Race {
+            device: Field::read(from)?,
+            address: Field::read(from)?,
+            shape: Field::read(from)?,
+            kind: Field::read(from)?,
+            op: Field::read(from)?,
+            by: Field::read(from)?,
+            stream: Field::read(from)?,
+            earlier: Field::read(from)?,
+            earlier_op: Field::read(from)?,
+            earlier_by: Field::read(from)?,
+            earlier_stream: Field::read(from)?,
+        }))
+    }
+}
+
 impl Field for String {
     fn write<'a>(&'a self, to: &mut RowFields<'a>) {
         to.names.push(self);
@@ -246,6 +292,21 @@ mod tests {
             },
             Body::Sync { device, implicit: true, cause: name(), span },
             Body::Hold { device, cause: name(), span },
+            Body::Race {
+                race: Box::new(Race {
+                    device,
+                    address,
+                    shape: Sizes::from_slice(&[3]),
+                    kind: name(),
+                    op: Name::new("mul"),
+                    by: device,
+                    stream: 1,
+                    earlier: Source { cell: 2, line: 3, caller: 5 },
+                    earlier_op: Name::new("sub"),
+                    earlier_by: Device::Cpu,
+                    earlier_stream: 4,
+                }),
+            },
             Body::OutOfMemory { device, requested, message: "out of memory".into() },
             Body::PeakReset { device },
             Body::CellStart { cell: 11, at: 12 },

@@ -2,10 +2,12 @@
 
 mod late;
 mod notes;
+pub(crate) mod order;
+mod recorded;
 mod workspace;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::event::{Body, Span};
@@ -14,11 +16,13 @@ use crate::device::buffer::Buffer;
 use crate::device::live::{Live, Purpose};
 use crate::device::shared::Shared;
 
-use super::backend::{Backend, DevicePool, GraphWork, Mark, Moved, Refusal, Transfer};
+use super::backend::{Backend, DevicePool, GraphWork, Moved, Refusal, Transfer};
 use super::capture::{Captured, GRAPH_POOLS, Holder, Recorder, not_permitted};
 use super::kernel::{Arg, Kernel, Launch, View};
+use super::streams::{current, next_id, set_current, thread_token};
 
 use late::Late;
+pub use recorded::Recorded;
 
 use super::oom::LiveTable;
 
@@ -27,10 +31,16 @@ pub struct Context {
     pub device: Device,
     pub backend: Box<dyn Backend>,
     pub shared: Arc<Shared>,
-    stream: AtomicU32,
     live: Arc<LiveTable>,
+    /// Tells contexts apart, those of other machines as well.
+    id: u64,
+    /// Another stream than the default one was current.
+    side_streams: AtomicBool,
+    /// What is read and written is watched: on a simulated device.
+    watched: bool,
     late: Mutex<Vec<Late>>,
-    capturing: AtomicBool,
+    /// The thread that captures a graph; 0 where none does.
+    capturing: AtomicU64,
     recorder: Mutex<Option<Recorder>>,
     graphs: AtomicU32,
 }
@@ -40,25 +50,39 @@ impl Context {
     pub fn new(backend: Box<dyn Backend>, shared: Arc<Shared>) -> Arc<Context> {
         Arc::new(Context {
             device: backend.device(),
+            watched: backend.properties().simulated,
             backend,
             shared,
-            stream: AtomicU32::new(0),
             live: Arc::default(),
+            id: next_id(),
+            side_streams: AtomicBool::new(false),
             late: Mutex::default(),
-            capturing: AtomicBool::new(false),
+            capturing: AtomicU64::new(0),
             recorder: Mutex::default(),
             graphs: AtomicU32::new(0),
         })
     }
 
-    /// The stream that work goes to; 0 is the default stream.
+    /// The stream that the thread's work goes to; 0 is the default stream.
+    #[inline]
     pub fn stream(&self) -> u32 {
-        self.stream.load(Ordering::Relaxed)
+        current(self.id)
     }
 
-    /// Makes `stream` current and gives the one that was.
+    /// Makes `stream` the thread's current one and gives the one that was.
     pub fn set_stream(&self, stream: u32) -> u32 {
-        self.stream.swap(stream, Ordering::Relaxed)
+        let before = self.stream();
+        if before != stream {
+            self.side_streams.fetch_or(stream != 0, Ordering::Relaxed);
+            set_current(self.id, stream);
+        }
+        before
+    }
+
+    /// Whether another stream than the default one was ever current.
+    #[inline]
+    pub(crate) fn has_side_streams(&self) -> bool {
+        self.side_streams.load(Ordering::Relaxed)
     }
 
     /// The caching allocator, where the device has one.
@@ -75,6 +99,7 @@ impl Context {
     pub fn allocate(&self, bytes: usize, purpose: Purpose) -> Result<Buffer> {
         match self.backend.allocate(bytes, self.pool_stream()) {
             Ok(buffer) => {
+                self.watch_taken(&buffer);
                 if self.device.is_cuda() || self.shared.bus.listening() {
                     self.note_alloc(&buffer, bytes as u64, purpose);
                 }
@@ -116,7 +141,10 @@ impl Context {
 
     /// Gives memory back.
     pub fn free(&self, buffer: Buffer) {
-        let buffer = if self.is_capturing() { self.kept(buffer) } else { buffer };
+        if self.watched || buffer.pinned {
+            self.watch_free(&buffer);
+        }
+        let buffer = if self.is_captured() { self.kept(buffer) } else { buffer };
         if !self.device.is_cuda() && !self.shared.bus.listening() {
             return self.backend.free(buffer);
         }
@@ -156,6 +184,9 @@ impl Context {
             Launch { op, kernel, inputs, outputs, stream: self.stream(), cancel: &self.shared.cancel, timed };
         let workspace = self.take_workspace(&launch)?;
         let when = self.backend.launch(&launch);
+        if when.is_ok() {
+            self.watch_launch(op, launch.stream, inputs, outputs);
+        }
         if let (Ok(when), true) = (&when, timed) {
             self.note_launch(&launch, *when);
             self.note_hold();
@@ -169,6 +200,7 @@ impl Context {
     pub fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
         self.check_not_capturing("a copy that the host waits for")?;
         let moved = self.backend.transfer(transfer)?;
+        self.watch_copy(transfer, moved.blocking);
         self.note_copy(transfer, moved.pinned, moved.blocking, moved.when);
         if let Some(span) = moved.waited {
             self.note_copy_hold(transfer, moved.blocking, span);
@@ -187,6 +219,7 @@ impl Context {
         }
         self.check_not_capturing("waiting for the device")?;
         let span = self.backend.synchronize(stream)?;
+        self.watch_wait(stream);
         self.note_late();
         self.note_sync(cause, implicit, span);
         Ok(())
@@ -204,15 +237,6 @@ impl Context {
             self.forget_late();
         }
         waited.map(|_| ())
-    }
-
-    /// Waits for a recorded mark.
-    pub fn synchronize_mark(&self, mark: Mark, cause: &'static str) -> Result<()> {
-        self.check_not_capturing("waiting for an event")?;
-        let span = self.backend.synchronize_mark(mark)?;
-        self.note_late();
-        self.note_sync(cause, false, span);
-        Ok(())
     }
 
     /// Notes that the host waited for this accelerator although the script did not ask for it.
@@ -310,10 +334,17 @@ impl Context {
 
 /// Capturing work instead of running it; see [`Graph`](super::Graph).
 impl Context {
-    /// Whether work is being written down instead of run.
+    /// Whether this thread's work is being written down instead of run.
     #[inline]
     pub(crate) fn is_capturing(&self) -> bool {
-        self.capturing.load(Ordering::Relaxed)
+        let thread = self.capturing.load(Ordering::Relaxed);
+        thread != 0 && thread == thread_token()
+    }
+
+    /// Whether some thread captures a graph.
+    #[inline]
+    fn is_captured(&self) -> bool {
+        self.capturing.load(Ordering::Relaxed) != 0
     }
 
     /// The error of what needs the device at once, while a graph is captured.
@@ -339,19 +370,25 @@ impl Context {
                 .with_hint("`--devices sim:t4` gives a simulated one"));
         }
         self.synchronize(None, "cuda::graph", true)?;
+        let thread = thread_token();
+        if self.capturing.compare_exchange(0, thread, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+            return Err(not_permitted("a capture while another thread captures on this device"));
+        }
         let pool = GRAPH_POOLS.saturating_add(self.graphs.fetch_add(1, Ordering::Relaxed)).saturating_add(1);
         if let Some(mut shared) = self.pool() {
             shared.retain_stream(pool);
         }
         *self.recorder() = Some(Recorder::new(pool));
-        self.capturing.store(true, Ordering::Relaxed);
         Ok(())
     }
 
     /// Ends the capture that [`begin_capture`](Context::begin_capture) began, and gives what was written down.
     pub(super) fn end_capture(&self) -> Option<Recorder> {
-        self.capturing.store(false, Ordering::Relaxed);
-        self.recorder().take()
+        let taken = self.recorder().take();
+        // What was written down has not run.
+        self.watch_wait(None);
+        self.capturing.store(0, Ordering::Relaxed);
+        taken
     }
 
     /// Writes a launch down, while a graph is captured.
@@ -384,6 +421,7 @@ impl Context {
     /// Launches captured work as one.
     pub fn replay(&self, stream: u32, work: &[GraphWork]) -> Result<()> {
         let ran = self.backend.replay(stream, work)?;
+        self.watch_replay(work);
         if self.shared.bus.listening() {
             for (part, when) in work.iter().zip(ran) {
                 match part {

@@ -22,12 +22,14 @@ pub mod philox;
 mod philox_state;
 pub mod poll;
 pub mod pool;
+mod races;
 pub mod random;
 pub mod scalar;
 pub mod settings;
 pub mod shared;
 pub mod sim;
 pub mod storage;
+pub(crate) mod streams;
 
 pub use backend::{Backend, GraphWork, Mark, Moved, Properties, Refusal, Transfer, Vitals, When};
 pub use buffer::Buffer;

@@ -12,6 +12,7 @@ use crate::device::chance::Chance;
 use crate::device::cpu::clock::HostClock;
 use crate::device::cpu::memory::HostPool;
 use crate::device::host_time::{HostTime, Steps, begin_ledger, note_sleep, note_step};
+use crate::device::races::Races;
 use crate::device::settings::{Determinism, Settings};
 
 /// What all devices of a machine share.
@@ -23,6 +24,8 @@ pub struct Shared {
     pub settings: Settings,
     /// What hardware leaves to chance.
     pub(crate) chance: Chance,
+    /// Who used memory of simulated devices, in which order.
+    pub(crate) races: Races,
     source: AtomicU64,
     caller: AtomicU32,
     /// Lines of the file before the code that runs.
@@ -44,6 +47,7 @@ impl Shared {
             pinned: HostPool::of_prepared(),
             settings: Settings::default(),
             chance: Chance::default(),
+            races: Races::default(),
             source: AtomicU64::new(0),
             caller: AtomicU32::new(0),
             before: AtomicU32::new(0),

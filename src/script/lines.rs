@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::base::event::{Body, Event, Source, Span};
+use crate::base::event::{Body, Event, Race, Source, Span};
 use crate::base::{Device, file};
 use crate::device::Machine;
 
@@ -138,6 +138,7 @@ fn fields(body: &Body) -> (&'static str, LineFields) {
         Body::Hold { device, cause, span } => {
             ("hold", timed(fields! { device: name(device), cause: cause.as_str() }, span))
         }
+        Body::Race { race } => ("race", race_fields(race)),
         Body::OutOfMemory { device, requested, message } => {
             ("out_of_memory", fields! { device: name(device), requested: requested, message: message })
         }
@@ -145,6 +146,15 @@ fn fields(body: &Body) -> (&'static str, LineFields) {
         Body::CellStart { at, .. } => ("cell_start", fields! { at_ns: at }),
         Body::CellEnd { ok, at, .. } => ("cell_end", fields! { ok: ok, at_ns: at }),
     }
+}
+
+fn race_fields(race: &Race) -> LineFields {
+    let name = |device: &Device| device.to_string();
+    let Race { device, address, shape, kind, op, by, stream, .. } = race;
+    let Race { earlier, earlier_op, earlier_by, earlier_stream, .. } = race;
+    fields! { device: name(device), address: address, shape: shape.as_slice(), kind: kind.as_str(), op: op.as_str(),
+    by: name(by), stream: stream, earlier_cell: earlier.cell, earlier_line: earlier.line,
+    earlier_op: earlier_op.as_str(), earlier_by: name(earlier_by), earlier_stream: earlier_stream }
 }
 
 fn timed(mut own: LineFields, span: &Span) -> LineFields {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rhai::{Array, Dynamic, INT, Map};
 
-use crate::base::event::{Body, Clock, Event, Name, Source, Span};
+use crate::base::event::{Body, Clock, Event, Name, Race, Source, Span};
 use crate::base::{DType, Device};
 use crate::device::{Context, Machine};
 
@@ -27,6 +27,8 @@ pub(crate) struct Summary {
     pub implicit_lines: Vec<u32>,
     /// Every hold of the host.
     waits: Vec<Wait>,
+    /// Accesses that nothing ordered: one of each kind for a pair of lines, with how often there was one.
+    pub races: Vec<(Source, Box<Race>, INT)>,
     busy: HashMap<Device, Busy>,
     /// Tensors made on accelerators.
     pub allocations: INT,
@@ -89,6 +91,7 @@ impl Default for Summary {
             syncs: 0,
             implicit_lines: Vec::new(),
             waits: Vec::new(),
+            races: Vec::new(),
             busy: HashMap::new(),
             allocations: 0,
             out_of_memory: 0,
@@ -169,6 +172,7 @@ impl Summary {
                 self.note_wait(*cause, *span, event.source);
             }
             Body::Hold { cause, span, .. } => self.note_wait(*cause, *span, event.source),
+            Body::Race { race } => self.note_race(event.source, race),
             Body::OutOfMemory { .. } => self.out_of_memory += 1,
             _ => {}
         }
@@ -190,6 +194,7 @@ impl Summary {
             self.implicit_lines.iter().map(line).collect::<Array>().into(),
         );
         out.insert("waits".into(), self.waits.iter().map(Wait::value).collect::<Array>().into());
+        out.insert("races".into(), self.races.iter().map(race_value).collect::<Array>().into());
         let waited: u64 = self.waits.iter().map(|wait| wait.nanos).sum();
         out.insert("waited_ms".into(), milliseconds(waited).into());
         let spans = self.spans();
@@ -257,6 +262,14 @@ impl Summary {
         self.waits.push(Wait { cause, nanos: span.nanos, clock: span.clock, source });
     }
 
+    fn note_race(&mut self, source: Source, race: &Race) {
+        let same = |known: &Race| (known.earlier, known.kind) == (race.earlier, race.kind);
+        match self.races.iter_mut().find(|(at, known, _)| *at == source && same(known)) {
+            Some((_, _, count)) => *count += 1,
+            None => self.races.push((source, Box::new(race.clone()), 1)),
+        }
+    }
+
     fn note_memory(&mut self, device: Device, allocated: u64, reserved: u64) {
         if self.current.is_none_or(|(current, _)| current != device) {
             self.settle();
@@ -296,6 +309,28 @@ fn moments(machine: &Machine) -> Vec<Before> {
 
 fn milliseconds(nanos: u64) -> f64 {
     nanos as f64 / 1e6
+}
+
+/// A race with both lines, both streams and the tensor.
+fn race_value((source, race, count): &(Source, Box<Race>, INT)) -> Dynamic {
+    let mut map = Map::new();
+    let mut put = |name: &str, value: Dynamic| map.insert(name.into(), value);
+    let shape: Array = race.shape.iter().map(|size| (*size as INT).into()).collect();
+    let by = |device: Device| if device.is_cuda() { device.to_string() } else { "host".to_string() };
+    put("kind", race.kind.as_str().into());
+    put("line", INT::from(source.line).into());
+    put("op", race.op.as_str().into());
+    put("by", by(race.by).into());
+    put("stream", INT::from(race.stream).into());
+    put("earlier_line", INT::from(race.earlier.line).into());
+    put("earlier_op", race.earlier_op.as_str().into());
+    put("earlier_by", by(race.earlier_by).into());
+    put("earlier_stream", INT::from(race.earlier_stream).into());
+    put("device", race.device.to_string().into());
+    put("shape", shape.into());
+    put("address", (race.address as INT).into());
+    put("count", (*count).into());
+    map.into()
 }
 
 impl Wait {

@@ -25,7 +25,7 @@ pub struct Digest {
     pub lesson: Deeds,
     /// Tensors that were there before and were freed: device and address. They come before `lasting`.
     pub freed: Vec<(Device, u64)>,
-    /// In order: tensors that were made and are still held, segments that the allocator took or gave back.
+    /// In order: tensors that were made and are still held, segments that the allocator took or gave back, races.
     pub lasting: Vec<Event>,
     /// Tensors that were made and are still held, beyond those in `lasting`.
     pub untracked: u64,
@@ -218,6 +218,10 @@ impl Digester {
                 let sums = self.deeds.sums(*device);
                 (sums.peak_reset, sums.peak) = (true, 0);
                 sums.reset_at = sums.allocated;
+            }
+            // There are few, and each is worth its line.
+            Body::Race { .. } if self.lasting.len() < self.most.saturating_mul(2) => {
+                self.lasting.insert(event.seq, event.clone());
             }
             body if own => self.deeds.take(body, event.source),
             body => self.lesson.take(body, event.source),

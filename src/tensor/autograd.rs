@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use smallvec::SmallVec;
 
 use crate::base::{DType, Device, Dims, Error, GradCause, Result};
+use crate::device::streams::Streams;
 
 use super::Tensor;
 use super::hooks::Hooks;
@@ -75,6 +76,9 @@ pub struct Node {
     pub inputs: SmallVec<[(Edge, Meta); 3]>,
     /// The script line that made it.
     pub line: u32,
+    /// The streams that were current then: that of the output's device runs the rule, that of a leaf's device takes the
+    /// leaf's gradient.
+    pub(super) streams: Streams,
     saved: Mutex<Option<Saved>>,
     hooks: OnceLock<Arc<Hooks>>,
 }
@@ -368,6 +372,21 @@ impl Saved {
         found.extend(self.inner.map(|(node, _)| node));
     }
 
+    /// Has memory of `device` that goes with this not serve anybody else before `stream` has done its work so far.
+    pub(super) fn record_stream(&self, device: Device, stream: u32) {
+        let tensors = || {
+            self.tensors.iter().flatten().filter_map(|kept| match &kept.tensor {
+                KeptTensor::Tensor(tensor) => Some(tensor),
+                KeptTensor::Packed(_) => None,
+            })
+        };
+        for tensor in tensors().filter(|t| t.device() == device) {
+            if tensor.is_held_by(tensors().filter(|t| t.is(tensor)).count()) {
+                tensor.record_stream(stream);
+            }
+        }
+    }
+
     /// Whether input `i` wants a gradient.
     pub fn needs(&self, i: usize) -> bool {
         self.needs.get(i).copied().unwrap_or(false)
@@ -410,6 +429,7 @@ impl Node {
                 sequence: SEQUENCE.fetch_add(1, Ordering::Relaxed),
                 inputs: inputs.iter().map(|t| (t.edge(), Meta::of(t))).collect(),
                 line,
+                streams: Streams::current(),
                 saved: Mutex::new(Some(saved)),
                 hooks: OnceLock::new(),
             }

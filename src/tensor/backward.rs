@@ -6,8 +6,10 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::base::{DeviceCause, Error, GradCause, Result};
+use crate::device::streams::Streams;
 
 use super::autograd::{Edge, Grads, Meta, Node, Saved, Watch, grad_enabled, set_grad_mode, watch};
+use super::backward_streams::{PassStreams, Producer};
 use super::hook_plan::{HookPlan, Whole, retain};
 use super::pass::{Caller, NoCaller, PassContext};
 use super::{Tensor, accumulate, hooks};
@@ -137,6 +139,7 @@ struct BackwardRun<'a> {
     plan: Option<HookPlan>,
     grads: HashMap<*const Node, Tensor>,
     queue: BinaryHeap<Ready>,
+    streams: PassStreams,
 }
 
 impl<'a> BackwardRun<'a> {
@@ -152,6 +155,7 @@ impl<'a> BackwardRun<'a> {
             plan: None,
             grads: HashMap::new(),
             queue: BinaryHeap::new(),
+            streams: PassStreams::begin(),
         }
     }
 
@@ -166,18 +170,21 @@ impl<'a> BackwardRun<'a> {
         self.plan = hooks::any().then(|| self.planned(&roots));
         // As in PyTorch, whoever calls holds the first gradients until the end.
         let _held: SmallVec<[Tensor; 1]> = roots.iter().map(|(.., seed)| seed.clone()).collect();
+        let caller = Streams::current();
         for (edge, meta, seed) in roots {
-            self.deliver(&edge, &meta, seed)?;
+            let from = Producer::caller(&seed, &caller);
+            self.deliver(&edge, &meta, seed, from)?;
         }
         self.settle(|plan| plan.whole(false))?;
         while let Some(Ready(node)) = self.queue.pop() {
             let Some(grad) = self.grads.remove(&Arc::as_ptr(&node)) else { continue };
+            let context = grad.context();
+            let (from, on_stream) = self.streams.run(&node, &context);
             let grad = self.passed(&node, grad)?;
             let saved = node.saved(keep).map_err(|e| made_at(e, &node))?;
             // What is computed again lies beside what was kept.
             let kept = if saved.is_packed() { addresses(&saved) } else { Vec::new() };
             let saved = saved.unpacked(self.checkpoints).map_err(|e| e.while_holding(|| kept))?;
-            let context = grad.context();
             let grads = context
                 .shared
                 .staying(|| node.rule.backward(&saved, &grad))
@@ -186,16 +193,19 @@ impl<'a> BackwardRun<'a> {
             if watch() == Watch::Nan {
                 check_nan(&node, &grads)?;
             }
+            self.streams.keep(&context, &saved);
             drop(saved);
             drop(grad);
             for ((edge, meta), grad) in node.inputs.iter().zip(grads) {
                 if let Some(grad) = grad {
-                    self.deliver(edge, meta, grad)?;
+                    self.deliver(edge, meta, grad, from)?;
                 }
             }
             self.settle(|plan| plan.whole_after(&node))?;
+            drop(on_stream);
         }
         self.settle(|plan| plan.whole(true))?;
+        self.streams.finish()?;
         Ok(self.results)
     }
 
@@ -226,6 +236,7 @@ impl<'a> BackwardRun<'a> {
         }
         let grad = hooks.run(grad, self.checkpoints.caller).map_err(|e| made_at(e, node))?;
         retain(&hooks, &grad, self.pass.create_graph)?;
+        self.streams.end_on(&grad);
         if !goes_on {
             self.note_wanted(node, &grad);
         }
@@ -238,6 +249,7 @@ impl<'a> BackwardRun<'a> {
         for Whole { leaf, hooks, grad } in whole(plan) {
             let asked = self.wanted.iter().flatten().any(|t| matches!(t, GradTarget::Leaf(t) if t.is(&leaf)));
             if self.wanted.is_none() || asked {
+                let _there = self.streams.at_leaf(&leaf);
                 let grad = hooks.run(grad, self.checkpoints.caller)?;
                 self.add_to_leaf(&leaf, grad)?;
             }
@@ -250,12 +262,13 @@ impl<'a> BackwardRun<'a> {
     }
 
     /// Hands a gradient to where it goes, summed to the input's shape and cast to its dtype.
-    fn deliver(&mut self, edge: &Edge, meta: &Meta, grad: Tensor) -> Result<()> {
+    fn deliver(&mut self, edge: &Edge, meta: &Meta, grad: Tensor, from: Producer) -> Result<()> {
         if matches!(edge, Edge::None) {
             return Ok(());
         }
         let grad = accumulate::sum_to(&grad, &meta.shape)?;
         let grad = if grad.dtype() == meta.dtype { grad } else { grad.copied(meta.dtype, "to")? };
+        let _there = self.streams.hand(&grad, from, edge)?;
         match edge {
             Edge::None => Ok(()),
             Edge::Leaf(leaf) => self.deliver_leaf(leaf, grad),
@@ -285,6 +298,7 @@ impl<'a> BackwardRun<'a> {
     }
 
     fn add_to_leaf(&mut self, leaf: &Tensor, grad: Tensor) -> Result<()> {
+        self.streams.end_on(&grad);
         if let Some(wanted) = &self.wanted {
             for (target, slot) in wanted.iter().zip(&mut self.results) {
                 if matches!(target, GradTarget::Leaf(t) if t.is(leaf)) {
@@ -304,6 +318,9 @@ impl<'a> BackwardRun<'a> {
     }
 
     fn note_wanted(&mut self, node: &Arc<Node>, grad: &Tensor) {
+        if self.is_wanted(node) {
+            self.streams.end_on(grad);
+        }
         for (target, slot) in self.wanted.iter().flatten().zip(&mut self.results) {
             if matches!(target, GradTarget::Node(n) if Arc::ptr_eq(n, node)) {
                 *slot = Some(grad.clone());

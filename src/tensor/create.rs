@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::base::dtype::{Bool, Element};
 use crate::base::{DType, Device, Error, Layout, Result, Scalar, ShapeCause, memory};
 use crate::device::storage::Place;
-use crate::device::{Context, Kernel, Machine, MapOp, Transfer, poll};
+use crate::device::{Context, Kernel, Machine, MapOp, Transfer, View, poll};
 use crate::with_element;
 
 use super::{In, Tensor, launch};
@@ -111,9 +111,17 @@ impl Tensor {
         if packed.device().is_cuda() {
             read_back(&place, offset, &mut bytes, cause)?;
         } else if let Some(block) = &place.buffer().host {
+            packed.host_reads(cause);
             block.read(offset, &mut bytes);
         }
         Ok(bytes)
+    }
+
+    /// The host is about to read memory of its own itself, for `op`.
+    pub(crate) fn host_reads(&self, op: &'static str) {
+        let place = self.storage().place();
+        let view = View { buffer: place.buffer(), dtype: self.dtype(), layout: self.layout() };
+        place.context.host_reads(op, &view);
     }
 
     /// All elements as scalars of the dtype's category, in row-major order.

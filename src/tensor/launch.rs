@@ -49,12 +49,6 @@ pub fn launch(op: &'static str, kernel: &Kernel, inputs: &[In], outputs: &[&Tens
         }
         places.push(tensor.storage().place());
     }
-    if let Some(last) = places.last()
-        && last.context.is_capturing()
-    {
-        capture(&last.context, op, kernel, inputs, outputs);
-        return Ok(());
-    }
     let mut place = places.iter();
     let mut args: SmallVec<[Arg; 4]> = SmallVec::new();
     for input in inputs {
@@ -73,6 +67,11 @@ pub fn launch(op: &'static str, kernel: &Kernel, inputs: &[In], outputs: &[&Tens
         .map(|(t, p)| View { buffer: p.buffer(), dtype: t.dtype(), layout: t.layout() })
         .collect();
     match places.last() {
+        Some(last) if last.context.is_capturing() => {
+            last.context.watch_launch(op, last.context.stream(), &args, &views);
+            capture(&last.context, op, kernel, inputs, outputs);
+            Ok(())
+        }
         Some(last) => last.context.launch(op, kernel, &args, &views),
         None => Ok(()),
     }

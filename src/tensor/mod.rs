@@ -4,6 +4,7 @@ pub mod accumulate;
 pub mod autocast;
 pub mod autograd;
 pub mod backward;
+mod backward_streams;
 pub mod checkpoint;
 pub mod create;
 pub mod display;
@@ -196,7 +197,12 @@ impl Tensor {
 
     /// Whether only this handle can reach the storage.
     pub(crate) fn is_sole_owner(&self) -> bool {
-        Arc::strong_count(&self.0) == 1 && Arc::strong_count(&self.0.storage) == 1
+        self.is_held_by(1)
+    }
+
+    /// Whether only so many handles of this tensor can reach the storage.
+    pub(crate) fn is_held_by(&self, handles: usize) -> bool {
+        Arc::strong_count(&self.0) == handles && Arc::strong_count(&self.0.storage) == 1
     }
 
     /// Size of a possibly negative dimension.

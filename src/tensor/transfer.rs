@@ -79,6 +79,14 @@ impl Tensor {
         let size = self.dtype().size();
         let accelerator = if packed.device().is_cuda() { &from.context } else { &to.context };
         let peers = packed.device().is_cuda() && self.device().is_cuda();
+        let transfer = Transfer {
+            from: (packed.device(), from.buffer(), packed.layout().offset() * size),
+            to: (self.device(), to.buffer(), self.layout().offset() * size),
+            bytes: packed.nbytes(),
+            non_blocking,
+            stream: accelerator.stream(),
+            target_stream: to.context.stream(),
+        };
         if from.context.is_capturing() || to.context.is_capturing() {
             let free = peers || non_blocking && (from.buffer().pinned || to.buffer().pinned);
             if !free || !accelerator.is_capturing() {
@@ -87,22 +95,15 @@ impl Tensor {
                 from.context.check_not_capturing(&what)?;
                 to.context.check_not_capturing(&what)?;
             }
-            let (start, end) = (packed.layout().offset() * size, self.layout().offset() * size);
+            accelerator.watch_copy(&transfer, false);
             accelerator.capture_copy(
-                (Arc::clone(packed.storage()) as _, start),
-                (Arc::clone(self.storage()) as _, end),
+                (Arc::clone(packed.storage()) as _, transfer.from.2),
+                (Arc::clone(self.storage()) as _, transfer.to.2),
                 packed.nbytes(),
             );
             return Ok(());
         }
-        let moved = accelerator.transfer(&Transfer {
-            from: (packed.device(), from.buffer(), packed.layout().offset() * size),
-            to: (self.device(), to.buffer(), self.layout().offset() * size),
-            bytes: packed.nbytes(),
-            non_blocking,
-            stream: accelerator.stream(),
-            target_stream: to.context.stream(),
-        })?;
+        let moved = accelerator.transfer(&transfer)?;
         if self.device() == Device::Cpu
             && let Some(span) = moved.waited
         {

@@ -61,6 +61,7 @@ pub(super) fn write(tensor: &Tensor, out: &mut dyn Write) -> Outcome<()> {
     }
     let packed = tensor.contiguous_detached()?;
     let (start, total) = (packed.layout().offset() * size, packed.nbytes());
+    packed.host_reads("save");
     let mut chunk = vec![0u8; CHUNK.min(total)];
     let mut at = 0;
     while at < total {

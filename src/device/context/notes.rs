@@ -173,6 +173,8 @@ impl Context {
             return;
         };
         if changes.iter().any(|change| !change.mapped) {
+            // Memory goes back to a device once that has done all its work.
+            self.watch_wait(None);
             self.note_hold();
         }
         // Each tells what is reserved after it, not after all of them.

@@ -167,6 +167,13 @@ impl<M: Memory> Pool<M> {
         true
     }
 
+    /// The stream that the block at `address` was taken for, and the others that are recorded to use it.
+    pub(crate) fn owner(&self, address: u64) -> Option<(u32, Vec<u32>)> {
+        let node = &self.blocks[*self.live.get(&address)?];
+        let recorded = if node.recorded { self.deferred.recorded(address).to_vec() } else { Vec::new() };
+        Some((node.stream, recorded))
+    }
+
     /// Releases the freed blocks whose marks are all reached; `reached(stream, mark)`
     /// is asked for each stream in the order of its marks, until it says no.
     pub fn process(&mut self, reached: impl FnMut(u32, u64) -> bool) {

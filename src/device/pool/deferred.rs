@@ -32,6 +32,11 @@ impl Deferred {
         }
     }
 
+    /// The streams that use the block at `address`, besides its own.
+    pub(super) fn recorded(&self, address: u64) -> &[u32] {
+        self.recorded.get(&address).map_or(&[], Vec::as_slice)
+    }
+
     /// Lets a freed block wait for all that its streams have been given so far; says
     /// for how many streams.
     pub(super) fn wait_for(&mut self, address: u64, id: Id, memory: &mut impl Memory) -> u32 {

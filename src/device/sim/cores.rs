@@ -82,7 +82,13 @@ mod tests {
     }
 
     fn add(elements: u64) -> Work {
-        Work { class: KernelClass::Elementwise, rate: Rate::Fp32, flops: elements, bytes: 12 * elements, form: WorkForm::Plain }
+        Work {
+            class: KernelClass::Elementwise,
+            rate: Rate::Fp32,
+            flops: elements,
+            bytes: 12 * elements,
+            form: WorkForm::Plain,
+        }
     }
 
     #[test]
@@ -97,7 +103,13 @@ mod tests {
             cpu_kernel(&host, &add(1), 2),
             "one element stays where it is"
         );
-        let product = Work { class: KernelClass::Matmul, rate: Rate::Fp32, flops: 2 << 30, bytes: 12 << 20, form: WorkForm::Plain };
+        let product = Work {
+            class: KernelClass::Matmul,
+            rate: Rate::Fp32,
+            flops: 2 << 30,
+            bytes: 12 << 20,
+            form: WorkForm::Plain,
+        };
         let (one, two) = (cpu_kernel(&host, &product, 1), cpu_kernel(&host, &product, 2));
         assert!(two * 10 < one * 6, "a large product has both cores: {two} {one}");
     }

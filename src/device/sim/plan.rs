@@ -179,11 +179,10 @@ fn sorting(launch: &Launch) -> SmallVec<[Work; 4]> {
     let count = index.layout.numel() as u64;
     let places = launch.outputs.first().map_or(1, |y| y.layout.numel() as u64);
     let pair = 2 * size_of::<i64>() as u64;
-    let kernel =
-        |class, bytes: u64| {
-            let bytes = bytes.saturating_mul(count);
-            Work { class, rate: Rate::Int, flops: count, bytes, form: WorkForm::Plain }
-        };
+    let kernel = |class, bytes: u64| {
+        let bytes = bytes.saturating_mul(count);
+        Work { class, rate: Rate::Int, flops: count, bytes, form: WorkForm::Plain }
+    };
     let passes = (u64::BITS - places.leading_zeros()).div_ceil(8).max(1);
     let sorting = (0..passes).map(|_| kernel(KernelClass::Copy, 2 * pair));
     std::iter::once(kernel(KernelClass::Elementwise, pair)).chain(sorting).collect()

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use rhai::{Dynamic, Engine, INT, Map};
+use rhai::{Array, Dynamic, Engine, INT, Map};
 
 use crate::base::event::{Body, Event};
 use crate::base::{Device, DeviceSpec, Error, Result, near};
@@ -116,6 +116,23 @@ pub static ROWS: &[ScriptRow] = &[
             let run = call.on::<RunEvents>()?;
             let line = run.longest_wait();
             Ok(run.figure("waited_ms", line))
+        },
+    ),
+    ScriptRow::of(
+        figure(
+            "races",
+            "Accesses of a simulated GPU's memory that nothing ordered: a list of #{kind, line, op, by, stream, \
+             earlier_line, earlier_op, earlier_by, earlier_stream, device, shape, address, count}, empty where there \
+             are none.",
+        )
+        .details(
+            "`kind` is \"read after write\", \"write after read\", \"write after write\" or \"free after use\"; `by` is a \
+             GPU, or \"host\". One of each kind stands for all at the same two lines.",
+        )
+        .example("events.races.len()", "0"),
+        |call| {
+            let races = read(call, "races", |body| matches!(body, Body::Race { .. }))?;
+            Ok(if races.is_unit() { Array::new().into() } else { races })
         },
     ),
     ScriptRow::of(figure("oom", "How often a device had no room.").example("events.oom", "0"), |call| {

@@ -52,7 +52,8 @@ pub static ROWS: &[ScriptRow] = &[
         .torch("torch.profiler.profile")
         .details(
             "A map: copies by direction (h2d, d2h, d2d; each with count, bytes, pinned, blocking, ms), launches, syncs, \
-             implicit_syncs with their lines, waits (every hold of the host: cause, ms, line) and waited_ms, busy_ms and \
+             implicit_syncs with their lines, waits (every hold of the host: cause, ms, line) and waited_ms, races (accesses \
+             that nothing ordered: kind, both lines, operations and streams, device, shape, address), busy_ms and \
              idle_ms by GPU, allocations, peak, reserved and leaked bytes and alloc_retries by GPU, oom, launches \
              by_dtype and by_op.",
         )
@@ -217,6 +218,16 @@ pub fn report(events: &[Event]) -> String {
         out,
         "launches          {launches}\nwaits             {waits} asked for, {implicit} implicit"
     );
+    for (source, race, count) in &sums.races {
+        let (line, earlier, op, earlier_op) = (source.line, race.earlier.line, race.op, race.earlier_op);
+        let times = if *count > 1 { format!(", {count} times") } else { String::new() };
+        let kind = race.kind;
+        let _ = writeln!(
+            out,
+            "race              {kind} on {}: line {line} ({op}) with line {earlier} ({earlier_op}){times}",
+            race.device
+        );
+    }
     for (device, memory) in &sums.memory {
         let _ = writeln!(out, "peak on {device:<9} {} bytes", memory.peak);
     }

@@ -228,6 +228,15 @@ pub(super) fn lesson_counters(device: &DeviceTally, width: usize, theme: &Theme)
     Line::styled(text::clip(&text, width), theme.dim)
 }
 
+/// Accesses of its memory that nothing ordered: `▲ 2 races, last at In [3]:5 with In [3]:4`.
+pub(super) fn races(device: &DeviceTally, width: usize, theme: &Theme) -> Line<'static> {
+    let lines = device.last_race.map_or(String::new(), |(earlier, later)| {
+        format!(", last{}{}", place(" at ", later), place(" with ", earlier))
+    });
+    let count = figures::plural(device.races, "race", "races");
+    Line::styled(text::clip(&format!("▲ {count} on memory{lines}"), width), theme.error)
+}
+
 /// What the device could not give.
 pub(super) fn refusals(device: &DeviceTally, width: usize, theme: &Theme) -> Line<'static> {
     let asked = match device.last_refused {
@@ -289,6 +298,18 @@ mod tests {
         let lines: Vec<String> = waits(&tally, 60, &theme).iter().map(ToString::to_string).collect();
         assert_eq!(lines[0], "  ▲ 5 implicit: item at In [2]:5");
         assert_eq!(lines[2], "  ▲ 3 implicit: item at In [2]:3, 3 elsewhere");
+    }
+
+    #[test]
+    fn races_name_the_lines_of_the_last() {
+        let theme = Theme::new(Look { colour: Colour::None, light: false, ascii: false });
+        let mut tally = device(0, 0, 0);
+        tally.races = 1;
+        assert_eq!(races(&tally, 60, &theme).to_string(), "▲ 1 race on memory");
+        let source = |line| Source::at(3, line);
+        (tally.races, tally.last_race) = (2, Some((source(4), source(5))));
+        let shown = races(&tally, 60, &theme).to_string();
+        assert_eq!(shown, "▲ 2 races on memory, last at In [3]:5 with In [3]:4");
     }
 
     #[test]

@@ -9,8 +9,8 @@ use crate::base::figures;
 use crate::lab::layout::placed::Placed;
 use crate::lab::layout::position;
 use crate::lab::layout::sections::bars::{
-    WAITS, WIDE, bar_row, counters, figure_parts, has_counters, lesson_counters, name, pack, refusals, row,
-    sensors, waits,
+    WAITS, WIDE, bar_row, counters, figure_parts, has_counters, lesson_counters, name, pack, races, refusals,
+    row, sensors, waits,
 };
 use crate::lab::layout::sections::entry::{SectionEntry, SectionPlace, Step, scrolled};
 use crate::lab::layout::sections::marks::list_title;
@@ -193,7 +193,7 @@ fn lay(state: &State, top: usize, area: Rect) -> Placed {
 /// Rows that [`block`] gives.
 fn height(shown: &Shown<'_>, width: usize, detail: Detail) -> usize {
     let device = shown.device;
-    let out_of_memory = usize::from(device.out_of_memory > 0);
+    let out_of_memory = usize::from(device.out_of_memory > 0) + usize::from(device.races > 0);
     if device.total == 0 {
         return 1 + out_of_memory;
     }
@@ -239,6 +239,9 @@ fn block(shown: &Shown<'_>, width: usize, whole: bool, detail: Detail, theme: &T
             lines.push(sensors(device, width, theme));
         }
     }
+    if device.races > 0 {
+        lines.push(races(device, width, theme));
+    }
     if device.out_of_memory > 0 {
         lines.push(refusals(device, width, theme));
     }
@@ -257,6 +260,8 @@ mod tests {
         (tally.launches, tally.syncs, tally.implicit_syncs, tally.out_of_memory) =
             (1_000_000, 54_321, 50_000, 2);
         let theme = Theme::new(Look { colour: Colour::None, light: false, ascii: false });
+        let source = |line| crate::base::event::Source::at(3, line);
+        (tally.races, tally.last_race) = (1_234, Some((source(4), source(5))));
         tally.waits.insert((3, 4, crate::base::event::Name::new("item")), 50_000);
         let mut curve = Curve::default();
         curve.note(0, 1, 2);

@@ -74,6 +74,12 @@ pub(crate) const TERMS: &[Term] = &[
          the host stops until the device has computed them. In a loop it leaves the GPU idle.",
     },
     Term {
+        name: "race",
+        means: "Two accesses of one piece of memory that nothing orders, one of them a write: on two streams, or by the host \
+         while a copy of pinned memory is under way; or memory freed while another stream uses it. What comes of it is a \
+         matter of chance. A stream's or an event's wait orders them, and record_stream() keeps memory until it is done.",
+    },
+    Term {
         name: "utilisation, power, temperature, PCIe",
         means: "What NVML tells of a real GPU, as nvidia-smi shows it; n/a where it is not asked. Of a simulated one smi() \
          has the part of the last modelled second in which a kernel ran, and the power that follows from it.",

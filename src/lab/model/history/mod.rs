@@ -139,6 +139,7 @@ impl History {
                 self.pass(span);
             }
             Body::Hold { span, .. } => self.pass(span),
+            Body::Race { .. } => self.hold_or_map(seq, source, body),
             Body::OutOfMemory { device, requested, .. } => {
                 let tally = self.counters(device, own);
                 tally.out_of_memory += 1;
@@ -385,6 +386,12 @@ impl History {
             }
             Body::Segment { device, address, bytes, mapped, .. } => {
                 self.map(device, |map| if mapped { map.map(address, bytes) } else { map.unmap(address) });
+            }
+            Body::Race { race } => {
+                // The memory may be the host's; the use was a device's.
+                let tally = self.counters(race.earlier_by, !source.is_hidden());
+                tally.races += 1;
+                tally.last_race = Some((race.earlier, source));
             }
             _ => {}
         }

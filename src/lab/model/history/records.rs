@@ -30,6 +30,10 @@ pub(crate) struct DeviceTally {
     pub waits: BTreeMap<(u32, u32, Name), u64>,
     /// Bytes that the device says nobody has taken, and what was reserved then.
     pub told_free: Option<(u64, u64)>,
+    /// Accesses of memory that nothing ordered.
+    pub races: u64,
+    /// The last of them: the earlier and the later line.
+    pub last_race: Option<(Source, Source)>,
     pub out_of_memory: u64,
     /// Bytes asked for when memory ran out, last.
     pub last_refused: u64,
@@ -148,6 +152,8 @@ impl DeviceTally {
             last_implicit: None,
             waits: BTreeMap::new(),
             told_free: None,
+            races: 0,
+            last_race: None,
             out_of_memory: 0,
             last_refused: 0,
             tensors: 0,

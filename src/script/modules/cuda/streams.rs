@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use rhai::{Dynamic, Engine, INT};
 
 use crate::base::{Device, DeviceSpec, Error, Result};
-use crate::device::{Context, Mark};
+use crate::device::Context;
+use crate::device::context::Recorded;
 use crate::op::def::PROPERTY;
 use crate::op::params::kind::{self, Bool, Int};
 use crate::op::params::{Maybe, params};
@@ -15,6 +16,7 @@ use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::modules::cuda::device::{CAPTURED, CurrentDevice, WORKED_ERRORS, asked, gpu, worked_on};
 use crate::script::modules::hook::context;
 use crate::script::value::type_name;
+use crate::tensor::Tensor;
 
 params! {
     StreamParams {
@@ -50,6 +52,12 @@ params! {
 params! {
     RecordEventParams {
         event: Maybe<Event>, "the event that is put there; a new one where it is not given";
+    }
+}
+
+params! {
+    RecordStreamParams {
+        s: Stream, "uses the tensor; on its device";
     }
 }
 
@@ -146,9 +154,9 @@ pub(super) static ROWS: &[ScriptRow] = &[
         .example("cuda::Stream().query()", "true"),
         run: |call| {
             let stream = call.on::<Stream>()?;
-            let mark = stream.context.backend.record(stream.id)?;
+            let end = stream.context.record(stream.id)?;
             stream.context.check_not_capturing("asking whether a stream is done")?;
-            Ok(stream.context.backend.query(mark)?.into())
+            Ok(stream.context.reached(&end)?.into())
         },
         set: None,
     },
@@ -159,8 +167,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         .example("let s = cuda::Stream(); s.wait_stream(cuda::current_stream()); with cuda::stream(s) { ones(2, #{device: \"cuda\"}).sum().item() }", "2.0"),
         run: |call| {
             let (stream, other) = (call.on::<Stream>()?, WaitStreamParams::of(&call.args)?.stream);
-            let mark = other.context.backend.record(other.id)?;
-            stream.context.backend.wait(stream.id, mark)?;
+            stream.context.wait_for(stream.id, &other.context, other.id)?;
             Ok(Dynamic::UNIT)
         },
         set: None,
@@ -186,6 +193,21 @@ pub(super) static ROWS: &[ScriptRow] = &[
             let event = RecordEventParams::of(&call.args)?.event.unwrap_or_else(|| Event::new(false));
             event.record(&call.on()?)?;
             Ok(Dynamic::from(event))
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("record_stream", Family::Cuda, "Has the tensor's memory, once it is freed, serve nobody else before the stream has done what it was given until then.", RecordStreamParams::LIST)
+        .on(Receiver::Tensor)
+        .torch("torch.Tensor.record_stream")
+        .shapes("any")
+        .details("For a tensor that another stream uses than the one it was made on, and that may go before that stream is done: the allocator knows of its own stream only, and would give the memory out at once. Or have that stream wait before the tensor goes: `wait_stream()`.")
+        .errors(&["RuntimeError: the tensor is on the CPU, or the stream is another device's"])
+        .example("let s = cuda::Stream(); let x = ones(2, #{device: \"cuda\"}); s.wait_stream(cuda::current_stream()); let y = with cuda::stream(s) { x + 1 }; x.record_stream(s); drop(x); s.synchronize(); y.cpu()", "tensor([2., 2.])"),
+        run: |call| {
+            let stream = RecordStreamParams::of(&call.args)?.s;
+            record_stream(&call.on()?, &stream)?;
+            Ok(Dynamic::UNIT)
         },
         set: None,
     },
@@ -258,8 +280,8 @@ pub(super) static ROWS: &[ScriptRow] = &[
         .errors(&[CAPTURED])
         .example("let e = cuda::Event(); e.record(); e.synchronize(); e.query()", "true"),
         run: |call| {
-            if let Some((context, mark)) = call.on::<Event>()?.recorded() {
-                context.synchronize_mark(mark, "event.synchronize")?;
+            if let Some((context, point)) = call.on::<Event>()?.recorded() {
+                context.synchronize_mark(point, "event.synchronize")?;
             }
             Ok(Dynamic::UNIT)
         },
@@ -317,7 +339,7 @@ pub struct Stream {
 pub struct Event {
     /// It keeps its time.
     timing: bool,
-    recorded: Arc<Mutex<Option<(Arc<Context>, Mark)>>>,
+    recorded: Arc<Mutex<Option<(Arc<Context>, Recorded)>>>,
 }
 
 impl Typed for Stream {
@@ -358,6 +380,27 @@ fn enter(call: &mut Call) -> Outcome {
     })
 }
 
+/// # Errors
+/// Of a tensor on the CPU, as PyTorch's dispatcher puts it, and of a stream of another device, on which PyTorch's
+/// allocator would record nothing that is waited for.
+fn record_stream(tensor: &Tensor, stream: &Stream) -> Result<()> {
+    if !tensor.device().is_cuda() {
+        let text = "Could not run 'aten::record_stream' with arguments from the 'CPU' backend.";
+        return Err(Error::runtime(text)
+            .with_hint("memory of the host is no stream's: only a tensor on a GPU is recorded"));
+    }
+    if tensor.device() != stream.context.device {
+        let text = format!(
+            "record_stream(): the tensor is on {}, but the stream on {}",
+            tensor.device(),
+            stream.context.device
+        );
+        return Err(Error::runtime(text).with_hint("a stream uses the memory of its own device"));
+    }
+    tensor.record_stream(stream.id);
+    Ok(())
+}
+
 /// The stream that is given, or the current one.
 fn stream_of(call: &Call) -> Result<Stream> {
     match AtStreamParams::of(&call.args)?.stream {
@@ -383,7 +426,7 @@ fn elapsed(start: &Event, end: &Event) -> Result<f64> {
         return Err(Error::runtime("Both events must be completed before calculating elapsed time.")
             .with_hint("wait for the later one first: `end.synchronize()`"));
     }
-    context.backend.elapsed(from, to)
+    context.backend.elapsed(from.mark, to.mark)
 }
 
 impl Stream {
@@ -402,11 +445,11 @@ impl Event {
         Event { timing, recorded: Arc::default() }
     }
 
-    fn slot(&self) -> MutexGuard<'_, Option<(Arc<Context>, Mark)>> {
+    fn slot(&self) -> MutexGuard<'_, Option<(Arc<Context>, Recorded)>> {
         self.recorded.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    fn recorded(&self) -> Option<(Arc<Context>, Mark)> {
+    fn recorded(&self) -> Option<(Arc<Context>, Recorded)> {
         self.slot().clone()
     }
 
@@ -425,29 +468,29 @@ impl Event {
             ))
             .with_hint("an event belongs to the device it was first recorded on: make another one"));
         }
-        let mark = stream.context.backend.record(stream.id)?;
-        *self.slot() = Some((Arc::clone(&stream.context), mark));
+        let point = stream.context.record(stream.id)?;
+        *self.slot() = Some((Arc::clone(&stream.context), point));
         Ok(())
     }
 
     /// Makes a stream wait for this event; one that was never recorded holds nothing.
     fn hold(&self, stream: &Stream) -> Result<()> {
         match self.recorded() {
-            Some((_, mark)) => stream.context.backend.wait(stream.id, mark),
+            Some((_, point)) => stream.context.wait(stream.id, &point),
             None => Ok(()),
         }
     }
 
     fn reached(&self) -> Result<bool> {
-        let Some((context, mark)) = self.recorded() else { return Ok(true) };
+        let Some((context, point)) = self.recorded() else { return Ok(true) };
         context.check_not_capturing("asking whether an event is reached")?;
-        context.backend.query(mark)
+        context.reached(&point)
     }
 
     fn shown(&self) -> String {
         match self.recorded() {
-            Some((context, mark)) => {
-                format!("<torch.cuda.Event on {} of stream {:#x}>", context.device, mark.stream)
+            Some((context, point)) => {
+                format!("<torch.cuda.Event on {} of stream {:#x}>", context.device, point.mark.stream)
             }
             None => "<torch.cuda.Event uninitialized>".into(),
         }

@@ -1,0 +1,18 @@
+//! A point in a stream's work.
+
+use crate::device::backend::Mark;
+use crate::device::races::Moment;
+
+/// A point in a stream's work.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    pub mark: Mark,
+    /// What comes before it, where that is watched.
+    pub(super) moment: Option<Moment>,
+}
+
+impl From<Mark> for Recorded {
+    fn from(mark: Mark) -> Recorded {
+        Recorded { mark, moment: None }
+    }
+}
