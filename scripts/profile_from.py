@@ -1,9 +1,9 @@
-"""Makes a device profile of what `calibrate.py` measured, and tables of how near the profile comes to it.
+"""Makes profiles of a device and its host of what `calibrate.py` measured, and tables of how near they come to it.
 
-Usage: profile_from.py CALIBRATION.json BASE.toml PROFILE.toml [TABLES.md]
+Usage: profile_from.py CALIBRATION.json BASE.toml PROFILE.toml HOST_BASE.toml HOST.toml [TABLES.md]
 
 What nobody can measure from a program (names, peak rates, the link to other devices) is kept from BASE.toml with its
-source. The prediction is the formula of `src/device/sim/cost.rs`; a test holds the same measurements against the
+source, and from HOST_BASE.toml what the host's cores take. The prediction is the formula of `src/device/sim/cost.rs`; a test holds the same measurements against the
 program itself.
 """
 
@@ -87,15 +87,15 @@ def measured(data, base):
         out[section, key] = (rounded(value), unit, note)
 
     launching, kernels = data["launching"], data["kernels"]
-    put("launch", "host", launching["torch_host_fill"] / 1e3, "us", "an operation of PyTorch from Python")
+    put("driver", "launch", launching["torch_host_fill"] / 1e3, "us", "an operation of PyTorch from Python")
     put("launch", "latency", launching["alone_tiny_kernel"] / 1e3, "us", "a kernel of four elements")
     out["launch", "queue_depth"] = (launching["queue_depth"], None, "the launch that had to wait")
     calls = [launching[k] for k in ("event_record", "event_query", "stream_wait", "synchronize_idle")]
-    put("host", "call", median(calls) / 1e3, "us", "the driver's calls for events and waits")
-    put("host", "allocate", median(m["allocate"] for m in data["memory"]) / 1e3, "us", "cuMemAlloc of 2 MiB to 1 GiB")
-    put("host", "free", median(m["free"] for m in data["memory"]) / 1e3, "us", "cuMemFree of 2 MiB to 1 GiB")
+    put("driver", "call", median(calls) / 1e3, "us", "the driver's calls for events and waits")
+    put("driver", "allocate", median(m["allocate"] for m in data["memory"]) / 1e3, "us", "cuMemAlloc of 2 MiB to 1 GiB")
+    put("driver", "free", median(m["free"] for m in data["memory"]) / 1e3, "us", "cuMemFree of 2 MiB to 1 GiB")
     pin = median(m["bytes"] / m["pin_and_fill"] for m in data["memory"])
-    put("host", "pin", pin, "GB/s", "cuMemHostAlloc and a memset")
+    put("memory", "pin", pin, "GB/s", "cuMemHostAlloc and a memset")
 
     latency = {kind: [] for kind in KINDS}
     for k in kernels:
@@ -161,17 +161,27 @@ def measured(data, base):
         pinned = [c["bytes"] / c["device"] for c in copies if c["way"] == way and c["pinned"] and c["bytes"] >= LARGE]
         put("link", f"pinned_{way}", median(pinned), "GB/s", "copies of 64 MiB to 1 GiB")
         plain = [c["bytes"] / c["host"] for c in copies if c["way"] == way and not c["pinned"] and c["bytes"] >= LARGE]
-        put("link", f"pageable_{way}", median(plain), "GB/s", "copies of 64 MiB to 1 GiB")
+        link = out["link", f"pinned_{way}"][0]
+        put("side", f"most_{way}", link, "GB/s", "copies of 64 MiB to 1 GiB")
+        note = f"pageable copies of 64 MiB to 1 GiB went at {rounded(median(plain)):g}, less the link"
+        put("side", f"staging_{way}", less(median(plain), link), "GB/s", note)
     start = median(c["host"] for c in copies if not c["pinned"] and c["bytes"] <= SMALL)
     some = [c for c in copies if c["way"] == "h2d" and not c["pinned"] and MIB <= c["bytes"] <= CACHED]
-    out["link", "cached"] = (CACHED // MIB, "MiB", "pageable copies above slow down")
-    put("link", "cached_h2d", median(c["bytes"] / (c["host"] - start) for c in some), "GB/s", "pageable, 1 to 16 MiB")
+    out["side", "cached"] = (CACHED // MIB, "MiB", "pageable copies above slow down")
+    rate = median(c["bytes"] / (c["host"] - start) for c in some)
+    note = f"pageable, 1 to 16 MiB at {rounded(rate):g}, less the link"
+    put("side", "cached_h2d", less(rate, out["link", "pinned_h2d"][0]), "GB/s", note)
     early = [h["bytes"] for h in data["held"] if h["way"] == "h2d" and not h["pinned"] and h["host"] * 4 < h["device_too"]]
-    out["link", "staged"] = (max(early) // MIB, "MiB", "the longest copy that did not wait for queued work")
+    out["side", "staged"] = (max(early) // MIB, "MiB", "the longest copy that did not wait for queued work")
     put("link", "latency", median(c["device"] for c in copies if c["pinned"] and c["bytes"] <= SMALL) / 1e3, "us", "pinned, up to 16 KiB")
-    called = (out["launch", "host"][0] + out["host", "call"][0]) * 1e3
-    put("link", "pageable_latency", (start - called) / 1e3, "us", "pageable, up to 16 KiB, less the host's calls")
+    called = (out["driver", "launch"][0] + out["driver", "call"][0]) * 1e3
+    put("side", "pageable_latency", (start - called) / 1e3, "us", "pageable, up to 16 KiB, less the host's calls")
     return out
+
+
+def less(rate, link):
+    """What the driver's buffers are filled or emptied at, where that and the link together give `rate`."""
+    return rate * link / (link - rate)
 
 
 def shared(put, kind, by_rate, what):
@@ -222,29 +232,42 @@ ORDER = (
     ("efficiency", KINDS),
     ("matmul_efficiency", ("fp64", "fp32", "tf32", "fp16", "bf16")),
     ("convolution_efficiency", ("fp64", "fp32", "tf32", "fp16", "bf16")),
-    ("launch", ("host", "latency", "queue_depth")),
+    ("launch", ("latency", "queue_depth")),
     ("latency", KINDS),
-    ("host", ("call", "allocate", "free", "pin")),
-    ("link", ("pinned_h2d", "pinned_d2h", "pageable_h2d", "pageable_d2h", "cached", "cached_h2d", "staged", "latency", "pageable_latency")),
+    ("link", ("pinned_h2d", "pinned_d2h", "latency")),
     ("peer", ("access", "bandwidth", "latency")),
     ("convolution_algorithms", ("trials", "implicit_gemm", "gemm", "other_tiles", "winograd", "fft_tiling", "without_atomics")),
+    ("power", ("idle", "limit")),
 )
+HOST_ORDER = (
+    ("cpu", ("cores", "dispatch", "spread", "bandwidth_core", "bandwidth", "cache", "cache_bandwidth")),
+    ("peak", ("fp64", "fp32", "half", "int")),
+    ("efficiency", KINDS),
+    ("arithmetic", KINDS),
+    ("dispatch", KINDS),
+    ("script", ("step",)),
+    ("driver", ("launch", "call", "allocate", "free")),
+    ("memory", ("pin",)),
+    ("link", ("most_h2d", "most_d2h", "staging_h2d", "staging_d2h", "cached", "cached_h2d", "staged", "pageable_latency")),
+)
+# What is measured of the host's own link, under the name that it has in the host's file.
+OF_THE_HOST = {"link": "side", "driver": "driver", "memory": "memory"}
 
 
 def text(value):
     return json.dumps(value) if isinstance(value, (str, bool)) else f"{rounded(value, 12)}"
 
 
-def profile(data, base, source, comments):
-    found = measured(data, base)
+def profile(found, base, source, comments, order=ORDER, names=None):
     lines = comments + [f"{key} = {json.dumps(base[key])}" for key in ("id", "name", "summary")]
     read = {key: base[key] for key in ("id", "name", "summary")}
-    for section, keys in ORDER:
+    for section, keys in order:
+        of = section if names is None else names.get(section)
         lines += ["", f"[{section}]"]
         read[section] = {}
         for key in keys:
-            if (section, key) in found:
-                value, unit, note = found[section, key]
+            if (of, key) in found:
+                value, unit, note = found[of, key]
                 figure = {"value": value} | ({"unit": unit} if unit else {}) | {"source": f"{source}: {note}"}
             elif key in base.get(section, {}):
                 figure = base[section][key]
@@ -290,20 +313,22 @@ def predicted(profile, kernel):
     return latency + math.ceil(max(moved, flops / (peak * part)))
 
 
-def copied(profile, copy):
+def copied(profile, host, copy):
     """What is compared with a copy: its time on the device where it is pinned, else the host's."""
     link = profile["link"]
     way, size = copy["way"], copy["bytes"]
     if copy["pinned"]:
         return base_unit(link["latency"]) + math.ceil(size / base_unit(link[f"pinned_{way}"])), copy["device"]
-    rate = base_unit(link[f"pageable_{way}"])
-    if way == "h2d" and size <= base_unit(link["cached"]):
-        rate = max(rate, base_unit(link["cached_h2d"]))
-    host = base_unit(profile["launch"]["host"]) + base_unit(profile["host"]["call"])
-    return host + base_unit(link["pageable_latency"]) + math.ceil(size / rate), copy["host"]
+    side, pinned = host["link"], base_unit(link[f"pinned_{way}"])
+    staging = base_unit(side[f"staging_{way}"])
+    if way == "h2d" and size <= base_unit(side["cached"]):
+        staging = max(staging, base_unit(side["cached_h2d"]))
+    rate = pinned * staging / (pinned + staging)
+    called = base_unit(host["driver"]["launch"]) + base_unit(host["driver"]["call"])
+    return called + base_unit(side["pageable_latency"]) + math.ceil(size / rate), copy["host"]
 
 
-def errors(profile, data):
+def errors(profile, host, data):
     """Class to the relative errors with what was measured."""
     out = {kind: [] for kind in KINDS}
     for k in data["kernels"]:
@@ -311,39 +336,49 @@ def errors(profile, data):
         out[k["class"]].append((abs(predicted(profile, k) / k["nanos"] - 1), k["name"] + size))
     for c in data["transfers"]:
         memory = "pinned" if c["pinned"] else "pageable"
-        found, want = copied(profile, c)
+        found, want = copied(profile, host, c)
         # A second run of the same, where the first was held up: a copy can be slower than the link, not faster.
         want = min(want, c.get("again", want))
         out.setdefault(f"{memory} {c['way']}", []).append((abs(found / want - 1), f"{c['bytes']} bytes"))
     return out
 
 
-def table(profile, data):
+def table(profile, host, data):
     lines = ["| class | measured | median error | worst error | worst at |", "|---|---:|---:|---:|---|"]
-    for kind, found in errors(profile, data).items():
+    for kind, found in errors(profile, host, data).items():
         worst, where = max(found)
         lines.append(f"| {kind} | {len(found)} | {median(e for e, _ in found):.1%} | {worst:.0%} | {where} |")
     return "\n".join(lines) + "\n"
 
 
+def read_base(path):
+    """A profile that is there, and the comments that it begins with."""
+    with open(path) as file:
+        lines = file.read().splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("id"))
+    return tomllib.loads("\n".join(lines)), lines[:first]
+
+
 def main():
+    if len(sys.argv) < 6:
+        sys.exit(__doc__)
     with open(sys.argv[1]) as file:
         data = json.load(file)
-    with open(sys.argv[2]) as file:
-        lines = file.read().splitlines()
-    base = tomllib.loads("\n".join(lines))
-    comments = [line for line in lines[: lines.index(next(line for line in lines if line.startswith("id")))]]
+    (base, comments), (host_base, host_comments) = read_base(sys.argv[2]), read_base(sys.argv[4])
     device = data["device"].removeprefix("NVIDIA ")
     version = data["torch"].split("+")[0].rsplit(".", 1)[0]
     driver = data.get("driver", "580.159")
-    source = f"measured on an {device} by scripts/calibrate.py, PyTorch {version}, driver {driver}"
-    written, read = profile(data, base, source, comments)
-    with open(sys.argv[3], "w") as file:
-        file.write(written)
-    print(table(read, data), end="")
-    if len(sys.argv) > 4:
-        with open(sys.argv[4], "w") as file:
-            file.write(table(read, data))
+    by = f"by scripts/calibrate.py, PyTorch {version}, driver {driver}"
+    found = measured(data, base)
+    written, read = profile(found, base, f"measured on an {device} {by}", comments)
+    of_host = profile(found, host_base, f"measured beside an {device} {by}", host_comments, HOST_ORDER, OF_THE_HOST)
+    for path, text in ((sys.argv[3], written), (sys.argv[5], of_host[0])):
+        with open(path, "w") as file:
+            file.write(text)
+    print(table(read, of_host[1], data), end="")
+    if len(sys.argv) > 6:
+        with open(sys.argv[6], "w") as file:
+            file.write(table(read, of_host[1], data))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::base::Device;
 
 /// How far each stream was known to have come, by its lane.
-type Known = Vec<u64>;
+type VectorClock = Vec<u64>;
 
 /// A moment of a stream's work: what is done once it is reached.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(super) struct StreamStep {
 #[derive(Debug, Default)]
 pub(super) struct Orders {
     lanes: Vec<StreamClock>,
-    host: Known,
+    host: VectorClock,
     /// Counts what the host has learnt.
     lessons: u64,
     /// Some device has several streams.
@@ -39,7 +39,7 @@ struct StreamClock {
     /// Steps so far.
     count: u64,
     /// What its next step comes after.
-    known: Known,
+    known: VectorClock,
     /// What it has of the host's.
     lessons: u64,
 }
@@ -126,13 +126,13 @@ impl Orders {
     }
 }
 
-fn join(known: &mut Known, other: &[u64]) {
+fn join(known: &mut VectorClock, other: &[u64]) {
     for (lane, count) in other.iter().enumerate() {
         raise(known, lane, *count);
     }
 }
 
-fn raise(known: &mut Known, lane: usize, count: u64) {
+fn raise(known: &mut VectorClock, lane: usize, count: u64) {
     if known.len() <= lane {
         known.resize(lane + 1, 0);
     }

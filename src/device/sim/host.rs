@@ -342,8 +342,8 @@ mod tests {
         assert!(error.contains("unknown key `skript`; did you mean `script`?"), "{error}");
         let error = refused("[memory]\npin", "[memory]\npins");
         assert!(error.contains("unknown key `memory.pins`; did you mean `pin`?"), "{error}");
-        let error = refused("spread = { value = ", "spread = { value = 1e300 # ");
-        assert!(error.contains("spread"), "{error}");
+        let error = refused("spread = { value = 6,", "spread = { value = 1e300,");
+        assert!(error.contains("`cpu.spread` is 1e300, and must be above zero and at most"), "{error}");
         let whole = "x".repeat(100_000);
         let error = HostProfile::parse(&whole, "my.toml").unwrap_err().to_string();
         assert!(error.contains("longer than the 65536 bytes"), "{error}");

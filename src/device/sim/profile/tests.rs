@@ -231,7 +231,7 @@ fn keys_are_checked_with_their_line() {
         fault("value = 1, source = \"assumed: one,", "value = 1, sauce = \"assumed: one,").contains("source")
     );
     assert!(fault("\"assumed: PCIe 3 x8\" }\npinned_d2h", "\" \" }\npinned_d2h").contains("something in it"));
-    assert_eq!(fault("[link]", "[link]\nlatency = 1"), "my.toml:67: this is not TOML: duplicate key");
+    assert_eq!(fault("[link]", "[link]\nlatency = 1"), "my.toml:58: this is not TOML: duplicate key");
 }
 
 #[test]
