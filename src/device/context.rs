@@ -50,7 +50,7 @@ impl Context {
     pub fn new(backend: Box<dyn Backend>, shared: Arc<Shared>) -> Arc<Context> {
         Arc::new(Context {
             device: backend.device(),
-            watched: backend.properties().simulated,
+            watched: backend.device().is_cuda() && backend.properties().simulated,
             backend,
             shared,
             live: Arc::default(),
