@@ -2,6 +2,7 @@
 
 use crate::base::near;
 use crate::device::sim::Selection;
+use crate::device::sim::host_choice::split_host;
 use crate::lesson::errors::Errors;
 
 use super::format::{Element, Exercise, Front, Lesson, Places, Step};
@@ -61,15 +62,17 @@ fn has_check(exercise: &Exercise, set: &str) -> bool {
     exercise.checks.is_empty() || exercise.checks.iter().any(|check| check.devices.has(set))
 }
 
-/// `cpu`, `cuda`, `sim:PROFILE[xN]`, several joined by commas.
+/// `cpu`, `cuda`, `sim:PROFILE[xN]`, several joined by commas, perhaps with the name of a host behind them.
 pub(super) fn is_device_set(set: &str) -> bool {
-    set.split(',').all(|one| match one.split_once(':') {
-        None => matches!(one, "cpu" | "cuda"),
-        Some((kind, profile)) => {
-            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-            kind == "sim" && !profile.is_empty() && profile.chars().all(is_name)
-        }
-    })
+    let is_name = |name: &str| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+    };
+    let (devices, host) = split_host(set);
+    host.is_none_or(is_name)
+        && devices.split(',').all(|one| match one.split_once(':') {
+            None => matches!(one, "cpu" | "cuda"),
+            Some((kind, profile)) => kind == "sim" && is_name(profile),
+        })
 }
 
 /// What is wrong with a set of devices, and what to write: a form or a profile that does not exist.
@@ -84,8 +87,9 @@ pub(super) fn fault(set: &str) -> Option<(String, String)> {
     }
 }
 
-/// Whether two texts name the same devices.
+/// Whether two texts name the same devices, whatever host stands around them.
 fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (split_host(one).0, split_host(other).0);
     let parsed = |text: &str| text.parse::<Selection>().ok();
     one == other || parsed(one).is_some_and(|one| Some(one) == parsed(other))
 }
@@ -99,6 +103,7 @@ mod tests {
         for (one, other, same) in [
             ("sim:t4", "sim:t4", true),
             ("sim:t4", "sim:t4x1", true),
+            ("sim:t4", "sim:t4@workstation", true),
             ("sim:t4", "sim:t4x2", false),
             ("cpu", "cuda", false),
             ("cuda", "sim:t4", false),
@@ -109,10 +114,10 @@ mod tests {
 
     #[test]
     fn what_is_no_set_is_told() {
-        for set in ["cpu", "cuda", "sim:t4", "sim:t4x2"] {
+        for set in ["cpu", "cuda", "sim:t4", "sim:t4x2", "sim:t4@measured"] {
             assert_eq!(fault(set), None, "{set}");
         }
-        for set in ["gpu", "sim:", "sim:t5", "", "sim:t4x0"] {
+        for set in ["gpu", "sim:", "sim:t5", "", "sim:t4x0", "sim:t4@", "sim:t4@laptop", "cpu@notebook"] {
             assert!(fault(set).is_some(), "{set}");
         }
     }
