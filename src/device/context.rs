@@ -66,7 +66,8 @@ impl Context {
     /// The stream that the thread's work goes to; 0 is the default stream.
     #[inline]
     pub fn stream(&self) -> u32 {
-        current(self.id)
+        // Most programs have the default one alone, and never ask the thread.
+        if self.side_streams.load(Ordering::Relaxed) { current(self.id) } else { 0 }
     }
 
     /// Makes `stream` the thread's current one and gives the one that was.
