@@ -1,5 +1,7 @@
 //! What kernels cost on the cores of a modelled host, and who has the cores.
 
+use crate::device::kernel::KernelClass;
+
 use super::calendar::Calendar;
 use super::cost::{Work, nanos};
 use super::host::HostProfile;
@@ -22,7 +24,12 @@ pub(super) fn cpu_kernel(host: &HostProfile, work: &Work, cores: u32) -> u64 {
         compute.max(nanos(work.bytes as f64, bandwidth * part))
     };
     let alone = body(1);
-    let body = if cores > 1 { alone.min(body(cores).saturating_add(cpu.spread)) } else { alone };
+    // The host's generator gives one number after another.
+    let body = if cores > 1 && work.class != KernelClass::Random {
+        alone.min(body(cores).saturating_add(cpu.spread))
+    } else {
+        alone
+    };
     cpu.dispatch_of(work.class).saturating_add(body)
 }
 
@@ -75,7 +82,7 @@ impl Cores {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::sim::{KernelClass, Rate, WorkForm};
+    use crate::device::sim::{Rate, WorkForm};
 
     fn host() -> HostProfile {
         HostProfile::builtin("notebook").unwrap()
