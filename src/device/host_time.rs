@@ -36,8 +36,7 @@ impl Steps {
     /// The script's thread has come a step further.
     #[inline]
     pub(crate) fn count(&self) {
-        // One thread counts: no read-modify-write is needed. What another thread takes meanwhile is counted twice at
-        // worst, and no other thread takes while this one runs.
+        // One thread counts and takes: no read-modify-write is needed.
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 

@@ -62,6 +62,24 @@ fn workers_have_times_of_their_own_and_compete_for_cores() {
     assert!(eight < 0.25 * one, "eight cores: {one} {eight}");
 }
 
+/// Workers page-lock memory of the device while the script goes on.
+#[test]
+fn workers_that_pin_change_no_time_of_the_scripts() {
+    let code = "
+        let set = data::Dataset(64, |i| rand(256));
+        let took = || time(|| {
+            for b in data::DataLoader(set, #{batch_size: 2, num_workers: 4, pin_memory: true}) {
+                let sum = 0;
+                for i in 0..2000 { sum += i; }
+            }
+        }).median_ms;
+        [took.call(), 0.0]";
+    let first = ms("sim:t4", code);
+    for _ in 0..5 {
+        assert_eq!(ms("sim:t4", code), first);
+    }
+}
+
 #[test]
 fn waiting_for_a_batch_is_a_wait_with_its_line() {
     let code = "

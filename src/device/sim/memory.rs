@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::device::host_time::Steps;
 use crate::device::pool::{Memory, Simulated};
+use crate::device::shared::ASIDE;
 
 use super::clock::{Clock, Mark, StreamId};
 
@@ -22,9 +23,13 @@ impl SharedClock {
         SharedClock { clock: Arc::new(Mutex::new(clock)), steps }
     }
 
-    /// The clock, with the script's steps so far on it.
+    /// The clock, with the script's steps so far on it where the script's own thread asks: a loader's worker comes at any
+    /// moment, and must not decide when they are counted.
     pub(super) fn lock(&self) -> MutexGuard<'_, Clock> {
         let mut clock = self.clock.lock().unwrap_or_else(|e| e.into_inner());
+        if ASIDE.get() > 0 {
+            return clock;
+        }
         match self.steps.take() {
             0 => {}
             steps => {
