@@ -66,6 +66,26 @@ fn what_a_call_makes_by_the_hundred_thousand_is_refused_before_nothing_is_left()
 }
 
 #[test]
+fn a_script_goes_on_behind_the_error_of_what_found_no_memory() {
+    // What the call held is free again, whether the system has it or the tensors' pool keeps it.
+    let code = "try { nn::LSTM(3, 4, #{num_layers: 1, batch_first: true}).forward(rand([100000, 5, 3])) }
+        catch (e) { print(`caught ${e.message}`) } print(ones(3).sum())";
+    let mut caught = 0;
+    for memory in (320..=520).step_by(20) {
+        let limited = format!("ulimit -v {}; ulimit -c 0; exec \"$0\" run -", memory << 10);
+        let mut command = Command::new("sh");
+        command.args(["-c", &limited, env!("CARGO_BIN_EXE_tensorlab")]).env_remove("TENSORLAB_DEVICES");
+        let output = feed::run(&mut command, code);
+        let said = String::from_utf8_lossy(&output.stdout);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "with {memory} MiB\n{said}{told}");
+        assert!(said.contains("tensor(3.)"), "{memory} MiB\n{said}");
+        caught += usize::from(said.contains("caught DefaultCPUAllocator"));
+    }
+    assert!(caught >= 3, "{caught}");
+}
+
+#[test]
 fn every_name_is_called() {
     let called: Vec<Call> = calls::all(0);
     let code: String = called.iter().map(|call| format!("{}\n", call.code)).collect();

@@ -3,7 +3,7 @@
 use std::alloc::{Layout as Block, alloc, dealloc};
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use crate::base::{DeviceCause, Result};
 
@@ -94,7 +94,7 @@ pub(crate) trait Keeper: Send + Sync {
 
 /// Keeps freed blocks by size.
 pub struct HostPool {
-    state: Mutex<HostPoolState>,
+    state: Arc<Mutex<HostPoolState>>,
     /// Blocks from this capacity on are kept.
     kept_from: usize,
     keeper: OnceLock<Box<dyn Keeper>>,
@@ -108,17 +108,37 @@ struct HostPoolState {
     busy: Vec<HostBlock>,
 }
 
+/// The pools of ordinary memory.
+static POOLS: Mutex<Vec<Weak<Mutex<HostPoolState>>>> = Mutex::new(Vec::new());
+
+/// Gives what all pools of ordinary memory keep back to the system.
+pub(super) fn clear_all() {
+    let pools: Vec<_> = {
+        let pools = POOLS.lock().unwrap_or_else(|e| e.into_inner());
+        pools.iter().filter_map(Weak::upgrade).collect()
+    };
+    for pool in pools {
+        let HostPoolState { free, busy, .. } =
+            std::mem::take(&mut *pool.lock().unwrap_or_else(|e| e.into_inner()));
+        free.into_values().flatten().chain(busy).for_each(release);
+    }
+}
+
 impl Default for HostPool {
     /// A pool of ordinary memory: small blocks are the system's business.
     fn default() -> HostPool {
-        HostPool { state: Mutex::default(), kept_from: POOLED, keeper: OnceLock::new() }
+        let state = Arc::default();
+        let mut pools = POOLS.lock().unwrap_or_else(|e| e.into_inner());
+        pools.retain(|pool| pool.strong_count() > 0);
+        pools.push(Arc::downgrade(&state));
+        HostPool { state, kept_from: POOLED, keeper: OnceLock::new() }
     }
 }
 
 impl HostPool {
     /// A pool of memory that costs something to prepare, and so keeps small blocks as well. Blocks are whole pages.
     pub(crate) fn of_prepared() -> HostPool {
-        HostPool { state: Mutex::default(), kept_from: 0, keeper: OnceLock::new() }
+        HostPool { state: Arc::default(), kept_from: 0, keeper: OnceLock::new() }
     }
 
     /// Asks `keeper` from now on before a block serves again or goes back to the system. The first one stays.
@@ -151,10 +171,7 @@ impl HostPool {
         {
             return Ok(block);
         }
-        reserve::hold().or_else(|_| {
-            self.clear();
-            reserve::hold()
-        })?;
+        reserve::hold()?;
         let alignment = if prepared { PAGE } else { ALIGNMENT };
         let fresh = system_block(capacity, alignment).or_else(|| {
             self.clear();

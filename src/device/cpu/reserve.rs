@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::base::{Result, memory};
 
+use super::memory::clear_all;
 use super::pages::{self, LARGE};
 
 /// Bytes set aside. They are address space alone until somebody writes to them.
@@ -27,16 +28,23 @@ struct Reserving {
     reserve: AtomicPtr<u8>,
 }
 
-/// Sets the reserve aside, once it is gone or was never there.
+/// Sets the reserve aside, once it is gone or was never there; for that, freed memory that is kept for reuse goes back to
+/// the system.
 ///
 /// # Errors
 /// There is no memory for it.
 #[inline]
 pub fn hold() -> Result<()> {
-    if ALLOCATOR.reserve.load(Ordering::Relaxed).is_null() && !ALLOCATOR.set_aside() {
-        return Err(memory::refused::<u8>(BYTES));
+    if ALLOCATOR.reserve.load(Ordering::Relaxed).is_null() { renew() } else { Ok(()) }
+}
+
+#[cold]
+fn renew() -> Result<()> {
+    if ALLOCATOR.set_aside() {
+        return Ok(());
     }
-    Ok(())
+    clear_all();
+    if ALLOCATOR.set_aside() { Ok(()) } else { Err(memory::refused::<u8>(BYTES)) }
 }
 
 const fn whole() -> Layout {
