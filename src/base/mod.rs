@@ -1,5 +1,6 @@
 //! Values that every layer shares: dtypes, shapes, layouts, errors, events.
 
+pub(crate) mod address;
 pub mod base64;
 pub mod chain;
 pub mod dense;

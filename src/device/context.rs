@@ -6,10 +6,10 @@ pub(crate) mod order;
 mod recorded;
 mod workspace;
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::base::address::AddressMap;
 use crate::base::event::{Body, Span};
 use crate::base::{Device, Error, Kind, Layout, Result};
 use crate::device::buffer::Buffer;
@@ -183,14 +183,27 @@ impl Context {
         let timed = self.shared.bus.listening();
         let launch =
             Launch { op, kernel, inputs, outputs, stream: self.stream(), cancel: &self.shared.cancel, timed };
-        let workspace = self.take_workspace(&launch)?;
-        let when = self.backend.launch(&launch);
-        if when.is_ok() {
-            self.watch_launch(op, launch.stream, inputs, outputs);
+        if self.device.is_cuda() {
+            return self.launch_with_workspace(&launch);
         }
-        if let (Ok(when), true) = (&when, timed) {
-            self.note_launch(&launch, *when);
-            self.note_hold();
+        let when = self.backend.launch(&launch)?;
+        self.watch_pinned(&launch);
+        if timed {
+            self.note_launch(&launch, when);
+        }
+        Ok(())
+    }
+
+    /// On an accelerator, whose libraries need memory to work in.
+    fn launch_with_workspace(&self, launch: &Launch) -> Result<()> {
+        let workspace = self.take_workspace(launch)?;
+        let when = self.backend.launch(launch);
+        if let Ok(when) = when {
+            self.watch_launch(launch);
+            if launch.timed {
+                self.note_launch(launch, when);
+                self.note_hold();
+            }
         }
         self.give_workspace(workspace);
         when.map(|_| ())
@@ -303,7 +316,7 @@ impl Context {
         self.shared.bus.emit(self.shared.source(), || Body::PeakReset { device: self.device });
     }
 
-    fn live_table(&self) -> MutexGuard<'_, HashMap<u64, Live>> {
+    fn live_table(&self) -> MutexGuard<'_, AddressMap<u64, Live>> {
         self.live.lock().unwrap_or_else(|e| e.into_inner())
     }
 

@@ -1,8 +1,9 @@
 //! Turns the allocator's refusal into an error that says what would have worked.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::base::address::AddressMap;
 use crate::base::dims::show;
 use crate::base::error::kind::{Retell, Teller, Variables};
 use crate::base::event::{Doer, Source};
@@ -26,9 +27,9 @@ pub(super) fn explain(device: Device, full: &OutOfMemory, live: &Arc<LiveTable>,
 }
 
 /// What tensors hold on a device, by address.
-pub(super) type LiveTable = Mutex<HashMap<u64, Live>>;
+pub(super) type LiveTable = Mutex<AddressMap<u64, Live>>;
 
-fn table(live: &LiveTable) -> MutexGuard<'_, HashMap<u64, Live>> {
+fn table(live: &LiveTable) -> MutexGuard<'_, AddressMap<u64, Live>> {
     live.lock().unwrap_or_else(|e| e.into_inner())
 }
 

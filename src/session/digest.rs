@@ -1,11 +1,12 @@
 //! What events add up to that a session could not send one by one: a front end that adds it has exact totals, although
 //! its log has a hole.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::Device;
+use crate::base::address::{AddressMap, AddressSet};
 use crate::base::event::{Body, Clock, Event, Name, Source, Span};
 
 /// Places kept of a device where the host waited unasked.
@@ -121,13 +122,12 @@ pub(crate) struct Digester {
     /// What a lesson did by itself.
     lesson: DeedSums,
     freed: Vec<(Device, u64)>,
-    /// By their place in the stream.
-    lasting: BTreeMap<u64, Event>,
-    /// Tensors among them, by device and address, and segments that were taken.
-    made: HashMap<(Device, u64), u64>,
-    mapped: HashMap<(Device, u64), u64>,
+    lasting: Lasting,
+    /// Where tensors are among them, by device and address, and segments that were taken.
+    made: AddressMap<(Device, u64), usize>,
+    mapped: AddressMap<(Device, u64), usize>,
     /// Tensors that were made and are still held, beyond those that are kept.
-    beyond: HashSet<(Device, u64)>,
+    beyond: AddressSet,
     /// Tensors that are kept.
     most: usize,
 }
@@ -136,6 +136,13 @@ impl Default for Digester {
     fn default() -> Digester {
         Digester::keeping(LASTING_KEPT)
     }
+}
+
+/// Events that have left something behind, in places that are used again: most come and go.
+#[derive(Default)]
+struct Lasting {
+    events: Vec<Option<Event>>,
+    free: Vec<usize>,
 }
 
 #[derive(Default)]
@@ -169,10 +176,10 @@ impl Digester {
             deeds: DeedSums::default(),
             lesson: DeedSums::default(),
             freed: Vec::new(),
-            lasting: BTreeMap::new(),
-            made: HashMap::new(),
-            mapped: HashMap::new(),
-            beyond: HashSet::new(),
+            lasting: Lasting::default(),
+            made: AddressMap::default(),
+            mapped: AddressMap::default(),
+            beyond: AddressSet::default(),
             most,
         }
     }
@@ -185,8 +192,7 @@ impl Digester {
             Body::Alloc { device, address, allocated, reserved, .. } => {
                 self.memory(*device, *allocated, *reserved, own);
                 if self.made.len() < self.most {
-                    self.made.insert((*device, *address), event.seq);
-                    self.lasting.insert(event.seq, event.clone());
+                    self.made.insert((*device, *address), self.lasting.put(event));
                 } else {
                     self.beyond.insert((*device, *address));
                 }
@@ -195,7 +201,7 @@ impl Digester {
                 self.memory(*device, *allocated, *reserved, own);
                 let key = (*device, *address);
                 if let Some(made) = self.made.remove(&key) {
-                    self.lasting.remove(&made);
+                    self.lasting.drop(made);
                 } else if !self.beyond.remove(&key) {
                     self.freed.push(key);
                 }
@@ -203,15 +209,14 @@ impl Digester {
             Body::Segment { device, address, mapped, reserved, .. } => {
                 self.deeds.sums(*device).reserved = Some(*reserved);
                 let key = (*device, *address);
-                let earlier = if *mapped {
-                    self.mapped.insert(key, event.seq);
-                    None
-                } else {
-                    self.mapped.remove(&key)
-                };
-                match earlier {
-                    Some(mapped) => drop(self.lasting.remove(&mapped)),
-                    None => drop(self.lasting.insert(event.seq, event.clone())),
+                match self.mapped.remove(&key).filter(|_| !*mapped) {
+                    Some(taken) => self.lasting.drop(taken),
+                    None => {
+                        let at = self.lasting.put(event);
+                        if *mapped {
+                            self.mapped.insert(key, at);
+                        }
+                    }
                 }
             }
             Body::PeakReset { device } => {
@@ -221,7 +226,7 @@ impl Digester {
             }
             // There are few, and each is worth its line.
             Body::Race { .. } if self.lasting.len() < self.most.saturating_mul(2) => {
-                self.lasting.insert(event.seq, event.clone());
+                self.lasting.put(event);
             }
             body if own => self.deeds.take(body, event.source),
             body => self.lesson.take(body, event.source),
@@ -239,7 +244,7 @@ impl Digester {
             deeds: all.deeds.told(),
             lesson: all.lesson.told(),
             freed: all.freed,
-            lasting: all.lasting.into_values().collect(),
+            lasting: all.lasting.in_order(),
             untracked: all.beyond.len() as u64,
         })
     }
@@ -250,6 +255,34 @@ impl Digester {
         if own {
             sums.peak = sums.peak.max(allocated);
         }
+    }
+}
+
+impl Lasting {
+    fn len(&self) -> usize {
+        self.events.len() - self.free.len()
+    }
+
+    /// Where it lies from now on.
+    fn put(&mut self, event: &Event) -> usize {
+        let at = self.free.pop().unwrap_or(self.events.len());
+        match self.events.get_mut(at) {
+            Some(place) => *place = Some(event.clone()),
+            None => self.events.push(Some(event.clone())),
+        }
+        at
+    }
+
+    fn drop(&mut self, at: usize) {
+        if self.events.get_mut(at).and_then(Option::take).is_some() {
+            self.free.push(at);
+        }
+    }
+
+    fn in_order(self) -> Vec<Event> {
+        let mut events: Vec<Event> = self.events.into_iter().flatten().collect();
+        events.sort_unstable_by_key(|event| event.seq);
+        events
     }
 }
 
@@ -339,6 +372,8 @@ impl DeviceSums {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use proptest::prelude::*;
 
     use crate::base::DType;

@@ -61,20 +61,17 @@ pub fn launch(op: &'static str, kernel: &Kernel, inputs: &[In], outputs: &[&Tens
             (None, _) => continue,
         });
     }
-    let views: SmallVec<[View; 3]> = outputs
-        .iter()
-        .zip(place)
-        .map(|(t, p)| View { buffer: p.buffer(), dtype: t.dtype(), layout: t.layout() })
-        .collect();
-    match places.last() {
-        Some(last) if last.context.is_capturing() => {
-            last.context.watch_launch(op, last.context.stream(), &args, &views);
-            capture(&last.context, op, kernel, inputs, outputs);
-            Ok(())
-        }
-        Some(last) => last.context.launch(op, kernel, &args, &views),
-        None => Ok(()),
+    let mut views: SmallVec<[View; 3]> = SmallVec::new();
+    for (t, p) in outputs.iter().zip(place) {
+        views.push(View { buffer: p.buffer(), dtype: t.dtype(), layout: t.layout() });
     }
+    let Some(last) = places.last() else { return Ok(()) };
+    if last.context.is_capturing() {
+        last.context.watch_capture(op, &args, &views);
+        capture(&last.context, op, kernel, inputs, outputs);
+        return Ok(());
+    }
+    last.context.launch(op, kernel, &args, &views)
 }
 
 /// Writes the launch down for a graph.

@@ -96,17 +96,35 @@ impl Context {
         }
     }
 
-    /// Watches a kernel's accesses.
+    /// Watches an accelerator's kernel.
     #[inline]
-    pub(crate) fn watch_launch(&self, op: &'static str, stream: u32, inputs: &[Arg], outputs: &[View]) {
+    pub(super) fn watch_launch(&self, launch: &Launch) {
         if self.watched {
-            self.watch_kernel(op, stream, inputs, outputs);
-        } else if !self.device.is_cuda() && self.shared.races.has_pinned() {
-            let reads = inputs.iter().filter_map(view);
-            let each = reads.map(|view| (view, false)).chain(outputs.iter().map(|view| (view, true)));
-            each.filter(|(view, _)| view.buffer.pinned)
-                .for_each(|(view, writes)| self.watch_host(op, view, writes));
+            self.watch_kernel(launch.op, launch.stream, launch.inputs, launch.outputs);
         }
+    }
+
+    /// Watches what a kernel of the CPU does to pinned memory that copies use.
+    #[inline]
+    pub(super) fn watch_pinned(&self, launch: &Launch) {
+        if self.shared.races.has_pinned() {
+            self.watch_host_kernel(launch);
+        }
+    }
+
+    /// Watches a kernel that is written down.
+    pub(crate) fn watch_capture(&self, op: &'static str, inputs: &[Arg], outputs: &[View]) {
+        if self.watched {
+            self.watch_kernel(op, self.stream(), inputs, outputs);
+        }
+    }
+
+    #[cold]
+    fn watch_host_kernel(&self, launch: &Launch) {
+        let reads = launch.inputs.iter().filter_map(view);
+        let each = reads.map(|view| (view, false)).chain(launch.outputs.iter().map(|view| (view, true)));
+        each.filter(|(view, _)| view.buffer.pinned)
+            .for_each(|(view, writes)| self.watch_host(launch.op, view, writes));
     }
 
     fn watch_kernel(&self, op: &'static str, stream: u32, inputs: &[Arg], outputs: &[View]) {

@@ -13,12 +13,7 @@ impl Context {
     ///
     /// # Errors
     /// Out of memory, as for a tensor.
-    #[inline]
     pub(super) fn take_workspace(&self, launch: &Launch) -> Result<Option<(Buffer, bool)>> {
-        if self.device.is_cuda() { self.library_memory(launch) } else { Ok(None) }
-    }
-
-    fn library_memory(&self, launch: &Launch) -> Result<Option<(Buffer, bool)>> {
         match self.backend.workspace(launch) {
             Ok(None) => Ok(None),
             Ok(Some(Workspace { buffer, requested, owner, search })) => {

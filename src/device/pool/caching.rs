@@ -5,10 +5,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::address::AddressMap;
+
 use super::block::{Blocks, Id, NodeState};
 use super::deferred::Deferred;
 use super::free::FreeBlocks;
-use super::live::LiveBlocks;
 use super::memory::Memory;
 use super::oom::OutOfMemory;
 use super::size::{PoolKind, SMALL_REQUEST, rounded, segment_size};
@@ -64,7 +65,7 @@ pub struct Pool<M: Memory> {
     pub(super) ceiling: Option<u64>,
     pub(super) blocks: Blocks,
     pub(super) free: FreeBlocks,
-    pub(super) live: LiveBlocks,
+    pub(super) live: AddressMap<u64, Id>,
     /// The first block of each segment, by address.
     pub(super) heads: BTreeMap<u64, Id>,
     pub(super) deferred: Deferred,
@@ -85,7 +86,7 @@ impl<M: Memory> Pool<M> {
             ceiling: None,
             blocks: Blocks::default(),
             free: FreeBlocks::default(),
-            live: LiveBlocks::default(),
+            live: AddressMap::default(),
             heads: BTreeMap::new(),
             deferred: Deferred::default(),
             segments_taken: 0,

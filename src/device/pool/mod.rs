@@ -19,7 +19,6 @@ mod block;
 mod caching;
 mod deferred;
 mod free;
-mod live;
 mod memory;
 mod oom;
 mod remedy;

@@ -82,6 +82,15 @@ impl UsedBlock {
         if !new.writes && self.uses.iter().any(is_part) {
             return;
         }
+        // A stream alone with the memory mostly does the same again.
+        if let [old] = self.uses.as_mut_slice()
+            && old.step.lane == new.step.lane
+            && (new.writes || !old.writes)
+            && new.region.covers(&old.region)
+        {
+            *old = new;
+            return;
+        }
         let mut at = 0;
         while let Some(old) = self.uses.get(at) {
             let stands = (new.writes || !old.writes)

@@ -13,14 +13,14 @@ mod block;
 mod order;
 mod region;
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use smallvec::SmallVec;
 
 use crate::base::Device;
+use crate::base::address::AddressMap;
 use crate::base::event::{Name, Race, Sizes, Source};
 use crate::device::buffer::Buffer;
 use crate::device::kernel::View;
@@ -49,7 +49,7 @@ pub(crate) struct Races {
 #[derive(Default)]
 struct RaceState {
     orders: Orders,
-    blocks: HashMap<(Device, u64), UsedBlock, BuildHasherDefault<AddressHasher>>,
+    blocks: AddressMap<(Device, u64), UsedBlock>,
     freed: Vec<Freed>,
     /// Pairs of lines that were warned of.
     said: HashSet<(Source, Source, Name)>,
@@ -341,35 +341,5 @@ impl Access<'_> {
                 Region::whole(self.buffer.address + offset as u64, bytes as u64)
             }
         }
-    }
-}
-
-/// Addresses are spread already, but for the last bits.
-#[derive(Default)]
-struct AddressHasher(u64);
-
-impl Hasher for AddressHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-
-    #[inline]
-    fn write_u64(&mut self, n: u64) {
-        const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-        self.0 = (self.0 ^ n).wrapping_mul(FACTOR).rotate_left(29);
-    }
-
-    #[inline]
-    fn write_u16(&mut self, n: u16) {
-        self.write_u64(u64::from(n));
-    }
-
-    #[inline]
-    fn write_isize(&mut self, n: isize) {
-        self.write_u64(n as u64);
     }
 }

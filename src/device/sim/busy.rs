@@ -20,6 +20,15 @@ impl Busy {
         if start >= end {
             return;
         }
+        // Most kernels come after all others.
+        match self.spans.back_mut() {
+            Some((left, right)) if *left <= start && start <= *right => {
+                *right = end.max(*right);
+                return;
+            }
+            Some((_, right)) if *right >= start => {}
+            _ => return self.spans.push_back((start, end)),
+        }
         let (mut from, mut to) = (start, end);
         let first = self.spans.partition_point(|(_, end)| *end < from);
         while let Some(&(left, right)) = self.spans.get(first)

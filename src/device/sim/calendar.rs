@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 /// Spans kept apart, and ends kept of bookings, before the oldest are forgotten.
 const KEPT: usize = 4096;
 
+/// Spans looked at from the end before all are searched.
+const NEAR: usize = 4;
+
 /// The busy spans of one resource (a device's compute, a copy engine), in nanoseconds.
 ///
 /// A booking takes the first gap that is long enough, so that work which waits for an event far ahead does
@@ -27,7 +30,7 @@ impl Calendar {
         if length == 0 {
             return start;
         }
-        let first = self.busy.partition_point(|(_, end)| *end <= start);
+        let first = place(&self.busy, |(_, end)| *end <= start);
         for (from, to) in self.busy.range(first..) {
             if start.saturating_add(length) <= *from {
                 break;
@@ -41,10 +44,10 @@ impl Calendar {
     /// nothing has it, else where the booking that has it ends, whatever comes after that.
     pub(super) fn room(&self, earliest: u64) -> u64 {
         let start = earliest.max(self.floor);
-        let at = self.busy.partition_point(|(_, end)| *end <= start);
+        let at = place(&self.busy, |(_, end)| *end <= start);
         match self.busy.get(at) {
             Some((from, to)) if *from <= start => {
-                let next = self.ends.partition_point(|end| *end <= start);
+                let next = place(&self.ends, |end| *end <= start);
                 self.ends.get(next).copied().unwrap_or(*to).min(*to)
             }
             _ => start,
@@ -59,12 +62,12 @@ impl Calendar {
             return end;
         }
         let mut to = end;
-        let place = self.ends.partition_point(|earlier| *earlier <= end);
-        self.ends.insert(place, end);
+        let next = place(&self.ends, |earlier| *earlier <= end);
+        self.ends.insert(next, end);
         if self.ends.len() > KEPT {
             self.ends.pop_front();
         }
-        let at = self.busy.partition_point(|(_, busy_end)| *busy_end < from);
+        let at = place(&self.busy, |(_, busy_end)| *busy_end < from);
         if let Some((left, right)) = self.busy.get(at).copied()
             && right == from
         {
@@ -91,6 +94,12 @@ impl Calendar {
         let start = self.fit(earliest, length);
         (start, self.book(start, length))
     }
+}
+
+/// Where those end that come `before`: mostly among the last.
+fn place<T>(ordered: &VecDeque<T>, before: impl Fn(&T) -> bool) -> usize {
+    let from_end = ordered.iter().rev().take(NEAR).position(&before);
+    from_end.map_or_else(|| ordered.partition_point(&before), |later| ordered.len() - later)
 }
 
 #[cfg(test)]
