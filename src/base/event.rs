@@ -2,6 +2,7 @@
 //!
 //! Panels, lesson checks, traces, the profiler and tests only read it; no one keeps a second count.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -266,6 +267,8 @@ impl<F: Fn(&Page) + Send + Sync> Reader for F {
 
 /// Events of a page.
 const PAGE: usize = 256;
+/// Pages kept for their memory: some more than a session's writer may be behind.
+const TURNED: usize = 8;
 
 /// Carries events to who reads them. With nobody reading, an event is not even built.
 #[derive(Default)]
@@ -278,6 +281,8 @@ pub struct Bus {
 struct Tape {
     next: u64,
     page: Vec<Event>,
+    /// Pages that readers may still have, the oldest first: their memory serves again.
+    turned: VecDeque<Page>,
     readers: Vec<(u64, Arc<dyn Reader>)>,
     /// Readers there ever were.
     ids: u64,
@@ -337,6 +342,12 @@ impl Bus {
 
 impl Tape {
     fn begin(&mut self) {
+        if let Some(mut read) = self.turned.pop_front_if(|page| Arc::strong_count(page) == 1)
+            && let Some(events) = Arc::get_mut(&mut read)
+        {
+            events.clear();
+            std::mem::swap(&mut self.page, events);
+        }
         #[expect(clippy::disallowed_methods, reason = "a page is small, and a constant")]
         self.page.reserve_exact(PAGE);
         self.readers.iter().for_each(|(_, reader)| reader.on_begin());
@@ -348,6 +359,10 @@ impl Tape {
         }
         let page = Arc::new(std::mem::take(&mut self.page));
         self.readers.iter().for_each(|(_, reader)| reader.on_page(&page));
+        self.turned.push_back(page);
+        if self.turned.len() > TURNED {
+            self.turned.pop_front();
+        }
     }
 }
 
@@ -369,6 +384,9 @@ impl Drop for Subscription {
         let mut tape = self.bus.tape();
         tape.turn();
         tape.readers.retain(|(id, _)| *id != self.id);
+        if tape.readers.is_empty() {
+            tape.turned.clear();
+        }
         self.bus.listening.store(!tape.readers.is_empty(), Ordering::Relaxed);
     }
 }

@@ -96,9 +96,10 @@ impl Context {
         if !self.shared.bus.listening() {
             return;
         }
-        let (source, body) = (self.shared.source(), body(span));
-        let body = if self.device.is_cuda() { Some(body) } else { keep_event(source, body) };
-        if let Some(body) = body {
+        let source = self.shared.source();
+        if self.device.is_cuda() || self.shared.host_time().is_none() {
+            self.shared.bus.emit(source, || body(span));
+        } else if let Some(body) = keep_event(source, body(span)) {
             self.shared.bus.emit(source, || body);
         }
     }
