@@ -7,15 +7,15 @@
 
 use std::path::Path;
 
-use crate::base::near::nearest;
 use crate::device::kernel::KernelClass;
 use crate::device::sim::rate::Rate;
 
-use super::error::{ProfileError, ProfileFault, quoted};
+use super::error::ProfileError;
 use super::figures::{
     self, BANDWIDTH, CACHE, Document, FLOPS, FRACTION, Figure, INTEGER_OPS, Section, check_id, count,
     read_file,
 };
+use super::profile::embedded;
 
 /// The host of whoever names none: that of a learner's free cloud notebook.
 pub(crate) const DEFAULT_HOST: &str = "notebook";
@@ -163,14 +163,7 @@ pub fn host_ids() -> impl Iterator<Item = &'static str> {
 impl HostProfile {
     /// The profile `id` from the binary. The error for a misspelt id has the nearest one.
     pub fn builtin(id: &str) -> Result<HostProfile, ProfileError> {
-        match BUILTIN.iter().find(|(known, _)| *known == id) {
-            Some((id, text)) => HostProfile::parse(text, id),
-            None => {
-                let nearest = nearest(id, host_ids()).map(str::to_owned);
-                let fault = ProfileFault::UnknownProfile { nearest, known: host_ids().collect() };
-                Err(ProfileError { origin: quoted(id), line: None, fault })
-            }
-        }
+        HostProfile::parse(embedded(&BUILTIN, id)?, id)
     }
 
     /// Reads a profile from a regular file of at most [`LONGEST_FILE`](super::profile::LONGEST_FILE) bytes.

@@ -228,14 +228,7 @@ pub fn builtin_ids() -> impl Iterator<Item = &'static str> {
 impl Profile {
     /// The profile `id` from the binary. The error for a misspelt id has the nearest one.
     pub fn builtin(id: &str) -> Result<Profile, ProfileError> {
-        match BUILTIN.iter().find(|(known, _)| *known == id) {
-            Some((id, text)) => Profile::parse(text, id),
-            None => {
-                let nearest = nearest(id, builtin_ids()).map(str::to_owned);
-                let fault = ProfileFault::UnknownProfile { nearest, known: builtin_ids().collect() };
-                Err(ProfileError { origin: quoted(id), line: None, fault })
-            }
-        }
+        Profile::parse(embedded(&BUILTIN, id)?, id)
     }
 
     /// Reads a profile from a regular file of at most [`LONGEST_FILE`] bytes.
@@ -250,6 +243,16 @@ impl Profile {
         let profile = read(&document)?;
         Ok(Profile { figures: document.into_figures(), ..profile })
     }
+}
+
+/// The text of the profile `id` among those of the binary. The error for a misspelt id has the nearest one.
+pub(super) fn embedded(all: &[(&'static str, &'static str)], id: &str) -> Result<&'static str, ProfileError> {
+    let known = || all.iter().map(|(id, _)| *id);
+    all.iter().find(|(known, _)| *known == id).map(|(_, text)| *text).ok_or_else(|| {
+        let nearest = nearest(id, known()).map(str::to_owned);
+        let fault = ProfileFault::UnknownProfile { nearest, known: known().collect() };
+        ProfileError { origin: quoted(id), line: None, fault }
+    })
 }
 
 fn read(document: &Document<'_>) -> Result<Profile, ProfileError> {
