@@ -71,7 +71,7 @@ fn mistakes_with_devices_have_pytorchs_texts() {
             ("cuda::synchronize(\"cpu\")", "ValueError", "Expected a cuda device, but got: cpu"),
         ],
     );
-    mistakes("cpu", &[("cuda::current_device()", "DeviceError", "CUDA error: ")]);
+    mistakes("cpu", &[("cuda::current_device()", "RuntimeError", "Found no NVIDIA driver on your system. ")]);
 }
 
 /// The numbers that PyTorch prints for these seeds on every GPU.

@@ -57,3 +57,4 @@ mod terminal;
 mod training;
 mod training_memory;
 mod vocabulary;
+mod without_gpu;

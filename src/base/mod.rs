@@ -27,7 +27,7 @@ pub(crate) use crate::base::dims::Dims;
 pub(crate) use crate::base::dims::Strides;
 pub use crate::base::error::kind::{Kind, Variables};
 pub use dtype::{DType, Scalar};
-pub use error::{Cause, DeviceCause, Error, GradCause, Result, ShapeCause};
+pub use error::{Cause, DeviceCause, Error, GradCause, Result, ShapeCause, is_of_device};
 pub use layout::Layout;
 
 use std::fmt;

@@ -283,7 +283,7 @@ fn report(ran: &Ran, outputs: &str) -> u8 {
             let is = |known: ErrorKind| kind == known.to_string();
             match kind {
                 _ if is(ErrorKind::OutOfMemoryError) => exit::OUT_OF_MEMORY,
-                _ if is(ErrorKind::DeviceError) => exit::NO_DEVICE,
+                _ if ran.of_device => exit::NO_DEVICE,
                 _ => exit::SCRIPT,
             }
         }

@@ -11,7 +11,7 @@ use rhai::{Array, Dynamic};
 
 use crate::base::event::Event;
 use crate::base::stderr::{self, tell};
-use crate::base::{Cause, Kind};
+use crate::base::{Cause, Kind, is_of_device};
 use crate::device::Machine;
 use crate::device::open::Use;
 use crate::script::engine::Stopped;
@@ -201,7 +201,7 @@ fn report(interpreter: &Interpreter, result: Result<Dynamic, Stopped>, as_json: 
     if fault.kind == Kind::OutOfMemoryError.to_string() {
         return exit::OUT_OF_MEMORY;
     }
-    if fault.kind == Kind::DeviceError.to_string() { exit::NO_DEVICE } else { exit::SCRIPT }
+    if is_of_device(&fault.kind, &fault.message) { exit::NO_DEVICE } else { exit::SCRIPT }
 }
 
 /// Ends a script on time, and on Ctrl-C: the first one asks, the second one does not.

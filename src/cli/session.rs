@@ -99,8 +99,14 @@ pub(super) fn run(devices: &str, options: &SessionArguments) -> u8 {
     let own = scratch.clone();
     let file_bytes = scratch.as_ref().map(Scratch::limit);
     let confined = pack.map(|folder| sandbox::Confined { folder, readable, writable, drives });
+    let lesson = confined.is_some();
     let make = move || {
-        let opened = Machine::open(&selection?.0, Use::Interactive).map_err(|e| e.message())?;
+        // A lesson runs on the devices that it names, whatever the environment hides.
+        let opened = match lesson {
+            true => Machine::open_visible(&selection?.0, Use::Interactive, None),
+            false => Machine::open(&selection?.0, Use::Interactive),
+        };
+        let opened = opened.map_err(|e| e.message())?;
         opened.machine.limit_memory(limits.host_memory, limits.device_memory);
         if chance {
             opened.machine.leave_to_chance();

@@ -17,6 +17,9 @@ use super::workers::Workers;
 /// The most workers: more threads than any machine has use for are a slip of the pen.
 const MOST_WORKERS: usize = 256;
 
+/// PyTorch's warning.
+const NOT_PINNED: &str = "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.";
+
 /// Goes through a dataset in batches; each [`DataLoader::iter`] is one epoch.
 #[derive(Clone)]
 pub struct DataLoader {
@@ -100,6 +103,9 @@ impl DataLoader {
             refuse_change()?;
         }
         let machine = Machine::current();
+        if self.options.pin_memory && machine.gpus().is_empty() {
+            machine.shared.warn(NOT_PINNED);
+        }
         // PyTorch's iterator draws a seed for its workers first, whether it has any or not; those that are there have
         // theirs.
         let generator = self.options.generator.as_ref().unwrap_or(&machine.generator);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::base::event::Bus;
-use crate::base::{DType, Device, DeviceCause, DeviceSpec, Result};
+use crate::base::{DType, Device, DeviceCause, DeviceSpec, Error, Result};
 use crate::device::chance::ChanceState;
 use crate::device::settings::Settings;
 use crate::device::shared::Shared;
@@ -132,9 +132,15 @@ impl Machine {
     pub fn context(&self, device: Device) -> Result<&Arc<Context>> {
         match device {
             Device::Cpu => Ok(&self.cpu),
-            Device::Cuda(i) => self.gpus.get(usize::from(i)).ok_or_else(|| {
-                DeviceCause::InvalidOrdinal { ordinal: usize::from(i), count: self.gpus.len() }.into()
-            }),
+            Device::Cuda(i) => self.gpus.get(usize::from(i)).ok_or_else(|| self.no_such_gpu(usize::from(i))),
+        }
+    }
+
+    #[cold]
+    fn no_such_gpu(&self, ordinal: usize) -> Error {
+        match self.gpus.len() {
+            0 => DeviceCause::NoGpu { hidden: self.shared.hides_gpus() }.into(),
+            count => DeviceCause::InvalidOrdinal { ordinal, count }.into(),
         }
     }
 
@@ -159,7 +165,7 @@ impl Machine {
     /// Makes an accelerator current and gives the one that was.
     pub fn set_current_gpu(&self, ordinal: usize) -> Result<usize> {
         if ordinal >= self.gpus.len() {
-            return Err(DeviceCause::InvalidOrdinal { ordinal, count: self.gpus.len() }.into());
+            return Err(self.no_such_gpu(ordinal));
         }
         Ok(self.current.swap(ordinal, Ordering::Relaxed))
     }

@@ -29,21 +29,28 @@ pub struct Opened {
 }
 
 impl Machine {
-    /// The machine that a selection means here.
+    /// The machine that a selection means here, less what `CUDA_VISIBLE_DEVICES` hides.
     ///
     /// # Errors
     /// `DeviceError` where real GPUs are asked for and there is none to use, with what is missing; `ValueError`
     /// for a profile that can't be read.
     pub fn open(selection: &Selection, purpose: Use) -> Result<Opened> {
+        let visible = std::env::var("CUDA_VISIBLE_DEVICES").ok();
+        Machine::open_visible(selection, purpose, visible.as_deref())
+    }
+
+    /// As [`open`](Machine::open), with what `CUDA_VISIBLE_DEVICES` is to say to simulated devices. To real ones the
+    /// environment says it.
+    pub(crate) fn open_visible(selection: &Selection, purpose: Use, visible: Option<&str>) -> Result<Opened> {
         let plain = |machine| Ok(Opened { machine, notes: Vec::new() });
         match selection {
             Selection::Cpu => plain(Machine::cpu_only()),
-            Selection::Sim(devices) => plain(simulated(devices)?),
+            Selection::Sim(devices) => simulated(devices, visible, Vec::new()),
             Selection::Cuda => match Probe::devices() {
                 (Ok(_), devices) if !devices.is_empty() => plain(Machine::of_gpus(&devices)?),
                 probed => Err(no_gpu(&probed)),
             },
-            Selection::Auto(host) => automatic(&Probe::devices(), purpose, host.as_ref()),
+            Selection::Auto(host) => automatic(&Probe::devices(), purpose, host.as_ref(), visible),
         }
     }
 
@@ -61,14 +68,39 @@ impl Machine {
     }
 }
 
-fn simulated(devices: &SimulatedDevices) -> Result<Arc<Machine>> {
+fn simulated(devices: &SimulatedDevices, visible: Option<&str>, mut notes: Vec<String>) -> Result<Opened> {
     let host = devices.host().map_err(unreadable)?;
-    Ok(Machine::simulated(devices.profiles().map_err(unreadable)?, &host))
+    let mut profiles = devices.profiles().map_err(unreadable)?;
+    let all = profiles.len();
+    if let Some(text) = visible {
+        profiles = seen(text, all).iter().filter_map(|at| profiles.get(*at).cloned()).collect();
+        if profiles.len() < all {
+            let hidden = all - profiles.len();
+            notes.push(format!("CUDA_VISIBLE_DEVICES={text:?} hides {hidden} of {all} simulated GPUs"));
+        }
+    }
+    let machine = Machine::simulated(profiles, &host);
+    machine.shared.note_hidden(machine.gpus().is_empty());
+    Ok(Opened { machine, notes })
+}
+
+/// The devices among `count` that `CUDA_VISIBLE_DEVICES` lets a program see, in its order: as the driver reads it, those
+/// up to the first that there is not, and none where one is named twice.
+fn seen(text: &str, count: usize) -> Vec<usize> {
+    let named = text.split(',').map(|part| part.trim().parse::<usize>().ok().filter(|at| *at < count));
+    let all: Vec<usize> = named.map_while(|at| at).collect();
+    let distinct: std::collections::HashSet<&usize> = all.iter().collect();
+    if distinct.len() == all.len() { all } else { Vec::new() }
 }
 
 type Probed = (std::result::Result<Driver, Missing>, Vec<FoundDevice>);
 
-fn automatic(probed: &Probed, purpose: Use, host: Option<&HostChoice>) -> Result<Opened> {
+fn automatic(
+    probed: &Probed,
+    purpose: Use,
+    host: Option<&HostChoice>,
+    visible: Option<&str>,
+) -> Result<Opened> {
     let mut notes = Vec::new();
     if let Some(host) = host.filter(|_| purpose == Use::Headless || !probed.1.is_empty()) {
         let text =
@@ -84,15 +116,19 @@ fn automatic(probed: &Probed, purpose: Use, host: Option<&HostChoice>) -> Result
         }
     }
     if purpose == Use::Headless {
-        return Ok(Opened { machine: Machine::cpu_only(), notes });
+        let machine = Machine::cpu_only();
+        machine.shared.note_hidden(visible.is_some() && probed.0.is_ok() && probed.1.is_empty());
+        return Ok(Opened { machine, notes });
     }
     let selection: Selection = SIMULATED.parse().map_err(|e| Error::value(format!("{e}")))?;
-    let Selection::Sim(devices) = selection else { return Machine::open(&selection, purpose) };
+    let Selection::Sim(devices) = selection else {
+        return Machine::open_visible(&selection, purpose, visible);
+    };
     notes.push(format!(
         "no GPU to use here, so there are {} simulated ones ({SIMULATED}): values are real, times are modelled",
         devices.count()
     ));
-    Ok(Opened { machine: simulated(&devices.beside(host.cloned()))?, notes })
+    simulated(&devices.beside(host.cloned()), visible, notes)
 }
 
 fn no_gpu((driver, _): &Probed) -> Error {
@@ -139,7 +175,7 @@ mod tests {
 
     #[test]
     fn without_a_gpu_a_learner_has_two_simulated_ones_and_is_told() {
-        let opened = automatic(&absent(), Use::Interactive, None).unwrap();
+        let opened = automatic(&absent(), Use::Interactive, None, None).unwrap();
         let names: Vec<&str> =
             opened.machine.gpus().iter().map(|gpu| gpu.backend.properties().name.as_str()).collect();
         assert_eq!(names.len(), 2);
@@ -149,14 +185,29 @@ mod tests {
 
     #[test]
     fn a_script_has_the_cpu_alone() {
-        let opened = automatic(&absent(), Use::Headless, None).unwrap();
+        let opened = automatic(&absent(), Use::Headless, None, None).unwrap();
         assert!(opened.machine.gpus().is_empty() && opened.notes.is_empty());
+    }
+
+    #[test]
+    fn visible_devices_are_read_as_the_driver_reads_them() {
+        for (text, visible) in [
+            ("0,1,2", vec![0, 1, 2]),
+            ("2, 0", vec![2, 0]),
+            ("1,7,0", vec![1]),
+            ("-1", vec![]),
+            ("", vec![]),
+            ("0,0", vec![]),
+            ("GPU-8f", vec![]),
+        ] {
+            assert_eq!(seen(text, 3), visible, "{text:?}");
+        }
     }
 
     #[test]
     fn a_host_is_refused_where_no_gpu_is_simulated() {
         let refused = |probed: &Probed, purpose| {
-            automatic(probed, purpose, Some(&HostChoice::Builtin("workstation"))).err().unwrap()
+            automatic(probed, purpose, Some(&HostChoice::Builtin("workstation")), None).err().unwrap()
         };
         for error in
             [refused(&absent(), Use::Headless), refused(&(absent().0, vec![present()]), Use::Interactive)]

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::base::event::{Bus, Clock, HIDDEN_CELLS, Source, Span};
@@ -33,6 +33,8 @@ pub struct Shared {
     clock: HostClock,
     host_time: OnceLock<Arc<dyn HostTime>>,
     steps: Arc<Steps>,
+    /// `CUDA_VISIBLE_DEVICES` hides all GPUs.
+    hidden: AtomicBool,
     /// Which clocks times were read from, a bit each, since that was forgotten last.
     read: AtomicU8,
     warnings: Warnings,
@@ -54,6 +56,7 @@ impl Shared {
             clock: HostClock::default(),
             host_time: OnceLock::new(),
             steps: Arc::default(),
+            hidden: AtomicBool::new(false),
             read: AtomicU8::new(0),
             warnings: Warnings::default(),
         }
@@ -104,6 +107,16 @@ impl Shared {
         Err(Error::runtime(text).with_hint(
             "on a GPU its parts are added in any order; use_deterministic_algorithms(false) allows that",
         ))
+    }
+
+    /// Notes whether there are GPUs which the program is not to see.
+    pub(super) fn note_hidden(&self, hidden: bool) {
+        self.hidden.store(hidden, Ordering::Relaxed);
+    }
+
+    /// Whether there are GPUs which the program is not to see.
+    pub(super) fn hides_gpus(&self) -> bool {
+        self.hidden.load(Ordering::Relaxed)
     }
 
     /// The script line that is running.

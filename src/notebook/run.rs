@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::base::is_of_device;
 use crate::session::exchange::{Exchange, Said};
 use crate::session::protocol::{Message, Outcome, Request};
 
@@ -41,6 +42,8 @@ pub struct Ran {
     pub cells: usize,
     /// Cells with an error: their places in the notebook, and the kind of the first error, such as `RuntimeError`.
     pub failed: Vec<(usize, String)>,
+    /// The last of them wanted a device that is missing, or that failed.
+    pub of_device: bool,
     pub end: End,
     pub took: Duration,
 }
@@ -78,7 +81,8 @@ pub fn run_all(
     let start = Instant::now();
     session.until = options.limit.and_then(|limit| start.checked_add(limit));
     notebook.cells.iter_mut().for_each(Cell::clear_outputs);
-    let mut ran = Ran { cells: 0, failed: Vec::new(), end: End::Done, took: Duration::ZERO };
+    let mut ran =
+        Ran { cells: 0, failed: Vec::new(), of_device: false, end: End::Done, took: Duration::ZERO };
     let mut count = 0;
     for (place, cell) in notebook.cells.iter_mut().enumerate() {
         if cell.kind != Kind::Code || cell.source.trim().is_empty() {
@@ -88,7 +92,10 @@ pub fn run_all(
         tell(place, cell);
         let end = session.run(cell, count);
         ran.cells += 1;
-        if let Some(Output::Error { name, .. }) = cell.outputs.iter().find(|output| output.is_error()) {
+        if let Some(Output::Error { name, message, .. }) =
+            cell.outputs.iter().find(|output| output.is_error())
+        {
+            ran.of_device = is_of_device(name, message);
             ran.failed.push((place, name.clone()));
         }
         tell(place, cell);

@@ -6,6 +6,7 @@ use std::process::Command as Program;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::base::is_of_device;
 use crate::base::text::strip_control;
 use crate::session::exchange::{Exchange, Said};
 use crate::session::protocol::{Fault, Message, Outcome, Request, Usage};
@@ -58,7 +59,7 @@ pub(super) enum Next {
 fn end_of(fault: &Fault) -> End {
     match fault.kind.as_str() {
         "OutOfMemoryError" => End::NoMemory,
-        "DeviceError" => End::NoDevice,
+        kind if is_of_device(kind, &fault.message) => End::NoDevice,
         _ => End::Failed,
     }
 }

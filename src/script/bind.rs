@@ -28,6 +28,7 @@ pub(crate) fn register_ops(engine: &mut Engine, functional: &mut Module, shared:
                 | Form::Function
                 | Form::With(_)
                 | Form::Constant
+                | Form::ValueOf(_)
                 | Form::Word
                 | Form::Space(_) => {}
                 Form::Of(space) => register_functional(spaces.entry(space).or_default(), def, shared),

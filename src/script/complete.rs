@@ -199,7 +199,9 @@ fn type_of<'k>(known: &'k [Known], name: &str) -> Option<&'k str> {
 
 fn of_row(def: &'static OpDef) -> Candidate {
     let space = def.forms.iter().find_map(|form| match form {
-        Form::Of(space) | Form::Space(space) if !space.is_empty() => Some(format!("{space}::")),
+        Form::Of(space) | Form::ValueOf(space) | Form::Space(space) if !space.is_empty() => {
+            Some(format!("{space}::"))
+        }
         Form::Method | Form::Property if !matches!(def.receiver, Receiver::None | Receiver::Tensor) => {
             Some(format!("{}.", def.receiver.variable()))
         }
@@ -255,7 +257,7 @@ fn members(all: &mut Vec<Candidate>, type_name: Option<&str>) {
 
 fn inside(all: &mut Vec<Candidate>, space: &str) {
     let here = |form: &Form| match form {
-        Form::Of(s) | Form::Space(s) => *s == space,
+        Form::Of(s) | Form::ValueOf(s) | Form::Space(s) => *s == space,
         Form::Functional => space == "F",
         _ => false,
     };
@@ -317,7 +319,12 @@ fn row_of(call: &Call, owner: &str) -> Option<&'static OpDef> {
         Form::Functional => space == "F",
         Form::Method | Form::Property => call.method,
         Form::Function => !call.method && space.is_empty(),
-        Form::Operator(_) | Form::With(_) | Form::Constant | Form::Word | Form::Space(_) => false,
+        Form::Operator(_)
+        | Form::With(_)
+        | Form::Constant
+        | Form::ValueOf(_)
+        | Form::Word
+        | Form::Space(_) => false,
     };
     let fitting = || rows().filter(|def| def.name == name && def.forms.iter().any(fits));
     fitting().find(|def| call.method && def.receiver.variable() == owner).or_else(|| fitting().next())

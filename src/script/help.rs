@@ -54,7 +54,7 @@ fn page_of_members(variable: &str) -> Option<String> {
 /// Whether a form is a call of a module, such as `linalg` or `F`.
 fn stands_in(form: &Form, space: &str) -> bool {
     match form {
-        Form::Of(s) | Form::Space(s) => *s == space,
+        Form::Of(s) | Form::ValueOf(s) | Form::Space(s) => *s == space,
         Form::Functional => space == "F",
         _ => false,
     }
@@ -97,7 +97,7 @@ pub fn all_names() -> Vec<&'static str> {
 /// The names under which the engine knows a row, with the modules that they stand in.
 pub fn names(def: &'static OpDef) -> Vec<String> {
     let own = def.forms.iter().map(|form| match form {
-        Form::Of(space) => format!("{space}::{}", def.name),
+        Form::Of(space) | Form::ValueOf(space) => format!("{space}::{}", def.name),
         Form::Functional => format!("F::{}", def.name),
         Form::Space(around) if !around.is_empty() => format!("{around}::{}", def.name),
         _ => super::call::told_as(def.name).to_string(),
@@ -176,7 +176,7 @@ pub fn torch_path(def: &OpDef) -> Option<String> {
         _ if def.family == Family::Language => None,
         Torch::Named(name) => Some(name.to_string()),
         Torch::Same => match def.forms.first() {
-            Some(Form::Of(space)) => below(torch_space(space)?),
+            Some(Form::Of(space) | Form::ValueOf(space)) => below(torch_space(space)?),
             Some(Form::Method | Form::Property) if !has(Form::Function) => below("torch.Tensor"),
             _ if has(Form::Functional) && !has(Form::Function) => below("torch.nn.functional"),
             _ => below("torch"),
@@ -207,6 +207,7 @@ fn form(def: &OpDef, form: &Form) -> String {
         Form::Operator(symbol) => format!("a {symbol} b"),
         Form::Property => format!("{variable}.{}", def.name),
         Form::Of(space) => format!("{space}::{}({arguments})", def.name),
+        Form::ValueOf(space) => format!("{space}::{}", def.name),
         Form::With("") => format!("with {}({arguments}) {{ … }}", def.name),
         Form::With(space) => format!("with {space}::{}({arguments}) {{ … }}", def.name),
         Form::Constant | Form::Word => def.name.to_string(),

@@ -32,7 +32,8 @@ pub fn parse(text: &str) -> Result<Dynamic> {
     Ok(dynamic(value))
 }
 
-fn dynamic(value: Value) -> Dynamic {
+/// What a JSON value stands for.
+pub(super) fn dynamic(value: Value) -> Dynamic {
     match value {
         Value::Null => Dynamic::UNIT,
         Value::Bool(b) => b.into(),

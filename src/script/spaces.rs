@@ -60,6 +60,9 @@ pub static ROWS: &[OpDef] = &[
     space("cuda", "GPUs: their memory, streams, events and graphs.")
         .torch("torch.cuda")
         .example("cuda::is_available()", "true"),
+    space("version", "What the program was built for.")
+        .torch("torch.version")
+        .example("version::cuda", "\"12.8\""),
     space("cudnn", "How convolutions of GPUs are computed.")
         .torch("torch.backends.cudnn")
         .example("cudnn::enabled()", "true"),

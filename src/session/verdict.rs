@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::is_of_device;
 use crate::script::Fault;
 
 /// What came of an attempt at an exercise. Only `Pass` counts as passed, and only `Pass`, `Fail`,
@@ -55,7 +56,7 @@ impl Verdict {
         let message = format!("{}: {}", fault.kind, fault.message);
         match fault.kind.as_str() {
             "OutOfMemoryError" => Verdict::OutOfMemory { device: full_device(&fault.message), message },
-            "DeviceError" => Verdict::DeviceUnavailable { message },
+            kind if is_of_device(kind, &fault.message) => Verdict::DeviceUnavailable { message },
             _ => Verdict::LearnerError { message, line: fault.line },
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::base::{DType, Device, Error, Layout, Result};
+use crate::base::{DType, Device, DeviceSpec, Error, Layout, Result};
 use crate::device::{Context, Machine, Transfer};
 
 use super::Tensor;
@@ -49,12 +49,7 @@ impl Tensor {
             return Ok(self.clone());
         }
         let machine = Machine::current();
-        let Some(accelerator) = machine.gpus().get(machine.current_gpu()) else {
-            let hint = "pinned memory is for copies to a GPU; `--devices sim:t4x2` gives two simulated ones";
-            return Err(
-                Error::runtime("Cannot access accelerator device when none is available.").with_hint(hint)
-            );
-        };
+        let accelerator = machine.context(machine.resolve(DeviceSpec::Cuda(None)))?;
         let layout = Layout::new(self.shape().into(), self.layout().strides().into(), 0)?;
         let pinned = Tensor::empty_pinned(layout, self.dtype(), machine.cpu(), accelerator, "pin_memory")?;
         pinned.assign(self, "pin_memory")?;

@@ -141,6 +141,7 @@ fn drawn(def: &OpDef, form: &Form, draws: &mut Draws) -> String {
         Form::With("") => format!("with {}({}) {{ 1 }}", def.name, arguments.join(", ")),
         Form::With(space) => format!("with {space}::{}({}) {{ 1 }}", def.name, arguments.join(", ")),
         Form::Constant | Form::Space(_) => def.name.to_string(),
+        Form::ValueOf(space) => format!("{space}::{}", def.name),
         // A word of the language is no call.
         Form::Word => format!("{first} == {first}"),
         Form::Method => {

@@ -155,8 +155,8 @@ fn pinning_has_pytorchs_limits() {
     let none = machine("cpu");
     let entered = none.enter();
     let error = host_bytes(8).pin_memory().unwrap_err();
-    assert_eq!(error.message(), "Cannot access accelerator device when none is available.");
-    assert!(error.hint().unwrap().contains("--devices sim:t4x2"));
+    assert!(error.message().starts_with("Found no NVIDIA driver on your system."), "{error}");
+    assert!(error.hint().unwrap().contains("--devices sim:t4"));
     drop(entered);
     let machine = machine("sim:t4");
     let _entered = machine.enter();

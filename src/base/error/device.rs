@@ -4,6 +4,16 @@ use crate::base::{Device, figures};
 
 use crate::base::error::kind::{Kind, Teller};
 
+/// How PyTorch begins where there is no GPU, and what it says where there are only hidden ones.
+const NO_DRIVER: &str = "Found no NVIDIA driver on your system";
+const NO_GPUS: &str = "No CUDA GPUs are available";
+
+/// Whether an error, by the name of its kind and its text, is one of a device that is missing or has failed.
+pub fn is_of_device(kind: &str, message: &str) -> bool {
+    let missing = [NO_DRIVER, NO_GPUS].iter().any(|text| message.starts_with(text));
+    kind == Kind::DeviceError.to_string() || missing && kind == Kind::RuntimeError.to_string()
+}
+
 /// A device is wrong, missing, full or broken.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeviceCause {
@@ -31,6 +41,11 @@ pub enum DeviceCause {
         count: usize,
     },
     InvalidDeviceId,
+    /// There is no GPU at all.
+    NoGpu {
+        /// `CUDA_VISIBLE_DEVICES` hides those that there are.
+        hidden: bool,
+    },
     /// The device's memory is full; the text comes from the allocator's numbers.
     OutOfMemory {
         device: Device,
@@ -68,7 +83,8 @@ impl DeviceCause {
             | DeviceCause::ArgumentDevice { .. }
             | DeviceCause::IndexDevice { .. }
             | DeviceCause::InvalidDeviceString(_)
-            | DeviceCause::UnknownDevice(_) => Kind::RuntimeError,
+            | DeviceCause::UnknownDevice(_)
+            | DeviceCause::NoGpu { .. } => Kind::RuntimeError,
         }
     }
 
@@ -94,6 +110,11 @@ impl DeviceCause {
                  GPU device may be out of range, do you have enough GPUs?\n"
                 .into(),
             DeviceCause::InvalidDeviceId => "Invalid device id".into(),
+            DeviceCause::NoGpu { hidden: false } => format!(
+                "{NO_DRIVER}. Please check that you have an NVIDIA GPU and installed a driver from \
+                 http://www.nvidia.com/Download/index.aspx"
+            ),
+            DeviceCause::NoGpu { hidden: true } => NO_GPUS.into(),
             DeviceCause::OutOfMemory { message, .. } | DeviceCause::DeviceFault { message, .. } => {
                 message.clone()
             }
@@ -121,16 +142,19 @@ impl DeviceCause {
                 format!("move `{argument}` with `.to(\"{others}\")`, or the others to its device")
             }
             DeviceCause::IndexDevice { indexed } => format!("move the index with `.to(\"{indexed}\")`"),
-            DeviceCause::InvalidOrdinal { ordinal, count: 0 } => {
-                format!(
-                    "there is no CUDA device, so no `cuda:{ordinal}`; `--devices sim:t4x2` gives two simulated ones"
-                )
-            }
             DeviceCause::InvalidOrdinal { count, .. } => format!(
                 "there {} here: `cuda:0`{}",
                 if *count == 1 { "is 1 CUDA device".into() } else { format!("are {count} CUDA devices") },
                 if *count > 1 { format!(" to `cuda:{}`", count - 1) } else { String::new() }
             ),
+            DeviceCause::NoGpu { hidden: false } => {
+                "there is no GPU to use here: `--devices sim:t4` gives a simulated one, and `tensorlab doctor` says \
+                 what a real one needs"
+                    .into()
+            }
+            DeviceCause::NoGpu { hidden: true } => {
+                "`CUDA_VISIBLE_DEVICES` hides them: unset it, or have it name those to use, as `0,1`".into()
+            }
             DeviceCause::UnknownDevice(_) | DeviceCause::InvalidDeviceString(_) => {
                 "a device is written \"cpu\", \"cuda\" or \"cuda:1\"".into()
             }

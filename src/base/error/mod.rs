@@ -13,7 +13,7 @@ mod grad;
 pub(crate) mod kind;
 mod shape;
 
-pub use device::DeviceCause;
+pub use device::{DeviceCause, is_of_device};
 pub use grad::GradCause;
 pub use shape::ShapeCause;
 

@@ -204,7 +204,7 @@ pub fn signature(def: &OpDef) -> String {
         receiver => format!("{}.{}", receiver.variable(), def.name),
     };
     match def.forms {
-        [Form::Constant | Form::Word] => name,
+        [Form::Constant | Form::ValueOf(_) | Form::Word] => name,
         [Form::Space("")] => format!("{name}::…"),
         [Form::Space(around)] => format!("{around}::{name}::…"),
         [Form::Property] if def.receiver != Receiver::None => name,

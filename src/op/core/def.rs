@@ -181,6 +181,8 @@ pub enum Form {
     Property,
     /// `space::name(…)`, such as `nn::Linear(…)`
     Of(&'static str),
+    /// `space::name`, a value.
+    ValueOf(&'static str),
     /// `with name(…) { … }`, or `with space::name(…) { … }`
     With(&'static str),
     /// `name`, a value of its own.

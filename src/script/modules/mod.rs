@@ -59,7 +59,7 @@ pub(crate) fn register(
     types::register(engine, &machine.shared);
     amp::register(engine);
     autograd::register(engine);
-    cuda::register(engine);
+    cuda::register(engine, &mut spaces);
     data::register(engine, &here, &mut spaces);
     nn::register(engine, machine, &mut spaces);
     nn::parts::register(engine);

@@ -85,7 +85,7 @@ impl PythonWriter {
 /// What PyTorch calls a name of a module; none where the name or the module is the lab's own.
 fn torch_of(space: &str, name: &str) -> Option<String> {
     let stands = |form: &Form| match form {
-        Form::Of(s) => *s == space,
+        Form::Of(s) | Form::ValueOf(s) => *s == space,
         Form::Functional => space == "F",
         _ => false,
     };

@@ -15,7 +15,7 @@ params! {
 }
 
 /// When a function of the current GPU fails.
-pub(crate) const NO_GPU: &str = "DeviceError: there is no GPU";
+pub(crate) const NO_GPU: &str = "RuntimeError: there is no GPU";
 /// When a function that works on a GPU fails.
 pub(crate) const WORKED_ERRORS: &[&str] = &["DeviceError: there is no such GPU", NOT_CPU];
 /// When a function that only looks at a GPU fails.
@@ -61,11 +61,7 @@ pub(crate) fn known_gpu(machine: &Machine, device: Option<DeviceSpec>, text: &st
     gpu(machine, device).map_err(|e| match e.cause() {
         Cause::Device(DeviceCause::InvalidOrdinal { count, .. }) => {
             let last = count.saturating_sub(1);
-            let hint = match count {
-                0 => "there is no GPU: `--devices sim:t4x2` gives two simulated ones".to_string(),
-                _ => format!("devices are numbered from 0 to {last}"),
-            };
-            Error::new(Kind::AssertionError, text).with_hint(hint)
+            Error::new(Kind::AssertionError, text).with_hint(format!("devices are numbered from 0 to {last}"))
         }
         _ => e,
     })

@@ -31,8 +31,7 @@ params! {
 }
 
 /// When a function that asks the allocator of a GPU fails.
-const POOL_ERRORS: &[&str] =
-    &["RuntimeError: there is no such GPU, but others", "DeviceError: there is no GPU", NOT_CPU];
+const POOL_ERRORS: &[&str] = &["RuntimeError: there is no such GPU", NOT_CPU];
 
 /// A function that asks the allocator of a GPU, which may be named.
 const fn pool_row(name: &'static str, summary: &'static str) -> OpDef {
@@ -43,33 +42,33 @@ pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow {
         def: pool_row("memory_allocated", "Bytes that tensors hold, each rounded up to blocks of 512.")
         .example("let x = ones(100, #{device: \"cuda\"}); cuda::memory_allocated()", "512"),
-        run: |call| Ok((pooled(call)?.memory().0 as INT).into()),
+        run: |call| counted(call, |gpu| gpu.memory().0),
         set: None,
     },
     ScriptRow {
         def: pool_row("max_memory_allocated", "The most bytes that tensors held since the last reset_peak_memory_stats().")
         .example("let x = ones(100, #{device: \"cuda\"}); drop(x); cuda::max_memory_allocated()", "512"),
-        run: |call| Ok((pooled(call)?.pool().map_or(0, |p| p.peak_allocated()) as INT).into()),
+        run: |call| counted(call, |gpu| gpu.pool().map_or(0, |p| p.peak_allocated())),
         set: None,
     },
     ScriptRow {
         def: pool_row("memory_reserved", "Bytes that the caching allocator took from the GPU, in use or kept for the next request.")
         .example("let x = ones(100, #{device: \"cuda\"}); cuda::memory_reserved()", "2097152"),
-        run: |call| Ok((pooled(call)?.memory().1 as INT).into()),
+        run: |call| counted(call, |gpu| gpu.memory().1),
         set: None,
     },
     ScriptRow {
         def: pool_row("max_memory_reserved", "The most bytes that were reserved since the last reset_peak_memory_stats().")
         .example("let x = ones(100, #{device: \"cuda\"}); cuda::max_memory_reserved()", "2097152"),
-        run: |call| Ok((pooled(call)?.pool().map_or(0, |p| p.peak_reserved()) as INT).into()),
+        run: |call| counted(call, |gpu| gpu.pool().map_or(0, |p| p.peak_reserved())),
         set: None,
     },
     ScriptRow {
         def: pool_row("memory_stats", "Every statistic of the allocator under PyTorch's keys.")
-        .details("Such as \"allocated_bytes.all.peak\", \"segment.all.allocated\" and \"num_alloc_retries\".")
+        .details("Empty where there is no GPU. Such as \"allocated_bytes.all.peak\", \"segment.all.allocated\" and \"num_alloc_retries\".")
         .example("let x = ones(100, #{device: \"cuda\"}); cuda::memory_stats()[\"allocated_bytes.all.peak\"]", "512"),
         run: |call| {
-            let context = pooled(call)?;
+            let Some(context) = if_any(pooled(call))? else { return Ok(Map::new().into()) };
             let stats = context.pool().map(|p| p.stats());
             let entries = stats.iter().flat_map(|s| s.iter());
             Ok(entries.map(|(k, v)| (k.into(), Dynamic::from(v))).collect::<Map>().into())
@@ -179,6 +178,20 @@ pub(super) static ROWS: &[ScriptRow] = &[
     },
 ];
 
+/// A figure of an allocator; 0 where there is no GPU, as in PyTorch.
+fn counted(call: &Call, figure: impl Fn(&Context) -> u64) -> Outcome {
+    let context = if_any(pooled(call))?;
+    Ok((context.map_or(0, |gpu| figure(&gpu)) as INT).into())
+}
+
+/// Nothing where there is no GPU at all: code that runs with and without one asks for memory as well.
+fn if_any(found: Result<Arc<Context>>) -> Result<Option<Arc<Context>>> {
+    match found {
+        Err(error) if matches!(error.cause(), Cause::Device(DeviceCause::NoGpu { .. })) => Ok(None),
+        found => found.map(Some),
+    }
+}
+
 /// The GPU whose allocator a function asks, with the error of PyTorch's for one that is not there.
 fn pooled(call: &Call) -> Result<Arc<Context>> {
     pool_of(call.machine(), DeviceParams::of(&call.args)?.device)
@@ -186,7 +199,7 @@ fn pooled(call: &Call) -> Result<Arc<Context>> {
 
 fn pool_of(machine: &Machine, device: Option<DeviceSpec>) -> Result<Arc<Context>> {
     gpu(machine, device).map_err(|error| match error.cause() {
-        Cause::Device(DeviceCause::InvalidOrdinal { ordinal, count }) if *count > 0 => {
+        Cause::Device(DeviceCause::InvalidOrdinal { ordinal, count }) => {
             let last = count.saturating_sub(1);
             Error::runtime(format!("Invalid device argument {ordinal}: did you call init?"))
                 .with_hint(format!("devices are numbered from 0 to {last}"))

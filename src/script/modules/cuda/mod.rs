@@ -4,6 +4,7 @@ mod backends;
 pub(crate) mod device;
 mod graph;
 mod memory;
+mod requirements;
 mod smi;
 mod streams;
 
@@ -15,7 +16,7 @@ use crate::device::Context;
 use crate::op::params::kind::{self, Int};
 use crate::op::params::params;
 use crate::op::{Family, Form, OpDef};
-use crate::script::call::{self, ScriptRow};
+use crate::script::call::{self, ScriptRow, Spaces};
 use crate::script::modules::cuda::device::{
     CurrentDevice, LOOKED_ERRORS, NO_GPU, WORKED_ERRORS, gpu, known_gpu, looked_up, seen,
 };
@@ -45,10 +46,18 @@ params! {
 }
 
 /// Every row, file by file.
-pub(super) static FILES: [&[ScriptRow]; 6] =
-    call::documented([ROWS, smi::ROWS, memory::ROWS, streams::ROWS, graph::ROWS, backends::ROWS]);
+pub(super) static FILES: [&[ScriptRow]; 7] = call::documented([
+    ROWS,
+    requirements::ROWS,
+    smi::ROWS,
+    memory::ROWS,
+    streams::ROWS,
+    graph::ROWS,
+    backends::ROWS,
+]);
 
-pub(crate) fn register(engine: &mut Engine) {
+pub(crate) fn register(engine: &mut Engine, spaces: &mut Spaces) {
+    requirements::register(spaces);
     streams::register(engine);
     graph::register(engine);
     smi::register(engine);

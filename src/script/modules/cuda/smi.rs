@@ -97,6 +97,11 @@ pub(super) fn register(engine: &mut Engine) {
 }
 
 impl Smi {
+    /// The driver's version, as [`ROWS`] has it.
+    pub(super) fn driver(machine: &Machine) -> Option<String> {
+        Smi::of(machine).driver
+    }
+
     fn of(machine: &Machine) -> Smi {
         let gpus: Vec<Gpu> = machine.gpus().iter().map(|context| Gpu::of(context)).collect();
         let told = |of: fn(&Vitals) -> Option<String>| match gpus.first() {
