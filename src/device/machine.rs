@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::base::event::Bus;
 use crate::base::{DType, Device, DeviceCause, DeviceSpec, Error, Result};
 use crate::device::chance::ChanceState;
+use crate::device::examine::examining;
 use crate::device::settings::Settings;
 use crate::device::shared::Shared;
 
@@ -32,6 +33,19 @@ pub struct Machine {
 
 thread_local! {
     static CURRENT: RefCell<Option<Arc<Machine>>> = const { RefCell::new(None) };
+}
+
+/// While it lives, new tensors lie on another device.
+#[must_use = "the default is the earlier one again when it is dropped"]
+pub(crate) struct DefaultDevice {
+    machine: Arc<Machine>,
+    before: Option<DeviceSpec>,
+}
+
+impl Drop for DefaultDevice {
+    fn drop(&mut self) {
+        self.machine.shared.settings.set_default_device(self.before);
+    }
 }
 
 impl Machine {
@@ -160,6 +174,23 @@ impl Machine {
     /// The ordinal that `cuda` means.
     pub(crate) fn current_gpu(&self) -> usize {
         self.current.load(Ordering::Relaxed)
+    }
+
+    /// Where new tensors lie that are not told where. What a learner chose for that is no matter of a check's.
+    pub(crate) fn default_device(&self) -> Option<DeviceSpec> {
+        if examining() { None } else { self.shared.settings.default_device() }
+    }
+
+    /// Has new tensors lie there until the guard is dropped.
+    pub(crate) fn with_default_device(self: &Arc<Self>, device: DeviceSpec) -> DefaultDevice {
+        let before = self.shared.settings.default_device();
+        self.shared.settings.set_default_device(Some(device));
+        DefaultDevice { machine: Arc::clone(self), before }
+    }
+
+    /// Has new tensors lie there from now on.
+    pub(crate) fn set_default_device(&self, device: DeviceSpec) {
+        self.shared.settings.set_default_device(Some(device));
     }
 
     /// Makes an accelerator current and gives the one that was.

@@ -1,6 +1,8 @@
 //! What a session lets its devices do: TF32, cuDNN's choices, determinism.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+
+use crate::base::DeviceSpec;
 
 /// Switches of a session, with PyTorch's defaults.
 #[derive(Debug)]
@@ -13,6 +15,8 @@ pub struct Settings {
     pub cudnn_benchmark: AtomicBool,
     pub cudnn_deterministic: AtomicBool,
     determinism: AtomicU8,
+    /// Where new tensors lie that are not told where: see [`coded`].
+    default_device: AtomicU32,
 }
 
 /// What is done about operations whose CUDA implementation is not deterministic.
@@ -33,6 +37,16 @@ pub struct Tf32 {
     pub convolution: bool,
 }
 
+/// A wish for a device as a number; 0 without one.
+const fn coded(device: Option<DeviceSpec>) -> u32 {
+    match device {
+        None => 0,
+        Some(DeviceSpec::Cpu) => 1,
+        Some(DeviceSpec::Cuda(None)) => 2,
+        Some(DeviceSpec::Cuda(Some(ordinal))) => 3 + ordinal as u32,
+    }
+}
+
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
@@ -42,6 +56,7 @@ impl Default for Settings {
             cudnn_benchmark: AtomicBool::new(false),
             cudnn_deterministic: AtomicBool::new(false),
             determinism: AtomicU8::new(0),
+            default_device: AtomicU32::new(coded(None)),
         }
     }
 }
@@ -72,6 +87,7 @@ impl Settings {
             ours.store(theirs.load(Ordering::Relaxed), Ordering::Relaxed);
         }
         self.determinism.store(other.determinism.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.default_device.store(other.default_device.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// Convolutions go by cuDNN's switch, or without cuDNN by that of the products they are made of.
@@ -82,6 +98,21 @@ impl Settings {
             false => matmul,
         };
         Tf32 { matmul, convolution }
+    }
+
+    /// Where new tensors lie that are not told where; on the CPU without a wish.
+    pub(super) fn default_device(&self) -> Option<DeviceSpec> {
+        let (cpu, current) = (coded(Some(DeviceSpec::Cpu)), coded(Some(DeviceSpec::Cuda(None))));
+        match self.default_device.load(Ordering::Relaxed) {
+            0 => None,
+            code if code == cpu => Some(DeviceSpec::Cpu),
+            code if code == current => Some(DeviceSpec::Cuda(None)),
+            code => Some(DeviceSpec::Cuda(u16::try_from(code - current - 1).ok())),
+        }
+    }
+
+    pub(super) fn set_default_device(&self, device: Option<DeviceSpec>) {
+        self.default_device.store(coded(device), Ordering::Relaxed);
     }
 
     /// What becomes of operations whose results vary from run to run.

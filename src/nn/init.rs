@@ -1,9 +1,12 @@
-//! Initialisers, drawing from the CPU generator as PyTorch's do.
+//! Initialisers, drawing from the generator of the tensor's device as PyTorch's do.
+
+use std::sync::Arc;
 
 use crate::base::{DType, Error, Result};
-use crate::device::Machine;
 use crate::device::kernel::Distribution;
+use crate::device::{Context, Machine};
 use crate::op::core::record::no_grad;
+use crate::op::create::filled::Make;
 use crate::op::def::DefaultValue;
 use crate::op::elementwise::arithmetic::{mul, scale, shift};
 use crate::op::elementwise::choose::where_;
@@ -20,14 +23,18 @@ use crate::op::shape::view::reshape_to;
 use crate::op::{Args, Family, Form, Gradient, OpDef, Operand, Param, Value, shapes};
 use crate::tensor::Tensor;
 
-/// An uninitialised tensor on the CPU, where parameters are drawn.
+/// An uninitialised tensor on the default device, where parameters are drawn.
 pub fn empty(shape: &[usize], dtype: DType) -> Result<Tensor> {
-    Tensor::empty(shape, dtype, Machine::current().cpu(), "init")
+    Tensor::empty(shape, dtype, &default_context()?, "init")
 }
 
-/// A tensor of one value on the CPU.
+/// A tensor of one value on the default device.
 pub fn full(shape: &[usize], value: f64, dtype: DType) -> Result<Tensor> {
-    Tensor::full(shape, value.into(), dtype, Machine::current().cpu(), "init")
+    Tensor::full(shape, value.into(), dtype, &default_context()?, "init")
+}
+
+fn default_context() -> Result<Arc<Context>> {
+    Make::default().context(&Machine::current())
 }
 
 /// Uniform in `low..high`.

@@ -8,9 +8,10 @@ use rhai::{Dynamic, Engine, INT, Map, Module, NativeCallContext};
 
 use crate::base::{Error, Result, Scalar};
 use crate::device::Shared;
+use crate::nn::made::construct;
 use crate::op::core::spec::{Binary, Unary, Writes};
 use crate::op::params::InputParams;
-use crate::op::{Args, Form, Forward, InPlace, OpDef, Operand, ParamKind, Value};
+use crate::op::{Args, Family, Form, Forward, InPlace, OpDef, Operand, ParamKind, Value};
 use crate::tensor::Tensor;
 
 use super::fault::{RhaiResult, raise};
@@ -89,6 +90,10 @@ fn combined(args: &Args, how: Writes) -> Result<Value> {
 /// The row's function from matched arguments.
 fn runner(def: &'static OpDef) -> fn(&Args) -> Result<Value> {
     match def.forward {
+        Forward::Call(_) if def.family == Family::Module => |args| match args.def.forward {
+            Forward::Call(run) => construct(args, run),
+            _ => Err(Error::runtime("not a row of calls")),
+        },
         Forward::Call(run) => run,
         Forward::Script => |args| Err(Error::runtime(format!("{} is of the script", args.def.name))),
         Forward::Unary(_) => |args| match args.def.forward {

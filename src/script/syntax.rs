@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Expression, LexError, Position, Token};
 
-use crate::base::{Error, Result};
+use crate::base::{DeviceSpec, Error, Result};
+use crate::device::Machine;
 use crate::tensor::Tensor;
 
 use super::fault::raise;
@@ -86,6 +87,13 @@ pub(crate) fn free_call(engine: &mut Engine, name: &'static str) {
     free_names(engine, Some(name));
 }
 
+/// A device as a context: what is made there without another device lies on it.
+fn on_device(value: &Dynamic) -> Option<ContextManager> {
+    let device = *value.read_lock::<DeviceSpec>()?;
+    let machine = Machine::current();
+    Some(ContextManager::new("device", move || Ok(machine.with_default_device(device))))
+}
+
 fn run_with(
     context: &mut EvalContext,
     inputs: &[Expression],
@@ -94,11 +102,11 @@ fn run_with(
         return Err(raise(Error::runtime("`with` takes an expression and a block")));
     };
     let value = context.eval_expression_tree(subject)?;
-    let manager = value.read_lock::<ContextManager>().map(|m| m.clone());
+    let manager = value.read_lock::<ContextManager>().map(|m| m.clone()).or_else(|| on_device(&value));
     let Some(manager) = manager else {
         let text = format!("`with` takes a context such as no_grad(), not {}", type_name(&value));
         let error = Error::type_error(text).with_hint(
-            "contexts are no_grad(), enable_grad(), detect_anomaly(), autocast(…), cuda::device(i), cuda::stream(s)",
+            "contexts are no_grad(), enable_grad(), detect_anomaly(), autocast(…), cuda::device(i), cuda::stream(s), device(\"cuda\")",
         );
         return Err(placed(raise(error), subject.position()));
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::base::dtype::Category;
 use crate::base::shape::checked_sizes;
-use crate::base::{DType, DeviceSpec, Dims, Error, Result, Scalar, ShapeCause, memory};
+use crate::base::{DType, Device, DeviceSpec, Dims, Error, Result, Scalar, ShapeCause, memory};
 use crate::device::{Context, Machine};
 use crate::op::core::def::{FUNCTION, Family, Gradient, METHOD, OpDef};
 use crate::op::core::params::{Maybe, by_name, kind, params};
@@ -61,8 +61,13 @@ impl Make {
     }
 
     /// Where the tensor will be.
+    pub(crate) fn device(&self, machine: &Machine) -> Device {
+        machine.resolve(self.device.or_else(|| machine.default_device()).unwrap_or(DeviceSpec::Cpu))
+    }
+
+    /// The device that it will be on.
     pub fn context(&self, machine: &Machine) -> Result<Arc<Context>> {
-        let device = machine.resolve(self.device.unwrap_or(DeviceSpec::Cpu));
+        let device = self.device(machine);
         if self.pin_memory && device.is_cuda() {
             return Err(Error::runtime("Only dense CPU tensors can be pinned"));
         }

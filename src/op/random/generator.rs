@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::base::{DType, Device, DeviceSpec, Error, Result};
+use crate::base::{DType, Device, Error, Result};
 use crate::device::kernel::{Distribution, Random};
 use crate::device::random::Generator;
 use crate::device::{Context, Kernel, Machine};
@@ -54,7 +54,7 @@ pub fn drawing<T>(source: &Drawing, device: Device, draw: impl FnOnce() -> Resul
 
 /// [`drawing`] of a new tensor.
 pub fn making<T>(source: &Drawing, make: &Make, draw: impl FnOnce() -> Result<T>) -> Result<T> {
-    let device = Machine::current().resolve(make.device.unwrap_or(DeviceSpec::Cpu));
+    let device = make.device(&Machine::current());
     drawing(source, device, draw)
 }
 

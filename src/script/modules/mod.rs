@@ -6,6 +6,7 @@ mod checkpoint;
 pub mod checks;
 mod cuda;
 mod data;
+mod defaults;
 pub(crate) mod hook;
 mod misc;
 mod nn;
@@ -78,12 +79,13 @@ pub fn rows() -> impl Iterator<Item = &'static ScriptRow> {
 }
 
 /// Of modules of one file.
-static FILES: [&[ScriptRow]; 12] = documented([
+static FILES: [&[ScriptRow]; 13] = documented([
     autograd::ROWS,
     misc::ROWS,
     amp::ROWS,
     telemetry::ROWS,
     types::ROWS,
+    defaults::ROWS,
     checkpoint::ROWS,
     data::ROWS,
     optim::ROWS,
