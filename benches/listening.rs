@@ -110,7 +110,9 @@ impl Session {
         self.id += 1;
         let start = Instant::now();
         let code = code.into();
-        self.client.send(Request::Evaluate { id: self.id, cell: 1, code, first_line: 1 }).unwrap();
+        self.client
+            .send(Request::Evaluate { id: self.id, cell: 1, code, first_line: 1, given: Vec::new() })
+            .unwrap();
         loop {
             match self.client.events().recv().unwrap() {
                 FromSession::Message(Message::Telemetry { events }) => self.events += events.len() as u64,

@@ -8,10 +8,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::base::event::{Clock, HIDDEN_CELLS};
-use crate::session::protocol::{Fault, Message, Outcome, ProbeValue, Request};
+use crate::session::protocol::{Fault, GivenName, Message, Outcome, ProbeValue, Request};
 use crate::session::verdict::Verdict;
 
 use super::format::{Code, Element, Lesson, Step};
+use super::given::given;
 
 /// Why an attempt was cut that the learner has stopped.
 pub(crate) const INTERRUPTED: &str = "interrupted";
@@ -31,6 +32,8 @@ pub struct Attempt {
     /// The step's set-up and the learner's code.
     here: Vec<Ask>,
     check: Option<Code>,
+    /// What the check reads of what the lesson gave.
+    given: Vec<GivenName>,
     probes: Vec<(String, String)>,
     /// What is left to ask.
     pieces: VecDeque<Ask>,
@@ -141,6 +144,7 @@ impl Attempt {
             anew: false,
             here: vec![Ask::Shown(code)],
             check: None,
+            given: Vec::new(),
             probes: Vec::new(),
             pieces: VecDeque::new(),
             asked: None,
@@ -166,6 +170,7 @@ impl Attempt {
         let setup = here.setup.iter().cloned().map(|code| Ask::Unseen { step, code, what: Unseen::SetUp });
         attempt.here.splice(0..0, setup);
         if let Some(Element::Exercise(exercise)) = &here.element {
+            attempt.given = given(&exercise.check.text, &exercise.solution.text);
             attempt.check = Some(exercise.check.clone());
         }
         attempt.plan();
@@ -225,8 +230,8 @@ impl Attempt {
         let piece = self.pieces.pop_front()?;
         let request = match &piece {
             Ask::Reset => Request::Reset { id },
-            Ask::Unseen { step, code, .. } => evaluate(id, unseen_cell(*step), code),
-            Ask::Shown(code) => evaluate(id, self.number, code),
+            Ask::Unseen { step, code, .. } => evaluate(id, unseen_cell(*step), code, Vec::new()),
+            Ask::Shown(code) => evaluate(id, self.number, code, self.given.clone()),
             Ask::Check(code) => {
                 Request::Check { id, of: self.number, code: code.text.clone(), first_line: line(code) }
             }
@@ -427,8 +432,8 @@ pub(crate) fn session_ended(reason: &str) -> String {
     if reason.starts_with("the session") { reason.to_owned() } else { format!("the session ended: {reason}") }
 }
 
-fn evaluate(id: u64, cell: u32, code: &Code) -> Request {
-    Request::Evaluate { id, cell, code: code.text.clone(), first_line: line(code) }
+fn evaluate(id: u64, cell: u32, code: &Code, given: Vec<GivenName>) -> Request {
+    Request::Evaluate { id, cell, code: code.text.clone(), first_line: line(code), given }
 }
 
 fn line(code: &Code) -> u32 {

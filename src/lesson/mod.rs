@@ -16,6 +16,7 @@ mod errors;
 mod fields;
 mod format;
 mod front;
+mod given;
 mod info;
 pub(crate) mod linear;
 mod lint;

@@ -174,7 +174,13 @@ impl Session {
         cell.execution_count = Some(count);
         let number = u32::try_from(count).unwrap_or(u32::MAX);
         let code = cell.source.clone();
-        let sent = self.exchange.send(|id| Request::Evaluate { id, cell: number, code, first_line: 1 });
+        let sent = self.exchange.send(|id| Request::Evaluate {
+            id,
+            cell: number,
+            code,
+            first_line: 1,
+            given: Vec::new(),
+        });
         let id = match sent {
             Ok(id) => id,
             Err(reason) => return died(cell, &reason),

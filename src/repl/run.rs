@@ -233,7 +233,13 @@ impl Repl {
     pub(super) fn evaluate(&mut self, code: &str, first_line: u32) -> io::Result<Done> {
         self.link.borrow_mut().catch_up();
         let (cell, code) = (self.number, code.to_string());
-        let sent = self.link.borrow_mut().send(|id| Request::Evaluate { id, cell, code, first_line });
+        let sent = self.link.borrow_mut().send(|id| Request::Evaluate {
+            id,
+            cell,
+            code,
+            first_line,
+            given: Vec::new(),
+        });
         let asked = match sent {
             Ok(id) => id,
             Err(why) => {

@@ -385,7 +385,7 @@ impl Examiner {
     }
 
     /// Runs a check, or computes the answer of a prediction, with a run's events, which expectations find as the
-    /// evaluation's tag as well; gives what `read` takes of its value.
+    /// evaluation's tag as well; gives what `read` takes of its value. `given` has what the lesson gave, as it was then.
     ///
     /// # Errors
     /// Why it did not run to its end.
@@ -394,6 +394,7 @@ impl Examiner {
         learner: &Interpreter,
         events: (&'static str, Dynamic),
         origin: &Origin,
+        given: &dyn Fn(&str) -> Option<Dynamic>,
         read: impl FnOnce(&Interpreter, &Dynamic) -> Result<T, Stopped>,
     ) -> Result<T, Refused> {
         *self.desk.lock() = DeskState { learner: Some(Learner::of(learner)), ..DeskState::default() };
@@ -408,7 +409,7 @@ impl Examiner {
         let _asked = Asked::of(Arc::clone(&self.desk) as _);
         let mut scope = Scope::new();
         for (name, constant, value) in learner.newest() {
-            let value = self.desk.hand(&value);
+            let value = self.desk.hand(&given(name).unwrap_or(value));
             if value.is::<HandedFunction>() || value.is::<Module>() {
                 self.desk.lock().named.insert(name.to_owned(), value.clone());
             }

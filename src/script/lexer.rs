@@ -350,6 +350,18 @@ pub(crate) fn names(code: &str) -> BTreeSet<String> {
     names.collect()
 }
 
+/// The names of functions that some code defines.
+pub(crate) fn functions(code: &str) -> Vec<String> {
+    let pieces: Vec<Piece> = pieces(code).into_iter().filter(|p| p.kind != Kind::Comment).collect();
+    let defined = pieces.windows(2).filter_map(|pair| match pair {
+        [first, Piece { token: Token::Identifier(name), .. }] if first.token == Token::Fn => {
+            Some(name.to_string())
+        }
+        _ => None,
+    });
+    defined.collect()
+}
+
 /// Names that some code binds: with `let` and `const`, as functions, parameters and loop variables.
 pub fn bound(code: &str) -> Vec<String> {
     let pieces: Vec<Piece> = pieces(code).into_iter().filter(|p| p.kind != Kind::Comment).collect();

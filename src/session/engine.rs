@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::base::event::{Bus, Clock};
 
 use super::protocol::{
-    Completion, DeviceInfo, Display, Fault, Outcome, ProbeValue, Stream, TensorInfo, Usage, Variable, Verdict,
+    Completion, DeviceInfo, Display, Fault, GivenName, Outcome, ProbeValue, Stream, TensorInfo, Usage,
+    Variable, Verdict,
 };
 
 /// Evaluates code in one scope that lives as long as the session.
@@ -17,6 +18,11 @@ pub trait Evaluator: Send {
     /// the file's lines. Emits the cell's start and end on the event stream. After a fault or an interrupt the
     /// variables set so far stay, and nothing else of the cell is left allocated.
     fn evaluate(&mut self, cell: u32, first_line: u32, code: &str, host: &Arc<dyn Host>) -> Outcome;
+
+    /// Keeps what there is of these names for the check of the cell that is evaluated next.
+    fn keep_given(&mut self, names: &[GivenName]) {
+        let _ = names;
+    }
 
     /// What the last evaluation took; the session itself measures `host_nanos`.
     fn usage(&self) -> Usage;

@@ -18,7 +18,8 @@ use crate::script::summary::Summary;
 use crate::script::{Fault, Interpreter, Limits, Origin, help};
 
 use super::engine::{CheckStopped, Evaluator, Host, Inspected, Interrupt};
-use super::protocol::{Completion, Display, LAST, Outcome, ProbeValue, Stream, Usage, Verdict};
+use super::given::Given;
+use super::protocol::{Completion, Display, GivenName, LAST, Outcome, ProbeValue, Stream, Usage, Verdict};
 use super::scratch::{SCRATCH, Scratch};
 use super::{complete, inspect};
 
@@ -48,6 +49,8 @@ pub struct ScriptEvaluator {
     scratch: Option<Scratch>,
     /// A cell of the learner's has run since the last reset.
     shown: bool,
+    /// What the check of the last cell is to find as it was before.
+    before: Given,
 }
 
 /// What is kept of a cell's last run.
@@ -77,6 +80,7 @@ impl ScriptEvaluator {
             given: Vec::new(),
             scratch: None,
             shown: false,
+            before: Given::default(),
         }
     }
 
@@ -139,7 +143,8 @@ impl ScriptEvaluator {
             Examiner::new(&machine, relay, &limits, &self.given, Arc::clone(&self.calling))
         });
         let events = ("events", Dynamic::from(events.clone()));
-        let result = examiner.examine(&self.interpreter, events, origin, read);
+        let result =
+            examiner.examine(&self.interpreter, events, origin, &|name| self.before.value(name), read);
         drop(code);
         result
     }
@@ -195,6 +200,7 @@ impl Evaluator for ScriptEvaluator {
             self.usage = Usage::default();
             return self.answer(name, host);
         }
+        self.before.note_code(code);
         self.relay.set(Some(Arc::clone(host)));
         // What a check was refused is none of this.
         let _ = quota::was_met();
@@ -219,6 +225,9 @@ impl Evaluator for ScriptEvaluator {
         if let Some(figure) = unseen.map(Box::new) {
             host.display(Display::Figure { figure }, None);
         }
+        // What the cell did is done: that its value is shown, for which a device may be asked, is none of it.
+        drop(subscription);
+        recorder.lock().sums.end(&machine);
         let outcome = self.outcome(result);
         if let Some(value) = last {
             self.interpreter.set(LAST, value);
@@ -235,7 +244,6 @@ impl Evaluator for ScriptEvaluator {
             ok,
             at: machine.shared.nanos(),
         });
-        drop(subscription);
         // Before the learner's first cell they begin with it.
         for (gpu, peaks) in machine.gpus().iter().zip(peaks) {
             if self.shown { gpu.keep_peaks(peaks) } else { gpu.reset_peak() }
@@ -244,7 +252,6 @@ impl Evaluator for ScriptEvaluator {
         self.relay.set(None);
         let mut recording = recorder.lock();
         let Recording { events, dropped, sums, copies, .. } = &mut *recording;
-        sums.end(&machine);
         let (events, dropped, figures) = (Arc::new(std::mem::take(events)), *dropped, sums.map());
         let peaks = machine.gpus().iter().filter_map(|gpu| Some((gpu.device, sums.peak(gpu.device)?)));
         let peaks = peaks.collect();
@@ -256,6 +263,10 @@ impl Evaluator for ScriptEvaluator {
         };
         self.keep(CellRun { cell, events, dropped, figures, fault });
         outcome
+    }
+
+    fn keep_given(&mut self, names: &[GivenName]) {
+        self.before = Given::of(&self.interpreter, names);
     }
 
     fn usage(&self) -> Usage {
@@ -280,9 +291,11 @@ impl Evaluator for ScriptEvaluator {
         self.relay.set(None);
         // An error that no check expects is the attempt's end, whatever else holds.
         let stopped = self.runs.iter().rev().find(|run| run.cell == of).and_then(|run| run.fault.clone());
-        match stopped.filter(|_| !events.expects_error()) {
-            Some(fault) => Ok(Verdict::of_fault(&fault)),
-            None => verdict(result, &events),
+        let lost = std::mem::take(&mut self.before).why_lost();
+        match (stopped.filter(|_| !events.expects_error()), lost) {
+            (Some(fault), _) => Ok(Verdict::of_fault(&fault)),
+            (None, Some(reason)) => Ok(Verdict::Fail { reason, line: None }),
+            (None, _) => verdict(result, &events),
         }
     }
 
@@ -344,6 +357,7 @@ impl Evaluator for ScriptEvaluator {
             self.keep_last();
         }
         self.runs.clear();
+        self.before = Given::default();
         self.shown = false;
         self.machine().reset();
     }

@@ -273,7 +273,10 @@ impl<E: Evaluator> Worker<'_, E> {
     fn serve(&mut self, request: Request) {
         let answer = match request {
             Request::Hello { .. } => self.greet(),
-            Request::Evaluate { id, cell, code, first_line } => self.evaluate(id, cell, first_line, &code),
+            Request::Evaluate { id, cell, code, first_line, given } => {
+                self.evaluator.keep_given(&given);
+                self.evaluate(id, cell, first_line, &code)
+            }
             Request::Check { id, of, code, first_line } => self.check(id, of, first_line, &code),
             Request::Probe { id, of, expression } => self.probe(id, of, &expression),
             Request::Complete { id, code, cursor } => {

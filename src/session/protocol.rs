@@ -47,6 +47,9 @@ pub enum Request {
         code: String,
         #[serde(default = "one")]
         first_line: u32,
+        /// Names that a check of this cell reads, and that are not the learner's to change.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        given: Vec<GivenName>,
     },
     /// Evaluates a check: it sees the variables and the events of cell `of`, and changes neither.
     Check {
@@ -84,6 +87,14 @@ pub enum Request {
         id: u64,
     },
     Shutdown,
+}
+
+/// A name of what a lesson gave before a cell.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct GivenName {
+    pub name: String,
+    /// A tensor of this name is not to be written to either.
+    pub fixed: bool,
 }
 
 impl Request {
@@ -409,7 +420,8 @@ mod tests {
 
     #[test]
     fn messages_survive_the_wire_and_torn_ones_are_errors() {
-        let request = Request::Evaluate { id: 1, cell: 2, code: "1 + 1".into(), first_line: 1 };
+        let request =
+            Request::Evaluate { id: 1, cell: 2, code: "1 + 1".into(), first_line: 1, given: Vec::new() };
         let mut wire = Vec::new();
         write(&mut wire, &request).unwrap();
         assert_eq!(read::<Request>(&mut wire.as_slice()).unwrap(), Some(request));

@@ -15,7 +15,15 @@ fn every_request_is_answered() {
     assert!(before.iter().any(|m| matches!(m, Message::Progress { done: 5, total: Some(5), .. })));
     assert_eq!(outcome, Outcome::Ok { value: Some("42".into()) });
     assert!(usage.host_nanos > 0 && usage.modelled_nanos == Some(7));
-    client.send(Request::Evaluate { id: 2, cell: 2, code: "set y\nbogus".into(), first_line: 11 }).unwrap();
+    client
+        .send(Request::Evaluate {
+            id: 2,
+            cell: 2,
+            code: "set y\nbogus".into(),
+            first_line: 11,
+            given: Vec::new(),
+        })
+        .unwrap();
     assert!(matches!(finished(&client, 2).1, Outcome::Error { fault } if fault.line == Some(12)));
     assert_eq!(variables(&client), ["x", "y"], "what was set before a fault stays");
 

@@ -1,0 +1,78 @@
+//! What a lesson gave before an exercise: a check reads it as it was given, whatever the learner's code does with its
+//! name.
+
+use std::collections::HashMap;
+
+use rhai::Dynamic;
+
+use crate::script::{Interpreter, lexer};
+use crate::tensor::Tensor;
+
+use super::protocol::GivenName;
+
+/// Values and functions from before a cell that its check reads.
+#[derive(Default)]
+pub(super) struct Given {
+    values: HashMap<String, GivenValue>,
+    functions: Vec<String>,
+    /// The first function among them that the cell has defined anew.
+    redefined: Option<String>,
+}
+
+struct GivenValue {
+    value: Dynamic,
+    /// The version of a tensor that is to stay as it is.
+    version: Option<u32>,
+}
+
+impl Given {
+    /// What there is of these names now.
+    pub(super) fn of(interpreter: &Interpreter, names: &[GivenName]) -> Given {
+        let find = |name: &str| names.iter().find(|given| given.name == name);
+        let values = interpreter.newest().into_iter().filter_map(|(name, _, value)| {
+            let given = find(name)?;
+            let version = value.read_lock::<Tensor>().filter(|_| given.fixed).and_then(|t| version(&t));
+            Some((name.to_owned(), GivenValue { value, version }))
+        });
+        let values = values.collect();
+        let (_, library) = interpreter.parts();
+        let functions = library.iter_functions().filter(|function| find(function.name).is_some());
+        let functions = functions.map(|function| function.name.to_owned()).collect();
+        Given { values, functions, redefined: None }
+    }
+
+    /// The cell's code is about to run.
+    pub(super) fn note_code(&mut self, code: &str) {
+        let defined = lexer::functions(code);
+        self.redefined = self.functions.iter().find(|name| defined.contains(name)).cloned();
+    }
+
+    /// The value as it was given.
+    pub(super) fn value(&self, name: &str) -> Option<Dynamic> {
+        self.values.get(name).map(|given| given.value.clone())
+    }
+
+    /// Why a check can't tell any more, where the cell has changed what it reads.
+    pub(super) fn why_lost(&self) -> Option<String> {
+        if let Some(name) = &self.redefined {
+            return Some(format!("`{name}` is a function of the lesson's: give yours another name"));
+        }
+        let is_changed = |given: &GivenValue| {
+            given.version.is_some_and(|before| {
+                given.value.read_lock::<Tensor>().is_some_and(|tensor| tensor.version() != before)
+            })
+        };
+        let mut changed: Vec<&String> =
+            self.values.iter().filter(|(_, given)| is_changed(given)).map(|(name, _)| name).collect();
+        changed.sort();
+        let name = changed.first()?;
+        Some(format!(
+            "your code writes into `{name}`, which the lesson gives: work on a copy, `{name}.clone()`"
+        ))
+    }
+}
+
+/// The version of a tensor that only code writes to: optimisers write to those that require grad.
+fn version(tensor: &Tensor) -> Option<u32> {
+    (!tensor.requires_grad()).then(|| tensor.version())
+}
