@@ -106,7 +106,7 @@ impl Context {
                 }
                 Ok(buffer)
             }
-            Err(refusal) => Err(self.refused(refusal, bytes)),
+            Err(refusal) => Err(self.refused(refusal, bytes, None)),
         }
     }
 
@@ -130,14 +130,14 @@ impl Context {
                 }
                 Ok(buffer)
             }
-            Err(error) => Err(self.refused(error.into(), bytes)),
+            Err(error) => Err(self.refused(error.into(), bytes, None)),
         }
     }
 
     /// Takes memory that is no tensor's, for as long as a copy takes: no event tells of it, and it goes back
     /// to the backend.
     pub fn scratch(&self, bytes: usize) -> Result<Buffer> {
-        self.backend.allocate(bytes, self.pool_stream()).map_err(|refusal| self.refused(refusal, bytes))
+        self.backend.allocate(bytes, self.pool_stream()).map_err(|refusal| self.refused(refusal, bytes, None))
     }
 
     /// Gives memory back.
@@ -320,9 +320,10 @@ impl Context {
         self.live.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// The error of a request for memory. Out of memory comes with the remedy that the state allows.
+    /// The error of a request for memory, of a library's to work in where one asked. Out of memory comes with the remedy
+    /// that the state allows.
     #[cold]
-    fn refused(&self, refusal: Refusal, bytes: usize) -> Error {
+    fn refused(&self, refusal: Refusal, bytes: usize, workspace: Option<&'static str>) -> Error {
         self.note_segments();
         // What the message names.
         let mut figure = None;
@@ -330,7 +331,7 @@ impl Context {
             Refusal::OutOfMemory(full) => {
                 figure = Some(full.segment);
                 let source = self.shared.source();
-                super::oom::explain(self.device, &full, &self.live, source)
+                super::oom::explain(self.device, &full, &self.live, source, workspace)
             }
             Refusal::Other(error) => error,
         };

@@ -16,11 +16,17 @@ use super::pool::{Action, Deletable, LiveTensor, OutOfMemory, Remedy, remedy_by}
 /// tensors by their variables' names, how far the memory is cut up, and what would have let this through.
 ///
 /// `live` are the tensors by address, now and as long as they live; `source` is where the request comes from.
-pub(super) fn explain(device: Device, full: &OutOfMemory, live: &Arc<LiveTable>, source: Source) -> Error {
+pub(super) fn explain(
+    device: Device,
+    full: &OutOfMemory,
+    live: &Arc<LiveTable>,
+    source: Source,
+    workspace: Option<&'static str>,
+) -> Error {
     let mut then: Vec<(u64, Live)> = table(live).iter().map(|(a, l)| (*a, l.clone())).collect();
     then.sort_by_key(|(address, _)| *address);
     let now = Arc::clone(live);
-    let state = Refused { full: full.clone(), live: then, now, source, known: Mutex::default() };
+    let state = Refused { full: full.clone(), live: then, now, source, workspace, known: Mutex::default() };
     let hint = state.hint(&Nothing);
     let teller = Teller(Arc::new(state));
     DeviceCause::OutOfMemory { device, message: full.message(), hint, teller }.into()
@@ -40,6 +46,8 @@ struct Refused {
     now: Arc<LiveTable>,
     /// The line that asked.
     source: Source,
+    /// The library that asked for memory to work in, if one did.
+    workspace: Option<&'static str>,
     known: Mutex<Known>,
 }
 
@@ -63,8 +71,11 @@ impl Retell for Refused {
         let live: Vec<LiveTensor> =
             self.live.iter().map(|(address, live)| self.told(*address, live, &known)).collect();
         let remedy = match &known.cure {
-            Some((names, freed)) => remedy_by(&self.full, &live, &Cure(names, freed)),
-            None => remedy_by(&self.full, &live, &Without { variables, held: &known.held }),
+            Some((names, freed)) => remedy_by(&self.full, &live, &Cure(names, freed), self.workspace),
+            None => {
+                let without = Without { variables, held: &known.held };
+                remedy_by(&self.full, &live, &without, self.workspace)
+            }
         };
         if let (None, Some(Action::Delete { names, tensors })) = (&known.cure, by_name(&remedy)) {
             known.cure = Some((names.clone(), tensors.iter().map(|tensor| tensor.address).collect()));

@@ -330,8 +330,21 @@ proptest! {
                     pool.set_fraction(*fraction).unwrap();
                     bytes
                 }
-                Action::Smaller { bytes: smaller } => {
+                Action::Smaller { bytes: smaller, least, or } => {
                     assert!(*smaller < bytes);
+                    let below = or.map_or(1, |most| most + 1);
+                    assert!(least.is_none_or(|least| below <= least && least <= *smaller));
+                    // All that it says, and not the largest alone.
+                    for part in 0..=8 {
+                        let from = least.unwrap_or(1);
+                        let (mut pool, _, _) = failed();
+                        let asked = from + (smaller - from) / 8 * part;
+                        assert!(pool.allocate(asked, 0).is_ok(), "{action:?} does not help with {asked}");
+                    }
+                    if let Some(most) = or {
+                        let (mut pool, _, _) = failed();
+                        assert!(pool.allocate(*most, 0).is_ok(), "{action:?} does not help");
+                    }
                     *smaller
                 }
                 Action::LargerDevice { bytes: device } => {

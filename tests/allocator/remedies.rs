@@ -137,7 +137,7 @@ fn the_largest_size_and_batch_that_fit_are_said() {
     assert_eq!(error.largest_batch(1), None);
     assert_eq!(error.largest_batch(0), None);
     let explained = remedy(&error, &[]);
-    assert_eq!(explained.first(), Some(&Action::Smaller { bytes: 48 * MIB }));
+    assert_eq!(explained.first(), Some(&Action::Smaller { bytes: 48 * MIB, least: None, or: None }));
     assert!(
         explained.to_string().contains("request at most 48.00 MiB at once, 75% of the 64.00 MiB requested")
     );
@@ -151,6 +151,27 @@ fn between_1_and_10_mib_a_segment_of_20_is_needed() {
     assert_eq!(error.largest_batch(50), Some(10));
     assert!(error.would_fit(12 * MIB, &[]), "a larger request is given a segment to measure");
     assert!(pool.allocate(12 * MIB, 0).is_ok());
+}
+
+#[test]
+fn where_less_takes_a_larger_segment_the_range_is_said() {
+    let mut pool = pool(12 * MIB);
+    let error = pool.allocate(14 * MIB, 0).unwrap_err();
+    let smaller = Action::Smaller { bytes: 12 * MIB, least: Some(10 * MIB), or: Some(MIB) };
+    let explained = remedy(&error, &[]);
+    assert_eq!(explained.first(), Some(&smaller));
+    let text = explained.to_string();
+    assert!(text.contains("request 10.00 MiB to 12.00 MiB at once, 85% of the 14.00 MiB"), "{text}");
+    assert!(text.contains("or at most 1.00 MiB"), "{text}");
+    assert!(pool.allocate(9 * MIB, 0).is_err() && pool.allocate(10 * MIB, 0).is_ok());
+}
+
+#[test]
+fn a_context_is_no_other_processs_memory() {
+    let mut pool = Pool::new(Simulated::new(GIB, 0).with_context(8 * MIB), 0);
+    let error = pool.allocate(GIB - 4 * MIB, 0).unwrap_err();
+    assert_eq!(error.used_by_others(), 0);
+    assert!(!remedy(&error, &[]).to_string().contains("other processes"));
 }
 
 #[test]
@@ -174,7 +195,10 @@ fn what_others_hold_and_what_no_device_has_are_told_apart() {
 
     let error = pool(GIB).allocate(3 * GIB, 0).unwrap_err();
     let explained = remedy(&error, &[]);
-    assert_eq!(explained.actions, [Action::Smaller { bytes: GIB }, Action::LargerDevice { bytes: 3 * GIB }]);
+    assert_eq!(
+        explained.actions,
+        [Action::Smaller { bytes: GIB, least: None, or: None }, Action::LargerDevice { bytes: 3 * GIB }]
+    );
 
     let mut half = pool(GIB);
     half.set_fraction(0.5).unwrap();

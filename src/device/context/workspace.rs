@@ -30,7 +30,7 @@ impl Context {
                     Refusal::OutOfMemory(full) => full.requested,
                     Refusal::Other(_) => 0,
                 };
-                Err(self.refused(refusal, requested as usize))
+                Err(self.refused(refusal, requested as usize, Some("workspace of cuBLAS")))
             }
         }
     }

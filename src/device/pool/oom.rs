@@ -81,7 +81,8 @@ impl OutOfMemory {
 
     /// What others hold of the device.
     pub fn used_by_others(&self) -> u64 {
-        self.total.saturating_sub(self.free).saturating_sub(self.reserved)
+        let held = self.total.saturating_sub(self.free);
+        held.saturating_sub(self.reserved).saturating_sub(self.context)
     }
 
     pub(super) fn kind(&self) -> PoolKind {

@@ -55,8 +55,9 @@ pub enum Action {
     Delete { names: Vec<String>, tensors: Vec<LiveTensor> },
     /// Allow the pool this many bytes, `fraction` of the device.
     RaiseLimit { bytes: u64, fraction: f64 },
-    /// Ask for no more than this many bytes at once.
-    Smaller { bytes: u64 },
+    /// Ask for no more than this many bytes at once, and for no fewer than `least`, where fewer take a larger segment;
+    /// `or` for no more than so many.
+    Smaller { bytes: u64, least: Option<u64>, or: Option<u64> },
     /// Free what others hold of the device.
     FreeOthers { bytes: u64 },
     /// Use a device with at least this many bytes.
@@ -80,6 +81,8 @@ pub struct Remedy {
     /// What would have worked, each on its own; the first is the best.
     pub actions: Vec<Action>,
     requested: u64,
+    /// The library that asked for memory to work in, if one did.
+    workspace: Option<String>,
     /// What the allocator asked of the device, which the message names.
     segment: u64,
 }
@@ -93,11 +96,18 @@ pub fn remedy(error: &OutOfMemory, live: &[LiveTensor]) -> Remedy {
         let names: Vec<&str> = holder.tensors.iter().filter_map(|tensor| tensor.name.as_deref()).collect();
         names.join(", ")
     };
-    remedy_by(error, live, &Named(named.map(|holder| (label(holder), holder.block.address)).collect()))
+    let named = Named(named.map(|holder| (label(holder), holder.block.address)).collect());
+    remedy_by(error, live, &named, None)
 }
 
-/// The same where it is known what deleting names frees.
-pub fn remedy_by(error: &OutOfMemory, live: &[LiveTensor], deletable: &dyn Deletable) -> Remedy {
+/// The same where it is known what deleting names frees, and whether the request is for a library to work in: of a size
+/// that no batch changes.
+pub fn remedy_by(
+    error: &OutOfMemory,
+    live: &[LiveTensor],
+    deletable: &dyn Deletable,
+    workspace: Option<&str>,
+) -> Remedy {
     let mut holders = holders(error, live);
     holders.sort_by_key(|holder| std::cmp::Reverse(holder.block.size));
     Remedy {
@@ -106,7 +116,8 @@ pub fn remedy_by(error: &OutOfMemory, live: &[LiveTensor], deletable: &dyn Delet
         held: holders.len(),
         fragmentation: error.fragmentation,
         largest_cached: error.largest_cached,
-        actions: actions(error, &holders, deletable),
+        actions: actions(error, &holders, deletable, workspace),
+        workspace: workspace.map(str::to_owned),
         requested: error.requested,
         segment: error.segment,
     }
@@ -150,7 +161,12 @@ fn holders<'a>(error: &OutOfMemory, live: &'a [LiveTensor]) -> Vec<Holder<'a>> {
     holders.into_values().collect()
 }
 
-fn actions(error: &OutOfMemory, holders: &[Holder<'_>], deletable: &dyn Deletable) -> Vec<Action> {
+fn actions(
+    error: &OutOfMemory,
+    holders: &[Holder<'_>],
+    deletable: &dyn Deletable,
+    workspace: Option<&str>,
+) -> Vec<Action> {
     if error.would_fit(error.requested, &[]) {
         return vec![Action::TryAgain];
     }
@@ -166,7 +182,8 @@ fn actions(error: &OutOfMemory, holders: &[Holder<'_>], deletable: &dyn Deletabl
         let bytes = error.reserved.saturating_add(error.segment);
         actions.push(Action::RaiseLimit { bytes, fraction: bytes as f64 / error.total.max(1) as f64 });
     }
-    actions.extend(error.largest_fitting().map(|bytes| Action::Smaller { bytes }));
+    actions
+        .extend(error.largest_fitting().filter(|_| workspace.is_none()).map(|bytes| smaller(error, bytes)));
     actions.extend(last.map(delete));
     let mut freeable = found;
     if !found {
@@ -187,6 +204,12 @@ fn actions(error: &OutOfMemory, holders: &[Holder<'_>], deletable: &dyn Deletabl
         actions.push(Action::LargerDevice { bytes: device_for(error) });
     }
     actions
+}
+
+/// A smaller request that would be served.
+fn smaller(error: &OutOfMemory, bytes: u64) -> Action {
+    let least = error.least_fitting(bytes);
+    Action::Smaller { bytes, least, or: least.and_then(|least| error.largest_below(least)) }
 }
 
 /// Whether a larger device would change nothing: the bound stands on every one.
@@ -300,6 +323,9 @@ impl Remedy {
     /// The figures of the request, where the message names another one.
     fn write_request(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (requested, segment) = (size(self.requested), size(self.segment));
+        if let Some(library) = &self.workspace {
+            return writeln!(f, "Requested: {requested} as the {library}, whose size no batch changes.");
+        }
         if segment == requested {
             return Ok(());
         }
@@ -338,14 +364,7 @@ impl Remedy {
                 (fraction * 1e4).ceil() / 1e4,
                 size(*bytes)
             ),
-            Action::Smaller { bytes } => {
-                let percent = u128::from(*bytes) * 100 / u128::from(self.requested.max(1));
-                format!(
-                    "request at most {} at once, {percent}% of the {} requested: a smaller batch",
-                    size(*bytes),
-                    size(self.requested)
-                )
-            }
+            Action::Smaller { bytes, least, or } => self.describe_smaller(*bytes, *least, *or),
             Action::FreeOthers { bytes } => {
                 format!("free memory of the other processes on this device, which hold {}", size(*bytes))
             }
@@ -356,6 +375,22 @@ impl Remedy {
                 )
             }
         }
+    }
+}
+
+impl Remedy {
+    fn describe_smaller(&self, bytes: u64, least: Option<u64>, or: Option<u64>) -> String {
+        let percent = u128::from(bytes) * 100 / u128::from(self.requested.max(1));
+        let of = format!("{percent}% of the {} requested: a smaller batch", size(self.requested));
+        let Some(least) = least else { return format!("request at most {} at once, {of}", size(bytes)) };
+        let range = match size(least) == size(bytes) {
+            true => size(bytes),
+            false => format!("{} to {}", size(least), size(bytes)),
+        };
+        let below = or.map(|most| format!(", or at most {}", size(most))).unwrap_or_default();
+        format!(
+            "request {range} at once, {of} (less takes another segment, for which there is no room){below}"
+        )
     }
 }
 

@@ -10,7 +10,7 @@ pub(crate) const SMALL_SEGMENT: u64 = 2 << 20;
 pub(crate) const LARGE_SEGMENT: u64 = 20 << 20;
 
 /// From this request on, a segment is made to measure.
-const MEASURED_REQUEST: u64 = 10 << 20;
+pub(super) const MEASURED_REQUEST: u64 = 10 << 20;
 /// The step of a segment that is made to measure.
 const SEGMENT_STEP: u64 = 2 << 20;
 

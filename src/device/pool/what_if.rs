@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::oom::OutOfMemory;
-use super::size::{PoolKind, SMALL_REQUEST, SMALL_SEGMENT, largest_in_new_segment, rounded, segment_size};
+use super::size::{
+    MEASURED_REQUEST, MIN_BLOCK, PoolKind, SMALL_REQUEST, SMALL_SEGMENT, largest_in_new_segment, rounded,
+    segment_size,
+};
 use super::snapshot::{BlockState, Segment};
 
 impl OutOfMemory {
@@ -17,7 +20,21 @@ impl OutOfMemory {
     /// The largest request, smaller than this one, that would be served as things
     /// stand, in bytes; `None` when no request of this stream would be.
     pub fn largest_fitting(&self) -> Option<u64> {
-        self.ceilings().into_iter().filter(|&bytes| bytes < self.rounded).max().filter(|&bytes| bytes > 0)
+        self.largest_below(self.rounded)
+    }
+
+    /// The least request from which on all up to `most` would be served, where smaller ones would not: those below 10 MiB
+    /// take a segment of 20 MiB, and those up to 1 MiB one of the small pool.
+    pub(super) fn least_fitting(&self, most: u64) -> Option<u64> {
+        let steps =
+            [(MEASURED_REQUEST, MEASURED_REQUEST - MIN_BLOCK), (SMALL_REQUEST + MIN_BLOCK, SMALL_REQUEST)];
+        let refused = steps.into_iter().find(|(from, below)| *from <= most && !self.would_fit(*below, &[]));
+        refused.map(|(from, _)| from)
+    }
+
+    /// The largest request below `bytes` that would be served as things stand.
+    pub(super) fn largest_below(&self, bytes: u64) -> Option<u64> {
+        self.ceilings().into_iter().filter(|&fitting| 0 < fitting && fitting < bytes).max()
     }
 
     /// The largest batch that would be served, when the request was made for a batch of
