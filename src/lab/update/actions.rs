@@ -56,6 +56,7 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
         Action::Reload => reloading::reload(state, fx),
         Action::Messages => help_pages::messages(state),
         Action::Quit => quit(state, fx),
+        Action::Redraw => state.redraws += 1,
         Action::Help | Action::OtherHelp => help(state),
         Action::Up => screens::go(state, Go::Up),
         Action::Down => screens::go(state, Go::Down),
