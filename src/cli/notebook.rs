@@ -16,7 +16,7 @@ use crate::notebook::{Cell, Kind, Notebook, NotebookFile, html};
 use crate::session::options::SessionOptions;
 
 use super::output::say;
-use super::{exit, lab};
+use super::{exit, lab, setup};
 
 /// Lines of one cell's difference that are shown.
 const SHOWN: usize = 40;
@@ -94,7 +94,9 @@ enum NotebookAction {
 pub(super) fn run(options: &NotebookOptions, devices: &str) -> u8 {
     let result = match &options.command {
         NotebookAction::New { name } => new(name),
-        NotebookAction::Open { file, look } => Ok(lab::open_notebook_file(file, look, devices, &[])),
+        NotebookAction::Open { file, look } => {
+            setup::meant(devices).map_err(usage).map(|()| lab::open_notebook_file(file, look, devices, &[]))
+        }
         NotebookAction::Convert { from, to, force } => convert(from, to, *force),
         NotebookAction::Run { file, output, allow_errors, timeout } => {
             run_file(file, output.as_deref(), *allow_errors, *timeout, devices)
@@ -171,9 +173,7 @@ fn session(devices: &str, timeout: Option<f64>) -> Result<(Command, Option<Durat
         other => other.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX)),
     };
     // What is wrong with the devices is said here, as by every other command.
-    if let Err(error) = devices.parse::<crate::device::sim::Selection>() {
-        return Err(usage(error));
-    }
+    setup::meant(devices).map_err(usage)?;
     // What is written down is to come again.
     let options = SessionOptions { chance: false, ..SessionOptions::plain(devices) };
     Ok((options.command().map_err(failed)?, limit))

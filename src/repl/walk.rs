@@ -30,14 +30,14 @@ pub(crate) type KeepStep<'k> = &'k mut dyn FnMut(&str, &Entry) -> io::Result<()>
 pub(crate) enum WalkEnd {
     /// The lesson's end, or the learner left.
     Fine,
-    /// The machine lacks what the lesson needs.
+    /// There is no session on the devices, or they lack what the lesson needs.
     NoDevice,
 }
 
 /// Walks through a lesson on this process's terminal or pipe, from the step of that id on.
 ///
 /// # Errors
-/// The session can't be started, or standard output can't be written to.
+/// Standard output can't be written to, or the terminal can't be used.
 pub(crate) fn walk(
     lesson: &Lesson,
     options: &SessionOptions,
@@ -46,10 +46,15 @@ pub(crate) fn walk(
     seed: u64,
     keep: KeepStep<'_>,
 ) -> io::Result<WalkEnd> {
-    let printer = Printer::new(true, Paint::from_env(false).only(false));
-    let runner = Runner::start(options)?;
+    let mut printer = Printer::new(true, Paint::from_env(false).only(false));
+    let runner = match Runner::start(options) {
+        Ok(runner) => runner,
+        Err(error) => {
+            printer.note(&format!("error: the session did not start: {error}"));
+            return Ok(WalkEnd::NoDevice);
+        }
+    };
     if let Some(lacks) = lesson.front.requires.lacking(runner.devices()) {
-        let mut printer = printer;
         printer.note(&format!("error: {lacks}"));
         return Ok(WalkEnd::NoDevice);
     }
