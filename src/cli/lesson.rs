@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::base::figures::plural;
 use crate::base::near;
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
@@ -214,7 +215,10 @@ pub(super) fn show(lesson: &Lesson, report: &Report) {
     };
     let came = match report.steps.iter().filter(asks).count() {
         0 => "not run".to_owned(),
-        steps => format!("{steps} steps, {runs} runs, {total:.0} ms"),
+        steps => {
+            let steps = plural(steps as u64, "step", "steps");
+            format!("{steps}, {}, {total:.0} ms", plural(runs as u64, "run", "runs"))
+        }
     };
     say!("{verdict}  {} on {}: {came}", report.lesson, report.devices);
     for problem in &report.problems {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::base::figures::plural;
 use crate::base::text::strip_control;
 use crate::cli::lab::{LookOptions, look_at};
 use crate::cli::output::say;
@@ -43,7 +44,8 @@ fn understood(devices: &str) -> Result<(), String> {
 /// The time of each step.
 fn times(report: &Report) {
     for step in &report.steps {
-        say!("      {:<28} {:>8.0} ms, {} runs", step.id, step.milliseconds, step.runs);
+        let runs = plural(step.runs as u64, "run", "runs");
+        say!("      {:<28} {:>8.0} ms, {runs}", step.id, step.milliseconds);
     }
 }
 
@@ -75,16 +77,12 @@ fn finish(
             (true, runs) => {
                 let lessons: BTreeSet<&str> = reports.iter().map(|report| report.lesson.as_str()).collect();
                 let all = if runs > lessons.len() { format!(", {runs} runs in all") } else { String::new() };
-                say!("{name}: fine, {} run through{all}", several(lessons.len(), "lesson"));
+                say!("{name}: fine, {} run through{all}", plural(lessons.len() as u64, "lesson", "lessons"));
             }
-            (false, _) => say!("{name}: {}", several(problems, "problem")),
+            (false, _) => say!("{name}: {}", plural(problems as u64, "problem", "problems")),
         }
     }
     if faults.is_empty() { lesson::status(reports) } else { exit::SCRIPT }
-}
-
-fn several(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn placed(error: &LessonError) -> serde_json::Value {

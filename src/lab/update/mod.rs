@@ -72,7 +72,9 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
                 return effects;
             }
         }
-        Msg::Session(FromSession::Died { reason }) => messages::died(state, &reason.to_string(), fx),
+        Msg::Session(FromSession::Died { reason }) => {
+            messages::died(state, (&reason.to_string(), reason.is_from_outside()), fx)
+        }
         Msg::Saved(saved) => book::saved(state, saved, fx),
         Msg::SavedAs { path, notes } => naming::saved(state, &path, &notes, fx),
         Msg::File { facts, keeping } => book::file(state, facts, keeping, fx),

@@ -109,7 +109,7 @@ const FIRST: &[Binding] = &[
         &ANYWHERE,
         &[f(5), Chord(Enter, KeyModifiers::CONTROL)],
         A::Run,
-        When(Condition::Cell, "run"),
+        When(Condition::Code, "run"),
         "run the cell",
     )
     .weighs(95),
