@@ -196,8 +196,7 @@ fn telemetry_is_summed_up_on_standard_error() {
     let o = program(&["run", "--devices", "sim:t4", "--telemetry", &script]);
     assert_eq!(text(&o.stdout), "2048.0\n");
     let said = text(&o.stderr);
-    for piece in
-        ["host to device    1 copies, 4096 bytes", "modelled", "waits", "1 implicit", "peak on cuda:0"]
+    for piece in ["host to device    1 copy, 4096 bytes", "modelled", "waits", "1 implicit", "peak on cuda:0"]
     {
         assert!(said.contains(piece), "{piece:?} is missing in\n{said}");
     }

@@ -340,7 +340,7 @@ fn a_lesson_can_be_walked_through_at_the_prompt() {
     );
     let (said, code) = lesson.walk("sim:t4x2", &typed);
     let wanted = [
-        "L: 4 things to do, about 1 minutes.",
+        "L: 4 things to do, about 1 minute.",
         "Some text.",
         "How many bytes?",
         "    let x = ones([256]).to(\"cuda\");",
@@ -406,7 +406,7 @@ fn steps_are_counted_where_there_is_something_to_do() {
     let lesson = Lesson::new("counted", SIM, &format!("{text}{}", block("run", "1 + 41")));
     let output = lesson.program(&["lesson", "verify", "l.md", "--devices", "sim:t4x2"]).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.starts_with("ok  l on sim:t4x2: 1 steps, ") || said.contains(": 1 step, "), "{said}");
+    assert!(said.starts_with("ok  l on sim:t4x2: 1 step, 1 run, ") || said.contains(": 1 step, "), "{said}");
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn verify_tells_a_number_that_differs_from_a_time_that_does() {
     assert_eq!(folder.names(), ["n.rhai", "o.ipynb"]);
     let stored = folder.read("o.ipynb");
     folder.write("o.ipynb", &stored.replacen("\"took 12.5 ms\\n\"", "\"took 99 ms\\n\"", 1));
-    ends(&folder.notebook(&["verify", "o.ipynb"]), 0, &["1 cells give the same"]);
+    ends(&folder.notebook(&["verify", "o.ipynb"]), 0, &["1 cell gives the same"]);
     folder.write("o.ipynb", &stored.replacen("\"loss 0.5\\n\"", "\"loss 0.25\\n\"", 1));
     ends(&folder.notebook(&["verify", "o.ipynb"]), 1, &["- loss 0.25", "+ loss 0.5", "took 12.5 ms"]);
     folder.write("o.ipynb", &stored.replacen("loss 0.5\\\");\"", "loss 0.75\\\");\"", 1));

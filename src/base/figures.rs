@@ -112,7 +112,12 @@ pub fn short(n: u64) -> String {
 
 /// `one` for 1, else `many`, after the number.
 pub(crate) fn plural(n: u64, one: &str, many: &str) -> String {
-    format!("{} {}", count(n), if n == 1 { one } else { many })
+    format!("{} {}", count(n), word(n, one, many))
+}
+
+/// `one` for 1, else `many`.
+pub(crate) fn word<'w>(n: u64, one: &'w str, many: &'w str) -> &'w str {
+    if n == 1 { one } else { many }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders::{data_folder, state_folder};
 use crate::cli::library::open_notebook;
-use crate::cli::setup::{lesson_session, opened, placed, progress};
+use crate::cli::setup::{lesson_session, meant, opened, placed, progress};
 use crate::lab::{self, Book, Document, Keep, LabExit, Past, Remember, in_child_process};
 use crate::lesson::order;
 use crate::session::options::SessionOptions;
@@ -56,6 +56,10 @@ impl LookOptions {
 /// Opens the lab and gives the exit status: on the home screen where nothing is named. A terminal that can't show it
 /// gets the prompt.
 pub(super) fn open(options: &LabOptions, devices: &str) -> u8 {
+    if let Err(error) = meant(devices) {
+        tell!("error: {}", strip_control(&error));
+        return exit::USAGE;
+    }
     match &options.file {
         None if terminal::is_dumb() => {
             tell!(

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::base::figures::plural;
 use crate::base::near;
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders;
-use crate::device::sim::Selection;
 use crate::device::sim::host_choice::{split_host, with_host};
 use crate::lab::{Book, Document, begin_step_anew, open_lesson_work};
 use crate::lesson::order;
@@ -74,7 +74,7 @@ pub(super) fn run(options: &LessonOptions, devices: &str) -> u8 {
         LessonAction::Verify { lessons, json } => verify_all(lessons, devices, *json),
         LessonAction::Start { lesson, plain, look } => match packs::find(lesson).and_then(|found| {
             // What is wrong with the devices is said here, as by every other command.
-            devices.parse::<Selection>().map_err(|error| format!("error: {error}"))?;
+            setup::meant(devices).map_err(|error| format!("error: {error}"))?;
             Ok(found)
         }) {
             Ok(found) if *plain || !terminal::shows_lab() => {
@@ -159,6 +159,9 @@ fn list(json: bool) -> u8 {
 }
 
 fn verify_all(names: &[String], devices: &str, json: bool) -> u8 {
+    if let Err(error) = setup::meant(devices) {
+        return refuse(&format!("error: {}", strip_control(&error)));
+    }
     let chosen = if names.is_empty() {
         packs::built_in()
     } else {
@@ -187,7 +190,17 @@ fn verify_all(names: &[String], devices: &str, json: bool) -> u8 {
     if json {
         say!("{}", serde_json::json!({ "reports": reports }));
     }
-    if reports.iter().all(Report::is_fine) { exit::FINE } else { exit::SCRIPT }
+    status(&reports)
+}
+
+/// What verifying lessons ends with. A lesson that failed says more than devices that are not there.
+pub(super) fn status(reports: &[Report]) -> u8 {
+    let bad = || reports.iter().filter(|report| !report.is_fine());
+    match bad().count() {
+        0 => exit::FINE,
+        _ if bad().all(|report| report.no_device) => exit::NO_DEVICE,
+        _ => exit::SCRIPT,
+    }
 }
 
 /// Prints what came of verifying a lesson.
@@ -202,7 +215,10 @@ pub(super) fn show(lesson: &Lesson, report: &Report) {
     };
     let came = match report.steps.iter().filter(asks).count() {
         0 => "not run".to_owned(),
-        steps => format!("{steps} steps, {runs} runs, {total:.0} ms"),
+        steps => {
+            let steps = plural(steps as u64, "step", "steps");
+            format!("{steps}, {}, {total:.0} ms", plural(runs as u64, "run", "runs"))
+        }
     };
     say!("{verdict}  {} on {}: {came}", report.lesson, report.devices);
     for problem in &report.problems {

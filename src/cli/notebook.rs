@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::base::Kind as ErrorKind;
+use crate::base::figures::{plural, word};
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::notebook::run::{End, Ran, RunOptions, run_all};
@@ -16,7 +17,7 @@ use crate::notebook::{Cell, Kind, Notebook, NotebookFile, html};
 use crate::session::options::SessionOptions;
 
 use super::output::say;
-use super::{exit, lab};
+use super::{exit, lab, setup};
 
 /// Lines of one cell's difference that are shown.
 const SHOWN: usize = 40;
@@ -94,7 +95,9 @@ enum NotebookAction {
 pub(super) fn run(options: &NotebookOptions, devices: &str) -> u8 {
     let result = match &options.command {
         NotebookAction::New { name } => new(name),
-        NotebookAction::Open { file, look } => Ok(lab::open_notebook_file(file, look, devices, &[])),
+        NotebookAction::Open { file, look } => {
+            setup::meant(devices).map_err(usage).map(|()| lab::open_notebook_file(file, look, devices, &[]))
+        }
         NotebookAction::Convert { from, to, force } => convert(from, to, *force),
         NotebookAction::Run { file, output, allow_errors, timeout } => {
             run_file(file, output.as_deref(), *allow_errors, *timeout, devices)
@@ -171,9 +174,7 @@ fn session(devices: &str, timeout: Option<f64>) -> Result<(Command, Option<Durat
         other => other.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX)),
     };
     // What is wrong with the devices is said here, as by every other command.
-    if let Err(error) = devices.parse::<crate::device::sim::Selection>() {
-        return Err(usage(error));
-    }
+    setup::meant(devices).map_err(usage)?;
     // What is written down is to come again.
     let options = SessionOptions { chance: false, ..SessionOptions::plain(devices) };
     Ok((options.command().map_err(failed)?, limit))
@@ -270,9 +271,12 @@ fn execute(notebook: &mut Notebook, command: Command, options: &RunOptions) -> R
 
 /// Says what came of a run and gives its exit status.
 fn report(ran: &Ran, outputs: &str) -> u8 {
-    let cells = |n: usize| if n == 1 { "1 cell".to_string() } else { format!("{n} cells") };
     let failed = if ran.failed.is_empty() { String::new() } else { format!(", {} failed", ran.failed.len()) };
-    say!("ran {}{failed} in {:.1} s; outputs are in {outputs}", cells(ran.cells), ran.took.as_secs_f64());
+    say!(
+        "ran {}{failed} in {:.1} s; outputs are in {outputs}",
+        plural(ran.cells as u64, "cell", "cells"),
+        ran.took.as_secs_f64()
+    );
     match &ran.end {
         End::Done => exit::FINE,
         End::TimedOut => exit::TIMEOUT,
@@ -317,10 +321,11 @@ fn verify(path: &Path, timeout: Option<f64>, devices: &str) -> Result<u8, Failur
     }
     let count = ran.cells;
     if differences.is_empty() {
-        say!("{count} cells give the same outputs");
+        say!("{} the same outputs", plural(count as u64, "cell gives", "cells give"));
         return Ok(exit::FINE);
     }
-    say!("{} of {count} cells give other outputs", differences.len());
+    let (wrong, cells) = (differences.len(), plural(count as u64, "cell", "cells"));
+    say!("{wrong} of {cells} {} other outputs", word(wrong as u64, "gives", "give"));
     Ok(exit::SCRIPT)
 }
 
@@ -336,7 +341,7 @@ fn show(difference: &Difference) {
         }
     }
     if let Some(more) = difference.lines.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        say!("  … {more} more lines");
+        say!("  … {more} more {}", word(more as u64, "line", "lines"));
     }
 }
 

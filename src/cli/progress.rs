@@ -91,7 +91,8 @@ pub(super) fn show(json: bool) -> u8 {
         match known {
             Some(lesson) => {
                 let shown = library::shown((pack, lesson), &progress);
-                say!("{}: {} of {} steps done", strip_control(&name), shown.done, shown.steps);
+                let steps = figures::plural(shown.steps as u64, "step", "steps");
+                say!("{}: {} of {steps} done", strip_control(&name), shown.done);
             }
             None => {
                 let done = steps.iter().filter(|(_, step)| step.done).count();

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
-use crate::device::sim::Selection;
 use crate::repl::{self, End, Options, Paint};
 use crate::session::options::SessionOptions;
 
-use super::{exit, terminal};
+use super::{exit, setup, terminal};
 
 #[derive(clap::Args)]
 pub(crate) struct ReplOptions {
@@ -28,8 +27,8 @@ pub(super) fn plain(light: bool, devices: &str) -> u8 {
 
 /// Serves the terminal or the pipe and gives the exit status.
 pub(super) fn run(options: &ReplOptions, devices: &str) -> u8 {
-    if let Err(error) = devices.parse::<Selection>() {
-        tell!("error: {error}");
+    if let Err(error) = setup::meant(devices) {
+        tell!("error: {}", strip_control(&error));
         return exit::USAGE;
     }
     match serve(options, devices) {

@@ -283,10 +283,11 @@ impl Attempt {
         self.stopping = true;
     }
 
-    /// The session is no more, for this reason.
-    pub fn die(&mut self, reason: &str) {
+    /// The session is no more, for this reason. One that somebody else has ended says nothing of what it ran.
+    pub fn die(&mut self, reason: &str, from_outside: bool) {
         let message = session_ended(reason);
         self.end = Some(match self.asked.take() {
+            _ if from_outside => AttemptEnd::Cut(message),
             Some((_, Ask::Shown(_))) if self.check.is_some() => {
                 AttemptEnd::Ran(Some(Verdict::LearnerError { message, line: None }))
             }

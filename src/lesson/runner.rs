@@ -3,6 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use crate::session::death::Death;
 use crate::session::exchange::{Bell, Exchange, Said, Unanswered};
 use crate::session::options::SessionOptions;
 use crate::session::protocol::{DeviceInfo, Message};
@@ -71,7 +72,10 @@ impl Runner {
                     renewed = true;
                     self.renew(attempt)?;
                 }
-                Some(reason) => attempt.die(&reason),
+                Some(reason) => {
+                    let from_outside = self.exchange.death().is_some_and(Death::is_from_outside);
+                    attempt.die(&reason, from_outside);
+                }
             }
         }
         Ok(attempt.end().cloned().unwrap_or_else(|| AttemptEnd::Cut("it did not end".into())))

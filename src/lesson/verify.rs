@@ -26,6 +26,9 @@ pub struct Report {
     pub steps: Vec<StepReport>,
     /// Each with the lesson file's line.
     pub problems: Vec<Problem>,
+    /// Nothing was run: there is no session on these devices, or they lack what the lesson needs.
+    #[serde(skip)]
+    pub no_device: bool,
 }
 
 /// What came of one step.
@@ -74,6 +77,7 @@ fn verify_with(lesson: &Lesson, devices: &str, pack: Option<&Path>, scratch: &Pa
         devices: devices.to_string(),
         steps: Vec::new(),
         problems: Vec::new(),
+        no_device: false,
     };
     let whole = |line: usize, message: String| Problem { step: String::new(), line, message, answer: None };
     report.problems.extend(lint(lesson).into_iter().map(|error| whole(error.line, error.message)));
@@ -89,11 +93,13 @@ fn verify_with(lesson: &Lesson, devices: &str, pack: Option<&Path>, scratch: &Pa
         Ok(runner) => runner,
         Err(error) => {
             report.problems.push(whole(1, format!("no session on {devices}: {error}")));
+            report.no_device = true;
             return report;
         }
     };
     if let Some(lacks) = lesson.front.requires.lacking(runner.devices()) {
         report.problems.push(whole(1, lacks));
+        report.no_device = true;
         return report;
     }
     let mut standing = Standing::Before(0);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::output::{self, Output};
+use crate::base::figures::word;
 use crate::session::protocol::{Display, Outcome, Stream};
 
 /// Bytes of text that are kept of a run.
@@ -71,10 +72,13 @@ impl Recorder {
         let (bytes, displays) =
             (std::mem::take(&mut self.dropped_bytes), std::mem::take(&mut self.dropped_displays));
         let mut told = Vec::new();
-        told.extend((bytes > 0).then(|| format!("{bytes} more bytes of text")));
-        told.extend((displays > 0).then(|| format!("{displays} more figures or tables")));
+        let [all, shown] = [bytes as u64, displays as u64];
+        told.extend((all > 0).then(|| format!("{all} more {} of text", word(all, "byte", "bytes"))));
+        let things = word(shown, "figure or table", "figures or tables");
+        told.extend((shown > 0).then(|| format!("{shown} more {things}")));
         if !told.is_empty() {
-            let text = format!("\n… {} are not kept here\n", told.join(" and "));
+            let are = word(all.saturating_add(shown), "is", "are");
+            let text = format!("\n… {} {are} not kept here\n", told.join(" and "));
             outputs.push(Output::stream(Stream::Stderr, text));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::base::figures::count;
+use crate::base::figures::{count, plural};
 
 /// Lines shown as they come, and lines shown of the end.
 pub(crate) const HEAD: usize = 500;
@@ -62,7 +62,7 @@ impl Cut {
             self.hold(line);
         }
         if self.dropped > 0 {
-            out += &format!("⋯ {} lines are left out ⋯\n", count(self.dropped as u64));
+            out += &format!("⋯ {} left out ⋯\n", plural(self.dropped as u64, "line is", "lines are"));
         }
         for line in self.tail.drain(..) {
             out += &line;

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
+use crate::base::figures::plural;
 use crate::base::text::strip_control;
 use crate::lesson::attempt::{Attempt, AttemptEnd, Measured, Passed, Standing, told};
 use crate::lesson::linear;
@@ -30,14 +31,14 @@ pub(crate) type KeepStep<'k> = &'k mut dyn FnMut(&str, &Entry) -> io::Result<()>
 pub(crate) enum WalkEnd {
     /// The lesson's end, or the learner left.
     Fine,
-    /// The machine lacks what the lesson needs.
+    /// There is no session on the devices, or they lack what the lesson needs.
     NoDevice,
 }
 
 /// Walks through a lesson on this process's terminal or pipe, from the step of that id on.
 ///
 /// # Errors
-/// The session can't be started, or standard output can't be written to.
+/// Standard output can't be written to, or the terminal can't be used.
 pub(crate) fn walk(
     lesson: &Lesson,
     options: &SessionOptions,
@@ -46,10 +47,15 @@ pub(crate) fn walk(
     seed: u64,
     keep: KeepStep<'_>,
 ) -> io::Result<WalkEnd> {
-    let printer = Printer::new(true, Paint::from_env(false).only(false));
-    let runner = Runner::start(options)?;
+    let mut printer = Printer::new(true, Paint::from_env(false).only(false));
+    let runner = match Runner::start(options) {
+        Ok(runner) => runner,
+        Err(error) => {
+            printer.note(&format!("error: the session did not start: {error}"));
+            return Ok(WalkEnd::NoDevice);
+        }
+    };
     if let Some(lacks) = lesson.front.requires.lacking(runner.devices()) {
-        let mut printer = printer;
         printer.note(&format!("error: {lacks}"));
         return Ok(WalkEnd::NoDevice);
     }
@@ -132,7 +138,9 @@ impl Walk<'_> {
         let all = steps.iter().filter(|step| step.element.is_some()).count();
         let first = from.and_then(|id| steps.iter().position(|step| step.id == id)).unwrap_or(0);
         let title = strip_control(&self.lesson.front.title).into_owned();
-        self.say(&[format!("{title}: {all} things to do, about {} minutes.", self.lesson.front.minutes)])?;
+        let things = plural(all as u64, "thing", "things");
+        let minutes = plural(self.lesson.front.minutes.into(), "minute", "minutes");
+        self.say(&[format!("{title}: {things} to do, about {minutes}.")])?;
         if first > 0 {
             let done =
                 steps.iter().filter(|step| memory.step(&step.id).is_some_and(Remembered::is_done)).count();
@@ -321,14 +329,17 @@ impl Walk<'_> {
 
     fn exercise(&mut self, place: usize, step: &Step, exercise: &Exercise) -> io::Result<Then> {
         self.code(
-            &format!("An exercise, {} points. It begins with:", exercise.points),
+            &format!("An exercise, {}. It begins with:", plural(exercise.points.into(), "point", "points")),
             &exercise.starter.text,
         )?;
         self.say(&[
             "Type your code, and end it with a line that is only a full stop; or f and a file's name.".into(),
             format!(
-                "h gives a hint; there are {}. Once all are given, l shows a solution.",
-                exercise.hints.len()
+                "h gives a hint; there {}. Once all are given, l shows a solution.",
+                match exercise.hints.len() {
+                    1 => "is 1".to_owned(),
+                    all => format!("are {all}"),
+                }
             ),
         ])?;
         let mut hints = 0;
@@ -438,7 +449,8 @@ impl Walk<'_> {
     /// to be had.
     fn run(&mut self, mut attempt: Attempt) -> io::Result<Option<(AttemptEnd, Option<Outcome>, Attempt)>> {
         if attempt.begins_anew() && attempt.replayed() > 0 {
-            self.say(&[format!("What comes before is run again: {} steps.", attempt.replayed())])?;
+            let steps = plural(attempt.replayed() as u64, "step", "steps");
+            self.say(&[format!("What comes before is run again: {steps}.")])?;
         }
         let (mut outcome, mut failed) = (None, Ok(()));
         let printer = &mut self.printer;

@@ -44,6 +44,12 @@ impl Death {
         Death { how, log }
     }
 
+    /// Somebody else has ended it: nothing that it ran did. What the system kills for want of memory looks the same.
+    pub fn is_from_outside(&self) -> bool {
+        let outside = ["SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT"];
+        matches!(&self.how, How::Signal(number) if outside.contains(&signal_name(*number).as_str()))
+    }
+
     /// It ended as one does that is shut down or killed.
     pub(super) fn is_plain(&self) -> bool {
         match &self.how {

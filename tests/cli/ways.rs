@@ -141,3 +141,51 @@ fn progress_says_how_many_steps_there_are_and_names_cells_by_their_place() {
     );
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn devices_that_are_not_meant_or_not_there_end_every_command_alike() {
+    let folder = std::env::temp_dir().join(format!("tensorlab-devices-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("n.rhai"), "// %%\n1 + 1\n").unwrap();
+    std::fs::write(folder.join("bad.toml"), "id = \n").unwrap();
+    let tells = |command: &str, devices: &str| {
+        let mut program = program();
+        program.args(command.split(' ')).args(["--devices", devices]);
+        program.current_dir(&folder).env("CUDA_VISIBLE_DEVICES", "-1").env("XDG_DATA_HOME", &folder);
+        program.stdin(std::process::Stdio::null()).output().unwrap()
+    };
+    assert!(tells("notebook run n.rhai", "cpu").status.success());
+    let made =
+        program().args(["pack", "new", "packed", "--id", "packed"]).current_dir(&folder).output().unwrap();
+    assert!(made.status.success(), "{}", err(&made));
+    let runs = [
+        "run n.rhai",
+        "repl",
+        "devices",
+        "lesson start moving --plain",
+        "lesson verify moving",
+        "pack check packed",
+        "notebook run n.rhai",
+        "notebook verify n.rhai",
+    ];
+    for command in runs.iter().chain(&["lab n.rhai", "notebook open n.rhai", "pack preview packed"]) {
+        for (devices, told) in [
+            ("sim:foo", "no device profile `foo`"),
+            ("foo", "no devices `foo`"),
+            ("sim:bad.toml", "bad.toml:1"),
+            ("sim:gone.toml", "gone.toml"),
+        ] {
+            let o = tells(command, devices);
+            assert!(err(&o).contains(told), "{command}: {}", err(&o));
+            assert_eq!(o.status.code(), Some(2), "{command} on {devices}: {}", err(&o));
+        }
+    }
+    for command in runs {
+        let o = tells(command, "cuda");
+        let said = format!("{}{}", out(&o), err(&o));
+        assert!(said.contains("no CUDA device to use"), "{command}: {said}");
+        assert_eq!(o.status.code(), Some(4), "{command}: {said}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

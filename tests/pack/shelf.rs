@@ -13,7 +13,7 @@ fn a_pack_is_installed_listed_updated_and_removed() {
     let said = folder.says(&["pack", "install", "p-0.1.0.tar.gz"]);
     assert!(said.starts_with("installed p 0.1.0\n"), "{said}");
     assert!(folder.says(&["pack", "install", "p-0.1.0.tar.gz"]).contains("with these very files"));
-    assert!(folder.says(&["pack", "list"]).contains("p                0.1.0    p (1 lessons)"));
+    assert!(folder.says(&["pack", "list"]).contains("p                0.1.0    p (1 lesson)"));
     let lessons = folder.json(&["lesson", "list", "--json"]);
     let names: Vec<&str> =
         lessons["lessons"].as_array().unwrap().iter().map(|l| l["name"].as_str().unwrap()).collect();

@@ -286,8 +286,14 @@ fn a_cell_of_text_is_read_as_markdown_and_not_run() {
     lab.key(KeyCode::Up);
     lab.key(KeyCode::Enter);
     assert!(lab.shows().contains("- **item**"), "{}", lab.shows());
+    // Nothing runs, which is said; the key bar does not offer it.
+    assert!(!lab.shows().contains("F5 run "), "{}", lab.shows());
+    lab.key(KeyCode::F(5));
+    assert!(lab.shows().contains("a cell of text is read, not run; Esc shows it"), "{}", lab.shows());
     lab.key(KeyCode::Esc);
     assert!(lab.shows().contains("• item"));
+    lab.key(KeyCode::F(5));
+    assert!(lab.shows().contains("a cell of text is read, not run"), "{}", lab.shows());
     lab.types("y");
     assert!(lab.shows().contains("- **item**"));
 }

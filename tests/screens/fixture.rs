@@ -182,7 +182,11 @@ impl Lab {
 
     /// The session dies, for a reason that the system gives.
     pub fn dies(&mut self, reason: &str) {
-        let reason = Death { how: How::Unknown(reason.into()), log: Vec::new() };
+        self.dies_of(How::Unknown(reason.into()));
+    }
+
+    pub fn dies_of(&mut self, how: How) {
+        let reason = Death { how, log: Vec::new() };
         self.tell(Msg::Session(FromSession::Died { reason }));
     }
 

@@ -7,6 +7,7 @@ use tensorlab::lab::{
     Stand, render_to_string,
 };
 use tensorlab::lesson::{Entry, Key, LessonMemory, Progress, Record};
+use tensorlab::session::death::How;
 use tensorlab::session::protocol::{Message, Outcome, Request, Verdict};
 
 use super::behaviour::{codes, find, mouse};
@@ -223,6 +224,43 @@ fn a_session_that_dies_in_an_exercise_gives_a_verdict() {
     key(&mut lab, 'r');
     key(&mut lab, 'y');
     assert!(!lab.shows().contains("interrupted"), "{}", lab.shows());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_session_that_is_killed_from_outside_says_nothing_of_an_answer() {
+    for signal in [libc::SIGKILL, libc::SIGTERM] {
+        for answered in [2, 3, 4] {
+            let mut lab = Lab::ready(120, 40);
+            key(&mut lab, 'n');
+            lab.key(KeyCode::F(2));
+            lab.key(KeyCode::Down);
+            lab.key(KeyCode::F(5));
+            (0..answered).for_each(|_| lab.succeeds(None));
+            lab.dies_of(How::Signal(signal));
+            let shown = lab.shows();
+            assert!(shown.contains("cut short before it was judged"), "{shown}");
+            let attempts = |(_, entry): &(&str, &Entry)| matches!(entry, Entry::Attempt { .. });
+            assert!(!lab.kept().iter().any(attempts), "{:?}", lab.kept());
+        }
+    }
+    // A fault of its own is one of what ran.
+    let mut lab = on_the_check();
+    lab.dies_of(How::Signal(libc::SIGSEGV));
+    assert!(matches!(lab.kept().last(), Some((_, Entry::Attempt { .. }))));
+}
+
+#[test]
+fn how_a_new_session_is_started_is_told_where_one_types() {
+    let mut lab = Lab::notebook(&["1", "2"]);
+    lab.key(KeyCode::Enter);
+    lab.dies("killed");
+    assert!(lab.shows().contains("Esc and then r starts a new one"), "{}", lab.shows());
+    lab.key(KeyCode::F(5));
+    assert!(lab.shows().contains("Esc and then r starts a new one"), "{}", lab.shows());
+    lab.key(KeyCode::Esc);
+    lab.key(KeyCode::F(5));
+    assert!(lab.shows().contains("the session has ended: r starts a new one"), "{}", lab.shows());
 }
 
 #[test]

@@ -188,7 +188,7 @@ fn verifying_runs_all_anew_and_says_which_outputs_are_not_the_same() {
     lab.succeeds(Some("tensor([0.2])"));
     let shown = lab.shows();
     for text in [
-        "not verified: 1 of 2 cells give other outputs",
+        "not verified: 1 of 2 cells gives other outputs",
         "✓ verified: the same outputs as before",
         "✗ verify: run anew, it gives something else",
         "- tensor([0.1])",

@@ -83,7 +83,7 @@ fn changes_that_wait_for_a_file_that_was_changed_are_told_and_kept() {
     let mut command = program(&folder);
     command.args(["lab", "n.rhai"]);
     let mut lab = Lab::start(command);
-    lab.until("changes that were not saved are in");
+    lab.until("1 change that was not saved is in");
     lab.until("= 77");
     lab.until("session ready");
     edit(&mut lab, "// more ");
@@ -314,4 +314,49 @@ fn a_second_lab_on_the_same_notebook_reads_only() {
     assert!(folder.names().contains(&".n.rhai.lock".to_string()), "the first one's lock stays");
     first.quits();
     assert!(NotebookFile::open(&folder.0.join("n.rhai")).unwrap().file.read_only().is_none());
+}
+
+/// The screen, once nothing more is drawn.
+fn settled(lab: &mut Lab) -> String {
+    loop {
+        let shown = lab.look();
+        std::thread::sleep(Duration::from_millis(300));
+        if lab.look() == shown {
+            return shown;
+        }
+    }
+}
+
+#[test]
+fn a_lab_after_one_that_was_killed_has_the_whole_screen_and_so_has_one_that_is_asked_to_redraw() {
+    let folder = Folder::with("garbled", TEXT);
+    let line = "for i in 1 2; do \"$0\" lab n.rhai --devices sim:t4; done";
+    let mut command = Command::new("bash");
+    cleared(&mut command, &folder);
+    command.args(["-c", line, env!("CARGO_BIN_EXE_tensorlab")]);
+    let mut lab = Lab::start(command);
+    lab.until("session ready");
+    let wanted = settled(&mut lab);
+    lab.keys("?");
+    lab.until("edit the cell, or answer the question");
+    signal("KILL", lab.terminal.session());
+    // The terminal is still in the alternate screen, with the help on it.
+    let same = |shown: &str| shown == wanted;
+    lab.until_it("the same screen as the first lab's", same);
+    lab.screen.feed(b"\x1b[5;20Hsomething else wrote here\x1b[2;1Hand here");
+    assert_ne!(lab.look(), wanted);
+    lab.keys("\x0c");
+    lab.until_it("the same screen", same);
+    // In a popup and while typing as well.
+    lab.keys(CTRL_P);
+    lab.until("interrupt (twice: restart)");
+    let list = settled(&mut lab);
+    lab.screen.feed(b"\x1b[5;20Hsomething else wrote here");
+    lab.keys("\x0c");
+    lab.until_it("the same list", |shown| shown == list);
+    lab.esc();
+    lab.until_it("the same screen", same);
+    // The shell around them has the terminal as the killed lab left it.
+    lab.keys(CTRL_Q);
+    assert_eq!(lab.terminal.end().code(), Some(0));
 }

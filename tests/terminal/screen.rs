@@ -7,6 +7,8 @@ pub struct Screen {
     rows: Vec<Vec<char>>,
     columns: usize,
     cursor: (usize, usize),
+    /// The alternate screen is shown: entering it again clears nothing, as in tmux.
+    alternate: bool,
     /// Bytes of a sequence or a character that is not whole yet.
     held: Vec<u8>,
     /// Device attributes that were asked for, bytes of sixels and texts for the clipboard.
@@ -17,7 +19,7 @@ pub struct Screen {
 impl Screen {
     pub fn new(rows: usize, columns: usize) -> Screen {
         let rows = vec![vec![' '; columns]; rows];
-        Screen { rows, columns, cursor: (0, 0), held: Vec::new(), asked: 0, sixels: 0 }
+        Screen { rows, columns, cursor: (0, 0), alternate: false, held: Vec::new(), asked: 0, sixels: 0 }
     }
 
     pub fn resize(&mut self, rows: usize, columns: usize) {
@@ -117,7 +119,12 @@ impl Screen {
             }
             b'K' => self.rows[row][column.min(self.columns)..].fill(' '),
             b'c' if inner.is_empty() => self.asked += 1,
-            b'h' if inner == "?1049" => self.rows.iter_mut().for_each(|cells| cells.fill(' ')),
+            b'h' | b'l' if inner == "?1049" => {
+                if self.alternate != (last == b'h') {
+                    self.rows.iter_mut().for_each(|cells| cells.fill(' '));
+                }
+                self.alternate = last == b'h';
+            }
             // Colours and modes are seen in the bytes.
             _ => {}
         }
@@ -133,4 +140,9 @@ fn what_is_written_is_shown_where_it_belongs() {
     screen.feed("\x1b[1;1H猫x\x1b[2;1".as_bytes());
     screen.feed(b"H\x1b[K\x1b[3;1Hend");
     assert_eq!(screen.text(), "猫x\n\nend     ab");
+    screen.feed(b"\x1b[?1049h\x1b[1;1Hin");
+    screen.feed(b"\x1b[?1049h");
+    assert_eq!(screen.text(), "in\n\n");
+    screen.feed(b"\x1b[?1049l");
+    assert_eq!(screen.text(), "\n\n");
 }

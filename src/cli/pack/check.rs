@@ -3,17 +3,20 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::base::figures::plural;
+use crate::base::text::strip_control;
 use crate::cli::lab::{LookOptions, look_at};
 use crate::cli::output::say;
 use crate::cli::pack::told::{Done, told};
 use crate::cli::packs::Chosen;
-use crate::cli::{exit, lesson, terminal};
+use crate::cli::{exit, lesson, setup, terminal};
 use crate::lesson::LessonError;
 use crate::lesson::pack::{Pack, PackError, Tree, check};
 use crate::lesson::verify::Report;
 
 /// Checks a pack's files, and its lessons by running them unless the files have faults.
 pub(super) fn check(dir: &Path, sets: &[String], no_run: bool, json: bool) -> Done {
+    sets.iter().try_for_each(|set| understood(set))?;
     let pack = match Pack::open(dir) {
         Ok(pack) => pack,
         Err(PackError::Faults(faults)) if json => return Ok(finish(None, faults, &[], &[], true)),
@@ -33,10 +36,16 @@ pub(super) fn check(dir: &Path, sets: &[String], no_run: bool, json: bool) -> Do
     Ok(finish(Some(&pack), found.faults, &found.notes, &reports, json))
 }
 
+/// What is wrong with the devices is said here, as by every other command.
+fn understood(devices: &str) -> Result<(), String> {
+    setup::meant(devices).map_err(|error| format!("error: {}", strip_control(&error)))
+}
+
 /// The time of each step.
 fn times(report: &Report) {
     for step in &report.steps {
-        say!("      {:<28} {:>8.0} ms, {} runs", step.id, step.milliseconds, step.runs);
+        let runs = plural(step.runs as u64, "run", "runs");
+        say!("      {:<28} {:>8.0} ms, {runs}", step.id, step.milliseconds);
     }
 }
 
@@ -68,16 +77,12 @@ fn finish(
             (true, runs) => {
                 let lessons: BTreeSet<&str> = reports.iter().map(|report| report.lesson.as_str()).collect();
                 let all = if runs > lessons.len() { format!(", {runs} runs in all") } else { String::new() };
-                say!("{name}: fine, {} run through{all}", several(lessons.len(), "lesson"));
+                say!("{name}: fine, {} run through{all}", plural(lessons.len() as u64, "lesson", "lessons"));
             }
-            (false, _) => say!("{name}: {}", several(problems, "problem")),
+            (false, _) => say!("{name}: {}", plural(problems as u64, "problem", "problems")),
         }
     }
-    if fine { exit::FINE } else { exit::SCRIPT }
-}
-
-fn several(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+    if faults.is_empty() { lesson::status(reports) } else { exit::SCRIPT }
 }
 
 fn placed(error: &LessonError) -> serde_json::Value {
@@ -87,6 +92,7 @@ fn placed(error: &LessonError) -> serde_json::Value {
 
 /// Opens a lesson of a pack that is not installed, or prints what is in the pack.
 pub(super) fn preview(dir: &Path, lesson: Option<&str>, look: &LookOptions, devices: &str) -> Done {
+    understood(devices)?;
     let pack = Pack::open(dir).map_err(told)?;
     let chosen = match lesson {
         Some(id) => pack.lesson(id).ok_or_else(|| {

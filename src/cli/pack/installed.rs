@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::base::figures::plural;
 use crate::base::stderr::tell;
 use crate::cli::output::say;
 use crate::cli::pack::told::{Done, size, told};
@@ -120,7 +121,10 @@ pub(super) fn list(json: bool) -> Done {
     for id in store.ids() {
         match store.manifest(&id) {
             Ok(manifest) if json => all.push(said(&manifest)),
-            Ok(m) => say!("{:<16} {:<8} {} ({} lessons)", m.id, m.version, m.title, m.lessons.len()),
+            Ok(m) => {
+                let lessons = plural(m.lessons.len() as u64, "lesson", "lessons");
+                say!("{:<16} {:<8} {} ({lessons})", m.id, m.version, m.title);
+            }
             Err(error) => {
                 tell!("{error}");
                 failed = true;
@@ -223,7 +227,8 @@ fn show(m: &Manifest, contents: Option<&Contents>, notes: &[String], json: bool)
         say!("  data {} ({}{source})", data.file, data.license);
     }
     if let Some(contents) = contents {
-        say!("  {} files, {}", contents.files.len(), size(contents.bytes()));
+        let files = plural(contents.files.len() as u64, "file", "files");
+        say!("  {files}, {}", size(contents.bytes()));
     }
     notes.iter().for_each(|note| say!("  {note}"));
     exit::FINE

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+use crate::base::figures::plural;
 use crate::base::file;
 use crate::cli::exit;
 use crate::cli::output::say;
@@ -58,11 +59,11 @@ pub(super) fn build(dir: &Path, output: Option<&Path>) -> Done {
     let read = || -> std::io::Result<(String, u64)> { hash::of_reader(File::open(&out)?) };
     let (sum, bytes) = read().map_err(|error| format!("error: cannot read {}: {error}", out.display()))?;
     say!(
-        "{}: {} {}, {} files, {}",
+        "{}: {} {}, {}, {}",
         out.display(),
         manifest.id,
         manifest.version,
-        contents.files.len(),
+        plural(contents.files.len() as u64, "file", "files"),
         size(bytes)
     );
     say!("sha256 {sum}");

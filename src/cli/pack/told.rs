@@ -1,5 +1,6 @@
 //! How what became of a pack is told.
 
+use crate::base::figures::plural;
 use crate::lesson::pack::PackError;
 
 /// What a subcommand comes to: an exit status, or an error in whole lines.
@@ -12,7 +13,7 @@ pub(crate) fn told(error: PackError) -> String {
 /// `1.5 MiB`.
 pub(crate) fn size(bytes: u64) -> String {
     match bytes {
-        0..1024 => format!("{bytes} bytes"),
+        0..1024 => plural(bytes, "byte", "bytes"),
         1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
         _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
     }

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 
 use smallvec::SmallVec;
 
+use crate::base::figures::plural;
 use crate::base::{DType, Layout};
 use crate::tensor::Tensor;
 
@@ -36,7 +37,11 @@ pub(super) fn read(from: &mut dyn Read, length: u64) -> Outcome<Tensor> {
         )));
     }
     if needed < there {
-        return Err(Fault::invalid(format!("{} bytes follow the array", there - needed)));
+        return Err(Fault::invalid(plural(
+            (there - needed) as u64,
+            "byte follows the array",
+            "bytes follow the array",
+        )));
     }
     if !header.fortran_order {
         return elements::read(from, &shape, dtype, swap);

@@ -9,6 +9,7 @@ use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
+use crate::base::figures::plural;
 use crate::base::{DType, memory};
 use crate::tensor::Tensor;
 
@@ -152,7 +153,11 @@ impl SafetensorsHeader {
             out.push((name.clone(), info, dtype));
         }
         if at != data {
-            return Err(Fault::invalid(format!("{} bytes belong to no tensor", data - at)));
+            return Err(Fault::invalid(plural(
+                data - at,
+                "byte belongs to no tensor",
+                "bytes belong to no tensor",
+            )));
         }
         Ok(out)
     }

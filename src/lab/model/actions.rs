@@ -37,6 +37,8 @@ pub enum Action {
     /// Take the file's cells.
     Reload,
     Quit,
+    /// All of the screen, whatever stands on it.
+    Redraw,
     Help,
     /// All that was said.
     Messages,

@@ -5,7 +5,7 @@ use crossterm::event::KeyEvent;
 use crate::lab::model::actions::Action;
 use crate::lab::model::binding::Binding;
 use crate::lab::model::conditions;
-use crate::lab::model::context::{ANYWHERE, BROWSE, Context, Together};
+use crate::lab::model::context::{ALWAYS, ANYWHERE, BROWSE, Context, Together};
 use crate::lab::model::item::ItemState;
 use crate::lab::model::keys::{Chord, names};
 use crate::lab::model::pane::Pane;
@@ -46,7 +46,7 @@ pub(crate) fn beneath(state: &State) -> Together {
 /// What a key does now.
 pub(crate) fn find(state: &State, event: KeyEvent) -> Option<Action> {
     let chord = Chord::from(event);
-    contexts(state).iter().find_map(|context| {
+    contexts(state).iter().chain([&&ALWAYS]).find_map(|context| {
         let mut here = state.keymap.rows().filter(|(binding, _)| binding.context == *context);
         here.find(|(_, keys)| keys.contains(&chord)).map(|(binding, _)| binding.action)
     })

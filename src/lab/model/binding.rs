@@ -52,6 +52,8 @@ pub enum Condition {
     PreviousStep,
     /// A cell is selected.
     Cell,
+    /// A cell of code is.
+    Code,
     LongOutput,
     Hint,
     /// An open question is selected.

@@ -95,6 +95,7 @@ mod tests {
     use super::*;
     use crossterm::event::KeyCode::Char;
 
+    use crate::lab::model::context::ALWAYS;
     use crate::lab::model::keys::Chord;
     use crate::lab::model::screens::home::PROMPT;
     use crate::lab::model::screens::work::{ANSWER, EDITOR};
@@ -103,7 +104,8 @@ mod tests {
     fn no_key_means_two_things_at_once() {
         for contexts in together() {
             let mut seen = std::collections::HashMap::new();
-            for binding in BINDINGS.iter().filter(|b| contexts.contains(&b.context)) {
+            let holds = |context: &'static Context| *context == ALWAYS || contexts.contains(&context);
+            for binding in BINDINGS.iter().filter(|b| holds(b.context)) {
                 for chord in binding.keys {
                     if let Some(other) = seen.insert(chord.name(), binding.help) {
                         panic!("{} is both {other:?} and {:?} in {contexts:?}", chord.name(), binding.help);
@@ -132,7 +134,7 @@ mod tests {
 
     #[test]
     fn typing_keys_stay_free_for_typing() {
-        let typed = [&EDITOR, &ANSWER, &PROMPT, &ANYWHERE];
+        let typed = [&EDITOR, &ANSWER, &PROMPT, &ANYWHERE, &ALWAYS];
         for binding in BINDINGS.iter().filter(|b| typed.contains(&b.context)) {
             for Chord(code, modifiers) in binding.keys {
                 assert!(!matches!(code, Char(_)) || !modifiers.is_empty(), "{}", binding.help);

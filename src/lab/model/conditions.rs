@@ -54,6 +54,7 @@ fn holds(state: &State, condition: Condition) -> bool {
         Condition::NextStep => state.step + 1 < state.steps.len(),
         Condition::PreviousStep => state.step > 0 && state.steps.len() > 1,
         Condition::Cell => state.selected_cell().is_some(),
+        Condition::Code => state.selected_cell().is_some_and(|cell| !cell.markdown),
         Condition::LongOutput => state.selected_cell().is_some_and(|cell| cell.output.total() > SHORT_OUTPUT),
         Condition::Hint => has_hint(state),
         Condition::Quiz => matches!(state.selected_item(), Some(ItemState::Quiz(quiz)) if !quiz.solved),

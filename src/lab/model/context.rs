@@ -53,6 +53,15 @@ pub(crate) const ANYWHERE: Context = Context {
     ..Context::new("Anywhere")
 };
 
+/// Wherever one is, in popups and while typing as well; what a nearer place has goes first.
+pub(crate) const ALWAYS: Context = Context {
+    name: Some("always"),
+    heading: Some("Always"),
+    section: Some("lab"),
+    typed: true,
+    ..Context::new("Always")
+};
+
 /// Everywhere but in a popup or while typing.
 pub(crate) const BROWSE: Context = Context {
     name: Some("browse"),

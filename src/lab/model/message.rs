@@ -52,6 +52,8 @@ pub enum Msg {
     },
     /// Something to tell the learner.
     Note(String),
+    /// The same, until all messages are looked at.
+    Lasting(String),
     /// What there is to open.
     Listed(Box<Listing>),
     /// The devices of this computer.

@@ -16,6 +16,8 @@ pub(crate) struct Note {
     pub at: Duration,
     /// No key asked for it.
     pub by_itself: bool,
+    /// It stays until all messages are looked at.
+    pub lasts: bool,
 }
 
 /// Messages, the newest last.
@@ -30,7 +32,15 @@ pub(crate) struct Said {
 impl Said {
     /// Says something until it is read.
     pub(crate) fn say(&mut self, text: String, at: Duration) {
-        let note = Note { text, at, by_itself: !self.answering };
+        self.take(Note { text, at, by_itself: !self.answering, lasts: false });
+    }
+
+    /// Says something that stays whatever is typed, until all messages are looked at.
+    pub(crate) fn say_lasting(&mut self, text: String, at: Duration) {
+        self.take(Note { text, at, by_itself: !self.answering, lasts: true });
+    }
+
+    fn take(&mut self, note: Note) {
         // Said again, it is read once.
         self.unread.retain(|other| other.text != note.text);
         self.unread.push(note.clone());
@@ -42,7 +52,12 @@ impl Said {
 
     /// A key was pressed: what was said has been read, unless it came by itself just now.
     pub(crate) fn read(&mut self, now: Duration) {
-        self.unread.retain(|note| note.by_itself && now.saturating_sub(note.at) < LEAST);
+        self.unread.retain(|note| note.lasts || note.by_itself && now.saturating_sub(note.at) < LEAST);
+    }
+
+    /// All messages are looked at.
+    pub(crate) fn seen(&mut self) {
+        self.unread.clear();
     }
 
     /// What does not hold any more need not be read.
@@ -74,9 +89,12 @@ mod tests {
         said.say("answer".into(), second);
         said.read(2 * second);
         assert_eq!(said.unread().iter().map(|note| note.text.as_str()).collect::<Vec<_>>(), ["news"]);
+        said.say_lasting("lost".into(), second);
         said.read(5 * second);
+        assert_eq!(said.unread().iter().map(|note| note.text.as_str()).collect::<Vec<_>>(), ["lost"]);
+        said.seen();
         assert!(said.unread().is_empty());
-        assert_eq!(said.log().count(), 2);
+        assert_eq!(said.log().count(), 3);
     }
 
     #[test]

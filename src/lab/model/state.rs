@@ -95,6 +95,8 @@ pub struct State {
     pub(in crate::lab) foreign: Option<Foreign>,
     pub(in crate::lab) has_text: bool,
     pub(in crate::lab) revision: u64,
+    /// How often the learner has asked for all of the screen again.
+    pub(in crate::lab) redraws: u64,
     pub(in crate::lab) next_key: u64,
 }
 
@@ -258,6 +260,7 @@ impl State {
             foreign: None,
             has_text: false,
             revision: 0,
+            redraws: 0,
             next_key: 0,
         };
         state.take_document(document);

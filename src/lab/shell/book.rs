@@ -1,15 +1,17 @@
 //! The notebook behind the lab's cells: its file, its journal, and what other programs do to the file.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::base::figures::plural;
 use crate::base::file;
 use crate::lab::model::book_change::{BookChange, Keeping, NotSaved};
 use crate::lab::model::document::{self, Document, Item, Step, Stored};
 use crate::lab::model::document::{Beside, Page, Stand};
 use crate::lab::model::file_facts::FileFacts;
+use crate::lab::shell::book::theirs::Theirs;
 use crate::notebook::output::Fields;
 use crate::notebook::store::{self, Recovered, SaveError};
 use crate::notebook::{Cell, Change, Kind, Notebook, NotebookFile, difference, new_id};
@@ -33,6 +35,8 @@ pub struct Book {
     changed_outside: bool,
     /// Changes of an earlier lab that are taken over and not saved yet.
     recovered: usize,
+    /// What another lab left in a lesson, until something here takes its place.
+    theirs: Option<Theirs>,
 }
 
 impl Book {
@@ -54,11 +58,9 @@ impl Book {
             }
         }
         let first = begun(&mut notebook).into_iter().collect();
-        let always = false;
-        Ok((
-            Book { file, notebook, first, always, unsynced: false, changed_outside: false, recovered },
-            notes,
-        ))
+        let (always, unsynced, changed_outside, theirs) = (false, false, false, None);
+        let book = Book { file, notebook, first, always, unsynced, changed_outside, recovered, theirs };
+        Ok((book, notes))
     }
 
     /// Opens a notebook that is saved by itself, so that changes that an earlier lab could not save are nothing to speak
@@ -143,12 +145,21 @@ impl Book {
         file::whole(self.file.path()) == file::whole(path)
     }
 
-    /// Makes a change, and writes it to the journal at once.
+    /// Makes a change, and writes it to the journal at once. Says where what another lab wrote is, where the change took
+    /// its place.
     ///
     /// # Errors
     /// The journal can't be written: the change is here alone until the notebook is saved.
-    pub fn change(&mut self, change: BookChange) -> io::Result<()> {
-        self.apply(self.changes(change))
+    pub fn change(&mut self, change: BookChange) -> io::Result<Option<String>> {
+        let kept = self.theirs.take_if(|theirs| theirs.loses_by(&change)).map(|theirs| {
+            theirs.keep(self.file.path()).unwrap_or_else(|reason| {
+                format!(
+                    "both labs wrote in the same cell, and what was written in the other is lost: {reason}"
+                )
+            })
+        });
+        self.apply(self.changes(change))?;
+        Ok(kept)
     }
 
     fn apply(&mut self, changes: Vec<Change>) -> io::Result<()> {
@@ -228,6 +239,7 @@ impl Book {
     /// Goes on from what another lab has left in the file and its journal; says so.
     fn take_over(&mut self, left: Option<Recovered>) -> String {
         let told = "the other lab has let go of this lesson: what you do here is kept from now on, and what you have done";
+        let read = self.notebook.clone();
         let mut notes = match left {
             Some(left) if !left.file_changed && self.file.accept().is_ok() => {
                 (self.notebook, self.first, self.unsynced) = (left.notebook, Vec::new(), true);
@@ -240,6 +252,10 @@ impl Book {
         };
         if self.file.journal().is_none() && self.file.foreign_change(true).is_some() {
             notes.extend(self.reload().unwrap_or_else(|reason| vec![reason]));
+        }
+        self.theirs = Theirs::of(&self.notebook, &read);
+        if self.theirs.is_some() {
+            notes.push("what was written there is shown when you open the lesson again".into());
         }
         notes.iter().fold(told.to_owned(), |told, note| format!("{told}; {note}"))
     }
@@ -351,18 +367,13 @@ fn begun(notebook: &mut Notebook) -> Option<Change> {
 
 /// Writes recovered changes to a file of their own, and says why they are there.
 fn set_aside(file: &mut NotebookFile, recovered: &Notebook, changes: usize, why: &str) -> String {
-    let free = |path: &PathBuf| !path.exists();
-    let path = file.path();
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
-    let named = |n: u32| path.with_file_name(format!("{name}.recovered-{n}.{extension}"));
-    let Some(aside) = (1..1000).map(named).find(free) else {
-        return format!("{changes} changes that were not saved wait beside the file");
-    };
-    let written = store::write(&aside, recovered).map_err(|error| error.to_string());
-    match written.and_then(|_| file.discard().map_err(|error| error.to_string())) {
-        Ok(()) => format!("{changes} changes that were not saved are in {}: {why}", aside.display()),
-        Err(reason) => format!("{changes} changes that were not saved wait beside the file: {reason}"),
+    let unsaved = plural(changes as u64, "change that was not saved", "changes that were not saved");
+    let [are, wait] = if changes == 1 { ["is", "waits"] } else { ["are", "wait"] };
+    let aside = theirs::write_aside(file.path(), recovered);
+    let kept = aside.and_then(|aside| file.discard().map(|()| aside).map_err(|error| error.to_string()));
+    match kept {
+        Ok(aside) => format!("{unsaved} {are} in {}: {why}", aside.display()),
+        Err(reason) => format!("{unsaved} {wait} beside the file: {reason}"),
     }
 }
 
@@ -417,6 +428,8 @@ fn kept(cell: document::Cell) -> Cell {
     }
     kept
 }
+
+mod theirs;
 
 #[cfg(test)]
 mod tests;

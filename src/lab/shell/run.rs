@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::lab::model::book_change::{BookChange, Keeping, NotSaved};
+use crate::lab::model::book_change::{Keeping, NotSaved};
 use crate::lab::model::config::Config;
 use crate::lab::model::document::Document;
 use crate::lab::model::export_kind::What;
@@ -289,7 +289,7 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
                 Ok(())
             }
             Effect::Reload => around.reload(state),
-            Effect::Book(change) => around.change(change),
+            Effect::Book(change) => around.change(state, change),
             Effect::Copy(text) if around.clipboard => terminal::copy(&text),
             Effect::Copy(_) => Ok(()),
             Effect::Remember(code) => {
@@ -483,19 +483,6 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
         self.start(state);
         tell(state, &notes, self);
         Ok(())
-    }
-
-    /// Tells the notebook's file of a change; that this fails is told once.
-    fn change(&mut self, change: BookChange) -> io::Result<()> {
-        let done = self.book.as_mut().map_or(Ok(()), |book| book.change(change));
-        match done {
-            Ok(()) => {
-                self.journal_fails = false;
-                Ok(())
-            }
-            Err(_) if std::mem::replace(&mut self.journal_fails, true) => Ok(()),
-            Err(e) => Err(io::Error::new(e.kind(), format!("what you type is not kept until you save: {e}"))),
-        }
     }
 
     fn send(&mut self, request: Request) -> io::Result<()> {

@@ -19,6 +19,7 @@ use crossterm::terminal::{
 use crossterm::{cursor, execute, queue};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+use ratatui::layout::{Position, Rect};
 
 use crate::base::base64;
 use crate::base::stderr::tell;
@@ -50,6 +51,8 @@ pub(crate) struct Screen {
     terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
     /// Pictures that the terminal keeps, by their numbers.
     kept: Kept,
+    /// How often all of the screen had been asked for when it was cleared last; none before the first frame.
+    cleared: Option<u64>,
 }
 
 impl Screen {
@@ -68,7 +71,11 @@ impl Screen {
         }
         opened?;
         let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
-        Ok(Screen { terminal: ManuallyDrop::new(Terminal::new(backend)?), kept: Kept::default() })
+        Ok(Screen {
+            terminal: ManuallyDrop::new(Terminal::new(backend)?),
+            kept: Kept::default(),
+            cleared: None,
+        })
     }
 
     /// Columns and rows.
@@ -79,9 +86,22 @@ impl Screen {
     /// Draws the state, in one piece where the terminal can.
     pub(crate) fn draw(&mut self, state: &State) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        if self.cleared != Some(state.redraws) {
+            self.clear()?;
+            self.cleared = Some(state.redraws);
+        }
         self.kept.tell(state.art(), self.terminal.backend_mut())?;
         self.terminal.draw(|frame| view(state, frame))?;
         execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
+    }
+
+    /// Takes away whatever stands on the screen, so that the next frame is drawn in full. Entering the alternate screen
+    /// does not: terminals that are still in it, as after a lab that was killed, leave it as it is.
+    fn clear(&mut self) -> io::Result<()> {
+        self.kept.tell(std::iter::empty(), self.terminal.backend_mut())?;
+        // `Terminal::clear` would ask the terminal where the cursor is, and the answer goes to who reads the keys.
+        let size = self.terminal.size()?;
+        self.terminal.resize(Rect::from((Position::ORIGIN, size)))
     }
 }
 

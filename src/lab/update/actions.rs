@@ -56,6 +56,7 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
         Action::Reload => reloading::reload(state, fx),
         Action::Messages => help_pages::messages(state),
         Action::Quit => quit(state, fx),
+        Action::Redraw => state.redraws += 1,
         Action::Help | Action::OtherHelp => help(state),
         Action::Up => screens::go(state, Go::Up),
         Action::Down => screens::go(state, Go::Down),
@@ -172,6 +173,11 @@ fn act_in_machine(state: &mut State, action: MachineAction) {
 /// Runs the selected cell, and goes on to the next one where that is asked for.
 fn run(state: &mut State, go: bool, fx: &mut Vec<Effect>) {
     let typing = state.editing;
+    if !go && state.selected_cell().is_some_and(|cell| cell.markdown) {
+        let leave = state.keymap.name_of(Action::Leave);
+        let how = if typing { format!("; {leave} shows it as it reads") } else { String::new() };
+        return state.say(format!("a cell of text is read, not run{how}"));
+    }
     state.follow |= !go;
     if running::run_selected(state, fx) && go {
         selecting::leave(state);

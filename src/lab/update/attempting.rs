@@ -149,7 +149,7 @@ fn begin_anew(state: &mut State) {
 }
 
 /// The session is no more, for this reason: what ran ends with it.
-pub(super) fn die(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
+pub(super) fn die(state: &mut State, (reason, from_outside): (&str, bool), fx: &mut Vec<Effect>) {
     let Some(mut current) = state.work.current.take() else { return };
     let is_shown = current.attempt.is_shown();
     if let Some(cell) = state.cell_mut(current.key)
@@ -162,7 +162,7 @@ pub(super) fn die(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
             cell.outputs.push(Output::stopped("SessionError", &told));
         }
     }
-    current.attempt.die(reason);
+    current.attempt.die(reason, from_outside);
     close(state, current, fx);
 }
 

@@ -1,5 +1,6 @@
 //! Pages to read: help on the name at the cursor, and all that was said.
 
+use crate::lab::model::actions::Action;
 use crate::lab::model::aid::Doc;
 use crate::lab::model::editor::bytes::cursor_byte;
 use crate::lab::model::said::Note;
@@ -18,8 +19,16 @@ pub(crate) fn doc(state: &mut State) {
     show_doc(state, &name);
 }
 
+/// Says what is not to be missed, and which key takes it away.
+pub(super) fn lasting(state: &mut State, text: &str) {
+    let key = state.keymap.name_of(Action::Messages);
+    let text = format!("{} ({key}: read)", text::clean_line(text));
+    state.said.say_lasting(text, state.now);
+}
+
 /// Shows all that was said, the newest last.
 pub(super) fn messages(state: &mut State) {
+    state.said.seen();
     let line = |note: &Note| {
         let seconds = note.at.as_secs();
         format!("{:>4}:{:02}  {}", seconds / 60, seconds % 60, note.text)

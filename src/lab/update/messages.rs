@@ -1,6 +1,5 @@
 //! What the session says, and its end.
 
-use crate::lab::model::actions::Action;
 use crate::lab::model::item::{CellState, Progress, Status};
 use crate::lab::model::message::Effect;
 use crate::lab::model::output::Ink;
@@ -59,7 +58,7 @@ fn shown(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> bool {
         Message::Ready { version, devices, protections, .. } => {
             if version != protocol::VERSION {
                 let reason = format!("it speaks protocol {version}, the lab speaks {}", protocol::VERSION);
-                died(state, &reason, fx);
+                died(state, (&reason, false), fx);
                 return true;
             }
             state.session.status = SessionStatus::Ready;
@@ -129,16 +128,16 @@ fn known(variable: protocol::Variable) -> Known {
     }
 }
 
-/// The session has ended by itself: what ran is lost, all else stays.
-pub(super) fn died(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
+/// The session has ended, for this reason and perhaps from outside: what ran is lost, all else stays.
+pub(super) fn died(state: &mut State, (reason, from_outside): (&str, bool), fx: &mut Vec<Effect>) {
     let reason = text::clean_line(reason);
     let reason = session_ended(&reason);
     asking::clear_queue(state);
-    attempting::die(state, &reason, fx);
+    attempting::die(state, (&reason, from_outside), fx);
     state.work.pending.clear();
     state.verifying = None;
-    let key = state.keymap.name_of(Action::Restart);
-    state.say(format!("{}; {key} starts a new one", restarting::died(&reason)));
+    let keys = restarting::keys(state);
+    state.say(format!("{}; {keys} starts a new one", restarting::died(&reason)));
     state.session.status = SessionStatus::Dead { reason };
 }
 

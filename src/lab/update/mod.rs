@@ -72,7 +72,9 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
                 return effects;
             }
         }
-        Msg::Session(FromSession::Died { reason }) => messages::died(state, &reason.to_string(), fx),
+        Msg::Session(FromSession::Died { reason }) => {
+            messages::died(state, (&reason.to_string(), reason.is_from_outside()), fx)
+        }
         Msg::Saved(saved) => book::saved(state, saved, fx),
         Msg::SavedAs { path, notes } => naming::saved(state, &path, &notes, fx),
         Msg::File { facts, keeping } => book::file(state, facts, keeping, fx),
@@ -80,6 +82,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         Msg::Reloaded(document) => settled(state, |state| reloading::reloaded(state, document)),
         Msg::Drawn { cell, slot, drawing } => pictures::drawn(state, cell, slot, drawing),
         Msg::Note(text) => state.say(text::clean_line(&text)),
+        Msg::Lasting(text) => help_pages::lasting(state, &text),
         Msg::Listed(listing) => settled(state, |state| home::listed(state, *listing)),
         Msg::Found(devices) => state.held.home.found = Some(devices),
         Msg::PathCompleted { typed, completed } => home::completed(state, &typed, completed),

@@ -7,7 +7,7 @@ use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::state::{SessionStatus, State};
-use crate::lab::update::{asking, attempting, book, foreign, selecting};
+use crate::lab::update::{asking, attempting, book, foreign, restarting, selecting};
 use crate::notebook::names::names;
 use crate::notebook::stale::Run;
 
@@ -95,8 +95,8 @@ pub(crate) fn dispatch(state: &mut State, fx: &mut Vec<Effect>) {
 
 fn run(state: &mut State, keys: &[Key], fx: &mut Vec<Effect>) -> bool {
     if let SessionStatus::Dead { .. } = state.session.status {
-        let key = state.keymap.name_of(Action::Restart);
-        state.say(format!("the session has ended: {key} starts a new one"));
+        let keys = restarting::keys(state);
+        state.say(format!("the session has ended: {keys} starts a new one"));
         return false;
     }
     if let Some(lacks) = state.lesson.as_ref().and_then(|open| open.lacks.clone()) {

@@ -1,5 +1,6 @@
 //! Running all cells anew, and holding what they give against what they gave.
 
+use crate::base::figures::{plural, word};
 use crate::lab::model::item::{CellState, Verified};
 use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
@@ -58,9 +59,13 @@ pub(crate) fn settle(state: &mut State) {
             cell.laid.clear();
         }
     }
+    let of = |some: usize| {
+        let cells = plural(all as u64, "cell", "cells");
+        format!("{some} of {cells} {}", word(some as u64, "gives", "give"))
+    };
     state.say(match wrong {
-        0 => format!("verified: {all} of {all} cells give the same outputs"),
-        wrong => format!("not verified: {wrong} of {all} cells give other outputs"),
+        0 => format!("verified: {} the same outputs", of(all)),
+        wrong => format!("not verified: {} other outputs", of(wrong)),
     });
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::path::Path;
 
+use crate::base::figures::plural;
 use crate::base::near;
 use crate::lesson::error::LessonError;
 use crate::lesson::format::{Element, Lesson};
@@ -232,12 +233,9 @@ pub(crate) fn outline(lesson: &Lesson) -> Vec<String> {
             }
             Element::Quiz(quiz) => format!("quiz      {}", crate::lesson::markdown::plain(&quiz.ask)),
             Element::Exercise(e) => {
-                format!(
-                    "exercise  {} ({} points, {} hints)",
-                    first_line(&e.starter.text),
-                    e.points,
-                    e.hints.len()
-                )
+                let points = plural(e.points.into(), "point", "points");
+                let hints = plural(e.hints.len() as u64, "hint", "hints");
+                format!("exercise  {} ({points}, {hints})", first_line(&e.starter.text))
             }
         };
         Some(format!("{:<28} {what}", step.id))

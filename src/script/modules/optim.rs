@@ -2,6 +2,7 @@
 
 use rhai::{Array, Dynamic, Engine, FnPtr, INT, ImmutableString, Map};
 
+use crate::base::figures::word;
 use crate::base::{Error, Result};
 use crate::op::def::PROPERTY;
 use crate::op::params::kind::Bool;
@@ -264,7 +265,8 @@ impl ParamGroup {
             let value = self.of.option(self.index, name)?;
             Some(format!("{name}: {}", to_dynamic(value)))
         });
-        let params = format!("params: {} tensors", self.of.parameters(self.index).len());
+        let params = self.of.parameters(self.index).len();
+        let params = format!("params: {params} {}", word(params as u64, "tensor", "tensors"));
         format!("#{{{}}}", std::iter::once(params).chain(options).collect::<Vec<_>>().join(", "))
     }
 }

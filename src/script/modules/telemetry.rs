@@ -8,6 +8,7 @@ use rhai::{Dynamic, INT};
 
 use crate::base::Error;
 use crate::base::event::{Event, Page, Reader, Subscription};
+use crate::base::figures::word;
 use crate::device::Machine;
 use crate::op::params::kind::Str;
 use crate::op::params::{Maybe, params};
@@ -209,7 +210,9 @@ pub fn report(events: &[Event]) -> String {
         let Copies { count, bytes, nanos, clock, .. } = copies;
         if *count > 0 {
             let (ms, clock) = (*nanos as f64 / 1e6, clock.name());
-            let _ = writeln!(out, "{words:<17} {count} copies, {bytes} bytes, {ms:.3} ms {clock}");
+            let [copies, units] =
+                [word(count.unsigned_abs(), "copy", "copies"), word(bytes.unsigned_abs(), "byte", "bytes")];
+            let _ = writeln!(out, "{words:<17} {count} {copies}, {bytes} {units}, {ms:.3} ms {clock}");
         }
     }
     let launches = sums.launches;

@@ -8,7 +8,7 @@ use crate::base::near::{did_you_mean, nearest};
 use crate::lab::model::bindings::{BINDINGS, together};
 use crate::lab::model::config::chord::{action_name, list, parse};
 use crate::lab::model::config::{Config, Problem, SETTINGS, SettingKind, Value};
-use crate::lab::model::context::Context;
+use crate::lab::model::context::{ALWAYS, Context, Together};
 use crate::lab::model::keys::Chord;
 
 /// The file is no longer than this.
@@ -210,8 +210,10 @@ impl Reader<'_> {
 
     /// What a key does already where both would hold.
     fn taken(&self, context: &'static Context, row: usize, chord: Chord) -> Option<String> {
-        let meets =
-            |other: &'static Context| together().any(|all| all.contains(&context) && all.contains(&other));
+        let meets = |other: &'static Context| {
+            let both = |all: Together| all.contains(&context) && all.contains(&other);
+            [context, other].contains(&&ALWAYS) || together().any(both)
+        };
         let rows = self.config.keymap.rows().enumerate().filter(|(i, _)| *i != row);
         let mut others = rows.filter(|(_, (binding, _))| meets(binding.context));
         others.find(|(_, (_, keys))| keys.contains(&chord)).map(|(_, (binding, _))| {

@@ -10,7 +10,7 @@ use KeyCode::{
 use crate::lab::model::actions::{Action as A, CellAction as Cell, Edit, MachineAction as Machine, Way};
 use crate::lab::model::binding::Bar::{Always, ByItem, Never, When};
 use crate::lab::model::binding::{Binding, CTRL_SHIFT, Condition, alt, row, shift};
-use crate::lab::model::context::{ANYWHERE, BROWSE, Context};
+use crate::lab::model::context::{ALWAYS, ANYWHERE, BROWSE, Context};
 use crate::lab::model::keys::{Chord, c, ctrl, f, key};
 use crate::lab::model::pane::Pane;
 use crate::lab::model::popups::COMPLETE;
@@ -47,7 +47,7 @@ pub(crate) const ANSWER: Context =
     Context { name: Some("answer"), heading: Some("Typing a number"), typed: true, ..Context::new("Answer") };
 
 pub(super) const KEYS: ScreenKeys = ScreenKeys {
-    contexts: &[&ANYWHERE, &BROWSE, &CELLS, &LESSON],
+    contexts: &[&ANYWHERE, &BROWSE, &CELLS, &LESSON, &ALWAYS],
     together: &[
         &[&LESSON, &BROWSE, &ANYWHERE],
         &[&CELLS, &BROWSE, &ANYWHERE],
@@ -109,7 +109,7 @@ const FIRST: &[Binding] = &[
         &ANYWHERE,
         &[f(5), Chord(Enter, KeyModifiers::CONTROL)],
         A::Run,
-        When(Condition::Cell, "run"),
+        When(Condition::Code, "run"),
         "run the cell",
     )
     .weighs(95),
@@ -355,6 +355,7 @@ pub(in crate::lab::model) const LAST: &[Binding] = &[
     row(&ANYWHERE, &[alt('s')], A::SaveAs, Never, "save under another name"),
     row(&ANYWHERE, &[alt('r')], A::Differences, Never, "how the file differs; reload it"),
     row(&ANYWHERE, &[f(8)], A::Messages, Never, "all messages"),
+    row(&ALWAYS, &[ctrl(Char('l'))], A::Redraw, Never, "draw the whole screen again"),
     row(&BROWSE, &[c('q')], A::Quit, Always("quit"), "quit").weighs(75),
     row(&ANYWHERE, &[ctrl(Char('q'))], A::Quit, Always("quit"), "quit").weighs(52),
     row(&BROWSE, &[c('?')], A::Help, Always("help"), "this help; on the machine, its figures"),

@@ -1,4 +1,5 @@
 use std::fs;
+use std::path::PathBuf;
 
 use super::*;
 use crate::notebook::Output;
@@ -221,6 +222,42 @@ fn the_second_lab_of_a_lesson_goes_on_from_what_the_first_has_left() {
         let (third, notes) = Book::open_own(&path, Vec::new()).unwrap();
         let texts: Vec<_> = third.notebook.cells.iter().map(|cell| cell.source.as_str()).collect();
         assert_eq!((texts, notes), (vec!["a of the first", "b of the second"], Vec::new()), "{crashes}");
+        assert!(
+            !path.with_file_name("n.recovered-1.rhai").exists(),
+            "nothing took the place of another thing"
+        );
+    }
+}
+
+#[test]
+fn what_both_labs_wrote_in_one_cell_of_a_lesson_is_kept() {
+    for (crashes, waits) in [(false, false), (true, false), (true, true)] {
+        let path = folder("lesson-both", "").with_file_name("l.ipynb");
+        let (mut first, _) = Book::open_own(&path, vec![Cell::code("a"), Cell::code("b")]).unwrap();
+        let [a, b] = ids(&first).try_into().unwrap();
+        first.change(text(&b, "b of both")).unwrap();
+        first.save(false).unwrap();
+        let (mut second, _) = Book::open_own(&path, Vec::new()).unwrap();
+        first.change(text(&a, "a of the first")).unwrap();
+        if !crashes {
+            first.save(false).unwrap();
+        }
+        drop(first);
+        second.ask_for_lock().unwrap();
+        // What the second lab shows is not what the first has left, so that it can be written over later as well.
+        if waits {
+            assert_eq!(second.change(text(&b, "b of the second")).unwrap(), None);
+            second.save(false).unwrap();
+        }
+        let told = second.change(text(&a, "a of the second")).unwrap().unwrap();
+        let aside = path.with_file_name("l.recovered-1.ipynb");
+        assert!(told.contains(&aside.display().to_string()), "{told}");
+        assert!(fs::read_to_string(&aside).unwrap().contains("a of the first"), "{crashes}");
+        assert_eq!(second.change(text(&a, "a of the second, more")).unwrap(), None, "it is told once");
+        second.save(false).unwrap();
+        drop(second);
+        let (third, _) = Book::open_own(&path, Vec::new()).unwrap();
+        assert_eq!(third.notebook.cells[0].source, "a of the second, more");
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::base::file;
 
 use super::{HEARTBEAT, Surroundings, say, tell};
-use crate::lab::model::book_change::{Keeping, NotSaved};
+use crate::lab::model::book_change::{BookChange, Keeping, NotSaved};
 use crate::lab::model::message::Msg;
 use crate::lab::model::screens::home::Target;
 use crate::lab::model::state::State;
@@ -53,6 +53,22 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
                     say(state, Msg::Note(error.to_string()), self);
                 }
             }
+        }
+    }
+
+    /// Tells the notebook's file of a change; that this fails is told once.
+    pub(super) fn change(&mut self, state: &mut State, change: BookChange) -> io::Result<()> {
+        let done = self.book.as_mut().map_or(Ok(None), |book| book.change(change));
+        match done {
+            Ok(kept) => {
+                self.journal_fails = false;
+                if let Some(kept) = kept {
+                    say(state, Msg::Lasting(kept), self);
+                }
+                Ok(())
+            }
+            Err(_) if std::mem::replace(&mut self.journal_fails, true) => Ok(()),
+            Err(e) => Err(io::Error::new(e.kind(), format!("what you type is not kept until you save: {e}"))),
         }
     }
 

@@ -10,7 +10,7 @@ use crossterm::event::{MouseEvent, MouseEventKind};
 use crate::lab::layout::{self, Areas, scroll};
 use crate::lab::model::actions::OwnAction;
 use crate::lab::model::binding::Binding;
-use crate::lab::model::context::{ANYWHERE, Context};
+use crate::lab::model::context::{ALWAYS, ANYWHERE, Context};
 use crate::lab::model::message::Effect;
 use crate::lab::model::screens::Screen;
 use crate::lab::model::state::State;
@@ -71,12 +71,13 @@ pub(super) fn paste(state: &mut State, text: &str) {
 
 /// Whether the list of all actions has a row of the key table.
 pub(super) fn is_offered(state: &State, binding: &Binding) -> bool {
-    Screen::of(binding.context).is_some_and(|screen| (entry(screen).offers)(state, binding))
+    *binding.context == ALWAYS
+        || Screen::of(binding.context).is_some_and(|screen| (entry(screen).offers)(state, binding))
 }
 
 /// Goes to the screen that a row of the key table is of.
 pub(super) fn go_to(state: &mut State, context: &Context, fx: &mut Vec<Effect>) {
-    if *context == ANYWHERE || state.screen.has(context) {
+    if [ALWAYS, ANYWHERE].contains(context) || state.screen.has(context) {
         return;
     }
     if let Some(screen) = Screen::of(context) {
