@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use crate::base::{DeviceCause, Result};
 
 use super::pages::{LARGE, LARGE_PAGE};
-use super::reserve;
+use super::reserve::{self, KeptMemory};
 
 /// Alignment of every block in bytes: a cache line, and the widest vector.
 pub(crate) const ALIGNMENT: usize = 64;
@@ -108,18 +108,10 @@ struct HostPoolState {
     busy: Vec<HostBlock>,
 }
 
-/// The pools of ordinary memory.
-static POOLS: Mutex<Vec<Weak<Mutex<HostPoolState>>>> = Mutex::new(Vec::new());
-
-/// Gives what all pools of ordinary memory keep back to the system.
-pub(super) fn clear_all() {
-    let pools: Vec<_> = {
-        let pools = POOLS.lock().unwrap_or_else(|e| e.into_inner());
-        pools.iter().filter_map(Weak::upgrade).collect()
-    };
-    for pool in pools {
+impl KeptMemory for Mutex<HostPoolState> {
+    fn give_back(&self) {
         let HostPoolState { free, busy, .. } =
-            std::mem::take(&mut *pool.lock().unwrap_or_else(|e| e.into_inner()));
+            std::mem::take(&mut *self.lock().unwrap_or_else(|e| e.into_inner()));
         free.into_values().flatten().chain(busy).for_each(release);
     }
 }
@@ -127,10 +119,9 @@ pub(super) fn clear_all() {
 impl Default for HostPool {
     /// A pool of ordinary memory: small blocks are the system's business.
     fn default() -> HostPool {
-        let state = Arc::default();
-        let mut pools = POOLS.lock().unwrap_or_else(|e| e.into_inner());
-        pools.retain(|pool| pool.strong_count() > 0);
-        pools.push(Arc::downgrade(&state));
+        let state: Arc<Mutex<HostPoolState>> = Arc::default();
+        let kept: Weak<Mutex<HostPoolState>> = Arc::downgrade(&state);
+        reserve::may_ask(kept);
         HostPool { state, kept_from: POOLED, keeper: OnceLock::new() }
     }
 }

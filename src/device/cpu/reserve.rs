@@ -7,10 +7,10 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, Weak};
 
 use crate::base::{Result, memory};
 
-use super::memory::clear_all;
 use super::pages::{self, LARGE};
 
 /// Bytes set aside. They are address space alone until somebody writes to them.
@@ -22,6 +22,29 @@ const HANDFUL: usize = 36 << 20;
 
 #[global_allocator]
 static ALLOCATOR: Reserving = Reserving { reserve: AtomicPtr::new(null_mut()) };
+
+/// Freed memory that somebody keeps for reuse.
+pub(super) trait KeptMemory: Send + Sync {
+    /// Gives it to the system.
+    fn give_back(&self);
+}
+
+static KEPT: Mutex<Vec<Weak<dyn KeptMemory>>> = Mutex::new(Vec::new());
+
+/// Has this memory given back where there is none left for the reserve.
+pub(super) fn may_ask(kept: Weak<dyn KeptMemory>) {
+    let mut all = KEPT.lock().unwrap_or_else(|e| e.into_inner());
+    all.retain(|kept| kept.strong_count() > 0);
+    all.push(kept);
+}
+
+fn ask_for_kept() {
+    let all: Vec<_> = {
+        let all = KEPT.lock().unwrap_or_else(|e| e.into_inner());
+        all.iter().filter_map(Weak::upgrade).collect()
+    };
+    all.iter().for_each(|kept| kept.give_back());
+}
 
 struct Reserving {
     /// Null where nothing is set aside.
@@ -43,7 +66,7 @@ fn renew() -> Result<()> {
     if ALLOCATOR.set_aside() {
         return Ok(());
     }
-    clear_all();
+    ask_for_kept();
     if ALLOCATOR.set_aside() { Ok(()) } else { Err(memory::refused::<u8>(BYTES)) }
 }
 
