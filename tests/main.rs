@@ -32,6 +32,7 @@ mod hooks;
 mod hostile;
 mod interrupts;
 mod lab_session;
+mod lent;
 mod lesson_format;
 mod lessons;
 mod lifetimes;

@@ -25,6 +25,7 @@ pub mod indent;
 pub mod indexing;
 pub mod json;
 pub mod language;
+mod lender;
 mod lent;
 pub mod lexer;
 pub mod lines;

@@ -154,6 +154,11 @@ impl Tensor {
         if let Some(hooks) = before.and_then(|n| n.given_hooks()) {
             hooks.forget(self);
         }
+    /// What was registered as a hook of this leaf.
+    pub(crate) fn leaf_functions(&self) -> Vec<Hook> {
+        self.leaf_hooks().map(|hooks| hooks.functions()).unwrap_or_default()
+    }
+
         node.hooks().keep_for(self);
     }
 }

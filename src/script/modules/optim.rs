@@ -6,7 +6,7 @@ use crate::base::{Error, Result};
 use crate::op::def::PROPERTY;
 use crate::op::params::kind::Bool;
 use crate::op::params::{Maybe, params};
-use crate::op::{Family, Form, OpDef, Param, Receiver, Value};
+use crate::op::{Copies, Family, Form, OpDef, Param, Receiver, Value};
 use crate::optim::{Optimizer, StateDict, group};
 use crate::script::bind::{note_line, register_functional};
 use crate::script::call::kind::{Entries, Function};
@@ -228,6 +228,15 @@ fn set_groups(call: &mut Call, back: &Dynamic) -> Result<()> {
 }
 
 impl ParamGroup {
+    /// The same group of an optimiser's copy.
+    pub(crate) fn copied_with(&self, copies: &mut dyn Copies) -> Result<ParamGroup> {
+        let of = match copies.value(&self.of.clone().into_value())? {
+            Value::Object(copy) => copy.get::<Optimizer>().unwrap_or(&self.of).clone(),
+            _ => self.of.clone(),
+        };
+        Ok(ParamGroup { of, index: self.index })
+    }
+
     fn get(&self, name: &str) -> Result<Dynamic> {
         if name == "params" {
             let tensors = self.of.parameters(self.index).into_iter().map(Dynamic::from).collect();
