@@ -128,3 +128,30 @@ let f = || { handle.remove(); 1 };";
     let verdict = lesson.attempt(code, "expect_equal(call(f, []), 1);");
     assert!(verdict.to_string().contains("there is no copy of one"), "{verdict:?}");
 }
+
+#[test]
+fn reading_a_property_is_no_change() {
+    let mut lesson = Lesson::new();
+    let code = "let w = ones([1], #{requires_grad: true}); (w * 2.0).sum().backward(); let v = ones(1);
+let net = nn::Linear(1, 1); net.forward(ones([1, 1])).sum().backward(); let opt = optim::SGD([w], 0.5);";
+    for check in [
+        "expect_equal(w.grad.item(), 2.0);",
+        "expect_equal(w.grad.sum(), 2.0); expect((w.grad).sum().item() == 2.0);",
+        "expect(w.grad.isfinite().all().item());",
+        "expect_equal(net.weight.grad.sum(), 1.0); expect(net.weight.grad[0].sum().item() == 1.0);",
+        "for p in net.parameters() { expect(p.grad.norm().item() == 1.0); }",
+        "expect_equal(w.requires_grad.to_string(), \"true\");",
+        "expect_equal(opt.param_groups[0].lr.to_string(), \"0.5\"); expect_equal(opt.param_groups[0].params[0].sum(), 1.0);",
+    ] {
+        assert_eq!(lesson.attempt(code, check), Verdict::Pass, "{check}");
+    }
+    for check in [
+        "w.grad = w.grad * 2.0;",
+        "w.grad = ();",
+        "w.requires_grad = false;",
+        "opt.param_groups[0].lr = 1.0;",
+    ] {
+        let verdict = lesson.attempt(code, check);
+        assert!(verdict.to_string().contains("can't change what the learner has"), "{check}: {verdict:?}");
+    }
+}

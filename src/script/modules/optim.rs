@@ -253,7 +253,13 @@ impl ParamGroup {
 
     fn set(&self, name: &str, value: &Dynamic) -> Result<()> {
         if name != "params" {
-            return self.of.set_option(self.index, name, from_dynamic(value)?);
+            let value = from_dynamic(value)?;
+            // A method called on an option hands it back.
+            let same = |now: Value| is_same(&now, &value);
+            if self.of.option(self.index, name).is_some_and(same) {
+                return Ok(());
+            }
+            return self.of.set_option(self.index, name, value);
         }
         // A method called on the array hands it back.
         let own = self.of.parameters(self.index);
@@ -275,6 +281,17 @@ impl ParamGroup {
         });
         let params = format!("params: {} tensors", self.of.parameters(self.index).len());
         format!("#{{{}}}", std::iter::once(params).chain(options).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Whether two options are the same number, word or list of them.
+fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::None, Value::None) => true,
+        (Value::Scalar(a), Value::Scalar(b)) => a == b,
+        (Value::Str(a), Value::Str(b)) => a == b,
+        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b)),
+        _ => false,
     }
 }
 
