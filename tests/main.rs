@@ -31,6 +31,7 @@ mod habits;
 mod hooks;
 mod hostile;
 mod interrupts;
+mod judged;
 mod lab_session;
 mod lent;
 mod lesson_format;

@@ -306,9 +306,6 @@ fn is_name(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || c == '_') && !text.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// What `call` is to the check's engine: Rhai keeps the word for itself.
-pub(super) const CALL: &str = "call_learner";
-
 impl Examiner {
     /// Of a learner's machine; it prints nothing of its own. `given` are constants of the session, which checks know as
     /// well; `calling` says while it runs the learner's code.
@@ -324,11 +321,11 @@ impl Examiner {
         let mut room = Interpreter::beside(own, host, limits);
         let asked = Arc::clone(&desk);
         if let Some(engine) = room.engine_mut() {
-            syntax::free_call(engine, CALL);
+            syntax::free_call(engine, syntax::CALL);
             // A misspelt figure would be `()`, which is above and below nothing.
             engine.set_fail_on_invalid_map_property(true);
             engine.register_type_with_name::<HandedFunction>("function");
-            engine.register_fn(CALL, move |f: Dynamic, args: Dynamic| asked.call(&f, &args));
+            engine.register_fn(syntax::CALL, move |f: Dynamic, args: Dynamic| asked.call(&f, &args));
         }
         for (name, value) in given {
             room.set_constant(name, value.clone());
@@ -390,11 +387,7 @@ impl Examiner {
         }
         machine.set_modes(&modes);
         // What lies in its folder is the learner's as well.
-        let learners = |name: &str| {
-            ["call", CALL].contains(&name)
-                || names.iter().any(|own| own == name)
-                || self.given.contains(&name)
-        };
+        let learners = |name: &str| names.iter().any(|own| own == name) || self.given.contains(&name);
         let engine = self.room.engine();
         let blames =
             |fault: &Fault| culprit::is_learners(fault, engine, origin.code, origin.first_line, &learners);

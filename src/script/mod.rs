@@ -37,6 +37,7 @@ pub mod pickle;
 mod printing;
 mod program;
 pub mod python;
+pub(crate) mod reads;
 mod rewrite;
 pub mod snapshot;
 pub mod spaces;
