@@ -303,6 +303,19 @@ fn a_weak_check_is_shown_the_answer_that_slips_through() {
 }
 
 #[test]
+fn a_name_that_nothing_defines_is_a_slip_of_the_check() {
+    let front = "devices = [\"cpu\"]";
+    let check = "let wanted = 4; if y == 3 { throw wantd; } expect_equal(y, wanted);";
+    let wrong = [("expected 4", "let y = 5;"), ("wantd", "let y = 3;")];
+    let body = exercise("let y = 0;", check, "let y = 4;", &wrong);
+    let problems = Lesson::new("slip", front, &body).problems("cpu");
+    assert!(problems.iter().any(|p| p.contains("nothing in the lesson defines `wantd`")), "{problems:#?}");
+    let blamed = |p: &String| p.contains("should fail because") && p.contains("'wantd' is not defined");
+    assert!(problems.iter().any(blamed), "{problems:#?}");
+    assert!(!problems.iter().any(|p| p.contains("the exercise asks for `wantd`")), "{problems:#?}");
+}
+
+#[test]
 fn a_step_before_is_run_again_unseen_and_its_failure_is_not_the_learners() {
     let body = block("run", "let x = ones([2]);\nif cuda::is_available() { throw \"not here\"; }")
         + exercise("let y = 0;", "expect_equal(y, 2);", "let y = 2;", &[("expected 2", "let y = 1;")])

@@ -365,7 +365,11 @@ pub fn bound(code: &str) -> Vec<String> {
         let after = pieces.get(i + 1..).unwrap_or_default();
         match piece.token {
             Token::Let | Token::Const => after.iter().take(1).for_each(&mut add),
-            Token::Fn => after.iter().take_while(|p| p.token != Token::RightParen).for_each(&mut add),
+            // Without parameters `()` is one token.
+            Token::Fn => after
+                .iter()
+                .take_while(|p| !matches!(p.token, Token::RightParen | Token::Unit))
+                .for_each(&mut add),
             Token::For => after.iter().take_while(|p| p.token != Token::In).for_each(&mut add),
             Token::Pipe if opens_closure(&pieces, i) => {
                 after.iter().take_while(|p| p.token != Token::Pipe).for_each(&mut add);
