@@ -31,6 +31,7 @@ mod progress;
 mod quantity;
 pub(crate) mod runner;
 mod source;
+mod spoilt;
 mod strays;
 mod text;
 pub mod verify;

@@ -381,7 +381,7 @@ pub fn bound(code: &str) -> Vec<String> {
 }
 
 /// A `|` with which parameters begin: what stands before it is no value.
-fn opens_closure(pieces: &[Piece], at: usize) -> bool {
+pub(crate) fn opens_closure(pieces: &[Piece], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|i| pieces.get(i));
     before.is_none_or(|piece| {
         let closes = matches!(piece.token, Token::RightParen | Token::RightBracket | Token::RightBrace);
