@@ -28,7 +28,7 @@ impl Lesson {
         Lesson { session: ScriptEvaluator::new(machine, &Limits::default()), cell: 0 }
     }
 
-    fn run(&mut self, code: &str) -> Outcome {
+    pub fn run(&mut self, code: &str) -> Outcome {
         self.cell += 1;
         self.session.evaluate(self.cell, 1, code, &(Arc::new(Quiet) as Arc<dyn Host>))
     }

@@ -484,7 +484,7 @@ mod linting {
         assert_eq!(
             faults(&with(
                 "expect(events.h2d.count == 1 && events . d2d . pinned == 0, `${events.d2h.bytes}`);\n\
-                 expect(events.peak_bytes(\"cuda:0\") < 1 && events.overlap(a, b) && y.events == 1);\n\
+                 expect(events.peak_bytes(\"cuda:0\") < 1 && events.overlap(1, 2) && y.events == 1);\n\
                  expect(\"events.nothing\" != `events.nothing`);"
             )),
             []

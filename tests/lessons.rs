@@ -260,7 +260,7 @@ fn a_weak_check_is_shown_the_answer_that_slips_through() {
             near("call(halved, [ones([2])])", "0.5"),
             "let halved = |x| x / 2.0;",
             "let halved = |x| x;",
-            "halved = |x| spoilt_result(halved_as_it_is.call(x));",
+            "let halved = |x| spoilt_result((|x| x / 2.0).call(x));",
         ),
     ] {
         let body = exercise("let y = 0;", &check, solution, &[("far", wrong)]);
@@ -300,6 +300,55 @@ fn a_weak_check_is_shown_the_answer_that_slips_through() {
     let body = exercise("let y = 0;", check, "let y = 3;", &[("expected 3", "let y = 2;")]);
     let problems = Lesson::new("strict", front, &body).problems("sim:t4");
     assert!(problems.iter().any(|p| p.contains("the solution does not pass")), "{problems:#?}");
+}
+
+#[test]
+fn nan_stands_in_wherever_an_answer_has_numbers() {
+    let front = "devices = [\"sim:t4\"]";
+    let weak = |got: &str| format!("if ({got} - 2.0).abs() > 0.001 {{ expect(false, \"off\"); }}");
+    for (got, solution, wrong) in [
+        ("C", "const C = 2.0;", "const C = 3.0;"),
+        ("call(f, [1.0])", "const f = |x| x * 2.0;", "const f = |x| x;"),
+        ("call(fs[0], [1.0])", "let fs = [|x| x * 2.0];", "let fs = [|x| x];"),
+        ("call(fs.d, [1.0])", "let fs = #{d: |x| x * 2.0};", "let fs = #{d: |x| x};"),
+        ("call(call(\"make\", []), [1.0])", "fn make() { |x| x * 2.0 }", "fn make() { |x| x }"),
+        ("call(f, [1.0])", "fn dbl(x) { x * 2.0 } let f = dbl;", "let f = |x| x;"),
+        ("call(f, [1.0])", "let f = (); f = |x| x * 2.0;", "let f = |x| x;"),
+        (
+            "call(net, [ones(1)]).item()",
+            "let net = nn::module(#{}, |m, x| x * 2.0);",
+            "let net = nn::module(#{}, |m, x| x);",
+        ),
+        ("ds[0]", "let ds = data::Dataset(2, |i| i + 2.0);", "let ds = data::Dataset(2, |i| i + 1.0);"),
+    ] {
+        let body = exercise("let y = 0;", &weak(got), solution, &[("off", wrong)]);
+        let problems = Lesson::new("weak-nan", front, &body).problems("sim:t4");
+        let slips =
+            |p: &String| p.starts_with("NaN of the right shape") && p.contains("must fail, but passes");
+        assert!(!problems.is_empty() && problems.iter().all(slips), "{solution}: {problems:#?}");
+        let strict = format!("expect_close({got}, 2.0);");
+        let body = exercise("let y = 0;", &strict, solution, &[("largest difference", wrong)]);
+        assert_eq!(Lesson::new("strict-nan", front, &body).problems("sim:t4"), [""; 0], "{solution}");
+    }
+    let net = "let net = nn::Linear(1, 1); net.forward(ones([1, 1])).sum().backward();";
+    let check = "expect_close(net.weight.grad, ones([1, 1]));";
+    let wrong =
+        [("largest difference", "let net = nn::Linear(1, 1); net.forward(zeros([1, 1])).sum().backward();")];
+    let body = exercise("let y = 0;", check, net, &wrong);
+    assert_eq!(Lesson::new("grads", front, &body).problems("sim:t4"), [""; 0]);
+}
+
+#[test]
+fn a_name_that_nothing_defines_is_a_slip_of_the_check() {
+    let front = "devices = [\"cpu\"]";
+    let check = "let wanted = 4; if y == 3 { throw wantd; } expect_equal(y, wanted);";
+    let wrong = [("expected 4", "let y = 5;"), ("wantd", "let y = 3;")];
+    let body = exercise("let y = 0;", check, "let y = 4;", &wrong);
+    let problems = Lesson::new("slip", front, &body).problems("cpu");
+    assert!(problems.iter().any(|p| p.contains("nothing in the lesson defines `wantd`")), "{problems:#?}");
+    let blamed = |p: &String| p.contains("should fail because") && p.contains("'wantd' is not defined");
+    assert!(problems.iter().any(blamed), "{problems:#?}");
+    assert!(!problems.iter().any(|p| p.contains("the exercise asks for `wantd`")), "{problems:#?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{DType, Device, Error, Kind, Result};
 use crate::device::{Context, Kernel, Machine};
+use crate::op::Copies;
 use crate::op::core::convert::{to_device, to_dtype};
 use crate::op::core::record::no_grad;
 use crate::op::elementwise::arithmetic::{add, mul};
@@ -107,6 +108,23 @@ impl GradScaler {
         }
         let state = ScalerState { options, tracked: 0, live: None, optimizers: HashMap::new() };
         Ok((GradScaler(Arc::new(Mutex::new(state))), warning))
+    }
+
+    /// A scaler that goes on from a copy of the scale, with no optimiser between two updates.
+    pub(crate) fn copied_with(&self, copies: &mut dyn Copies) -> Result<GradScaler> {
+        let state = self.state();
+        let live = match &state.live {
+            Some((scale, tracker)) => Some((copies.tensor(scale)?, copies.tensor(tracker)?)),
+            None => None,
+        };
+        let (options, tracked) = (state.options, state.tracked);
+        let copy = ScalerState { options, tracked, live, optimizers: HashMap::new() };
+        Ok(GradScaler(Arc::new(Mutex::new(copy))))
+    }
+
+    /// A number that tells scalers apart while they live.
+    pub(crate) fn id(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
     }
 
     /// `output` times the scale; itself where the scaler is disabled.

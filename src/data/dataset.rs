@@ -1,5 +1,6 @@
 //! Datasets: samples by index.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,8 +8,9 @@ use crate::base::chain::Link;
 use crate::base::{Cause, Error, Kind, Result, ShapeCause, memory};
 use crate::device::Machine;
 use crate::device::random::Shared;
+use crate::op::args::FUNCTION;
 use crate::op::gather::select::index_select;
-use crate::op::{Object, Value};
+use crate::op::{Copies, Object, Value};
 use crate::tensor::Tensor;
 
 use super::collate::collate;
@@ -40,6 +42,15 @@ pub trait Dataset: Send + Sync {
         let samples = samples(self, indices, stop)?;
         collate(&samples)
             .map_err(|e| noted(e, &format!("while putting the samples {} together", few(indices))))
+    }
+
+    /// A copy of copies of what it holds.
+    ///
+    /// # Errors
+    /// It holds what can't be copied.
+    fn copied(&self, copies: &mut dyn Copies) -> Result<Data> {
+        let _ = copies;
+        Err(Error::type_error(format!("there is no copy of a {}", self.name())))
     }
 }
 
@@ -105,6 +116,11 @@ impl Data {
         Value::Object(Object::new("Dataset", self))
     }
 
+    /// The copy of a dataset that another holds.
+    fn copy(&self, copies: &mut dyn Copies) -> Result<Data> {
+        Data::of(&copies.value(&self.clone().into_value())?)
+    }
+
     /// What stands for a dataset: one itself, a tensor's rows, or an array's items.
     pub fn of(value: &Value) -> Result<Data> {
         match value {
@@ -124,7 +140,33 @@ impl Data {
 
 /// A function of a higher layer. Called from worker threads.
 #[derive(Clone)]
-pub struct Function(pub Link<Arc<dyn Fn(Vec<Value>) -> Result<Value> + Send + Sync>>);
+pub struct Function(pub Link<Arc<dyn Run>>);
+
+/// What a function of a higher layer does.
+pub trait Run: Send + Sync {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Whatever it fails with.
+    fn run(&self, args: Vec<Value>) -> Result<Value>;
+
+    /// For the layer that made it.
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl Function {
+    pub(crate) fn into_value(self) -> Value {
+        Value::Object(Object::new(FUNCTION, self))
+    }
+
+    /// The function's copy.
+    pub(super) fn copy(&self, copies: &mut dyn Copies) -> Result<Function> {
+        Ok(match copies.value(&self.clone().into_value())? {
+            Value::Object(copy) => copy.get::<Function>().unwrap_or(self).clone(),
+            _ => self.clone(),
+        })
+    }
+}
 
 /// Tensors of one first size; sample `i` is row `i` of each.
 pub struct TensorDataset {
@@ -171,6 +213,11 @@ impl Dataset for TensorDataset {
     fn fetch(&self, indices: &[usize], _: &AtomicBool) -> Result<Value> {
         self.tensors.iter().map(|t| rows(t, indices)).collect::<Result<_>>().map(Value::List)
     }
+
+    fn copied(&self, copies: &mut dyn Copies) -> Result<Data> {
+        let tensors = self.tensors.iter().map(|t| copies.tensor(t)).collect::<Result<_>>()?;
+        Ok(Data::new(TensorDataset { tensors, rows: self.rows }))
+    }
 }
 
 /// The rows of one tensor, bare.
@@ -192,6 +239,10 @@ impl Dataset for TensorRows {
     fn fetch(&self, indices: &[usize], _: &AtomicBool) -> Result<Value> {
         rows(&self.0, indices)
     }
+
+    fn copied(&self, copies: &mut dyn Copies) -> Result<Data> {
+        Ok(Data::new(TensorRows(copies.tensor(&self.0)?)))
+    }
 }
 
 /// The items of an array.
@@ -208,6 +259,10 @@ impl Dataset for Items {
 
     fn get(&self, index: usize) -> Result<Value> {
         self.0.get(index).cloned().ok_or_else(|| Error::value("an index past the array's end"))
+    }
+
+    fn copied(&self, copies: &mut dyn Copies) -> Result<Data> {
+        Ok(Data::new(Items(self.0.iter().map(|item| copies.value(item)).collect::<Result<_>>()?)))
     }
 }
 
@@ -227,7 +282,11 @@ impl Dataset for Computed {
     }
 
     fn get(&self, index: usize) -> Result<Value> {
-        (self.get.0)(vec![Value::Scalar((index as i64).into())])
+        self.get.0.run(vec![Value::Scalar((index as i64).into())])
+    }
+
+    fn copied(&self, copies: &mut dyn Copies) -> Result<Data> {
+        Ok(Data::new(Computed { length: self.length, get: self.get.copy(copies)? }))
     }
 }
 
@@ -273,6 +332,10 @@ impl Dataset for Subset {
         let inner = memory::try_collected(indices.iter().map(|&i| self.inner(i)))?;
         self.of.0.fetch(&inner, stop)
     }
+
+    fn copied(&self, copies: &mut dyn Copies) -> Result<Data> {
+        Ok(Data::new(Subset { of: self.of.copy(copies)?, indices: self.indices.clone() }))
+    }
 }
 
 /// Datasets one after the other.
@@ -313,6 +376,11 @@ impl Dataset for Concat {
         let start = at.checked_sub(1).and_then(|i| self.ends.get(i)).copied().unwrap_or(0);
         let part = self.parts.get(at).ok_or_else(|| Error::value("an index past the datasets' end"))?;
         part.0.get(index - start)
+    }
+
+    fn copied(&self, copies: &mut dyn Copies) -> Result<Data> {
+        let parts = self.parts.iter().map(|part| part.copy(copies)).collect::<Result<_>>()?;
+        Ok(Data::new(Concat { parts, ends: self.ends.clone() }))
     }
 }
 

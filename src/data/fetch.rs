@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use crate::base::{Result, memory};
 use crate::data::dataset::{Data, Function, noted, samples};
-use crate::data::sampler::Sampler;
+use crate::data::sampler::{self, Sampler};
 use crate::data::tree::map_tensors;
 use crate::device::random::Shared;
 use crate::device::{Machine, poll};
-use crate::op::Value;
+use crate::op::{Copies, Value};
 use crate::tensor::Tensor;
 
 /// How batches are made, as `torch.utils.data.DataLoader` has it.
@@ -62,6 +62,20 @@ impl Default for LoaderOptions {
 }
 
 impl LoaderOptions {
+    pub(super) fn copied_with(&self, copies: &mut dyn Copies) -> Result<LoaderOptions> {
+        let mut copy = self.clone();
+        for sampler in [&mut copy.sampler, &mut copy.batch_sampler].into_iter().flatten() {
+            *sampler = sampler.copy(copies)?;
+        }
+        for function in [&mut copy.collate_fn, &mut copy.worker_init_fn].into_iter().flatten() {
+            *function = function.copy(copies)?;
+        }
+        if let Some(generator) = &mut copy.generator {
+            *generator = sampler::copied_generator(generator, copies)?;
+        }
+        Ok(copy)
+    }
+
     /// Whether samples are put together, rather than given one by one.
     pub(super) fn batched(&self) -> bool {
         self.batch_sampler.is_some() || self.batch_size.is_some()
@@ -114,13 +128,13 @@ impl Fetcher {
         let batch = match (&self.options.collate_fn, self.options.batched(), indices) {
             (Some(make), true, _) => {
                 let all = samples(&**self.dataset.0, indices, &self.stop)?;
-                (make.0)(vec![Value::List(all)]).map_err(|e| noted(e, "in the loader's collate_fn"))?
+                make.0.run(vec![Value::List(all)]).map_err(|e| noted(e, "in the loader's collate_fn"))?
             }
             (_, false, [index]) => {
                 let sample = samples(&**self.dataset.0, &[*index], &self.stop)?.pop().unwrap_or(Value::None);
                 match &self.options.collate_fn {
                     Some(make) => {
-                        (make.0)(vec![sample]).map_err(|e| noted(e, "in the loader's collate_fn"))?
+                        make.0.run(vec![sample]).map_err(|e| noted(e, "in the loader's collate_fn"))?
                     }
                     None => sample,
                 }

@@ -8,7 +8,7 @@ use crate::data::draws::draw_seed;
 use crate::data::fetch::{BatchOrder, Batches, Fetcher, LoaderOptions};
 use crate::device::Machine;
 use crate::device::examine::refuse_change;
-use crate::op::Value;
+use crate::op::{Copies, Value};
 
 use super::dataset::Data;
 use super::sampler::{self, Drawn, Sampler, out_of_bounds};
@@ -76,6 +76,18 @@ impl DataLoader {
             return Ok(DataLoader { dataset, options: Arc::new(options), kept: Arc::default() });
         };
         Err(Error::value(problem))
+    }
+
+    /// A number that tells loaders apart while they live.
+    pub(crate) fn id(&self) -> usize {
+        Arc::as_ptr(&self.kept).addr()
+    }
+
+    /// A loader of the dataset's copy, without workers that live.
+    pub(crate) fn copied_with(&self, copies: &mut dyn Copies) -> Result<DataLoader> {
+        let dataset = Data::of(&copies.value(&self.dataset.clone().into_value())?)?;
+        let options = Arc::new(self.options.copied_with(copies)?);
+        Ok(DataLoader { dataset, options, kept: Arc::default() })
     }
 
     /// Batches of an epoch.

@@ -8,7 +8,7 @@ use crate::device::random::Shared;
 use crate::device::{Machine, poll};
 use crate::op::core::convert::to_dtype;
 use crate::op::random::distributions::multinomial;
-use crate::op::{Object, Value};
+use crate::op::{Copies, Object, Value};
 use crate::tensor::Tensor;
 
 pub use crate::device::random::Generator;
@@ -208,6 +208,56 @@ impl Sampler {
     pub(crate) fn into_value(self) -> Value {
         Value::Object(Object::new("Sampler", self))
     }
+
+    /// A number that tells samplers apart while they live.
+    pub(crate) fn id(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
+    /// A sampler that draws from copies of generators.
+    pub(crate) fn copied_with(&self, copies: &mut dyn Copies) -> Result<Sampler> {
+        let mut own =
+            |from: &Option<Shared>| from.as_ref().map(|from| copied_generator(from, copies)).transpose();
+        Ok(Sampler::new(match &*self.0 {
+            SampleOrder::Random { of, replacement, count, generator } => {
+                let (of, replacement, count) = (*of, *replacement, *count);
+                SampleOrder::Random { of, replacement, count, generator: own(generator)? }
+            }
+            SampleOrder::Subset { indices, generator } => {
+                SampleOrder::Subset { indices: indices.clone(), generator: own(generator)? }
+            }
+            SampleOrder::Weighted { weights, replacement, count, generator } => SampleOrder::Weighted {
+                weights: weights.clone(),
+                replacement: *replacement,
+                count: *count,
+                generator: own(generator)?,
+            },
+            SampleOrder::Batches { of, size, drop_last } => {
+                SampleOrder::Batches { of: of.copy(copies)?, size: *size, drop_last: *drop_last }
+            }
+            // They draw from nothing.
+            SampleOrder::Sequential(_) | SampleOrder::Listed(_) | SampleOrder::ListedBatches(_) => {
+                return Ok(self.clone());
+            }
+        }))
+    }
+
+    /// The copy of a sampler that another value holds.
+    pub(super) fn copy(&self, copies: &mut dyn Copies) -> Result<Sampler> {
+        Ok(match copies.value(&self.clone().into_value())? {
+            Value::Object(copy) => copy.get::<Sampler>().unwrap_or(self).clone(),
+            _ => self.clone(),
+        })
+    }
+}
+
+/// The copy of a generator.
+pub(super) fn copied_generator(from: &Shared, copies: &mut dyn Copies) -> Result<Shared> {
+    let value = Value::Object(Object::new("Generator", Generator(from.clone())));
+    Ok(match copies.value(&value)? {
+        Value::Object(copy) => copy.get::<Generator>().map_or(from, |copy| &copy.0).clone(),
+        _ => from.clone(),
+    })
 }
 
 /// As `RandomSampler` draws: from a generator that the session's seeds, where none is given.

@@ -107,7 +107,7 @@ impl Workers {
                 let _no_grad = set_grad_mode(false);
                 own.shared.begin_work();
                 let started =
-                    init.map_or(Ok(Value::None), |f| (f.0)(vec![Value::Scalar((number as i64).into())]));
+                    init.map_or(Ok(Value::None), |f| f.0.run(vec![Value::Scalar((number as i64).into())]));
                 // An error there is what the first batch comes to.
                 let mut failed = started.err().map(|e| in_worker(number, noted(e, "in the worker_init_fn")));
                 while let Ok(job) = queue.recv()

@@ -52,6 +52,12 @@ impl Maker {
         Maker { check: examining() }
     }
 
+    /// Whether it is a check's.
+    #[inline]
+    pub fn is_check(self) -> bool {
+        self.check
+    }
+
     /// Lets the thing be changed, unless a check runs that has not made it.
     ///
     /// # Errors
@@ -62,14 +68,16 @@ impl Maker {
     }
 }
 
+/// What a check is told that would change what it has not made.
+pub(crate) const NO_CHANGE: &str = "a check can't change what the learner has";
+
 /// Refuses a change of what a check has not made.
 ///
 /// # Errors
 /// A check runs.
 pub fn refuse_change() -> Result<()> {
     if examining() {
-        let text = "a check can't change what the learner has";
-        return Err(Error::runtime(text).with_hint("it can change a copy: `.clone()`"));
+        return Err(Error::runtime(NO_CHANGE).with_hint("it can change a copy: `.clone()`"));
     }
     Ok(())
 }

@@ -16,6 +16,16 @@ impl Shared {
         Shared(Arc::new(Mutex::new(Mt19937::new(seed))))
     }
 
+    /// Another generator that stands where this one does.
+    pub(crate) fn copied(&self) -> Shared {
+        Shared(Arc::new(Mutex::new(self.lock().clone())))
+    }
+
+    /// A number that tells generators apart while they live.
+    pub(crate) fn id(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
     /// The generator, while nobody else draws from it.
     pub fn lock(&self) -> MutexGuard<'_, Mt19937> {
         let state = self.0.lock().unwrap_or_else(|e| e.into_inner());

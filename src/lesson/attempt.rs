@@ -12,7 +12,11 @@ use crate::session::protocol::{Fault, GivenName, Message, Outcome, ProbeValue, R
 use crate::session::verdict::Verdict;
 
 use super::format::{Code, Element, Lesson, Step};
+<<<<<<< HEAD
 use super::given::given;
+=======
+use super::strays::{self, Stray};
+>>>>>>> checks
 
 /// Why an attempt was cut that the learner has stopped.
 pub(crate) const INTERRUPTED: &str = "interrupted";
@@ -32,8 +36,13 @@ pub struct Attempt {
     /// The step's set-up and the learner's code.
     here: Vec<Ask>,
     check: Option<Code>,
+<<<<<<< HEAD
     /// What the check reads of what the lesson gave.
     given: Vec<GivenName>,
+=======
+    /// What the check reads though nothing defines it.
+    strays: Vec<Stray>,
+>>>>>>> checks
     probes: Vec<(String, String)>,
     /// What is left to ask.
     pieces: VecDeque<Ask>,
@@ -144,7 +153,11 @@ impl Attempt {
             anew: false,
             here: vec![Ask::Shown(code)],
             check: None,
+<<<<<<< HEAD
             given: Vec::new(),
+=======
+            strays: Vec::new(),
+>>>>>>> checks
             probes: Vec::new(),
             pieces: VecDeque::new(),
             asked: None,
@@ -172,6 +185,7 @@ impl Attempt {
         if let Some(Element::Exercise(exercise)) = &here.element {
             attempt.given = given(&exercise.check.text, &exercise.solution.text);
             attempt.check = Some(exercise.check.clone());
+            attempt.strays = strays::of_check(&exercise.check, &strays::given(lesson));
         }
         attempt.plan();
         attempt
@@ -267,13 +281,25 @@ impl Attempt {
             }
             (Ask::Shown(_), Message::Finished { outcome, .. }) => self.shown(outcome),
             (Ask::Check(_), Message::CheckResult { verdict, .. }) => {
-                self.end = Some(AttemptEnd::Ran(Some(verdict.clone())));
+                self.end = Some(AttemptEnd::Ran(Some(self.judged(verdict))));
             }
             (Ask::Probe(id, _), Message::Probed { value, clock, .. }) => {
                 self.answers.push(Measured { id, value: value.clone(), clock: *clock });
                 self.end_where_nothing_is_left();
             }
             _ => {}
+        }
+    }
+
+    /// The verdict, where a name that nobody could have defined is the check's own slip.
+    fn judged(&self, verdict: &Verdict) -> Verdict {
+        let asks = |name: &str| verdict.reason().is_some_and(|reason| reason == Verdict::asks_for(name));
+        match self.strays.iter().find(|stray| asks(&stray.name)) {
+            Some(Stray { name, line, .. }) => Verdict::CheckerFault {
+                message: format!("NameError: name '{name}' is not defined"),
+                line: u32::try_from(*line).ok(),
+            },
+            None => verdict.clone(),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::script::parse::Parser;
 
 use super::error::LessonError;
 use super::format::{Code, Element, Exercise, Front, Lesson, Link, Predict, Quiz, Step};
-use super::{markdown, places, text};
+use super::{markdown, places, strays, text};
 
 /// Checks a lesson that parses: prerequisites and devices have the right form, every exercise has hints,
 /// wrong answers for reasons of their own, and a check that can fail, every quiz has a choice to get
@@ -24,10 +24,14 @@ pub fn lint(lesson: &Lesson) -> Vec<LessonError> {
     let mut errors = Errors::new(&lesson.source);
     front(&lesson.front, &mut errors);
     let lexer = Engine::new_raw();
+    let given = strays::given(lesson);
     for step in &lesson.steps {
         places::lint(&lesson.front, step, &mut errors);
         match &step.element {
-            Some(Element::Exercise(exercise)) => self::exercise(step, exercise, &lexer, &mut errors),
+            Some(Element::Exercise(exercise)) => {
+                self::exercise(step, exercise, &lexer, &mut errors);
+                exercise.checks.iter().for_each(|check| strange(&check.code, &given, &mut errors));
+            }
             Some(Element::Quiz(quiz)) => self::quiz(step, quiz, &mut errors),
             Some(Element::Predict(predict)) => self::predict(predict, &lexer, &mut errors),
             Some(Element::Run(_)) => {}
@@ -129,6 +133,16 @@ fn check(id: &str, check: &Code, solution: &Code, lexer: &Engine, errors: &mut E
         errors.at(check.line, 1, message, hint);
     }
     events(check, 0, lexer, errors);
+}
+
+/// Reports names of a check that nothing gives it.
+fn strange(check: &Code, given: &BTreeSet<String>, errors: &mut Errors<'_>) {
+    for stray in strays::of_check(check, given) {
+        let message = format!("nothing in the lesson defines `{}`, which the check reads", stray.name);
+        let hint = near::did_you_mean(&stray.name, given.iter().map(String::as_str));
+        let hint = hint.unwrap_or_else(|| "a solution, a starter or the code before it has to".into());
+        errors.at(stray.line, stray.column, message, hint);
+    }
 }
 
 fn quiz(step: &Step, quiz: &Quiz, errors: &mut Errors<'_>) {

@@ -12,6 +12,7 @@ use crate::script::modules::{checks, run_events};
 use crate::script::parse::Parser;
 
 use super::format::Exercise;
+use super::spoilt;
 
 /// An answer, and what must come of it.
 pub(crate) struct MadeUp {
@@ -43,8 +44,11 @@ pub(crate) fn answers(exercise: &Exercise, ends: bool) -> Vec<MadeUp> {
         let code = format!("{solution}\n;throw \"stopped\";\n");
         all.push(failing("the solution with an error after it", code));
     }
-    all.extend(spoilt(exercise).map(|code| failing("NaN of the right shape in place of the answer", code)));
-    all.extend(spoilt_functions(exercise).into_iter().map(|(name, code)| {
+    all.extend(
+        spoilt::values(exercise).map(|code| failing("NaN of the right shape in place of the answer", code)),
+    );
+    let functions = spoilt::functions(exercise).into_iter().chain(spoilt::closures(exercise));
+    all.extend(functions.map(|(name, code)| {
         failing(&format!("NaN of the right shape in place of what `{name}` gives"), code)
     }));
     all
@@ -113,142 +117,17 @@ fn renamed(exercise: &Exercise) -> Option<String> {
     changed.then_some(code)
 }
 
-/// The solution, and then NaN in place of each number and tensor that the check asks for by a name of the solution.
-fn spoilt(exercise: &Exercise) -> Option<String> {
-    let solution = exercise.solution.text.as_str();
-    let asked = lexer::names(&exercise.check.text);
-    let names: BTreeSet<String> =
-        lexer::bound(solution).into_iter().filter(|name| asked.contains(name)).collect();
-    if names.is_empty() {
-        return None;
-    }
-    // An answer without anything that can be NaN is let be, by failing.
-    let any: Vec<String> = names.iter().map(|name| format!("can_be_spoilt({name})")).collect();
-    let mut code = format!("{solution}\n;if !({}) {{ throw \"nothing to spoil\"; }}\n", any.join(" || "));
-    for name in &names {
-        code.push_str(&format!("{name} = spoilt_value({name});\n"));
-    }
-    code.push_str(SPOIL);
-    Some(code)
-}
-
-/// The solution with each function or closure that the check asks for, one after the other, giving NaN where it gives
-/// numbers. What gives none is let be, by failing.
-fn spoilt_functions(exercise: &Exercise) -> Vec<(String, String)> {
-    let solution = exercise.solution.text.as_str();
-    let pieces: Vec<Piece> =
-        lexer::pieces(solution).into_iter().filter(|piece| piece.kind != Kind::Comment).collect();
-    let mut asked = lexer::names(&exercise.check.text);
-    // A function may be called by its name.
-    for text in lexer::pieces(&exercise.check.text).iter().filter(|piece| piece.kind == Kind::Text) {
-        asked.extend(lexer::names(
-            exercise.check.text.get(text.range.clone()).unwrap_or("").trim_matches('"'),
-        ));
-    }
-    let tokens = |at: usize, count: usize| {
-        let all = pieces.get(at..at + count).unwrap_or_default();
-        all.iter().map(|piece| &piece.token).collect::<Vec<_>>()
-    };
-    let mut depth = 0usize;
-    let mut all = Vec::new();
-    for (at, piece) in pieces.iter().enumerate() {
-        match piece.token {
-            Token::LeftBrace | Token::MapStart => depth += 1,
-            Token::RightBrace => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        let (name, parameters, is_function) = match tokens(at, 4).as_slice() {
-            [Token::Fn, Token::Identifier(name), Token::LeftParen, ..] => {
-                (name, parameters(&pieces, at + 3, &Token::RightParen), true)
-            }
-            [Token::Let, Token::Identifier(name), Token::Equals, Token::Or] if depth == 0 => {
-                (name, Vec::new(), false)
-            }
-            [Token::Let, Token::Identifier(name), Token::Equals, Token::Pipe] if depth == 0 => {
-                (name, parameters(&pieces, at + 4, &Token::Pipe), false)
-            }
-            _ => continue,
-        };
-        if !asked.contains(name.as_str()) {
-            continue;
-        }
-        let given = parameters.join(", ");
-        let code = if is_function {
-            let Some(named) = pieces.get(at + 1).map(|piece| piece.range.clone()) else { continue };
-            let (before, after) = (solution.get(..named.start), solution.get(named.end..));
-            let [before, after] = [before, after].map(Option::unwrap_or_default);
-            format!(
-                "{before}{name}_as_it_is{after}\nfn {name}({given}) {{ spoilt_result({name}_as_it_is({given})) }}\n"
-            )
-        } else {
-            format!(
-                "{solution}\n;let {name}_as_it_is = {name};\n\
-                 {name} = |{given}| spoilt_result({name}_as_it_is.call({given}));\n"
-            )
-        };
-        all.push((name.to_string(), code + SPOIL));
-    }
-    all
-}
-
-/// The names up to the end of some parameters.
-fn parameters<'a>(pieces: &'a [Piece], from: usize, end: &Token) -> Vec<&'a str> {
-    let within = pieces.iter().skip(from).take_while(|piece| piece.token != *end);
-    let names = within.filter_map(|piece| match &piece.token {
-        Token::Identifier(name) => Some(name.as_str()),
-        _ => None,
-    });
-    names.collect()
-}
-
-/// Rhai's functions may stand below what calls them.
-const SPOIL: &str = r#"
-fn can_be_spoilt(value) {
-    switch type_of(value) {
-        "Tensor" => value.is_floating_point(),
-        "f64" => true,
-        "array" => value.some(|item| can_be_spoilt(item)),
-        "map" => value.values().some(|item| can_be_spoilt(item)),
-        _ => {
-            let found = false;
-            try { found = value.parameters().len() > 0; } catch {}
-            found
-        }
-    }
-}
-fn spoilt_result(value) {
-    if !can_be_spoilt(value) { throw "nothing to spoil"; }
-    spoilt_value(value)
-}
-fn spoilt_value(value) {
-    if !can_be_spoilt(value) { return value; }
-    switch type_of(value) {
-        "Tensor" => value.detach() * (0.0 / 0.0),
-        "f64" => 0.0 / 0.0,
-        "array" => value.map(|item| spoilt_value(item)),
-        "map" => {
-            for name in value.keys() { value[name] = spoilt_value(value[name]); }
-            value
-        }
-        _ => {
-            for p in value.parameters() { p.detach().fill_(0.0 / 0.0); }
-            value
-        }
-    }
-}
-"#;
-
 /// Whether some code does anything but define functions.
 fn does_something(code: &str) -> bool {
     Parser::default().tree(code).is_ok_and(|tree| !tree.statements().is_empty())
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::lesson::format::Code;
 
-    fn exercise(solution: &str, check: &str) -> Exercise {
+    pub(in crate::lesson) fn exercise(solution: &str, check: &str) -> Exercise {
         let code = |text: &str| Code { text: text.into(), line: 1 };
         let (wrong, hints) = (Vec::new(), Vec::new());
         Exercise {
@@ -273,25 +152,5 @@ mod tests {
         );
         assert!(renamed.contains("let k_of_mine = f(w_of_mine);\nfn f(w_of_mine)"), "{renamed}");
         assert_eq!(super::renamed(&exercise("let y = 1;", "expect(y == 1)")), None);
-    }
-
-    #[test]
-    fn only_what_the_check_asks_for_is_spoilt() {
-        let code = spoilt(&exercise("let a = 1.0; let b = a;", "expect_close(b, 1.0)")).unwrap();
-        assert!(code.contains("b = spoilt_value(b)") && !code.contains("a = spoilt_value(a)"), "{code}");
-        assert!(spoilt(&exercise("let a = 1.0;", "expect(events.h2d.count == 1)")).is_none());
-    }
-
-    #[test]
-    fn functions_and_closures_that_the_check_asks_for_are_spoilt_one_by_one() {
-        let solution =
-            "fn twice(x, k) { x * k }\nfn other() { 1.0 }\nlet half = |x| x / 2.0;\nlet three = || 3.0;";
-        let check = "call(\"twice\", [1.0, 2]); call(half, [1.0]); call(three, [])";
-        let all = spoilt_functions(&exercise(solution, check));
-        assert_eq!(all.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["twice", "half", "three"]);
-        assert!(all[0].1.starts_with("fn twice_as_it_is(x, k) { x * k }"), "{}", all[0].1);
-        assert!(all[0].1.contains("fn twice(x, k) { spoilt_result(twice_as_it_is(x, k)) }"), "{}", all[0].1);
-        assert!(all[1].1.contains("half = |x| spoilt_result(half_as_it_is.call(x));"), "{}", all[1].1);
-        assert!(all[2].1.contains("three = || spoilt_result(three_as_it_is.call());"), "{}", all[2].1);
     }
 }

@@ -32,6 +32,8 @@ mod progress;
 mod quantity;
 pub(crate) mod runner;
 mod source;
+mod spoilt;
+mod strays;
 mod text;
 pub mod verify;
 

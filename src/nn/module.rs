@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use crate::base::{Error, Kind, Result};
-use crate::op::{Args, Family, Object, OpDef, Param, Value};
+use crate::op::{Args, Copies, Family, Object, OpDef, Param, Value};
 use crate::tensor::Tensor;
 
 /// What a kind of module is: its options and how it computes. Tensors and children are the module's.
@@ -62,6 +62,15 @@ pub trait Layer: Send + Sync + 'static {
     /// A copy for a module that stands in for this one elsewhere; none where one layer can serve both.
     fn replica(&self) -> Option<Arc<dyn Layer>> {
         None
+    }
+
+    /// A copy with copies of what it holds; none where it holds nothing that changes.
+    ///
+    /// # Errors
+    /// It holds what can't be copied.
+    fn copied(&self, copies: &mut dyn Copies) -> Result<Option<Arc<dyn Layer>>> {
+        let _ = copies;
+        Ok(None)
     }
 }
 
@@ -311,6 +320,24 @@ impl Module {
         let copy = Module::joined_up(layer, self.training(), slots, children);
         made.insert(id, copy.clone());
         copy
+    }
+
+    /// A copy of copies of its parts. It does not ask whether there is one already.
+    pub(crate) fn copied_with(&self, copies: &mut dyn Copies) -> Result<Module> {
+        let slots: Vec<_> =
+            self.slots().iter().map(|s| (s.name.clone(), s.tensor.clone(), s.role, s.persistent)).collect();
+        let slot = |(name, tensor, role, persistent): (String, Option<Tensor>, Role, bool)| {
+            let tensor = tensor.map(|t| copies.tensor(&t)).transpose()?;
+            Ok(ModuleSlot { name, tensor, role, persistent })
+        };
+        let slots = slots.into_iter().map(slot).collect::<Result<Vec<_>>>()?;
+        let mut children = Vec::new();
+        for (name, child) in self.children().iter() {
+            let copy = copies.value(&child.clone().into_value())?;
+            children.extend(Module::from_value(&copy).map(|copy| (name.clone(), copy.clone())));
+        }
+        let layer = self.0.layer.copied(copies)?.unwrap_or_else(|| Arc::clone(&self.0.layer));
+        Ok(Module::joined_up(layer, self.training(), slots, children))
     }
 
     /// The module that a value holds.

@@ -20,6 +20,7 @@ pub mod reduce;
 pub mod shape;
 pub mod sorting;
 
+pub use self::core::copies::Copies;
 pub use self::core::def::{
     Args, Family, Form, Forward, Gradient, InPlace, OpDef, Param, ParamKind, Receiver, Torch,
 };

@@ -1,12 +1,13 @@
 //! Parameter groups and their options.
 
 use crate::base::{Error, Result, Scalar, python};
-use crate::op::{Args, MapValue, Value};
+use crate::op::{Args, Copies, MapValue, Value};
 use crate::tensor::Tensor;
 
 use super::state::Moments;
 
 /// Parameters that share options.
+#[derive(Clone)]
 pub struct Group {
     pub parameters: Vec<Tensor>,
     pub options: Options,
@@ -17,6 +18,12 @@ impl Group {
     pub(super) fn new(parameters: Vec<Tensor>, options: Options) -> Group {
         let states = parameters.iter().map(|_| Moments::default()).collect();
         Group { parameters, options, states }
+    }
+
+    pub(super) fn copied_with(&self, copies: &mut dyn Copies) -> Result<Group> {
+        let parameters = self.parameters.iter().map(|t| copies.tensor(t)).collect::<Result<_>>()?;
+        let states = self.states.iter().map(|state| state.copied_with(copies)).collect::<Result<_>>()?;
+        Ok(Group { parameters, options: self.options.clone(), states })
     }
 }
 

@@ -15,7 +15,7 @@ use crate::op::reduce::sums::{max_all, sum};
 use crate::op::shape::join::cat;
 use crate::op::shape::part::narrow;
 use crate::op::shape::view::reshape_to;
-use crate::op::{OpDef, Operand, Value};
+use crate::op::{Copies, OpDef, Operand, Value};
 use crate::tensor::Tensor;
 
 use super::state::Moments;
@@ -68,6 +68,23 @@ struct Pair {
     step: Tensor,
     /// 1 over the product of the two.
     inverse: f64,
+}
+
+impl Memory {
+    pub(super) fn copied_with(&self, copies: &mut dyn Copies) -> Result<Memory> {
+        let mut copy = |t: &Tensor| copies.tensor(t);
+        let pair = |pair: &Pair, copy: &mut dyn FnMut(&Tensor) -> Result<Tensor>| {
+            Ok(Pair { change: copy(&pair.change)?, step: copy(&pair.step)?, inverse: pair.inverse })
+        };
+        Ok(Memory {
+            iterations: self.iterations,
+            direction: self.direction.as_ref().map(&mut copy).transpose()?,
+            length: self.length,
+            gradient: self.gradient.as_ref().map(&mut copy).transpose()?,
+            pairs: self.pairs.iter().map(|one| pair(one, &mut copy)).collect::<Result<_>>()?,
+            spread: self.spread,
+        })
+    }
 }
 
 /// The parameters as one vector.

@@ -17,7 +17,7 @@ use crate::device::examine::Maker;
 use crate::op::core::record::no_grad;
 use crate::op::def::documented;
 use crate::op::params::{kind, param_list};
-use crate::op::{Args, Family, Form, Gradient, Object, OpDef, Param, Value};
+use crate::op::{Args, Copies, Family, Form, Gradient, Object, OpDef, Param, Value};
 use crate::tensor::Tensor;
 
 pub use group::{Group, Options};
@@ -80,6 +80,22 @@ impl Optimizer {
             optimizer.add_group(parameters, defaults.with(own, rule.name())?)?;
         }
         Ok(optimizer)
+    }
+
+    /// A copy that trains copies of the parameters, with copies of what it remembers.
+    pub(crate) fn copied_with(&self, copies: &mut dyn Copies) -> Result<Optimizer> {
+        // A parameter may lead on to this optimiser: nothing is locked meanwhile.
+        let groups: Vec<Group> = self.groups().clone();
+        let groups = groups.iter().map(|group| group.copied_with(copies)).collect::<Result<_>>()?;
+        let memory = self.0.memory.lock().unwrap_or_else(|e| e.into_inner()).copied_with(copies)?;
+        Ok(Optimizer(Arc::new(OptimizerInner {
+            maker: Maker::of_now(),
+            rule: self.0.rule,
+            groups: Mutex::new(groups),
+            watched: AtomicBool::new(self.0.watched.load(Ordering::Relaxed)),
+            stepped: AtomicBool::new(self.has_stepped()),
+            memory: Mutex::new(memory),
+        })))
     }
 
     /// Fails where a check runs that has not made it.

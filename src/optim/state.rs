@@ -1,19 +1,24 @@
 //! What an optimiser remembers of each parameter, and its state as a value.
 
 use crate::base::{Error, Result, memory};
-use crate::op::Value;
+use crate::op::{Copies, Value};
 use crate::tensor::Tensor;
 
 use super::Optimizer;
 
 /// What is remembered of one parameter: how many steps were taken, and running tensors by name.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Moments {
     pub step: u64,
     tensors: Vec<(&'static str, Tensor)>,
 }
 
 impl Moments {
+    pub(super) fn copied_with(&self, copies: &mut dyn Copies) -> Result<Moments> {
+        let tensors = self.tensors.iter().map(|(name, t)| Ok((*name, copies.tensor(t)?)));
+        Ok(Moments { step: self.step, tensors: tensors.collect::<Result<_>>()? })
+    }
+
     pub fn get(&self, name: &str) -> Option<Tensor> {
         self.tensors.iter().find(|(n, _)| *n == name).map(|(_, t)| t.clone())
     }

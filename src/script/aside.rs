@@ -1,14 +1,16 @@
 //! Script functions that run beside the script: on a loader's worker threads, after the call that took them.
 
+use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 use rhai::{Dynamic, Engine, EvalAltResult, FnPtr, GlobalRuntimeState, NativeCallContext, Position};
 
-use crate::base::Error;
 use crate::base::chain::Link;
-use crate::data::dataset::Function;
+use crate::base::{Error, Result};
+use crate::data::dataset::{Function, Run};
+use crate::op::{Copies, Value};
 
-use super::value::{Callback, from_dynamic, to_dynamic};
+use super::value::{Callback, Held, from_dynamic, given, to_dynamic};
 
 /// An engine for such functions, made when the first one is taken.
 #[derive(Clone)]
@@ -31,13 +33,44 @@ impl Aside {
         let engine = Arc::clone(self.0.engine.get_or_init(|| Arc::new((self.0.make)())));
         let global: GlobalRuntimeState = context.global_runtime_state().clone();
         let function = Callback::new(function);
-        Function(Link::new(Arc::new(move |args| {
-            let context: NativeCallContext =
-                (&*engine, function.function().fn_name(), None, &global, Position::NONE).into();
-            let args: Vec<Dynamic> = args.into_iter().map(to_dynamic).collect();
-            let result = function.call(&context, args);
-            result.map_err(|e| flat(&e)).and_then(|value| from_dynamic(&value))
-        })))
+        Function(Link::new(Arc::new(AsideFunction { engine, global, function })))
+    }
+}
+
+/// A script's function with where it runs and what it sees.
+pub(super) struct AsideFunction {
+    engine: Arc<Engine>,
+    global: GlobalRuntimeState,
+    function: Callback,
+}
+
+impl AsideFunction {
+    /// A copy of what it has captured, which sees copies of the constants.
+    pub(super) fn copied_with(&self, copies: &mut dyn Copies) -> Result<Function> {
+        let mut global = self.global.clone();
+        if let Some(constants) = &self.global.constants {
+            let all = rhai::Locked::read(constants).map(|all| all.clone()).unwrap_or_default();
+            let one = |(name, value)| Ok((name, given(&copies.value(&Held(value).into_value())?)));
+            let all = all.into_iter().map(one).collect::<Result<_>>()?;
+            global.constants = Some(rhai::Shared::new(rhai::Locked::new(all)));
+        }
+        let function = self.function.copied_with(copies)?;
+        let engine = Arc::clone(&self.engine);
+        Ok(Function(Link::new(Arc::new(AsideFunction { engine, global, function }))))
+    }
+}
+
+impl Run for AsideFunction {
+    fn run(&self, args: Vec<Value>) -> Result<Value> {
+        let context: NativeCallContext =
+            (&*self.engine, self.function.function().fn_name(), None, &self.global, Position::NONE).into();
+        let args: Vec<Dynamic> = args.into_iter().map(to_dynamic).collect();
+        let result = self.function.call(&context, args);
+        result.map_err(|e| flat(&e)).and_then(|value| from_dynamic(&value))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 

@@ -20,7 +20,7 @@ use super::bind::{FnCallArgs, note_line, register_raw};
 use super::fault::raise;
 use super::host::Host;
 use super::syntax::{EVAL, TYPE_OF};
-use super::value::{from_dynamic, to_dynamic};
+use super::value::{Held, from_dynamic, given};
 
 /// A row with the function behind it.
 pub struct ScriptRow {
@@ -145,20 +145,6 @@ impl Call<'_> {
     /// Calls a script's function.
     pub fn run(&self, function: &FnPtr, args: impl FuncArgs) -> Outcome {
         Ok(function.call_within_context::<Dynamic>(self.context, args)?)
-    }
-}
-
-/// A value of the script's that passes through the op layer as it is.
-struct Held(Dynamic);
-
-/// An argument as the script gave it.
-pub fn given(value: &Value) -> Dynamic {
-    match value {
-        Value::Object(object) => match object.get::<Held>() {
-            Some(Held(value)) => value.clone(),
-            None => to_dynamic(Value::Object(object.clone())),
-        },
-        other => to_dynamic(other.clone()),
     }
 }
 

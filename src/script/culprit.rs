@@ -2,18 +2,22 @@
 //!
 //! It is the learner's only where the statement that stopped reads what the learner has, or a variable of the check that
 //! was made of it, and where what went wrong may be the value: what doesn't parse, what is thrown, names that nobody
-//! knows and arguments that an expectation doesn't take are wrong whatever the learner wrote.
+//! knows, arguments that an expectation doesn't take and changes of what the learner has are wrong whatever the learner
+//! wrote.
 
 use std::collections::BTreeSet;
 
 use rhai::{Engine, Position, Token};
 
+use crate::device::examine::NO_CHANGE;
+
 use super::fault::Fault;
 use super::lexer;
 use super::modules::checks;
+use super::reads::{Reading, readings};
 
-/// Whether a fault of a check may come of what the learner's code gave. `learners` says whether a name stands for that,
-/// `first_line` is the line of the check's first line in its file.
+/// Whether a fault of a check may come of what the learner's code gave. `learners` says whether a name that the check
+/// does not define stands for that, `first_line` is the line of the check's first line in its file.
 pub(super) fn is_learners(
     fault: &Fault,
     engine: &Engine,
@@ -21,16 +25,23 @@ pub(super) fn is_learners(
     first_line: u32,
     learners: &dyn Fn(&str) -> bool,
 ) -> bool {
-    if fault.kind == "SyntaxError" {
+    if fault.kind == "SyntaxError" || fault.message == NO_CHANGE {
         return false;
     }
     let tokens = lexer::tokens(engine, code);
+    let told = readings(&tokens);
+    let reads = Reads { all: &told.all, learners };
     let statements = statements(&tokens);
+    let mut made = reads.made_of(&statements);
+    let none = BTreeSet::new();
+    let any = statements.iter().any(|one| reads.any(one, &none));
+    // Parameters of the check's own functions are whatever these are called with.
+    made.extend(told.parameters.iter().filter(|_| any));
     let line = fault.line.and_then(|line| line.checked_sub(first_line.saturating_sub(1)));
     let place = line.map(|line| (line as usize, fault.column.unwrap_or(1) as usize));
     let stopped = place.and_then(|place| statements.iter().rfind(|one| one.begins() <= place));
     let Some((place, stopped)) = place.zip(stopped) else {
-        return statements.iter().any(|one| one.reads(learners));
+        return any;
     };
     match stopped.tokens.iter().rfind(|(_, at)| of(*at) <= place) {
         Some((Token::Throw, at)) if of(*at) == place => return false,
@@ -42,11 +53,7 @@ pub(super) fn is_learners(
         }
         _ => {}
     }
-    let made = made_of(&statements, learners);
-    // Parameters of the check's own functions are whatever these are called with.
-    let unknown = |name: &str| is_parameter(&tokens, name);
-    let any = statements.iter().any(|one| one.reads(learners));
-    stopped.reads(&|name| learners(name) || made.contains(name) || any && unknown(name))
+    reads.any(stopped, &made)
 }
 
 /// Whether an expectation takes values of any type where those of the learner's stand.
@@ -57,39 +64,71 @@ fn is_strict(name: &str) -> bool {
 /// What stands between two ends of statements, or of blocks.
 struct Statement<'a> {
     tokens: &'a [(Token, Position)],
+    /// Where its first token stands among all.
+    from: usize,
 }
 
 impl Statement<'_> {
     fn begins(&self) -> (usize, usize) {
         self.tokens.first().map_or((0, 0), |(_, at)| of(*at))
     }
+}
 
-    /// Whether a name stands in it for which `is` holds, and that is no field.
-    fn reads(&self, is: &dyn Fn(&str) -> bool) -> bool {
-        let before = std::iter::once(None).chain(self.tokens.iter().map(|(token, _)| Some(token)));
-        let mut named = self.tokens.iter().zip(before);
-        named.any(|((token, _), before)| match token {
-            Token::Identifier(name) | Token::Reserved(name) => {
-                is(name) && !matches!(before, Some(Token::Period | Token::Elvis))
+/// What the tokens of a check read.
+struct Reads<'a> {
+    all: &'a [Reading],
+    learners: &'a dyn Fn(&str) -> bool,
+}
+
+impl Reads<'_> {
+    /// Whether a statement reads what the learner has, or one of the check's variables that are made of it.
+    fn any(&self, one: &Statement<'_>, made: &BTreeSet<usize>) -> bool {
+        let read = self.all.get(one.from..).unwrap_or_default();
+        one.tokens.iter().zip(read).any(|((token, _), reading)| match (token, reading) {
+            (_, Reading::Own(number)) => made.contains(number),
+            (Token::Identifier(name) | Token::Reserved(name), Reading::Free) => (self.learners)(name),
+            (Token::Identifier(name) | Token::Reserved(name), Reading::Nothing) => {
+                CALLS.contains(&name.as_str())
             }
             _ => false,
         })
     }
 
-    /// The variable that it makes or changes.
-    fn binds(&self) -> Option<&str> {
-        let named = |at: usize| match self.tokens.get(at) {
-            Some((Token::Identifier(name), _)) => Some(name.as_str()),
+    /// The variables that a statement makes or changes.
+    fn bound<'a>(&'a self, one: &'a Statement<'_>) -> impl Iterator<Item = usize> + 'a {
+        let makes = matches!(one.tokens.first(), Some((Token::Let | Token::Const | Token::For, _)));
+        // What begins with a call changes nothing by that name.
+        let calls = matches!(one.tokens.get(1), Some((Token::LeftParen | Token::DoubleColon, _)));
+        let named = one.tokens.iter().take(if makes { usize::MAX } else { 1 });
+        let named = named.take_while(move |(token, _)| {
+            !(makes && matches!(token, Token::Equals | Token::In)) && (makes || !calls)
+        });
+        let read = self.all.get(one.from..).unwrap_or_default();
+        named.zip(read).filter_map(|(_, reading)| match reading {
+            Reading::Own(number) => Some(*number),
             _ => None,
-        };
-        match self.tokens.first()?.0 {
-            Token::Let | Token::Const | Token::For => named(1),
-            // What begins with a call changes nothing by that name.
-            _ if matches!(self.tokens.get(1), Some((Token::LeftParen | Token::DoubleColon, _))) => None,
-            _ => named(0),
+        })
+    }
+
+    /// Variables of the check that are made of what the learner has.
+    fn made_of(&self, statements: &[Statement<'_>]) -> BTreeSet<usize> {
+        let mut made = BTreeSet::new();
+        loop {
+            let before = made.len();
+            for one in statements {
+                if self.any(one, &made) {
+                    made.extend(self.bound(one));
+                }
+            }
+            if made.len() == before {
+                return made;
+            }
         }
     }
 }
+
+/// The ways to what the learner wrote.
+const CALLS: [&str; 2] = ["call", super::syntax::CALL];
 
 fn of(at: Position) -> (usize, usize) {
     (at.line().unwrap_or(0), at.position().unwrap_or(0))
@@ -115,49 +154,11 @@ fn statements(tokens: &[(Token, Position)]) -> Vec<Statement<'_>> {
             _ => false,
         };
         if ends {
-            all.extend(tokens.get(from..at).map(|tokens| Statement { tokens }));
+            all.extend(tokens.get(from..at).map(|tokens| Statement { tokens, from }));
             from = at + 1;
         }
     }
-    all.extend(tokens.get(from..).map(|tokens| Statement { tokens }));
+    all.extend(tokens.get(from..).map(|tokens| Statement { tokens, from }));
     all.retain(|one| !one.tokens.is_empty());
     all
-}
-
-/// Variables of the check that are made of what the learner has.
-fn made_of<'a>(statements: &'a [Statement<'_>], learners: &dyn Fn(&str) -> bool) -> BTreeSet<&'a str> {
-    let mut made = BTreeSet::new();
-    loop {
-        let before = made.len();
-        for one in statements {
-            if one.reads(&|name| learners(name) || made.contains(name)) {
-                made.extend(one.binds());
-            }
-        }
-        if made.len() == before {
-            return made;
-        }
-    }
-}
-
-/// Whether a name stands among the parameters of a function or a closure.
-fn is_parameter(tokens: &[(Token, Position)], name: &str) -> bool {
-    let (mut in_closure, mut in_function) = (false, false);
-    let mut last = None;
-    for (token, _) in tokens {
-        match token {
-            Token::Pipe => in_closure = !in_closure,
-            Token::Fn => in_function = true,
-            Token::RightParen => in_function = false,
-            Token::Identifier(own) if own.as_str() == name => {
-                let is_name = matches!(last, Some(&Token::Fn));
-                if (in_closure || in_function) && !is_name {
-                    return true;
-                }
-            }
-            _ => {}
-        }
-        last = Some(token);
-    }
-    false
 }

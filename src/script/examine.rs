@@ -13,9 +13,9 @@ use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, FnPtr, ImmutableString, M
 
 use crate::base::figures::plural;
 use crate::base::near::nearest;
-use crate::base::{Error, Kind};
+use crate::base::{self, Error, Kind};
 use crate::device::Machine;
-use crate::device::examine::Examination;
+use crate::device::examine::{Examination, NO_CHANGE};
 use crate::device::random::{DEFAULT_SEED, KeptGenerators};
 use crate::nn::Module;
 use crate::op::Form;
@@ -25,7 +25,8 @@ use crate::tensor::autograd::set_grad_mode;
 use super::engine::{Interpreter, Limits, Stopped};
 use super::fault::{Fault, NO_FIELD, Origin, RhaiResult, raise};
 use super::host::Host;
-use super::lent::{Asked, Learners};
+use super::lender::{HandedFunction, Lender};
+use super::lent::{Asked, Learners, Lent};
 use super::value::type_name;
 use super::{constants, culprit, help, syntax};
 
@@ -78,9 +79,10 @@ struct Desk {
 #[derive(Default)]
 struct DeskState {
     learner: Option<Learner>,
-    functions: Vec<FnPtr>,
     /// Copies of the learner's modules, by the numbers of what they are copies of.
     modules: HashMap<usize, Module>,
+    /// Those that there are copies of: what a call gave would be gone, and its number another's.
+    held: Vec<Module>,
     /// Closures and modules that lie in the learner's variables.
     named: HashMap<String, Dynamic>,
     failed: Option<Box<Fault>>,
@@ -94,10 +96,6 @@ struct Learner {
     library: AST,
     constants: Vec<(String, Dynamic)>,
 }
-
-/// A learner's function, as a check holds it.
-#[derive(Clone)]
-struct HandedFunction(usize);
 
 impl Desk {
     fn lock(&self) -> MutexGuard<'_, DeskState> {
@@ -115,12 +113,12 @@ impl Desk {
             return Dynamic::from_map(handed.collect());
         }
         if let Some(function) = value.read_lock::<FnPtr>() {
-            let mut state = self.lock();
-            state.functions.push(function.clone());
-            return Dynamic::from(HandedFunction(state.functions.len() - 1));
+            return Dynamic::from(HandedFunction::new(function.clone()));
         }
         if let Some(module) = value.read_lock::<Module>() {
-            return Dynamic::from(module.copied(&mut Tensor::clone, &mut self.lock().modules));
+            let mut state = self.lock();
+            state.held.push(module.clone());
+            return Dynamic::from(module.copied(&mut Tensor::clone, &mut state.modules));
         }
         value
     }
@@ -131,11 +129,44 @@ impl Desk {
             Some(items) => items.clone(),
             None => Array::from([args.clone()]),
         };
-        let mut lender = Lender { desk: self, tensors: HashMap::new(), modules: HashMap::new() };
-        let args: Array = args.iter().map(|value| lender.lend(value)).collect::<RhaiResult<_>>()?;
-        let function = lender.lend(&self.named(f))?;
-        let scope = lender.constants()?;
-        self.run(&function, args, scope)
+        let mut lender = self.lender(Lent::Copies);
+        let mut lent = || {
+            // What the learner's code gets is its own.
+            let _paused = Examination::pause();
+            let args = args.iter().map(|value| lender.of_check(value)).collect::<base::Result<Array>>()?;
+            let function = lender.of_check(&self.named(f))?;
+            Ok((args, function, self.constants(&mut lender)?))
+        };
+        let (args, function, scope) = lent().map_err(raise)?;
+        self.run(&function, args, scope, Lent::Copies)
+    }
+
+    /// Runs a function that the learner's values hold.
+    fn run_lent(&self, function: &FnPtr, args: &[Dynamic], lent: Lent) -> RhaiResult<Dynamic> {
+        let mut lender = self.lender(lent);
+        let mut copies = || {
+            let _paused = (lent == Lent::Copies).then(Examination::pause);
+            let args = args.iter().map(|value| lender.of_learner(value)).collect::<base::Result<Array>>()?;
+            let function = Dynamic::from(lender.function(function)?);
+            Ok((args, function, self.constants(&mut lender)?))
+        };
+        let (args, function, scope) = copies().map_err(raise)?;
+        self.run(&function, args, scope, lent)
+    }
+
+    fn lender(&self, lent: Lent) -> Lender {
+        let originals = self.lock().modules.iter().map(|(id, handed)| (handed.id(), *id)).collect();
+        Lender::new(lent, &self.machine.generator, originals)
+    }
+
+    /// Copies of the learner's constants, which functions know as `global::NAME`.
+    fn constants(&self, lender: &mut Lender) -> base::Result<Scope<'static>> {
+        let all = self.lock().learner.as_ref().map(|learner| learner.constants.clone());
+        let mut scope = Scope::new();
+        for (name, value) in all.unwrap_or_default() {
+            scope.push_constant_dynamic(name, lender.of_learner(&value)?.flatten());
+        }
+        Ok(scope)
     }
 
     /// What a name stands for where it is that of a variable, and no function has it.
@@ -147,7 +178,7 @@ impl Desk {
         held.unwrap_or(f).clone()
     }
 
-    fn run(&self, function: &Dynamic, args: Array, scope: Scope<'static>) -> RhaiResult<Dynamic> {
+    fn run(&self, function: &Dynamic, args: Array, scope: Scope<'static>, lent: Lent) -> RhaiResult<Dynamic> {
         let Some(learner) = self.lock().learner.clone() else {
             return Err(raise(Error::runtime("call() stands in a check alone")));
         };
@@ -155,7 +186,7 @@ impl Desk {
         self.calling.store(true, Ordering::Relaxed);
         let result = {
             let _here = self.machine.enter();
-            let _paused = Examination::pause();
+            let _paused = (lent == Lent::Copies).then(Examination::pause);
             learner.call(function, args, scope)
         };
         // It stays so where the call was interrupted: then it is the learner's code that takes so long.
@@ -253,96 +284,17 @@ impl Learner {
     }
 }
 
-/// Makes what the learner's code gets in one call: what that writes to is no one else's.
-struct Lender<'a> {
-    desk: &'a Desk,
-    /// Copies, by the numbers of what they are copies of.
-    tensors: HashMap<usize, Tensor>,
-    modules: HashMap<usize, Module>,
-}
-
-impl Lender<'_> {
-    fn lend(&mut self, value: &Dynamic) -> RhaiResult<Dynamic> {
-        let value = value.flatten_clone();
-        if let Some(items) = value.read_lock::<Array>() {
-            let lent = items.iter().map(|item| self.lend(item));
-            return Ok(Dynamic::from_array(lent.collect::<RhaiResult<_>>()?));
-        }
-        if let Some(entries) = value.read_lock::<Map>() {
-            let lent = entries.iter().map(|(name, item)| Ok((name.clone(), self.lend(item)?)));
-            return Ok(Dynamic::from_map(lent.collect::<RhaiResult<_>>()?));
-        }
-        if let Some(t) = value.read_lock::<Tensor>() {
-            return Ok(Dynamic::from(copied(&mut self.tensors, &t).map_err(raise)?));
-        }
-        if let Some(module) = value.read_lock::<Module>() {
-            let (tensors, mut failed) = (&mut self.tensors, None);
-            let mut copy = |t: &Tensor| {
-                copied(tensors, t).unwrap_or_else(|error| {
-                    failed.get_or_insert(error);
-                    t.clone()
-                })
-            };
-            let lent = module.copied(&mut copy, &mut self.modules);
-            return failed.map_or(Ok(Dynamic::from(lent)), |error| Err(raise(error)));
-        }
-        if let Some(HandedFunction(at)) = value.read_lock::<HandedFunction>().map(|f| f.clone()) {
-            let function = self.desk.lock().functions.get(at).cloned();
-            return function.map_or(Ok(Dynamic::UNIT), |function| self.unshared(function).map(Dynamic::from));
-        }
-        if value.is::<FnPtr>() {
-            let text = "call() can't hand a function of the check's to the learner's code";
-            return Err(raise(Error::type_error(text)));
-        }
-        Ok(value)
-    }
-
-    /// A function of the learner's with what it has captured.
-    fn unshared(&mut self, mut function: FnPtr) -> RhaiResult<FnPtr> {
-        let captured = function.iter_curry().map(|value| match value.flatten_clone().try_cast::<FnPtr>() {
-            Some(inner) => self.unshared(inner).map(Dynamic::from),
-            None => self.lend(value),
-        });
-        let captured = captured.collect::<RhaiResult<Vec<_>>>()?;
-        function.set_curry(captured);
-        Ok(function)
-    }
-
-    /// The learner's constants, which functions know as `global::NAME`.
-    fn constants(&mut self) -> RhaiResult<Scope<'static>> {
-        let all = self.desk.lock().learner.as_ref().map(|learner| learner.constants.clone());
-        let mut scope = Scope::new();
-        for (name, value) in all.unwrap_or_default() {
-            let lent = match value.clone().try_cast::<FnPtr>() {
-                Some(function) => Dynamic::from(self.unshared(function)?),
-                None => self.lend(&value)?,
-            };
-            scope.push_constant_dynamic(name, lent);
-        }
-        Ok(scope)
-    }
-}
-
-/// The copy of a tensor in one call.
-fn copied(made: &mut HashMap<usize, Tensor>, t: &Tensor) -> crate::base::Result<Tensor> {
-    if let Some(copy) = made.get(&t.id()) {
-        return Ok(copy.clone());
-    }
-    let copy = t.copied(t.dtype(), "clone")?;
-    if t.requires_grad() && t.is_leaf() {
-        copy.set_requires_grad(true)?;
-    }
-    made.insert(t.id(), copy.clone());
-    Ok(copy)
-}
-
 impl Learners for Desk {
-    fn run(&self, function: &FnPtr, args: Vec<Dynamic>) -> RhaiResult<Dynamic> {
-        let mut scope = Scope::new();
-        for (name, value) in self.lock().learner.iter().flat_map(|learner| &learner.constants) {
-            scope.push_constant_dynamic(name.clone(), value.clone());
+    fn run(&self, function: &FnPtr, args: Vec<Dynamic>, lent: Lent) -> RhaiResult<Dynamic> {
+        // Most functions read alone: their tensors, which may be all of the data, are not copied for each sample.
+        let result = self.run_lent(function, &args, Lent::OwnTensors);
+        let is_change = |failed: &Fault| failed.message.starts_with(NO_CHANGE);
+        let is_done = result.is_ok() || lent == Lent::OwnTensors;
+        if is_done || !self.lock().failed.as_deref().is_some_and(is_change) {
+            return result;
         }
-        Desk::run(self, &Dynamic::from(function.clone()), args.into_iter().collect(), scope)
+        self.lock().failed = None;
+        self.run_lent(function, &args, lent)
     }
 
     fn hand(&self, value: &Dynamic) -> Dynamic {
@@ -353,9 +305,6 @@ impl Learners for Desk {
 fn is_name(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || c == '_') && !text.starts_with(|c: char| c.is_ascii_digit())
 }
-
-/// What `call` is to the check's engine: Rhai keeps the word for itself.
-pub(super) const CALL: &str = "call_learner";
 
 impl Examiner {
     /// Of a learner's machine; it prints nothing of its own. `given` are constants of the session, which checks know as
@@ -372,11 +321,11 @@ impl Examiner {
         let mut room = Interpreter::beside(own, host, limits);
         let asked = Arc::clone(&desk);
         if let Some(engine) = room.engine_mut() {
-            syntax::free_call(engine, CALL);
+            syntax::free_call(engine, syntax::CALL);
             // A misspelt figure would be `()`, which is above and below nothing.
             engine.set_fail_on_invalid_map_property(true);
             engine.register_type_with_name::<HandedFunction>("function");
-            engine.register_fn(CALL, move |f: Dynamic, args: Dynamic| asked.call(&f, &args));
+            engine.register_fn(syntax::CALL, move |f: Dynamic, args: Dynamic| asked.call(&f, &args));
         }
         for (name, value) in given {
             room.set_constant(name, value.clone());
@@ -439,11 +388,7 @@ impl Examiner {
         }
         machine.set_modes(&modes);
         // What lies in its folder is the learner's as well.
-        let learners = |name: &str| {
-            ["call", CALL].contains(&name)
-                || names.iter().any(|own| own == name)
-                || self.given.contains(&name)
-        };
+        let learners = |name: &str| names.iter().any(|own| own == name) || self.given.contains(&name);
         let engine = self.room.engine();
         let blames =
             |fault: &Fault| culprit::is_learners(fault, engine, origin.code, origin.first_line, &learners);

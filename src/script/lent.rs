@@ -12,10 +12,19 @@ use super::fault::RhaiResult;
 /// Who has the learner's engine while a check runs.
 pub(crate) trait Learners: Send + Sync {
     /// Calls a function as the learner's own code would.
-    fn run(&self, function: &FnPtr, args: Vec<Dynamic>) -> RhaiResult<Dynamic>;
+    fn run(&self, function: &FnPtr, args: Vec<Dynamic>, lent: Lent) -> RhaiResult<Dynamic>;
 
     /// A value of the learner's as a check gets it.
     fn hand(&self, value: &Dynamic) -> Dynamic;
+}
+
+/// What of the learner's their function gets to see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lent {
+    /// Copies, which it may change.
+    Copies,
+    /// The tensors themselves, which it may not change, and copies of all else.
+    OwnTensors,
 }
 
 thread_local! {

@@ -377,7 +377,11 @@ pub fn bound(code: &str) -> Vec<String> {
         let after = pieces.get(i + 1..).unwrap_or_default();
         match piece.token {
             Token::Let | Token::Const => after.iter().take(1).for_each(&mut add),
-            Token::Fn => after.iter().take_while(|p| p.token != Token::RightParen).for_each(&mut add),
+            // Without parameters `()` is one token.
+            Token::Fn => after
+                .iter()
+                .take_while(|p| !matches!(p.token, Token::RightParen | Token::Unit))
+                .for_each(&mut add),
             Token::For => after.iter().take_while(|p| p.token != Token::In).for_each(&mut add),
             Token::Pipe if opens_closure(&pieces, i) => {
                 after.iter().take_while(|p| p.token != Token::Pipe).for_each(&mut add);
@@ -389,7 +393,7 @@ pub fn bound(code: &str) -> Vec<String> {
 }
 
 /// A `|` with which parameters begin: what stands before it is no value.
-fn opens_closure(pieces: &[Piece], at: usize) -> bool {
+pub(crate) fn opens_closure(pieces: &[Piece], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|i| pieces.get(i));
     before.is_none_or(|piece| {
         let closes = matches!(piece.token, Token::RightParen | Token::RightBracket | Token::RightBrace);

@@ -2,7 +2,6 @@
 
 use rhai::{AST, Engine, ParseError};
 
-use super::examine::CALL;
 use super::{engine, rewrite, syntax};
 
 /// Rhai's parser with what the language adds to it.
@@ -21,7 +20,7 @@ impl Parser {
     /// Of the code of checks, which have `call` for what the learner wrote.
     pub(crate) fn of_checks() -> Parser {
         let Parser(mut engine) = Parser::default();
-        syntax::free_call(&mut engine, CALL);
+        syntax::free_call(&mut engine, syntax::CALL);
         Parser(engine)
     }
 

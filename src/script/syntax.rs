@@ -82,6 +82,9 @@ fn free_names(engine: &mut Engine, call: Option<&'static str>) {
     });
 }
 
+/// What `call` is to the check's engine: Rhai keeps the word for itself.
+pub(super) const CALL: &str = "call_learner";
+
 /// Has `call(…)` be a function of this name.
 pub(crate) fn free_call(engine: &mut Engine, name: &'static str) {
     free_names(engine, Some(name));

@@ -10,12 +10,15 @@ use crate::data::sampler::{Generator, Sampler};
 use crate::data::{Data, DataLoader};
 use crate::device::examine::Maker;
 use crate::nn::packed::Packed;
-use crate::op::{MapValue, Object, Value, map_value};
+use crate::op::{Copies, MapValue, Object, Value, map_value};
 use crate::optim::lr_scheduler::Function;
 use crate::tensor::Tensor;
 
 use super::fault::{RhaiResult, raise};
-use super::lent::learners;
+use super::lent::{Lent, learners};
+
+/// Why a check's function is not handed on.
+pub(super) const NOT_LENT: &str = "call() can't hand a function of the check's to the learner's code";
 
 /// A script's function that outlives the call it was given to: what it captured may hold others.
 #[derive(Clone)]
@@ -33,15 +36,41 @@ impl Callback {
         &self.function
     }
 
-    /// Calls it; where a check runs that has not made it, as the learner's own code would.
+    /// A copy of what it has captured.
+    ///
+    /// # Errors
+    /// It is a check's, which the learner's code can't run.
+    pub(crate) fn copied_with(&self, copies: &mut dyn Copies) -> Result<Callback> {
+        if self.maker.is_check() {
+            return Err(Error::type_error(NOT_LENT));
+        }
+        let function = copies.value(&Held(FnPtr::clone(&self.function).into()).into_value())?;
+        let function = given(&function).try_cast::<FnPtr>();
+        Ok(function.map_or_else(|| self.clone(), Callback::new))
+    }
+
+    /// Calls it; where a check runs that has not made it, as the learner's own code would, on copies.
     pub(crate) fn call(&self, context: &NativeCallContext, args: impl FuncArgs) -> RhaiResult<Dynamic> {
+        self.called(context, args, Lent::Copies)
+    }
+
+    /// Calls it for a graph that goes on through what it has captured.
+    pub(crate) fn call_in_graph(
+        &self,
+        context: &NativeCallContext,
+        args: impl FuncArgs,
+    ) -> RhaiResult<Dynamic> {
+        self.called(context, args, Lent::OwnTensors)
+    }
+
+    fn called(&self, context: &NativeCallContext, args: impl FuncArgs, lent: Lent) -> RhaiResult<Dynamic> {
         if self.maker.check_own().is_ok() {
             return self.function.call_within_context(context, args);
         }
         let mut all = Vec::new();
         args.parse(&mut all);
         match learners() {
-            Some(learners) => learners.run(&self.function, all),
+            Some(learners) => learners.run(&self.function, all, lent),
             None => Err(raise(Error::runtime("a check does not run the learner's functions by itself"))),
         }
     }
@@ -53,6 +82,26 @@ impl Callback {
             Some(learners) => learners.hand(&function),
             None => function,
         }
+    }
+}
+
+/// A value of the script's that passes through the op layer as it is.
+pub(crate) struct Held(pub Dynamic);
+
+impl Held {
+    pub(crate) fn into_value(self) -> Value {
+        Value::Object(Object::new("value", self))
+    }
+}
+
+/// An argument as the script gave it.
+pub fn given(value: &Value) -> Dynamic {
+    match value {
+        Value::Object(object) => match object.get::<Held>() {
+            Some(Held(value)) => value.clone(),
+            None => to_dynamic(Value::Object(object.clone())),
+        },
+        other => to_dynamic(other.clone()),
     }
 }
 

@@ -373,14 +373,13 @@ impl Evaluator for ScriptEvaluator {
 
 /// What a check's end says of the attempt.
 fn verdict(result: Result<(), Refused>, events: &RunEvents) -> Result<Verdict, CheckStopped> {
-    let asks = |name: &str| format!("the exercise asks for `{name}`; your code does not define it");
     let failed = |reason: String| Verdict::Fail { reason, line: None };
     Ok(match (events.finding(), result) {
         (_, Err(Refused::CalledTooLong)) => return Err(CheckStopped { calling: true }),
         (_, Err(Refused::TooLong)) => return Err(CheckStopped { calling: false }),
         (Some(Finding { reason, line }), Err(_)) => Verdict::Fail { reason, line },
         (_, Ok(_)) => Verdict::Pass,
-        (None, Err(Refused::Missing(name))) => failed(asks(&name)),
+        (None, Err(Refused::Missing(name))) => failed(Verdict::asks_for(&name)),
         (None, Err(Refused::Called(fault))) => Verdict::of_fault(&fault),
         (None, Err(Refused::Stopped { fault, learners: true })) => {
             failed(format!("the check can't read your answer: {}: {}", fault.kind, fault.message))

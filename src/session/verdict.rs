@@ -61,6 +61,11 @@ impl Verdict {
         }
     }
 
+    /// Why code fails that does not define what a check asks for.
+    pub(crate) fn asks_for(name: &str) -> String {
+        format!("the exercise asks for `{name}`; your code does not define it")
+    }
+
     /// The same verdict with what it says put through `clean`.
     pub(crate) fn said(mut self, clean: impl Fn(&str) -> String) -> Verdict {
         match &mut self {

@@ -82,6 +82,10 @@ impl Hooks {
         })
     }
 
+    pub(super) fn functions(&self) -> Vec<Hook> {
+        locked(&self.functions).iter().map(|(_, function)| Arc::clone(function)).collect()
+    }
+
     /// The tensors that keep the gradient.
     pub(super) fn retained(&self) -> Vec<Tensor> {
         locked(&self.retained).iter().filter_map(Weak::upgrade).map(Tensor).collect()

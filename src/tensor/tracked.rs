@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use crate::base::chain::Link;
 use crate::base::{Error, GradCause, Result};
+use crate::device::examine::examining;
 
 use super::autograd::{Edge, Node, Rule, Saver};
 use super::hooks::{Handle, Hook, Hooks};
@@ -27,6 +28,10 @@ impl Tensor {
         if on && !self.dtype().is_float() {
             return Err(GradCause::RequiresGradDtype.into());
         }
+        // A method called on the flag hands it back.
+        if examining() && on == self.requires_grad() {
+            return Ok(());
+        }
         self.storage().check_own()?;
         if !on && self.node().is_some() {
             return Err(Error::runtime(
@@ -47,6 +52,14 @@ impl Tensor {
     /// # Errors
     /// A check runs, and the tensor is the learner's.
     pub(crate) fn set_grad(&self, grad: Option<Tensor>) -> Result<()> {
+        // A method called on the gradient hands it back.
+        let same = match (&grad, &self.auto().grad) {
+            (Some(new), Some(old)) => new.is(old),
+            (new, old) => new.is_none() && old.is_none(),
+        };
+        if same {
+            return Ok(());
+        }
         self.storage().check_own()?;
         let before = std::mem::replace(&mut self.auto().grad, grad.map(Link::new));
         // What it leads on to may be long, and is dropped without the lock.
@@ -139,6 +152,11 @@ impl Tensor {
     /// Whether [`Tensor::retain_grad`] was called on this tensor, which is no leaf.
     pub fn retains_grad(&self) -> bool {
         self.flag(RETAINS)
+    }
+
+    /// What was registered as a hook of this leaf.
+    pub(crate) fn leaf_functions(&self) -> Vec<Hook> {
+        self.leaf_hooks().map(|hooks| hooks.functions()).unwrap_or_default()
     }
 
     /// The hooks of a leaf, if it has any.

@@ -3,6 +3,7 @@
 pub mod args;
 pub mod autocast;
 pub mod convert;
+pub mod copies;
 pub mod def;
 mod errors;
 pub mod fill;

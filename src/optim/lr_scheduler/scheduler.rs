@@ -4,7 +4,8 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Error, Result, python};
-use crate::op::{Object, Value};
+use crate::op::args::FUNCTION;
+use crate::op::{Copies, Object, Value};
 
 use super::super::{Optimizer, Options};
 use super::formula::{Formula, Now, float};
@@ -55,6 +56,38 @@ pub(super) enum SchedulerKind {
     Chained(Vec<Scheduler>),
 }
 
+impl SchedulerKind {
+    fn copied_with(&self, copies: &mut dyn Copies) -> Result<SchedulerKind> {
+        let mut all = |parts: &[Scheduler]| {
+            let one = |part: &Scheduler| {
+                let copy = copies.value(&part.clone().into_value())?;
+                Scheduler::from_value(&copy).cloned().ok_or_else(|| Error::runtime("a schedule has no copy"))
+            };
+            parts.iter().map(one).collect::<Result<Vec<_>>>()
+        };
+        Ok(match self {
+            SchedulerKind::Formula(formula) => SchedulerKind::Formula(formula),
+            SchedulerKind::Plateau => SchedulerKind::Plateau,
+            SchedulerKind::Chained(parts) => SchedulerKind::Chained(all(parts)?),
+            SchedulerKind::Sequential { parts, milestones } => {
+                SchedulerKind::Sequential { parts: all(parts)?, milestones: milestones.clone() }
+            }
+            SchedulerKind::Lambda { functions, running } => {
+                let one = |function: &Function| {
+                    let value = Value::Object(Object::new(FUNCTION, Arc::clone(function)));
+                    match copies.value(&value)? {
+                        Value::Object(copy) => Ok(copy.get::<Function>().unwrap_or(function).clone()),
+                        _ => Ok(Arc::clone(function)),
+                    }
+                };
+                let functions = functions.iter().map(one).collect::<Result<_>>()?;
+                SchedulerKind::Lambda { functions, running: *running }
+            }
+        })
+    }
+}
+
+#[derive(Clone)]
 pub(super) struct SchedulerState {
     pub(super) options: Options,
     pub(super) base: Vec<f64>,
@@ -76,6 +109,23 @@ impl Scheduler {
 
     pub(crate) fn into_value(self) -> Value {
         Value::Object(Object::new("LRScheduler", self))
+    }
+
+    /// A number that tells schedulers apart while they live.
+    pub(crate) fn id(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
+    /// A copy that sets the rates of the optimiser's copy.
+    pub(crate) fn copied_with(&self, copies: &mut dyn Copies) -> Result<Scheduler> {
+        let optimizer = match copies.value(&self.0.optimizer.clone().into_value())? {
+            Value::Object(copy) => copy.get::<Optimizer>().cloned(),
+            _ => None,
+        };
+        let optimizer = optimizer.ok_or_else(|| Error::runtime("an optimizer has no copy"))?;
+        let state = self.state().clone();
+        let kind = self.0.kind.copied_with(copies)?;
+        Ok(Scheduler(Arc::new(SchedulerInner { kind, optimizer, state: Mutex::new(state) })))
     }
 
     /// The scheduler that a value holds.

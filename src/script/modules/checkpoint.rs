@@ -141,7 +141,7 @@ impl Part {
         let mut values: Vec<Dynamic> = self.slots.iter().map(slot).collect();
         for step in &self.steps {
             let out = match step {
-                Step::Closure(f) => f.call(context, values)?,
+                Step::Closure(f) => f.call_in_graph(context, values)?,
                 Step::Module(m) => call(context, m, &values.iter().collect::<Vec<_>>())?,
             };
             values = vec![out];

@@ -36,6 +36,7 @@ params! {
         expected: Given, "what it should be";
         rtol: Maybe<Float>, "the difference that is allowed relative to what it should be";
         atol: Maybe<Float>, "the difference that is allowed beside that";
+        check_dtype: Bool = true, "whether tensors have to be of the expected dtype";
     }
 }
 
@@ -96,31 +97,14 @@ pub static ROWS: &[ScriptRow] = &[
             ExpectCloseParams::LIST,
         )
         .details(
-            "Without `rtol` and `atol` those of the dtype hold, as `torch.testing.assert_close` has them: 1.3e-6 and 1e-5 \
-             for float32; of two dtypes the wider ones. NaN is close to nothing.",
+            "Without `rtol` and `atol` those of the expected dtype hold, as `torch.testing.assert_close` has them: 1.3e-6 \
+             and 1e-5 for float32. An expected number stands for float32 beside a tensor, unless that is of float64. \
+             Tensors of another dtype are not close, unless `check_dtype` is false. Arrays are compared item by item. \
+             NaN is close to nothing.",
         )
+        .errors(&["AssertionError: it does not hold", "TypeError: what is expected has no numbers"])
         .example("expect_close(tensor([1.0]), tensor([1.00001])); 1", "1"),
-        |call| {
-            let given = ExpectCloseParams::of(&call.args)?;
-            let (a, b) = (&given.actual, &given.expected);
-            let (rtol, atol) = tolerances(a, b);
-            let (rtol, atol) = (given.rtol.unwrap_or(rtol), given.atol.unwrap_or(atol));
-            let pairs = numbers(a).zip(numbers(b)).filter(|(x, y)| x.0 == y.0);
-            let far = |x: f64, y: f64| {
-                let apart = (x - y).abs();
-                (x != y && !(apart.is_finite() && apart <= atol + rtol * y.abs())).then_some(apart)
-            };
-            let apart = pairs.map(|((_, x), (_, y))| x.iter().zip(&y).filter_map(|(x, y)| far(*x, *y)).collect());
-            let apart: Option<Vec<f64>> = apart;
-            hold(call, apart.as_ref().is_some_and(Vec::is_empty), || match &apart {
-                Some(all) if all.iter().any(|d| d.is_nan()) => "the values are not the expected ones: there is NaN".into(),
-                Some(all) => {
-                    let most = all.iter().copied().fold(0.0, f64::max);
-                    format!("the values are not the expected ones: the largest difference is {most:.3e}")
-                }
-                None => format!("{} cannot be compared with {}", shown(a), shown(b)),
-            })
-        },
+        expect_close,
     ),
     ScriptRow::of(
         expectation(
@@ -170,11 +154,12 @@ fn expect_device(call: &mut Call) -> Outcome {
         other => DeviceSpec::from(device) == other,
     };
     if let Some(module) = x.read_lock::<Module>() {
-        let all = module.named(Role::Parameter).into_iter().chain(module.named(Role::Buffer));
-        let elsewhere = all.map(|(name, t)| (name, t.device())).find(|(_, device)| !there(*device));
-        return hold(call, elsewhere.is_none(), || match elsewhere {
+        let mut all = module.named(Role::Parameter);
+        all.extend(module.named(Role::Buffer));
+        let elsewhere = all.iter().map(|(name, t)| (name, t.device())).find(|(_, device)| !there(*device));
+        return hold(call, elsewhere.is_none() && !all.is_empty(), || match elsewhere {
             Some((name, is)) => format!("expected the module on {wanted}, its `{name}` is on {is}"),
-            None => String::new(),
+            None => format!("expected the module on {wanted}, it has no tensors and lies nowhere"),
         });
     }
     let is = x.read_lock::<Tensor>().map(|t| t.device());
@@ -230,13 +215,70 @@ fn same(a: &Dynamic, b: &Dynamic) -> bool {
     has_text && a.type_id() == b.type_id() && a.to_string() == b.to_string()
 }
 
-/// The tolerances of two tensors' dtypes, the wider ones; numbers have float64's.
-fn tolerances(a: &Dynamic, b: &Dynamic) -> (f64, f64) {
-    let of = |value: &Dynamic| value.read_lock::<Tensor>().map(|t| tolerance(t.dtype()));
-    match (of(a), of(b)) {
-        (Some(x), Some(y)) => (x.0.max(y.0), x.1.max(y.1)),
-        (one, other) => one.or(other).unwrap_or(tolerance(DType::Float64)),
+fn expect_close(call: &mut Call) -> Outcome {
+    let given = ExpectCloseParams::of(&call.args)?;
+    let (a, b) = (&given.actual, &given.expected);
+    if !has_numbers(b) {
+        let text =
+            format!("expect_close() compares tensors, numbers and arrays of them, not {}", type_name(b));
+        return Err(Error::type_error(text).into());
     }
+    let mut apart = Vec::new();
+    let same = compare(a, b, &given, &mut apart);
+    let ok = same.is_ok() && apart.is_empty();
+    hold(call, ok, || match same {
+        Err(reason) => reason,
+        Ok(()) if apart.iter().any(|d| d.is_nan()) => {
+            "the values are not the expected ones: there is NaN".into()
+        }
+        Ok(()) => {
+            let most = apart.iter().copied().fold(0.0, f64::max);
+            format!("the values are not the expected ones: the largest difference is {most:.3e}")
+        }
+    })
+}
+
+/// Whether all of an expected value is numbers.
+fn has_numbers(value: &Dynamic) -> bool {
+    match value.read_lock::<Array>() {
+        Some(items) => items.iter().all(has_numbers),
+        None => numbers(value).is_some(),
+    }
+}
+
+/// Gathers the differences that are too large, or says why the values are not even of one form.
+fn compare(
+    a: &Dynamic,
+    b: &Dynamic,
+    given: &ExpectCloseParams,
+    apart: &mut Vec<f64>,
+) -> std::result::Result<(), String> {
+    let unlike = || format!("{} cannot be compared with {}", shown(a), shown(b));
+    if let Some(expected) = b.read_lock::<Array>() {
+        let items = a.read_lock::<Array>().filter(|items| items.len() == expected.len());
+        let items = items.ok_or_else(unlike)?;
+        return items.iter().zip(expected.iter()).try_for_each(|(a, b)| compare(a, b, given, apart));
+    }
+    let dtype = |value: &Dynamic| value.read_lock::<Tensor>().map(|t| t.dtype());
+    if let (Some(is), Some(wanted)) = (dtype(a), dtype(b))
+        && is != wanted
+        && given.check_dtype
+    {
+        return Err(format!("expected values of torch.{wanted}, found torch.{is}"));
+    }
+    let (x, y) = numbers(a).zip(numbers(b)).filter(|(x, y)| x.0 == y.0).ok_or_else(unlike)?;
+    // What the learner computed in has no say, but that a number is none of a tensor's dtype.
+    let (rtol, atol) = tolerance(match (dtype(a), dtype(b)) {
+        (_, Some(wanted)) => wanted,
+        (Some(DType::Float64) | None, None) => DType::Float64,
+        (Some(_), None) => DType::Float32,
+    });
+    let (rtol, atol) = (given.rtol.unwrap_or(rtol), given.atol.unwrap_or(atol));
+    apart.extend(x.1.iter().zip(&y.1).filter_map(|(x, y)| {
+        let distance = (x - y).abs();
+        (x != y && !(distance.is_finite() && distance <= atol + rtol * y.abs())).then_some(distance)
+    }));
+    Ok(())
 }
 
 /// Shape and values of a tensor, a number or a bool.
@@ -274,8 +316,15 @@ fn shown(value: &Dynamic) -> String {
     if value.is_unit() {
         return "()".into();
     }
+    if let Some(entries) = value.read_lock::<Map>() {
+        let entries = entries.iter().map(|(name, item)| format!("{name}: {}", shown(item)));
+        return format!("#{{{}}}", entries.collect::<Vec<_>>().join(", "));
+    }
     if let Some(text) = value.read_lock::<ImmutableString>() {
         return format!("{:?}", text.as_str());
+    }
+    if let Ok(character) = value.as_char() {
+        return format!("{character:?}");
     }
     // Of other types of the program's only the name can be told.
     if value.type_name().contains("::") { type_name(value) } else { value.to_string() }

@@ -277,7 +277,7 @@ fn value(context: &NativeCallContext, aside: &Aside, given: &Dynamic) -> Result<
         let get = map.get("get").and_then(|f| f.read_lock::<FnPtr>().map(|f| f.clone()));
         let (Some(get), Some(length)) = (get, map.get("len")) else { return from_dynamic(given) };
         let length = match length.read_lock::<FnPtr>() {
-            Some(count) => (aside.function(context, count.clone()).0)(Vec::new())?,
+            Some(count) => aside.function(context, count.clone()).0.run(Vec::new())?,
             None => from_dynamic(length)?,
         };
         let length = match length {

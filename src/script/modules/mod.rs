@@ -4,13 +4,18 @@ mod amp;
 mod autograd;
 mod checkpoint;
 pub mod checks;
+<<<<<<< HEAD
 mod cuda;
 mod data;
 mod defaults;
+=======
+pub(crate) mod cuda;
+pub(crate) mod data;
+>>>>>>> checks
 pub(crate) mod hook;
 mod misc;
 mod nn;
-mod optim;
+pub(crate) mod optim;
 mod parallel;
 mod plot;
 mod receivers;

@@ -7,7 +7,7 @@ use crate::base::{Error, Result};
 use crate::op::def::PROPERTY;
 use crate::op::params::kind::Bool;
 use crate::op::params::{Maybe, params};
-use crate::op::{Family, Form, OpDef, Param, Receiver, Value};
+use crate::op::{Copies, Family, Form, OpDef, Param, Receiver, Value};
 use crate::optim::{Optimizer, StateDict, group};
 use crate::script::bind::{note_line, register_functional};
 use crate::script::call::kind::{Entries, Function};
@@ -229,6 +229,15 @@ fn set_groups(call: &mut Call, back: &Dynamic) -> Result<()> {
 }
 
 impl ParamGroup {
+    /// The same group of an optimiser's copy.
+    pub(crate) fn copied_with(&self, copies: &mut dyn Copies) -> Result<ParamGroup> {
+        let of = match copies.value(&self.of.clone().into_value())? {
+            Value::Object(copy) => copy.get::<Optimizer>().unwrap_or(&self.of).clone(),
+            _ => self.of.clone(),
+        };
+        Ok(ParamGroup { of, index: self.index })
+    }
+
     fn get(&self, name: &str) -> Result<Dynamic> {
         if name == "params" {
             let tensors = self.of.parameters(self.index).into_iter().map(Dynamic::from).collect();
@@ -245,7 +254,13 @@ impl ParamGroup {
 
     fn set(&self, name: &str, value: &Dynamic) -> Result<()> {
         if name != "params" {
-            return self.of.set_option(self.index, name, from_dynamic(value)?);
+            let value = from_dynamic(value)?;
+            // A method called on an option hands it back.
+            let same = |now: Value| is_same(&now, &value);
+            if self.of.option(self.index, name).is_some_and(same) {
+                return Ok(());
+            }
+            return self.of.set_option(self.index, name, value);
         }
         // A method called on the array hands it back.
         let own = self.of.parameters(self.index);
@@ -268,6 +283,17 @@ impl ParamGroup {
         let params = self.of.parameters(self.index).len();
         let params = format!("params: {params} {}", word(params as u64, "tensor", "tensors"));
         format!("#{{{}}}", std::iter::once(params).chain(options).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Whether two options are the same number, word or list of them.
+fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::None, Value::None) => true,
+        (Value::Scalar(a), Value::Scalar(b)) => a == b,
+        (Value::Str(a), Value::Str(b)) => a == b,
+        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b)),
+        _ => false,
     }
 }
 

@@ -342,6 +342,19 @@ pub struct Event {
     recorded: Arc<Mutex<Option<(Arc<Context>, Recorded)>>>,
 }
 
+impl Event {
+    /// A number that tells events apart while they live.
+    pub(crate) fn id(&self) -> usize {
+        Arc::as_ptr(&self.recorded).addr()
+    }
+
+    /// Another event that was recorded where this one was.
+    pub(crate) fn copied(&self) -> Event {
+        let recorded = self.recorded.lock().unwrap_or_else(|e| e.into_inner()).clone();
+        Event { timing: self.timing, recorded: Arc::new(Mutex::new(recorded)) }
+    }
+}
+
 impl Typed for Stream {
     const RECEIVER: Receiver = Receiver::Stream;
 }

@@ -9,9 +9,9 @@ use crate::base::chain::Link;
 use crate::base::{Error, Result};
 use crate::device::examine::Maker;
 use crate::nn::{Call as LayerCall, Layer, Module};
-use crate::op::Value;
+use crate::op::{Copies, Value};
 use crate::script::lent::learners;
-use crate::script::value::{Callback, from_dynamic, to_dynamic, type_name};
+use crate::script::value::{Callback, Held, from_dynamic, given, to_dynamic, type_name};
 use crate::tensor::Tensor;
 
 /// A module written in a script: its parts by name, and a closure of itself and its inputs.
@@ -74,6 +74,15 @@ impl Layer for Own {
         let values = Mutex::new(self.values().clone());
         let (name, forward, maker) = (self.name.clone(), self.forward.clone(), self.maker);
         Some(Arc::new(Own { name, forward, maker, values }))
+    }
+
+    fn copied(&self, copies: &mut dyn Copies) -> Result<Option<Arc<dyn Layer>>> {
+        let forward = self.forward.copied_with(copies)?;
+        let values = Map::clone(&self.values());
+        let one = |(name, value)| Ok((name, given(&copies.value(&Held(value).into_value())?)));
+        let values = values.into_iter().map(one).collect::<Result<Map>>()?;
+        let (name, maker) = (self.name.clone(), Maker::of_now());
+        Ok(Some(Arc::new(Own { name, forward, maker, values: Mutex::new(Link::new(values)) })))
     }
 }
 

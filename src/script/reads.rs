@@ -1,0 +1,247 @@
+//! What the names in some code stand for, as far as its text tells.
+
+use std::collections::{BTreeSet, HashMap};
+
+use rhai::{Position, Token};
+
+/// What a token reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reading {
+    /// Nothing, or what is no variable: a field, a function that is called, a space of names.
+    Nothing,
+    /// What the code itself does not define.
+    Free,
+    /// A variable of the code's own, by its number.
+    Own(usize),
+}
+
+/// The readings of some tokens, one for each.
+pub(crate) struct Readings {
+    pub all: Vec<Reading>,
+    /// Variables that get their values with a call: of functions and closures.
+    pub parameters: BTreeSet<usize>,
+}
+
+/// Names between two brackets, or behind a closure's parameters.
+#[derive(Default)]
+struct Frame {
+    names: HashMap<String, usize>,
+    /// What stands outside can't be seen.
+    is_function: bool,
+    is_map: bool,
+    /// It ends with its expression.
+    is_closure: bool,
+    /// Variables that are there from the statement's end on.
+    coming: Vec<(String, usize)>,
+}
+
+struct NameReader<'a> {
+    tokens: &'a [(Token, Position)],
+    frames: Vec<Frame>,
+    /// Names of the next block, with the number of frames around it.
+    next: Option<(usize, Frame)>,
+    count: usize,
+    readings: Readings,
+}
+
+/// What the names among some tokens stand for.
+pub(crate) fn readings(tokens: &[(Token, Position)]) -> Readings {
+    let readings = Readings { all: vec![Reading::Nothing; tokens.len()], parameters: BTreeSet::new() };
+    let frames = vec![Frame::default()];
+    let mut reader = NameReader { tokens, frames, next: None, count: 0, readings };
+    let mut at = 0;
+    while at < tokens.len() {
+        at = reader.token(at);
+    }
+    reader.readings
+}
+
+fn name(token: &Token) -> Option<&str> {
+    match token {
+        Token::Identifier(name) => Some(name),
+        Token::Reserved(name) => Some(name),
+        _ => None,
+    }
+}
+
+impl NameReader<'_> {
+    /// Reads from a token on; gives where the next one stands.
+    fn token(&mut self, at: usize) -> usize {
+        match self.at(at) {
+            Some(Token::LeftBrace) => {
+                let depth = self.frames.len();
+                let named = self.next.take_if(|(outer, _)| *outer == depth).map(|(_, frame)| frame);
+                self.frames.push(named.unwrap_or_default());
+            }
+            Some(Token::MapStart) => self.frames.push(Frame { is_map: true, ..Frame::default() }),
+            Some(Token::LeftParen | Token::LeftBracket) => self.frames.push(Frame::default()),
+            Some(Token::RightBrace | Token::RightParen | Token::RightBracket) => {
+                self.end_closures();
+                if self.frames.len() > 1 {
+                    self.frames.pop();
+                }
+            }
+            Some(Token::SemiColon) => {
+                self.end_closures();
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.names.extend(std::mem::take(&mut frame.coming));
+                }
+            }
+            Some(Token::Comma) => self.end_closures(),
+            Some(Token::Let | Token::Const) => return self.variable(at + 1),
+            Some(Token::For) => return self.block(at + 1, &Token::In, false),
+            Some(Token::Catch) if self.at(at + 1) == Some(&Token::LeftParen) => {
+                return self.block(at + 1, &Token::RightParen, false);
+            }
+            // The function's name, and then its parameters.
+            Some(Token::Fn) => return self.block(at + 2, &Token::RightParen, true),
+            Some(Token::Or) if self.begins_closure(at) => self.closure(Frame::default()),
+            Some(Token::Pipe) if self.begins_closure(at) => return self.parameters(at + 1),
+            Some(token) if name(token).is_some() => self.read(at),
+            _ => {}
+        }
+        at + 1
+    }
+
+    fn at(&self, at: usize) -> Option<&Token> {
+        self.tokens.get(at).map(|(token, _)| token)
+    }
+
+    fn end_closures(&mut self) {
+        while self.frames.len() > 1 && self.frames.pop_if(|frame| frame.is_closure).is_some() {}
+    }
+
+    /// A `|` with which parameters begin: what stands before it is no value.
+    fn begins_closure(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|at| self.at(at));
+        before.is_none_or(|token| {
+            let is_value = matches!(
+                token,
+                Token::RightParen
+                    | Token::RightBracket
+                    | Token::RightBrace
+                    | Token::IntegerConstant(_)
+                    | Token::FloatConstant(_)
+                    | Token::True
+                    | Token::False
+                    | Token::StringConstant(_)
+            );
+            !is_value && name(token).is_none()
+        })
+    }
+
+    /// A new variable, at the token that names it.
+    fn new_name(&mut self, at: usize) -> Option<(String, usize)> {
+        let name = self.at(at).and_then(name)?.to_owned();
+        let number = self.count;
+        self.count += 1;
+        if let Some(reading) = self.readings.all.get_mut(at) {
+            *reading = Reading::Own(number);
+        }
+        Some((name, number))
+    }
+
+    /// What is made of its value is there behind the statement: in `let q = q[1];` the second `q` is another.
+    fn variable(&mut self, at: usize) -> usize {
+        let made = self.new_name(at);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.coming.extend(made);
+        }
+        at + 1
+    }
+
+    /// Names up to a token, which the next block knows.
+    fn block(&mut self, from: usize, end: &Token, is_function: bool) -> usize {
+        let mut frame = Frame { is_function, ..Frame::default() };
+        let mut at = from;
+        // Where there are no parameters, `()` is one token.
+        while self.at(at).is_some_and(|token| token != end && *token != Token::Unit) {
+            let made = self.new_name(at);
+            if is_function {
+                self.readings.parameters.extend(made.as_ref().map(|(_, number)| *number));
+            }
+            frame.names.extend(made);
+            at += 1;
+        }
+        self.next = Some((self.frames.len(), frame));
+        at + 1
+    }
+
+    fn parameters(&mut self, from: usize) -> usize {
+        let mut frame = Frame::default();
+        let mut at = from;
+        while self.at(at).is_some_and(|token| *token != Token::Pipe) {
+            let made = self.new_name(at);
+            self.readings.parameters.extend(made.as_ref().map(|(_, number)| *number));
+            frame.names.extend(made);
+            at += 1;
+        }
+        self.closure(frame);
+        at + 1
+    }
+
+    fn closure(&mut self, frame: Frame) {
+        self.frames.push(Frame { is_closure: true, ..frame });
+    }
+
+    fn read(&mut self, at: usize) {
+        let before = at.checked_sub(1).and_then(|before| self.at(before));
+        let is_key = self.frames.last().is_some_and(|frame| frame.is_map)
+            && matches!(before, Some(Token::MapStart | Token::Comma))
+            && matches!(self.at(at + 1), Some(Token::Colon));
+        let is_part = matches!(before, Some(Token::Period | Token::Elvis | Token::DoubleColon))
+            || matches!(self.at(at + 1), Some(Token::LeftParen | Token::Unit | Token::DoubleColon));
+        if is_key || is_part {
+            return;
+        }
+        let Some(name) = self.at(at).and_then(name) else { return };
+        let mut reading = Reading::Free;
+        for frame in self.frames.iter().rev() {
+            if let Some(number) = frame.names.get(name) {
+                reading = Reading::Own(*number);
+                break;
+            }
+            if frame.is_function {
+                reading = Reading::Nothing;
+                break;
+            }
+        }
+        if let Some(slot) = self.readings.all.get_mut(at) {
+            *slot = reading;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::lexer::tokens;
+    use rhai::Engine;
+
+    /// The names that some code reads and does not define.
+    fn free(tokens: &[(Token, Position)]) -> BTreeSet<String> {
+        let all = readings(tokens).all;
+        let free = tokens.iter().zip(&all).filter(|(_, reading)| **reading == Reading::Free);
+        free.filter_map(|((token, _), _)| name(token).map(str::to_owned)).collect()
+    }
+
+    #[test]
+    fn a_name_is_free_until_the_code_defines_it_and_behind_the_block_that_does() {
+        for (code, want) in [
+            ("let q = q[1]; q", &["q"] as &[&str]),
+            ("let q = 1; q + p", &["p"]),
+            ("{ let q = 1; q } q", &["q"]),
+            ("for (i, k) in xs { i + k } k", &["k", "xs"]),
+            ("[1].map(|t| t + u); t", &["t", "u"]),
+            ("fn f(a) { a + b } f(c)", &["c"]),
+            ("fn f() { b } f(); g(c)", &["c"]),
+            ("#{a: b}.c; nn::Linear(d); `${e}`", &["b", "d", "e"]),
+            ("try { } catch (e) { e }", &[]),
+            ("try { } catch { } f(e); #{a: #{b: c}, d: |x| x}", &["c", "e"]),
+            ("let f = || g; a | b", &["a", "b", "g"]),
+        ] {
+            let free = free(&tokens(&Engine::new_raw(), code));
+            assert_eq!(free.iter().map(String::as_str).collect::<Vec<_>>(), want, "{code}");
+        }
+    }
+}

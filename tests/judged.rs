@@ -1,0 +1,109 @@
+//! Whose fault it is that a check stops, and what an expectation says and lets pass.
+
+use tensorlab::session::protocol::Verdict;
+
+use crate::forged::Lesson;
+
+#[test]
+fn a_variable_of_the_checks_own_is_never_the_learners() {
+    let mut lesson = Lesson::new();
+    let check = "let q = [1, 2]; if v == 2 { q[7]; } expect_equal(v, 1);";
+    for code in ["let v = 2;", "let q = 0; let v = 2;", "let v = 2; fn q() { 1 }", "let q = []; let v = 2;"] {
+        let verdict = lesson.attempt(code, check);
+        assert!(matches!(verdict, Verdict::CheckerFault { .. }), "{code}: {verdict:?}");
+    }
+    // Before the check has one of its own, and behind the block in which it has, it is the learner's.
+    for check in ["let q = q[7];", "{ let q = [1]; } q[7];", "let p = q; p[7];", "for p in [q] { p[7]; }"] {
+        let verdict = lesson.attempt("let q = [1];", check);
+        assert!(verdict.to_string().contains("can't read your answer"), "{check}: {verdict:?}");
+    }
+}
+
+#[test]
+fn a_change_of_what_the_learner_has_is_the_checks_fault() {
+    let mut lesson = Lesson::new();
+    let code = "let w = ones([2], #{requires_grad: true}); let k = ones([2]); let l = (w * 2.0).sum();
+let opt = optim::SGD([w], 0.1); let sched = optim::lr_scheduler::StepLR(opt, #{step_size: 1});";
+    for check in
+        ["sched.step();", "opt.step();", "k.add_(1.0);", "k[0] = 5.0;", "l.backward();", "w.grad = k;"]
+    {
+        let verdict = lesson.attempt(code, check);
+        assert!(
+            matches!(&verdict, Verdict::CheckerFault { message, .. } if message.contains("can't change what")),
+            "{check}: {verdict:?}"
+        );
+    }
+}
+
+#[test]
+fn the_learners_dtype_widens_no_tolerance() {
+    let mut lesson = Lesson::new();
+    let check = "expect_close(m, tensor([2.0, 5.0]));";
+    for (code, told) in [
+        (
+            "let m = tensor([2.03, 5.05]).to(bfloat16);",
+            "expected values of torch.float32, found torch.bfloat16",
+        ),
+        (
+            "let m = tensor([2.0, 5.0]).to(float16) + 0.002;",
+            "expected values of torch.float32, found torch.float16",
+        ),
+        ("let m = tensor([2.0, 5.0]).to(float64);", "expected values of torch.float32, found torch.float64"),
+        ("let m = tensor([2, 5]);", "expected values of torch.float32, found torch.int64"),
+    ] {
+        assert_eq!(lesson.attempt(code, check).reason().as_deref(), Some(told), "{code}");
+    }
+    let wide = "let m = tensor([2.03, 5.05]).to(bfloat16);";
+    let free = "expect_close(m, tensor([2.0, 5.0]), #{check_dtype: false});";
+    assert!(lesson.attempt(wide, free).to_string().contains("largest difference"));
+    let free = "expect_close(m, tensor([2.0, 5.0]), #{check_dtype: false, rtol: 0.1});";
+    assert_eq!(lesson.attempt(wide, free), Verdict::Pass);
+    assert_eq!(lesson.attempt(wide, "expect_close(m, tensor([2.0, 5.0]).to(bfloat16));"), Verdict::Pass);
+    // A number has no dtype: that of the answer is no excuse either.
+    let verdict = lesson.attempt("let m = tensor(2.0).to(bfloat16) + 0.02;", "expect_close(m, 2.0);");
+    assert!(verdict.to_string().contains("largest difference"), "{verdict}");
+    assert_eq!(lesson.attempt("let m = tensor(0.1);", "expect_close(m, 0.1);"), Verdict::Pass);
+    assert_eq!(lesson.attempt("let m = 2.0;", "expect_close(m, tensor(2.0));"), Verdict::Pass);
+}
+
+#[test]
+fn what_lies_nowhere_is_on_no_device() {
+    let mut lesson = Lesson::new();
+    for net in ["nn::Identity()", "nn::ReLU()", "nn::Sequential()"] {
+        let verdict = lesson.attempt(&format!("let net = {net};"), "expect_device(net, \"cuda:0\");");
+        assert!(verdict.reason().is_some_and(|reason| reason.contains("it has no tensors")), "{verdict:?}");
+    }
+}
+
+#[test]
+fn a_character_is_told_from_a_text_and_a_number() {
+    let mut lesson = Lesson::new();
+    for (code, check, told) in [
+        ("let n = '5';", "expect_equal(n, 5);", "expected 5, found '5'"),
+        ("let n = ['5'];", "expect_equal(n, [5]);", "expected [5], found ['5']"),
+        ("let n = #{a: '5'};", "expect_equal(n, #{a: 5});", "expected #{a: 5}, found #{a: '5'}"),
+        ("let n = \"123\";", "expect_equal(n[1], 2);", "expected 2, found '2'"),
+        ("let n = '5';", "expect_equal(n, \"5\");", "expected \"5\", found '5'"),
+    ] {
+        assert_eq!(lesson.attempt(code, check).reason().as_deref(), Some(told), "{check}");
+    }
+}
+
+#[test]
+fn arrays_are_close_item_by_item() {
+    let mut lesson = Lesson::new();
+    let code = "let a = [1.0, 2.0]; let t = tensor([1.0, 2.0]);";
+    assert_eq!(lesson.attempt(code, "expect_close(a, [1.0, 2.0]); expect_close([t], [t]);"), Verdict::Pass);
+    for (check, told) in [
+        ("expect_close(a, [1.0, 2.5]);", "the largest difference is 5.000e-1"),
+        ("expect_close(a, [1.0]);", "cannot be compared"),
+        ("expect_close(t, [1.0, 2.0]);", "cannot be compared"),
+    ] {
+        let reason = lesson.attempt(code, check).reason().unwrap_or_default();
+        assert!(reason.contains(told), "{check}: {reason}");
+    }
+    for check in ["expect_close(a, \"1.0\");", "expect_close(a, [()]);", "expect_close(a, #{a: 1});"] {
+        let verdict = lesson.attempt(code, check);
+        assert!(matches!(verdict, Verdict::CheckerFault { .. }), "{check}: {verdict:?}");
+    }
+}
