@@ -27,7 +27,7 @@ mod forged;
 mod full_device;
 mod gpu;
 mod guide;
-mod habits;
+
 mod hooks;
 mod hostile;
 mod interrupts;
@@ -43,6 +43,7 @@ mod numerics;
 mod ops;
 mod pack;
 mod parallel;
+mod phrases;
 mod plot;
 mod races;
 mod repl;
