@@ -19,8 +19,8 @@ use super::fault::{Fault, KnownNames, Origin, raise};
 use super::phrases::Holds;
 use super::program::Before;
 use super::{
-    bind, frames, help, indexing, modules, operands, phrases, printing, program, rewrite, strings, syntax,
-    timestamp,
+    bind, differs, frames, help, indexing, modules, operands, phrases, printing, program, rewrite, strings,
+    syntax, timestamp,
 };
 
 /// Limits of the script engine itself; tensors are limited by their devices. Rhai copies, sorts and prints without asking
@@ -156,6 +156,8 @@ impl Interpreter {
                 self.known(&self.scope)
             })))
         })?;
+        let is_variable = |name: &str| self.scope.get(name).is_some();
+        differs::read(&self.machine.shared, &ast, origin.code, place, is_variable);
         let told = program::prepared(
             &self.engine,
             &ast,

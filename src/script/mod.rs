@@ -12,6 +12,7 @@ pub mod complete;
 mod constants;
 mod culprit;
 pub(crate) mod custom;
+mod differs;
 mod direct;
 mod ends;
 pub mod engine;

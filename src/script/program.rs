@@ -1,6 +1,6 @@
 //! What becomes of a parsed program before it runs: changes of its syntax tree, in its functions as well.
 //!
-//! Operators between variables and numbers run where the values lie ([`direct`]), values end with the statement that
+//! A power binds before a sign ([`powers`]), integers that divide are told of ([`differs`]), operators between variables and numbers run where the values lie ([`direct`]), values end with the statement that
 //! made them ([`ends`]), closures capture variables and nothing else ([`captures`]), nesting has a limit
 //! ([`nesting`]), every line that runs is known as it does ([`blame`]), and an error of a full device
 //! is told the variables that it passes ([`frames`]). Errors are placed by the tree that was parsed.
@@ -18,7 +18,7 @@ use crate::device::Shared;
 use crate::device::shared::CodePlace;
 
 use super::tree::{Visitor, visit};
-use super::{blame, captures, constants, direct, ends, frames, nesting, powers};
+use super::{blame, captures, constants, differs, direct, ends, frames, nesting, powers};
 
 /// The key of a function's body that was changed.
 const BODY: &str = "__body__";
@@ -26,6 +26,7 @@ const BODY: &str = "__body__";
 /// Teaches the engine to evaluate what [`prepared`] makes.
 pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     direct::register(engine, shared);
+    differs::register(engine, shared);
     ends::register(engine);
     captures::register(engine);
     constants::register(engine);
@@ -97,6 +98,7 @@ impl Visitor for Changes {
     fn expr(&mut self, expr: &mut Expr) {
         powers::bind(expr, &self.powers, &mut direct::wrap);
         direct::wrap(expr);
+        differs::wrap(expr);
         nesting::wrap(expr);
         blame::wrap(expr, &self.functions);
     }

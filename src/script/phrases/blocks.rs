@@ -86,7 +86,13 @@ impl Statements<'_, '_, '_> {
                 lines.extend(self.statement()?);
             }
         }
-        self.reader.expect(":")?;
+        // A colon that is missing is missed by Python as well.
+        if !self.reader.eat(":") {
+            let ends = self.reader.peek().is_some_and(|token| token.kind == Kind::Line);
+            let inside =
+                self.reader.tokens.get(self.reader.at + 1).is_some_and(|token| token.column > column);
+            (ends && inside).then_some(())?;
+        }
         self.writer.uses(Idiom::Braces);
         if let Some(comment) = self.reader.peek().filter(|token| token.kind == Kind::Comment) {
             self.reader.at += 1;
@@ -133,7 +139,7 @@ impl Statements<'_, '_, '_> {
                 "if" if first => "if".into(),
                 "elif" => {
                     self.writer.uses(Idiom::Elif);
-                    if first { "else if".into() } else { "else if".to_owned() }
+                    "else if".into()
                 }
                 "else" if self.reader.nth(1) == "if" => {
                     self.reader.at += 1;

@@ -162,7 +162,13 @@ pub const BOOK: &[Phrase] = &[
     ),
     phrase(Idiom::NotIn, "`!in` is Python's `not in`", "let a = [1];", "3 not in a", "3 !in a"),
     phrase(Idiom::Invert, "`!` turns a mask over", "let m = ones(2) > 0;", "~m", "!m"),
-    phrase(Idiom::Chained, "comparisons are joined by `&&`", "let n = 2;", "1 < n < 3", "1 < n && n < 3"),
+    phrase(
+        Idiom::Chained,
+        "comparisons are joined by `&&`",
+        "let n = 2;",
+        "1 < n < 3 and True",
+        "1 < n && n < 3 && true",
+    ),
     phrase(Idiom::Quotes, "a text stands in double quotes", "", "name = 'hello'", "let name = \"hello\";"),
     phrase(Idiom::Quotes, "", "", "print('it is \"so\"')", "print(\"it is \\\"so\\\"\")"),
     phrase(

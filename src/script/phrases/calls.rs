@@ -75,7 +75,14 @@ impl Writer<'_> {
     fn named(&mut self, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
         let atom = |text: String| Some((text, ATOM));
         if let Some(params) = self.functions.get(name).cloned() {
-            let ordered = self.in_order(&params, arguments)?;
+            let mut ordered = self.in_order(&params, arguments)?;
+            let missing = params.len().saturating_sub(arguments.len());
+            if let Some(defaults) = self.defaults.get(name).filter(|all| missing > 0 && missing <= all.len())
+            {
+                let rest = defaults.iter().skip(defaults.len() - missing).cloned();
+                let given = Some(ordered).filter(|given| !given.is_empty());
+                ordered = given.into_iter().chain(rest).collect::<Vec<_>>().join(", ");
+            }
             return match self.holds(name) {
                 Some(Holds::Closure) => {
                     self.uses(Idiom::CallOfVariable);

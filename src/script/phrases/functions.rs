@@ -32,6 +32,7 @@ impl Statements<'_, '_, '_> {
         }
         let body = self.body(column, &names)?;
         if around && python {
+            self.default(&name, &params);
             self.writer.uses(Idiom::Closure);
             let mut lines = written(&[(format!("let {name} = |{}|", names.join(", ")), body)]);
             lines.last_mut()?.push(';');
@@ -40,6 +41,12 @@ impl Statements<'_, '_, '_> {
         let mut lines = written(&[(format!("fn {name}({})", names.join(", ")), body)]);
         lines.extend(self.defaults(&name, &params));
         Some(lines)
+    }
+
+    /// Notes what a closure's caller has to give.
+    fn default(&mut self, name: &str, params: &[Parameter]) {
+        let all = params.iter().filter_map(|(_, default)| default.clone()).collect();
+        self.writer.defaults.insert(name.to_owned(), all);
     }
 
     /// A function for each number of arguments with which it may be called.
@@ -158,6 +165,7 @@ impl Statements<'_, '_, '_> {
         }
         self.writer.used.retain(|idiom| !matches!(idiom, Idiom::Def));
         self.writer.functions.insert(name.clone(), class.params.clone());
+        self.default(&name, &class.defaults);
         self.writer.bind(&name, Holds::Closure);
         self.writer.bind(&format!("{name}()"), Holds::Module);
         Some(class.written(&name))
@@ -167,9 +175,11 @@ impl Statements<'_, '_, '_> {
         let column = self.reader.peek()?.column;
         self.reader.expect("def")?;
         let name = self.reader.name()?;
-        let mut params: Vec<String> = self.parameters()?.into_iter().map(|(name, _)| name).collect();
+        let given = self.parameters()?;
+        let mut params: Vec<String> = given.iter().map(|(name, _)| name.clone()).collect();
         match name.as_str() {
             "__init__" => {
+                class.defaults = given;
                 params.retain(|param| param != "self");
                 class.params = params.clone();
                 let lines = self.initialiser(column, &params)?;
@@ -206,6 +216,7 @@ impl Statements<'_, '_, '_> {
 #[derive(Default)]
 struct Class {
     params: Vec<String>,
+    defaults: Vec<Parameter>,
     /// What is done before the module is made.
     before: Vec<String>,
     fields: Vec<(String, String)>,

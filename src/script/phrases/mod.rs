@@ -32,7 +32,7 @@ pub(crate) use writer::Holds;
 /// Bytes of code that is looked at as a whole.
 const LONGEST: usize = 64 << 10;
 /// Lines that are offered at once.
-const MOST: usize = 40;
+const MOST: usize = 60;
 /// Notes that are told at once.
 const NOTES: usize = 3;
 
@@ -88,9 +88,10 @@ fn hint(fault: &Fault, origin: &Origin, known: &Known) -> Option<String> {
     let whole = (origin.code.len() <= LONGEST).then(|| pieces(origin.code, known, &said)).flatten();
     let Some(all) = whole else { return of_line(line, known, &said) };
     let at = failed(&all, fault, origin.code, row)?;
-    let runs = fault.kind != "SyntaxError";
     let piece = all.get(at)?;
-    if piece.lines.0 != piece.lines.1 && !piece.used.contains(&Idiom::Braces) {
+    // Within a block of Rhai's, the line alone.
+    let inside = piece.lines.0 < row && row <= piece.lines.1 && piece.written.contains('{');
+    if inside && !piece.used.contains(&Idiom::Braces) {
         let bound = lexer::bound(origin.code).into_iter().map(|name| (name, Holds::Other));
         let variables = known.variables.iter().cloned().chain(bound).collect();
         let known = Known { variables, functions: known.functions.clone() };
@@ -98,17 +99,19 @@ fn hint(fault: &Fault, origin: &Origin, known: &Known) -> Option<String> {
             return Some(hint);
         }
     }
-    // What follows fails next, unless it ran.
-    let changed = |piece: &&Piece| piece.is_changed();
+    // What follows fails next.
     let rest = all.get(at..)?;
-    let more = rest.iter().rposition(|piece| changed(&piece)).unwrap_or(0);
-    let several = rest.get(..=more)?;
-    let lines: usize = several.iter().map(|piece| piece.text().lines().count()).sum();
+    let last = rest.iter().rposition(Piece::is_changed).unwrap_or(0);
+    let lines = |pieces: &[Piece]| pieces.iter().map(|piece| piece.text().lines().count()).sum::<usize>();
+    let several = if lines(rest) <= MOST { rest } else { rest.get(..=last)? };
     let readable = several.iter().all(|piece| piece.rewritten.is_some());
-    if more > 0 && lines <= MOST && readable && (!runs || piece.is_changed()) {
-        if let Some(hint) = offered(several) {
-            return Some(hint);
-        }
+    if last > 0
+        && lines(several) <= MOST
+        && readable
+        && piece.is_changed()
+        && let Some(hint) = offered(several)
+    {
+        return Some(hint);
     }
     offered(std::slice::from_ref(piece)).or_else(|| alone(piece, line))
 }
@@ -255,7 +258,8 @@ fn offered(pieces: &[Piece]) -> Option<String> {
 fn notes(used: &[Idiom]) -> String {
     let common = |idiom: &Idiom| matches!(idiom, Idiom::Semicolon | Idiom::Braces | Idiom::Comment);
     let (last, first): (Vec<Idiom>, Vec<Idiom>) = used.iter().partition(|idiom| common(idiom));
-    let all: Vec<&str> = first.into_iter().chain(last).map(note).take(NOTES).collect();
+    let told = |idiom: &Idiom| *idiom != Idiom::Semicolon || used.len() == 1;
+    let all: Vec<&str> = first.into_iter().chain(last).filter(told).map(note).take(NOTES).collect();
     all.join("; ")
 }
 
@@ -287,4 +291,32 @@ fn alone(piece: &Piece, line: &str) -> Option<String> {
         "match" => "`switch x { 1 => …, _ => … }` is Python's `match`".into(),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::help::rows;
+
+    /// The first statement of some code that would be rewritten.
+    fn changed(code: &str) -> Option<String> {
+        let (known, said) = (Known::default(), Said::default());
+        let all = pieces(code, &known, &said).unwrap_or_default();
+        let piece = all.iter().find(|piece| piece.is_changed())?;
+        Some(format!("{:?}: {} -> {}", piece.used, piece.written, piece.text()))
+    }
+
+    #[test]
+    fn right_code_stays_as_it_is() {
+        let examples = rows().map(|def| (def.name.to_owned(), def.example.0.to_owned()));
+        let scripts = std::fs::read_dir("scripts").unwrap().map(|entry| entry.unwrap().path());
+        let scripts = scripts.filter(|path| path.extension().is_some_and(|end| end == "rhai"));
+        let scripts =
+            scripts.map(|path| (path.display().to_string(), std::fs::read_to_string(&path).unwrap()));
+        let wrong: Vec<String> = examples
+            .chain(scripts)
+            .filter_map(|(name, code)| changed(&code).map(|what| format!("{name}: {what}")))
+            .collect();
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
 }

@@ -9,7 +9,10 @@ use crate::script::{python, spaces};
 use super::book::Idiom;
 
 /// What names stand for that nothing of the script's has.
-const KNOWN: [(&str, &str); 15] = [
+const KNOWN: [(&str, &str); 18] = [
+    ("sys", "sys"),
+    ("time", "time"),
+    ("os", "os"),
     ("torch", "torch"),
     ("np", "numpy"),
     ("numpy", "numpy"),
@@ -28,7 +31,8 @@ const KNOWN: [(&str, &str); 15] = [
 ];
 
 /// Functions of other packages, and of PyTorch's that have another name here.
-const OTHERS: [(&str, &str); 13] = [
+const OTHERS: [(&str, &str); 14] = [
+    ("sys.argv", "ARGS"),
     ("math.pi", "PI()"),
     ("math.inf", "(1.0 / 0.0)"),
     ("math.log", "ln"),

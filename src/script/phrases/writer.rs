@@ -40,6 +40,8 @@ pub(super) struct Writer<'k> {
     pub imports: Imports,
     /// Functions of the script with their parameters.
     pub functions: HashMap<String, Vec<String>>,
+    /// What stands for the last parameters of a closure where they are not given.
+    pub defaults: HashMap<String, Vec<String>>,
     pub used: Vec<Idiom>,
     pub said: &'k Said,
 }
@@ -71,6 +73,7 @@ impl<'k> Writer<'k> {
             scopes: vec![known.iter().cloned().collect()],
             imports: Imports::new(),
             functions: HashMap::new(),
+            defaults: HashMap::new(),
             used: Vec::new(),
             said,
         }
@@ -351,6 +354,12 @@ impl<'k> Writer<'k> {
                 _ => return Holds::Other,
             },
             Expr::Attr(on, _) if self.kind(on) == Holds::Tensor => return Holds::Tensor,
+            Expr::Attr(on, name) if self.kind(on) == Holds::Module => {
+                let same =
+                    matches!(name.as_str(), "to" | "cuda" | "cpu" | "half" | "float" | "eval" | "train");
+                return if same { Holds::Module } else { Holds::Other };
+            }
+            Expr::Name(name) if self.holds(&format!("{name}()")).is_some() => return Holds::Module,
             callee => match self.path(callee) {
                 Some(path) => match names::resolved(&path, &self.imports) {
                     Some((name, _)) => name,
@@ -360,7 +369,6 @@ impl<'k> Writer<'k> {
             },
         };
         match name.as_str() {
-            name if self.holds(&format!("{name}()")).is_some() => Holds::Module,
             "nn::Parameter" => Holds::Tensor,
             name if name.starts_with("nn::") && !name.starts_with("nn::utils") => Holds::Module,
             name if names::in_module(name).is_some_and(|full| full.starts_with("nn::")) => Holds::Module,
