@@ -354,12 +354,18 @@ impl Statements<'_, '_, '_> {
         }
         self.skip_lines();
         let lines = (self.reader.word() == "def").then(|| self.define())??;
-        let [head, body @ .., end] = lines.as_slice() else { return None };
-        let inner: Vec<String> = body.iter().map(|line| format!("    {line}")).collect();
-        let mut out = vec![head.clone(), format!("    with {mode} {{")];
-        out.extend(inner);
-        out.extend(["    }".to_owned(), end.clone()]);
-        Some(out)
+        let (head, body): (String, Vec<String>) = match lines.as_slice() {
+            [line] => {
+                let (head, body) = line.split_once(" { ")?;
+                (format!("{head} {{"), vec![body.strip_suffix(" }")?.to_owned()])
+            }
+            [head, body @ .., _] => (
+                head.clone(),
+                body.iter().map(|line| line.strip_prefix("    ").unwrap_or(line).to_owned()).collect(),
+            ),
+            [] => return None,
+        };
+        Some(written(&[(head.trim_end_matches(" {").to_owned(), written(&[(format!("with {mode}"), body)]))]))
     }
 }
 

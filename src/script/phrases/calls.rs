@@ -6,7 +6,7 @@ use super::tree::{Arg, Expr, Loop};
 use super::writer::{ATOM, Holds, Writer};
 
 /// Methods that have another name here, and how many arguments they take.
-const METHODS: [(&str, usize, &str); 10] = [
+const METHODS: [(&str, usize, &str); 9] = [
     ("upper", 0, "to_upper"),
     ("lower", 0, "to_lower"),
     ("startswith", 1, "starts_with"),
@@ -16,7 +16,6 @@ const METHODS: [(&str, usize, &str); 10] = [
     ("extend", 1, "append"),
     ("update", 1, "mixin"),
     ("has_key", 1, "contains"),
-    ("numpy", 0, "tolist"),
 ];
 
 impl Writer<'_> {
@@ -165,6 +164,26 @@ impl Writer<'_> {
             ("list" | "tuple", [of]) => (Idiom::List, self.items(of)?),
             ("list" | "tuple", []) => (Idiom::List, "[]".into()),
             ("dict", []) => (Idiom::Dict, "#{}".into()),
+            ("round", [of, Expr::Number(digits)]) => {
+                let digits = digits.parse::<u32>().ok().filter(|digits| *digits <= 12)?;
+                let scale = format!("{}.0", 10u64.pow(digits));
+                (Idiom::Rounded, format!("(({} * {scale}).round() / {scale})", self.bound(of, 180)?))
+            }
+            ("help", [of]) => (Idiom::Help, format!("?{}", self.expr(of)?)),
+            (name, plain) => self.of_items(name, plain)?,
+        };
+        self.uses(idiom);
+        let level = match idiom {
+            Idiom::Range => 140,
+            Idiom::Type if name == "isinstance" => 90,
+            _ => ATOM,
+        };
+        Some((text, level))
+    }
+
+    /// Functions of lists.
+    fn of_items(&mut self, name: &str, plain: &[&Expr]) -> Option<(Idiom, String)> {
+        Some(match (name, plain) {
             ("sum", [of]) if self.kind(of) != Holds::Tensor => {
                 (Idiom::Sum, format!("{}.reduce(|sum, x| sum + x, 0)", self.items(of)?))
             }
@@ -190,21 +209,8 @@ impl Writer<'_> {
             ("zip", [a, b]) => {
                 (Idiom::Zip, format!("{}.zip({}, |a, b| [a, b])", self.items(a)?, self.items(b)?))
             }
-            ("round", [of, Expr::Number(digits)]) => {
-                let digits = digits.parse::<u32>().ok().filter(|digits| *digits <= 12)?;
-                let scale = format!("{}.0", 10u64.pow(digits));
-                (Idiom::Rounded, format!("(({} * {scale}).round() / {scale})", self.bound(of, 180)?))
-            }
-            ("help", [of]) => (Idiom::Help, format!("?{}", self.expr(of)?)),
             _ => return None,
-        };
-        self.uses(idiom);
-        let level = match idiom {
-            Idiom::Range => 140,
-            Idiom::Type if name == "isinstance" => 90,
-            _ => ATOM,
-        };
-        Some((text, level))
+        })
     }
 
     /// Several values stand in one text.
@@ -298,6 +304,9 @@ impl Writer<'_> {
     }
 
     fn function(&mut self, names: &[String], value: &Expr) -> Option<String> {
+        // A parameter has to have a name.
+        let named = |name: &String| if name == "_" { "_i".to_owned() } else { name.clone() };
+        let names: Vec<String> = names.iter().map(named).collect();
         self.scopes.push(names.iter().map(|name| (name.clone(), Holds::Other)).collect());
         let value = self.expr(value);
         self.scopes.pop();
@@ -393,7 +402,7 @@ impl Writer<'_> {
             }
             _ => {}
         }
-        if let Some((_, _, here)) = renamed.filter(|(known, ..)| plain && !(tensor && *known != "numpy")) {
+        if let Some((_, _, here)) = renamed.filter(|_| plain && !tensor) {
             self.uses(Idiom::Method);
             let arguments = self.arguments(arguments)?;
             return atom(format!("{text}.{here}({arguments})"));

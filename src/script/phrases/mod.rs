@@ -8,8 +8,10 @@ mod blocks;
 pub mod book;
 mod calls;
 mod functions;
+mod idiom;
 mod lex;
 mod names;
+pub(crate) mod page;
 mod parse;
 mod places;
 mod statements;
@@ -19,7 +21,7 @@ mod writer;
 
 use super::fault::{Fault, Origin};
 use super::lexer;
-use super::parse::Parser;
+use super::whole::{self, Wholeness};
 
 use book::{Idiom, note};
 use lex::{Kind, Tok};
@@ -49,10 +51,34 @@ pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> Known)
     if !matches!(fault.kind.as_str(), "SyntaxError" | "NameError" | "TypeError") {
         return fault;
     }
-    match hint(&fault, origin, &known()) {
-        Some(hint) => fault.hinted(hint, origin),
-        None => fault,
+    let Some(hint) = hint(&fault, origin, &known()) else { return fault };
+    // What is misspelt stays so in the line that is offered.
+    let misspelt = fault.hint.as_deref().filter(|own| own.starts_with("did you mean"));
+    let wrong = fault.missing.as_deref().or_else(|| fault.message.split('\'').nth(1)).unwrap_or_default();
+    let stays =
+        |own: &&str| has_word(&hint, wrong) && !hint.contains(&format!("let {wrong} = ")) && !own.is_empty();
+    match misspelt.filter(stays) {
+        Some(own) => {
+            let both = format!("{own} {hint}");
+            fault.hinted(both, origin)
+        }
+        None => fault.hinted(hint, origin),
     }
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|other| other == word)
+}
+
+/// Whether lines may follow that belong to a block of Python's: as at Python's prompt, a blank line ends it.
+pub(crate) fn is_open(code: &str) -> bool {
+    const WORDS: [&str; 11] =
+        ["if", "for", "while", "with", "def", "class", "try", "elif", "else", "except", "finally"];
+    let starts = |line: &&str| !line.starts_with([' ', '\t']);
+    let head = code.lines().rev().find(starts).unwrap_or_default();
+    let head = head.split('#').next().unwrap_or_default().trim_end();
+    let word: String = head.chars().take_while(|c| c.is_alphabetic()).collect();
+    head.ends_with(':') && WORDS.contains(&word.as_str())
 }
 
 /// A statement of the code, and what stands for it.
@@ -87,7 +113,7 @@ fn hint(fault: &Fault, origin: &Origin, known: &Known) -> Option<String> {
     let line = origin.code.lines().nth(row)?;
     let whole = (origin.code.len() <= LONGEST).then(|| pieces(origin.code, known, &said)).flatten();
     let Some(all) = whole else { return of_line(line, known, &said) };
-    let at = failed(&all, fault, origin.code, row)?;
+    let mut at = failed(&all, fault, origin.code, row)?;
     let piece = all.get(at)?;
     // Within a block of Rhai's, the line alone.
     let inside = piece.lines.0 < row && row <= piece.lines.1 && piece.written.contains('{');
@@ -99,16 +125,27 @@ fn hint(fault: &Fault, origin: &Origin, known: &Known) -> Option<String> {
             return Some(hint);
         }
     }
+    if !piece.is_changed() {
+        return alone(piece, line);
+    }
+    // A line is offered as a whole.
+    while at
+        .checked_sub(1)
+        .and_then(|before| all.get(before))
+        .is_some_and(|before| before.lines.1 == piece.lines.0)
+    {
+        at -= 1;
+    }
     // What follows fails next.
     let rest = all.get(at..)?;
-    let last = rest.iter().rposition(Piece::is_changed).unwrap_or(0);
+    let changed = rest.iter().rposition(Piece::is_changed).unwrap_or(0);
+    let last = changed.max(rest.iter().rposition(|other| other.lines.0 == piece.lines.1).unwrap_or(0));
     let lines = |pieces: &[Piece]| pieces.iter().map(|piece| piece.text().lines().count()).sum::<usize>();
     let several = if lines(rest) <= MOST { rest } else { rest.get(..=last)? };
     let readable = several.iter().all(|piece| piece.rewritten.is_some());
     if last > 0
         && lines(several) <= MOST
         && readable
-        && piece.is_changed()
         && let Some(hint) = offered(several)
     {
         return Some(hint);
@@ -239,13 +276,20 @@ fn offered(pieces: &[Piece]) -> Option<String> {
             used.push(*idiom);
         }
     }
-    let text: Vec<String> = pieces.iter().map(Piece::text).filter(|text| !text.is_empty()).collect();
-    let text = text.join("\n");
+    let mut text = String::new();
+    let mut before: Option<&Piece> = None;
+    for piece in pieces.iter().filter(|piece| !piece.text().is_empty()) {
+        let beside =
+            before.is_some_and(|before| before.lines.1 == piece.lines.0 && !before.text().contains('\n'));
+        text += before.map_or("", |_| if beside { " " } else { "\n" });
+        text += &piece.text();
+        before = Some(piece);
+    }
     let [first, ..] = used.as_slice() else { return None };
     if *first == Idiom::Help {
         return Some(format!("{}: {}", note(Idiom::Help), code_of(&text)));
     }
-    Parser::default().tree(&text).ok()?;
+    (whole::wholeness(&text) == Wholeness::Whole).then_some(())?;
     let notes = notes(&used);
     Some(match text.lines().count() {
         0 => notes,

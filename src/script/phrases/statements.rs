@@ -3,7 +3,6 @@
 use super::book::Idiom;
 use super::lex::Kind;
 use super::parse::Reader;
-use super::places;
 use super::texts::taken_apart;
 use super::tree::{Expr, Place};
 use super::writer::{Holds, Writer};
@@ -55,6 +54,11 @@ impl<'c> Statements<'_, 'c, '_> {
             "print" if next != "(" => self.print(),
             "let" | "const" => self.binding(token.text),
             "%" => self.magic(),
+            "!" if next == "nvidia" => {
+                self.reader.at += 4;
+                self.writer.uses(Idiom::Shell);
+                Some(vec!["smi();".into()])
+            }
             _ => self.assignment(),
         }?;
         self.end(lines)
@@ -350,7 +354,7 @@ impl<'c> Statements<'_, 'c, '_> {
             }
             Expr::Index(on, places) => {
                 let on = self.writer.on(on)?;
-                Some(format!("{};", places::assigned(&mut self.writer, &on, places, value)?))
+                Some(format!("{};", self.writer.assigned(&on, places, value)?))
             }
             _ => None,
         }

@@ -230,6 +230,7 @@ impl<'k> Writer<'k> {
         }
         let on = self.bound(on, ATOM)?;
         match name {
+            "__name__" if on.starts_with("type_of(") => Some((on, ATOM)),
             "data" if self.said.attribute.as_deref() == Some(name) => {
                 self.uses(Idiom::Data);
                 Some((format!("{on}.detach()"), ATOM))
@@ -258,6 +259,12 @@ impl<'k> Writer<'k> {
                 }
                 text
             }
+            // Python divides integers as floats.
+            "/" if self.kind(a) == Holds::Int && self.kind(b) == Holds::Int => match (a, b) {
+                (_, Expr::Number(whole)) => format!("{} / {whole}.0", self.bound(a, 180)?),
+                (Expr::Number(whole), _) => format!("{whole}.0 / {}", self.bound(b, 181)?),
+                _ => format!("1.0 * {} / {}", self.bound(a, 181)?, self.bound(b, 181)?),
+            },
             "**" => format!("{} ** {}", self.bound(a, 191)?, self.bound(b, 185)?),
             sign => format!("{} {sign} {}", self.bound(a, level)?, self.bound(b, level + 1)?),
         };
@@ -321,7 +328,7 @@ impl<'k> Writer<'k> {
     fn index(&mut self, on: &Expr, places: &[Place]) -> Option<(String, u8)> {
         let holds = self.kind(on);
         let on = self.bound(on, ATOM)?;
-        Some((super::places::indexed(self, &on, holds, places)?, ATOM))
+        Some((self.indexed(&on, holds, places)?, ATOM))
     }
 
     /// What a value is, as far as its form tells.
