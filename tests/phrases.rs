@@ -16,7 +16,7 @@ fn lab() -> Interpreter {
 /// What a cell ends with after another: the hint of its error, which may be empty, or nothing where it ran.
 fn told(given: &str, code: &str) -> Option<String> {
     let mut lab = lab();
-    lab.evaluate(1, &Origin { name: "given", code: given, first_line: 1 }).expect(given);
+    let _ = lab.evaluate(1, &Origin { name: "given", code: given, first_line: 1 }).expect(given);
     match lab.evaluate(2, &Origin { name: "test", code, first_line: 1 }) {
         Ok(_) => None,
         Err(Stopped::Fault(fault)) => Some(fault.hint.unwrap_or_default()),
@@ -52,7 +52,7 @@ fn trouble(phrase: &Phrase) -> Option<String> {
     }
     let Some(code) = offered(&hint) else { return Some(format!("{python:?}: {hint:?} offers no code")) };
     let mut lab = lab();
-    lab.evaluate(1, &Origin { name: "given", code: given, first_line: 1 }).expect(given);
+    let _ = lab.evaluate(1, &Origin { name: "given", code: given, first_line: 1 }).expect(given);
     match lab.evaluate(2, &Origin { name: "test", code: &code, first_line: 1 }) {
         Ok(_) => None,
         Err(_) if phrase.idiom == Idiom::Raise => None,
@@ -174,7 +174,7 @@ fn what_differs_in_silence_is_told_of_once() {
         let mut lab =
             Interpreter::new(Machine::cpu_only(), Arc::clone(&host) as Arc<dyn Host>, &Limits::default());
         for _ in 0..2 {
-            lab.evaluate(1, &Origin { name: "test", code, first_line: 1 }).expect(code);
+            let _ = lab.evaluate(1, &Origin { name: "test", code, first_line: 1 }).expect(code);
         }
         let warned = host.0.lock().unwrap();
         assert!(warned.len() == 1 && warned.iter().all(|text| text.contains(what)), "{code}: {warned:?}");
@@ -185,7 +185,7 @@ fn what_differs_in_silence_is_told_of_once() {
         let host = Arc::new(Warned::default());
         let mut lab =
             Interpreter::new(Machine::cpu_only(), Arc::clone(&host) as Arc<dyn Host>, &Limits::default());
-        lab.evaluate(1, &Origin { name: "test", code, first_line: 1 }).expect(code);
+        let _ = lab.evaluate(1, &Origin { name: "test", code, first_line: 1 }).expect(code);
         assert!(host.0.lock().unwrap().is_empty(), "{code}");
     }
 }

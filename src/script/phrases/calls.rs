@@ -369,6 +369,9 @@ impl Writer<'_> {
         let is_self = text == "self" || text.starts_with("self.");
         let plain = arguments.iter().all(|argument| argument.name.is_none());
         let tensor = holds == Holds::Tensor;
+        let known = matches!(holds, Holds::Text | Holds::Array | Holds::Map);
+        let closure = arguments.iter().any(|argument| self.kind(&argument.value) == Holds::Closure);
+        let ambiguous = closure || (!known && names::is_method(name));
         let renamed = METHODS.iter().find(|(known, count, _)| *known == name && *count == arguments.len());
         match (name, arguments) {
             (name, arguments) if is_self && self.holds(&format!("self.{name}")) == Some(Holds::Module) => {
@@ -376,7 +379,9 @@ impl Writer<'_> {
                 let arguments = self.arguments(arguments)?;
                 return atom(format!("{text}.{name}.forward({arguments})"));
             }
-            ("append", [one]) if holds != Holds::Text && plain && !self.is_array_of_rhai(one) => {
+            ("append", [one])
+                if !matches!(holds, Holds::Text | Holds::Module) && plain && !self.is_array_of_rhai(one) =>
+            {
                 self.uses(Idiom::Append);
                 return atom(format!("{text}.push({})", self.expr(&one.value)?));
             }
@@ -387,7 +392,7 @@ impl Writer<'_> {
                     135,
                 ));
             }
-            ("items", []) if holds != Holds::Tensor => {
+            ("items", []) if !matches!(holds, Holds::Tensor | Holds::Module) => {
                 self.uses(Idiom::Items);
                 return atom(format!("{text}.keys().map(|k| [k, {text}[k]])"));
             }
@@ -402,7 +407,7 @@ impl Writer<'_> {
             }
             _ => {}
         }
-        if let Some((_, _, here)) = renamed.filter(|_| plain && !tensor) {
+        if let Some((_, _, here)) = renamed.filter(|_| plain && !tensor && !ambiguous) {
             self.uses(Idiom::Method);
             let arguments = self.arguments(arguments)?;
             return atom(format!("{text}.{here}({arguments})"));

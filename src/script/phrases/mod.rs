@@ -249,6 +249,7 @@ fn words(tokens: &[Tok], writer: &mut Writer) {
             "not" if after == "in" => writer.uses(Idiom::NotIn),
             "not" if before != "is" => writer.uses(Idiom::Not),
             "~" => writer.uses(Idiom::Invert),
+            "lambda" => writer.uses(Idiom::Lambda),
             _ => {}
         }
     }

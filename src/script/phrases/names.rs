@@ -83,6 +83,11 @@ pub(super) fn is_property(name: &str) -> bool {
     of.peek().is_some() && of.all(|def| def.forms.iter().all(|form| matches!(form, Form::Property)))
 }
 
+/// Whether something has a method of this name.
+pub(super) fn is_method(name: &str) -> bool {
+    rows().any(|def| def.name == name && def.forms.contains(&Form::Method))
+}
+
 /// Whether the lab has a function of this name.
 pub(super) fn is_function(name: &str) -> bool {
     rows().any(|def| def.name == name && def.forms.contains(&Form::Function))

@@ -273,6 +273,15 @@ impl<'k> Writer<'k> {
 
     fn comparison(&mut self, first: &Expr, rest: &[(&'static str, Expr)]) -> Option<(String, u8)> {
         let none = |value: &Expr| matches!(value, Expr::Name(name) if name == "None");
+        let equal = |sign: &str| matches!(sign, "==" | "!=");
+        if rest.iter().any(|(sign, _)| equal(sign)) && rest.iter().any(|(sign, _)| !equal(sign)) {
+            // `1 < x == true` is Rhai's.
+            let mut text = self.bound(first, 90)?;
+            for (sign, right) in rest {
+                text += &format!(" {sign} {}", self.bound(right, 91)?);
+            }
+            return Some((text, 90));
+        }
         let mut left = first;
         let mut all = Vec::new();
         for (sign, right) in rest {
@@ -300,7 +309,6 @@ impl<'k> Writer<'k> {
     }
 
     fn closure(&mut self, names: &[String], value: &Expr) -> Option<(String, u8)> {
-        self.uses(Idiom::Lambda);
         self.scopes.push(names.iter().map(|name| (name.clone(), Holds::Other)).collect());
         let value = self.expr(value);
         self.scopes.pop();
