@@ -29,7 +29,7 @@ mod full_device;
 mod given;
 mod gpu;
 mod guide;
-mod habits;
+
 mod hooks;
 mod hostile;
 mod interrupts;
@@ -47,6 +47,7 @@ mod numerics;
 mod ops;
 mod pack;
 mod parallel;
+mod phrases;
 mod plot;
 mod races;
 mod repl;

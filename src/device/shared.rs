@@ -80,6 +80,12 @@ impl Shared {
         }
     }
 
+    /// Whether something that is told of once, by its number, has not been asked for before.
+    pub(crate) fn is_first(&self, number: u8) -> bool {
+        let bit = 1u8.checked_shl(number.into()).unwrap_or(0);
+        self.warnings.once.fetch_or(bit, Ordering::Relaxed) & bit == 0
+    }
+
     /// PyTorch's error or warning for `name`, a function without a deterministic implementation on CUDA, where
     /// determinism is required. The CPU's implementations are deterministic.
     pub(crate) fn check_deterministic(&self, device: Device, name: &str) -> Result<()> {
@@ -300,6 +306,8 @@ pub(crate) type Warner = dyn Fn(&str) + Send + Sync;
 struct Warnings {
     warner: Mutex<Option<Arc<Warner>>>,
     said: Mutex<HashSet<(u32, u32, String)>>,
+    /// A bit for each thing that is told of once in a session.
+    once: AtomicU8,
 }
 
 thread_local! {

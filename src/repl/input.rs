@@ -1,5 +1,6 @@
 //! Code as it is typed: when it is whole, how it goes on, and what of it is evaluated.
 
+use crate::script::phrases;
 use crate::script::tokens::{Token, tokens};
 use crate::script::whole::{self, Wholeness};
 use crate::script::{indent, lexer};
@@ -19,7 +20,8 @@ pub(crate) fn wants_more(text: &str) -> bool {
         return false;
     }
     let last = text.lines().next_back().unwrap_or_default();
-    if is_continued(text, last) {
+    let ends_blank = text.rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
+    if is_continued(text, last) || (!ends_blank && phrases::is_open(code)) {
         return true;
     }
     matches!(whole::wholeness(&without_backslashes(code)), Wholeness::Incomplete(_))
@@ -97,6 +99,12 @@ mod tests {
             ("\\", true),
             (":time f(", true),
             (":help f(", false),
+            // As at Python's prompt, a blank line ends a block.
+            ("for i in range(3):", true),
+            ("for i in range(3):\n    print(i)", true),
+            ("for i in range(3):\n    print(i)\n", false),
+            ("if x:\n    y()\nelse:  # not x", true),
+            ("if x:\n    y()\nz()", false),
             ("?relu", false),
             ("relu?", false),
             ("", false),

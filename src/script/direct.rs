@@ -21,6 +21,7 @@ use crate::op::core::spec::Binary;
 use crate::op::{Form, Forward, Operand};
 use crate::tensor::Tensor;
 
+use super::differs;
 use super::fault::{RhaiResult, raise};
 use crate::script::custom::custom;
 
@@ -151,7 +152,11 @@ fn direct(
     let [left, right] = sides;
     let (left, right) = (held(context, left)?, held(context, right)?);
     match (&left, &right) {
-        (LockedOperand::Int(a), LockedOperand::Int(b)) => of_integers(row.op, *a, *b).map(Ok),
+        (LockedOperand::Int(a), LockedOperand::Int(b)) => match row.op {
+            MapOp::Div => differs::divided(shared, true, (*a, *b), at).map(Ok),
+            MapOp::Remainder => differs::divided(shared, false, (*a, *b), at).map(Ok),
+            op => of_integers(op, *a, *b).map(Ok),
+        },
         (LockedOperand::Float(a), LockedOperand::Float(b)) => of_floats(row.op, *a, *b).map(Ok),
         (LockedOperand::Tensor(_), _) | (_, LockedOperand::Tensor(_)) => {
             if let Some(line) = at.line() {

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use rhai::{AST, Dynamic, Engine, EvalAltResult, Module, Scope};
+use rhai::{AST, Dynamic, Engine, EvalAltResult, FnPtr, Module, Scope};
 
 use crate::base::event::Clock;
 use crate::device::shared::CodePlace;
 use crate::device::{Cancel, Machine, hold_reserve};
+use crate::nn;
 use crate::plot::Figure;
 use crate::script::host::Host;
 use crate::tensor::Tensor;
@@ -15,10 +16,11 @@ use crate::tensor::display::display;
 use super::aside::Aside;
 use super::clocks::{Clocks, Look, Times};
 use super::fault::{Fault, KnownNames, Origin, raise};
+use super::phrases::Holds;
 use super::program::Before;
 use super::{
-    bind, frames, habits, help, indexing, modules, operands, printing, program, rewrite, strings, syntax,
-    timestamp,
+    bind, differs, frames, help, indexing, modules, operands, phrases, printing, program, rewrite, strings,
+    syntax, timestamp,
 };
 
 /// Limits of the script engine itself; tensors are limited by their devices. Rhai copies, sorts and prints without asking
@@ -146,14 +148,20 @@ impl Interpreter {
         let _here = self.machine.enter();
         let place = CodePlace { cell, before: origin.first_line.saturating_sub(1) };
         self.machine.shared.begin(place);
-        let ast =
-            self.engine
-                .compile_with_scope(&self.scope, rewrite::prepared(&self.engine, origin.code))
-                .map_err(|e| Stopped::Fault(Box::new(habits::cure(Fault::from_parse(&e, origin), origin))))?;
+        let ast = self
+            .engine
+            .compile_with_scope(&self.scope, rewrite::prepared(&self.engine, origin.code))
+            .map_err(|e| {
+            Stopped::Fault(Box::new(phrases::cure(Fault::from_parse(&e, origin), origin, || {
+                self.known(&self.scope)
+            })))
+        })?;
+        let is_variable = |name: &str| self.scope.get(name).is_some();
+        differs::read(&self.machine.shared, &ast, origin.code, place, is_variable);
         let told = program::prepared(
             &self.engine,
             &ast,
-            &Before { scope: &self.scope, library: &self.library, place },
+            &Before { scope: &self.scope, library: &self.library, place, code: origin.code },
         );
         let functions = told.clone_functions_only();
         let program = self.library.merge(&told);
@@ -221,10 +229,14 @@ impl Interpreter {
         let ast = self
             .engine
             .compile_with_scope(&scope, rewrite::prepared(&self.engine, origin.code))
-            .map_err(|e| Stopped::Fault(Box::new(habits::cure(Fault::from_parse(&e, origin), origin))))?;
+            .map_err(|e| {
+                Stopped::Fault(Box::new(phrases::cure(Fault::from_parse(&e, origin), origin, || {
+                    self.known(&scope)
+                })))
+            })?;
         let cell = self.machine.shared.source().cell;
         let place = CodePlace { cell, before: 0 };
-        let before = Before { scope: &scope, library: &AST::empty(), place };
+        let before = Before { scope: &scope, library: &AST::empty(), place, code: origin.code };
         let program = program::prepared(&self.engine, &ast, &before);
         let mut result = self.engine.eval_ast_with_scope::<Dynamic>(&mut scope, &program);
         if let Err(error) = &mut result {
@@ -270,6 +282,31 @@ impl Interpreter {
         self.names.iter().copied().chain(variables).collect()
     }
 
+    /// What a line may name that is not in it.
+    fn known(&self, scope: &Scope) -> phrases::Known {
+        let holds = |value: &Dynamic| match value {
+            value if value.is::<Tensor>() => Holds::Tensor,
+            value if value.is::<nn::Module>() => Holds::Module,
+            value if value.is::<FnPtr>() => Holds::Closure,
+            value if value.is_array() => Holds::Array,
+            value if value.is_map() => Holds::Map,
+            value if value.is_string() => Holds::Text,
+            value if value.is_int() => Holds::Int,
+            value if value.is_float() => Holds::Float,
+            _ => Holds::Other,
+        };
+        let mut variables: Vec<_> = scope
+            .iter_raw()
+            .map(|(name, _, value)| (name.to_owned(), holds(&value.flatten_clone())))
+            .collect();
+        // The newest of a name comes last.
+        variables.reverse();
+        let function = |function: rhai::ScriptFnMetadata| {
+            (function.name.to_owned(), function.params.iter().map(|param| (*param).to_owned()).collect())
+        };
+        phrases::Known { variables, functions: self.library.iter_functions().map(function).collect() }
+    }
+
     fn stopped(&self, error: &EvalAltResult, origin: &Origin, ast: &AST, scope: &Scope) -> Stopped {
         if self.cancel().is_set() {
             return Stopped::Cancelled(self.cancel().error());
@@ -279,7 +316,7 @@ impl Interpreter {
             operands::name(error.operands_mut(), ast, position, scope);
         };
         let fault = Fault::from_eval(error, origin, &known, explain);
-        Stopped::Fault(Box::new(habits::cure(fault, origin)))
+        Stopped::Fault(Box::new(phrases::cure(fault, origin, || self.known(scope))))
     }
 }
 

@@ -5,11 +5,18 @@ use std::fmt::Write;
 use crate::base::near::nearest;
 use crate::op::args::signature;
 use crate::op::{Family, Form, Forward, Gradient, InPlace, OpDef, ParamKind, Receiver, Torch};
+use crate::script::phrases::page as differences;
+
+/// The name of the page "Where Rhai differs".
+const PYTHON: &str = "python";
 
 /// The help page of a name: how it is called, what it does, an example with its result. Of a name that several things
 /// have, such as `step`, the pages of all of them, unless one is named: `scaler.step`, `linalg::norm`.
 pub fn page(name: &str) -> Option<String> {
     let full = name.trim().trim_matches('?').trim();
+    if full.eq_ignore_ascii_case(PYTHON) {
+        return Some(differences::page());
+    }
     let bare = bare(full);
     let before = full.strip_suffix(bare).unwrap_or("");
     let space = before.strip_suffix("::").unwrap_or("");

@@ -1,6 +1,6 @@
 //! What becomes of a parsed program before it runs: changes of its syntax tree, in its functions as well.
 //!
-//! Operators between variables and numbers run where the values lie ([`direct`]), values end with the statement that
+//! A power binds before a sign ([`powers`]), integers that divide are told of ([`differs`]), operators between variables and numbers run where the values lie ([`direct`]), values end with the statement that
 //! made them ([`ends`]), closures capture variables and nothing else ([`captures`]), nesting has a limit
 //! ([`nesting`]), every line that runs is known as it does ([`blame`]), and an error of a full device
 //! is told the variables that it passes ([`frames`]). Errors are placed by the tree that was parsed.
@@ -10,14 +10,15 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use rhai::{
-    AST, Dynamic, Engine, Expr, Expression, LexError, Module, Position, Scope, ScriptFuncDef, Stmt, StmtBlock,
+    AST, Dynamic, Engine, Expr, Expression, LexError, Module, Position, Scope, ScriptFuncDef, Stmt,
+    StmtBlock, Token,
 };
 
 use crate::device::Shared;
 use crate::device::shared::CodePlace;
 
 use super::tree::{Visitor, visit};
-use super::{blame, captures, constants, direct, ends, frames, nesting};
+use super::{blame, captures, constants, differs, direct, ends, frames, nesting, powers};
 
 /// The key of a function's body that was changed.
 const BODY: &str = "__body__";
@@ -25,6 +26,7 @@ const BODY: &str = "__body__";
 /// Teaches the engine to evaluate what [`prepared`] makes.
 pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     direct::register(engine, shared);
+    differs::register(engine, shared);
     ends::register(engine);
     captures::register(engine);
     constants::register(engine);
@@ -54,14 +56,19 @@ pub(super) struct Before<'a> {
     pub library: &'a AST,
     /// Where it was written.
     pub place: CodePlace,
+    /// As it was written.
+    pub code: &'a str,
 }
 
 /// The program as it is run.
 pub(super) fn prepared(engine: &Engine, ast: &AST, before: &Before<'_>) -> AST {
-    let Before { scope, library, place } = *before;
+    let Before { scope, library, place, code } = *before;
     let bound: Vec<&str> = scope.iter_raw().map(|(name, ..)| name).collect();
     let own = |ast: &AST| ast.iter_functions().map(|function| function.name.to_owned()).collect::<Vec<_>>();
-    let mut changes = Changes { functions: own(ast).into_iter().chain(own(library)).collect() };
+    let mut changes = Changes {
+        functions: own(ast).into_iter().chain(own(library)).collect(),
+        powers: powers::tokens(engine, code),
+    };
     let statements = visit(ast.statements().to_vec(), &bound, &mut changes);
     let statements: Vec<Stmt> = constants::known(scope).into_iter().chain(statements).collect();
     let mut functions = Module::clone(ast.shared_lib());
@@ -83,11 +90,15 @@ pub(super) fn prepared(engine: &Engine, ast: &AST, before: &Before<'_>) -> AST {
 struct Changes {
     /// The names of the script's functions.
     functions: HashSet<String>,
+    /// The code's tokens, where a sign may stand before a power.
+    powers: Vec<(Token, Position)>,
 }
 
 impl Visitor for Changes {
     fn expr(&mut self, expr: &mut Expr) {
+        powers::bind(expr, &self.powers, &mut direct::wrap);
         direct::wrap(expr);
+        differs::wrap(expr);
         nesting::wrap(expr);
         blame::wrap(expr, &self.functions);
     }

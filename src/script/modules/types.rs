@@ -13,6 +13,7 @@ use crate::op::{Family, Form, OpDef, Receiver};
 use crate::script::bind::note_line;
 use crate::script::call::kind::Given;
 use crate::script::call::{Call, Outcome, Run, ScriptRow};
+use crate::script::differs::{self, Difference};
 use crate::script::fault::{RhaiResult, kind_of, raise};
 use crate::script::value;
 use crate::tensor::{Tensor, display};
@@ -231,7 +232,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
         },
     );
     dtypes(engine);
-    devices(engine);
+    devices(engine, shared);
     errors(engine);
 }
 
@@ -266,8 +267,16 @@ fn dtypes(engine: &mut Engine) {
     engine.register_global_module(constants.into());
 }
 
-fn devices(engine: &mut Engine) {
-    let same = |d: DeviceSpec, name: &str| name.parse().is_ok_and(|n: DeviceSpec| n == d);
+fn devices(engine: &mut Engine, shared: &Arc<Shared>) {
+    let shared = Arc::clone(shared);
+    let same = move |d: DeviceSpec, name: &str| {
+        differs::tell(&shared, Difference::Device, || {
+            format!(
+                "a device is equal to its text here; in Python `device == \"{name}\"` is False: `device.type` is a text"
+            )
+        });
+        name.parse().is_ok_and(|n: DeviceSpec| n == d)
+    };
     engine.register_type_with_name::<DeviceSpec>("device");
     engine.register_fn("to_string", |d: &mut DeviceSpec| d.to_string());
     engine.register_fn("to_debug", |d: &mut DeviceSpec| match d {
@@ -277,9 +286,10 @@ fn devices(engine: &mut Engine) {
     });
     engine.register_fn("==", |a: DeviceSpec, b: DeviceSpec| a == b);
     engine.register_fn("!=", |a: DeviceSpec, b: DeviceSpec| a != b);
-    engine.register_fn("==", move |a: DeviceSpec, b: ImmutableString| same(a, &b));
-    engine.register_fn("!=", move |a: DeviceSpec, b: ImmutableString| !same(a, &b));
-    engine.register_fn("==", move |a: ImmutableString, b: DeviceSpec| same(b, &a));
+    let [equal, unequal, equal_turned] = [(); 3].map(|()| same.clone());
+    engine.register_fn("==", move |a: DeviceSpec, b: ImmutableString| equal(a, &b));
+    engine.register_fn("!=", move |a: DeviceSpec, b: ImmutableString| !unequal(a, &b));
+    engine.register_fn("==", move |a: ImmutableString, b: DeviceSpec| equal_turned(b, &a));
     engine.register_fn("!=", move |a: ImmutableString, b: DeviceSpec| !same(b, &a));
     engine.register_fn("+", |a: ImmutableString, b: DeviceSpec| format!("{a}{b}"));
 }

@@ -18,6 +18,8 @@ use crate::script::python::writer::PythonWriter;
 
 use super::whole::{self, Wholeness};
 
+pub(crate) use names::gives_tensor;
+
 /// Python for some Rhai code: imports first, then the code, statement by statement. Where the code can't be read, that
 /// is all it says.
 pub(crate) fn translate(code: &str) -> String {

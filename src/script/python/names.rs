@@ -119,7 +119,7 @@ pub(super) fn method_name(name: &str) -> &str {
 }
 
 /// Whether a function of this path gives a tensor.
-pub(super) fn gives_tensor(path: &[&str]) -> bool {
+pub(crate) fn gives_tensor(path: &[&str]) -> bool {
     let form = match path {
         [_] => Form::Function,
         ["F", _] => Form::Functional,

@@ -329,7 +329,21 @@ impl Parser<'_> {
             Some(Token::Bang) => "!",
             Some(Token::UnaryMinus | Token::Minus) => "-",
             Some(Token::UnaryPlus | Token::Plus) => "+",
-            _ => return self.postfix(),
+            open => {
+                let brackets = open == Some(&Token::LeftParen);
+                let value = self.postfix()?;
+                return match value {
+                    // The lexer takes the sign of a number for a part of it.
+                    Expr::Number(text) if !brackets && text.starts_with('-') => {
+                        let positive = Expr::Number(text.trim_start_matches('-').into());
+                        match self.raised(positive)? {
+                            Expr::Number(_) => Ok(Expr::Number(text)),
+                            raised => Ok(Expr::Unary("-", Box::new(raised))),
+                        }
+                    }
+                    value => Ok(value),
+                };
+            }
         };
         self.next();
         self.depth += 1;
@@ -338,7 +352,18 @@ impl Parser<'_> {
         }
         let value = self.unary()?;
         self.depth -= 1;
+        let value = if sign == "!" { value } else { self.raised(value)? };
         Ok(Expr::Unary(sign, Box::new(value)))
+    }
+
+    /// What stands behind a sign, raised to a power: that binds before the sign.
+    fn raised(&mut self, base: Expr) -> Parsed<Expr> {
+        let Some((operator, power)) = self.operator().filter(|(operator, _)| operator == "**") else {
+            return Ok(base);
+        };
+        self.next();
+        let exponent = self.expr(power)?;
+        Ok(Expr::Binary(operator, Box::new(base), Box::new(exponent)))
     }
 
     fn postfix(&mut self) -> Parsed<Expr> {

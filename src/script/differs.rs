@@ -1,0 +1,192 @@
+//! What runs as in Python and means something else: told of once in a session.
+//!
+//! Integers that divide are looked at where they do, in the wrappers of [`direct`](super::direct) and in one of the same
+//! kind for other operands; `//` and chained comparisons are seen in the code before it runs.
+
+use std::sync::Arc;
+
+use rhai::{AST, ASTNode, Dynamic, Engine, EvalContext, Expr, Expression, FnCallExpr, INT, Position};
+
+use crate::base::event::HIDDEN_CELLS;
+use crate::device::Shared;
+use crate::device::shared::CodePlace;
+use crate::script::custom::custom;
+
+use super::fault::RhaiResult;
+use super::lexer::{self, Kind};
+
+/// The key of a wrapped division: no text of a script is read as this token.
+const DIVISION: &str = "\u{f}";
+
+/// What is told of once each.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub(super) enum Difference {
+    Division,
+    Remainder,
+    Comment,
+    Chain,
+    Device,
+}
+
+/// Tells of a difference, the first time.
+pub(super) fn tell(shared: &Shared, difference: Difference, text: impl FnOnce() -> String) {
+    // What a lesson runs by itself is none of the learner's.
+    if shared.source().cell < HIDDEN_CELLS && shared.is_first(difference as u8) {
+        shared.warn(&text());
+    }
+}
+
+/// Teaches the engine to evaluate what [`wrap`] makes.
+pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
+    let shared = Arc::clone(shared);
+    let evaluate = move |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
+        let [left, right, whole] = inputs else { return Ok(Dynamic::UNIT) };
+        let divides = state.as_bool().unwrap_or(true);
+        let (mut left, mut right) =
+            (context.eval_expression_tree(left)?, context.eval_expression_tree(right)?);
+        if let (Ok(a), Ok(b)) = (left.as_int(), right.as_int())
+            && let Some(result) = divided(&shared, divides, (a, b), whole.position())
+        {
+            return Ok(result);
+        }
+        let name = if divides { "/" } else { "%" };
+        called(context, name, &mut [&mut left, &mut right], whole.position())
+    };
+    engine.register_custom_syntax_with_state_raw(DIVISION, |_, _, _| Ok(None), false, evaluate);
+}
+
+fn called(
+    context: &mut EvalContext,
+    name: &str,
+    args: &mut [&mut Dynamic],
+    at: Position,
+) -> RhaiResult<Dynamic> {
+    context.call_native_fn_raw(name, false, args).map_err(|mut error| {
+        if error.position().is_none() {
+            error.set_position(at);
+        }
+        error
+    })
+}
+
+/// The result of integers, where it is one; what goes over is left to Rhai's errors.
+#[inline]
+pub(super) fn divided(shared: &Shared, divides: bool, (a, b): (INT, INT), at: Position) -> Option<Dynamic> {
+    let (quotient, remainder) = (a.checked_div(b)?, a.checked_rem(b)?);
+    let differs = remainder != 0 && (divides || (a < 0) != (b < 0));
+    if differs {
+        note(shared, divides, (a, b), at);
+    }
+    Some(if divides { quotient } else { remainder }.into())
+}
+
+#[cold]
+fn note(shared: &Shared, divides: bool, (a, b): (INT, INT), at: Position) {
+    let place = line(shared, at);
+    if divides {
+        tell(shared, Difference::Division, || {
+            let (here, there) = (a / b, a as f64 / b as f64);
+            format!(
+                "`{a} / {b}` of integers is {here}{place}, and {there} in Python: `{a}.0 / {b}` gives that"
+            )
+        });
+    } else {
+        tell(shared, Difference::Remainder, || {
+            let (here, there) = (a % b, a.rem_euclid(b.abs()) - if b < 0 { b.abs() } else { 0 });
+            format!(
+                "`{a} % {b}` of integers is {here}{place}, and {there} in Python: `(a % b + b) % b` gives that"
+            )
+        });
+    }
+}
+
+/// ` in line 3`
+fn line(shared: &Shared, at: Position) -> String {
+    let Some(line) = at.line() else { return String::new() };
+    shared.set_line(line as u32);
+    format!(" in line {}", shared.source().line)
+}
+
+/// Wraps a division whose operands lie in no variable.
+pub(super) fn wrap(expr: &mut Expr) {
+    let Expr::FnCall(call, at) = &*expr else { return };
+    let FnCallExpr { args, name, op_token: Some(_), .. } = call.as_ref() else { return };
+    if args.len() != 2 || !matches!(name.as_str(), "/" | "%") {
+        return;
+    }
+    let at = *at;
+    let divides = name == "/";
+    let wrapper = custom(DIVISION, args.iter().cloned().chain([expr.clone()]), divides.into());
+    *expr = Expr::Custom(Box::new(wrapper), at);
+}
+
+/// Tells of what is seen in code before it runs. `is_variable` knows those of the session.
+pub(super) fn read(
+    shared: &Shared,
+    ast: &AST,
+    code: &str,
+    place: CodePlace,
+    is_variable: impl Fn(&str) -> bool,
+) {
+    let before = place.before as usize;
+    if let Some(line) = divided_by_comment(code, is_variable) {
+        tell(shared, Difference::Comment, || {
+            format!("`//` begins a comment in line {}: `/` of integers is Python's `//`", line + before)
+        });
+    }
+    if code.matches(['<', '>']).nth(1).is_some()
+        && let Some(line) = chained(ast)
+    {
+        tell(shared, Difference::Chain, || {
+            format!(
+                "`a < b < c` compares what `a < b` gives with c in line {}: `a < b && b < c` is Python's",
+                line + before
+            )
+        });
+    }
+}
+
+/// The line of a comment that is one operand behind a value: `x // 2`.
+fn divided_by_comment(code: &str, is_variable: impl Fn(&str) -> bool) -> Option<usize> {
+    let operand = |text: &str| {
+        let text = text.trim().trim_end_matches([';', ')', ']']).trim_end();
+        let number = text.parse::<INT>().is_ok_and(|number| number > 1);
+        let named = || is_variable(text) || lexer::bound(code).iter().any(|name| name == text);
+        let is_name = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+        number || (is_name && named())
+    };
+    let meant = |line: &str| {
+        line.split_once("//").is_some_and(|(before, behind)| {
+            before.trim_end().ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | ')' | ']'))
+                && operand(behind)
+        })
+    };
+    let line = code.lines().position(meant)?;
+    let start: usize = code.split_inclusive('\n').take(line).map(str::len).sum();
+    let at = start + code.lines().nth(line)?.find("//")?;
+    let is = |piece: &lexer::Piece| piece.kind == Kind::Comment && piece.range.start == at;
+    lexer::pieces(code).iter().any(is).then_some(line + 1)
+}
+
+/// The line of a comparison whose left side is one.
+fn chained(ast: &AST) -> Option<usize> {
+    let compares =
+        |call: &FnCallExpr| call.op_token.is_some() && matches!(call.name.as_str(), "<" | "<=" | ">" | ">=");
+    let mut found = None;
+    let mut look = |call: &FnCallExpr, at: Position| {
+        let left = call.args.first();
+        if compares(call) && matches!(left, Some(Expr::FnCall(left, _)) if compares(left)) {
+            found = at.line();
+        }
+    };
+    ast.walk(&mut |path: &[ASTNode]| {
+        match path.last() {
+            Some(ASTNode::Expr(Expr::FnCall(call, at))) => look(call, *at),
+            Some(ASTNode::Stmt(rhai::Stmt::FnCall(call, at))) => look(call, *at),
+            _ => {}
+        }
+        true
+    });
+    found
+}

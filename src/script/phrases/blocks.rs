@@ -1,0 +1,423 @@
+//! Statements with blocks: by indentation, as Python has them, or in braces.
+
+use super::book::Idiom;
+use super::lex::Kind;
+use super::statements::Statements;
+use super::tree::{Arg, Expr};
+use super::writer::Holds;
+
+/// Blocks in each other.
+const DEEPEST: usize = 8;
+/// Columns of a statement with its block in one line.
+const WIDTH: usize = 90;
+
+/// Lines, or nothing where they can't be written.
+type Lines = Option<Vec<String>>;
+
+impl Statements<'_, '_, '_> {
+    /// A statement with a block, if the word begins one.
+    pub(super) fn compound(&mut self, word: &str) -> Option<Lines> {
+        let read: fn(&mut Self) -> Lines = match word {
+            "if" => Self::branches,
+            "while" => Self::repeat,
+            "for" => Self::each,
+            "with" => Self::with,
+            "try" => Self::attempt,
+            "def" | "fn" => Self::define,
+            "class" => Self::class,
+            "@" => Self::decorated,
+            // Where the `if` before it stands in a line that ran.
+            "elif" | "else" => Self::branches,
+            "except" | "finally" | "async" | "loop" | "switch" | "do" => |_| None,
+            _ => return None,
+        };
+        Some(self.hoisted(read))
+    }
+
+    /// A variable that a block binds and that is read behind it is made before it.
+    fn hoisted(&mut self, read: fn(&mut Self) -> Lines) -> Lines {
+        if self.depth >= DEEPEST {
+            return None;
+        }
+        let before = self.clone();
+        self.ended.clear();
+        self.depth += 1;
+        let lines = read(self);
+        self.depth -= 1;
+        let lines = lines?;
+        let later = self.reader.tokens.get(self.reader.at..)?;
+        let needed =
+            |name: &&String| later.iter().any(|token| token.kind == Kind::Name && token.text == **name);
+        let mut names: Vec<String> = self.ended.iter().filter(needed).cloned().collect();
+        names.dedup();
+        if names.is_empty() {
+            self.ended.extend(before.ended);
+            return Some(lines);
+        }
+        *self = before;
+        self.writer.uses(Idiom::Hoisted);
+        names.iter().for_each(|name| self.writer.bind(name, Holds::Other));
+        let mut lines: Vec<String> = names.iter().map(|name| format!("let {name} = ();")).collect();
+        self.depth += 1;
+        let rest = read(self);
+        self.depth -= 1;
+        lines.extend(rest?);
+        Some(lines)
+    }
+
+    /// The block behind a head that stands in a column, in a scope of its own.
+    pub(super) fn block(&mut self, column: usize, bound: &[(String, Holds)]) -> Lines {
+        self.writer.scopes.push(bound.iter().cloned().collect());
+        let lines = self.suite(column);
+        let scope = self.writer.scopes.pop().unwrap_or_default();
+        let own = scope.into_keys().filter(|name| !bound.iter().any(|(known, _)| known == name));
+        self.ended.extend(own);
+        lines
+    }
+
+    fn suite(&mut self, column: usize) -> Lines {
+        let mut lines = Vec::new();
+        if self.reader.eat("{") {
+            loop {
+                self.skip_lines();
+                if self.reader.eat("}") {
+                    return Some(lines);
+                }
+                lines.extend(self.statement()?);
+            }
+        }
+        // A colon that is missing is missed by Python as well.
+        if !self.reader.eat(":") {
+            let ends = self.reader.peek().is_some_and(|token| token.kind == Kind::Line);
+            let inside =
+                self.reader.tokens.get(self.reader.at + 1).is_some_and(|token| token.column > column);
+            (ends && inside).then_some(())?;
+        }
+        self.writer.uses(Idiom::Braces);
+        if let Some(comment) = self.reader.peek().filter(|token| token.kind == Kind::Comment) {
+            self.reader.at += 1;
+            lines.push(self.comment(comment.text));
+        }
+        let head = self.reader.tokens.get(self.reader.at.checked_sub(1)?)?.line;
+        if self.reader.peek().is_some_and(|token| token.kind != Kind::Line) {
+            while self.reader.peek().is_some_and(|token| token.line == head && token.kind != Kind::Line) {
+                lines.extend(self.statement()?);
+            }
+            return Some(lines);
+        }
+        self.skip_lines();
+        // Nothing that is indented: the block is still to come, or missing.
+        while self.reader.peek().is_some_and(|token| token.column > column) {
+            lines.extend(self.statement()?);
+            self.skip_lines();
+        }
+        Some(lines)
+    }
+
+    pub(super) fn skip_lines(&mut self) {
+        while self.reader.peek().is_some_and(|token| token.kind == Kind::Line) {
+            self.reader.at += 1;
+        }
+    }
+
+    fn head(&mut self) -> Option<usize> {
+        let column = self.reader.peek()?.column;
+        self.reader.at += 1;
+        Some(column)
+    }
+
+    fn branches(&mut self) -> Lines {
+        let (mut all, mut first) = (Vec::new(), true);
+        let mut column = self.reader.peek()?.column;
+        loop {
+            let at = self.reader.at;
+            self.skip_lines();
+            let token = self.reader.peek();
+            let here = token.is_some_and(|token| first || token.column == column || all.last().is_some());
+            let head = match self.reader.word() {
+                _ if !here => String::new(),
+                "if" if first => "if".into(),
+                "elif" => {
+                    self.writer.uses(Idiom::Elif);
+                    "else if".into()
+                }
+                "else" if self.reader.nth(1) == "if" => {
+                    self.reader.at += 1;
+                    "else if".into()
+                }
+                "else" => "else".into(),
+                _ => String::new(),
+            };
+            if head.is_empty() || (!first && token.is_some_and(|token| token.column < column)) {
+                self.reader.at = at;
+                break;
+            }
+            if first {
+                column = self.head()?;
+            } else {
+                self.reader.at += 1;
+            }
+            let head = match head.as_str() {
+                "else" => head,
+                _ => {
+                    let condition = self.reader.value()?;
+                    if first && is_main(&condition) {
+                        self.writer.uses(Idiom::Main);
+                        return self.suite(column);
+                    }
+                    format!("{head} {}", self.writer.condition(&condition)?)
+                }
+            };
+            let is_last = head == "else";
+            all.push((head, self.block(column, &[])?));
+            first = false;
+            if is_last {
+                break;
+            }
+        }
+        self.end_block();
+        Some(written(&all))
+    }
+
+    /// The end of a line behind a block.
+    fn end_block(&mut self) {
+        self.reader.eat(";");
+        self.reader.at += usize::from(self.reader.peek().is_some_and(|token| token.kind == Kind::Line));
+    }
+
+    fn repeat(&mut self) -> Lines {
+        let column = self.head()?;
+        let condition = self.reader.value()?;
+        let head = format!("while {}", self.writer.condition(&condition)?);
+        let body = self.block(column, &[])?;
+        self.end_block();
+        Some(written(&[(head, body)]))
+    }
+
+    fn with(&mut self) -> Lines {
+        let column = self.head()?;
+        let mut heads = Vec::new();
+        loop {
+            let value = self.reader.value()?;
+            heads.push(format!("with {}", self.writer.expr(&value)?));
+            if self.reader.eat("as") {
+                self.reader.name()?;
+            }
+            if !self.reader.eat(",") {
+                break;
+            }
+        }
+        let mut lines = self.block(column, &[])?;
+        self.end_block();
+        for head in heads.into_iter().rev() {
+            lines = written(&[(head, lines)]);
+        }
+        Some(lines)
+    }
+
+    fn each(&mut self) -> Lines {
+        let column = self.head()?;
+        let brackets = self.reader.word() == "(" && self.reader.nth(2) == "," && self.reader.nth(5) == "in";
+        let names = self.reader.targets()?;
+        self.reader.expect("in")?;
+        let items = self.reader.values()?;
+        let (head, lets) = match names.as_slice() {
+            [_, _] if brackets && self.reader.word() == "{" => {
+                (format!("for ({}) in {}", names.join(", "), self.writer.expr(&items)?), Vec::new())
+            }
+            _ => self.loop_head(&names, &items)?,
+        };
+        let counts = matches!(&items, Expr::Call(callee, _) if matches!(callee.as_ref(), Expr::Name(name) if name == "range"));
+        let holds = if counts { Holds::Int } else { Holds::Other };
+        let bound: Vec<(String, Holds)> = names.iter().map(|name| (name.clone(), holds)).collect();
+        let mut body = lets;
+        body.extend(self.block(column, &bound)?);
+        self.end_block();
+        Some(written(&[(head, body)]))
+    }
+
+    /// A loop's head, and what its block begins with.
+    fn loop_head(&mut self, names: &[String], items: &Expr) -> Option<(String, Vec<String>)> {
+        let called = |value: &Expr| match value {
+            Expr::Call(callee, arguments) => match callee.as_ref() {
+                Expr::Name(name) | Expr::Attr(_, name) => Some((name.clone(), arguments.clone())),
+                _ => None,
+            },
+            _ => None,
+        };
+        let function = called(items);
+        match (function, names) {
+            (Some((name, arguments)), [x]) if name == "reversed" => {
+                let [Arg { value: of, .. }] = arguments.as_slice() else { return None };
+                let (name, counted) = called(of)?;
+                let ("range", [Arg { value: to, .. }]) = (name.as_str(), counted.as_slice()) else {
+                    return None;
+                };
+                self.writer.uses(Idiom::Range);
+                Some((format!("for {x} in range({} - 1, -1, -1)", self.writer.bound(to, 150)?), Vec::new()))
+            }
+            (Some((name, arguments)), [count, rest @ ..]) if name == "enumerate" && !rest.is_empty() => {
+                self.writer.uses(Idiom::Enumerate);
+                let [Arg { value: of, .. }] = arguments.as_slice() else { return None };
+                let (of, lets, item) = self.item(rest, of)?;
+                Some((format!("for ({item}, {count}) in {of}"), lets))
+            }
+            (Some((name, arguments)), [x, y]) if name == "zip" => {
+                let [a, b] = arguments.as_slice() else { return None };
+                self.writer.uses(Idiom::Zip);
+                let (a, b) = (self.writer.expr(&a.value)?, self.writer.on(&b.value)?);
+                let i = self.writer.free_name("i");
+                Some((format!("for ({x}, {i}) in {a}"), vec![format!("let {y} = {b}[{i}];")]))
+            }
+            (Some((name, _)), [key, value]) if name == "items" => {
+                let Expr::Call(callee, _) = items else { return None };
+                let Expr::Attr(on, _) = callee.as_ref() else { return None };
+                self.writer.uses(Idiom::Items);
+                let on = self.writer.on(on)?;
+                Some((format!("for {key} in {on}.keys()"), vec![format!("let {value} = {on}[{key}];")]))
+            }
+            (_, names) => {
+                let (of, lets, item) = self.item(names, items)?;
+                Some((format!("for {item} in {of}"), lets))
+            }
+        }
+    }
+
+    /// One variable for an item, and those that stand for its parts.
+    fn item(&mut self, names: &[String], items: &Expr) -> Option<(String, Vec<String>, String)> {
+        let of = self.writer.expr(items)?;
+        if let [name] = names {
+            return Some((of, Vec::new(), name.clone()));
+        }
+        self.writer.uses(Idiom::Unpacked);
+        let pair = self.writer.free_name("pair");
+        let lets = names.iter().enumerate().map(|(i, name)| format!("let {name} = {pair}[{i}];"));
+        Some((of, lets.collect(), pair))
+    }
+
+    fn attempt(&mut self) -> Lines {
+        let column = self.head()?;
+        let rhai = self.reader.word() == "{";
+        let mut body = self.block(column, &[])?;
+        if rhai {
+            self.reader.expect("catch")?;
+        }
+        self.writer.used.extend((!rhai).then_some(Idiom::Try));
+        let (mut handlers, mut last) = (Vec::new(), Vec::new());
+        let mut caught = "e".to_owned();
+        loop {
+            let at = self.reader.at;
+            self.skip_lines();
+            match self.reader.word() {
+                "except" => {
+                    self.reader.at += 1;
+                    let mut kind = None;
+                    if self.reader.word() != ":" {
+                        kind = Some(self.reader.values()?);
+                        if self.reader.eat("as") {
+                            caught = self.reader.name()?;
+                        }
+                    }
+                    let handler = self.block(column, &[(caught.clone(), Holds::Other)])?;
+                    handlers.push((kind, handler));
+                }
+                "else" => {
+                    self.reader.at += 1;
+                    body.extend(self.block(column, &[])?);
+                }
+                "finally" => {
+                    self.reader.at += 1;
+                    last = self.block(column, &[])?;
+                }
+                _ => {
+                    self.reader.at = at;
+                    break;
+                }
+            }
+        }
+        if rhai {
+            return None;
+        }
+        let mut lines =
+            written(&[("try".into(), body), (format!("catch ({caught})"), handled(&caught, handlers)?)]);
+        lines.extend(last);
+        Some(lines)
+    }
+
+    /// `@torch.no_grad()` before a function.
+    fn decorated(&mut self) -> Lines {
+        self.reader.at += 1;
+        let value = self.reader.value()?;
+        let mode = self.writer.expr(&value)?;
+        if !mode.ends_with(')') {
+            return None;
+        }
+        self.skip_lines();
+        let lines = (self.reader.word() == "def").then(|| self.define())??;
+        let (head, body): (String, Vec<String>) = match lines.as_slice() {
+            [line] => {
+                let (head, body) = line.split_once(" { ")?;
+                (format!("{head} {{"), vec![body.strip_suffix(" }")?.to_owned()])
+            }
+            [head, body @ .., _] => (
+                head.clone(),
+                body.iter().map(|line| line.strip_prefix("    ").unwrap_or(line).to_owned()).collect(),
+            ),
+            [] => return None,
+        };
+        Some(written(&[(head.trim_end_matches(" {").to_owned(), written(&[(format!("with {mode}"), body)]))]))
+    }
+}
+
+/// Blocks with their heads: `if … { … } else { … }`; in one line where that is short.
+pub(super) fn written(parts: &[(String, Vec<String>)]) -> Vec<String> {
+    let short = parts.iter().all(|(_, body)| match body.as_slice() {
+        [] => true,
+        [line] => !line.contains("//") && !line.contains('{'),
+        _ => false,
+    });
+    if short {
+        let one = |(head, body): &(String, Vec<String>)| match body.first() {
+            Some(line) => format!("{head} {{ {line} }}"),
+            None => format!("{head} {{ }}"),
+        };
+        let line = parts.iter().map(one).collect::<Vec<_>>().join(" ");
+        if line.chars().count() <= WIDTH {
+            return vec![line];
+        }
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for (head, body) in parts {
+        match lines.last_mut() {
+            Some(last) => *last += &format!(" {head} {{"),
+            None => lines.push(format!("{head} {{")),
+        }
+        lines.extend(body.iter().map(|line| format!("    {line}")));
+        lines.push("}".into());
+    }
+    lines
+}
+
+/// Several `except` are told apart by what they are called.
+fn handled(caught: &str, handlers: Vec<(Option<Expr>, Vec<String>)>) -> Lines {
+    if handlers.len() <= 1 {
+        return Some(handlers.into_iter().next().map(|(_, body)| body).unwrap_or_default());
+    }
+    let mut parts = Vec::new();
+    for (i, (kind, body)) in handlers.into_iter().enumerate() {
+        let word = if i == 0 { "if" } else { "else if" };
+        parts.push(match kind {
+            Some(Expr::Name(kind)) if kind != "Exception" => {
+                (format!("{word} {caught}.kind == \"{kind}\""), body)
+            }
+            _ if i > 0 => ("else".into(), body),
+            _ => return None,
+        });
+    }
+    Some(written(&parts))
+}
+
+/// `__name__ == "__main__"`
+fn is_main(condition: &Expr) -> bool {
+    matches!(condition, Expr::Compare(first, _) if matches!(first.as_ref(), Expr::Name(name) if name == "__name__"))
+}

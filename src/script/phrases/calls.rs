@@ -1,0 +1,424 @@
+//! Calls: options, modules, functions that Python has built in, methods of its texts, lists and dictionaries.
+
+use super::book::Idiom;
+use super::names;
+use super::tree::{Arg, Expr, Loop};
+use super::writer::{ATOM, Holds, Writer};
+
+/// Methods that have another name here, and how many arguments they take.
+const METHODS: [(&str, usize, &str); 9] = [
+    ("upper", 0, "to_upper"),
+    ("lower", 0, "to_lower"),
+    ("startswith", 1, "starts_with"),
+    ("endswith", 1, "ends_with"),
+    ("find", 1, "index_of"),
+    ("index", 1, "index_of"),
+    ("extend", 1, "append"),
+    ("update", 1, "mixin"),
+    ("has_key", 1, "contains"),
+];
+
+impl Writer<'_> {
+    pub(super) fn call(&mut self, callee: &Expr, arguments: &[Arg]) -> Option<(String, u8)> {
+        let atom = |text: String| Some((text, ATOM));
+        match callee {
+            Expr::Name(name) => self.named(name, arguments),
+            Expr::Attr(on, name) => {
+                match self.path(callee).and_then(|path| names::resolved(&path, &self.imports)) {
+                    Some((here, idiom)) => {
+                        self.uses(idiom);
+                        if matches!(here.as_str(), "PI()") {
+                            return None;
+                        }
+                        let arguments = self.arguments(arguments)?;
+                        atom(format!("{here}({arguments})"))
+                    }
+                    None => self.method(on, name, arguments),
+                }
+            }
+            // `nn.CrossEntropyLoss()(output, target)`
+            callee if self.kind(callee) == Holds::Module => {
+                self.uses(Idiom::Forward);
+                let (callee, arguments) = (self.expr(callee)?, self.arguments(arguments)?);
+                atom(format!("{callee}.forward({arguments})"))
+            }
+            callee => {
+                let (callee, arguments) = (self.bound(callee, ATOM)?, self.arguments(arguments)?);
+                atom(format!("{callee}({arguments})"))
+            }
+        }
+    }
+
+    /// Arguments, with those that have names in a map at the end.
+    pub(super) fn arguments(&mut self, arguments: &[Arg]) -> Option<String> {
+        let (mut all, mut options) = (Vec::new(), Vec::new());
+        for argument in arguments {
+            if argument.spread {
+                self.uses(Idiom::Spread);
+            }
+            let value = self.expr(&argument.value)?;
+            match &argument.name {
+                Some(name) => options.push(format!("{name}: {value}")),
+                None if options.is_empty() => all.push(value),
+                None => return None,
+            }
+        }
+        if !options.is_empty() {
+            self.uses(Idiom::Options);
+            all.push(format!("#{{{}}}", options.join(", ")));
+        }
+        Some(all.join(", "))
+    }
+
+    /// A call of what has one name.
+    fn named(&mut self, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
+        let atom = |text: String| Some((text, ATOM));
+        if let Some(params) = self.functions.get(name).cloned() {
+            let mut ordered = self.in_order(&params, arguments)?;
+            let missing = params.len().saturating_sub(arguments.len());
+            if let Some(defaults) = self.defaults.get(name).filter(|all| missing > 0 && missing <= all.len())
+            {
+                let rest = defaults.iter().skip(defaults.len() - missing).cloned();
+                let given = Some(ordered).filter(|given| !given.is_empty());
+                ordered = given.into_iter().chain(rest).collect::<Vec<_>>().join(", ");
+            }
+            return match self.holds(name) {
+                Some(Holds::Closure) => {
+                    self.uses(Idiom::CallOfVariable);
+                    atom(format!("{name}.call({ordered})"))
+                }
+                _ => atom(format!("{name}({ordered})")),
+            };
+        }
+        match self.holds(name) {
+            Some(Holds::Module) => {
+                self.uses(Idiom::Forward);
+                let arguments = self.arguments(arguments)?;
+                return atom(format!("{name}.forward({arguments})"));
+            }
+            Some(Holds::Closure) => {
+                self.uses(Idiom::CallOfVariable);
+                let arguments = self.arguments(arguments)?;
+                return atom(format!("{name}.call({arguments})"));
+            }
+            _ => {}
+        }
+        if let Some(found) = self.built_in(name, arguments) {
+            return Some(found);
+        }
+        let callee = match names::resolved(&[name.to_owned()], &self.imports) {
+            Some((here, _)) if here == name => name.to_owned(),
+            Some((here, idiom)) => {
+                self.uses(idiom);
+                here
+            }
+            None => match names::in_module(name) {
+                Some(full) => {
+                    self.uses(Idiom::Inside);
+                    full
+                }
+                None => name.to_owned(),
+            },
+        };
+        let arguments = self.arguments(arguments)?;
+        atom(format!("{callee}({arguments})"))
+    }
+
+    /// Arguments in the order of a function's parameters.
+    fn in_order(&mut self, params: &[String], arguments: &[Arg]) -> Option<String> {
+        let mut all: Vec<Option<String>> = vec![None; params.len().max(arguments.len())];
+        for (at, argument) in arguments.iter().enumerate() {
+            let value = self.expr(&argument.value)?;
+            let place = match &argument.name {
+                Some(name) => {
+                    self.uses(Idiom::Ordered);
+                    params.iter().position(|param| param == name)?
+                }
+                None => at,
+            };
+            *all.get_mut(place)? = Some(value);
+        }
+        let given: Vec<String> = all.iter().take_while(|value| value.is_some()).flatten().cloned().collect();
+        (given.len() == arguments.len()).then(|| given.join(", "))
+    }
+
+    /// Functions that Python has built in.
+    fn built_in(&mut self, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
+        let plain =
+            arguments.iter().filter(|argument| argument.name.is_none()).map(|argument| &argument.value);
+        let plain: Vec<&Expr> = plain.collect();
+        let (idiom, text) = match (name, plain.as_slice()) {
+            ("print", values) => return self.print(values, arguments.len() > values.len()),
+            ("len", [of]) => return self.length(of),
+            ("range", [to]) => (Idiom::Range, format!("0..{}", self.bound(to, 150)?)),
+            ("range", [from, to]) => {
+                return Some((format!("{}..{}", self.bound(from, 150)?, self.bound(to, 150)?), 140));
+            }
+            ("str", [of]) => (Idiom::Str, format!("{}.to_string()", self.on(of)?)),
+            ("int" | "float", [of]) => (Idiom::Number, self.to_number(name, of)?),
+            ("isinstance", [of, class]) => {
+                let class = self.class(class)?;
+                (Idiom::Type, format!("type_of({}) == {class}", self.expr(of)?))
+            }
+            ("type", [of]) => (Idiom::Type, format!("type_of({})", self.expr(of)?)),
+            ("list" | "tuple", [of]) => (Idiom::List, self.items(of)?),
+            ("list" | "tuple", []) => (Idiom::List, "[]".into()),
+            ("dict", []) => (Idiom::Dict, "#{}".into()),
+            ("round", [of, Expr::Number(digits)]) => {
+                let digits = digits.parse::<u32>().ok().filter(|digits| *digits <= 12)?;
+                let scale = format!("{}.0", 10u64.pow(digits));
+                (Idiom::Rounded, format!("(({} * {scale}).round() / {scale})", self.bound(of, 180)?))
+            }
+            ("help", [of]) => (Idiom::Help, format!("?{}", self.expr(of)?)),
+            (name, plain) => self.of_items(name, plain)?,
+        };
+        self.uses(idiom);
+        let level = match idiom {
+            Idiom::Range => 140,
+            Idiom::Type if name == "isinstance" => 90,
+            _ => ATOM,
+        };
+        Some((text, level))
+    }
+
+    /// Functions of lists.
+    fn of_items(&mut self, name: &str, plain: &[&Expr]) -> Option<(Idiom, String)> {
+        Some(match (name, plain) {
+            ("sum", [of]) if self.kind(of) != Holds::Tensor => {
+                (Idiom::Sum, format!("{}.reduce(|sum, x| sum + x, 0)", self.items(of)?))
+            }
+            ("min" | "max", [of]) if self.kind(of) == Holds::Array => {
+                let last = if name == "max" { "order_desc" } else { "order" };
+                (Idiom::Extreme, format!("{}.{last}()[0]", self.on(of)?))
+            }
+            ("sorted", [of]) => (Idiom::Sorted, format!("{}.order()", self.items(of)?)),
+            ("any" | "all", [Expr::Comprehension(test, None, loops)]) => {
+                let [one] = loops.as_slice() else { return None };
+                let method = if name == "any" { "some" } else { "all" };
+                (
+                    Idiom::AnyAll,
+                    format!("{}.{method}({})", self.items(&one.items)?, self.function(&one.names, test)?),
+                )
+            }
+            ("map", [function, of]) => {
+                (Idiom::MapOf, format!("{}.map({})", self.items(of)?, self.expr(function)?))
+            }
+            ("filter", [function, of]) => {
+                (Idiom::MapOf, format!("{}.filter({})", self.items(of)?, self.expr(function)?))
+            }
+            ("zip", [a, b]) => {
+                (Idiom::Zip, format!("{}.zip({}, |a, b| [a, b])", self.items(a)?, self.items(b)?))
+            }
+            _ => return None,
+        })
+    }
+
+    /// Several values stand in one text.
+    fn print(&mut self, values: &[&Expr], named: bool) -> Option<(String, u8)> {
+        if named {
+            self.uses(Idiom::PrintEnd);
+        }
+        let several = values.len() > 1 && !names::takes_any("print");
+        if !several {
+            let values: Option<Vec<String>> = values.iter().map(|value| self.expr(value)).collect();
+            return Some((format!("print({})", values?.join(", ")), ATOM));
+        }
+        self.uses(Idiom::PrintSeveral);
+        let mut parts = Vec::new();
+        for value in values {
+            parts.push(match value {
+                Expr::Text(raw) => {
+                    let text = self.text(raw)?;
+                    text.trim_matches(['"', '`']).to_owned()
+                }
+                value => format!("${{{}}}", self.expr(value)?),
+            });
+        }
+        Some((format!("print(`{}`)", parts.join(" ")), ATOM))
+    }
+
+    fn length(&mut self, of: &Expr) -> Option<(String, u8)> {
+        let refused = |(name, given): &(String, String)| name == "len" && given == "Tensor";
+        let tensor = self.kind(of) == Holds::Tensor || self.said.refused.as_ref().is_some_and(refused);
+        if tensor {
+            self.uses(Idiom::Len);
+            return Some((format!("{}.size(0)", self.on(of)?), ATOM));
+        }
+        Some((format!("len({})", self.expr(of)?), ATOM))
+    }
+
+    fn to_number(&mut self, name: &str, of: &Expr) -> Option<String> {
+        if let ("float", Expr::Text(text)) = (name, of) {
+            match text.trim_matches(['"', '\'']).trim_start_matches('+') {
+                "inf" => return Some("(1.0 / 0.0)".into()),
+                "-inf" => return Some("(-1.0 / 0.0)".into()),
+                "nan" => return Some("(0.0 / 0.0)".into()),
+                _ => {}
+            }
+        }
+        match self.kind(of) {
+            Holds::Text => Some(format!("parse_{name}({})", self.expr(of)?)),
+            Holds::Tensor => Some(format!("{}.item().to_{name}()", self.on(of)?)),
+            _ => Some(format!("{}.to_{name}()", self.on(of)?)),
+        }
+    }
+
+    /// What `type_of` says of a class.
+    fn class(&mut self, class: &Expr) -> Option<String> {
+        let text = match class {
+            Expr::Name(name) => match name.as_str() {
+                "int" => "i64",
+                "float" => "f64",
+                "str" => "string",
+                "list" | "tuple" => "array",
+                "dict" => "map",
+                "bool" => "bool",
+                "Tensor" => "Tensor",
+                _ => return None,
+            },
+            Expr::Attr(_, name) if name == "Tensor" => "Tensor",
+            Expr::Attr(_, name) => return Some(format!("\"{name}\"")),
+            _ => return None,
+        };
+        Some(format!("\"{text}\""))
+    }
+
+    /// What a method is called on; numbers and ranges in brackets.
+    pub(super) fn on(&mut self, value: &Expr) -> Option<String> {
+        let text = self.bound(value, ATOM)?;
+        Some(if text.starts_with(|c: char| c.is_ascii_digit()) { format!("({text})") } else { text })
+    }
+
+    /// Values as an array.
+    pub(super) fn items(&mut self, value: &Expr) -> Option<String> {
+        match value {
+            Expr::Call(callee, arguments) if matches!(callee.as_ref(), Expr::Name(name) if name == "range") => {
+                Some(format!("arange({}).tolist()", self.arguments(arguments)?))
+            }
+            Expr::Range(from, Some(to), false) => {
+                Some(format!("arange({}, {}).tolist()", self.expr(from)?, self.expr(to)?))
+            }
+            value if self.kind(value) == Holds::Tensor => Some(format!("{}.tolist()", self.on(value)?)),
+            value => self.on(value),
+        }
+    }
+
+    fn function(&mut self, names: &[String], value: &Expr) -> Option<String> {
+        // A parameter has to have a name.
+        let named = |name: &String| if name == "_" { "_i".to_owned() } else { name.clone() };
+        let names: Vec<String> = names.iter().map(named).collect();
+        self.scopes.push(names.iter().map(|name| (name.clone(), Holds::Other)).collect());
+        let value = self.expr(value);
+        self.scopes.pop();
+        Some(format!("|{}| {}", names.join(", "), value?))
+    }
+
+    /// `[f(x) for x in xs if c]`
+    pub(super) fn comprehension(
+        &mut self,
+        item: &Expr,
+        key: Option<&Expr>,
+        loops: &[Loop],
+    ) -> Option<(String, u8)> {
+        let ([one], None) = (loops, key) else { return None };
+        self.uses(Idiom::Comprehension);
+        let mut text = match &one.items {
+            Expr::Call(callee, arguments) => {
+                match (callee.as_ref(), arguments.as_slice(), one.names.as_slice()) {
+                    (Expr::Name(name), [a, b], [x, y]) if name == "zip" => {
+                        let (a, b) = (self.items(&a.value)?, self.items(&b.value)?);
+                        let function = self.function(&[x.clone(), y.clone()], item)?;
+                        return one
+                            .conditions
+                            .is_empty()
+                            .then(|| (format!("{a}.zip({b}, {function})"), ATOM));
+                    }
+                    (Expr::Name(name), [of], [i, x]) if name == "enumerate" => {
+                        let function = self.function(&[x.clone(), i.clone()], item)?;
+                        let items = self.items(&of.value)?;
+                        return one.conditions.is_empty().then(|| (format!("{items}.map({function})"), ATOM));
+                    }
+                    _ => self.items(&one.items)?,
+                }
+            }
+            items => self.items(items)?,
+        };
+        let [_] = one.names.as_slice() else { return None };
+        for condition in &one.conditions {
+            text += &format!(".filter({})", self.function(&one.names, condition)?);
+        }
+        let same = matches!((item, one.names.as_slice()), (Expr::Name(item), [name]) if item == name);
+        if !same {
+            text += &format!(".map({})", self.function(&one.names, item)?);
+        }
+        Some((text, ATOM))
+    }
+
+    fn method(&mut self, on: &Expr, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
+        let atom = |text: String| Some((text, ATOM));
+        if let (Expr::Text(raw), "format") = (on, name) {
+            return self.formatted(raw, arguments).map(|text| (text, ATOM));
+        }
+        let holds = self.kind(on);
+        if let (Expr::Text(_), "join", [items]) = (on, name, arguments) {
+            self.uses(Idiom::Join);
+            let (between, items) = (self.expr(on)?, self.items(&items.value)?);
+            return atom(format!("{items}.reduce(|all, x| all + {between} + x)"));
+        }
+        let text = self.on(on)?;
+        let is_self = text == "self" || text.starts_with("self.");
+        let plain = arguments.iter().all(|argument| argument.name.is_none());
+        let tensor = holds == Holds::Tensor;
+        let known = matches!(holds, Holds::Text | Holds::Array | Holds::Map);
+        let closure = arguments.iter().any(|argument| self.kind(&argument.value) == Holds::Closure);
+        let ambiguous = closure || (!known && names::is_method(name));
+        let renamed = METHODS.iter().find(|(known, count, _)| *known == name && *count == arguments.len());
+        match (name, arguments) {
+            (name, arguments) if is_self && self.holds(&format!("self.{name}")) == Some(Holds::Module) => {
+                self.uses(Idiom::Forward);
+                let arguments = self.arguments(arguments)?;
+                return atom(format!("{text}.{name}.forward({arguments})"));
+            }
+            ("append", [one])
+                if !matches!(holds, Holds::Text | Holds::Module) && plain && !self.is_array_of_rhai(one) =>
+            {
+                self.uses(Idiom::Append);
+                return atom(format!("{text}.push({})", self.expr(&one.value)?));
+            }
+            ("get", [key, default]) if plain => {
+                self.uses(Idiom::GetDefault);
+                return Some((
+                    format!("{text}.get({}) ?? {}", self.expr(&key.value)?, self.bound(&default.value, 136)?),
+                    135,
+                ));
+            }
+            ("items", []) if !matches!(holds, Holds::Tensor | Holds::Module) => {
+                self.uses(Idiom::Items);
+                return atom(format!("{text}.keys().map(|k| [k, {text}[k]])"));
+            }
+            ("copy", []) if matches!(holds, Holds::Array | Holds::Map) => {
+                self.uses(Idiom::Copy);
+                return atom(text);
+            }
+            ("numel" | "item" | "tolist", _) => {}
+            (_, []) if names::is_property(name) && holds != Holds::Map => {
+                self.uses(Idiom::Property);
+                return atom(format!("{text}.{name}"));
+            }
+            _ => {}
+        }
+        if let Some((_, _, here)) = renamed.filter(|_| plain && !tensor && !ambiguous) {
+            self.uses(Idiom::Method);
+            let arguments = self.arguments(arguments)?;
+            return atom(format!("{text}.{here}({arguments})"));
+        }
+        let arguments = self.arguments(arguments)?;
+        atom(format!("{text}.{name}({arguments})"))
+    }
+
+    /// Rhai's `append` takes an array: only another value is Python's.
+    fn is_array_of_rhai(&self, argument: &Arg) -> bool {
+        let refused = self.said.refused.as_ref().is_some_and(|(name, _)| name == "append");
+        !refused && self.kind(&argument.value) == Holds::Array
+    }
+}

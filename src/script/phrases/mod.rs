@@ -1,0 +1,367 @@
+//! What Python's habits are here: a line that fails and that Python would take is answered with the line rewritten.
+//!
+//! Asked only where code has failed. The failed code is read as Python, with what of Rhai is mixed in (`lex`, `parse`),
+//! and written as Rhai (`writer` and what stands beside it), statement by statement; what it has met of the phrase
+//! book (`book`) says why. A rewritten statement is offered once Rhai's parser takes it.
+
+mod blocks;
+pub mod book;
+mod calls;
+mod functions;
+mod idiom;
+mod lex;
+mod names;
+pub(crate) mod page;
+mod parse;
+mod places;
+mod statements;
+mod texts;
+mod tree;
+mod writer;
+
+use super::fault::{Fault, Origin};
+use super::lexer;
+use super::whole::{self, Wholeness};
+
+use book::{Idiom, note};
+use lex::{Kind, Tok};
+use parse::Reader;
+use statements::Statements;
+use writer::{Said, Writer};
+
+pub(crate) use writer::Holds;
+
+/// Bytes of code that is looked at as a whole.
+const LONGEST: usize = 64 << 10;
+/// Lines that are offered at once.
+const MOST: usize = 60;
+/// Notes that are told at once.
+const NOTES: usize = 3;
+
+/// What the session knows beside the code.
+#[derive(Default)]
+pub(super) struct Known {
+    pub variables: Vec<(String, Holds)>,
+    /// Functions with their parameters.
+    pub functions: Vec<(String, Vec<String>)>,
+}
+
+/// Gives the fault of a line that Python would take a hint with what is written here.
+pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> Known) -> Fault {
+    if !matches!(fault.kind.as_str(), "SyntaxError" | "NameError" | "TypeError") {
+        return fault;
+    }
+    let Some(hint) = hint(&fault, origin, &known()) else { return fault };
+    // What is misspelt stays so in the line that is offered.
+    let misspelt = fault.hint.as_deref().filter(|own| own.starts_with("did you mean"));
+    let wrong = fault.missing.as_deref().or_else(|| fault.message.split('\'').nth(1)).unwrap_or_default();
+    let stays =
+        |own: &&str| has_word(&hint, wrong) && !hint.contains(&format!("let {wrong} = ")) && !own.is_empty();
+    match misspelt.filter(stays) {
+        Some(own) => {
+            let both = format!("{own} {hint}");
+            fault.hinted(both, origin)
+        }
+        None => fault.hinted(hint, origin),
+    }
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|other| other == word)
+}
+
+/// Whether lines may follow that belong to a block of Python's: as at Python's prompt, a blank line ends it.
+pub(crate) fn is_open(code: &str) -> bool {
+    const WORDS: [&str; 11] =
+        ["if", "for", "while", "with", "def", "class", "try", "elif", "else", "except", "finally"];
+    let starts = |line: &&str| !line.starts_with([' ', '\t']);
+    let head = code.lines().rev().find(starts).unwrap_or_default();
+    let head = head.split('#').next().unwrap_or_default().trim_end();
+    let word: String = head.chars().take_while(|c| c.is_alphabetic()).collect();
+    head.ends_with(':') && WORDS.contains(&word.as_str())
+}
+
+/// A statement of the code, and what stands for it.
+struct Piece<'c> {
+    /// From and up to which line, from 0.
+    lines: (usize, usize),
+    /// Where its first token begins, in bytes.
+    start: usize,
+    written: &'c str,
+    /// The lines in its place; none where it can't be read.
+    rewritten: Option<Vec<String>>,
+    used: Vec<Idiom>,
+}
+
+impl Piece<'_> {
+    fn is_changed(&self) -> bool {
+        self.rewritten.is_some() && !self.used.is_empty()
+    }
+
+    /// The statement as it should be.
+    fn text(&self) -> String {
+        match &self.rewritten {
+            Some(lines) if self.is_changed() => lines.join("\n"),
+            _ => self.written.to_owned(),
+        }
+    }
+}
+
+fn hint(fault: &Fault, origin: &Origin, known: &Known) -> Option<String> {
+    let row = fault.line?.checked_sub(origin.first_line)? as usize;
+    let said = said(fault);
+    let line = origin.code.lines().nth(row)?;
+    let whole = (origin.code.len() <= LONGEST).then(|| pieces(origin.code, known, &said)).flatten();
+    let Some(all) = whole else { return of_line(line, known, &said) };
+    let mut at = failed(&all, fault, origin.code, row)?;
+    let piece = all.get(at)?;
+    // Within a block of Rhai's, the line alone.
+    let inside = piece.lines.0 < row && row <= piece.lines.1 && piece.written.contains('{');
+    if inside && !piece.used.contains(&Idiom::Braces) {
+        let bound = lexer::bound(origin.code).into_iter().map(|name| (name, Holds::Other));
+        let variables = known.variables.iter().cloned().chain(bound).collect();
+        let known = Known { variables, functions: known.functions.clone() };
+        if let Some(hint) = of_line(line, &known, &said) {
+            return Some(hint);
+        }
+    }
+    if !piece.is_changed() {
+        return alone(piece, line);
+    }
+    // A line is offered as a whole.
+    while at
+        .checked_sub(1)
+        .and_then(|before| all.get(before))
+        .is_some_and(|before| before.lines.1 == piece.lines.0)
+    {
+        at -= 1;
+    }
+    // What follows fails next.
+    let rest = all.get(at..)?;
+    let changed = rest.iter().rposition(Piece::is_changed).unwrap_or(0);
+    let last = changed.max(rest.iter().rposition(|other| other.lines.0 == piece.lines.1).unwrap_or(0));
+    let lines = |pieces: &[Piece]| pieces.iter().map(|piece| piece.text().lines().count()).sum::<usize>();
+    let several = if lines(rest) <= MOST { rest } else { rest.get(..=last)? };
+    let readable = several.iter().all(|piece| piece.rewritten.is_some());
+    if last > 0
+        && lines(several) <= MOST
+        && readable
+        && let Some(hint) = offered(several)
+    {
+        return Some(hint);
+    }
+    offered(std::slice::from_ref(piece)).or_else(|| alone(piece, line))
+}
+
+/// The answer to a line that is read alone.
+fn of_line(line: &str, known: &Known, said: &Said) -> Option<String> {
+    let all = pieces(line, known, said)?;
+    offered(&all)
+}
+
+/// The statement that failed: Rhai misses the end of one where the next begins.
+fn failed(all: &[Piece], fault: &Fault, code: &str, row: usize) -> Option<usize> {
+    let column = fault.column.unwrap_or(1) as usize;
+    let start: usize = code.lines().take(row).map(|line| line.len() + 1).sum();
+    let line = code.lines().nth(row)?;
+    let place = start + line.char_indices().nth(column.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
+    let at = all.iter().rposition(|piece| piece.start <= place).unwrap_or(0);
+    let ended = fault.kind == "SyntaxError" && all.get(at).is_some_and(|piece| piece.start == place);
+    let before = at.checked_sub(1).filter(|before| ended && all.get(*before).is_some_and(Piece::is_changed));
+    Some(before.unwrap_or(at))
+}
+
+/// The statements of some code.
+fn pieces<'c>(code: &'c str, known: &Known, said: &Said) -> Option<Vec<Piece<'c>>> {
+    let tokens = lex::tokens(code)?;
+    let mut writer = Writer::new(&known.variables, said);
+    writer.functions = known.functions.iter().cloned().collect();
+    let reader = Reader::new(&tokens, code);
+    let mut all = Statements { reader, writer, function: 0, ended: Vec::new(), depth: 0 };
+    let mut pieces = Vec::new();
+    loop {
+        all.skip_lines();
+        let from = all.reader.at;
+        let Some(first) = tokens.get(from) else { return Some(pieces) };
+        let before = all.clone();
+        all.writer.used.clear();
+        let mut lines = all.statement();
+        if lines.is_none() {
+            all = before;
+            all.reader.at = end_of(&tokens, from);
+            all.writer.used.clear();
+        }
+        let own = tokens.get(from..all.reader.at)?;
+        let last = own.iter().rev().find(|token| token.kind != Kind::Line).unwrap_or(first);
+        let written = code.get(first.range.start..last.range.end)?;
+        if lines.is_none() {
+            lexer::bound(written).iter().for_each(|name| all.writer.bind(name, Holds::Other));
+        }
+        words(own, &mut all.writer);
+        let is_value = !written.ends_with(';') && all.reader.peek().is_none();
+        if let Some(line) = lines.as_mut().and_then(|lines| lines.last_mut()).filter(|_| is_value) {
+            let binds = line.starts_with("let ") || line.contains(" = ") || line.contains("//");
+            *line = if binds { line.clone() } else { line.trim_end_matches(';').to_owned() };
+        }
+        let end = last.line + last.text.matches('\n').count();
+        let used = std::mem::take(&mut all.writer.used);
+        pieces.push(Piece {
+            lines: (first.line, end),
+            start: first.range.start,
+            written,
+            rewritten: lines,
+            used,
+        });
+    }
+}
+
+/// Where a statement ends that can't be read: with its line, outside of brackets.
+fn end_of(tokens: &[Tok], from: usize) -> usize {
+    let mut depth = 0usize;
+    let column = tokens.get(from).map_or(0, |token| token.column);
+    for (at, token) in tokens.iter().enumerate().skip(from) {
+        match token.text {
+            "(" | "[" | "{" | "#{" => depth += 1,
+            ")" | "]" | "}" => depth = depth.saturating_sub(1),
+            ";" if depth == 0 => return at + 1,
+            _ => {}
+        }
+        let next = tokens.get(at + 1);
+        let inside = next.is_some_and(|next| next.column > column);
+        if token.kind == Kind::Line && depth == 0 && !inside {
+            return at + 1;
+        }
+    }
+    tokens.len()
+}
+
+/// Words and signs that mean the same wherever they stand.
+fn words(tokens: &[Tok], writer: &mut Writer) {
+    for (at, token) in tokens.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| tokens.get(at)).map_or("", |token| token.text);
+        let after = tokens.get(at + 1).map_or("", |token| token.text);
+        if token.kind == Kind::Comment || matches!(before, "." | "::") {
+            continue;
+        }
+        match token.text {
+            "and" => writer.uses(Idiom::And),
+            "or" => writer.uses(Idiom::Or),
+            "not" if after == "in" => writer.uses(Idiom::NotIn),
+            "not" if before != "is" => writer.uses(Idiom::Not),
+            "~" => writer.uses(Idiom::Invert),
+            "lambda" => writer.uses(Idiom::Lambda),
+            _ => {}
+        }
+    }
+}
+
+/// What a fault says that the line does not.
+fn said(fault: &Fault) -> Said {
+    let hint = fault.hint.as_deref().unwrap_or_default();
+    let attribute =
+        fault.message.split_once("object has no attribute '").and_then(|(_, name)| name.split('\'').next());
+    let uncalled = attribute.filter(|_| hint.starts_with("it is a function"));
+    let refused = fault.message.split_once("() does not take (");
+    Said {
+        uncalled: uncalled.map(str::to_owned),
+        attribute: attribute.map(str::to_owned),
+        refused: refused.map(|(name, given)| (name.to_owned(), given.trim_end_matches(')').to_owned())),
+    }
+}
+
+/// The rewritten statements with what is told of them, where Rhai takes them.
+fn offered(pieces: &[Piece]) -> Option<String> {
+    let mut used: Vec<Idiom> = Vec::new();
+    for idiom in pieces.iter().filter(|piece| piece.is_changed()).flat_map(|piece| &piece.used) {
+        if !used.contains(idiom) {
+            used.push(*idiom);
+        }
+    }
+    let mut text = String::new();
+    let mut before: Option<&Piece> = None;
+    for piece in pieces.iter().filter(|piece| !piece.text().is_empty()) {
+        let beside =
+            before.is_some_and(|before| before.lines.1 == piece.lines.0 && !before.text().contains('\n'));
+        text += before.map_or("", |_| if beside { " " } else { "\n" });
+        text += &piece.text();
+        before = Some(piece);
+    }
+    let [first, ..] = used.as_slice() else { return None };
+    if *first == Idiom::Help {
+        return Some(format!("{}: {}", note(Idiom::Help), code_of(&text)));
+    }
+    (whole::wholeness(&text) == Wholeness::Whole).then_some(())?;
+    let notes = notes(&used);
+    Some(match text.lines().count() {
+        0 => notes,
+        1 => format!("{notes}: {}", code_of(&text)),
+        _ => format!("{notes}:\n{}", indented(&text)),
+    })
+}
+
+/// What is told of idioms; what nearly every line of Python has comes last.
+fn notes(used: &[Idiom]) -> String {
+    let common = |idiom: &Idiom| matches!(idiom, Idiom::Semicolon | Idiom::Braces | Idiom::Comment);
+    let (last, first): (Vec<Idiom>, Vec<Idiom>) = used.iter().partition(|idiom| common(idiom));
+    let told = |idiom: &Idiom| *idiom != Idiom::Semicolon || used.len() == 1;
+    let all: Vec<&str> = first.into_iter().chain(last).filter(told).map(note).take(NOTES).collect();
+    all.join("; ")
+}
+
+fn code_of(text: &str) -> String {
+    if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// What is told of a statement for which nothing can be offered.
+fn alone(piece: &Piece, line: &str) -> Option<String> {
+    let used: Vec<Idiom> = piece.used.iter().copied().filter(|idiom| *idiom != Idiom::Semicolon).collect();
+    if !used.is_empty() {
+        return Some(notes(&used));
+    }
+    let first: String = line.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    let behind = line.trim().get(first.len()..).unwrap_or_default().trim_start();
+    if behind.starts_with('=') || behind.starts_with('.') {
+        return None;
+    }
+    Some(match first.as_str() {
+        "class" => "there are no classes: a map holds values and closures, `nn::module(#{…}, |self, x| …)` makes a network".into(),
+        "yield" => "there are no generators: an array is filled with `push`".into(),
+        "async" | "await" => "nothing runs beside the script: the call alone".into(),
+        "except" | "finally" => note(Idiom::Try).into(),
+        "elif" => note(Idiom::Elif).into(),
+        "match" => "`switch x { 1 => …, _ => … }` is Python's `match`".into(),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::help::rows;
+
+    /// The first statement of some code that would be rewritten.
+    fn changed(code: &str) -> Option<String> {
+        let (known, said) = (Known::default(), Said::default());
+        let all = pieces(code, &known, &said).unwrap_or_default();
+        let piece = all.iter().find(|piece| piece.is_changed())?;
+        Some(format!("{:?}: {} -> {}", piece.used, piece.written, piece.text()))
+    }
+
+    #[test]
+    fn right_code_stays_as_it_is() {
+        let examples = rows().map(|def| (def.name.to_owned(), def.example.0.to_owned()));
+        let scripts = std::fs::read_dir("scripts").unwrap().map(|entry| entry.unwrap().path());
+        let scripts = scripts.filter(|path| path.extension().is_some_and(|end| end == "rhai"));
+        let scripts =
+            scripts.map(|path| (path.display().to_string(), std::fs::read_to_string(&path).unwrap()));
+        let wrong: Vec<String> = examples
+            .chain(scripts)
+            .filter_map(|(name, code)| changed(&code).map(|what| format!("{name}: {what}")))
+            .collect();
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}

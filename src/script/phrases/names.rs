@@ -1,0 +1,142 @@
+//! Names of PyTorch, with what they are imported as, and what stands for each here.
+
+use std::collections::HashMap;
+
+use crate::op::{Form, OpDef, ParamKind};
+use crate::script::help::{names, rows, torch_path};
+use crate::script::{python, spaces};
+
+use super::book::Idiom;
+
+/// What names stand for that nothing of the script's has.
+const KNOWN: [(&str, &str); 18] = [
+    ("sys", "sys"),
+    ("time", "time"),
+    ("os", "os"),
+    ("torch", "torch"),
+    ("np", "numpy"),
+    ("numpy", "numpy"),
+    ("F", "torch.nn.functional"),
+    ("nn", "torch.nn"),
+    ("optim", "torch.optim"),
+    ("cuda", "torch.cuda"),
+    ("linalg", "torch.linalg"),
+    ("autograd", "torch.autograd"),
+    ("amp", "torch.amp"),
+    ("cudnn", "torch.backends.cudnn"),
+    ("DataLoader", "torch.utils.data.DataLoader"),
+    ("TensorDataset", "torch.utils.data.TensorDataset"),
+    ("math", "math"),
+    ("plt", "matplotlib.pyplot"),
+];
+
+/// Functions of other packages, and of PyTorch's that have another name here.
+const OTHERS: [(&str, &str); 14] = [
+    ("sys.argv", "ARGS"),
+    ("math.pi", "PI()"),
+    ("math.inf", "(1.0 / 0.0)"),
+    ("math.log", "ln"),
+    ("math.ceil", "ceiling"),
+    ("numpy.array", "tensor"),
+    ("numpy.asarray", "tensor"),
+    ("numpy.pi", "PI()"),
+    ("torch.pi", "PI()"),
+    ("torch.inf", "(1.0 / 0.0)"),
+    ("torch.Tensor", "tensor"),
+    ("torch.FloatTensor", "tensor"),
+    ("torch.LongTensor", "tensor"),
+    ("time.time", "timestamp"),
+];
+
+/// What imports have bound, by its path in Python.
+pub(super) type Imports = HashMap<String, String>;
+
+/// What a path of Python's is here, with what is told of it.
+pub(super) fn resolved(path: &[String], imports: &Imports) -> Option<(String, Idiom)> {
+    let (root, rest) = path.split_first()?;
+    let known = || KNOWN.iter().find(|(name, _)| name == root).map(|(_, of)| (*of).to_owned());
+    let root = imports.get(root).cloned().or_else(known)?;
+    let full = rest.iter().fold(root, |path, name| format!("{path}.{name}"));
+    let idiom = match full.split('.').next() {
+        Some("numpy") => Idiom::Numpy,
+        Some("torch") if path.first().is_some_and(|name| name == "torch") => Idiom::Torch,
+        Some("torch") if path.len() > 1 => Idiom::Module,
+        Some("torch") => Idiom::Inside,
+        _ => Idiom::Library,
+    };
+    Some((here(&full)?, idiom))
+}
+
+/// The name, with its module, of something that no name alone calls: `nn::Linear` of `Linear`.
+pub(super) fn in_module(name: &str) -> Option<String> {
+    let of: Vec<&OpDef> = rows().filter(|def| def.name == name).collect();
+    let alone = |form: &Form| !matches!(form, Form::Of(_) | Form::Functional | Form::Operator(_));
+    if of.iter().flat_map(|def| def.forms).any(alone) {
+        return None;
+    }
+    of.into_iter().flat_map(names).find(|full| full.contains("::"))
+}
+
+/// Whether a name of a type is a value of it and no function: `x.shape`.
+pub(super) fn is_property(name: &str) -> bool {
+    let mut of = rows().filter(|def| def.name == name).peekable();
+    of.peek().is_some() && of.all(|def| def.forms.iter().all(|form| matches!(form, Form::Property)))
+}
+
+/// Whether something has a method of this name.
+pub(super) fn is_method(name: &str) -> bool {
+    rows().any(|def| def.name == name && def.forms.contains(&Form::Method))
+}
+
+/// Whether the lab has a function of this name.
+pub(super) fn is_function(name: &str) -> bool {
+    rows().any(|def| def.name == name && def.forms.contains(&Form::Function))
+}
+
+/// Whether a function takes any number of values.
+pub(super) fn takes_any(name: &str) -> bool {
+    let rest = |def: &OpDef| def.params.iter().any(|param| param.kind == ParamKind::Rest);
+    rows().any(|def| def.name == name && rest(def))
+}
+
+/// Whether a function gives a tensor.
+pub(super) fn makes_tensor(name: &str) -> bool {
+    let path: Vec<&str> = name.split("::").collect();
+    python::gives_tensor(&path)
+}
+
+fn here(full: &str) -> Option<String> {
+    if let Some((_, own)) = OTHERS.iter().find(|(name, _)| *name == full) {
+        return Some((*own).to_owned());
+    }
+    let path = full.strip_prefix("numpy.").map_or(full.to_owned(), |rest| format!("torch.{rest}"));
+    let last = path.rsplit('.').next()?;
+    if path.contains(".functional.") {
+        let functional = |def: &OpDef| def.name == last && def.forms.contains(&Form::Functional);
+        return rows().any(functional).then(|| format!("F::{last}"));
+    }
+    let exact = rows().find(|def| torch_path(def).as_deref() == Some(&path));
+    if let Some(name) = exact.and_then(|def| names(def).into_iter().next()) {
+        return Some(name);
+    }
+    let (space, name) = path.rsplit_once('.')?;
+    if let Some(space) = module(space) {
+        return Some(format!("{space}::{name}"));
+    }
+    match path.split_once('.')? {
+        ("torch", rest) if rest.contains('.') => Some(rest.replace('.', "::")),
+        ("torch" | "math", rest) => Some(rest.to_owned()),
+        ("matplotlib", rest) => Some(format!("plot::{}", rest.rsplit('.').next()?.replace("plot", "line"))),
+        _ => None,
+    }
+}
+
+/// What a module of PyTorch's is here.
+fn module(path: &str) -> Option<String> {
+    let of = spaces::ROWS.iter().find(|def| torch_path(def).as_deref() == Some(path))?;
+    match of.forms {
+        [Form::Space("")] => Some(of.name.to_owned()),
+        [Form::Space(around)] => Some(format!("{around}::{}", of.name)),
+        _ => None,
+    }
+}

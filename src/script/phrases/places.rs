@@ -1,0 +1,104 @@
+//! What stands in brackets: `x[:, 0]`, `x[1:3]`, `x[::2]`.
+
+use super::book::Idiom;
+use super::tree::{Expr, Place};
+use super::writer::{Holds, Writer};
+
+impl Writer<'_> {
+    /// A value with what its brackets hold.
+    pub(super) fn indexed(&mut self, on: &str, holds: Holds, places: &[Place]) -> Option<String> {
+        match places {
+            [Place::One(Expr::Tuple(all))] => {
+                let places: Vec<Place> = all.iter().cloned().map(Place::One).collect();
+                self.indexed(on, holds, &places)
+            }
+            [Place::One(Expr::Name(none))] if none == "None" => {
+                self.uses(Idiom::NewAxis);
+                Some(format!("{on}.unsqueeze(0)"))
+            }
+            [Place::One(at)] => Some(format!("{on}[{}]", self.expr(at)?)),
+            [Place::Slice(from, to, None)] => {
+                self.uses(Idiom::Slice);
+                let range = self.range(from.as_ref(), to.as_ref())?;
+                Some(match holds {
+                    Holds::Array => format!("{on}.extract({range})"),
+                    Holds::Text => format!("{on}.sub_string({range})"),
+                    _ => format!("{on}[{range}]"),
+                })
+            }
+            [Place::Slice(from, to, Some(step))] => {
+                self.stepped(on, holds, (from.as_ref(), to.as_ref(), step))
+            }
+            [Place::Dots, Place::One(at)] => {
+                self.uses(Idiom::Dots);
+                Some(format!("{on}.select(-1, {})", self.expr(at)?))
+            }
+            places => Some(format!("{on}.at({})", self.places(on, places)?)),
+        }
+    }
+
+    /// `x[:, 0] = 1`: brackets write to one place, `put` to several.
+    pub(super) fn assigned(&mut self, on: &str, places: &[Place], value: &str) -> Option<String> {
+        match places {
+            [Place::One(at)] if !matches!(at, Expr::Tuple(_)) => {
+                Some(format!("{on}[{}] = {value}", self.expr(at)?))
+            }
+            [Place::Slice(from, to, None)] => {
+                self.uses(Idiom::Slice);
+                Some(format!("{on}[{}] = {value}", self.range(from.as_ref(), to.as_ref())?))
+            }
+            places => {
+                let places = self.places(on, places)?;
+                self.uses(Idiom::Put);
+                self.used.retain(|idiom| *idiom != Idiom::Places);
+                Some(format!("{on}.put({places}, {value})"))
+            }
+        }
+    }
+
+    fn places(&mut self, on: &str, places: &[Place]) -> Option<String> {
+        let mut all = Vec::new();
+        for (dim, place) in places.iter().enumerate() {
+            all.push(match place {
+                Place::One(at) => self.expr(at)?,
+                Place::Slice(None, None, None) => "()".into(),
+                Place::Slice(from, Some(to), None) => self.range(from.as_ref(), Some(to))?,
+                Place::Slice(Some(from), None, None) => {
+                    format!("{}..{on}.size({dim})", self.bound(from, 150)?)
+                }
+                Place::Slice(..) | Place::Dots => return None,
+            });
+        }
+        self.uses(Idiom::Places);
+        Some(format!("[{}]", all.join(", ")))
+    }
+
+    fn range(&mut self, from: Option<&Expr>, to: Option<&Expr>) -> Option<String> {
+        let from = from.map_or(Some("0".into()), |from| self.bound(from, 150))?;
+        let to = to.map_or(Some(String::new()), |to| self.bound(to, 150))?;
+        Some(format!("{from}..{to}"))
+    }
+
+    /// With a step: the places are listed.
+    fn stepped(
+        &mut self,
+        on: &str,
+        holds: Holds,
+        (from, to, step): (Option<&Expr>, Option<&Expr>, &Expr),
+    ) -> Option<String> {
+        self.uses(Idiom::Step);
+        let reversed =
+            matches!(step, Expr::Unary("-", one) if matches!(one.as_ref(), Expr::Number(n) if n == "1"));
+        if reversed {
+            let whole = from.is_none() && to.is_none() && holds != Holds::Array && holds != Holds::Text;
+            return whole.then(|| format!("{on}.flip([0])"));
+        }
+        let from = from.map_or(Some("0".into()), |from| self.expr(from))?;
+        let to = to.map_or(Some(format!("{on}.size(0)")), |to| self.expr(to))?;
+        let step = self.expr(step)?;
+        match holds {
+            Holds::Array | Holds::Text => None,
+            _ => Some(format!("{on}[arange({from}, {to}, {step})]")),
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! Statements of one line.
+
+use super::book::Idiom;
+use super::lex::Kind;
+use super::parse::Reader;
+use super::texts::taken_apart;
+use super::tree::{Expr, Place};
+use super::writer::{Holds, Writer};
+
+/// Reads statements and writes them in lines.
+#[derive(Clone)]
+pub(super) struct Statements<'t, 'c, 'k> {
+    pub reader: Reader<'t, 'c>,
+    pub writer: Writer<'k>,
+    /// Where among the scopes the function around begins: Python assigns to its own variables alone.
+    pub function: usize,
+    /// Names that blocks have bound which ended.
+    pub ended: Vec<String>,
+    /// Blocks around the statement.
+    pub depth: usize,
+}
+
+const AUGMENTED: [&str; 12] = ["+=", "-=", "*=", "/=", "%=", "**=", "//=", "@=", "&=", "|=", "^=", "<<="];
+/// What gives values with their places.
+const PAIRS: [&str; 9] = ["max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"];
+
+impl<'c> Statements<'_, 'c, '_> {
+    /// The lines of the next statement, and what ends it taken.
+    pub(super) fn statement(&mut self) -> Option<Vec<String>> {
+        let token = self.reader.peek()?;
+        if token.kind == Kind::Comment {
+            self.reader.at += 1;
+            self.reader.at += usize::from(self.reader.peek().is_some_and(|t| t.kind == Kind::Line));
+            return Some(vec![self.comment(token.text)]);
+        }
+        let next = self.reader.nth(1);
+        let is_name = matches!(next, "=" | "." | "+=" | "-=" | "[" | "," | ")");
+        if !is_name && let Some(lines) = self.compound(token.text) {
+            return lines;
+        }
+        let lines = match token.text {
+            _ if is_name => self.assignment(),
+            "import" | "from" => self.import(),
+            "pass" => self.word(Idiom::Pass, Vec::new()),
+            "break" | "continue" => {
+                self.reader.at += 1;
+                Some(vec![format!("{};", token.text)])
+            }
+            "del" => self.del(),
+            "assert" => self.assert(),
+            "raise" => self.raise(),
+            "global" | "nonlocal" => self.global(),
+            "return" | "throw" => self.give(token.text),
+            "print" if next != "(" => self.print(),
+            "let" | "const" => self.binding(token.text),
+            "%" => self.magic(),
+            "!" if next == "nvidia" => {
+                self.reader.at += 4;
+                self.writer.uses(Idiom::Shell);
+                Some(vec!["smi();".into()])
+            }
+            _ => self.assignment(),
+        }?;
+        self.end(lines)
+    }
+
+    /// What stands behind a statement: a semicolon, a comment, the line's end.
+    fn end(&mut self, mut lines: Vec<String>) -> Option<Vec<String>> {
+        let closed = self.reader.eat(";");
+        if let Some(comment) = self.reader.peek().filter(|t| t.kind == Kind::Comment) {
+            self.reader.at += 1;
+            let comment = self.comment(comment.text);
+            match lines.last_mut() {
+                Some(last) => *last += &format!(" {comment}"),
+                None => lines.push(comment),
+            }
+        }
+        let ends_line = self.reader.peek().is_some_and(|t| t.kind == Kind::Line);
+        self.reader.at += usize::from(ends_line);
+        let ends_block = self.reader.word() == "}";
+        if !(closed || ends_line || ends_block || self.reader.peek().is_none()) {
+            return None;
+        }
+        if !closed && self.reader.peek().is_some() && !ends_block && !lines.is_empty() {
+            self.writer.uses(Idiom::Semicolon);
+        }
+        // A block's value.
+        if !closed
+            && ends_block
+            && let Some(last) = lines.last_mut().filter(|last| !last.starts_with("let "))
+        {
+            *last = last.trim_end_matches(';').to_owned();
+        }
+        Some(lines)
+    }
+
+    pub(super) fn comment(&mut self, text: &str) -> String {
+        match text.strip_prefix('#') {
+            Some(rest) => {
+                self.writer.uses(Idiom::Comment);
+                format!("//{rest}")
+            }
+            None => text.to_owned(),
+        }
+    }
+
+    fn word(&mut self, idiom: Idiom, lines: Vec<String>) -> Option<Vec<String>> {
+        self.reader.at += 1;
+        self.writer.uses(idiom);
+        Some(lines)
+    }
+
+    /// `import numpy as np` and `from torch import nn`, whose names are remembered.
+    fn import(&mut self) -> Option<Vec<String>> {
+        self.writer.uses(Idiom::Import);
+        let from = self.reader.eat("from");
+        let module = if from { self.dotted()? } else { String::new() };
+        self.reader.expect("import")?;
+        self.reader.eat("(");
+        loop {
+            let path = if self.reader.eat("*") { String::new() } else { self.dotted()? };
+            let full = if from { format!("{module}.{path}") } else { path.clone() };
+            let name = if self.reader.eat("as") { self.reader.name()? } else { path };
+            if !name.is_empty() && !name.contains('.') {
+                self.writer.imports.insert(name, full);
+            }
+            if !self.reader.eat(",") || self.reader.word() == ")" {
+                break;
+            }
+        }
+        self.reader.eat(")");
+        Some(Vec::new())
+    }
+
+    fn dotted(&mut self) -> Option<String> {
+        let mut path = self.reader.name()?;
+        while self.reader.eat(".") {
+            path += &format!(".{}", self.reader.name()?);
+        }
+        Some(path)
+    }
+
+    fn del(&mut self) -> Option<Vec<String>> {
+        self.word(Idiom::Del, Vec::new())?;
+        let mut lines = Vec::new();
+        loop {
+            lines.push(match self.reader.value()? {
+                Expr::Index(on, places) => match places.as_slice() {
+                    [Place::One(at)] => {
+                        format!("{}.remove({});", self.writer.on(&on)?, self.writer.expr(at)?)
+                    }
+                    _ => return None,
+                },
+                value => format!("drop({});", self.writer.expr(&value)?),
+            });
+            if !self.reader.eat(",") {
+                return Some(lines);
+            }
+        }
+    }
+
+    fn assert(&mut self) -> Option<Vec<String>> {
+        self.word(Idiom::Assert, Vec::new())?;
+        let from = self.reader.peek()?.range.start;
+        let condition = self.reader.value()?;
+        let to = self.reader.tokens.get(self.reader.at.checked_sub(1)?)?.range.end;
+        let written = self.reader.code.get(from..to)?.replace('\n', " ");
+        let message = if self.reader.eat(",") {
+            let value = self.reader.value()?;
+            self.writer.expr(&value)?
+        } else if written.contains(['"', '\'', '\\']) {
+            "\"AssertionError\"".into()
+        } else {
+            format!("\"AssertionError: {written}\"")
+        };
+        Some(vec![format!("if !({}) {{ throw {message}; }}", self.writer.expr(&condition)?)])
+    }
+
+    fn raise(&mut self) -> Option<Vec<String>> {
+        self.word(Idiom::Raise, Vec::new())?;
+        if self.reader.peek().is_none_or(|t| t.kind == Kind::Line) {
+            return Some(vec!["throw e;".into()]);
+        }
+        let value = match self.reader.value()? {
+            Expr::Call(_, arguments) if !arguments.is_empty() => {
+                self.writer.expr(&arguments.first()?.value)?
+            }
+            Expr::Call(name, _) => format!("\"{}\"", self.writer.expr(&name)?),
+            name => format!("\"{}\"", self.writer.expr(&name)?),
+        };
+        Some(vec![format!("throw {value};")])
+    }
+
+    fn global(&mut self) -> Option<Vec<String>> {
+        self.word(Idiom::Global, Vec::new())?;
+        loop {
+            let name = self.reader.name()?;
+            let holds = self.writer.holds(&name).unwrap_or(Holds::Other);
+            self.writer.bind(&name, holds);
+            if !self.reader.eat(",") {
+                return Some(Vec::new());
+            }
+        }
+    }
+
+    fn give(&mut self, word: &str) -> Option<Vec<String>> {
+        self.reader.at += 1;
+        if self.reader.peek().is_none_or(|t| matches!(t.kind, Kind::Line | Kind::Comment))
+            || matches!(self.reader.word(), ";" | "}")
+        {
+            return Some(vec![format!("{word};")]);
+        }
+        let value = self.reader.values()?;
+        Some(vec![format!("{word} {};", self.writer.expr(&value)?)])
+    }
+
+    fn print(&mut self) -> Option<Vec<String>> {
+        self.word(Idiom::Print, Vec::new())?;
+        let value = match self.reader.peek().is_none_or(|t| t.kind == Kind::Line) {
+            true => Vec::new(),
+            false => match self.reader.values()? {
+                Expr::Tuple(all) => all,
+                value => vec![value],
+            },
+        };
+        let arguments = value.into_iter().map(|value| super::tree::Arg { name: None, spread: false, value });
+        let call = Expr::Call(Expr::Name("print".into()).into(), arguments.collect());
+        Some(vec![format!("{};", self.writer.expr(&call)?)])
+    }
+
+    /// `%timeit f(x)`
+    fn magic(&mut self) -> Option<Vec<String>> {
+        self.reader.at += 1;
+        self.reader.eat("%");
+        if !matches!(self.reader.name()?.as_str(), "timeit" | "time") {
+            return None;
+        }
+        self.writer.uses(Idiom::Timeit);
+        let value = self.reader.value()?;
+        Some(vec![format!("timeit(|| {});", self.writer.expr(&value)?)])
+    }
+
+    /// Rhai's own `let`, which may have Python behind it.
+    fn binding(&mut self, word: &str) -> Option<Vec<String>> {
+        self.reader.at += 1;
+        let target = self.reader.values()?;
+        if !self.reader.eat("=") {
+            let Expr::Name(name) = target else { return None };
+            self.writer.bind(&name, Holds::Other);
+            return Some(vec![format!("{word} {name};")]);
+        }
+        let value = self.reader.values()?;
+        let Expr::Name(name) = &target else { return self.assign(&[target], &value) };
+        let holds = self.writer.kind(&value);
+        let text = self.writer.expr(&value)?;
+        self.writer.bind(name, holds);
+        Some(vec![format!("{word} {name} = {text};")])
+    }
+
+    /// An assignment, or a value alone.
+    fn assignment(&mut self) -> Option<Vec<String>> {
+        let first = self.reader.values()?;
+        if let (Expr::Name(_), true) = (&first, self.reader.eat(":")) {
+            self.writer.uses(Idiom::Annotation);
+            self.reader.value()?;
+            if self.reader.word() != "=" {
+                return Some(Vec::new());
+            }
+        }
+        if let Some(sign) = AUGMENTED.iter().find(|sign| **sign == self.reader.word()) {
+            self.reader.at += 1;
+            let value = self.reader.values()?;
+            return self.augmented(&first, sign, &value);
+        }
+        if self.reader.word() != "=" {
+            return self.alone(&first);
+        }
+        let mut all = vec![first];
+        while self.reader.eat("=") {
+            all.push(self.reader.values()?);
+        }
+        let value = all.pop()?;
+        self.assign(&all, &value)
+    }
+
+    fn alone(&mut self, value: &Expr) -> Option<Vec<String>> {
+        if let Expr::Text(raw) = value
+            && let Some((_, quote, inside)) = taken_apart(raw)
+            && quote.len() == 3
+        {
+            self.writer.uses(Idiom::Comment);
+            return Some(inside.trim().lines().map(|line| format!("// {}", line.trim())).collect());
+        }
+        let text = self.writer.expr(value)?;
+        Some(vec![format!("{text};")])
+    }
+
+    fn augmented(&mut self, target: &Expr, sign: &str, value: &Expr) -> Option<Vec<String>> {
+        let on = self.writer.expr(target)?;
+        if let ("//=" | "@=", _) = (sign, target) {
+            let sign = if sign == "//=" { "//" } else { "@" };
+            let whole = Expr::Binary(sign, target.clone().into(), value.clone().into());
+            return Some(vec![format!("{on} = {};", self.writer.expr(&whole)?)]);
+        }
+        Some(vec![format!("{on} {sign} {};", self.writer.expr(value)?)])
+    }
+
+    /// `a = b = value`, from the last target on.
+    fn assign(&mut self, targets: &[Expr], value: &Expr) -> Option<Vec<String>> {
+        let mut lines = Vec::new();
+        let mut given: Option<String> = None;
+        for target in targets.iter().rev() {
+            if given.is_some() {
+                self.writer.uses(Idiom::ChainedAssignment);
+            }
+            if let Expr::Tuple(names) | Expr::List(names) = target {
+                lines.extend(self.several(names, value)?);
+                continue;
+            }
+            let holds = self.writer.kind(value);
+            let text = match &given {
+                Some(text) => text.clone(),
+                None => self.writer.expr(value)?,
+            };
+            lines.push(self.one(target, &text, holds)?);
+            given = Some(self.writer.expr(target)?);
+        }
+        Some(lines)
+    }
+
+    fn one(&mut self, target: &Expr, value: &str, holds: Holds) -> Option<String> {
+        match target {
+            Expr::Name(name) => {
+                let known = self.is_own(name);
+                if known {
+                    self.writer.rebind(name, holds);
+                    return Some(format!("{name} = {value};"));
+                }
+                self.writer.bind(name, holds);
+                self.writer.uses(Idiom::Let);
+                Some(format!("let {name} = {value};"))
+            }
+            Expr::Attr(..) => {
+                let target = self.writer.expr(target)?;
+                if target.contains("::") {
+                    self.writer.uses(Idiom::Setting);
+                    return Some(format!("{target}({value});"));
+                }
+                Some(format!("{target} = {value};"))
+            }
+            Expr::Path(..) => {
+                self.writer.uses(Idiom::Setting);
+                Some(format!("{}({value});", self.writer.expr(target)?))
+            }
+            Expr::Index(on, places) => {
+                let on = self.writer.on(on)?;
+                Some(format!("{};", self.writer.assigned(&on, places, value)?))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether an assignment finds a variable of this name.
+    fn is_own(&self, name: &str) -> bool {
+        self.writer.scopes.iter().skip(self.function).any(|scope| scope.contains_key(name))
+    }
+
+    /// `a, b = 1, 2`
+    fn several(&mut self, targets: &[Expr], value: &Expr) -> Option<Vec<String>> {
+        self.writer.uses(Idiom::Several);
+        let named = |target: &Expr| matches!(target, Expr::Name(name) if name != "_");
+        let mut lines = Vec::new();
+        if let Expr::Tuple(values) | Expr::List(values) = value
+            && values.len() == targets.len()
+        {
+            let is_simple = |value: &Expr| matches!(value, Expr::Number(_) | Expr::Text(_));
+            if values.iter().all(is_simple)
+                || targets.iter().all(|target| matches!(target, Expr::Name(name) if !self.is_own(name)))
+            {
+                for (target, value) in targets.iter().zip(values) {
+                    let (holds, text) = (self.writer.kind(value), self.writer.expr(value)?);
+                    lines.push(self.one(target, &text, holds)?);
+                }
+                return Some(lines);
+            }
+        }
+        let all = self.writer.free_name("parts");
+        let text = match value {
+            Expr::Tuple(values) => format!("[{}]", self.writer.each(values)?),
+            value => self.writer.expr(value)?,
+        };
+        lines.push(format!("let {all} = {text};"));
+        let called = |value: &Expr| match value {
+            Expr::Call(callee, _) => match callee.as_ref() {
+                Expr::Attr(_, name) | Expr::Name(name) => PAIRS.contains(&name.as_str()),
+                _ => false,
+            },
+            _ => false,
+        };
+        for (at, target) in targets.iter().enumerate() {
+            let part = match (called(value), at) {
+                (true, 0) => format!("{all}.values"),
+                (true, _) => format!("{all}.indices"),
+                _ => format!("{all}[{at}]"),
+            };
+            if named(target) || !matches!(target, Expr::Name(_)) {
+                lines.push(self.one(target, &part, Holds::Other)?);
+            }
+        }
+        Some(lines)
+    }
+}

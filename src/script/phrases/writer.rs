@@ -1,0 +1,415 @@
+//! Rhai that is written in the place of Python.
+
+use std::collections::HashMap;
+
+use super::book::Idiom;
+use super::names::{self, Imports};
+use super::tree::{Expr, Place};
+
+/// What is known of a variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Holds {
+    Tensor,
+    /// A layer or a network.
+    Module,
+    Closure,
+    Array,
+    Map,
+    Text,
+    Int,
+    Float,
+    Other,
+}
+
+/// What a fault says that the line alone does not.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Said {
+    /// A function of a type that was asked for without a call.
+    pub uncalled: Option<String>,
+    /// What a type does not have.
+    pub attribute: Option<String>,
+    /// What a call does not take: the function's name, and the types in brackets.
+    pub refused: Option<(String, String)>,
+}
+
+/// Writes Rhai, and notes what of Python it has met.
+#[derive(Clone)]
+pub(super) struct Writer<'k> {
+    /// Variables, each block's on top of those around it.
+    pub scopes: Vec<HashMap<String, Holds>>,
+    pub imports: Imports,
+    /// Functions of the script with their parameters.
+    pub functions: HashMap<String, Vec<String>>,
+    /// What stands for the last parameters of a closure where they are not given.
+    pub defaults: HashMap<String, Vec<String>>,
+    pub used: Vec<Idiom>,
+    pub said: &'k Said,
+}
+
+/// How tightly Rhai binds.
+pub(super) const LOOSE: u8 = 0;
+pub(super) const UNARY: u8 = 200;
+pub(super) const ATOM: u8 = 255;
+
+fn binds(sign: &str) -> u8 {
+    match sign {
+        "||" | "|" | "^" => 30,
+        "&&" | "&" => 60,
+        "==" | "!=" | "is" => 90,
+        "in" | "!in" => 110,
+        "<" | "<=" | ">" | ">=" => 130,
+        "??" => 135,
+        ".." => 140,
+        "+" | "-" => 150,
+        "**" => 190,
+        "<<" | ">>" => 210,
+        _ => 180,
+    }
+}
+
+impl<'k> Writer<'k> {
+    pub(super) fn new(known: &[(String, Holds)], said: &'k Said) -> Writer<'k> {
+        Writer {
+            scopes: vec![known.iter().cloned().collect()],
+            imports: Imports::new(),
+            functions: HashMap::new(),
+            defaults: HashMap::new(),
+            used: Vec::new(),
+            said,
+        }
+    }
+
+    pub(super) fn uses(&mut self, idiom: Idiom) {
+        if !self.used.contains(&idiom) {
+            self.used.push(idiom);
+        }
+    }
+
+    pub(super) fn holds(&self, name: &str) -> Option<Holds> {
+        self.scopes.iter().rev().find_map(|scope| scope.get(name)).copied()
+    }
+
+    pub(super) fn bind(&mut self, name: &str, holds: Holds) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.to_owned(), holds);
+        }
+    }
+
+    /// Notes what a variable holds, in the scope that has it.
+    pub(super) fn rebind(&mut self, name: &str, holds: Holds) {
+        if let Some(own) = self.scopes.iter_mut().rev().find_map(|scope| scope.get_mut(name)) {
+            *own = holds;
+        }
+    }
+
+    /// A name that no variable has yet.
+    pub(super) fn free_name(&self, name: &str) -> String {
+        let taken = |name: &str| self.holds(name).is_some() || names::is_function(name);
+        let mut all = std::iter::once(name.to_owned()).chain((2..).map(|i| format!("{name}_{i}")));
+        all.find(|name| !taken(name)).unwrap_or_default()
+    }
+
+    pub(super) fn expr(&mut self, value: &Expr) -> Option<String> {
+        Some(self.written(value)?.0)
+    }
+
+    /// A value in brackets, where it binds less tightly than it must.
+    pub(super) fn bound(&mut self, value: &Expr, least: u8) -> Option<String> {
+        let (text, power) = self.written(value)?;
+        Some(if power < least { format!("({text})") } else { text })
+    }
+
+    /// What a condition is.
+    pub(super) fn condition(&mut self, value: &Expr) -> Option<String> {
+        match value {
+            Expr::Number(one) if one == "1" => Some("true".into()),
+            value => self.expr(value),
+        }
+    }
+
+    fn written(&mut self, value: &Expr) -> Option<(String, u8)> {
+        let atom = |text: String| Some((text, ATOM));
+        match value {
+            Expr::Name(name) => atom(self.name(name)),
+            Expr::Number(text) => atom(number(text)),
+            Expr::Text(text) => self.text(text).map(|text| (text, ATOM)),
+            Expr::Rhai(text) => atom(text.clone()),
+            Expr::Attr(on, name) => self.attribute(on, name),
+            Expr::Path(on, name) => {
+                let on = match on.as_ref() {
+                    Expr::Name(name) => name.clone(),
+                    on => self.expr(on)?,
+                };
+                atom(format!("{on}::{name}"))
+            }
+            Expr::Call(callee, arguments) => self.call(callee, arguments),
+            Expr::Index(on, places) => self.index(on, places),
+            Expr::Unary(sign, of) => Some((
+                format!("{sign}{}", self.bound(of, if *sign == "-" { 190 } else { UNARY })?),
+                if *sign == "-" { 185 } else { UNARY },
+            )),
+            Expr::Binary(sign, a, b) => self.operator(sign, a, b),
+            Expr::Compare(first, rest) => self.comparison(first, rest),
+            Expr::Ternary(value, condition, other) => {
+                self.uses(Idiom::Ternary);
+                let (value, condition) = (self.expr(value)?, self.condition(condition)?);
+                Some((format!("if {condition} {{ {value} }} else {{ {} }}", self.expr(other)?), LOOSE))
+            }
+            Expr::Lambda(names, value) => self.closure(names, value),
+            Expr::List(items) => atom(format!("[{}]", self.each(items)?)),
+            Expr::Tuple(items) => {
+                self.uses(Idiom::Tuple);
+                atom(format!("[{}]", self.each(items)?))
+            }
+            Expr::Set(items) => {
+                self.uses(Idiom::Set);
+                atom(format!("[{}]", self.each(items)?))
+            }
+            Expr::Dict(pairs) => self.dictionary(pairs),
+            Expr::Map(pairs) => {
+                let pairs: Option<Vec<String>> =
+                    pairs.iter().map(|(key, value)| Some(format!("{key}: {}", self.expr(value)?))).collect();
+                atom(format!("#{{{}}}", pairs?.join(", ")))
+            }
+            Expr::Comprehension(item, key, loops) => self.comprehension(item, key.as_deref(), loops),
+            Expr::Range(from, to, closed) => {
+                let from = self.bound(from, 150)?;
+                let to = to.as_ref().map(|to| self.bound(to, 150)).transpose_or_empty()?;
+                Some((format!("{from}{}{to}", if *closed { "..=" } else { ".." }), 140))
+            }
+        }
+    }
+
+    pub(super) fn each(&mut self, items: &[Expr]) -> Option<String> {
+        let items: Option<Vec<String>> = items.iter().map(|item| self.expr(item)).collect();
+        Some(items?.join(", "))
+    }
+
+    /// A variable, a constant, or what an import has bound.
+    fn name(&mut self, name: &str) -> String {
+        let constant = match name {
+            "True" => "true",
+            "False" => "false",
+            "None" => "()",
+            _ => {
+                if self.holds(name).is_none()
+                    && let Some((here, idiom)) = names::resolved(&[name.to_owned()], &self.imports)
+                    && here != name
+                {
+                    self.uses(idiom);
+                    return here;
+                }
+                return name.to_owned();
+            }
+        };
+        self.uses(Idiom::Constant);
+        constant.to_owned()
+    }
+
+    /// The names of a path, where all of it is names: `torch.nn.Linear`.
+    pub(super) fn path(&self, value: &Expr) -> Option<Vec<String>> {
+        match value {
+            Expr::Name(name) if self.holds(name).is_none() => Some(vec![name.clone()]),
+            Expr::Attr(on, name) => {
+                let mut path = self.path(on)?;
+                path.push(name.clone());
+                Some(path)
+            }
+            _ => None,
+        }
+    }
+
+    fn attribute(&mut self, on: &Expr, name: &str) -> Option<(String, u8)> {
+        let path = self.path(on).map(|mut path| {
+            path.push(name.to_owned());
+            path
+        });
+        if let Some((here, idiom)) = path.and_then(|path| names::resolved(&path, &self.imports)) {
+            self.uses(idiom);
+            return Some((here, ATOM));
+        }
+        let on = self.bound(on, ATOM)?;
+        match name {
+            "__name__" if on.starts_with("type_of(") => Some((on, ATOM)),
+            "data" if self.said.attribute.as_deref() == Some(name) => {
+                self.uses(Idiom::Data);
+                Some((format!("{on}.detach()"), ATOM))
+            }
+            name if self.said.uncalled.as_deref() == Some(name) => {
+                self.uses(Idiom::Uncalled);
+                Some((format!("{on}.{name}()"), ATOM))
+            }
+            name => Some((format!("{on}.{name}"), ATOM)),
+        }
+    }
+
+    fn operator(&mut self, sign: &str, a: &Expr, b: &Expr) -> Option<(String, u8)> {
+        if let Some(found) = self.of_texts(sign, a, b) {
+            return Some((found, ATOM));
+        }
+        let level = binds(sign);
+        let text = match sign {
+            "//" => {
+                self.uses(Idiom::Floor);
+                let whole = |holds: Holds| !matches!(holds, Holds::Tensor | Holds::Float);
+                let integers = whole(self.kind(a)) && whole(self.kind(b));
+                let text = format!("{} / {}", self.bound(a, 180)?, self.bound(b, 181)?);
+                if !integers {
+                    return Some((format!("({text}).floor()"), ATOM));
+                }
+                text
+            }
+            // Python divides integers as floats.
+            "/" if self.kind(a) == Holds::Int && self.kind(b) == Holds::Int => match (a, b) {
+                (_, Expr::Number(whole)) => format!("{} / {whole}.0", self.bound(a, 180)?),
+                (Expr::Number(whole), _) => format!("{whole}.0 / {}", self.bound(b, 181)?),
+                _ => format!("1.0 * {} / {}", self.bound(a, 181)?, self.bound(b, 181)?),
+            },
+            "**" => format!("{} ** {}", self.bound(a, 191)?, self.bound(b, 185)?),
+            sign => format!("{} {sign} {}", self.bound(a, level)?, self.bound(b, level + 1)?),
+        };
+        Some((text, level))
+    }
+
+    fn comparison(&mut self, first: &Expr, rest: &[(&'static str, Expr)]) -> Option<(String, u8)> {
+        let none = |value: &Expr| matches!(value, Expr::Name(name) if name == "None");
+        let equal = |sign: &str| matches!(sign, "==" | "!=");
+        if rest.iter().any(|(sign, _)| equal(sign)) && rest.iter().any(|(sign, _)| !equal(sign)) {
+            // `1 < x == true` is Rhai's.
+            let mut text = self.bound(first, 90)?;
+            for (sign, right) in rest {
+                text += &format!(" {sign} {}", self.bound(right, 91)?);
+            }
+            return Some((text, 90));
+        }
+        let mut left = first;
+        let mut all = Vec::new();
+        for (sign, right) in rest {
+            let sign = match *sign {
+                "is" if none(right) => "==",
+                "is not" if none(right) => "!=",
+                sign => sign,
+            };
+            all.push(if sign == "is not" {
+                self.uses(Idiom::IsNot);
+                format!("!({} is {})", self.bound(left, 90)?, self.bound(right, 91)?)
+            } else {
+                let level = binds(sign);
+                format!("{} {sign} {}", self.bound(left, level)?, self.bound(right, level + 1)?)
+            });
+            left = right;
+        }
+        match rest {
+            [(sign, _)] => Some((all.concat(), if *sign == "is not" { UNARY } else { binds(sign) })),
+            _ => {
+                self.uses(Idiom::Chained);
+                Some((all.join(" && "), 60))
+            }
+        }
+    }
+
+    fn closure(&mut self, names: &[String], value: &Expr) -> Option<(String, u8)> {
+        self.scopes.push(names.iter().map(|name| (name.clone(), Holds::Other)).collect());
+        let value = self.expr(value);
+        self.scopes.pop();
+        Some((format!("|{}| {}", names.join(", "), value?), LOOSE))
+    }
+
+    fn dictionary(&mut self, pairs: &[(Expr, Expr)]) -> Option<(String, u8)> {
+        self.uses(Idiom::Dict);
+        let mut all = Vec::new();
+        for (key, value) in pairs {
+            let key = match key {
+                Expr::Text(_) => self.expr(key)?,
+                // Names of a map are texts.
+                Expr::Number(number) => format!("\"{number}\""),
+                _ => return None,
+            };
+            let inside = key.trim_matches('"');
+            let word = inside.chars().all(|c| c.is_alphanumeric() || c == '_')
+                && inside.starts_with(|c: char| c.is_alphabetic() || c == '_');
+            all.push(format!("{}: {}", if word { inside } else { &key }, self.expr(value)?));
+        }
+        Some((format!("#{{{}}}", all.join(", ")), ATOM))
+    }
+
+    fn index(&mut self, on: &Expr, places: &[Place]) -> Option<(String, u8)> {
+        let holds = self.kind(on);
+        let on = self.bound(on, ATOM)?;
+        Some((self.indexed(&on, holds, places)?, ATOM))
+    }
+
+    /// What a value is, as far as its form tells.
+    pub(super) fn kind(&self, value: &Expr) -> Holds {
+        match value {
+            Expr::Name(name) => self.holds(name).unwrap_or(Holds::Other),
+            Expr::Number(text) if text.contains(['.', 'e']) && !text.starts_with("0x") => Holds::Float,
+            Expr::Number(_) => Holds::Int,
+            Expr::Text(_) => Holds::Text,
+            Expr::List(_) | Expr::Tuple(_) | Expr::Comprehension(_, None, _) => Holds::Array,
+            Expr::Dict(_) | Expr::Map(_) => Holds::Map,
+            Expr::Lambda(..) => Holds::Closure,
+            Expr::Rhai(text) if text.starts_with('|') => Holds::Closure,
+            Expr::Unary(_, of) => self.kind(of),
+            Expr::Binary(_, a, b) => match (self.kind(a), self.kind(b)) {
+                (Holds::Tensor, _) | (_, Holds::Tensor) => Holds::Tensor,
+                (Holds::Float, _) | (_, Holds::Float) => Holds::Float,
+                (a, b) if a == b => a,
+                _ => Holds::Other,
+            },
+            Expr::Call(callee, _) => self.kind_of_call(callee),
+            _ => Holds::Other,
+        }
+    }
+
+    fn kind_of_call(&self, callee: &Expr) -> Holds {
+        let name = match callee {
+            Expr::Path(on, name) => match on.as_ref() {
+                Expr::Name(on) => format!("{on}::{name}"),
+                _ => return Holds::Other,
+            },
+            Expr::Attr(on, _) if self.kind(on) == Holds::Tensor => return Holds::Tensor,
+            Expr::Attr(on, name) if self.kind(on) == Holds::Module => {
+                let same =
+                    matches!(name.as_str(), "to" | "cuda" | "cpu" | "half" | "float" | "eval" | "train");
+                return if same { Holds::Module } else { Holds::Other };
+            }
+            Expr::Name(name) if self.holds(&format!("{name}()")).is_some() => return Holds::Module,
+            callee => match self.path(callee) {
+                Some(path) => match names::resolved(&path, &self.imports) {
+                    Some((name, _)) => name,
+                    None => path.concat(),
+                },
+                None => return Holds::Other,
+            },
+        };
+        match name.as_str() {
+            "nn::Parameter" => Holds::Tensor,
+            name if name.starts_with("nn::") && !name.starts_with("nn::utils") => Holds::Module,
+            name if names::in_module(name).is_some_and(|full| full.starts_with("nn::")) => Holds::Module,
+            "device" | "load" | "print" | "manual_seed" => Holds::Other,
+            name if names::makes_tensor(name) => Holds::Tensor,
+            _ => Holds::Other,
+        }
+    }
+}
+
+/// A number as Rhai reads it.
+fn number(text: &str) -> String {
+    match text {
+        text if text.starts_with('.') => format!("0{text}"),
+        text if text.ends_with('.') => format!("{text}0"),
+        text => text.replace(".e", ".0e"),
+    }
+}
+
+/// What is missing is written as nothing.
+trait OrEmpty {
+    fn transpose_or_empty(self) -> Option<String>;
+}
+
+impl OrEmpty for Option<Option<String>> {
+    fn transpose_or_empty(self) -> Option<String> {
+        self.unwrap_or(Some(String::new()))
+    }
+}

@@ -1,0 +1,223 @@
+//! The phrase book: what Python would take is answered with the line rewritten, and what is answered runs.
+
+use std::sync::{Arc, Mutex};
+
+use tensorlab::device::{Machine, Use};
+use tensorlab::plot::Figure;
+use tensorlab::script::engine::Stopped;
+use tensorlab::script::phrases::book::{BOOK, Idiom, Phrase};
+use tensorlab::script::{Host, Interpreter, Limits, Origin, Silent};
+
+fn lab() -> Interpreter {
+    let machine = Machine::open(&"cpu".parse().unwrap(), Use::Headless).unwrap().machine;
+    Interpreter::new(machine, Arc::new(Silent), &Limits::default())
+}
+
+/// What a cell ends with after another: the hint of its error, which may be empty, or nothing where it ran.
+fn told(given: &str, code: &str) -> Option<String> {
+    let mut lab = lab();
+    let _ = lab.evaluate(1, &Origin { name: "given", code: given, first_line: 1 }).expect(given);
+    match lab.evaluate(2, &Origin { name: "test", code, first_line: 1 }) {
+        Ok(_) => None,
+        Err(Stopped::Fault(fault)) => Some(fault.hint.unwrap_or_default()),
+        Err(other) => panic!("{code}: {other:?}"),
+    }
+}
+
+/// The code that a hint offers.
+fn offered(hint: &str) -> Option<String> {
+    if let Some((_, lines)) = hint.split_once(":\n") {
+        return Some(
+            lines
+                .lines()
+                .map(|line| line.strip_prefix("    ").unwrap_or(line))
+                .collect::<Vec<_>>()
+                .join("\n"),
+        );
+    }
+    let (_, code) =
+        hint.rsplit_once(": `").filter(|_| !hint.contains("`` ")).or_else(|| hint.split_once(": `` "))?;
+    Some(code.trim_end_matches('`').trim_end().to_owned())
+}
+
+/// What is wrong with the answer to a phrase, if anything.
+fn trouble(phrase: &Phrase) -> Option<String> {
+    let Phrase { given, python, rhai, .. } = phrase;
+    let Some(hint) = told(given, python) else { return Some(format!("{python:?} is no error")) };
+    if rhai.is_empty() {
+        return hint.is_empty().then(|| format!("{python:?} is not answered"));
+    }
+    if !hint.contains(rhai) {
+        return Some(format!("{python:?}: {hint:?}, not {rhai:?}"));
+    }
+    let Some(code) = offered(&hint) else { return Some(format!("{python:?}: {hint:?} offers no code")) };
+    let mut lab = lab();
+    let _ = lab.evaluate(1, &Origin { name: "given", code: given, first_line: 1 }).expect(given);
+    match lab.evaluate(2, &Origin { name: "test", code: &code, first_line: 1 }) {
+        Ok(_) => None,
+        Err(_) if phrase.idiom == Idiom::Raise => None,
+        Err(error) => Some(format!("{python:?}: {code:?} fails: {error:?}")),
+    }
+}
+
+#[test]
+fn every_phrase_is_answered_with_a_line_that_runs() {
+    let wrong: Vec<String> = BOOK.iter().filter_map(trouble).collect();
+    assert!(wrong.is_empty(), "{} of {}\n{}", wrong.len(), BOOK.len(), wrong.join("\n"));
+}
+
+/// What a newcomer writes who has only ever seen Python.
+const PROGRAMS: &[&str] = &[
+    "import torch\nimport torch.nn as nn\n\nclass Net(nn.Module):\n    def __init__(self, hidden=8):\n        \
+     super().__init__()\n        self.fc1 = nn.Linear(4, hidden)\n        self.fc2 = nn.Linear(hidden, 2)\n\n    \
+     def forward(self, x):\n        x = torch.relu(self.fc1(x))\n        return self.fc2(x)\n\n\
+     device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\nnet = Net().to(device)\n\
+     opt = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)\ncriterion = nn.CrossEntropyLoss()\n\
+     x = torch.randn(8, 4, device=device)\ny = torch.randint(0, 2, (8,), device=device)\n\
+     for epoch in range(3):\n    opt.zero_grad()\n    loss = criterion(net(x), y)\n    loss.backward()\n    \
+     opt.step()\n    if epoch % 2 == 0:\n        print(f\"epoch {epoch}: {loss.item():.4f}\")\n\
+     with torch.no_grad():\n    acc = (net(x).argmax(dim=1) == y).float().mean()\nassert acc.item() >= 0",
+    "x = 5\nwhile x > 0:\n    x -= 1\n    if x == 2:\n        break\n    elif x == 3:\n        continue\n    \
+     else:\n        pass\nprint(\"done\", x)",
+    "try:\n    y = torch.ones(2) @ torch.ones(3)\nexcept RuntimeError as e:\n    print(\"caught\", e)\n\
+     finally:\n    print('end')",
+    "xs = [i**2 for i in range(5) if i % 2 == 0]\nd = {\"lr\": 0.1, 'bs': 32}\nfor k, v in d.items():\n    \
+     print(k, v)\nprint(len(xs), sum(xs), max(xs))",
+    "net = nn.Sequential(\n    nn.Linear(4, 8),\n    nn.ReLU(),\n)\nprint(net(torch.ones(1, 4)).shape)",
+    "loader = DataLoader(TensorDataset(torch.arange(6), torch.arange(6)), batch_size=2, shuffle=False)\n\
+     for i, (x, y) in enumerate(loader):\n    print(i, x.sum().item())",
+    "def fact(n):\n    if n <= 1:\n        return 1\n    return n * fact(n - 1)\nassert fact(5) == 120",
+    "x = torch.tensor([1., 2.], requires_grad=True)\ny = (x ** 2).sum()\ny.backward()\nprint(x.grad)",
+    "let x = 3\nlet y = 4\nprint(x + y)",
+    "for i in range(2)\n    print(i)",
+    "cache = {}\ndef keep(k, v=0):\n    cache[k] = v\n    return v\nkeep('a')\nkeep('b', 2)",
+    "a, b = 1, 2\na, b = b, a\nx = torch.zeros(2, 3)\nx[0, 1] = a\nx[:, 0] = b\nprint(x[..., 0], x[1:], x[None].shape)",
+];
+
+#[test]
+fn a_program_of_pythons_is_answered_with_one_that_runs() {
+    let trouble = |code: &&str| {
+        let hint = told("", code).unwrap_or_default();
+        let Some(here) = offered(&hint) else { return Some(format!("{code}\nis answered with {hint:?}")) };
+        let ended = lab().evaluate(1, &Origin { name: "test", code: &here, first_line: 1 });
+        ended.err().map(|error| format!("{here}\nfails: {error:?}"))
+    };
+    let wrong: Vec<String> = PROGRAMS.iter().filter_map(trouble).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn all_that_is_wrong_in_a_line_is_mended_at_once() {
+    for (given, code, want) in [
+        ("", "x = torch.ones(2, 3, device='cpu')", "`let x = ones(2, 3, #{device: \"cpu\"});`"),
+        (
+            "let net = nn::Linear(2, 1); let x = ones(1, 2);",
+            "y = net(x) if net is not None and True else None  # half",
+            "`let y = if net != () && true { net.forward(x) } else { () }; // half`",
+        ),
+        ("", "fn f(x) {\n    let y = True and x;\n    y\n}", "`let y = true && x;`"),
+        ("let x = ones(2, 2);", "let y = 1;\nlet z = x[0, y];\nprint(z)", "let z = x.at([0, y]);"),
+        ("", "if 1 == 1 {\n    let a = None;\n}", "`let a = ();`"),
+    ] {
+        let hint = told(given, code).unwrap_or_default();
+        assert!(hint.contains(want), "{code}: {hint}");
+    }
+}
+
+#[test]
+fn what_is_no_habit_keeps_its_own_hint() {
+    for (code, own) in [
+        ("rnad(3)", "did you mean `rand`?"),
+        ("let t = ones(2); t.summ()", "did you mean"),
+        ("try { ones(1) } catch (e) { }; rnad(3)", "`rand`"),
+        ("print (rnad(3))", "`rand`"),
+        ("let t = ones(2); if t.summ() > 1 { }", "did you mean"),
+        ("from = 3", "`let from = 3;`"),
+    ] {
+        let hint = told("", code).unwrap_or_default();
+        assert!(hint.contains(own), "{code}: {hint}");
+    }
+    assert_eq!(told("", "let x = ; 1").as_deref(), Some(""));
+}
+
+/// Keeps the warnings.
+#[derive(Default)]
+struct Warned(Mutex<Vec<String>>);
+
+impl Host for Warned {
+    fn print(&self, _: &str) {}
+
+    fn warn(&self, text: &str) {
+        self.0.lock().unwrap().push(text.into());
+    }
+
+    fn figure(&self, _: &Figure, _: Option<&str>) {}
+
+    fn progress(&self, _: &str, _: u64, _: Option<u64>, _: &str) {}
+}
+
+#[test]
+fn what_differs_in_silence_is_told_of_once() {
+    for (code, what) in [
+        ("7 / 2", "`7 / 2` of integers is 3"),
+        ("let a = 7; let b = 2; a / b", "3.5 in Python"),
+        ("let x = ones(7); x.numel() / 2", "`7 / 2` of integers"),
+        ("fn half(n) { n / 2 } half(7)", "`7 / 2` of integers"),
+        ("-5 % 3", "is -2 in line 1, and 1 in Python"),
+        ("5 % -3", "and -1 in Python"),
+        ("7 // 2", "`//` begins a comment"),
+        ("let n = 2; let x = 7 // n", "`//` begins a comment"),
+        ("let n = 2; 1 < n < 3", "`a < b && b < c`"),
+        ("ones(1).device == \"cpu\"", "a device is equal to its text"),
+    ] {
+        let host = Arc::new(Warned::default());
+        let mut lab =
+            Interpreter::new(Machine::cpu_only(), Arc::clone(&host) as Arc<dyn Host>, &Limits::default());
+        for _ in 0..2 {
+            let _ = lab.evaluate(1, &Origin { name: "test", code, first_line: 1 }).expect(code);
+        }
+        let warned = host.0.lock().unwrap();
+        assert!(warned.len() == 1 && warned.iter().all(|text| text.contains(what)), "{code}: {warned:?}");
+    }
+    for code in
+        ["8 / 2", "7.0 / 2", "5 % 3", "-6 % 3", "ones(2) / 2 // the half", "let x = 1; // 2", "1 < 2 == true"]
+    {
+        let host = Arc::new(Warned::default());
+        let mut lab =
+            Interpreter::new(Machine::cpu_only(), Arc::clone(&host) as Arc<dyn Host>, &Limits::default());
+        let _ = lab.evaluate(1, &Origin { name: "test", code, first_line: 1 }).expect(code);
+        assert!(host.0.lock().unwrap().is_empty(), "{code}");
+    }
+}
+
+/// The examples of the reference and the scripts that are shipped are right: nothing is said of any.
+#[test]
+fn right_programs_are_told_nothing() {
+    let scripts = ["kmeans", "life", "filters", "linear_regression", "transfers", "queues"];
+    let scripts = scripts.map(|name| std::fs::read_to_string(format!("scripts/{name}.rhai")).unwrap());
+    let skipped = |name: &str| matches!(name, "sleep" | "timeit");
+    let rows = tensorlab::script::help::rows().filter(|def| !skipped(def.name));
+    let examples = rows.map(|def| def.example.0.to_owned());
+    for code in examples.chain(scripts) {
+        let differences = ["of integers is", "begins a comment", "is equal to its text", "compares what"];
+        let host = Arc::new(Warned::default());
+        let mut lab =
+            Interpreter::new(Machine::cpu_only(), Arc::clone(&host) as Arc<dyn Host>, &Limits::default());
+        let _ = lab.evaluate(1, &Origin { name: "test", code: &code, first_line: 1 });
+        let warned = host.0.lock().unwrap();
+        let told = warned.iter().find(|text| differences.iter().any(|what| text.contains(what)));
+        assert!(told.is_none(), "{code}: {told:?}");
+    }
+}
+
+#[test]
+fn the_page_has_every_phrase_and_what_differs_in_silence() {
+    let page = tensorlab::script::help::page("python").unwrap();
+    assert!(BOOK.len() >= 80);
+    for phrase in BOOK.iter().filter(|phrase| !phrase.rhai.is_empty()) {
+        assert!(page.contains(phrase.rhai), "{}", phrase.rhai);
+    }
+    for silent in ["7 / 2", "-5 % 3", "7 // 2", "x.device ==", "copies an array"] {
+        assert!(page.contains(silent), "{silent}");
+    }
+}
