@@ -48,6 +48,44 @@ fn orders_are_those_of_pytorch() {
     }
 }
 
+/// Whatever gives the items, and however often the loop's body was empty before.
+#[test]
+fn an_error_of_an_item_ends_a_loop_with_nothing_in_it() {
+    let setup =
+        "let broken = data::Dataset(6, |i| if i == 4 { throw \"no such sample\" } else { tensor(i) });
+                 let full = data::Dataset(2, |i| ones([1 << 40], #{device: \"cuda\"}));
+                 fn through(items) { for b in items { } 1 }";
+    for (items, error) in [
+        ("data::DataLoader(broken)", "no such sample"),
+        ("data::DataLoader(broken, #{num_workers: 2})", "no such sample"),
+        ("progress(data::DataLoader(broken, #{num_workers: 1}))", "no such sample"),
+        ("iter(data::DataLoader(broken))", "no such sample"),
+        ("broken", "no such sample"),
+        ("data::DataLoader(full, #{num_workers: 2})", "out of memory"),
+    ] {
+        let mut lab = Lab::on("sim:t4");
+        lab.run(setup);
+        for code in [
+            format!("for b in {items} {{ }}"),
+            format!("time(|| {{ for (b, i) in {items} {{ }} }})"),
+            format!("through({items})"),
+            format!("if true {{ for b in {items} {{ /* nothing */ }} }}"),
+        ] {
+            let (text, _) = lab.error(&code);
+            assert!(text.contains(error), "{code}: {text}");
+        }
+    }
+    let mut lab = Lab::new();
+    lab.run(setup);
+    let caught = "let got = 0; try { for b in broken { } } catch (e) { got = 1; } for b in 0..3 { } got";
+    assert_eq!(lab.value(caught).as_int().unwrap(), 1);
+    let (text, _) = Lab::on("sim:t4").error(
+        "let x = rand(4, #{device: \"cuda\"}); let set = data::Dataset(4, |i| x.sum().item());
+         let g = cuda::graph(|| { for b in data::DataLoader(set) { } });",
+    );
+    assert!(text.contains("not permitted when stream is capturing"), "{text}");
+}
+
 #[test]
 fn workers_draw_what_pytorch_s_workers_draw() {
     for (workers, want) in [0, 1, 3].into_iter().zip(recorded()["noisy"].as_array().unwrap()) {
