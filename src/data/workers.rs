@@ -12,6 +12,7 @@ use crate::base::{Device, Error, Kind, Result};
 use crate::data::fetch::{Batches, Fetcher, LoaderOptions};
 use crate::device::Machine;
 use crate::device::cpu::threads;
+use crate::device::host_addresses::take_from;
 use crate::device::host_time::{Ledger, end_ledger};
 use crate::device::shared::{Shared, work_aside};
 use crate::op::Value;
@@ -101,8 +102,10 @@ impl Workers {
             let (source, results) = (Arc::clone(source), results.clone());
             let (jobs, queue) = channel::<BatchJob>();
             let init = options.worker_init_fn.clone();
+            let addresses = machine.shared.host_addresses.stretch();
             let run = move || {
                 work_aside(u32::try_from(number).unwrap_or(u32::MAX).saturating_add(1));
+                take_from(addresses);
                 let _here = own.enter();
                 let _no_grad = set_grad_mode(false);
                 own.shared.begin_work();

@@ -123,7 +123,8 @@ impl Context {
         let pinned = &self.shared.pinned;
         match pinned.take_prepared(bytes, |block| accelerator.backend.page_lock(block)) {
             Ok(block) => {
-                let (address, capacity) = (block.as_ptr() as u64, block.capacity());
+                let capacity = block.capacity();
+                let address = self.shared.host_addresses.of(block.as_ptr() as u64, capacity);
                 let buffer = Buffer { address, bytes: capacity, host: Some(block), pinned: true };
                 if self.shared.bus.listening() {
                     self.note_alloc(&buffer, bytes as u64, purpose);

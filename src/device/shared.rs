@@ -11,6 +11,7 @@ use crate::device::cancel::Cancel;
 use crate::device::chance::Chance;
 use crate::device::cpu::clock::HostClock;
 use crate::device::cpu::memory::HostPool;
+use crate::device::host_addresses::HostAddresses;
 use crate::device::host_time::{HostTime, Steps, begin_ledger, note_sleep, note_step};
 use crate::device::races::Races;
 use crate::device::settings::{Determinism, Settings};
@@ -26,6 +27,8 @@ pub struct Shared {
     pub(crate) chance: Chance,
     /// Who used memory of simulated devices, in which order.
     pub(crate) races: Races,
+    /// Numbers of host memory, where its addresses are made up.
+    pub(crate) host_addresses: HostAddresses,
     source: AtomicU64,
     caller: AtomicU32,
     /// Lines of the file before the code that runs.
@@ -50,6 +53,7 @@ impl Shared {
             settings: Settings::default(),
             chance: Chance::default(),
             races: Races::default(),
+            host_addresses: HostAddresses::default(),
             source: AtomicU64::new(0),
             caller: AtomicU32::new(0),
             before: AtomicU32::new(0),
