@@ -208,6 +208,33 @@ fn a_prefetcher_that_orders_itself_is_told_of_nothing() {
     assert!(!races(&prefetch("")).is_empty(), "without it the copy may write what the network still reads");
 }
 
+/// A worker's accesses are on the line of the function that makes them.
+#[test]
+fn a_race_with_a_worker_names_the_functions_line() {
+    for workers in [0, 2] {
+        let body = format!(
+            "let set = data::Dataset(2, |i| {{
+with cuda::stream(s) {{
+x.add_(1.0);
+}}
+1
+}});
+for b in data::DataLoader(set, #{{num_workers: {workers}}}) {{ }}
+x.mul_(2.0);
+cuda::synchronize();"
+        );
+        assert_eq!(races(&body), ["write after write: 9 mul cuda:0/0, 4 add cuda:0/1"], "{workers}");
+    }
+    let body = "let f = || {
+let b = rand([64, 64], #{device: \"cuda\"});
+s.wait_stream(c);
+with cuda::stream(s) { let y = b @ b; }
+};
+f.call();
+cuda::synchronize();";
+    assert!(races(body)[0].starts_with("free after use: 5 free"), "{:?}", races(body));
+}
+
 /// Nothing that a machine with simulated GPUs prints has an address of this process.
 #[test]
 fn addresses_of_the_hosts_memory_are_the_same_every_time() {

@@ -42,7 +42,11 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     engine.register_custom_syntax_with_state_raw(BODY, take, true, move |context, _, state| {
         let Some(body) = state.read_lock::<Body>() else { return Ok(Dynamic::UNIT) };
         let _called = shared.call(body.place);
-        frames::evaluate(context, &Expression::from(&*body.code))
+        let before = context.scope().len().saturating_sub(body.parameters);
+        let value = frames::evaluate(context, &Expression::from(&*body.code))?;
+        // What its variables hold goes in the function's last line, not in its caller's.
+        context.scope_mut().rewind(before);
+        Ok(value)
     });
 }
 
@@ -118,6 +122,7 @@ impl Visitor for Changes {
 #[derive(Clone)]
 struct Body {
     code: Arc<Expr>,
+    parameters: usize,
     place: CodePlace,
 }
 
@@ -151,7 +156,8 @@ fn with_changed_body(
     let hidden: Vec<&str> = function.params.iter().map(|name| name.as_str()).collect();
     let statements = visit(statements, &hidden, changes);
     let block = StmtBlock::new(statements, function.body.start_position(), function.body.end_position());
-    PENDING.set(Some(Body { code: Arc::new(Expr::Stmt(Box::new(block))), place }));
+    let code = Arc::new(Expr::Stmt(Box::new(block)));
+    PENDING.set(Some(Body { code, parameters, place }));
     let stub = engine.compile(format!("fn stub() {{ {BODY} }}"));
     PENDING.set(None);
     let stub = stub.ok()?;
