@@ -2,8 +2,9 @@
 //!
 //! Operators between variables and numbers run where the values lie ([`direct`]), values end with the statement that
 //! made them ([`ends`]), closures capture variables and nothing else ([`captures`]), nesting has a limit
-//! ([`nesting`]), every line that runs is known as it does ([`blame`]), and an error of a full device
-//! is told the variables that it passes ([`frames`]). Errors are placed by the tree that was parsed.
+//! ([`nesting`]), every line that runs is known as it does ([`blame`]), an error of a full device is
+//! told the variables that it passes ([`frames`]), and what stands in a text fails where it can't be shown
+//! ([`printing`]). Errors are placed by the tree that was parsed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
@@ -17,7 +18,7 @@ use crate::device::Shared;
 use crate::device::shared::CodePlace;
 
 use super::tree::{Visitor, visit};
-use super::{blame, captures, constants, direct, ends, frames, nesting};
+use super::{blame, captures, constants, direct, ends, frames, nesting, printing};
 
 /// The key of a function's body that was changed.
 const BODY: &str = "__body__";
@@ -31,6 +32,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     nesting::register(engine, shared);
     blame::register(engine, shared);
     frames::register(engine);
+    printing::register_shown(engine, shared);
     let shared = Arc::clone(shared);
     let take = |_: &[rhai::ImmutableString], _: &str, state: &mut Dynamic| match PENDING.take() {
         Some(body) => {
@@ -91,6 +93,7 @@ struct Changes {
 
 impl Visitor for Changes {
     fn expr(&mut self, expr: &mut Expr) {
+        printing::wrap(expr);
         direct::wrap(expr);
         nesting::wrap(expr);
         blame::wrap(expr, &self.functions);
