@@ -393,13 +393,17 @@ impl Context {
         if let Some(mut shared) = self.pool() {
             shared.retain_stream(pool);
         }
-        *self.recorder() = Some(Recorder::new(pool));
+        let begun = self.watched.then(|| self.shared.races.begin_capture(self.device, self.stream()));
+        *self.recorder() = Some(Recorder::new(pool, begun));
         Ok(())
     }
 
     /// Ends the capture that [`begin_capture`](Context::begin_capture) began, and gives what was written down.
     pub(super) fn end_capture(&self) -> Option<Recorder> {
-        let taken = self.recorder().take();
+        let mut taken = self.recorder().take();
+        if let Some(recorder) = &mut taken {
+            recorder.unjoined = recorder.begun.and_then(|begun| self.shared.races.unjoined(begun));
+        }
         // What was written down has not run.
         self.watch_wait(None);
         self.capturing.store(0, Ordering::Relaxed);

@@ -210,3 +210,33 @@ fn what_shows_a_tensor_during_a_capture_fails_where_it_does() {
                 g.replay(); x.cpu()";
     assert_eq!(on("sim:t4", fine), "tensor([2., 2.])");
 }
+
+#[test]
+fn a_stream_that_joins_a_capture_has_to_be_joined_back() {
+    let capture = |body: &str| {
+        format!(
+            "let x = rand([4, 4], #{{device: \"cuda\"}}); let s = cuda::Stream(); let t = cuda::Stream();
+             let m = cuda::current_stream(); with cuda::stream(s) {{ x + 1.0; }}
+             let g = cuda::graph(|| {{ let y = x @ x; {body} }}); g.replay(); cuda::synchronize(); \"fine\""
+        )
+    };
+    for open in [
+        "s.wait_stream(m); with cuda::stream(s) { y + 1.0; }",
+        "s.wait_stream(m); with cuda::stream(s) { y + 1.0; } m.wait_stream(s); with cuda::stream(s) { y + 2.0; }",
+        "s.wait_stream(m); t.wait_stream(s); with cuda::stream(t) { y + 1.0; } m.wait_stream(s);",
+        "let e = m.record_event(); s.wait_event(e); with cuda::stream(s) { y + 1.0; }",
+    ] {
+        let fault = fault("sim:t4", &capture(open));
+        assert!(fault.message.contains("capturing stream has unjoined work"), "{open}: {}", fault.report);
+        assert!(fault.report.contains("wait_stream"), "{open}: {}", fault.report);
+    }
+    for joined in [
+        "y + 1.0;",
+        "s.wait_stream(m); with cuda::stream(s) { y + 1.0; } m.wait_stream(s);",
+        "s.wait_stream(m);",
+        "s.wait_stream(m); t.wait_stream(s); with cuda::stream(t) { y + 1.0; } s.wait_stream(t); m.wait_stream(s);",
+        "s.wait_stream(m); with cuda::stream(s) { y + 1.0; } let e = s.record_event(); m.wait_event(e);",
+    ] {
+        assert_eq!(on("sim:t4", &capture(joined)), "\"fine\"", "{joined}");
+    }
+}
