@@ -578,3 +578,51 @@ fn workers_are_prepared_and_waited_for_as_long_as_one_asks() {
     let (_, hint) = lab.error("data::DataLoader(arange(3), #{batch_sampller: [[0]]})");
     assert!(hint.contains("`batch_sampler`"), "{hint}");
 }
+
+/// What a script prints and is warned of.
+#[derive(Default)]
+struct Told(std::sync::Mutex<Vec<String>>);
+
+impl tensorlab::script::Host for Told {
+    fn print(&self, _: &str) {}
+    fn warn(&self, text: &str) {
+        self.0.lock().unwrap().push(text.into());
+    }
+    fn figure(&self, _: &tensorlab::plot::Figure, _: Option<&str>) {}
+    fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str) {
+        if total == Some(done) {
+            self.0.lock().unwrap().push(format!("{label} {note}"));
+        }
+    }
+}
+
+fn told(devices: &str, code: &str) -> Vec<String> {
+    let host = Arc::new(Told::default());
+    let mut script = Interpreter::new(
+        crate::parallel::machine(devices),
+        Arc::clone(&host) as Arc<dyn tensorlab::script::Host>,
+        &Limits::default(),
+    );
+    let _ = script.evaluate(1, &Origin { name: "test", code, first_line: 1 }).unwrap();
+    std::mem::take(&mut *host.0.lock().unwrap())
+}
+
+#[test]
+fn more_workers_than_cores_are_warned_of_once() {
+    let code = "let set = data::Dataset(4, |i| i); let loader = data::DataLoader(set, #{num_workers: 4});
+                for e in 0..2 { for b in loader { } }";
+    assert_eq!(
+        told("sim:t4", code),
+        [
+            "This DataLoader will create 4 worker processes in total. Our suggested max number of worker in current \
+          system is 2, which is smaller than what this DataLoader is going to create. Please be aware that excessive \
+          worker creation might get DataLoader running slow or even freeze, lower the worker number to avoid potential \
+          slowness/freeze if necessary."
+        ]
+    );
+    assert!(told("sim:t4@workstation", code).is_empty());
+    assert!(told("sim:t4", &code.replace("num_workers: 4", "num_workers: 2")).is_empty());
+    let here = std::thread::available_parallelism().unwrap().get();
+    let more = code.replace("num_workers: 4", &format!("num_workers: {}", here + 1));
+    assert!(told("cpu", &more)[0].contains(&format!("in current system is {here}, ")));
+}
