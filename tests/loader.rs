@@ -626,3 +626,15 @@ fn more_workers_than_cores_are_warned_of_once() {
     let more = code.replace("num_workers: 4", &format!("num_workers: {}", here + 1));
     assert!(told("cpu", &more)[0].contains(&format!("in current system is {here}, ")));
 }
+
+#[test]
+fn progress_says_what_it_took_on_a_modelled_clock() {
+    let code = "for i in progress(0..3, \"going\") { sleep(0.001); }";
+    let said = told("sim:t4", code);
+    assert!(
+        said.len() == 1 && said[0].starts_with("going 3.0") && said[0].ends_with("ms modelled"),
+        "{said:?}"
+    );
+    assert_eq!(told("sim:t4", code), said);
+    assert_eq!(told("cpu", code), ["going "], "measured by who shows it");
+}
