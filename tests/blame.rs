@@ -269,3 +269,71 @@ let t = telemetry::record(|| {
 [t.implicit_syncs, t.waits[0].cause, t.waits[0].line, t.d2h.count]";
     assert_eq!(on("sim:t4", code), "[1, \"bool\", 3, 1]");
 }
+
+/// However many threads the loader has: the dataset's function has lines of its own, and the loop's line called it.
+#[test]
+fn what_a_worker_does_is_on_the_functions_line() {
+    for workers in [0, 1, 2] {
+        let code = format!(
+            "{SETUP}let big = rand([16], #{{device: \"cuda\"}});
+fn look(i) {{
+    big_of(i)
+}}
+let set = data::Dataset(4, |i| {{
+    let v = big[i].item();
+    let w = tensor(v).exp();
+    look(w)
+}});
+fn big_of(w) {{ w.relu() }}
+for b in data::DataLoader(set, #{{num_workers: {workers}}}) {{
+    b.exp();
+}}"
+        );
+        let waits = waits(&[&code]);
+        assert_eq!(waits, [at(1, 7, 12); 4], "{workers}");
+        let mut exps = launches(&[&code], "exp");
+        exps.sort_by_key(|source| source.line);
+        assert_eq!(exps, [[at(1, 8, 12); 4], [at(1, 13, 0); 4]].concat(), "{workers}");
+        assert_eq!(launches(&[&code], "relu"), [at(1, 11, 4); 4], "{workers}");
+    }
+    let first =
+        "let x = ones(8, #{device: \"cuda\"});\nlet set = data::Dataset(4, |i| {\n    x[i].item()\n});";
+    let second = "let n = 0;\nfor b in data::DataLoader(set, #{num_workers: 2}) { n += 1; }";
+    assert_eq!(waits(&[first, second]), [at(1, 3, 2); 4], "another cell's");
+}
+
+#[test]
+fn what_a_functions_variables_held_goes_on_its_last_line() {
+    let code = "let x = ones(2, #{device: \"cuda\"});
+fn f(t) {
+    let a = t.exp();
+    a.sum();
+    1
+}
+let g = |t| {
+    let a = t.exp();
+    a.sum();
+};
+f(x);
+g.call(x);
+telemetry::record(|| {
+    f(x.relu());
+    let b = x.exp();
+    b.sum();
+});";
+    let all = events(&machine("sim:t4"), &[code]);
+    let mut ends = Vec::new();
+    let mut made = std::collections::HashMap::new();
+    for event in &all {
+        match &event.body {
+            Body::Alloc { op, address, .. } if op.as_str() == "exp" => {
+                made.insert(*address, event.source);
+            }
+            Body::Free { address, .. } => {
+                ends.extend(made.remove(address).map(|made| (made.line, event.source.line)));
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(ends, [(3, 4), (8, 9), (3, 4), (15, 16)]);
+}

@@ -48,6 +48,44 @@ fn orders_are_those_of_pytorch() {
     }
 }
 
+/// Whatever gives the items, and however often the loop's body was empty before.
+#[test]
+fn an_error_of_an_item_ends_a_loop_with_nothing_in_it() {
+    let setup =
+        "let broken = data::Dataset(6, |i| if i == 4 { throw \"no such sample\" } else { tensor(i) });
+                 let full = data::Dataset(2, |i| ones([1 << 40], #{device: \"cuda\"}));
+                 fn through(items) { for b in items { } 1 }";
+    for (items, error) in [
+        ("data::DataLoader(broken)", "no such sample"),
+        ("data::DataLoader(broken, #{num_workers: 2})", "no such sample"),
+        ("progress(data::DataLoader(broken, #{num_workers: 1}))", "no such sample"),
+        ("iter(data::DataLoader(broken))", "no such sample"),
+        ("broken", "no such sample"),
+        ("data::DataLoader(full, #{num_workers: 2})", "out of memory"),
+    ] {
+        let mut lab = Lab::on("sim:t4");
+        lab.run(setup);
+        for code in [
+            format!("for b in {items} {{ }}"),
+            format!("time(|| {{ for (b, i) in {items} {{ }} }})"),
+            format!("through({items})"),
+            format!("if true {{ for b in {items} {{ /* nothing */ }} }}"),
+        ] {
+            let (text, _) = lab.error(&code);
+            assert!(text.contains(error), "{code}: {text}");
+        }
+    }
+    let mut lab = Lab::new();
+    lab.run(setup);
+    let caught = "let got = 0; try { for b in broken { } } catch (e) { got = 1; } for b in 0..3 { } got";
+    assert_eq!(lab.value(caught).as_int().unwrap(), 1);
+    let (text, _) = Lab::on("sim:t4").error(
+        "let x = rand(4, #{device: \"cuda\"}); let set = data::Dataset(4, |i| x.sum().item());
+         let g = cuda::graph(|| { for b in data::DataLoader(set) { } });",
+    );
+    assert!(text.contains("not permitted when stream is capturing"), "{text}");
+}
+
 #[test]
 fn workers_draw_what_pytorch_s_workers_draw() {
     for (workers, want) in [0, 1, 3].into_iter().zip(recorded()["noisy"].as_array().unwrap()) {
@@ -539,4 +577,64 @@ fn workers_are_prepared_and_waited_for_as_long_as_one_asks() {
     assert!(text.contains("out of bounds for a dataset of 3 samples"), "{text}");
     let (_, hint) = lab.error("data::DataLoader(arange(3), #{batch_sampller: [[0]]})");
     assert!(hint.contains("`batch_sampler`"), "{hint}");
+}
+
+/// What a script prints and is warned of.
+#[derive(Default)]
+struct Told(std::sync::Mutex<Vec<String>>);
+
+impl tensorlab::script::Host for Told {
+    fn print(&self, _: &str) {}
+    fn warn(&self, text: &str) {
+        self.0.lock().unwrap().push(text.into());
+    }
+    fn figure(&self, _: &tensorlab::plot::Figure, _: Option<&str>) {}
+    fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str) {
+        if total == Some(done) {
+            self.0.lock().unwrap().push(format!("{label} {note}"));
+        }
+    }
+}
+
+fn told(devices: &str, code: &str) -> Vec<String> {
+    let host = Arc::new(Told::default());
+    let mut script = Interpreter::new(
+        crate::parallel::machine(devices),
+        Arc::clone(&host) as Arc<dyn tensorlab::script::Host>,
+        &Limits::default(),
+    );
+    let _ = script.evaluate(1, &Origin { name: "test", code, first_line: 1 }).unwrap();
+    std::mem::take(&mut *host.0.lock().unwrap())
+}
+
+#[test]
+fn more_workers_than_cores_are_warned_of_once() {
+    let code = "let set = data::Dataset(4, |i| i); let loader = data::DataLoader(set, #{num_workers: 4});
+                for e in 0..2 { for b in loader { } }";
+    assert_eq!(
+        told("sim:t4", code),
+        [
+            "This DataLoader will create 4 worker processes in total. Our suggested max number of worker in current \
+          system is 2, which is smaller than what this DataLoader is going to create. Please be aware that excessive \
+          worker creation might get DataLoader running slow or even freeze, lower the worker number to avoid potential \
+          slowness/freeze if necessary."
+        ]
+    );
+    assert!(told("sim:t4@workstation", code).is_empty());
+    assert!(told("sim:t4", &code.replace("num_workers: 4", "num_workers: 2")).is_empty());
+    let here = std::thread::available_parallelism().unwrap().get();
+    let more = code.replace("num_workers: 4", &format!("num_workers: {}", here + 1));
+    assert!(told("cpu", &more)[0].contains(&format!("in current system is {here}, ")));
+}
+
+#[test]
+fn progress_says_what_it_took_on_a_modelled_clock() {
+    let code = "for i in progress(0..3, \"going\") { sleep(0.001); }";
+    let said = told("sim:t4", code);
+    assert!(
+        said.len() == 1 && said[0].starts_with("going 3.0") && said[0].ends_with("ms modelled"),
+        "{said:?}"
+    );
+    assert_eq!(told("sim:t4", code), said);
+    assert_eq!(told("cpu", code), ["going "], "measured by who shows it");
 }

@@ -208,6 +208,52 @@ fn a_prefetcher_that_orders_itself_is_told_of_nothing() {
     assert!(!races(&prefetch("")).is_empty(), "without it the copy may write what the network still reads");
 }
 
+/// A worker's accesses are on the line of the function that makes them.
+#[test]
+fn a_race_with_a_worker_names_the_functions_line() {
+    for workers in [0, 2] {
+        let body = format!(
+            "let set = data::Dataset(2, |i| {{
+with cuda::stream(s) {{
+x.add_(1.0);
+}}
+1
+}});
+for b in data::DataLoader(set, #{{num_workers: {workers}}}) {{ }}
+x.mul_(2.0);
+cuda::synchronize();"
+        );
+        assert_eq!(races(&body), ["write after write: 9 mul cuda:0/0, 4 add cuda:0/1"], "{workers}");
+    }
+    let body = "let f = || {
+let b = rand([64, 64], #{device: \"cuda\"});
+s.wait_stream(c);
+with cuda::stream(s) { let y = b @ b; }
+};
+f.call();
+cuda::synchronize();";
+    assert!(races(body)[0].starts_with("free after use: 5 free"), "{:?}", races(body));
+}
+
+/// Nothing that a machine with simulated GPUs prints has an address of this process.
+#[test]
+fn addresses_of_the_hosts_memory_are_the_same_every_time() {
+    let code = "let a = rand([64], #{device: \"cuda\"}); let kept = [];
+let r = telemetry::record(|| {
+    for b in data::DataLoader(rand([8, 64]), #{num_workers: 2, pin_memory: true}) { kept.push(b); }
+    let h = a.to(\"cpu\", #{non_blocking: true}); h.sum();
+});
+r.races.map(|race| race.address) + kept.map(|b| b.data_ptr()) + [rand([4]).data_ptr(), rand([4]).pin_memory().data_ptr()]";
+    for devices in ["sim:t4", "sim:t4x2@measured"] {
+        let first = on(devices, code);
+        let blocks: Vec<Vec<u8>> = (1..8).map(|n| vec![0; n << 20]).collect();
+        assert_eq!(on(devices, code), first, "{devices}");
+        assert_eq!(blocks.len(), 7);
+    }
+    let twice = "let a = rand(4); let b = a[2..]; [b.data_ptr() - a.data_ptr(), a.data_ptr() % 64]";
+    assert_eq!(on("sim:t4", twice), "[8, 0]");
+}
+
 #[test]
 fn training_and_several_devices_are_told_of_nothing() {
     none(

@@ -73,6 +73,7 @@ impl DataLoader {
             // As `RandomSampler` says it.
             "num_samples should be a positive integer value, but got num_samples=0".into()
         } else {
+            warn_of_many(options.num_workers);
             return Ok(DataLoader { dataset, options: Arc::new(options), kept: Arc::default() });
         };
         Err(Error::value(problem))
@@ -223,6 +224,23 @@ impl Epoch {
             }
             None => self.source.fetch(&indices),
         })
+    }
+}
+
+/// PyTorch's warning of more workers than the host has cores: those of the modelled host, where there is one.
+fn warn_of_many(workers: usize) {
+    let machine = Machine::current();
+    let cores = match machine.shared.host_time() {
+        Some(time) => time.cores(),
+        None => std::thread::available_parallelism().map_or(1, |n| n.get()),
+    };
+    if workers > cores {
+        machine.shared.warn(&format!(
+            "This DataLoader will create {workers} worker processes in total. Our suggested max number of worker in current \
+             system is {cores}, which is smaller than what this DataLoader is going to create. Please be aware that \
+             excessive worker creation might get DataLoader running slow or even freeze, lower the worker number to avoid \
+             potential slowness/freeze if necessary."
+        ));
     }
 }
 

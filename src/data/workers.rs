@@ -12,8 +12,9 @@ use crate::base::{Device, Error, Kind, Result};
 use crate::data::fetch::{Batches, Fetcher, LoaderOptions};
 use crate::device::Machine;
 use crate::device::cpu::threads;
+use crate::device::host_addresses::take_from;
 use crate::device::host_time::{Ledger, end_ledger};
-use crate::device::shared::{Shared, work_aside};
+use crate::device::shared::{RunningLine, Shared, work_aside};
 use crate::op::Value;
 use crate::tensor::autograd::set_grad_mode;
 
@@ -59,6 +60,8 @@ struct BatchJob {
     run: u64,
     number: usize,
     indices: Vec<usize>,
+    /// The line that asked for it: the loop's.
+    line: RunningLine,
     /// When it was asked for, on a modelled host's clock.
     asked: u64,
 }
@@ -101,8 +104,11 @@ impl Workers {
             let (source, results) = (Arc::clone(source), results.clone());
             let (jobs, queue) = channel::<BatchJob>();
             let init = options.worker_init_fn.clone();
+            let (line, addresses) = (machine.shared.running(), machine.shared.host_addresses.stretch());
             let run = move || {
                 work_aside(u32::try_from(number).unwrap_or(u32::MAX).saturating_add(1));
+                own.shared.go_on_at(line);
+                take_from(addresses);
                 let _here = own.enter();
                 let _no_grad = set_grad_mode(false);
                 own.shared.begin_work();
@@ -113,6 +119,7 @@ impl Workers {
                 while let Ok(job) = queue.recv()
                     && !source.stop.load(Ordering::Relaxed)
                 {
+                    own.shared.go_on_at(job.line);
                     let batch = match failed.take() {
                         Some(error) => Err(error),
                         None => source.fetch(&job.indices).map_err(|e| in_worker(number, e)),
@@ -215,8 +222,8 @@ impl Workers {
             if let Some(jobs) = self.threads.get(turn).and_then(|w| w.jobs.as_ref()) {
                 // A worker that is gone is noticed when its batch does not come.
                 let indices = self.batches.get(self.sent).unwrap_or_else(|| Ok(Vec::new()))?;
-                let asked = self.now();
-                let _ = jobs.send(BatchJob { run: self.run, number: self.sent, indices, asked });
+                let (line, asked) = (self.shared.running(), self.now());
+                let _ = jobs.send(BatchJob { run: self.run, number: self.sent, indices, line, asked });
             }
             self.sent += 1;
         }

@@ -8,6 +8,7 @@ use crate::base::{DType, Device, Error, Kind, Layout, Scalar};
 
 use super::buffer::Buffer;
 use super::kernel::Kernel;
+use super::races::StreamStep;
 
 /// Pools of graphs are numbered from here, beside those of streams.
 pub(crate) const GRAPH_POOLS: u32 = 1 << 16;
@@ -35,6 +36,10 @@ pub(crate) struct Recorder {
     pub pool: u32,
     /// Something that is not permitted was tried.
     pub invalid: bool,
+    /// Where it began in the order of the streams, where that is watched.
+    pub(super) begun: Option<StreamStep>,
+    /// A stream that joined the capture and has work which the capture's own stream does not wait for.
+    pub(super) unjoined: Option<u32>,
     pub(super) nodes: Vec<CapturedWork>,
     pub(super) slots: Vec<GraphSlot>,
     /// Slots by where their bytes are.
@@ -71,8 +76,16 @@ pub(super) enum CapturedWork {
 }
 
 impl Recorder {
-    pub(super) fn new(pool: u32) -> Recorder {
-        Recorder { pool, invalid: false, nodes: Vec::new(), slots: Vec::new(), places: HashMap::new() }
+    pub(super) fn new(pool: u32, begun: Option<StreamStep>) -> Recorder {
+        Recorder {
+            pool,
+            invalid: false,
+            begun,
+            unjoined: None,
+            nodes: Vec::new(),
+            slots: Vec::new(),
+            places: HashMap::new(),
+        }
     }
 
     pub(super) fn launch(
@@ -147,14 +160,38 @@ fn key(buffer: &Buffer) -> u64 {
 /// CUDA's error for what waits for a device, or needs it at once, while its work is only being written down.
 #[cold]
 pub(super) fn not_permitted(what: &str) -> Error {
-    let text = "CUDA error: operation not permitted when stream is capturing\n\
-        Search for `cudaErrorStreamCaptureUnsupported' in \
+    failed("operation not permitted when stream is capturing", "cudaErrorStreamCaptureUnsupported").with_hint(
+        format!(
+            "{what} needs the device now, but during cuda::graph(|| …) its work is only written down: do it before the \
+             capture, or after a replay"
+        ),
+    )
+}
+
+/// CUDA's error for the end of a capture in which something failed.
+#[cold]
+pub(super) fn invalidated() -> Error {
+    failed("operation failed due to a previous error during capture", "cudaErrorStreamCaptureInvalidated")
+        .with_hint("the closure caught an error of its own and went on: what is not permitted ends a capture")
+}
+
+/// CUDA's error for the end of a capture that another stream is still part of.
+#[cold]
+pub(super) fn unjoined(stream: u32) -> Error {
+    failed("capturing stream has unjoined work", "cudaErrorStreamCaptureUnjoined").with_hint(format!(
+        "stream {stream} waited for the stream that is captured, and so its work is part of the graph: before the closure \
+         ends, have the captured stream wait for it in turn, with `wait_stream`"
+    ))
+}
+
+fn failed(what: &str, name: &str) -> Error {
+    let text = format!(
+        "CUDA error: {what}\n\
+        Search for `{name}' in \
         https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html for more information.\n\
         CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be \
         incorrect.\n\
-        For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n";
-    Error::new(Kind::DeviceError, text).with_hint(format!(
-        "{what} needs the device now, but during cuda::graph(|| …) its work is only written down: do it before the \
-         capture, or after a replay"
-    ))
+        For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
+    );
+    Error::new(Kind::DeviceError, text)
 }

@@ -123,7 +123,8 @@ impl Context {
         let pinned = &self.shared.pinned;
         match pinned.take_prepared(bytes, |block| accelerator.backend.page_lock(block)) {
             Ok(block) => {
-                let (address, capacity) = (block.as_ptr() as u64, block.capacity());
+                let capacity = block.capacity();
+                let address = self.shared.host_addresses.of(block.as_ptr() as u64, capacity);
                 let buffer = Buffer { address, bytes: capacity, host: Some(block), pinned: true };
                 if self.shared.bus.listening() {
                     self.note_alloc(&buffer, bytes as u64, purpose);
@@ -393,13 +394,17 @@ impl Context {
         if let Some(mut shared) = self.pool() {
             shared.retain_stream(pool);
         }
-        *self.recorder() = Some(Recorder::new(pool));
+        let begun = self.watched.then(|| self.shared.races.begin_capture(self.device, self.stream()));
+        *self.recorder() = Some(Recorder::new(pool, begun));
         Ok(())
     }
 
     /// Ends the capture that [`begin_capture`](Context::begin_capture) began, and gives what was written down.
     pub(super) fn end_capture(&self) -> Option<Recorder> {
-        let taken = self.recorder().take();
+        let mut taken = self.recorder().take();
+        if let Some(recorder) = &mut taken {
+            recorder.unjoined = recorder.begun.and_then(|begun| self.shared.races.unjoined(begun));
+        }
         // What was written down has not run.
         self.watch_wait(None);
         self.capturing.store(0, Ordering::Relaxed);

@@ -7,11 +7,12 @@
 
 use std::sync::Arc;
 
-use crate::base::{Device, Error, Kind, Result};
+use crate::base::{Device, Error, Result};
 use crate::device::buffer::Buffer;
 
 use super::backend::{GraphWork, Transfer};
-use super::capture::{CapturedInput, CapturedWork, GraphSlot, Recorder, ViewPlace, not_permitted};
+use super::capture::{CapturedInput, CapturedWork, GraphSlot, Recorder, ViewPlace};
+use super::capture::{invalidated, not_permitted, unjoined};
 use super::context::Context;
 use super::kernel::{Arg, Kernel, Launch, RandomSource, View};
 use super::machine::Machine;
@@ -35,14 +36,14 @@ impl Graph {
         let taken = context.end_capture();
         let drawn = machine.generator_state(context.device).map_or(0, |(_, now)| now.wrapping_sub(begun.1));
         machine.set_generator_state(context.device, begun);
-        match taken {
-            Some(recorder) if recorder.invalid => {
-                drop(Graph::new(context, recorder, (0, 0, 0)));
-                Err(invalidated())
-            }
-            Some(recorder) => Ok(Graph::new(context, recorder, (begun.0, begun.1, drawn))),
-            None => Err(Error::runtime("no capture is under way")),
-        }
+        let Some(recorder) = taken else { return Err(Error::runtime("no capture is under way")) };
+        let failed = match (recorder.invalid, recorder.unjoined) {
+            (true, _) => Some(invalidated()),
+            (false, open) => open.map(unjoined),
+        };
+        // Where it failed, its memory goes back with it.
+        let graph = Graph::new(context, recorder, (begun.0, begun.1, drawn));
+        failed.map_or(Ok(graph), Err)
     }
 
     fn new(context: &Arc<Context>, recorder: Recorder, random: (u64, u64, u64)) -> Graph {
@@ -180,16 +181,3 @@ impl Drop for Graph {
 }
 
 static NOWHERE: Buffer = Buffer { address: 0, bytes: 0, host: None, pinned: false };
-
-/// CUDA's error for the end of a capture in which something failed.
-#[cold]
-pub(super) fn invalidated() -> Error {
-    let text = "CUDA error: operation failed due to a previous error during capture\n\
-        Search for `cudaErrorStreamCaptureInvalidated' in \
-        https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html for more information.\n\
-        CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be \
-        incorrect.\n\
-        For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n";
-    Error::new(Kind::DeviceError, text)
-        .with_hint("the closure caught an error of its own and went on: what is not permitted ends a capture")
-}

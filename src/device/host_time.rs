@@ -14,6 +14,9 @@ pub trait HostTime: Send + Sync {
     /// The host's time, in nanoseconds since the machine was made.
     fn now(&self) -> u64;
 
+    /// How many cores the host has.
+    fn cores(&self) -> usize;
+
     /// The script's thread is not at work for so long.
     fn sleep(&self, nanos: u64);
 

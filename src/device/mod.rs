@@ -12,6 +12,7 @@ pub mod cuda;
 pub mod distribution;
 pub mod examine;
 pub mod graph;
+pub(crate) mod host_addresses;
 pub mod host_time;
 pub mod kernel;
 pub mod live;

@@ -11,6 +11,7 @@ use crate::device::cancel::Cancel;
 use crate::device::chance::Chance;
 use crate::device::cpu::clock::HostClock;
 use crate::device::cpu::memory::HostPool;
+use crate::device::host_addresses::HostAddresses;
 use crate::device::host_time::{HostTime, Steps, begin_ledger, note_sleep, note_step};
 use crate::device::races::Races;
 use crate::device::settings::{Determinism, Settings};
@@ -26,6 +27,8 @@ pub struct Shared {
     pub(crate) chance: Chance,
     /// Who used memory of simulated devices, in which order.
     pub(crate) races: Races,
+    /// Numbers of host memory, where its addresses are made up.
+    pub(crate) host_addresses: HostAddresses,
     source: AtomicU64,
     caller: AtomicU32,
     /// Lines of the file before the code that runs.
@@ -50,6 +53,7 @@ impl Shared {
             settings: Settings::default(),
             chance: Chance::default(),
             races: Races::default(),
+            host_addresses: HostAddresses::default(),
             source: AtomicU64::new(0),
             caller: AtomicU32::new(0),
             before: AtomicU32::new(0),
@@ -125,24 +129,30 @@ impl Shared {
         self.hidden.load(Ordering::Relaxed)
     }
 
-    /// The script line that is running.
+    /// The script line that is running: the thread's own, where it [works aside](work_aside).
     pub fn source(&self) -> Source {
+        if ASIDE.get() > 0 {
+            return OWN.get().source;
+        }
         let packed = self.source.load(Ordering::Relaxed);
         let caller = self.caller.load(Ordering::Relaxed);
         Source { cell: (packed >> 32) as u32, line: packed as u32, caller }
     }
 
-    pub(crate) fn set_source(&self, source: Source) {
+    fn set_source(&self, source: Source) {
+        if ASIDE.get() > 0 {
+            return OWN.set(RunningLine { source, ..OWN.get() });
+        }
         let packed = (u64::from(source.cell) << 32) | u64::from(source.line);
         self.source.store(packed, Ordering::Relaxed);
         self.caller.store(source.caller, Ordering::Relaxed);
     }
 
-    /// Notes the line that runs, counted from the code's first, unless this thread [works aside](work_aside).
+    /// Notes the line that runs, counted from the code's first.
     #[inline]
     pub fn set_line(&self, line: u32) {
         if ASIDE.get() > 0 {
-            return;
+            return set_own_line(line);
         }
         let packed = self.source.load(Ordering::Relaxed);
         let line = line.wrapping_add(self.before.load(Ordering::Relaxed));
@@ -211,38 +221,41 @@ impl Shared {
 
     /// Some code begins at its first line.
     pub(crate) fn begin(&self, code: CodePlace) {
-        self.before.store(code.before, Ordering::Relaxed);
-        self.set_source(Source::at(code.cell, code.before + 1));
+        self.go_on_at(RunningLine { source: Source::at(code.cell, code.before + 1), before: code.before });
     }
 
     /// A function of some code is called from the line that runs, and has lines of its own until what is given is
     /// dropped. What a lesson runs stays the lesson's.
-    pub(crate) fn call(&self, code: CodePlace) -> Option<Called<'_>> {
-        if ASIDE.get() > 0 {
-            return None;
-        }
-        let called =
-            Called { shared: self, back: self.source(), before: self.before.load(Ordering::Relaxed) };
-        let Source { cell, line, .. } = called.back;
+    pub(crate) fn call(&self, code: CodePlace) -> Called<'_> {
+        let back = self.running();
+        let Source { cell, line, .. } = back.source;
         let cell = if cell >= HIDDEN_CELLS { cell } else { code.cell };
-        self.before.store(code.before, Ordering::Relaxed);
-        self.set_source(Source { cell, line, caller: line });
-        Some(called)
+        self.go_on_at(RunningLine { source: Source { cell, line, caller: line }, before: code.before });
+        Called { shared: self, back }
     }
 
     /// What a lesson asks about a cell runs, in lines of its own, until what is given is dropped.
     pub(crate) fn beside(&self, cell: u32) -> Called<'_> {
-        let called =
-            Called { shared: self, back: self.source(), before: self.before.swap(0, Ordering::Relaxed) };
-        self.set_source(Source::at(cell, 0));
-        called
+        let back = self.running();
+        self.go_on_at(RunningLine { source: Source::at(cell, 0), before: 0 });
+        Called { shared: self, back }
     }
 
-    /// Goes back to a line, unless this thread works aside.
-    pub(crate) fn go_back(&self, source: Source) {
-        if ASIDE.get() == 0 {
-            self.set_source(source);
+    /// Where the calling thread's code is.
+    pub(crate) fn running(&self) -> RunningLine {
+        if ASIDE.get() > 0 {
+            return OWN.get();
         }
+        RunningLine { source: self.source(), before: self.before.load(Ordering::Relaxed) }
+    }
+
+    /// The calling thread's code goes on there.
+    pub(crate) fn go_on_at(&self, line: RunningLine) {
+        if ASIDE.get() > 0 {
+            return OWN.set(line);
+        }
+        self.before.store(line.before, Ordering::Relaxed);
+        self.set_source(line.source);
     }
 
     /// Items that come at the line that runs now, whatever runs in between.
@@ -252,7 +265,7 @@ impl Shared {
     ) -> impl Iterator<Item = I::Item> + use<I> {
         let (shared, source, mut items) = (Arc::clone(self), self.source(), items);
         std::iter::from_fn(move || {
-            shared.go_back(source);
+            shared.set_source(source);
             items.next()
         })
     }
@@ -261,7 +274,7 @@ impl Shared {
     pub(crate) fn staying<T>(&self, run: impl FnOnce() -> T) -> T {
         let source = self.source();
         let result = run();
-        self.go_back(source);
+        self.set_source(source);
         result
     }
 
@@ -284,18 +297,23 @@ pub(crate) struct CodePlace {
     pub before: u32,
 }
 
+/// The line that runs, and how many lines of its file stand before the code that it is in.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RunningLine {
+    source: Source,
+    before: u32,
+}
+
 /// The caller's line runs again once it is dropped.
 #[must_use = "the function's lines end once it is dropped"]
 pub(crate) struct Called<'s> {
     shared: &'s Shared,
-    back: Source,
-    before: u32,
+    back: RunningLine,
 }
 
 impl Drop for Called<'_> {
     fn drop(&mut self) {
-        self.shared.before.store(self.before, Ordering::Relaxed);
-        self.shared.set_source(self.back);
+        self.shared.go_on_at(self.back);
     }
 }
 
@@ -313,12 +331,21 @@ struct Warnings {
 thread_local! {
     /// 0 on the script's own thread.
     pub(crate) static ASIDE: Cell<u32> = const { Cell::new(0) };
+    /// Where the code of a thread is that works aside.
+    static OWN: Cell<RunningLine> =
+        const { Cell::new(RunningLine { source: Source::at(0, 0), before: 0 }) };
 }
 
-/// From now on events of this thread carry the line that the script's own thread is at: it is the one that waits.
-/// What it computes on the CPU is told apart by `number`, from 1.
+/// From now on this thread has lines of its own: it does not go where the script goes meanwhile. What it computes on the
+/// CPU is told apart by `number`, from 1.
 pub(crate) fn work_aside(number: u32) {
     ASIDE.set(number.max(1));
+}
+
+#[cold]
+fn set_own_line(line: u32) {
+    let RunningLine { source, before } = OWN.get();
+    OWN.set(RunningLine { source: Source { line: line.wrapping_add(before), ..source }, before });
 }
 
 impl Default for Shared {

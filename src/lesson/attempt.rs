@@ -12,11 +12,8 @@ use crate::session::protocol::{Fault, GivenName, Message, Outcome, ProbeValue, R
 use crate::session::verdict::Verdict;
 
 use super::format::{Code, Element, Lesson, Step};
-<<<<<<< HEAD
 use super::given::given;
-=======
 use super::strays::{self, Stray};
->>>>>>> checks
 
 /// Why an attempt was cut that the learner has stopped.
 pub(crate) const INTERRUPTED: &str = "interrupted";
@@ -36,13 +33,10 @@ pub struct Attempt {
     /// The step's set-up and the learner's code.
     here: Vec<Ask>,
     check: Option<Code>,
-<<<<<<< HEAD
     /// What the check reads of what the lesson gave.
     given: Vec<GivenName>,
-=======
     /// What the check reads though nothing defines it.
     strays: Vec<Stray>,
->>>>>>> checks
     probes: Vec<(String, String)>,
     /// What is left to ask.
     pieces: VecDeque<Ask>,
@@ -153,11 +147,8 @@ impl Attempt {
             anew: false,
             here: vec![Ask::Shown(code)],
             check: None,
-<<<<<<< HEAD
             given: Vec::new(),
-=======
             strays: Vec::new(),
->>>>>>> checks
             probes: Vec::new(),
             pieces: VecDeque::new(),
             asked: None,

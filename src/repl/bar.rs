@@ -45,21 +45,23 @@ impl Bar {
         }
         self.drawn = Some(now);
         let seconds = self.started.as_ref().map_or(0.0, |(_, at)| now.duration_since(*at).as_secs_f64());
-        let label = strip_control(label);
+        let (label, note) = (strip_control(label), strip_control(note));
+        // Where it is known what it took on the machine's clock, that is said, and not how long one waited here.
+        let took = if end && !note.is_empty() { note.to_string() } else { format!("{seconds:.1} s {note}") };
+        let took = took.trim_end();
         if !self.redraws {
             if end {
-                say(&format!("{label}: {done} done in {seconds:.1} s\n"));
+                say(&format!("{label}: {done} done in {took}\n"));
             }
             return;
         }
-        let note = strip_control(note);
         match total {
             Some(total) if total > 0 => {
                 let filled = (WIDTH as u64 * done.min(total) / total) as usize;
                 let bar = format!("{}{}", "█".repeat(filled), "░".repeat(WIDTH - filled));
-                say(&format!("\r\x1b[K{label} {bar} {done}/{total} {seconds:.1} s {note}"));
+                say(&format!("\r\x1b[K{label} {bar} {done}/{total} {took}"));
             }
-            _ => say(&format!("\r\x1b[K{label} {done} {seconds:.1} s {note}")),
+            _ => say(&format!("\r\x1b[K{label} {done} {took}")),
         }
         self.showing = !end;
         if end {

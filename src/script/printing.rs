@@ -3,33 +3,109 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use rhai::{Array, Dynamic, Engine, EvalAltResult, ImmutableString, Map, NativeCallContext};
+use rhai::{
+    Array, Dynamic, Engine, EvalAltResult, EvalContext, Expr, Expression, ImmutableString, Map,
+    NativeCallContext,
+};
 
-use crate::device::{Cancel, Shared};
+use crate::device::Shared;
+use crate::script::custom::custom;
+use crate::tensor::Tensor;
+use crate::tensor::display::display;
 
+use super::bind::note_line;
 use super::fault::{RhaiResult, raise};
+
+/// The key of what stands in a text: no text of a script is read as this token.
+const SHOWN: &str = "\u{f}";
 
 /// Registers what `print`, `debug`, interpolation and `+` with a string call.
 pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     for name in ["print", "to_string", "debug", "to_debug"] {
         let here = Arc::clone(shared);
         engine.register_fn(name, move |ctx: NativeCallContext, items: &mut Array| {
-            let mut text = Text { ctx: &ctx, cancel: &here.cancel, out: String::new() };
+            let mut text = Text { ctx: &ctx, shared: &here, out: String::new() };
             text.array(items)?;
             Ok::<_, Box<EvalAltResult>>(ImmutableString::from(text.out))
         });
         let here = Arc::clone(shared);
         engine.register_fn(name, move |ctx: NativeCallContext, items: &mut Map| {
-            let mut text = Text { ctx: &ctx, cancel: &here.cancel, out: String::new() };
+            let mut text = Text { ctx: &ctx, shared: &here, out: String::new() };
             text.map(items)?;
             Ok::<_, Box<EvalAltResult>>(ImmutableString::from(text.out))
         });
+    }
+    appended::<Array>(engine, shared);
+    appended::<Map>(engine, shared);
+}
+
+/// Text with an array or a map behind it.
+fn appended<T: Clone + Send + Sync + 'static>(engine: &mut Engine, shared: &Arc<Shared>) {
+    let here = Arc::clone(shared);
+    engine.register_fn("+", move |ctx: NativeCallContext, text: ImmutableString, items: T| {
+        behind(&ctx, &here, &text, items)
+    });
+    for name in ["+=", "append"] {
+        let here = Arc::clone(shared);
+        engine.register_fn(
+            name,
+            move |ctx: NativeCallContext, text: &mut ImmutableString, items: T| -> RhaiResult<()> {
+                *text = behind(&ctx, &here, text, items)?;
+                Ok(())
+            },
+        );
+    }
+}
+
+fn behind<T: Clone + Send + Sync + 'static>(
+    ctx: &NativeCallContext,
+    shared: &Shared,
+    text: &str,
+    items: T,
+) -> RhaiResult<ImmutableString> {
+    let mut text = Text { ctx, shared, out: text.into() };
+    text.value(&Dynamic::from(items))?;
+    Ok(text.out.into())
+}
+
+/// Teaches the engine to evaluate what [`wrap`] makes.
+pub(super) fn register_shown(engine: &mut Engine, shared: &Arc<Shared>) {
+    let here = Arc::clone(shared);
+    engine.register_custom_syntax_with_state_raw(
+        SHOWN,
+        |_, _, _| Ok(None),
+        false,
+        move |context: &mut EvalContext, inputs: &[Expression], _: &Dynamic| {
+            let [whole] = inputs else { return Ok(Dynamic::UNIT) };
+            let (value, at) = (context.eval_expression_tree(whole)?.flatten(), whole.position());
+            if !(value.is::<Tensor>() || value.is_array() || value.is_map()) {
+                return Ok(value);
+            }
+            let ctx: NativeCallContext =
+                (context.engine(), "to_string", None, context.global_runtime_state(), at).into();
+            let mut text = Text { ctx: &ctx, shared: &here, out: String::new() };
+            text.value(&value).map_err(|mut error| {
+                error.set_position(at);
+                error
+            })?;
+            Ok(text.out.into())
+        },
+    );
+}
+
+/// Wraps what stands in a text: Rhai puts the name of a value's type in place of what can't be shown.
+pub(super) fn wrap(expr: &mut Expr) {
+    let Expr::InterpolatedString(items, _) = expr else { return };
+    for item in items.iter_mut().filter(|item| !item.is_constant()) {
+        let at = item.position();
+        let whole = std::mem::take(item);
+        *item = Expr::Custom(Box::new(custom(SHOWN, [whole], Dynamic::UNIT)), at);
     }
 }
 
 struct Text<'a, 'c> {
     ctx: &'a NativeCallContext<'c>,
-    cancel: &'a Cancel,
+    shared: &'a Shared,
     out: String,
 }
 
@@ -62,8 +138,12 @@ impl Text<'_, '_> {
     }
 
     fn value(&mut self, value: &Dynamic) -> RhaiResult<()> {
-        self.cancel.check().map_err(raise)?;
-        if let Some(items) = value.read_lock::<Array>() {
+        self.shared.cancel.check().map_err(raise)?;
+        if let Some(tensor) = value.read_lock::<Tensor>() {
+            note_line(self.shared, self.ctx);
+            self.out.push_str(&display(&tensor).map_err(raise)?);
+            Ok(())
+        } else if let Some(items) = value.read_lock::<Array>() {
             self.array(&items)
         } else if let Some(items) = value.read_lock::<Map>() {
             self.map(&items)
@@ -82,9 +162,9 @@ impl Text<'_, '_> {
         match written.map(Dynamic::into_immutable_string) {
             Ok(Ok(text)) => self.out.push_str(&text),
             Ok(Err(_)) => self.out.push_str(self.ctx.engine().map_type_name(value.type_name())),
-            // What its device can't give now, such as a copy to the host, has a short form.
+            // What can't be shown has a short form.
             Err(_) => {
-                self.cancel.check().map_err(raise)?;
+                self.shared.cancel.check().map_err(raise)?;
                 let _ = write!(self.out, "{value}");
             }
         }

@@ -2,8 +2,9 @@
 //!
 //! A power binds before a sign ([`powers`]), integers that divide are told of ([`differs`]), operators between variables and numbers run where the values lie ([`direct`]), values end with the statement that
 //! made them ([`ends`]), closures capture variables and nothing else ([`captures`]), nesting has a limit
-//! ([`nesting`]), every line that runs is known as it does ([`blame`]), and an error of a full device
-//! is told the variables that it passes ([`frames`]). Errors are placed by the tree that was parsed.
+//! ([`nesting`]), every line that runs is known as it does ([`blame`]), an error of a full device is
+//! told the variables that it passes ([`frames`]), and what stands in a text fails where it can't be shown
+//! ([`printing`]). Errors are placed by the tree that was parsed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
@@ -18,7 +19,7 @@ use crate::device::Shared;
 use crate::device::shared::CodePlace;
 
 use super::tree::{Visitor, visit};
-use super::{blame, captures, constants, differs, direct, ends, frames, nesting, powers};
+use super::{blame, captures, constants, differs, direct, ends, frames, nesting, powers, printing};
 
 /// The key of a function's body that was changed.
 const BODY: &str = "__body__";
@@ -33,6 +34,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     nesting::register(engine, shared);
     blame::register(engine, shared);
     frames::register(engine);
+    printing::register_shown(engine, shared);
     let shared = Arc::clone(shared);
     let take = |_: &[rhai::ImmutableString], _: &str, state: &mut Dynamic| match PENDING.take() {
         Some(body) => {
@@ -44,7 +46,11 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     engine.register_custom_syntax_with_state_raw(BODY, take, true, move |context, _, state| {
         let Some(body) = state.read_lock::<Body>() else { return Ok(Dynamic::UNIT) };
         let _called = shared.call(body.place);
-        frames::evaluate(context, &Expression::from(&*body.code))
+        let before = context.scope().len().saturating_sub(body.parameters);
+        let value = frames::evaluate(context, &Expression::from(&*body.code))?;
+        // What its variables hold goes in the function's last line, not in its caller's.
+        context.scope_mut().rewind(before);
+        Ok(value)
     });
 }
 
@@ -97,6 +103,7 @@ struct Changes {
 impl Visitor for Changes {
     fn expr(&mut self, expr: &mut Expr) {
         powers::bind(expr, &self.powers, &mut direct::wrap);
+        printing::wrap(expr);
         direct::wrap(expr);
         differs::wrap(expr);
         nesting::wrap(expr);
@@ -129,6 +136,7 @@ impl Visitor for Changes {
 #[derive(Clone)]
 struct Body {
     code: Arc<Expr>,
+    parameters: usize,
     place: CodePlace,
 }
 
@@ -162,7 +170,8 @@ fn with_changed_body(
     let hidden: Vec<&str> = function.params.iter().map(|name| name.as_str()).collect();
     let statements = visit(statements, &hidden, changes);
     let block = StmtBlock::new(statements, function.body.start_position(), function.body.end_position());
-    PENDING.set(Some(Body { code: Arc::new(Expr::Stmt(Box::new(block))), place }));
+    let code = Arc::new(Expr::Stmt(Box::new(block)));
+    PENDING.set(Some(Body { code, parameters, place }));
     let stub = engine.compile(format!("fn stub() {{ {BODY} }}"));
     PENDING.set(None);
     let stub = stub.ok()?;

@@ -75,6 +75,10 @@ fn in_statement(statement: &mut Stmt, visitor: &mut dyn Visitor) {
             let hidden: Vec<&str> =
                 std::iter::once(&x.0).chain(x.1.as_ref()).map(|name| name.name.as_str()).collect();
             in_framed(&mut x.2.body, &hidden, framed, visitor);
+            // Where there is nothing to run, the interpreter does not look whether an item is an error.
+            if x.2.body.is_empty() {
+                *x.2.body.statements_mut() = vec![Stmt::Noop(*at)].into();
+            }
             in_block(&mut x.2.branch, &[], visitor);
         }
         Stmt::Switch(x, _) => {

@@ -174,3 +174,69 @@ fn after_a_failed_capture_work_runs_again() {
         [cuda::is_current_stream_capturing(), (x + 1).tolist(), cuda::memory_reserved()]";
     assert_eq!(on("sim:t4", code), "[false, [2.0, 2.0, 2.0, 2.0], 2097152]");
 }
+
+#[test]
+fn what_shows_a_tensor_during_a_capture_fails_where_it_does() {
+    for shows in [
+        "print(a);",
+        "debug(a);",
+        "print(`a is ${a}`);",
+        "let t = `${[a]}`;",
+        "let t = \"\" + a;",
+        "let t = a + \"\";",
+        "let t = \"\"; t += a;",
+        "let t = \"\"; t += [a];",
+        "let t = \"\" + #{a: a};",
+        "print([a]);",
+        "print(#{a: a});",
+        "let t = a.to_string();",
+        "let t = to_debug([[a]]);",
+        "display(a);",
+    ] {
+        let code = format!(
+            "let x = rand([4], #{{device: \"cuda\"}});\nlet g = cuda::graph(|| {{\n    let a = x + 1.0;\n    {shows}\n    a.add_(1.0);\n}});"
+        );
+        let fault = fault("sim:t4", &code);
+        assert!(
+            fault.message.contains("operation not permitted when stream is capturing"),
+            "{shows}: {}",
+            fault.report
+        );
+        assert_eq!(fault.line, Some(4), "{shows}: {}", fault.report);
+        assert!(fault.report.contains("do it before the capture"), "{shows}: {}", fault.report);
+    }
+    let fine = "let x = ones(2, #{device: \"cuda\"}); let c = ones(1);
+                let g = cuda::graph(|| { print(c); let t = `${c} ${[c]} ${1} ${\"a\"} ${|x| x} ${x.shape}`; x.add_(1.0); });
+                g.replay(); x.cpu()";
+    assert_eq!(on("sim:t4", fine), "tensor([2., 2.])");
+}
+
+#[test]
+fn a_stream_that_joins_a_capture_has_to_be_joined_back() {
+    let capture = |body: &str| {
+        format!(
+            "let x = rand([4, 4], #{{device: \"cuda\"}}); let s = cuda::Stream(); let t = cuda::Stream();
+             let m = cuda::current_stream(); with cuda::stream(s) {{ x + 1.0; }}
+             let g = cuda::graph(|| {{ let y = x @ x; {body} }}); g.replay(); cuda::synchronize(); \"fine\""
+        )
+    };
+    for open in [
+        "s.wait_stream(m); with cuda::stream(s) { y + 1.0; }",
+        "s.wait_stream(m); with cuda::stream(s) { y + 1.0; } m.wait_stream(s); with cuda::stream(s) { y + 2.0; }",
+        "s.wait_stream(m); t.wait_stream(s); with cuda::stream(t) { y + 1.0; } m.wait_stream(s);",
+        "let e = m.record_event(); s.wait_event(e); with cuda::stream(s) { y + 1.0; }",
+    ] {
+        let fault = fault("sim:t4", &capture(open));
+        assert!(fault.message.contains("capturing stream has unjoined work"), "{open}: {}", fault.report);
+        assert!(fault.report.contains("wait_stream"), "{open}: {}", fault.report);
+    }
+    for joined in [
+        "y + 1.0;",
+        "s.wait_stream(m); with cuda::stream(s) { y + 1.0; } m.wait_stream(s);",
+        "s.wait_stream(m);",
+        "s.wait_stream(m); t.wait_stream(s); with cuda::stream(t) { y + 1.0; } s.wait_stream(t); m.wait_stream(s);",
+        "s.wait_stream(m); with cuda::stream(s) { y + 1.0; } let e = s.record_event(); m.wait_event(e);",
+    ] {
+        assert_eq!(on("sim:t4", &capture(joined)), "\"fine\"", "{joined}");
+    }
+}

@@ -62,6 +62,33 @@ fn workers_have_times_of_their_own_and_compete_for_cores() {
     assert!(eight < 0.25 * one, "eight cores: {one} {eight}");
 }
 
+/// The script's thread waits meanwhile, and what it does between two batches is short.
+#[test]
+fn workers_that_run_the_scripts_code_have_all_cores() {
+    let steps = "let s = 0; for k in 0..2000 { s += k; } i";
+    let both = "let s = 0; for k in 0..500 { s += k; } rand([128, 128]) @ rand([128, 128])";
+    for (sample, cores, devices) in [
+        (steps, 2, "sim:t4"),
+        (both, 2, "sim:t4"),
+        (steps, 8, "sim:t4@workstation"),
+        (both, 8, "sim:t4@workstation"),
+    ] {
+        let code = format!(
+            "let set = data::Dataset(64, |i| {{ {sample} }});
+             [1, {cores}, {cores} * 2].map(|n| time(|| {{
+                 for b in data::DataLoader(set, #{{num_workers: n}}) {{ let q = b; }}
+             }}).median_ms)"
+        );
+        let [one, all, more] = ms(devices, &code)[..] else { panic!("three times") };
+        let ideal = one / f64::from(cores);
+        assert!(all < 1.05 * ideal && more < 1.05 * ideal, "{sample} on {devices}: {one} {all} {more}");
+        assert!(
+            all > 0.99 * ideal && more > 0.99 * ideal,
+            "no more cores than there are: {one} {all} {more}"
+        );
+    }
+}
+
 /// Workers page-lock memory of the device while the script goes on.
 #[test]
 fn workers_that_pin_change_no_time_of_the_scripts() {

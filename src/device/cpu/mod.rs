@@ -94,6 +94,11 @@ impl CpuBackend {
             },
         }
     }
+
+    fn take(&self, bytes: usize) -> Result<Buffer> {
+        let buffer = host_buffer(&self.memory, bytes)?;
+        Ok(Buffer { address: self.shared.host_addresses.of(buffer.address, buffer.bytes), ..buffer })
+    }
 }
 
 impl Backend for CpuBackend {
@@ -108,13 +113,13 @@ impl Backend for CpuBackend {
     fn allocate(&self, bytes: usize, _stream: u32) -> std::result::Result<Buffer, Refusal> {
         let limit = self.limit.load(Ordering::Relaxed);
         if limit == u64::MAX {
-            return Ok(host_buffer(&self.memory, bytes)?);
+            return Ok(self.take(bytes)?);
         }
         let held = self.held.load(Ordering::Relaxed);
         if held.saturating_add(bytes as u64) > limit {
             return Err(Error::from(DeviceCause::HostLimit { bytes, held, limit }).into());
         }
-        let buffer = host_buffer(&self.memory, bytes)?;
+        let buffer = self.take(bytes)?;
         self.held.fetch_add(buffer.bytes as u64, Ordering::Relaxed);
         Ok(buffer)
     }

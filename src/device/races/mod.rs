@@ -26,8 +26,8 @@ use crate::device::buffer::Buffer;
 use crate::device::kernel::View;
 
 use block::{Next, Use, UsedBlock};
-pub(crate) use order::Moment;
 use order::Orders;
+pub(crate) use order::{Moment, StreamStep};
 use region::Region;
 
 /// Freed memory that is kept in mind until it is used again.
@@ -199,6 +199,18 @@ impl Races {
         let mut state = self.state();
         let lane = self.lane(&mut state, device, stream);
         state.orders.moment(lane)
+    }
+
+    /// A capture begins on a stream.
+    pub(super) fn begin_capture(&self, device: Device, stream: u32) -> StreamStep {
+        let mut state = self.state();
+        let lane = self.lane(&mut state, device, stream);
+        state.orders.step(lane)
+    }
+
+    /// A stream that joined the capture which began with a step, and has work that its stream does not wait for.
+    pub(super) fn unjoined(&self, begun: StreamStep) -> Option<u32> {
+        self.state().orders.unjoined(begun)
     }
 
     /// The stream waits for a moment.

@@ -15,7 +15,7 @@ pub(crate) struct Moment(Arc<[u64]>);
 
 /// A step of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct StreamStep {
+pub(crate) struct StreamStep {
     pub lane: usize,
     pub count: u64,
 }
@@ -115,6 +115,18 @@ impl Orders {
                 self.host_waits(&moment);
             }
         }
+    }
+
+    /// A stream of the same device that came to wait for a step of `lane`'s, and has since done what nothing of `lane`'s
+    /// comes after.
+    pub(super) fn unjoined(&self, step: StreamStep) -> Option<u32> {
+        let origin = self.lanes.get(step.lane)?;
+        let is_open = |(at, other): (usize, &StreamClock)| {
+            let waited = other.known.get(step.lane).is_some_and(|count| *count >= step.count);
+            let joined = origin.known.get(at).is_some_and(|count| *count >= other.count);
+            (at != step.lane && other.device == origin.device && waited && !joined).then_some(other.stream)
+        };
+        self.lanes.iter().enumerate().find_map(is_open)
     }
 
     /// What the host knows, the stream's next step comes after.

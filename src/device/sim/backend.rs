@@ -48,6 +48,7 @@ pub fn devices(
         Box::new(SimBackend::new(ordinal, profile, &clock, &values, shared))
     };
     let gpus = profiles.iter().enumerate().map(device).collect();
+    shared.host_addresses.make_up();
     let cpu = (!host.measured).then(|| HostBackend::start(&host.profile, &clock, shared));
     (cpu, gpus)
 }

@@ -40,6 +40,19 @@ impl Calendar {
         start
     }
 
+    /// The first stretch from `earliest` on in which the resource is free, however long: its start and end.
+    pub(super) fn gap(&self, earliest: u64) -> (u64, u64) {
+        let mut start = earliest.max(self.floor);
+        let first = place(&self.busy, |(_, end)| *end <= start);
+        for (from, to) in self.busy.range(first..) {
+            if start < *from {
+                return (start, *from);
+            }
+            start = *to;
+        }
+        (start, u64::MAX)
+    }
+
     /// The first time from `earliest` on at which what does not need all of the resource finds room: at once where
     /// nothing has it, else where the booking that has it ends, whatever comes after that.
     pub(super) fn room(&self, earliest: u64) -> u64 {
@@ -117,6 +130,17 @@ mod tests {
         assert_eq!(calendar.take(0, 50), (210, 260));
         assert_eq!(calendar.take(0, 49), (151, 200));
         assert_eq!(calendar.busy, [(0, 260)]);
+    }
+
+    #[test]
+    fn a_gap_is_found_however_short() {
+        let mut calendar = Calendar::default();
+        assert_eq!(calendar.gap(7), (7, u64::MAX));
+        calendar.take(10, 10);
+        calendar.take(21, 9);
+        let gaps = [0, 9, 10, 15, 20, 21, 40].map(|earliest| calendar.gap(earliest));
+        let end = u64::MAX;
+        assert_eq!(gaps, [(0, 10), (9, 10), (20, 21), (20, 21), (20, 21), (30, end), (40, end)]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What kernels cost on the cores of a modelled host, and who has the cores.
 
+use std::cmp::Reverse;
+
 use crate::device::kernel::KernelClass;
 
 use super::calendar::Calendar;
@@ -72,10 +74,25 @@ impl Cores {
         (now, now.saturating_add(length))
     }
 
-    /// Takes the core that is free first for `nanos`, from `earliest` on. Gives start and end.
+    /// Takes `nanos` from `earliest` on of whichever core is free, as a system shares them out: a thread that has to
+    /// leave a core to another goes on later, or on the next one that is free, and none of their time is lost. Gives
+    /// start and end.
     pub(super) fn book(&mut self, earliest: u64, nanos: u64) -> (u64, u64) {
-        let first = self.lanes.iter_mut().min_by_key(|lane| lane.fit(earliest, nanos));
-        first.map_or((earliest, earliest.saturating_add(nanos)), |lane| lane.take(earliest, nanos))
+        let (mut start, mut at, mut left) = (None, earliest, nanos);
+        while left > 0 {
+            let gaps = self.lanes.iter_mut().map(|lane| (lane.gap(at), lane));
+            let Some(((from, to), lane)) = gaps.min_by_key(|((from, to), _)| (*from, Reverse(*to))) else {
+                break;
+            };
+            start.get_or_insert(from);
+            let length = left.min(to.saturating_sub(from));
+            at = lane.book(from, length);
+            if at == u64::MAX {
+                break;
+            }
+            left -= length;
+        }
+        (start.unwrap_or(earliest), at)
     }
 }
 
@@ -137,5 +154,28 @@ mod tests {
         );
         cores.crowd(-3);
         assert_eq!(cores.kernel(160, |n| 100 / u64::from(n)), (160, 210));
+    }
+
+    #[test]
+    fn what_a_core_is_taken_for_in_between_costs_no_more_than_that() {
+        let mut cores = Cores::new(2);
+        cores.crowd(2);
+        // The script takes a batch of a worker each 100, and a step after each.
+        assert_eq!(cores.book(0, 100), (0, 100));
+        assert_eq!(cores.work(100, 1), 101);
+        assert_eq!(cores.book(100, 100), (100, 200));
+        assert_eq!(cores.work(200, 1), 201);
+        // The other worker's batches, which nobody asked for until now.
+        assert_eq!(cores.book(0, 100), (0, 100));
+        assert_eq!(cores.book(100, 100), (101, 201), "a step of the script came in between");
+        assert_eq!(cores.book(150, 60), (201, 261), "all is taken until then");
+    }
+
+    #[test]
+    fn the_end_of_time_is_an_end() {
+        let mut cores = Cores::new(1);
+        assert_eq!(cores.book(10, u64::MAX), (10, u64::MAX));
+        assert_eq!(cores.book(20, 5).1, u64::MAX);
+        assert_eq!(cores.book(5, 0), (5, 5));
     }
 }

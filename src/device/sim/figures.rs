@@ -180,6 +180,11 @@ impl<'t> Document<'t> {
         self.open(path, self.root.get_ref(), self.root.span(), allowed)
     }
 
+    /// The top level, whatever stands in it.
+    pub(super) fn unchecked(&self) -> Section<'_, 't> {
+        Section { document: self, path: String::new(), table: self.root.get_ref(), span: self.root.span() }
+    }
+
     /// The figures read so far, in the order of reading.
     pub(crate) fn into_figures(self) -> Vec<Figure> {
         self.figures.into_inner()

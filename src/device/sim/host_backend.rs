@@ -145,6 +145,10 @@ impl HostTime for ModelledHost {
         self.clock.lock().now()
     }
 
+    fn cores(&self) -> usize {
+        self.clock.lock().host().cpu.cores as usize
+    }
+
     fn sleep(&self, nanos: u64) {
         self.clock.lock().sleep(nanos);
     }

@@ -256,6 +256,7 @@ pub(super) fn embedded(all: &[(&'static str, &'static str)], id: &str) -> Result
 }
 
 fn read(document: &Document<'_>) -> Result<Profile, ProfileError> {
+    refuse_host_figures(&document.unchecked())?;
     let root = document.root(&[
         "id",
         "name",
@@ -268,13 +269,11 @@ fn read(document: &Document<'_>) -> Result<Profile, ProfileError> {
         "convolution_algorithms",
         "launch",
         "latency",
-        "host",
         "link",
         "peer",
         "power",
         "faults",
     ])?;
-    refuse_host_figures(&root)?;
     let id = root.text("id", 32, r#"id = "my-gpu""#)?;
     check_id(&root, id)?;
     let name = root.text("name", 60, r#"name = "My GPU""#)?;
@@ -408,7 +407,9 @@ fn refuse_host_figures(root: &Section<'_, '_>) -> Result<(), ProfileError> {
         let section = root.unchecked(name)?;
         keys.iter().find_map(|key| section.belongs_to_host(key))
     };
-    let found = root.belongs_to_host("host").or_else(|| sections.into_iter().find_map(of_a_section));
+    const SECTIONS: [&str; 5] = ["host", "driver", "script", "cpu", "dispatch"];
+    let whole = SECTIONS.iter().find_map(|key| root.belongs_to_host(key));
+    let found = whole.or_else(|| sections.into_iter().find_map(of_a_section));
     found.map_or(Ok(()), Err)
 }
 

@@ -140,6 +140,10 @@ pub enum SelectionError {
         text: String,
     },
     UnknownHost(UnknownHost),
+    /// A host stands between devices.
+    HostBetween {
+        host: String,
+    },
     /// A host is modelled beside simulated GPUs alone.
     HostAlone {
         devices: &'static str,
@@ -174,6 +178,10 @@ impl fmt::Display for SelectionError {
                 write!(f, "a machine has at most {MOST_DEVICES} simulated devices")
             }
             SelectionError::UnknownHost(unknown) => write!(f, "{unknown}"),
+            SelectionError::HostBetween { host } => write!(
+                f,
+                "one host stands around all devices, and behind the last of them: sim:t4,h100@{host}"
+            ),
             SelectionError::HostAlone { devices } => write!(
                 f,
                 "a host's profile stands beside simulated GPUs, as in `--devices sim:t4x2 --host workstation`; with \
@@ -197,7 +205,7 @@ impl FromStr for Selection {
     /// repeated. `@HOST` behind them names their host.
     fn from_str(text: &str) -> Result<Selection, SelectionError> {
         let (text, host) = split_host(text.trim());
-        let host = host.map(str::parse::<HostChoice>).transpose().map_err(SelectionError::UnknownHost)?;
+        let host = host.map(read_host).transpose()?;
         match (read_devices(text)?, host) {
             (Selection::Sim(devices), host) => Ok(Selection::Sim(devices.beside(host))),
             (Selection::Auto(_), host) => Ok(Selection::Auto(host)),
@@ -205,6 +213,17 @@ impl FromStr for Selection {
             (Selection::Cuda, Some(_)) => Err(SelectionError::HostAlone { devices: "cuda" }),
             (alone, None) => Ok(alone),
         }
+    }
+}
+
+fn read_host(text: &str) -> Result<HostChoice, SelectionError> {
+    let read = |text: &str| text.parse::<HostChoice>().map_err(SelectionError::UnknownHost);
+    match text.split_once(',') {
+        Some((host, _)) if read(text).is_err() => {
+            read(host)?;
+            Err(SelectionError::HostBetween { host: quoted(host.trim()) })
+        }
+        _ => read(text),
     }
 }
 
@@ -380,6 +399,12 @@ mod tests {
         assert_eq!(read("sim:t4 @ measured"), Ok(beside(&[("t4", 1)], HostChoice::Measured)));
         assert_eq!(read("auto@workstation"), Ok(Selection::Auto(Some(workstation))));
         assert_eq!(read("cuda@workstation"), Err(SelectionError::HostAlone { devices: "cuda" }));
+        let between = read("sim:t4@workstation,sim:h100").unwrap_err().to_string();
+        assert!(
+            between.contains("one host stands around all devices") && between.contains("@workstation"),
+            "{between}"
+        );
+        assert!(matches!(read("sim:t4@laptop,sim:h100"), Err(SelectionError::UnknownHost(_))));
         assert!(matches!(read("sim:t4@laptop"), Err(SelectionError::UnknownHost(_))));
         for text in ["sim:t4x2@workstation", "sim:t4@./h.toml", "auto@measured"] {
             assert_eq!(read(text).unwrap().to_string(), text);

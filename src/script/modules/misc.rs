@@ -7,9 +7,9 @@ use rhai::{Array, Dynamic, Engine, FnPtr, INT, Map};
 
 use crate::base::chain::Link;
 use crate::base::event::Clock;
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, figures};
 use crate::data::DataLoader;
-use crate::device::{Cancel, Machine};
+use crate::device::{Cancel, Machine, Shared};
 use crate::op::def::FUNCTION;
 use crate::op::params::kind::{Float, Int, Str, Tensor};
 use crate::op::params::{Maybe, params};
@@ -303,6 +303,7 @@ pub struct Progress {
     total: u64,
     label: String,
     host: Arc<dyn Host>,
+    shared: Arc<Shared>,
 }
 
 fn progress(call: &mut Call) -> Outcome {
@@ -315,8 +316,8 @@ fn progress(call: &mut Call) -> Outcome {
         ))
     };
     let (total, items) = over(&items).ok_or_else(wrong)?;
-    let host = Arc::clone(&call.here.host);
-    Ok(Dynamic::from(Progress { items: Link::new(items), total, label: given.label.into(), host }))
+    let (host, shared) = (Arc::clone(&call.here.host), Arc::clone(&call.machine().shared));
+    Ok(Dynamic::from(Progress { items: Link::new(items), total, label: given.label.into(), host, shared }))
 }
 
 /// How many items there are, and what goes through them.
@@ -342,6 +343,8 @@ fn over(items: &Dynamic) -> Option<(u64, Arc<dyn Fn() -> Items + Send + Sync>)> 
 struct ProgressIter {
     inner: Items,
     done: u64,
+    /// When it began, on a modelled host's clock.
+    began: Option<u64>,
     of: Progress,
 }
 
@@ -350,9 +353,20 @@ impl Iterator for ProgressIter {
 
     fn next(&mut self) -> Option<RhaiResult<Dynamic>> {
         let next = self.inner.next();
-        self.of.host.progress(&self.of.label, self.done.min(self.of.total), Some(self.of.total), "");
+        let (done, total) = (self.done.min(self.of.total), self.of.total);
+        self.of.host.progress(&self.of.label, done, Some(total), &self.took());
         self.done += 1;
         next
+    }
+}
+
+impl ProgressIter {
+    /// What all of it took, where time is modelled.
+    fn took(&self) -> String {
+        let Progress { shared, total, .. } = &self.of;
+        let time = shared.host_time().filter(|_| self.done >= *total);
+        let took = time.zip(self.began).map(|(time, began)| time.now().saturating_sub(began));
+        took.map(|nanos| figures::timed(nanos, Clock::Modelled)).unwrap_or_default()
     }
 }
 
@@ -361,6 +375,7 @@ impl IntoIterator for Progress {
     type IntoIter = Items;
 
     fn into_iter(self) -> Items {
-        Box::new(ProgressIter { inner: (self.items)(), done: 0, of: self })
+        let began = self.shared.host_time().map(|time| time.now());
+        Box::new(ProgressIter { inner: (self.items)(), done: 0, began, of: self })
     }
 }

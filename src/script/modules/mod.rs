@@ -4,14 +4,9 @@ mod amp;
 mod autograd;
 mod checkpoint;
 pub mod checks;
-<<<<<<< HEAD
-mod cuda;
-mod data;
-mod defaults;
-=======
 pub(crate) mod cuda;
 pub(crate) mod data;
->>>>>>> checks
+mod defaults;
 pub(crate) mod hook;
 mod misc;
 mod nn;

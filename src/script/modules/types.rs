@@ -216,24 +216,43 @@ params! {
 /// Registers the types with their printed forms and comparisons, and the dtype constants.
 pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     engine.register_type_with_name::<Tensor>("Tensor");
-    for name in ["to_string", "to_debug"] {
+    // Rhai's own `print` puts the type's name in place of what fails.
+    for name in ["to_string", "to_debug", "print", "debug"] {
         let here = Arc::clone(shared);
         engine.register_fn(name, move |context: NativeCallContext, t: &mut Tensor| {
             note_line(&here, &context);
             display::display(t).map_err(raise)
         });
     }
-    let here = Arc::clone(shared);
-    engine.register_fn(
-        "+",
-        move |context: NativeCallContext, a: ImmutableString, b: Tensor| -> RhaiResult<String> {
-            note_line(&here, &context);
-            Ok(format!("{a}{}", display::display(&b).map_err(raise)?))
-        },
-    );
+    appended(engine, shared);
     dtypes(engine);
     devices(engine, shared);
     errors(engine);
+}
+
+/// Text with a tensor behind it or before it.
+fn appended(engine: &mut Engine, shared: &Arc<Shared>) {
+    let here = Arc::clone(shared);
+    engine.register_fn("+", move |context: NativeCallContext, text: ImmutableString, x: Tensor| {
+        note_line(&here, &context);
+        display::display(&x).map(|shown| format!("{text}{shown}")).map_err(raise)
+    });
+    let here = Arc::clone(shared);
+    engine.register_fn("+", move |context: NativeCallContext, x: Tensor, text: ImmutableString| {
+        note_line(&here, &context);
+        display::display(&x).map(|shown| format!("{shown}{text}")).map_err(raise)
+    });
+    for name in ["+=", "append"] {
+        let here = Arc::clone(shared);
+        engine.register_fn(
+            name,
+            move |context: NativeCallContext, text: &mut ImmutableString, x: Tensor| -> RhaiResult<()> {
+                note_line(&here, &context);
+                *text += display::display(&x).map_err(raise)?.as_str();
+                Ok(())
+            },
+        );
+    }
 }
 
 /// The class of a value: that of a layer, an optimiser or a schedule under PyTorch's name.

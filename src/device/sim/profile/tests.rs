@@ -49,9 +49,14 @@ fn what_is_the_hosts_is_refused_by_name_and_line() {
         let text = error.to_string();
         assert!(text.contains(&format!(".{key}` is the host's")) && text.contains("--host FILE"), "{text}");
     }
-    let old = format!("{}\n[host]\ncall = {figure}\n", tiny_text());
-    let text = Profile::parse(&old, "my.toml").unwrap_err().to_string();
-    assert!(text.contains("`host` is the host's"), "{text}");
+    for section in ["host", "driver", "script", "cpu", "dispatch"] {
+        let old = format!("{}\n[{section}]\ncall = {figure}\n", tiny_text());
+        let text = Profile::parse(&old, "my.toml").unwrap_err().to_string();
+        assert!(
+            text.contains(&format!("`{section}` is the host's")) && text.contains("--host FILE"),
+            "{text}"
+        );
+    }
 }
 
 #[test]
