@@ -283,7 +283,7 @@ impl Interpreter {
     }
 
     /// What a line may name that is not in it.
-    fn known(&self, scope: &Scope) -> phrases::Known {
+    fn known(&self, scope: &Scope) -> phrases::SessionNames {
         let holds = |value: &Dynamic| match value {
             value if value.is::<Tensor>() => Holds::Tensor,
             value if value.is::<nn::Module>() => Holds::Module,
@@ -304,7 +304,7 @@ impl Interpreter {
         let function = |function: rhai::ScriptFnMetadata| {
             (function.name.to_owned(), function.params.iter().map(|param| (*param).to_owned()).collect())
         };
-        phrases::Known { variables, functions: self.library.iter_functions().map(function).collect() }
+        phrases::SessionNames { variables, functions: self.library.iter_functions().map(function).collect() }
     }
 
     fn stopped(&self, error: &EvalAltResult, origin: &Origin, ast: &AST, scope: &Scope) -> Stopped {

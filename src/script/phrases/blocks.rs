@@ -1,7 +1,7 @@
 //! Statements with blocks: by indentation, as Python has them, or in braces.
 
 use super::book::Idiom;
-use super::lex::Kind;
+use super::lex::TokenKind;
 use super::statements::Statements;
 use super::tree::{Arg, Expr};
 use super::writer::Holds;
@@ -47,7 +47,7 @@ impl Statements<'_, '_, '_> {
         let lines = lines?;
         let later = self.reader.tokens.get(self.reader.at..)?;
         let needed =
-            |name: &&String| later.iter().any(|token| token.kind == Kind::Name && token.text == **name);
+            |name: &&String| later.iter().any(|token| token.kind == TokenKind::Name && token.text == **name);
         let mut names: Vec<String> = self.ended.iter().filter(needed).cloned().collect();
         names.dedup();
         if names.is_empty() {
@@ -88,19 +88,20 @@ impl Statements<'_, '_, '_> {
         }
         // A colon that is missing is missed by Python as well.
         if !self.reader.eat(":") {
-            let ends = self.reader.peek().is_some_and(|token| token.kind == Kind::Line);
+            let ends = self.reader.peek().is_some_and(|token| token.kind == TokenKind::Line);
             let inside =
                 self.reader.tokens.get(self.reader.at + 1).is_some_and(|token| token.column > column);
             (ends && inside).then_some(())?;
         }
         self.writer.uses(Idiom::Braces);
-        if let Some(comment) = self.reader.peek().filter(|token| token.kind == Kind::Comment) {
+        if let Some(comment) = self.reader.peek().filter(|token| token.kind == TokenKind::Comment) {
             self.reader.at += 1;
             lines.push(self.comment(comment.text));
         }
         let head = self.reader.tokens.get(self.reader.at.checked_sub(1)?)?.line;
-        if self.reader.peek().is_some_and(|token| token.kind != Kind::Line) {
-            while self.reader.peek().is_some_and(|token| token.line == head && token.kind != Kind::Line) {
+        if self.reader.peek().is_some_and(|token| token.kind != TokenKind::Line) {
+            while self.reader.peek().is_some_and(|token| token.line == head && token.kind != TokenKind::Line)
+            {
                 lines.extend(self.statement()?);
             }
             return Some(lines);
@@ -115,7 +116,7 @@ impl Statements<'_, '_, '_> {
     }
 
     pub(super) fn skip_lines(&mut self) {
-        while self.reader.peek().is_some_and(|token| token.kind == Kind::Line) {
+        while self.reader.peek().is_some_and(|token| token.kind == TokenKind::Line) {
             self.reader.at += 1;
         }
     }
@@ -182,7 +183,7 @@ impl Statements<'_, '_, '_> {
     /// The end of a line behind a block.
     fn end_block(&mut self) {
         self.reader.eat(";");
-        self.reader.at += usize::from(self.reader.peek().is_some_and(|token| token.kind == Kind::Line));
+        self.reader.at += usize::from(self.reader.peek().is_some_and(|token| token.kind == TokenKind::Line));
     }
 
     fn repeat(&mut self) -> Lines {

@@ -155,7 +155,7 @@ impl Writer<'_> {
                 return Some((format!("{}..{}", self.bound(from, 150)?, self.bound(to, 150)?), 140));
             }
             ("str", [of]) => (Idiom::Str, format!("{}.to_string()", self.on(of)?)),
-            ("int" | "float", [of]) => (Idiom::Number, self.to_number(name, of)?),
+            ("int" | "float", [of]) => (Idiom::Number, self.numeric(name, of)?),
             ("isinstance", [of, class]) => {
                 let class = self.class(class)?;
                 (Idiom::Type, format!("type_of({}) == {class}", self.expr(of)?))
@@ -247,7 +247,7 @@ impl Writer<'_> {
         Some((format!("len({})", self.expr(of)?), ATOM))
     }
 
-    fn to_number(&mut self, name: &str, of: &Expr) -> Option<String> {
+    fn numeric(&mut self, name: &str, of: &Expr) -> Option<String> {
         if let ("float", Expr::Text(text)) = (name, of) {
             match text.trim_matches(['"', '\'']).trim_start_matches('+') {
                 "inf" => return Some("(1.0 / 0.0)".into()),

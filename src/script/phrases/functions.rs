@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::blocks::written;
 use super::book::Idiom;
-use super::lex::Kind;
+use super::lex::TokenKind;
 use super::statements::Statements;
 use super::tree::Expr;
 use super::writer::Holds;
@@ -104,7 +104,7 @@ impl Statements<'_, '_, '_> {
         let lines = self.block(column, &bound);
         self.function = around;
         self.ended = ended;
-        self.reader.at += usize::from(self.reader.peek().is_some_and(|token| token.kind == Kind::Line));
+        self.reader.at += usize::from(self.reader.peek().is_some_and(|token| token.kind == TokenKind::Line));
         lines
     }
 
@@ -114,7 +114,7 @@ impl Statements<'_, '_, '_> {
         let line = rest.first().map_or(0, |token| token.line);
         let inside = rest
             .iter()
-            .take_while(|token| token.line == line || token.column > column || token.kind == Kind::Line);
+            .take_while(|token| token.line == line || token.column > column || token.kind == TokenKind::Line);
         let inside: Vec<_> = inside.collect();
         let assigned = |name: &str| {
             inside.windows(2).any(|pair| matches!(pair, [a, b] if a.text == name && b.text == "="))
@@ -122,7 +122,7 @@ impl Statements<'_, '_, '_> {
         };
         inside.iter().enumerate().any(|(i, token)| {
             let before = i.checked_sub(1).and_then(|i| inside.get(i)).map_or("", |token| token.text);
-            token.kind == Kind::Name
+            token.kind == TokenKind::Name
                 && before != "."
                 && before != "::"
                 && !params.iter().any(|param| param == token.text)

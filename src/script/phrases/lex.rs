@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// What a token is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     Name,
     Number,
     /// A text with its quotes and what stands before them: `f"…"`.
@@ -18,7 +18,7 @@ pub(super) enum Kind {
 /// One token.
 #[derive(Clone, Debug)]
 pub(super) struct Tok<'c> {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub text: &'c str,
     pub range: Range<usize>,
     /// From 0.
@@ -71,7 +71,7 @@ impl<'c> Lexer<'c> {
             }
             _ if rest.starts_with("/*") => {
                 let length = rest.find("*/")? + 2;
-                self.push(Kind::Comment, length);
+                self.push(TokenKind::Comment, length);
                 return Some(true);
             }
             '#' if !rest.starts_with("#{") => return self.comment(),
@@ -80,7 +80,9 @@ impl<'c> Lexer<'c> {
             }
             _ => {}
         }
-        if let Some((kind, length)) = text(rest).map(|length| (Kind::Text, length)).or_else(|| word(rest)) {
+        if let Some((kind, length)) =
+            text(rest).map(|length| (TokenKind::Text, length)).or_else(|| word(rest))
+        {
             self.push(kind, length);
             return Some(true);
         }
@@ -107,19 +109,19 @@ impl<'c> Lexer<'c> {
             }
             _ => {}
         }
-        self.push(Kind::Sign, length);
+        self.push(TokenKind::Sign, length);
     }
 
     /// Whether a brace here would begin a dictionary: something is still missing before it.
     fn is_value_next(&self) -> bool {
         self.all.last().is_some_and(|last| match last.kind {
-            Kind::Sign => !matches!(last.text, ")" | "]" | "}" | "{" | ";" | "|" | "||" | "=>"),
-            Kind::Name => matches!(last.text, "return" | "in" | "and" | "or" | "not"),
+            TokenKind::Sign => !matches!(last.text, ")" | "]" | "}" | "{" | ";" | "|" | "||" | "=>"),
+            TokenKind::Name => matches!(last.text, "return" | "in" | "and" | "or" | "not"),
             _ => false,
         })
     }
 
-    fn push(&mut self, kind: Kind, length: usize) {
+    fn push(&mut self, kind: TokenKind, length: usize) {
         let range = self.at..self.at + length;
         let text = self.code.get(range.clone()).unwrap_or_default();
         let before = self.code.get(self.line_start..self.at).unwrap_or_default();
@@ -145,9 +147,9 @@ impl<'c> Lexer<'c> {
         // A chain of methods goes on.
         let goes_on = next.starts_with('.')
             && next.get(1..).is_some_and(|r| r.starts_with(|c: char| c.is_alphabetic()));
-        let blank = self.all.last().is_none_or(|last| last.kind == Kind::Line);
+        let blank = self.all.last().is_none_or(|last| last.kind == TokenKind::Line);
         if ends && !goes_on && !blank {
-            self.push(Kind::Line, 0);
+            self.push(TokenKind::Line, 0);
         }
         self.at += 1;
         self.begin_line();
@@ -155,7 +157,7 @@ impl<'c> Lexer<'c> {
 
     fn comment(&mut self) -> Option<bool> {
         let length = self.rest().find('\n').unwrap_or(self.rest().len());
-        self.push(Kind::Comment, length);
+        self.push(TokenKind::Comment, length);
         Some(true)
     }
 
@@ -163,8 +165,8 @@ impl<'c> Lexer<'c> {
     fn divides(&self) -> bool {
         let same_line = |last: &&Tok| last.line == self.line;
         let value = self.all.last().filter(same_line).is_some_and(|last| match last.kind {
-            Kind::Name | Kind::Number => true,
-            Kind::Sign => matches!(last.text, ")" | "]"),
+            TokenKind::Name | TokenKind::Number => true,
+            TokenKind::Sign => matches!(last.text, ")" | "]"),
             _ => false,
         });
         value && is_operand(self.rest().get(2..).unwrap_or_default())
@@ -214,12 +216,12 @@ fn text(rest: &str) -> Option<usize> {
 }
 
 /// A name or a number.
-fn word(rest: &str) -> Option<(Kind, usize)> {
+fn word(rest: &str) -> Option<(TokenKind, usize)> {
     let first = rest.chars().next()?;
     let second = rest.chars().nth(1);
     if first.is_alphabetic() || first == '_' || first == '$' {
         let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).unwrap_or(rest.len());
-        return Some((Kind::Name, end));
+        return Some((TokenKind::Name, end));
     }
     if !(first.is_ascii_digit() || first == '.' && second.is_some_and(|c| c.is_ascii_digit())) {
         return None;
@@ -249,5 +251,5 @@ fn word(rest: &str) -> Option<(Kind, usize)> {
         }
         end = at + c.len_utf8();
     }
-    Some((Kind::Number, end))
+    Some((TokenKind::Number, end))
 }

@@ -24,10 +24,10 @@ use super::lexer;
 use super::whole::{self, Wholeness};
 
 use book::{Idiom, note};
-use lex::{Kind, Tok};
-use parse::Reader;
+use lex::{Tok, TokenKind};
+use parse::PythonReader;
 use statements::Statements;
-use writer::{Said, Writer};
+use writer::{FaultSays, Writer};
 
 pub(crate) use writer::Holds;
 
@@ -40,14 +40,14 @@ const NOTES: usize = 3;
 
 /// What the session knows beside the code.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct SessionNames {
     pub variables: Vec<(String, Holds)>,
     /// Functions with their parameters.
     pub functions: Vec<(String, Vec<String>)>,
 }
 
 /// Gives the fault of a line that Python would take a hint with what is written here.
-pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> Known) -> Fault {
+pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> SessionNames) -> Fault {
     if !matches!(fault.kind.as_str(), "SyntaxError" | "NameError" | "TypeError") {
         return fault;
     }
@@ -82,7 +82,7 @@ pub(crate) fn is_open(code: &str) -> bool {
 }
 
 /// A statement of the code, and what stands for it.
-struct Piece<'c> {
+struct Offer<'c> {
     /// From and up to which line, from 0.
     lines: (usize, usize),
     /// Where its first token begins, in bytes.
@@ -93,7 +93,7 @@ struct Piece<'c> {
     used: Vec<Idiom>,
 }
 
-impl Piece<'_> {
+impl Offer<'_> {
     fn is_changed(&self) -> bool {
         self.rewritten.is_some() && !self.used.is_empty()
     }
@@ -107,7 +107,7 @@ impl Piece<'_> {
     }
 }
 
-fn hint(fault: &Fault, origin: &Origin, known: &Known) -> Option<String> {
+fn hint(fault: &Fault, origin: &Origin, known: &SessionNames) -> Option<String> {
     let row = fault.line?.checked_sub(origin.first_line)? as usize;
     let said = said(fault);
     let line = origin.code.lines().nth(row)?;
@@ -120,7 +120,7 @@ fn hint(fault: &Fault, origin: &Origin, known: &Known) -> Option<String> {
     if inside && !piece.used.contains(&Idiom::Braces) {
         let bound = lexer::bound(origin.code).into_iter().map(|name| (name, Holds::Other));
         let variables = known.variables.iter().cloned().chain(bound).collect();
-        let known = Known { variables, functions: known.functions.clone() };
+        let known = SessionNames { variables, functions: known.functions.clone() };
         if let Some(hint) = of_line(line, &known, &said) {
             return Some(hint);
         }
@@ -138,9 +138,9 @@ fn hint(fault: &Fault, origin: &Origin, known: &Known) -> Option<String> {
     }
     // What follows fails next.
     let rest = all.get(at..)?;
-    let changed = rest.iter().rposition(Piece::is_changed).unwrap_or(0);
+    let changed = rest.iter().rposition(Offer::is_changed).unwrap_or(0);
     let last = changed.max(rest.iter().rposition(|other| other.lines.0 == piece.lines.1).unwrap_or(0));
-    let lines = |pieces: &[Piece]| pieces.iter().map(|piece| piece.text().lines().count()).sum::<usize>();
+    let lines = |pieces: &[Offer]| pieces.iter().map(|piece| piece.text().lines().count()).sum::<usize>();
     let several = if lines(rest) <= MOST { rest } else { rest.get(..=last)? };
     let readable = several.iter().all(|piece| piece.rewritten.is_some());
     if last > 0
@@ -154,29 +154,29 @@ fn hint(fault: &Fault, origin: &Origin, known: &Known) -> Option<String> {
 }
 
 /// The answer to a line that is read alone.
-fn of_line(line: &str, known: &Known, said: &Said) -> Option<String> {
+fn of_line(line: &str, known: &SessionNames, said: &FaultSays) -> Option<String> {
     let all = pieces(line, known, said)?;
     offered(&all)
 }
 
 /// The statement that failed: Rhai misses the end of one where the next begins.
-fn failed(all: &[Piece], fault: &Fault, code: &str, row: usize) -> Option<usize> {
+fn failed(all: &[Offer], fault: &Fault, code: &str, row: usize) -> Option<usize> {
     let column = fault.column.unwrap_or(1) as usize;
     let start: usize = code.lines().take(row).map(|line| line.len() + 1).sum();
     let line = code.lines().nth(row)?;
     let place = start + line.char_indices().nth(column.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
     let at = all.iter().rposition(|piece| piece.start <= place).unwrap_or(0);
     let ended = fault.kind == "SyntaxError" && all.get(at).is_some_and(|piece| piece.start == place);
-    let before = at.checked_sub(1).filter(|before| ended && all.get(*before).is_some_and(Piece::is_changed));
+    let before = at.checked_sub(1).filter(|before| ended && all.get(*before).is_some_and(Offer::is_changed));
     Some(before.unwrap_or(at))
 }
 
 /// The statements of some code.
-fn pieces<'c>(code: &'c str, known: &Known, said: &Said) -> Option<Vec<Piece<'c>>> {
+fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<Vec<Offer<'c>>> {
     let tokens = lex::tokens(code)?;
     let mut writer = Writer::new(&known.variables, said);
     writer.functions = known.functions.iter().cloned().collect();
-    let reader = Reader::new(&tokens, code);
+    let reader = PythonReader::new(&tokens, code);
     let mut all = Statements { reader, writer, function: 0, ended: Vec::new(), depth: 0 };
     let mut pieces = Vec::new();
     loop {
@@ -192,7 +192,7 @@ fn pieces<'c>(code: &'c str, known: &Known, said: &Said) -> Option<Vec<Piece<'c>
             all.writer.used.clear();
         }
         let own = tokens.get(from..all.reader.at)?;
-        let last = own.iter().rev().find(|token| token.kind != Kind::Line).unwrap_or(first);
+        let last = own.iter().rev().find(|token| token.kind != TokenKind::Line).unwrap_or(first);
         let written = code.get(first.range.start..last.range.end)?;
         if lines.is_none() {
             lexer::bound(written).iter().for_each(|name| all.writer.bind(name, Holds::Other));
@@ -205,7 +205,7 @@ fn pieces<'c>(code: &'c str, known: &Known, said: &Said) -> Option<Vec<Piece<'c>
         }
         let end = last.line + last.text.matches('\n').count();
         let used = std::mem::take(&mut all.writer.used);
-        pieces.push(Piece {
+        pieces.push(Offer {
             lines: (first.line, end),
             start: first.range.start,
             written,
@@ -228,7 +228,7 @@ fn end_of(tokens: &[Tok], from: usize) -> usize {
         }
         let next = tokens.get(at + 1);
         let inside = next.is_some_and(|next| next.column > column);
-        if token.kind == Kind::Line && depth == 0 && !inside {
+        if token.kind == TokenKind::Line && depth == 0 && !inside {
             return at + 1;
         }
     }
@@ -240,7 +240,7 @@ fn words(tokens: &[Tok], writer: &mut Writer) {
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|at| tokens.get(at)).map_or("", |token| token.text);
         let after = tokens.get(at + 1).map_or("", |token| token.text);
-        if token.kind == Kind::Comment || matches!(before, "." | "::") {
+        if token.kind == TokenKind::Comment || matches!(before, "." | "::") {
             continue;
         }
         match token.text {
@@ -256,13 +256,13 @@ fn words(tokens: &[Tok], writer: &mut Writer) {
 }
 
 /// What a fault says that the line does not.
-fn said(fault: &Fault) -> Said {
+fn said(fault: &Fault) -> FaultSays {
     let hint = fault.hint.as_deref().unwrap_or_default();
     let attribute =
         fault.message.split_once("object has no attribute '").and_then(|(_, name)| name.split('\'').next());
     let uncalled = attribute.filter(|_| hint.starts_with("it is a function"));
     let refused = fault.message.split_once("() does not take (");
-    Said {
+    FaultSays {
         uncalled: uncalled.map(str::to_owned),
         attribute: attribute.map(str::to_owned),
         refused: refused.map(|(name, given)| (name.to_owned(), given.trim_end_matches(')').to_owned())),
@@ -270,7 +270,7 @@ fn said(fault: &Fault) -> Said {
 }
 
 /// The rewritten statements with what is told of them, where Rhai takes them.
-fn offered(pieces: &[Piece]) -> Option<String> {
+fn offered(pieces: &[Offer]) -> Option<String> {
     let mut used: Vec<Idiom> = Vec::new();
     for idiom in pieces.iter().filter(|piece| piece.is_changed()).flat_map(|piece| &piece.used) {
         if !used.contains(idiom) {
@@ -278,7 +278,7 @@ fn offered(pieces: &[Piece]) -> Option<String> {
         }
     }
     let mut text = String::new();
-    let mut before: Option<&Piece> = None;
+    let mut before: Option<&Offer> = None;
     for piece in pieces.iter().filter(|piece| !piece.text().is_empty()) {
         let beside =
             before.is_some_and(|before| before.lines.1 == piece.lines.0 && !before.text().contains('\n'));
@@ -317,7 +317,7 @@ fn indented(text: &str) -> String {
 }
 
 /// What is told of a statement for which nothing can be offered.
-fn alone(piece: &Piece, line: &str) -> Option<String> {
+fn alone(piece: &Offer, line: &str) -> Option<String> {
     let used: Vec<Idiom> = piece.used.iter().copied().filter(|idiom| *idiom != Idiom::Semicolon).collect();
     if !used.is_empty() {
         return Some(notes(&used));
@@ -345,7 +345,7 @@ mod tests {
 
     /// The first statement of some code that would be rewritten.
     fn changed(code: &str) -> Option<String> {
-        let (known, said) = (Known::default(), Said::default());
+        let (known, said) = (SessionNames::default(), FaultSays::default());
         let all = pieces(code, &known, &said).unwrap_or_default();
         let piece = all.iter().find(|piece| piece.is_changed())?;
         Some(format!("{:?}: {} -> {}", piece.used, piece.written, piece.text()))

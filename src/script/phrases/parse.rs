@@ -1,7 +1,7 @@
 //! Values of Python, with those of Rhai that a learner may have mixed in.
 
-use super::lex::{Kind, Tok};
-use super::tree::{Arg, Expr, Loop, Place};
+use super::lex::{Tok, TokenKind};
+use super::tree::{Arg, Expr, IndexPlace, Loop};
 
 /// How deep values may lie in each other.
 const DEEPEST: usize = 60;
@@ -14,16 +14,16 @@ const KEYWORDS: [&str; 18] = [
 
 /// Reads tokens one after the other.
 #[derive(Clone)]
-pub(super) struct Reader<'t, 'c> {
+pub(super) struct PythonReader<'t, 'c> {
     pub tokens: &'t [Tok<'c>],
     pub at: usize,
     pub code: &'c str,
     depth: usize,
 }
 
-impl<'t, 'c> Reader<'t, 'c> {
-    pub(super) fn new(tokens: &'t [Tok<'c>], code: &'c str) -> Reader<'t, 'c> {
-        Reader { tokens, at: 0, code, depth: 0 }
+impl<'t, 'c> PythonReader<'t, 'c> {
+    pub(super) fn new(tokens: &'t [Tok<'c>], code: &'c str) -> PythonReader<'t, 'c> {
+        PythonReader { tokens, at: 0, code, depth: 0 }
     }
 
     pub(super) fn peek(&self) -> Option<&'t Tok<'c>> {
@@ -37,7 +37,7 @@ impl<'t, 'c> Reader<'t, 'c> {
 
     pub(super) fn nth(&self, n: usize) -> &'c str {
         let token = self.tokens.get(self.at + n);
-        token.filter(|t| matches!(t.kind, Kind::Name | Kind::Sign)).map_or("", |t| t.text)
+        token.filter(|t| matches!(t.kind, TokenKind::Name | TokenKind::Sign)).map_or("", |t| t.text)
     }
 
     pub(super) fn eat(&mut self, word: &str) -> bool {
@@ -51,7 +51,7 @@ impl<'t, 'c> Reader<'t, 'c> {
     }
 
     pub(super) fn name(&mut self) -> Option<String> {
-        let token = self.peek().filter(|t| t.kind == Kind::Name && !KEYWORDS.contains(&t.text))?;
+        let token = self.peek().filter(|t| t.kind == TokenKind::Name && !KEYWORDS.contains(&t.text))?;
         self.at += 1;
         Some(token.text.to_owned())
     }
@@ -64,7 +64,7 @@ impl<'t, 'c> Reader<'t, 'c> {
         }
         let mut all = vec![first];
         while self.eat(",") {
-            if self.peek().is_none_or(|t| t.kind == Kind::Line)
+            if self.peek().is_none_or(|t| t.kind == TokenKind::Line)
                 || matches!(self.word(), "=" | ")" | ";" | ":")
             {
                 break;
@@ -107,7 +107,7 @@ impl<'t, 'c> Reader<'t, 'c> {
                 .tokens
                 .get(self.at..)?
                 .iter()
-                .take_while(|t| t.kind != Kind::Line)
+                .take_while(|t| t.kind != TokenKind::Line)
                 .any(|t| t.text == "else");
         if !is_ternary {
             return Some(value);
@@ -203,13 +203,13 @@ impl<'t, 'c> Reader<'t, 'c> {
             value = match self.word() {
                 "." => {
                     self.at += 1;
-                    let token = self.peek().filter(|t| t.kind == Kind::Name)?;
+                    let token = self.peek().filter(|t| t.kind == TokenKind::Name)?;
                     self.at += 1;
                     Expr::Attr(value.into(), token.text.to_owned())
                 }
                 "::" => {
                     self.at += 1;
-                    let token = self.peek().filter(|t| t.kind == Kind::Name)?;
+                    let token = self.peek().filter(|t| t.kind == TokenKind::Name)?;
                     self.at += 1;
                     Expr::Path(value.into(), token.text.to_owned())
                 }
@@ -250,11 +250,11 @@ impl<'t, 'c> Reader<'t, 'c> {
         Some(all)
     }
 
-    fn places(&mut self) -> Option<Vec<Place>> {
+    fn places(&mut self) -> Option<Vec<IndexPlace>> {
         let mut all = Vec::new();
         while !self.eat("]") {
             if self.eat("...") {
-                all.push(Place::Dots);
+                all.push(IndexPlace::Dots);
             } else {
                 let from = if self.word() == ":" || self.word() == "::" { None } else { Some(self.value()?) };
                 all.push(self.slice(from)?);
@@ -268,46 +268,46 @@ impl<'t, 'c> Reader<'t, 'c> {
     }
 
     /// What follows the first part of a place.
-    fn slice(&mut self, from: Option<Expr>) -> Option<Place> {
+    fn slice(&mut self, from: Option<Expr>) -> Option<IndexPlace> {
         let part = |own: &mut Self| match own.word() {
             ":" | "," | "]" => Some(None),
             _ => own.value().map(Some),
         };
         if self.eat("::") {
-            return Some(Place::Slice(from, None, part(self)?));
+            return Some(IndexPlace::Slice(from, None, part(self)?));
         }
         if !self.eat(":") {
-            return from.map(Place::One);
+            return from.map(IndexPlace::One);
         }
         let to = part(self)?;
         let step = if self.eat(":") { part(self)? } else { None };
-        Some(Place::Slice(from, to, step))
+        Some(IndexPlace::Slice(from, to, step))
     }
 
     fn atom(&mut self) -> Option<Expr> {
         let token = self.peek()?;
         match token.kind {
-            Kind::Name if KEYWORDS.contains(&token.text) => None,
-            Kind::Name => {
+            TokenKind::Name if KEYWORDS.contains(&token.text) => None,
+            TokenKind::Name => {
                 self.at += 1;
                 Some(Expr::Name(token.text.to_owned()))
             }
-            Kind::Number => {
+            TokenKind::Number => {
                 self.at += 1;
                 Some(Expr::Number(token.text.to_owned()))
             }
-            Kind::Text => {
+            TokenKind::Text => {
                 self.at += 1;
                 let mut text = Expr::Text(token.text.to_owned());
                 // Texts side by side are one.
-                while let Some(next) = self.peek().filter(|t| t.kind == Kind::Text) {
+                while let Some(next) = self.peek().filter(|t| t.kind == TokenKind::Text) {
                     self.at += 1;
                     text = Expr::Binary("+", text.into(), Expr::Text(next.text.to_owned()).into());
                 }
                 Some(text)
             }
-            Kind::Sign => self.bracket(),
-            Kind::Comment | Kind::Line => None,
+            TokenKind::Sign => self.bracket(),
+            TokenKind::Comment | TokenKind::Line => None,
         }
     }
 
@@ -389,7 +389,7 @@ impl<'t, 'c> Reader<'t, 'c> {
     fn map(&mut self) -> Option<Expr> {
         let mut pairs = Vec::new();
         while !self.eat("}") {
-            let token = self.peek().filter(|t| matches!(t.kind, Kind::Name | Kind::Text))?;
+            let token = self.peek().filter(|t| matches!(t.kind, TokenKind::Name | TokenKind::Text))?;
             self.at += 1;
             self.expect(":")?;
             pairs.push((token.text.to_owned(), self.value()?));

@@ -1,23 +1,23 @@
 //! What stands in brackets: `x[:, 0]`, `x[1:3]`, `x[::2]`.
 
 use super::book::Idiom;
-use super::tree::{Expr, Place};
+use super::tree::{Expr, IndexPlace};
 use super::writer::{Holds, Writer};
 
 impl Writer<'_> {
     /// A value with what its brackets hold.
-    pub(super) fn indexed(&mut self, on: &str, holds: Holds, places: &[Place]) -> Option<String> {
+    pub(super) fn indexed(&mut self, on: &str, holds: Holds, places: &[IndexPlace]) -> Option<String> {
         match places {
-            [Place::One(Expr::Tuple(all))] => {
-                let places: Vec<Place> = all.iter().cloned().map(Place::One).collect();
+            [IndexPlace::One(Expr::Tuple(all))] => {
+                let places: Vec<IndexPlace> = all.iter().cloned().map(IndexPlace::One).collect();
                 self.indexed(on, holds, &places)
             }
-            [Place::One(Expr::Name(none))] if none == "None" => {
+            [IndexPlace::One(Expr::Name(none))] if none == "None" => {
                 self.uses(Idiom::NewAxis);
                 Some(format!("{on}.unsqueeze(0)"))
             }
-            [Place::One(at)] => Some(format!("{on}[{}]", self.expr(at)?)),
-            [Place::Slice(from, to, None)] => {
+            [IndexPlace::One(at)] => Some(format!("{on}[{}]", self.expr(at)?)),
+            [IndexPlace::Slice(from, to, None)] => {
                 self.uses(Idiom::Slice);
                 let range = self.range(from.as_ref(), to.as_ref())?;
                 Some(match holds {
@@ -26,10 +26,10 @@ impl Writer<'_> {
                     _ => format!("{on}[{range}]"),
                 })
             }
-            [Place::Slice(from, to, Some(step))] => {
+            [IndexPlace::Slice(from, to, Some(step))] => {
                 self.stepped(on, holds, (from.as_ref(), to.as_ref(), step))
             }
-            [Place::Dots, Place::One(at)] => {
+            [IndexPlace::Dots, IndexPlace::One(at)] => {
                 self.uses(Idiom::Dots);
                 Some(format!("{on}.select(-1, {})", self.expr(at)?))
             }
@@ -38,12 +38,12 @@ impl Writer<'_> {
     }
 
     /// `x[:, 0] = 1`: brackets write to one place, `put` to several.
-    pub(super) fn assigned(&mut self, on: &str, places: &[Place], value: &str) -> Option<String> {
+    pub(super) fn assigned(&mut self, on: &str, places: &[IndexPlace], value: &str) -> Option<String> {
         match places {
-            [Place::One(at)] if !matches!(at, Expr::Tuple(_)) => {
+            [IndexPlace::One(at)] if !matches!(at, Expr::Tuple(_)) => {
                 Some(format!("{on}[{}] = {value}", self.expr(at)?))
             }
-            [Place::Slice(from, to, None)] => {
+            [IndexPlace::Slice(from, to, None)] => {
                 self.uses(Idiom::Slice);
                 Some(format!("{on}[{}] = {value}", self.range(from.as_ref(), to.as_ref())?))
             }
@@ -56,17 +56,17 @@ impl Writer<'_> {
         }
     }
 
-    fn places(&mut self, on: &str, places: &[Place]) -> Option<String> {
+    fn places(&mut self, on: &str, places: &[IndexPlace]) -> Option<String> {
         let mut all = Vec::new();
         for (dim, place) in places.iter().enumerate() {
             all.push(match place {
-                Place::One(at) => self.expr(at)?,
-                Place::Slice(None, None, None) => "()".into(),
-                Place::Slice(from, Some(to), None) => self.range(from.as_ref(), Some(to))?,
-                Place::Slice(Some(from), None, None) => {
+                IndexPlace::One(at) => self.expr(at)?,
+                IndexPlace::Slice(None, None, None) => "()".into(),
+                IndexPlace::Slice(from, Some(to), None) => self.range(from.as_ref(), Some(to))?,
+                IndexPlace::Slice(Some(from), None, None) => {
                     format!("{}..{on}.size({dim})", self.bound(from, 150)?)
                 }
-                Place::Slice(..) | Place::Dots => return None,
+                IndexPlace::Slice(..) | IndexPlace::Dots => return None,
             });
         }
         self.uses(Idiom::Places);

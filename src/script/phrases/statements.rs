@@ -1,16 +1,16 @@
 //! Statements of one line.
 
 use super::book::Idiom;
-use super::lex::Kind;
-use super::parse::Reader;
+use super::lex::TokenKind;
+use super::parse::PythonReader;
 use super::texts::taken_apart;
-use super::tree::{Expr, Place};
+use super::tree::{Expr, IndexPlace};
 use super::writer::{Holds, Writer};
 
 /// Reads statements and writes them in lines.
 #[derive(Clone)]
 pub(super) struct Statements<'t, 'c, 'k> {
-    pub reader: Reader<'t, 'c>,
+    pub reader: PythonReader<'t, 'c>,
     pub writer: Writer<'k>,
     /// Where among the scopes the function around begins: Python assigns to its own variables alone.
     pub function: usize,
@@ -28,9 +28,9 @@ impl<'c> Statements<'_, 'c, '_> {
     /// The lines of the next statement, and what ends it taken.
     pub(super) fn statement(&mut self) -> Option<Vec<String>> {
         let token = self.reader.peek()?;
-        if token.kind == Kind::Comment {
+        if token.kind == TokenKind::Comment {
             self.reader.at += 1;
-            self.reader.at += usize::from(self.reader.peek().is_some_and(|t| t.kind == Kind::Line));
+            self.reader.at += usize::from(self.reader.peek().is_some_and(|t| t.kind == TokenKind::Line));
             return Some(vec![self.comment(token.text)]);
         }
         let next = self.reader.nth(1);
@@ -67,7 +67,7 @@ impl<'c> Statements<'_, 'c, '_> {
     /// What stands behind a statement: a semicolon, a comment, the line's end.
     fn end(&mut self, mut lines: Vec<String>) -> Option<Vec<String>> {
         let closed = self.reader.eat(";");
-        if let Some(comment) = self.reader.peek().filter(|t| t.kind == Kind::Comment) {
+        if let Some(comment) = self.reader.peek().filter(|t| t.kind == TokenKind::Comment) {
             self.reader.at += 1;
             let comment = self.comment(comment.text);
             match lines.last_mut() {
@@ -75,7 +75,7 @@ impl<'c> Statements<'_, 'c, '_> {
                 None => lines.push(comment),
             }
         }
-        let ends_line = self.reader.peek().is_some_and(|t| t.kind == Kind::Line);
+        let ends_line = self.reader.peek().is_some_and(|t| t.kind == TokenKind::Line);
         self.reader.at += usize::from(ends_line);
         let ends_block = self.reader.word() == "}";
         if !(closed || ends_line || ends_block || self.reader.peek().is_none()) {
@@ -146,7 +146,7 @@ impl<'c> Statements<'_, 'c, '_> {
         loop {
             lines.push(match self.reader.value()? {
                 Expr::Index(on, places) => match places.as_slice() {
-                    [Place::One(at)] => {
+                    [IndexPlace::One(at)] => {
                         format!("{}.remove({});", self.writer.on(&on)?, self.writer.expr(at)?)
                     }
                     _ => return None,
@@ -178,7 +178,7 @@ impl<'c> Statements<'_, 'c, '_> {
 
     fn raise(&mut self) -> Option<Vec<String>> {
         self.word(Idiom::Raise, Vec::new())?;
-        if self.reader.peek().is_none_or(|t| t.kind == Kind::Line) {
+        if self.reader.peek().is_none_or(|t| t.kind == TokenKind::Line) {
             return Some(vec!["throw e;".into()]);
         }
         let value = match self.reader.value()? {
@@ -205,7 +205,7 @@ impl<'c> Statements<'_, 'c, '_> {
 
     fn give(&mut self, word: &str) -> Option<Vec<String>> {
         self.reader.at += 1;
-        if self.reader.peek().is_none_or(|t| matches!(t.kind, Kind::Line | Kind::Comment))
+        if self.reader.peek().is_none_or(|t| matches!(t.kind, TokenKind::Line | TokenKind::Comment))
             || matches!(self.reader.word(), ";" | "}")
         {
             return Some(vec![format!("{word};")]);
@@ -216,7 +216,7 @@ impl<'c> Statements<'_, 'c, '_> {
 
     fn print(&mut self) -> Option<Vec<String>> {
         self.word(Idiom::Print, Vec::new())?;
-        let value = match self.reader.peek().is_none_or(|t| t.kind == Kind::Line) {
+        let value = match self.reader.peek().is_none_or(|t| t.kind == TokenKind::Line) {
             true => Vec::new(),
             false => match self.reader.values()? {
                 Expr::Tuple(all) => all,

@@ -2,7 +2,7 @@
 
 use super::book::Idiom;
 use super::lex;
-use super::parse::Reader;
+use super::parse::PythonReader;
 use super::tree::{Arg, Expr};
 use super::writer::Writer;
 
@@ -89,7 +89,7 @@ impl Writer<'_> {
 
     fn parsed(&mut self, code: &str) -> Option<Expr> {
         let tokens = lex::tokens(code)?;
-        let mut reader = Reader::new(&tokens, code);
+        let mut reader = PythonReader::new(&tokens, code);
         let value = reader.value()?;
         (reader.at == tokens.len()).then_some(value)
     }

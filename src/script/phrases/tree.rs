@@ -12,7 +12,7 @@ pub(super) struct Arg {
 
 /// One of several places in brackets.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum IndexPlace {
     One(Expr),
     /// From, to, step, as in `x[1:3]`.
     Slice(Option<Expr>, Option<Expr>, Option<Expr>),
@@ -40,7 +40,7 @@ pub(super) enum Expr {
     /// `nn::Linear`
     Path(Box<Expr>, String),
     Call(Box<Expr>, Vec<Arg>),
-    Index(Box<Expr>, Vec<Place>),
+    Index(Box<Expr>, Vec<IndexPlace>),
     Unary(&'static str, Box<Expr>),
     Binary(&'static str, Box<Expr>, Box<Expr>),
     Compare(Box<Expr>, Vec<(&'static str, Expr)>),

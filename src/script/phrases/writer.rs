@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::book::Idiom;
 use super::names::{self, Imports};
-use super::tree::{Expr, Place};
+use super::tree::{Expr, IndexPlace};
 
 /// What is known of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +23,7 @@ pub(crate) enum Holds {
 
 /// What a fault says that the line alone does not.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Said {
+pub(super) struct FaultSays {
     /// A function of a type that was asked for without a call.
     pub uncalled: Option<String>,
     /// What a type does not have.
@@ -43,7 +43,7 @@ pub(super) struct Writer<'k> {
     /// What stands for the last parameters of a closure where they are not given.
     pub defaults: HashMap<String, Vec<String>>,
     pub used: Vec<Idiom>,
-    pub said: &'k Said,
+    pub said: &'k FaultSays,
 }
 
 /// How tightly Rhai binds.
@@ -68,7 +68,7 @@ fn binds(sign: &str) -> u8 {
 }
 
 impl<'k> Writer<'k> {
-    pub(super) fn new(known: &[(String, Holds)], said: &'k Said) -> Writer<'k> {
+    pub(super) fn new(known: &[(String, Holds)], said: &'k FaultSays) -> Writer<'k> {
         Writer {
             scopes: vec![known.iter().cloned().collect()],
             imports: Imports::new(),
@@ -333,7 +333,7 @@ impl<'k> Writer<'k> {
         Some((format!("#{{{}}}", all.join(", ")), ATOM))
     }
 
-    fn index(&mut self, on: &Expr, places: &[Place]) -> Option<(String, u8)> {
+    fn index(&mut self, on: &Expr, places: &[IndexPlace]) -> Option<(String, u8)> {
         let holds = self.kind(on);
         let on = self.bound(on, ATOM)?;
         Some((self.indexed(&on, holds, places)?, ATOM))
