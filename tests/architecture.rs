@@ -873,3 +873,18 @@ mod rules {
         assert!(counted("op/testings.rs", "#[cfg(test)]\nmod testing;"));
     }
 }
+
+/// Of two pieces of syntax under one key the later one would take the other's place.
+#[test]
+fn each_piece_of_custom_syntax_has_a_key_of_its_own() {
+    let keys = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/script");
+    let mut found: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(keys).unwrap() {
+        let path = entry.unwrap().path();
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let lines = text.lines().filter(|line| line.contains(": &str = \"\\u{"));
+        found.extend(lines.filter_map(|line| line.split('"').nth(1)).map(String::from));
+    }
+    let distinct: BTreeSet<&String> = found.iter().collect();
+    assert!(found.len() > 8 && distinct.len() == found.len(), "{found:?}");
+}

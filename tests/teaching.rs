@@ -172,7 +172,7 @@ fn what_rhai_says_badly_or_never_comes_back_from_is_said_here() {
         assert_eq!((fault.kind.as_str(), fault.message.as_str()), (kind, message), "{code}");
     }
     let called = fault("cpu", "ones(2).sum").hint.unwrap_or_default();
-    assert_eq!(called, "it is a function: `.sum(…)` calls it");
+    assert_eq!(called, "it is a function: `ones(2).sum()`");
     let shown = "let s = \"a\"; s.pad(6, \"xyz\"); s.pad(8, '.'); s.pad(3, \"b\"); s";
     assert_eq!(run(&mut lab("cpu"), shown).unwrap().into_string().unwrap(), "axyzxy..");
 }

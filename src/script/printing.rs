@@ -17,7 +17,7 @@ use super::bind::note_line;
 use super::fault::{RhaiResult, raise};
 
 /// The key of what stands in a text: no text of a script is read as this token.
-const SHOWN: &str = "\u{f}";
+const SHOWN: &str = "\u{10}";
 
 /// Registers what `print`, `debug`, interpolation and `+` with a string call.
 pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {

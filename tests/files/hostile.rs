@@ -57,7 +57,7 @@ fn npy_headers_that_lie() {
     refused(f, &npy_of("(4294967296, 4294967296, 4294967296)", &[]), "more than any memory holds");
     refused(f, &npy_of("(99999999999999999999999,)", &[]), "a size is expected");
     refused(f, &npy_of("(-1,)", &[]), "a size is expected");
-    refused(f, &npy_of("(1,)", &[0; 5]), "1 bytes follow the array");
+    refused(f, &npy_of("(1,)", &[0; 5]), "1 byte follows the array");
     refused(f, &npy_of(&format!("({})", "1,".repeat(65)), &[0; 4]), "more than 64 dimensions");
     refused(f, &npy_of(&"(".repeat(9000), &[]), "a size is expected");
     refused(f, &npy("{'descr': '<f4', 'descr': '<f4', 'shape': (), }", &[]), "'descr' twice");
@@ -97,7 +97,7 @@ fn safetensors_headers_that_lie() {
     refused(f, &[1, 2, 3], "ends before");
     refused(f, &safetensors("[]", &[]), "does not start with '{'");
     refused(f, &safetensors("{\"a\"", &[]), "its header: EOF");
-    refused(f, &safetensors(&one("[0,4]", "[1]"), &[0; 5]), "1 bytes belong to no tensor");
+    refused(f, &safetensors(&one("[0,4]", "[1]"), &[0; 5]), "1 byte belongs to no tensor");
     refused(f, &safetensors(&one("[0,8]", "[2]"), &[0; 4]), "lie outside");
     refused(f, &safetensors(&one("[4,8]", "[1]"), &[0; 8]), "leave a gap");
     refused(f, &safetensors(&one("[4,0]", "[1]"), &[0; 4]), "overlap");

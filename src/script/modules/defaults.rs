@@ -22,6 +22,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
              like another tensor. `with device(\"cuda\") { … }` does so for a block. No tensor moves, and no check of a lesson \
              sees it.",
         )
+        .errors(&["RuntimeError: the text names no kind of device"])
         .example("set_default_device(\"cuda\"); ones(2).device", "device(type='cuda', index=0)"),
         run: |call| {
             call.machine().set_default_device(DefaultDeviceParams::of(&call.args)?.device);
