@@ -20,7 +20,7 @@ impl Host for Quiet {
 /// What the lesson has before the exercise.
 const SETUP: &str =
     "let x = tensor([1.0, 2.0, 3.0]); const K = 3; let net = nn::Linear(3, 1); let list = [1, 2];
-    let w = ones([2], #{requires_grad: true}); let opt = optim::SGD([w], 0.5);
+    let pts = #{xs: ones([2])}; let batches = [ones([2])]; let w = ones([2], #{requires_grad: true}); let opt = optim::SGD([w], 0.5);
     fn reference(v) { v * 2.0 }";
 /// It asks for `y`, twice `x`.
 const CHECK: &str =
@@ -33,7 +33,7 @@ fn attempt(code: &str, check: &str) -> Verdict {
     let host = Arc::new(Quiet) as Arc<dyn Host>;
     assert!(matches!(session.evaluate(1, 1, SETUP, &host), Outcome::Ok { .. }));
     let fixed = |name: &str| GivenName { name: name.into(), fixed: true };
-    session.keep_given(&["x", "K", "net", "list", "w", "reference"].map(fixed));
+    session.keep_given(&["x", "K", "net", "list", "w", "pts", "batches", "reference"].map(fixed));
     session.evaluate(2, 1, code, &host);
     session.check(2, 1, check, &host).unwrap()
 }
@@ -57,6 +57,13 @@ fn what_was_given_can_not_be_exchanged() {
     ] {
         let verdict = attempt(forged, CHECK);
         assert!(matches!(verdict, Verdict::Fail { .. }), "{forged}: {verdict:?}");
+    }
+    for forged in
+        ["pts.xs.zero_(); let y = zeros([2]);", "for b in batches { b.zero_(); } let y = batches[0];"]
+    {
+        let check = "expect_close(y, pts.xs * 2.0); expect_close(y, batches[0] * 2.0);";
+        let told = attempt(forged, check).to_string();
+        assert!(told.contains("which the lesson gives"), "{forged}: {told}");
     }
     let told = attempt("x.zero_(); let y = x.clone();", CHECK).to_string();
     assert!(told.contains("your code writes into `x`, which the lesson gives"), "{told}");

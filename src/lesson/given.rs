@@ -13,8 +13,20 @@ pub(crate) fn given(check: &str, solution: &str) -> Vec<GivenName> {
     let own: BTreeSet<String> = lexer::bound(check).into_iter().collect();
     let bound: BTreeSet<String> = lexer::bound(solution).into_iter().chain(assigned(solution)).collect();
     let written = written(solution);
-    let read = lexer::names(check).into_iter().filter(|name| !own.contains(name) && !bound.contains(name));
+    let read: BTreeSet<String> = lexer::names(check).into_iter().chain(called(check)).collect();
+    let read = read.into_iter().filter(|name| !own.contains(name) && !bound.contains(name));
     read.map(|name| GivenName { fixed: !written.contains(&name), name }).collect()
+}
+
+/// Functions that a check calls by their names in quotes.
+fn called(check: &str) -> Vec<String> {
+    let pieces = words(check);
+    // The word is none that Rhai takes for a name.
+    let text =
+        |at: usize| pieces.get(at).and_then(|piece| check.get(piece.range.clone())).unwrap_or_default();
+    let quoted = (0..pieces.len()).filter(|at| text(*at) == "call" && text(at + 1) == "(");
+    let names = quoted.filter_map(|at| text(at + 2).strip_prefix('"')?.strip_suffix('"').map(str::to_owned));
+    names.collect()
 }
 
 /// Names that code assigns to, or gives up.
@@ -121,6 +133,8 @@ mod tests {
             |solution: &str| told(check, solution).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
         assert!(!names("let y = x * 2.0;").contains(&"y".into()));
         assert!(!names("let y = x * 2.0;").contains(&"want".into()));
+        let quoted = |solution: &str| told("call(\"f\", [1])", solution).iter().any(|(name, _)| name == "f");
+        assert!(quoted("let y = 1;") && !quoted("fn f(x) { x }"));
         for bound in
             ["x = x.to(\"cuda\"); let y = x;", "let x = 3;", "x += 1; let y = x;", "drop(x); let y = 1;"]
         {

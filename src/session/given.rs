@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use rhai::Dynamic;
+use rhai::{Array, Dynamic, Map};
 
 use crate::script::{Interpreter, lexer};
 use crate::tensor::Tensor;
@@ -21,8 +21,9 @@ pub(super) struct Given {
 
 struct GivenValue {
     value: Dynamic,
-    /// The version of a tensor that is to stay as it is.
-    version: Option<u32>,
+    /// The versions of tensors in it that are to stay as they are.
+    versions: Vec<u32>,
+    fixed: bool,
 }
 
 impl Given {
@@ -31,8 +32,9 @@ impl Given {
         let find = |name: &str| names.iter().find(|given| given.name == name);
         let values = interpreter.newest().into_iter().filter_map(|(name, _, value)| {
             let given = find(name)?;
-            let version = value.read_lock::<Tensor>().filter(|_| given.fixed).and_then(|t| version(&t));
-            Some((name.to_owned(), GivenValue { value, version }))
+            let fixed = given.fixed;
+            let versions = if fixed { versions(&value) } else { Vec::new() };
+            Some((name.to_owned(), GivenValue { value, versions, fixed }))
         });
         let values = values.collect();
         let (_, library) = interpreter.parts();
@@ -57,11 +59,7 @@ impl Given {
         if let Some(name) = &self.redefined {
             return Some(format!("`{name}` is a function of the lesson's: give yours another name"));
         }
-        let is_changed = |given: &GivenValue| {
-            given.version.is_some_and(|before| {
-                given.value.read_lock::<Tensor>().is_some_and(|tensor| tensor.version() != before)
-            })
-        };
+        let is_changed = |given: &GivenValue| given.fixed && versions(&given.value) != given.versions;
         let mut changed: Vec<&String> =
             self.values.iter().filter(|(_, given)| is_changed(given)).map(|(name, _)| name).collect();
         changed.sort();
@@ -72,7 +70,13 @@ impl Given {
     }
 }
 
-/// The version of a tensor that only code writes to: optimisers write to those that require grad.
-fn version(tensor: &Tensor) -> Option<u32> {
-    (!tensor.requires_grad()).then(|| tensor.version())
+/// The versions of the tensors in a value that only code writes to: optimisers write to those that require grad.
+fn versions(value: &Dynamic) -> Vec<u32> {
+    if let Some(tensor) = value.read_lock::<Tensor>() {
+        return if tensor.requires_grad() { Vec::new() } else { vec![tensor.version()] };
+    }
+    if let Some(items) = value.read_lock::<Array>() {
+        return items.iter().flat_map(versions).collect();
+    }
+    value.read_lock::<Map>().map(|map| map.values().flat_map(versions).collect()).unwrap_or_default()
 }
