@@ -7,7 +7,7 @@ use tensorlab::device::open::Use;
 use tensorlab::script::Limits;
 use tensorlab::session::engine::{Evaluator, Host};
 use tensorlab::session::evaluator::ScriptEvaluator;
-use tensorlab::session::protocol::{Display, GivenName, Outcome, Stream, Verdict};
+use tensorlab::session::protocol::{Display, GivenName, GivenNames, Outcome, Stream, Verdict};
 
 struct Quiet;
 
@@ -28,12 +28,19 @@ const CHECK: &str =
     expect_equal(K, 3); expect_equal(net.weight.shape, [1, 3]);";
 
 fn attempt(code: &str, check: &str) -> Verdict {
+    tried(SETUP, code, check, &[], code.contains(".step("))
+}
+
+/// The same after another set-up, whose solution uses some names.
+fn tried(setup: &str, code: &str, check: &str, used: &[&str], trains: bool) -> Verdict {
     let machine = Machine::open(&"sim:t4".parse().unwrap(), Use::Headless).unwrap().machine;
     let mut session = ScriptEvaluator::new(machine, &Limits::default());
     let host = Arc::new(Quiet) as Arc<dyn Host>;
-    assert!(matches!(session.evaluate(1, 1, SETUP, &host), Outcome::Ok { .. }));
+    assert!(matches!(session.evaluate(1, 1, setup, &host), Outcome::Ok { .. }));
     let fixed = |name: &str| GivenName { name: name.into(), fixed: true };
-    session.keep_given(&["x", "K", "net", "list", "w", "pts", "batches", "reference"].map(fixed));
+    let names = ["x", "K", "net", "list", "w", "pts", "batches", "reference", "f", "set"].map(fixed).to_vec();
+    let used = used.iter().map(|name| (*name).to_owned()).collect();
+    session.keep_given(&GivenNames { names, used, trains });
     session.evaluate(2, 1, code, &host);
     session.check(2, 1, check, &host).unwrap()
 }
@@ -69,6 +76,56 @@ fn what_was_given_can_not_be_exchanged() {
     assert!(told.contains("your code writes into `x`, which the lesson gives"), "{told}");
     let told = attempt("fn reference(v) { v } let y = x * 2.0;", CHECK).to_string();
     assert!(told.contains("`reference` is a function of the lesson's"), "{told}");
+}
+
+const HOLDERS: &str =
+    "let x = ones([2, 3]); let shift = ones([3]); let factor = 2.0; let table = #{rows: [zeros([3])]};
+    let f = |v| v * factor + shift; let rows = ones([4, 3]);
+    let set = data::Dataset(4, |i| rows[i] * 2.0 + table.rows[0]);
+    let net = nn::Sequential([nn::Linear(3, 3), nn::BatchNorm1d(3)]); net.eval();";
+const READ: &str =
+    "expect_close(y, call(f, [x])); expect_close(set[1], ones([3]) * 2.0); expect_close(z, call(net, [x]));";
+
+#[test]
+fn what_given_functions_datasets_and_modules_hold_stays() {
+    let code = "let y = x * 2.0 + 1.0; let z = net.forward(x);";
+    let passes = |code: &str, used: &[&str], trains: bool| {
+        let verdict = tried(HOLDERS, code, READ, used, trains);
+        assert_eq!(verdict, Verdict::Pass, "{code}");
+    };
+    passes(code, &[], false);
+    passes(code, &["net", "x"], false);
+    let moved = "net.to(\"cuda\"); let y = f.call(x); let z = net.forward(x.cuda()).cpu(); net.cpu();";
+    passes(moved, &["net", "x"], false);
+    for (name, forged) in [
+        ("f", "shift.zero_(); factor = 0.0;"),
+        ("f", "factor = 0.0;"),
+        ("f", "shift.zero_();"),
+        ("set", "rows.add_(1.0);"),
+        ("set", "table.rows[0].add_(1.0);"),
+        ("net", "net[1].running_mean.fill_(3.0);"),
+        ("net", "for p in net.parameters() { p.detach().zero_(); }"),
+        ("net", "with no_grad() { for p in net.parameters() { p.zero_(); } }"),
+        ("net", "net[0].weight = nn::Parameter(zeros([3, 3]));"),
+    ] {
+        let code = format!("{forged} let y = f.call(x); let z = net.forward(x);");
+        let told = tried(HOLDERS, &code, READ, &["net", "x"], false).to_string();
+        assert!(told.contains(&format!("what `{name}` holds, which the lesson gives")), "{code}: {told}");
+    }
+}
+
+#[test]
+fn what_the_solution_uses_may_change_what_it_holds() {
+    let setup = "let net = nn::Sequential([nn::Linear(3, 3), nn::BatchNorm1d(3)]); let x = ones([4, 3]);
+        let seen = 0; let f = |v| { seen += 1; v * 2.0 };
+        let opt = optim::SGD(net.parameters(), 0.1);";
+    let check = "expect_equal(net[1].running_mean.shape, [3]); expect_close(call(f, [x]), x * 2.0);";
+    let told = |code: &str, used: &[&str], trains: bool| tried(setup, code, check, used, trains);
+    assert_eq!(told("let y = net.forward(f.call(x));", &["net", "f"], false), Verdict::Pass);
+    assert!(matches!(told("let y = net.forward(f.call(x));", &["net"], false), Verdict::Fail { .. }));
+    let step = "net.forward(x).sum().backward(); opt.step();";
+    assert_eq!(told(step, &["net", "x", "opt"], true), Verdict::Pass);
+    assert!(matches!(told(step, &["net", "x"], false), Verdict::Fail { .. }));
 }
 
 #[test]

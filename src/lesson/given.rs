@@ -3,19 +3,33 @@
 use std::collections::BTreeSet;
 
 use crate::script::lexer::{self, Kind, Piece};
-use crate::session::protocol::GivenName;
+use crate::session::protocol::{GivenName, GivenNames};
 
 use rhai::Token;
 
 /// The names that a check reads and that are not the learner's to change: those that the solution does not bind. What
 /// the solution may write to in another way has to be the same tensor, and not to hold the same values.
-pub(crate) fn given(check: &str, solution: &str) -> Vec<GivenName> {
+pub(crate) fn given(check: &str, solution: &str) -> GivenNames {
     let own: BTreeSet<String> = lexer::bound(check).into_iter().collect();
     let bound: BTreeSet<String> = lexer::bound(solution).into_iter().chain(assigned(solution)).collect();
     let written = written(solution);
     let read: BTreeSet<String> = lexer::names(check).into_iter().chain(called(check)).collect();
     let read = read.into_iter().filter(|name| !own.contains(name) && !bound.contains(name));
-    read.map(|name| GivenName { fixed: !written.contains(&name), name }).collect()
+    let names = read.map(|name| GivenName { fixed: !written.contains(&name), name });
+    let used: BTreeSet<String> = lexer::names(solution).into_iter().chain(called(solution)).collect();
+    GivenNames { names: names.collect(), used: used.into_iter().collect(), trains: trains(solution) }
+}
+
+/// Whether code may write to parameters that it does not name: with an optimiser, with a state that it loads, in place.
+fn trains(code: &str) -> bool {
+    let pieces = words(code);
+    (0..pieces.len()).any(|at| {
+        let is_call = matches!(token(&pieces, at + 1), Some(Token::LeftParen | Token::Unit));
+        let writes = |name: &str| {
+            matches!(name, "step" | "load_state_dict") || name.ends_with('_') && name != "requires_grad_"
+        };
+        is_call && named(&pieces, at).is_some_and(writes)
+    })
 }
 
 /// Functions that a check calls by their names in quotes.
@@ -118,7 +132,7 @@ mod tests {
     use super::*;
 
     fn told(check: &str, solution: &str) -> Vec<(String, bool)> {
-        given(check, solution).into_iter().map(|given| (given.name, given.fixed)).collect()
+        given(check, solution).names.into_iter().map(|given| (given.name, given.fixed)).collect()
     }
 
     #[test]
@@ -154,6 +168,13 @@ mod tests {
             ["let y = ones_like(x);", "let y = x[0] + 1; let z = 3;", "let y = x.clone();", "let y = x == x;"]
         {
             assert!(told(check, read).contains(&("x".into(), true)), "{read}");
+        }
+        let used = |solution: &str| given(check, solution).used;
+        assert_eq!(used("let y = net(x); call(\"fit\", [x])"), ["fit", "net", "x", "y"]);
+        for (solution, is_training) in
+            [("opt.step();", true), ("nn::init::zeros_(w);", true), ("net(x).sum().backward();", false)]
+        {
+            assert_eq!(given(check, solution).trains, is_training, "{solution}");
         }
     }
 }

@@ -179,7 +179,7 @@ impl Session {
             cell: number,
             code,
             first_line: 1,
-            given: Vec::new(),
+            given: Default::default(),
         });
         let id = match sent {
             Ok(id) => id,

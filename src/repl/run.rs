@@ -238,7 +238,7 @@ impl Repl {
             cell,
             code,
             first_line,
-            given: Vec::new(),
+            given: Default::default(),
         });
         let asked = match sent {
             Ok(id) => id,

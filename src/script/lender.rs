@@ -75,6 +75,16 @@ impl Lender {
         }
     }
 
+    /// The tensors that were met.
+    pub(super) fn met(&self) -> impl Iterator<Item = &Tensor> {
+        self.tensors.values()
+    }
+
+    /// The variables that were met in closures, by where they lie, with what is in them.
+    pub(super) fn shared(&self) -> impl Iterator<Item = (usize, &Dynamic)> {
+        self.cells.iter().map(|(place, value)| (*place, value))
+    }
+
     /// The copy of a check's value.
     ///
     /// # Errors
@@ -273,7 +283,7 @@ impl Lender {
 impl Copies for Lender {
     fn tensor(&mut self, t: &Tensor) -> Result<Tensor> {
         if self.lent == Lent::OwnTensors {
-            return Ok(t.clone());
+            return Ok(self.tensors.entry(t.id()).or_insert_with(|| t.clone()).clone());
         }
         if let Some(copy) = self.tensors.get(&t.id()) {
             return Ok(copy.clone());

@@ -39,6 +39,7 @@ mod powers;
 mod printing;
 mod program;
 pub mod python;
+pub(crate) mod reach;
 pub(crate) mod reads;
 mod rewrite;
 pub mod snapshot;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::base::event::{Bus, Clock};
 
 use super::protocol::{
-    Completion, DeviceInfo, Display, Fault, GivenName, Outcome, ProbeValue, Stream, TensorInfo, Usage,
+    Completion, DeviceInfo, Display, Fault, GivenNames, Outcome, ProbeValue, Stream, TensorInfo, Usage,
     Variable, Verdict,
 };
 
@@ -19,9 +19,9 @@ pub trait Evaluator: Send {
     /// variables set so far stay, and nothing else of the cell is left allocated.
     fn evaluate(&mut self, cell: u32, first_line: u32, code: &str, host: &Arc<dyn Host>) -> Outcome;
 
-    /// Keeps what there is of these names for the check of the cell that is evaluated next.
-    fn keep_given(&mut self, names: &[GivenName]) {
-        let _ = names;
+    /// Keeps what the lesson gave for the check of the cell that is evaluated next.
+    fn keep_given(&mut self, given: &GivenNames) {
+        let _ = given;
     }
 
     /// What the last evaluation took; the session itself measures `host_nanos`.

@@ -19,7 +19,7 @@ use crate::script::{Fault, Interpreter, Limits, Origin, help};
 
 use super::engine::{CheckStopped, Evaluator, Host, Inspected, Interrupt};
 use super::given::Given;
-use super::protocol::{Completion, Display, GivenName, LAST, Outcome, ProbeValue, Stream, Usage, Verdict};
+use super::protocol::{Completion, Display, GivenNames, LAST, Outcome, ProbeValue, Stream, Usage, Verdict};
 use super::scratch::{SCRATCH, Scratch};
 use super::{complete, inspect};
 
@@ -143,8 +143,13 @@ impl ScriptEvaluator {
             Examiner::new(&machine, relay, &limits, &self.given, Arc::clone(&self.calling))
         });
         let events = ("events", Dynamic::from(events.clone()));
-        let result =
-            examiner.examine(&self.interpreter, events, origin, &|name| self.before.value(name), read);
+        let result = examiner.examine(
+            &self.interpreter,
+            events,
+            (origin, to_its_end),
+            &|name| self.before.value(name),
+            read,
+        );
         drop(code);
         result
     }
@@ -265,8 +270,8 @@ impl Evaluator for ScriptEvaluator {
         outcome
     }
 
-    fn keep_given(&mut self, names: &[GivenName]) {
-        self.before = Given::of(&self.interpreter, names);
+    fn keep_given(&mut self, given: &GivenNames) {
+        self.before = Given::of(&self.interpreter, given);
     }
 
     fn usage(&self) -> Usage {
@@ -291,7 +296,7 @@ impl Evaluator for ScriptEvaluator {
         self.relay.set(None);
         // An error that no check expects is the attempt's end, whatever else holds.
         let stopped = self.runs.iter().rev().find(|run| run.cell == of).and_then(|run| run.fault.clone());
-        let lost = std::mem::take(&mut self.before).why_lost();
+        let lost = std::mem::take(&mut self.before).why_lost(&self.interpreter);
         match (stopped.filter(|_| !events.expects_error()), lost) {
             (Some(fault), _) => Ok(Verdict::of_fault(&fault)),
             (None, Some(reason)) => Ok(Verdict::Fail { reason, line: None }),

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 
 use rhai::{Array, Dynamic, Map};
 
+use crate::script::reach::{Freed, Reach};
 use crate::script::{Interpreter, lexer};
 use crate::tensor::Tensor;
 
-use super::protocol::GivenName;
+use super::protocol::GivenNames;
 
 /// Values and functions from before a cell that its check reads.
 #[derive(Default)]
@@ -17,30 +18,36 @@ pub(super) struct Given {
     functions: Vec<String>,
     /// The first function among them that the cell has defined anew.
     redefined: Option<String>,
+    freed: Freed,
+    trains: bool,
 }
 
 struct GivenValue {
     value: Dynamic,
-    /// The versions of tensors in it that are to stay as they are.
-    versions: Vec<u32>,
-    fixed: bool,
+    /// How what it leads to is to stay.
+    held: Option<Reach>,
 }
 
 impl Given {
     /// What there is of these names now.
-    pub(super) fn of(interpreter: &Interpreter, names: &[GivenName]) -> Given {
-        let find = |name: &str| names.iter().find(|given| given.name == name);
+    pub(super) fn of(interpreter: &Interpreter, given: &GivenNames) -> Given {
+        if given.is_empty() {
+            return Given::default();
+        }
+        let find = |name: &str| given.names.iter().find(|known| known.name == name);
+        let mut freed = Freed::default();
+        for (_, _, value) in interpreter.newest().iter().filter(|(name, ..)| used(given, name)) {
+            freed.add(interpreter, value, given.trains);
+        }
         let values = interpreter.newest().into_iter().filter_map(|(name, _, value)| {
-            let given = find(name)?;
-            let fixed = given.fixed;
-            let versions = if fixed { versions(&value) } else { Vec::new() };
-            Some((name.to_owned(), GivenValue { value, versions, fixed }))
+            let held = find(name)?.fixed.then(|| Reach::of(interpreter, &value));
+            Some((name.to_owned(), GivenValue { value, held }))
         });
         let values = values.collect();
         let (_, library) = interpreter.parts();
         let functions = library.iter_functions().filter(|function| find(function.name).is_some());
         let functions = functions.map(|function| function.name.to_owned()).collect();
-        Given { values, functions, redefined: None }
+        Given { values, functions, redefined: None, freed, trains: given.trains }
     }
 
     /// The cell's code is about to run.
@@ -55,28 +62,33 @@ impl Given {
     }
 
     /// Why a check can't tell any more, where the cell has changed what it reads.
-    pub(super) fn why_lost(&self) -> Option<String> {
+    pub(super) fn why_lost(&self, interpreter: &Interpreter) -> Option<String> {
         if let Some(name) = &self.redefined {
             return Some(format!("`{name}` is a function of the lesson's: give yours another name"));
         }
-        let is_changed = |given: &GivenValue| given.fixed && versions(&given.value) != given.versions;
-        let mut changed: Vec<&String> =
-            self.values.iter().filter(|(_, given)| is_changed(given)).map(|(name, _)| name).collect();
-        changed.sort();
-        let name = changed.first()?;
-        Some(format!(
-            "your code writes into `{name}`, which the lesson gives: work on a copy, `{name}.clone()`"
-        ))
+        let is_changed = |given: &GivenValue| {
+            let now = || Reach::of(interpreter, &given.value);
+            given.held.as_ref().is_some_and(|held| !held.holds(&now(), &self.freed, self.trains))
+        };
+        let changed = self.values.iter().filter(|(_, given)| is_changed(given));
+        let (name, given) = changed.min_by_key(|(name, _)| *name)?;
+        Some(match is_data(&given.value) {
+            true => format!(
+                "your code writes into `{name}`, which the lesson gives: work on a copy, `{name}.clone()`"
+            ),
+            false => {
+                format!("your code changes what `{name}` holds, which the lesson gives: leave that as it is")
+            }
+        })
     }
 }
 
-/// The versions of the tensors in a value that only code writes to: optimisers write to those that require grad.
-fn versions(value: &Dynamic) -> Vec<u32> {
-    if let Some(tensor) = value.read_lock::<Tensor>() {
-        return if tensor.requires_grad() { Vec::new() } else { vec![tensor.version()] };
-    }
-    if let Some(items) = value.read_lock::<Array>() {
-        return items.iter().flat_map(versions).collect();
-    }
-    value.read_lock::<Map>().map(|map| map.values().flat_map(versions).collect()).unwrap_or_default()
+/// Whether the solution uses what has this name.
+fn used(given: &GivenNames, name: &str) -> bool {
+    given.used.iter().any(|used| used == name)
+}
+
+/// Whether a value is a tensor, or several.
+fn is_data(value: &Dynamic) -> bool {
+    value.is::<Tensor>() || value.is::<Array>() || value.is::<Map>()
 }

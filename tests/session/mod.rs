@@ -79,7 +79,7 @@ fn ready(role: &str) -> Client {
 }
 
 fn evaluate(id: u64, code: &str) -> Request {
-    Request::Evaluate { id, cell: id as u32, code: code.into(), first_line: 1, given: Vec::new() }
+    Request::Evaluate { id, cell: id as u32, code: code.into(), first_line: 1, given: Default::default() }
 }
 
 fn receive(client: &Client) -> FromSession {

@@ -21,7 +21,7 @@ fn every_request_is_answered() {
             cell: 2,
             code: "set y\nbogus".into(),
             first_line: 11,
-            given: Vec::new(),
+            given: Default::default(),
         })
         .unwrap();
     assert!(matches!(finished(&client, 2).1, Outcome::Error { fault } if fault.line == Some(12)));
