@@ -20,6 +20,54 @@ fn a_variable_of_the_checks_own_is_never_the_learners() {
 }
 
 #[test]
+fn a_check_that_ends_before_its_last_line_judges_nothing() {
+    let mut lesson = Lesson::new();
+    for check in [
+        "return;",
+        "exit();",
+        "if v == 7 { return; }\nexpect_equal(v, 8);",
+        "fn ends() { exit(); }\nends();\nexpect_equal(v, 8);",
+        "for x in [v] { exit(x); }\nexpect_equal(v, 8);",
+    ] {
+        let verdict = lesson.attempt("let v = 7;", check);
+        assert!(
+            matches!(&verdict, Verdict::CheckerFault { message, .. } if message.contains("before it with exit()")),
+            "{check}: {verdict:?}"
+        );
+    }
+    let check = "fn twice(x) { if x > 3 { return x * 2; } x }\nexpect_equal(v, 7);\nif v == 8 { return; }\ntwice(v) // the end";
+    assert_eq!(lesson.attempt("let v = 7;", check), Verdict::Pass);
+}
+
+/// A parameter is the learner's where the function is called with what is theirs.
+#[test]
+fn a_fault_within_the_checks_own_function_is_the_learners_where_their_answer_is_handed_over() {
+    let mut lesson = Lesson::new();
+    for check in [
+        "fn chk(n) { [1][n] }\nchk(3);\nexpect_equal(v, 7);",
+        "let chk = |n| [1][n];\nchk.call(3);\nexpect_equal(v, 7);",
+        "let chk = |n| { let m = n + 1; [1][m] };\nchk.call(3);\nexpect_equal(v, 7);",
+        "[5].map(|n| [1][n]);\nexpect_equal(v, 7);",
+        "fn chk(n) { [1][n] }\nif v == 7 { chk(0); }\nchk(3);\nexpect_equal(v, 7);",
+        "fn chk(n) { [1][n] }\nif v == 0 { chk(v); }\nchk(3);",
+    ] {
+        let verdict = lesson.attempt("let v = 7;", check);
+        assert!(matches!(verdict, Verdict::CheckerFault { .. }), "{check}: {verdict:?}");
+    }
+    for check in [
+        "fn chk(n) { [1][n] }\nchk(v);",
+        "fn chk(n) { [1][n] }\nfn outer(n) { chk(n) }\nouter(v);",
+        "let chk = |n| [1][n];\nlet w = v + 0;\nchk.call(w);",
+        "let chk = |n| { let m = n + 1; [1][m] };\nchk.call(v);",
+        "[v].map(|n| [1][n]);",
+        "let all = [v];\nall.map(|n| [1][n]);",
+    ] {
+        let told = lesson.attempt("let v = 7;", check).to_string();
+        assert!(told.contains("can't read your answer"), "{check}: {told}");
+    }
+}
+
+#[test]
 fn a_change_of_what_the_learner_has_is_the_checks_fault() {
     let mut lesson = Lesson::new();
     let code = "let w = ones([2], #{requires_grad: true}); let k = ones([2]); let l = (w * 2.0).sum();

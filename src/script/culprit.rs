@@ -6,15 +6,17 @@
 //! wrote.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use rhai::{Engine, Position, Token};
 
 use crate::device::examine::NO_CHANGE;
 
+use super::engine::ENDS_EARLY;
 use super::fault::Fault;
 use super::lexer;
 use super::modules::checks;
-use super::reads::{Reading, readings};
+use super::reads::{Callee, Parameter, Reading, readings};
 
 /// Whether a fault of a check may come of what the learner's code gave. `learners` says whether a name that the check
 /// does not define stands for that, `first_line` is the line of the check's first line in its file.
@@ -25,23 +27,19 @@ pub(super) fn is_learners(
     first_line: u32,
     learners: &dyn Fn(&str) -> bool,
 ) -> bool {
-    if fault.kind == "SyntaxError" || fault.message == NO_CHANGE {
+    if fault.kind == "SyntaxError" || [NO_CHANGE, ENDS_EARLY].contains(&fault.message.as_str()) {
         return false;
     }
     let tokens = lexer::tokens(engine, code);
     let told = readings(&tokens);
     let reads = Reads { all: &told.all, learners };
     let statements = statements(&tokens);
-    let mut made = reads.made_of(&statements);
-    let none = BTreeSet::new();
-    let any = statements.iter().any(|one| reads.any(one, &none));
-    // Parameters of the check's own functions are whatever these are called with.
-    made.extend(told.parameters.iter().filter(|_| any));
-    let line = fault.line.and_then(|line| line.checked_sub(first_line.saturating_sub(1)));
-    let place = line.map(|line| (line as usize, fault.column.unwrap_or(1) as usize));
+    let made = reads.made_of(&statements, &told.parameters);
+    let own_line = |line: u32| line.checked_sub(first_line.saturating_sub(1)).map(|line| line as usize);
+    let place = fault.line.and_then(own_line).map(|line| (line, fault.column.unwrap_or(1) as usize));
     let stopped = place.and_then(|place| statements.iter().rfind(|one| one.begins() <= place));
     let Some((place, stopped)) = place.zip(stopped) else {
-        return any;
+        return statements.iter().any(|one| reads.any(one, &made));
     };
     match stopped.tokens.iter().rfind(|(_, at)| of(*at) <= place) {
         Some((Token::Throw, at)) if of(*at) == place => return false,
@@ -53,7 +51,12 @@ pub(super) fn is_learners(
         }
         _ => {}
     }
-    reads.any(stopped, &made)
+    // What a function of the check's own stopped at is what this call of it handed over.
+    let handed = |line: usize| {
+        let mut calls = statements.iter().filter(|one| one.lines().contains(&line)).peekable();
+        calls.peek().is_none() || calls.any(|one| reads.any(one, &made))
+    };
+    reads.any(stopped, &made) && fault.caller.and_then(own_line).is_none_or(handed)
 }
 
 /// Whether an expectation takes values of any type where those of the learner's stand.
@@ -72,6 +75,11 @@ impl Statement<'_> {
     fn begins(&self) -> (usize, usize) {
         self.tokens.first().map_or((0, 0), |(_, at)| of(*at))
     }
+
+    fn lines(&self) -> RangeInclusive<usize> {
+        let last = self.tokens.last().map_or((0, 0), |(_, at)| of(*at));
+        self.begins().0..=last.0
+    }
 }
 
 /// What the tokens of a check read.
@@ -84,11 +92,14 @@ impl Reads<'_> {
     /// Whether a statement reads what the learner has, or one of the check's variables that are made of it.
     fn any(&self, one: &Statement<'_>, made: &BTreeSet<usize>) -> bool {
         let read = self.all.get(one.from..).unwrap_or_default();
-        one.tokens.iter().zip(read).any(|((token, _), reading)| match (token, reading) {
+        one.tokens.iter().zip(read).enumerate().any(|(at, ((token, _), reading))| match (token, reading) {
             (_, Reading::Own(number)) => made.contains(number),
             (Token::Identifier(name) | Token::Reserved(name), Reading::Free) => (self.learners)(name),
             (Token::Identifier(name) | Token::Reserved(name), Reading::Nothing) => {
-                CALLS.contains(&name.as_str())
+                let before = at.checked_sub(1).and_then(|before| one.tokens.get(before));
+                // A closure's own `call` is named by the closure.
+                let is_method = matches!(before, Some((Token::Period, _)));
+                CALLS.contains(&name.as_str()) && !is_method
             }
             _ => false,
         })
@@ -110,14 +121,31 @@ impl Reads<'_> {
         })
     }
 
-    /// Variables of the check that are made of what the learner has.
-    fn made_of(&self, statements: &[Statement<'_>]) -> BTreeSet<usize> {
+    /// Whether a statement names a function of the check's own, or has it within.
+    fn calls(&self, one: &Statement<'_>, callee: &Callee) -> bool {
+        let read = self.all.get(one.from..).unwrap_or_default();
+        let mut words = one.tokens.iter().zip(read);
+        match callee {
+            Callee::Function(name) => words.any(|((token, _), _)| match token {
+                Token::Identifier(word) => **word == **name,
+                Token::StringConstant(text) => text.as_str() == name,
+                _ => false,
+            }),
+            Callee::Variable(number) => words.any(|(_, reading)| *reading == Reading::Own(*number)),
+            Callee::Here(at) => (one.from..one.from + one.tokens.len()).contains(at),
+        }
+    }
+
+    /// Variables of the check that are made of what the learner has, and parameters that are called with such.
+    fn made_of(&self, statements: &[Statement<'_>], parameters: &[Parameter]) -> BTreeSet<usize> {
         let mut made = BTreeSet::new();
         loop {
             let before = made.len();
             for one in statements {
                 if self.any(one, &made) {
                     made.extend(self.bound(one));
+                    let called = parameters.iter().filter(|parameter| self.calls(one, &parameter.callee));
+                    made.extend(called.map(|parameter| parameter.number));
                 }
             }
             if made.len() == before {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rhai::{AST, Dynamic, Engine, EvalAltResult, FnPtr, Module, Scope};
 
+use crate::base::Error;
 use crate::base::event::Clock;
 use crate::device::shared::CodePlace;
 use crate::device::{Cancel, Machine, hold_reserve};
@@ -52,6 +53,11 @@ pub struct Interpreter {
     /// What `plot::…` draws on.
     figure: modules::Current,
 }
+
+/// Says whether code that is to run to its end has.
+const ENDED: &str = "__has_ended";
+/// Why code was refused that did not.
+pub(super) const ENDS_EARLY: &str = "a check runs to its last line, and this one ends before it with exit() or `return`: it judges with `expect`";
 
 /// How an evaluation ended without a value.
 #[derive(Debug)]
@@ -224,7 +230,13 @@ impl Interpreter {
     }
 
     /// Evaluates code in a scope of its own, in which nothing that was evaluated before can be called.
-    pub(crate) fn evaluate_in(&self, mut scope: Scope<'static>, origin: &Origin) -> Result<Dynamic, Stopped> {
+    /// `to_its_end` fails where `exit` or `return` ends the code before its last line.
+    pub(crate) fn evaluate_in(
+        &self,
+        mut scope: Scope<'static>,
+        origin: &Origin,
+        to_its_end: bool,
+    ) -> Result<Dynamic, Stopped> {
         let _here = self.machine.enter();
         let ast = self
             .engine
@@ -237,10 +249,18 @@ impl Interpreter {
         let cell = self.machine.shared.source().cell;
         let place = CodePlace { cell, before: 0 };
         let before = Before { scope: &scope, library: &AST::empty(), place, code: origin.code };
-        let program = program::prepared(&self.engine, &ast, &before);
+        let mut program = program::prepared(&self.engine, &ast, &before);
+        scope.push(ENDED, !to_its_end);
+        let end = self.engine.compile_with_scope(&scope, format!("{ENDED} = true;"));
+        if let (true, Ok(end)) = (to_its_end, end) {
+            program = program.merge(&end);
+        }
         let mut result = self.engine.eval_ast_with_scope::<Dynamic>(&mut scope, &program);
         if let Err(error) = &mut result {
             frames::meet(error, &scope, 0, program.statements());
+        }
+        if result.is_ok() && scope.get_value(ENDED) != Some(true) {
+            return Err(Stopped::Fault(Box::new(Fault::from_error(&Error::runtime(ENDS_EARLY)))));
         }
         result.map_err(|error| self.stopped(&error, origin, &ast, &scope))
     }

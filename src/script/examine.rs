@@ -335,6 +335,7 @@ impl Examiner {
 
     /// Runs a check, or computes the answer of a prediction, with a run's events, which expectations find as the
     /// evaluation's tag as well; gives what `read` takes of its value. `given` has what the lesson gave, as it was then.
+    /// `to_its_end` fails where `exit` or `return` ends the code earlier.
     ///
     /// # Errors
     /// Why it did not run to its end.
@@ -342,7 +343,7 @@ impl Examiner {
         &mut self,
         learner: &Interpreter,
         events: (&'static str, Dynamic),
-        origin: &Origin,
+        (origin, to_its_end): (&Origin, bool),
         given: &dyn Fn(&str) -> Option<Dynamic>,
         read: impl FnOnce(&Interpreter, &Dynamic) -> Result<T, Stopped>,
     ) -> Result<T, Refused> {
@@ -379,7 +380,7 @@ impl Examiner {
         let held: Vec<_> = machine.gpus().iter().map(|gpu| gpu.held()).collect();
         // What the learner allowed their own code is no limit of the check's.
         machine.gpus().iter().for_each(|gpu| gpu.lift_fraction());
-        let result = self.room.evaluate_in(scope, origin);
+        let result = self.room.evaluate_in(scope, origin, to_its_end);
         let result = result.and_then(|value| read(&self.room, &value));
         let calling = self.desk.calling.load(Ordering::Relaxed);
         let state = std::mem::take(&mut *self.desk.lock());

@@ -1,6 +1,6 @@
 //! What the names in some code stand for, as far as its text tells.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use rhai::{Position, Token};
 
@@ -18,8 +18,23 @@ pub(crate) enum Reading {
 /// The readings of some tokens, one for each.
 pub(crate) struct Readings {
     pub all: Vec<Reading>,
-    /// Variables that get their values with a call: of functions and closures.
-    pub parameters: BTreeSet<usize>,
+    pub parameters: Vec<Parameter>,
+}
+
+/// A variable that gets its value with a call.
+pub(crate) struct Parameter {
+    pub number: usize,
+    pub callee: Callee,
+}
+
+/// What is called.
+#[derive(Clone)]
+pub(crate) enum Callee {
+    Function(String),
+    /// A closure by the variable that it was bound to.
+    Variable(usize),
+    /// A closure without a name, by the token that it begins with.
+    Here(usize),
 }
 
 /// Names between two brackets, or behind a closure's parameters.
@@ -46,7 +61,7 @@ struct NameReader<'a> {
 
 /// What the names among some tokens stand for.
 pub(crate) fn readings(tokens: &[(Token, Position)]) -> Readings {
-    let readings = Readings { all: vec![Reading::Nothing; tokens.len()], parameters: BTreeSet::new() };
+    let readings = Readings { all: vec![Reading::Nothing; tokens.len()], parameters: Vec::new() };
     let frames = vec![Frame::default()];
     let mut reader = NameReader { tokens, frames, next: None, count: 0, readings };
     let mut at = 0;
@@ -89,12 +104,15 @@ impl NameReader<'_> {
             }
             Some(Token::Comma) => self.end_closures(),
             Some(Token::Let | Token::Const) => return self.variable(at + 1),
-            Some(Token::For) => return self.block(at + 1, &Token::In, false),
+            Some(Token::For) => return self.block(at + 1, &Token::In, None),
             Some(Token::Catch) if self.at(at + 1) == Some(&Token::LeftParen) => {
-                return self.block(at + 1, &Token::RightParen, false);
+                return self.block(at + 1, &Token::RightParen, None);
             }
             // The function's name, and then its parameters.
-            Some(Token::Fn) => return self.block(at + 2, &Token::RightParen, true),
+            Some(Token::Fn) => {
+                let callee = self.at(at + 1).and_then(name).map(|name| Callee::Function(name.to_owned()));
+                return self.block(at + 2, &Token::RightParen, callee);
+            }
             Some(Token::Or) if self.begins_closure(at) => self.closure(Frame::default()),
             Some(Token::Pipe) if self.begins_closure(at) => return self.parameters(at + 1),
             Some(token) if name(token).is_some() => self.read(at),
@@ -151,15 +169,13 @@ impl NameReader<'_> {
     }
 
     /// Names up to a token, which the next block knows.
-    fn block(&mut self, from: usize, end: &Token, is_function: bool) -> usize {
-        let mut frame = Frame { is_function, ..Frame::default() };
+    fn block(&mut self, from: usize, end: &Token, function: Option<Callee>) -> usize {
+        let mut frame = Frame { is_function: function.is_some(), ..Frame::default() };
         let mut at = from;
         // Where there are no parameters, `()` is one token.
         while self.at(at).is_some_and(|token| token != end && *token != Token::Unit) {
             let made = self.new_name(at);
-            if is_function {
-                self.readings.parameters.extend(made.as_ref().map(|(_, number)| *number));
-            }
+            self.parameter(made.as_ref(), function.as_ref());
             frame.names.extend(made);
             at += 1;
         }
@@ -169,15 +185,35 @@ impl NameReader<'_> {
 
     fn parameters(&mut self, from: usize) -> usize {
         let mut frame = Frame::default();
+        let callee = self.callee(from - 1);
         let mut at = from;
         while self.at(at).is_some_and(|token| *token != Token::Pipe) {
             let made = self.new_name(at);
-            self.readings.parameters.extend(made.as_ref().map(|(_, number)| *number));
+            self.parameter(made.as_ref(), Some(&callee));
             frame.names.extend(made);
             at += 1;
         }
         self.closure(frame);
         at + 1
+    }
+
+    /// By what the closure is called that begins at a token: `let f = |x| …` gives it a name.
+    fn callee(&self, at: usize) -> Callee {
+        let named = at.checked_sub(3).filter(|from| {
+            matches!(self.at(*from), Some(Token::Let | Token::Const))
+                && self.at(at - 1) == Some(&Token::Equals)
+        });
+        match named.and_then(|from| self.readings.all.get(from + 1)) {
+            Some(Reading::Own(number)) => Callee::Variable(*number),
+            _ => Callee::Here(at),
+        }
+    }
+
+    fn parameter(&mut self, made: Option<&(String, usize)>, callee: Option<&Callee>) {
+        let parameter = made.zip(callee);
+        let parameter =
+            parameter.map(|((_, number), callee)| Parameter { number: *number, callee: callee.clone() });
+        self.readings.parameters.extend(parameter);
     }
 
     fn closure(&mut self, frame: Frame) {
@@ -214,6 +250,8 @@ impl NameReader<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::script::lexer::tokens;
     use rhai::Engine;

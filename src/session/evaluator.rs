@@ -133,7 +133,7 @@ impl ScriptEvaluator {
         &mut self,
         cell: u32,
         events: &RunEvents,
-        origin: &Origin,
+        (origin, to_its_end): (&Origin, bool),
         read: impl FnOnce(&Interpreter, &Dynamic) -> Result<T, Stopped>,
     ) -> Result<T, Refused> {
         let machine = Arc::clone(self.machine());
@@ -292,7 +292,7 @@ impl Evaluator for ScriptEvaluator {
             return Ok(Verdict::CheckerFault { message: error.message(), line: None });
         }
         let origin = Origin { name: "check", code, first_line };
-        let result = self.aside(CHECK_CELLS.saturating_add(of), &events, &origin, |_, _| Ok(()));
+        let result = self.aside(CHECK_CELLS.saturating_add(of), &events, (&origin, true), |_, _| Ok(()));
         self.relay.set(None);
         // An error that no check expects is the attempt's end, whatever else holds.
         let stopped = self.runs.iter().rev().find(|run| run.cell == of).and_then(|run| run.fault.clone());
@@ -317,7 +317,7 @@ impl Evaluator for ScriptEvaluator {
                 (.., Ok(number)) => Ok(ProbeValue::Number(number as f64)),
                 _ => room.show(value).map(ProbeValue::Text),
             };
-        match self.aside(ANSWER_CELLS.saturating_add(of), &events, &origin, read) {
+        match self.aside(ANSWER_CELLS.saturating_add(of), &events, (&origin, false), read) {
             Ok(value) => Ok(Ok(value)),
             Err(Refused::CalledTooLong) => Err(CheckStopped { calling: true }),
             Err(Refused::TooLong) => Err(CheckStopped { calling: false }),
