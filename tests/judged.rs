@@ -138,6 +138,38 @@ fn a_character_is_told_from_a_text_and_a_number() {
 }
 
 #[test]
+fn values_that_differ_are_told_in_one_line_with_their_shapes() {
+    let mut lesson = Lesson::new();
+    for (code, check, told) in [
+        ("let x = ones([2, 1]);", "expect_equal(x, ones([3]));", "expected shape [3], found shape [2, 1]"),
+        (
+            "let x = ones([2, 1]);",
+            "expect_close(x, ones([3, 4]));",
+            "expected shape [3, 4], found shape [2, 1]",
+        ),
+        (
+            "let x = ones([2]);",
+            "expect_equal(x, zeros([2]));",
+            "expected tensor([0., 0.]), found tensor([1., 1.])",
+        ),
+        (
+            "let x = ones([3, 4]); x[1][2] = 5.0; x[2][0] = 7.0;",
+            "expect_equal(x, ones([3, 4]));",
+            "2 of 12 values differ, the first at [1, 2]: expected 1, found 5",
+        ),
+        ("let x = ones([3, 4]);", "expect_equal(x, 2);", "expected 2, found a tensor of shape [3, 4]"),
+        (
+            "let x = ones([3, 4]);",
+            "expect_close(x, 2.0);",
+            "a tensor of shape [3, 4] cannot be compared with 2.0",
+        ),
+        ("let x = [1] + ones([60, 2]).tolist();", "expect_equal(x, 2);", "expected 2, found an array of 61"),
+    ] {
+        assert_eq!(lesson.attempt(code, check).reason().as_deref(), Some(told), "{code} {check}");
+    }
+}
+
+#[test]
 fn arrays_are_close_item_by_item() {
     let mut lesson = Lesson::new();
     let code = "let a = [1.0, 2.0]; let t = tensor([1.0, 2.0]);";
@@ -145,7 +177,7 @@ fn arrays_are_close_item_by_item() {
     for (check, told) in [
         ("expect_close(a, [1.0, 2.5]);", "the largest difference is 5.000e-1"),
         ("expect_close(a, [1.0]);", "cannot be compared"),
-        ("expect_close(t, [1.0, 2.0]);", "cannot be compared"),
+        ("expect_close(t, [1.0, 2.0]);", "tensor([1., 2.]) cannot be compared with [1.0, 2.0]"),
     ] {
         let reason = lesson.attempt(code, check).reason().unwrap_or_default();
         assert!(reason.contains(told), "{check}: {reason}");

@@ -149,12 +149,13 @@ fn devices_that_are_not_meant_or_not_there_end_every_command_alike() {
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("n.rhai"), "// %%\n1 + 1\n").unwrap();
     std::fs::write(folder.join("bad.toml"), "id = \n").unwrap();
-    let tells = |command: &str, devices: &str| {
+    let asks = |command: &str, option: &str, value: &str| {
         let mut program = program();
-        program.args(command.split(' ')).args(["--devices", devices]);
+        program.args(command.split(' ')).args([option, value]);
         program.current_dir(&folder).env("CUDA_VISIBLE_DEVICES", "-1").env("XDG_DATA_HOME", &folder);
         program.stdin(std::process::Stdio::null()).output().unwrap()
     };
+    let tells = |command: &str, devices: &str| asks(command, "--devices", devices);
     assert!(tells("notebook run n.rhai", "cpu").status.success());
     let made =
         program().args(["pack", "new", "packed", "--id", "packed"]).current_dir(&folder).output().unwrap();
@@ -180,6 +181,9 @@ fn devices_that_are_not_meant_or_not_there_end_every_command_alike() {
             assert!(err(&o).contains(told), "{command}: {}", err(&o));
             assert_eq!(o.status.code(), Some(2), "{command} on {devices}: {}", err(&o));
         }
+        let o = asks(command, "--host", "foo");
+        assert!(err(&o).contains("no host profile `foo`"), "{command}: {}", err(&o));
+        assert_eq!(o.status.code(), Some(2), "{command}: {}", err(&o));
     }
     for command in runs {
         let o = tells(command, "cuda");

@@ -10,12 +10,14 @@ use crate::cli::output::say;
 use crate::cli::pack::told::{Done, told};
 use crate::cli::packs::Chosen;
 use crate::cli::{exit, lesson, setup, terminal};
+use crate::device::sim::host_choice::with_host;
 use crate::lesson::LessonError;
 use crate::lesson::pack::{Pack, PackError, Tree, check};
 use crate::lesson::verify::Report;
 
 /// Checks a pack's files, and its lessons by running them unless the files have faults.
-pub(super) fn check(dir: &Path, sets: &[String], no_run: bool, json: bool) -> Done {
+pub(super) fn check(dir: &Path, sets: &[String], host: Option<&str>, no_run: bool, json: bool) -> Done {
+    understood(&with_host("auto", host))?;
     sets.iter().try_for_each(|set| understood(set))?;
     let pack = match Pack::open(dir) {
         Ok(pack) => pack,
@@ -26,7 +28,7 @@ pub(super) fn check(dir: &Path, sets: &[String], no_run: bool, json: bool) -> Do
     let found = check::inspect(&pack, &tree).map_err(told)?;
     let mut reports = Vec::new();
     if !no_run && found.faults.is_empty() {
-        reports = check::run(&pack, sets, |of, report| {
+        reports = check::run(&pack, sets, host, |of, report| {
             if !json {
                 lesson::show(of, report);
                 times(report);

@@ -8,6 +8,7 @@ pub(crate) mod told;
 use std::path::PathBuf;
 
 use crate::base::stderr::tell;
+use crate::device::sim::host_choice::{split_host, with_host};
 
 use super::{exit, lab};
 
@@ -108,12 +109,13 @@ pub(super) fn run(options: &PackOptions, devices: &str) -> u8 {
         PackAction::New { dir, id, title } => make::new(dir, id.as_deref(), title.as_deref()),
         PackAction::Check { dir, devices: sets, no_run, json } => {
             // One that the environment names is the whole command's.
+            let (named, host) = split_host(devices);
             let sets = match sets.as_slice() {
-                [] if devices != "auto" => vec![devices.to_owned()],
+                [] if named != "auto" => vec![devices.to_owned()],
                 [only] if only == "auto" => Vec::new(),
-                sets => sets.to_vec(),
+                sets => sets.iter().map(|set| with_host(set, host)).collect(),
             };
-            check::check(dir, &sets, *no_run, *json)
+            check::check(dir, &sets, host, *no_run, *json)
         }
         PackAction::Preview { dir, lesson, look } => check::preview(dir, lesson.as_deref(), look, devices),
         PackAction::Build { dir, output } => make::build(dir, output.as_deref()),

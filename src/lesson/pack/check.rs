@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::base::figures::plural;
 use crate::base::near;
+use crate::device::sim::host_choice::with_host;
 use crate::lesson::error::LessonError;
 use crate::lesson::format::{Element, Lesson};
 use crate::lesson::lint::lint;
@@ -209,12 +210,18 @@ fn is_used(named: &BTreeSet<&str>, file: &str) -> bool {
 }
 
 /// Runs all lessons on each set of devices; on those they are made for where none is named. Each report is handed over
-/// as it comes.
-pub fn run(pack: &Pack, sets: &[String], mut each: impl FnMut(&Lesson, &Report)) -> Vec<Report> {
+/// as it comes. `host` is the computer around those that lessons name.
+pub fn run(
+    pack: &Pack,
+    sets: &[String],
+    host: Option<&str>,
+    mut each: impl FnMut(&Lesson, &Report),
+) -> Vec<Report> {
     let mut reports = Vec::new();
     for lesson in &pack.lessons {
-        let sets = if sets.is_empty() { &lesson.front.devices } else { sets };
-        for set in sets {
+        let own = || lesson.front.devices.iter().map(|own| with_host(own, host)).collect();
+        let sets: Vec<String> = if sets.is_empty() { own() } else { sets.to_vec() };
+        for set in &sets {
             let report = verify_in(lesson, set, pack.folder.as_deref());
             each(lesson, &report);
             reports.push(report);

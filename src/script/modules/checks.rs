@@ -1,6 +1,6 @@
 //! The expectations that lesson checks are written with.
 
-use rhai::{Array, Dynamic, ImmutableString, Map};
+use rhai::{Array, Dynamic, Map};
 
 use crate::base::{DType, Device, DeviceSpec, Error, Kind};
 use crate::device::Machine;
@@ -14,6 +14,7 @@ use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
 
+use super::differing::{apart, shapes_apart, told};
 use super::run_events::RunEvents;
 
 params! {
@@ -87,7 +88,7 @@ pub static ROWS: &[ScriptRow] = &[
         |call| {
             let given = ExpectEqualParams::of(&call.args)?;
             let (a, b) = (&given.actual, &given.expected);
-            hold(call, same(a, b), || format!("expected {}, found {}", shown(b), shown(a)))
+            hold(call, same(a, b), || apart(a, b))
         },
     ),
     ScriptRow::of(
@@ -253,7 +254,8 @@ fn compare(
     given: &ExpectCloseParams,
     apart: &mut Vec<f64>,
 ) -> std::result::Result<(), String> {
-    let unlike = || format!("{} cannot be compared with {}", shown(a), shown(b));
+    let unlike =
+        || shapes_apart(a, b).unwrap_or_else(|| format!("{} cannot be compared with {}", told(a), told(b)));
     if let Some(expected) = b.read_lock::<Array>() {
         let items = a.read_lock::<Array>().filter(|items| items.len() == expected.len());
         let items = items.ok_or_else(unlike)?;
@@ -282,7 +284,7 @@ fn compare(
 }
 
 /// Shape and values of a tensor, a number or a bool.
-fn numbers(value: &Dynamic) -> Option<(Vec<usize>, Vec<f64>)> {
+pub(super) fn numbers(value: &Dynamic) -> Option<(Vec<usize>, Vec<f64>)> {
     if let Some(t) = value.read_lock::<Tensor>() {
         return Some((t.shape().to_vec(), t.to_f64s("check").ok()?));
     }
@@ -298,34 +300,4 @@ fn integers(value: &Dynamic) -> Option<(Vec<usize>, Vec<i64>)> {
         return Some((t.shape().to_vec(), is_integer.then(|| t.to_i64s("check"))?.ok()?));
     }
     value.as_int().ok().map(|number| (Vec::new(), vec![number]))
-}
-
-fn shown(value: &Dynamic) -> String {
-    if let Some(t) = value.read_lock::<Tensor>() {
-        return crate::tensor::display::display(&t).unwrap_or_default();
-    }
-    if let Some(dtype) = value.read_lock::<DType>() {
-        return format!("torch.{}", *dtype);
-    }
-    if let Some(device) = value.read_lock::<DeviceSpec>() {
-        return format!("device {}", *device);
-    }
-    if let Some(items) = value.read_lock::<Array>() {
-        return format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", "));
-    }
-    if value.is_unit() {
-        return "()".into();
-    }
-    if let Some(entries) = value.read_lock::<Map>() {
-        let entries = entries.iter().map(|(name, item)| format!("{name}: {}", shown(item)));
-        return format!("#{{{}}}", entries.collect::<Vec<_>>().join(", "));
-    }
-    if let Some(text) = value.read_lock::<ImmutableString>() {
-        return format!("{:?}", text.as_str());
-    }
-    if let Ok(character) = value.as_char() {
-        return format!("{character:?}");
-    }
-    // Of other types of the program's only the name can be told.
-    if value.type_name().contains("::") { type_name(value) } else { value.to_string() }
 }

@@ -7,6 +7,7 @@ pub mod checks;
 pub(crate) mod cuda;
 pub(crate) mod data;
 mod defaults;
+mod differing;
 pub(crate) mod hook;
 mod misc;
 mod nn;
