@@ -217,6 +217,31 @@ fn errors_in_functions_name_the_line_that_called() {
 }
 
 #[test]
+fn errors_in_functions_of_earlier_cells_stand_in_those() {
+    let machine = machine("sim:t4");
+    let mut script = Interpreter::new(machine, Arc::new(Silent), &Limits::default());
+    let mut run = |cell: u32, name: &str, first_line: u32, code: &str| {
+        script.evaluate(cell, &Origin { name, code, first_line })
+    };
+    let defined = "fn f(t) {\n  t + ones(3)\n}\nlet g = |t| {\n  f(t)\n};";
+    run(1, "In [1]", 10, defined).unwrap();
+    for (code, called) in [("1;\nf(ones(2));", "In [2]:2"), ("1;\n2;\ng.call(ones(2));", "In [2]:3")] {
+        let Err(Stopped::Fault(fault)) = run(2, "In [2]", 1, code) else { panic!("{code}") };
+        let place = "--> In [1]:11:5\n   |\n11 |   t + ones(3)\n   |     ^\n";
+        assert!(fault.report.contains(place), "{}", fault.report);
+        assert!(fault.report.contains(&format!("called from {called}")), "{}", fault.report);
+        assert_eq!(fault.line, Some(code.lines().count() as u32));
+    }
+    // What has been defined anew stands where it was defined last.
+    let Err(Stopped::Fault(fault)) = run(3, "In [3]", 1, "fn f(t) { t[9] }\nf([1]);") else { panic!() };
+    assert!(
+        fault.report.contains("--> In [3]:1:13") && fault.report.contains("called from line 2"),
+        "{}",
+        fault.report
+    );
+}
+
+#[test]
 fn a_tensor_with_one_element_is_true_or_false() {
     for (code, want) in [
         ("if tensor(2.0) { 1 } else { 0 }", "1"),

@@ -29,8 +29,13 @@ impl Lesson {
     }
 
     pub fn run(&mut self, code: &str) -> Outcome {
+        self.run_at(1, code)
+    }
+
+    /// Code that begins in a line of its file.
+    fn run_at(&mut self, first_line: u32, code: &str) -> Outcome {
         self.cell += 1;
-        self.session.evaluate(self.cell, 1, code, &(Arc::new(Quiet) as Arc<dyn Host>))
+        self.session.evaluate(self.cell, first_line, code, &(Arc::new(Quiet) as Arc<dyn Host>))
     }
 
     fn check(&mut self, check: &str) -> Verdict {
@@ -39,8 +44,12 @@ impl Lesson {
 
     /// An attempt from nothing.
     pub fn attempt(&mut self, code: &str, check: &str) -> Verdict {
+        self.attempt_at(1, code, check)
+    }
+
+    pub fn attempt_at(&mut self, first_line: u32, code: &str, check: &str) -> Verdict {
         self.session.reset();
-        self.run(code);
+        self.run_at(first_line, code);
         self.check(check)
     }
 }

@@ -39,6 +39,19 @@ fn a_check_that_ends_before_its_last_line_judges_nothing() {
     assert_eq!(lesson.attempt("let v = 7;", check), Verdict::Pass);
 }
 
+#[test]
+fn an_error_in_what_a_check_calls_has_the_line_that_it_has_in_its_file() {
+    let mut lesson = Lesson::new();
+    let code = "let v = 7;\nfn f(x) {\n  x[3]\n}\nlet g = |x|\n  x[4];";
+    for (check, line) in [("call(f, [[1]]);", 13), ("call(g, [[1]]);", 16)] {
+        let verdict = lesson.attempt_at(11, code, check);
+        assert!(
+            matches!(&verdict, Verdict::LearnerError { line: Some(at), .. } if *at == line),
+            "{verdict:?}"
+        );
+    }
+}
+
 /// A parameter is the learner's where the function is called with what is theirs.
 #[test]
 fn a_fault_within_the_checks_own_function_is_the_learners_where_their_answer_is_handed_over() {

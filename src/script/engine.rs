@@ -19,6 +19,7 @@ use super::clocks::{Clocks, Look, Times};
 use super::fault::{Fault, KnownNames, Origin, raise};
 use super::phrases::Holds;
 use super::program::Before;
+use super::sources::Sources;
 use super::{
     bind, differs, frames, help, indexing, modules, operands, phrases, printing, program, rewrite, strings,
     syntax, timestamp,
@@ -48,6 +49,7 @@ pub struct Interpreter {
     times: Times,
     /// Functions and closures of everything evaluated so far: later code calls them.
     library: AST,
+    sources: Sources,
     machine: Arc<Machine>,
     names: Vec<&'static str>,
     /// What `plot::…` draws on.
@@ -88,6 +90,7 @@ impl Interpreter {
             scope: Scope::new(),
             times: Times::new(),
             library: AST::empty(),
+            sources: Sources::default(),
             machine,
             names: help::all_names(),
         }
@@ -116,6 +119,11 @@ impl Interpreter {
     /// The engine, and the functions of everything evaluated so far.
     pub(crate) fn parts(&self) -> (Arc<Engine>, AST) {
         (Arc::clone(&self.engine), self.library.clone())
+    }
+
+    /// What code the functions come from.
+    pub(crate) fn sources(&self) -> &Sources {
+        &self.sources
     }
 
     /// The variables, the newest of each name: whether each is a constant, and its value.
@@ -170,6 +178,7 @@ impl Interpreter {
             &Before { scope: &self.scope, library: &self.library, place, code: origin.code },
         );
         let functions = told.clone_functions_only();
+        self.sources.define(&functions, origin);
         let program = self.library.merge(&told);
         self.library = self.library.merge(&functions);
         self.machine.shared.forget_read();
@@ -294,6 +303,7 @@ impl Interpreter {
     pub fn reset(&mut self) {
         self.scope.clear();
         self.library = AST::empty();
+        self.sources = Sources::default();
     }
 
     /// The names a misspelt one is compared with: functions, modules and variables.
@@ -335,7 +345,10 @@ impl Interpreter {
         let explain = |error: &mut crate::base::Error, position| {
             operands::name(error.operands_mut(), ast, position, scope);
         };
-        let fault = Fault::from_eval(error, origin, &known, explain);
+        let fault = Fault::from_eval(error, origin, &self.sources, &known, explain);
+        if fault.elsewhere.is_some() {
+            return Stopped::Fault(Box::new(fault));
+        }
         Stopped::Fault(Box::new(phrases::cure(fault, origin, || self.known(scope))))
     }
 }

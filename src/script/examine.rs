@@ -27,6 +27,7 @@ use super::fault::{Fault, NO_FIELD, Origin, RhaiResult, raise};
 use super::host::Host;
 use super::lender::{HandedFunction, Lender};
 use super::lent::{Asked, Learners, Lent};
+use super::sources::Sources;
 use super::value::type_name;
 use super::{constants, culprit, help, syntax};
 
@@ -95,6 +96,7 @@ struct Learner {
     engine: Arc<Engine>,
     library: AST,
     constants: Vec<(String, Dynamic)>,
+    sources: Sources,
 }
 
 impl Desk {
@@ -233,7 +235,11 @@ impl Desk {
         }
         let origin = Origin { name: "", code: "", first_line: 1 };
         let known = super::fault::KnownNames { names: &[], members: help::members };
-        let fault = Fault::from_eval(error, &origin, &known, |_, _| ());
+        let sources = state.learner.as_ref().map(|learner| learner.sources.clone()).unwrap_or_default();
+        let mut fault = Fault::from_eval(error, &origin, &sources, &known, |_, _| ());
+        // Where it stands in the attempt; a function of an earlier cell has lines of its own.
+        fault.line =
+            fault.elsewhere.as_ref().filter(|place| sources.is_last(&place.file)).map(|place| place.line);
         let raised = Error::new(Kind::RuntimeError, fault.message.clone());
         state.failed = Some(Box::new(fault));
         raise(raised)
@@ -245,7 +251,7 @@ impl Learner {
         let (engine, library) = interpreter.parts();
         let constants = interpreter.newest().into_iter().filter(|(_, constant, _)| *constant);
         let constants = constants.map(|(name, _, value)| (name.to_owned(), value)).collect();
-        Learner { engine, library, constants }
+        Learner { engine, library, constants, sources: interpreter.sources().clone() }
     }
 
     /// How many arguments a function of the learner's takes.

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::base::near::did_you_mean;
 use crate::base::{Error, Kind};
 
+use super::sources::Sources;
+
 /// A script error with its place, ready to be shown.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Fault {
@@ -25,8 +27,20 @@ pub struct Fault {
     /// The variable that is not there, where that is why.
     #[serde(skip)]
     pub missing: Option<String>,
+    /// Where it happened, where that is a function of other code: `line` is then where this code led there.
+    #[serde(skip)]
+    pub elsewhere: Option<Place>,
     /// The whole report as text, with caret, without colour.
     pub report: String,
+}
+
+/// A place in some code.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Place {
+    pub file: String,
+    pub line: u32,
+    column: Option<u32>,
+    source_line: Option<String>,
 }
 
 /// Where code came from, for reports.
@@ -59,19 +73,33 @@ impl Fault {
     pub(crate) fn from_eval(
         error: &EvalAltResult,
         origin: &Origin,
+        sources: &Sources,
         known: &KnownNames,
         explain: impl FnOnce(&mut Error, Position),
     ) -> Fault {
-        let (inner, position, caller) = innermost(error);
+        let Traced { inner, calls } = innermost(error);
+        let position = calls.last().map_or(Position::NONE, |call| call.position);
+        // The functions of other code that it was in when it stopped.
+        let other = |call: &Call| call.function.and_then(|f| sources.of(f)).filter(|other| !other.is(origin));
+        let elsewhere = calls.last().and_then(other);
+        let own = calls.iter().rfind(|call| other(call).is_none()).map(|call| call.position);
         let mut fault = match inner {
             EvalAltResult::ErrorRuntime(value, _) | EvalAltResult::ErrorTerminated(value, _) => {
-                from_thrown(value, |e| explain(e, position))
+                from_thrown(value, |e| {
+                    if elsewhere.is_none() {
+                        explain(e, position)
+                    }
+                })
             }
             EvalAltResult::ErrorParsing(parse, _) => Fault::bare("SyntaxError", parse.to_string(), None),
             other => from_rhai(other, known),
         };
+        let caller =
+            calls.len().checked_sub(2).and_then(|at| calls.get(at)).and_then(|call| call.position.line());
+        let caller = caller.filter(|_| elsewhere.is_none()).and_then(|line| u32::try_from(line).ok());
         fault.caller = caller.map(|line| line + origin.first_line - 1);
-        fault.place(position, origin);
+        fault.elsewhere = elsewhere.and_then(|other| Place::of(position, &other.origin()));
+        fault.place(own.unwrap_or(position), origin);
         fault
     }
 
@@ -119,6 +147,7 @@ impl Fault {
             operands: Vec::new(),
             caller: None,
             missing: None,
+            elsewhere: None,
             report: String::new(),
         };
         fault.report = fault.render("");
@@ -126,31 +155,24 @@ impl Fault {
     }
 
     fn place(&mut self, position: Position, origin: &Origin) {
-        if let Some(line) = position.line() {
-            self.line = Some(line as u32 + origin.first_line - 1);
-            self.column = position.position().map(|c| c as u32);
-            self.source_line = origin.code.lines().nth(line - 1).map(|l| shortened(l, self.column));
+        if let Some(place) = Place::of(position, origin) {
+            (self.line, self.column, self.source_line) = (Some(place.line), place.column, place.source_line);
         }
         self.report = self.render(origin.name);
     }
 
     fn render(&self, file: &str) -> String {
         let mut out = format!("{}: {}\n", self.kind, self.message);
-        if let Some(line) = self.line {
-            let number = line.to_string();
-            let pad = " ".repeat(number.len());
-            let column = self.column.map_or(String::new(), |c| format!(":{c}"));
-            out += &format!("{pad}--> {file}:{line}{column}\n");
-            if let Some(source) = &self.source_line {
-                out += &format!("{pad} |\n{number} | {source}\n");
-                if let Some(column) =
-                    self.column.filter(|&c| c > 0 && c as usize <= source.chars().count() + 1)
-                {
-                    out += &format!("{pad} | {}^\n", " ".repeat(column as usize - 1));
-                }
-            }
-        }
-        if let Some(caller) = self.caller.filter(|caller| Some(*caller) != self.line) {
+        let here = self.line.map(|line| Place {
+            file: file.to_owned(),
+            line,
+            column: self.column,
+            source_line: self.source_line.clone(),
+        });
+        out += &self.elsewhere.as_ref().or(here.as_ref()).map(Place::render).unwrap_or_default();
+        if let (Some(_), Some(line)) = (&self.elsewhere, self.line) {
+            out += &format!("  called from {file}:{line}\n");
+        } else if let Some(caller) = self.caller.filter(|caller| Some(*caller) != self.line) {
             out += &format!("  called from line {caller}\n");
         }
         for operand in &self.operands {
@@ -163,20 +185,59 @@ impl Fault {
     }
 }
 
-/// The error inside function-call wrappers, with the innermost position, and the line of the call around it.
-fn innermost(error: &EvalAltResult) -> (&EvalAltResult, Position, Option<u32>) {
+impl Place {
+    fn of(position: Position, origin: &Origin) -> Option<Place> {
+        let line = position.line()?;
+        let column = position.position().map(|column| column as u32);
+        Some(Place {
+            file: origin.name.to_owned(),
+            line: line as u32 + origin.first_line - 1,
+            column,
+            source_line: origin.code.lines().nth(line - 1).map(|l| shortened(l, column)),
+        })
+    }
+
+    fn render(&self) -> String {
+        let (file, line) = (&self.file, self.line);
+        let number = line.to_string();
+        let pad = " ".repeat(number.len());
+        let column = self.column.map_or(String::new(), |c| format!(":{c}"));
+        let mut out = format!("{pad}--> {file}:{line}{column}\n");
+        let Some(source) = &self.source_line else { return out };
+        out += &format!("{pad} |\n{number} | {source}\n");
+        let column = self.column.filter(|&c| c > 0 && c as usize <= source.chars().count() + 1);
+        if let Some(column) = column {
+            out += &format!("{pad} | {}^\n", " ".repeat(column as usize - 1));
+        }
+        out
+    }
+}
+
+/// An error without the function calls around it.
+struct Traced<'a> {
+    inner: &'a EvalAltResult,
+    /// Where it went, the outermost first, the innermost where it happened.
+    calls: Vec<Call<'a>>,
+}
+
+/// A place in a function, or in no function.
+struct Call<'a> {
+    function: Option<&'a str>,
+    position: Position,
+}
+
+fn innermost(error: &EvalAltResult) -> Traced<'_> {
+    let mut calls = vec![Call { function: None, position: error.position() }];
     let mut at = error;
-    let mut position = error.position();
-    let mut caller = None;
     loop {
-        at = match at {
-            EvalAltResult::ErrorInFunctionCall(_, _, inner, _)
-            | EvalAltResult::ErrorInModule(_, inner, _) => inner,
-            _ => return (at, position, caller),
+        let (function, inner) = match at {
+            EvalAltResult::ErrorInFunctionCall(function, _, inner, _) => (Some(function.as_str()), inner),
+            EvalAltResult::ErrorInModule(_, inner, _) => (None, inner),
+            _ => return Traced { inner: at, calls },
         };
+        at = inner;
         if !at.position().is_none() {
-            caller = position.line().and_then(|line| u32::try_from(line).ok());
-            position = at.position();
+            calls.push(Call { function, position: at.position() });
         }
     }
 }

@@ -43,6 +43,7 @@ pub(crate) mod reach;
 pub(crate) mod reads;
 mod rewrite;
 pub mod snapshot;
+mod sources;
 pub mod spaces;
 mod strings;
 pub mod summary;

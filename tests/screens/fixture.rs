@@ -431,6 +431,7 @@ pub fn mixed_devices() -> Fault {
     Fault {
         caller: None,
         missing: None,
+        elsewhere: None,
         kind: "RuntimeError".into(),
         message: "Expected all tensors to be on the same device".into(),
         hint: None,

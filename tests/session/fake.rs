@@ -193,6 +193,7 @@ fn fault(message: &str) -> Fault {
     Fault {
         caller: None,
         missing: None,
+        elsewhere: None,
         kind: "RuntimeError".into(),
         message: message.into(),
         hint: None,
