@@ -51,6 +51,7 @@ mod phrases;
 mod plot;
 mod races;
 mod repl;
+mod reports;
 mod screens;
 mod scripts;
 mod semantics;

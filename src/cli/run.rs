@@ -180,7 +180,8 @@ fn report(interpreter: &Interpreter, result: Result<Dynamic, Stopped>, as_json: 
         }
         Ok(value) => {
             let _here = interpreter.machine().enter();
-            match json::document(&value) {
+            let show = |value: &Dynamic| interpreter.show(value).unwrap_or_else(|_| value.to_string());
+            match json::document(&value, &show) {
                 Ok(document) => {
                     say!("{document}");
                     return exit::FINE;

@@ -1,6 +1,6 @@
 //! Errors as a learner sees them: place, source line with a caret, operands, hint.
 
-use rhai::{Dynamic, EvalAltResult, ParseError, Position};
+use rhai::{Dynamic, EvalAltResult, ParseError, ParseErrorType, Position};
 use serde::{Deserialize, Serialize};
 
 use crate::base::near::did_you_mean;
@@ -105,7 +105,13 @@ impl Fault {
 
     /// A fault from code that does not parse.
     pub(crate) fn from_parse(error: &ParseError, origin: &Origin) -> Fault {
-        let mut fault = Fault::bare("SyntaxError", error.err_type().to_string(), None);
+        let hint = match error.err_type() {
+            ParseErrorType::Reserved(word) if word.chars().all(char::is_alphanumeric) => Some(format!(
+                "`{word}` is a word that Rhai keeps for itself: another name will do, such as `{word}_`"
+            )),
+            _ => None,
+        };
+        let mut fault = Fault::bare("SyntaxError", error.err_type().to_string(), hint);
         fault.place(error.position(), origin);
         fault
     }

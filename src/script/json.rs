@@ -7,19 +7,19 @@ use crate::base::{DType, DeviceSpec, Error, Result, Scalar};
 use crate::tensor::Tensor;
 
 /// A value as one JSON document. Tensors are `{"shape", "dtype", "device", "data"}` with nested data; what
-/// has no JSON form is its printed text.
-pub fn document(value: &Dynamic) -> Result<Value> {
+/// has no JSON form is its printed text, which `show` gives.
+pub fn document(value: &Dynamic, show: &dyn Fn(&Dynamic) -> String) -> Result<Value> {
     if let Some(t) = value.read_lock::<Tensor>() {
         return tensor(&t);
     }
     if let Some(items) = value.read_lock::<Array>() {
-        return items.iter().map(document).collect::<Result<Vec<_>>>().map(Value::from);
+        return items.iter().map(|item| document(item, show)).collect::<Result<Vec<_>>>().map(Value::from);
     }
     if let Some(map) = value.read_lock::<Map>() {
-        let fields = map.iter().map(|(k, v)| Ok((k.to_string(), document(v)?)));
+        let fields = map.iter().map(|(k, v)| Ok((k.to_string(), document(v, show)?)));
         return fields.collect::<Result<serde_json::Map<_, _>>>().map(Value::Object);
     }
-    Ok(plain(value))
+    Ok(plain(value, show))
 }
 
 /// What a JSON text stands for: objects are maps, `null` is `()`, and whole numbers beyond 64 bits are floats.
@@ -49,7 +49,7 @@ pub(super) fn dynamic(value: Value) -> Dynamic {
     }
 }
 
-fn plain(value: &Dynamic) -> Value {
+fn plain(value: &Dynamic, show: &dyn Fn(&Dynamic) -> String) -> Value {
     if value.is_unit() {
         return Value::Null;
     }
@@ -70,7 +70,7 @@ fn plain(value: &Dynamic) -> Value {
     }
     match value.read_lock::<DeviceSpec>() {
         Some(d) => d.to_string().into(),
-        None => value.to_string().into(),
+        None => show(value).into(),
     }
 }
 

@@ -41,6 +41,7 @@ mod program;
 pub mod python;
 pub(crate) mod reach;
 pub(crate) mod reads;
+mod report;
 mod rewrite;
 pub mod snapshot;
 mod sources;

@@ -15,6 +15,7 @@ use crate::tensor::display::display;
 
 use super::bind::note_line;
 use super::fault::{RhaiResult, raise};
+use super::report;
 
 /// The key of what stands in a text: no text of a script is read as this token.
 const SHOWN: &str = "\u{10}";
@@ -121,6 +122,10 @@ impl Text<'_, '_> {
     }
 
     fn map(&mut self, items: &Map) -> RhaiResult<()> {
+        if let Some(told) = report::of(items) {
+            self.out.push_str(&told);
+            return Ok(());
+        }
         self.out.push_str("#{");
         for (i, (name, item)) in items.iter().enumerate() {
             self.separated(i);

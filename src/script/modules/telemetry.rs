@@ -1,16 +1,18 @@
 //! `telemetry::`: what happened, as a value and as a trace.
 
+use std::cmp::Reverse;
 use std::fmt::Write;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use rhai::{Dynamic, INT};
+use rhai::{Dynamic, INT, Map};
 
-use crate::base::Error;
-use crate::base::event::{Event, Page, Reader, Subscription};
+use crate::base::event::{Event, HIDDEN_CELLS, Page, Reader, Subscription};
 use crate::base::figures::word;
+use crate::base::{Device, DeviceSpec, Error};
 use crate::device::Machine;
-use crate::op::params::kind::Str;
+use crate::device::live::Live;
+use crate::op::params::kind::{self, Str};
 use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef};
 use crate::script::call::kind::Function;
@@ -38,6 +40,12 @@ params! {
     }
 }
 
+params! {
+    LiveParams {
+        device: Maybe<kind::Device>, "the device; all GPUs where it is not given";
+    }
+}
+
 const UNWRITABLE: &str = "ValueError: the file can't be written";
 
 /// The rows of `telemetry::`.
@@ -61,6 +69,24 @@ pub static ROWS: &[ScriptRow] = &[
         .errors(&["Error: whatever the function fails with"])
         .example("telemetry::record(|| ones(3).sum()).launches", "0"),
         run: record,
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script(
+            "live_tensors",
+            Family::Telemetry,
+            "The memory that tensors hold on GPUs now, the largest first.",
+            LiveParams::LIST,
+        )
+        .forms(&[Form::Of("telemetry")])
+        .details(
+            "An array of maps: device, address, bytes (as the allocator counts them), requested, dtype, shape, op (what made \
+             it) and line, and its cell where there are cells. What views share is told of once. Nothing is known of the \
+             memory of the CPU.",
+        )
+        .errors(&["DeviceError: there is no such GPU"])
+        .example("let x = ones(100, #{device: \"cuda\"}); telemetry::live_tensors()[0].shape", "[100]"),
+        run: live_tensors,
         set: None,
     },
     ScriptRow {
@@ -168,6 +194,38 @@ fn exported(call: &Call, write: impl FnOnce(&str, &Machine, &[Event]) -> io::Res
     let events = events.events();
     write(given.path, call.machine(), &events).map_err(|e| unwritable(given.path, &e))?;
     Ok((events.len() as INT).into())
+}
+
+fn live_tensors(call: &mut Call) -> Outcome {
+    let machine = call.machine();
+    let device = LiveParams::of(&call.args)?.device.map(|spec| machine.resolve(spec));
+    if let Some(device) = device {
+        machine.context(device)?;
+    }
+    let mut all: Vec<(Device, u64, Live)> = Vec::new();
+    for gpu in machine.gpus().iter().filter(|gpu| device.is_none_or(|device| gpu.device == device)) {
+        all.extend(gpu.live().into_iter().map(|(address, live)| (gpu.device, address, live)));
+    }
+    all.sort_by_key(|(device, address, live)| (Reverse(live.bytes), *device, *address));
+    let told = all.into_iter().map(|(device, address, live)| told(device, address, &live));
+    Ok(Dynamic::from_array(told.collect()))
+}
+
+fn told(device: Device, address: u64, live: &Live) -> Dynamic {
+    let mut map = Map::new();
+    let mut put = |name: &str, value: Dynamic| map.insert(name.into(), value);
+    put("device", Dynamic::from(DeviceSpec::from(device)));
+    put("address", (address as INT).into());
+    put("bytes", (live.bytes as INT).into());
+    put("requested", (live.requested as INT).into());
+    put("dtype", Dynamic::from(live.dtype));
+    put("shape", Dynamic::from_array(live.shape.iter().map(|size| (*size as INT).into()).collect()));
+    put("op", live.op.into());
+    put("line", INT::from(live.source.line).into());
+    if live.source.cell > 0 && live.source.cell < HIDDEN_CELLS {
+        put("cell", INT::from(live.source.cell).into());
+    }
+    map.into()
 }
 
 fn memory_snapshot(call: &mut Call) -> Outcome {

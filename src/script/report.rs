@@ -1,0 +1,152 @@
+//! What was measured, as it is printed: rounded, in the order in which it is read, one thing to a line where there is
+//! much of it. The names are those of the fields, which keep all their digits.
+
+use rhai::{Array, Dynamic, Map};
+
+/// A float's digits that are shown.
+const DIGITS: i32 = 4;
+
+/// Fields of a run's record, in the order in which they are read.
+const RUN: [&str; 22] = [
+    "h2d",
+    "d2h",
+    "d2d",
+    "launches",
+    "by_op",
+    "by_dtype",
+    "syncs",
+    "implicit_syncs",
+    "implicit_sync_lines",
+    "waited_ms",
+    "waits",
+    "busy_ms",
+    "idle_ms",
+    "allocations",
+    "peak",
+    "leaked",
+    "reserved",
+    "alloc_retries",
+    "oom",
+    "races",
+    "value",
+    "error",
+];
+/// Those of a timing.
+const TIMING: [&str; 6] = ["median_ms", "iqr_ms", "min_ms", "max_ms", "runs", "clock"];
+/// Those of copies in one direction, and of a wait.
+const PART: [&str; 9] = ["count", "bytes", "cause", "ms", "blocking", "pinned", "line", "lines", "clock"];
+
+/// The printed form of a map that tells of a run, a timing, copies, a wait or a device; none of any other map.
+pub(super) fn of(map: &Map) -> Option<String> {
+    let has_clock = map.get("clock").is_some_and(Dynamic::is_string);
+    let is_known = has_clock || map.contains_key("waits") || map.contains_key("total_memory");
+    if !is_known || !map.values().all(is_plain) {
+        return None;
+    }
+    if map.contains_key("h2d") && map.contains_key("waits") {
+        return Some(lines(map));
+    }
+    if map.contains_key("multi_processor_count") && map.contains_key("total_memory") {
+        return Some(device(map));
+    }
+    let order: &[&str] = match () {
+        () if !has_clock => return None,
+        () if map.contains_key("median_ms") => &TIMING,
+        () if map.contains_key("ms") => &PART,
+        () => return None,
+    };
+    Some(inline(map, order))
+}
+
+/// Whether a value is numbers and texts, in arrays and maps too.
+fn is_plain(value: &Dynamic) -> bool {
+    if let Some(items) = value.read_lock::<Array>() {
+        return items.iter().all(is_plain);
+    }
+    if let Some(map) = value.read_lock::<Map>() {
+        return map.values().all(is_plain);
+    }
+    value.is_int() || value.is_float() || value.is_string() || value.is_bool() || value.is_unit()
+}
+
+fn lines(map: &Map) -> String {
+    let known = RUN.iter().filter_map(|name| map.get_key_value(*name));
+    let others = map.iter().filter(|(name, _)| !RUN.contains(&name.as_str()));
+    let rows: Vec<(&str, String)> =
+        known.chain(others).map(|(name, value)| (name.as_str(), value_of(value))).collect();
+    let widest = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let rows = rows.iter().map(|(name, value)| format!("{name:<widest$}  {value}"));
+    rows.collect::<Vec<_>>().join("\n")
+}
+
+/// As PyTorch prints `get_device_properties`.
+fn device(map: &Map) -> String {
+    let mebibytes = |name: &str| map.get(name).and_then(|v| v.as_int().ok()).map(|bytes| bytes >> 20);
+    let field = |name: &str| match (name, map.get(name)) {
+        ("total_memory" | "L2_cache_size", _) => mebibytes(name).map(|n| format!("{name}={n}MB")),
+        (_, Some(value)) if value.is_string() => Some(format!("{name}='{value}'")),
+        (_, value) => value.map(|value| format!("{name}={value}")),
+    };
+    let names = ["name", "major", "minor", "total_memory", "multi_processor_count", "L2_cache_size"];
+    let fields: Vec<String> = names.into_iter().filter_map(field).collect();
+    format!("_CudaDeviceProperties({})", fields.join(", "))
+}
+
+fn inline(map: &Map, order: &[&str]) -> String {
+    let is_nothing = map.get("count").is_some_and(|count| count.as_int() == Ok(0));
+    if is_nothing {
+        return "none".into();
+    }
+    let known = order.iter().filter_map(|name| map.get_key_value(*name));
+    let others = map.iter().filter(|(name, _)| !order.contains(&name.as_str()));
+    let fields = known.chain(others).map(|(name, value)| format!("{name}: {}", value_of(value)));
+    format!("#{{{}}}", fields.collect::<Vec<_>>().join(", "))
+}
+
+fn value_of(value: &Dynamic) -> String {
+    if let Ok(number) = value.as_float() {
+        return rounded(number);
+    }
+    if let Some(items) = value.read_lock::<Array>() {
+        return match items.len() {
+            0 => "none".into(),
+            _ => format!("[{}]", items.iter().map(value_of).collect::<Vec<_>>().join(", ")),
+        };
+    }
+    if let Some(map) = value.read_lock::<Map>() {
+        return if map.is_empty() { "none".into() } else { of(&map).unwrap_or_else(|| inline(&map, &[])) };
+    }
+    value.to_string()
+}
+
+/// A number to so many digits that count, without zeros that say nothing.
+fn rounded(number: f64) -> String {
+    if number == 0.0 || !number.is_finite() {
+        return format!("{number:?}");
+    }
+    let magnitude = number.abs().log10().floor() as i32;
+    let decimals = usize::try_from(DIGITS - 1 - magnitude).unwrap_or(0);
+    let text = format!("{number:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_the_digits_that_count() {
+        for (number, text) in [
+            (0.0, "0.0"),
+            (0.004283111, "0.004283"),
+            (1234.56, "1235"),
+            (12.0, "12"),
+            (1.5, "1.5"),
+            (-0.1 - 0.2, "-0.3"),
+            (f64::NAN, "NaN"),
+            (1e-9, "0.000000001"),
+        ] {
+            assert_eq!(rounded(number), text);
+        }
+    }
+}
