@@ -64,7 +64,7 @@ pub(super) fn bar_row(device: &DeviceTally, width: usize, whole: bool, theme: &T
     let scale = if whole { device.total } else { scale(device) };
     let total = figures::mebibytes(device.total);
     let label = if scale < device.total {
-        format!(" ⋯ {} of {total} MiB", figures::mebibytes(scale))
+        format!(" ⋯ scale {} of {total} MiB", figures::mebibytes(scale))
     } else {
         format!(" {total} MiB")
     };
