@@ -224,7 +224,7 @@ fn errors_in_functions_of_earlier_cells_stand_in_those() {
         script.evaluate(cell, &Origin { name, code, first_line })
     };
     let defined = "fn f(t) {\n  t + ones(3)\n}\nlet g = |t| {\n  f(t)\n};";
-    run(1, "In [1]", 10, defined).unwrap();
+    let _ = run(1, "In [1]", 10, defined).unwrap();
     for (code, called) in [("1;\nf(ones(2));", "In [2]:2"), ("1;\n2;\ng.call(ones(2));", "In [2]:3")] {
         let Err(Stopped::Fault(fault)) = run(2, "In [2]", 1, code) else { panic!("{code}") };
         let place = "--> In [1]:11:5\n   |\n11 |   t + ones(3)\n   |     ^\n";

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::near::did_you_mean;
 use crate::base::{Error, Kind};
 
+pub use super::sources::Origin;
 use super::sources::Sources;
 
 /// A script error with its place, ready to be shown.
@@ -29,27 +30,18 @@ pub struct Fault {
     pub missing: Option<String>,
     /// Where it happened, where that is a function of other code: `line` is then where this code led there.
     #[serde(skip)]
-    pub elsewhere: Option<Place>,
+    pub elsewhere: Option<Box<FaultPlace>>,
     /// The whole report as text, with caret, without colour.
     pub report: String,
 }
 
 /// A place in some code.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Place {
+pub struct FaultPlace {
     pub file: String,
     pub line: u32,
     column: Option<u32>,
     source_line: Option<String>,
-}
-
-/// Where code came from, for reports.
-pub struct Origin<'a> {
-    /// A file's name or `In [3]`.
-    pub name: &'a str,
-    pub code: &'a str,
-    /// The line number of the code's first line in its file.
-    pub first_line: u32,
 }
 
 /// What a function gives that Rhai calls.
@@ -80,7 +72,8 @@ impl Fault {
         let Traced { inner, calls } = innermost(error);
         let position = calls.last().map_or(Position::NONE, |call| call.position);
         // The functions of other code that it was in when it stopped.
-        let other = |call: &Call| call.function.and_then(|f| sources.of(f)).filter(|other| !other.is(origin));
+        let other =
+            |call: &TracedCall| call.function.and_then(|f| sources.of(f)).filter(|other| !other.is(origin));
         let elsewhere = calls.last().and_then(other);
         let own = calls.iter().rfind(|call| other(call).is_none()).map(|call| call.position);
         let mut fault = match inner {
@@ -98,7 +91,7 @@ impl Fault {
             calls.len().checked_sub(2).and_then(|at| calls.get(at)).and_then(|call| call.position.line());
         let caller = caller.filter(|_| elsewhere.is_none()).and_then(|line| u32::try_from(line).ok());
         fault.caller = caller.map(|line| line + origin.first_line - 1);
-        fault.elsewhere = elsewhere.and_then(|other| Place::of(position, &other.origin()));
+        fault.elsewhere = elsewhere.and_then(|other| FaultPlace::of(position, &other.origin())).map(Box::new);
         fault.place(own.unwrap_or(position), origin);
         fault
     }
@@ -161,7 +154,7 @@ impl Fault {
     }
 
     fn place(&mut self, position: Position, origin: &Origin) {
-        if let Some(place) = Place::of(position, origin) {
+        if let Some(place) = FaultPlace::of(position, origin) {
             (self.line, self.column, self.source_line) = (Some(place.line), place.column, place.source_line);
         }
         self.report = self.render(origin.name);
@@ -169,13 +162,13 @@ impl Fault {
 
     fn render(&self, file: &str) -> String {
         let mut out = format!("{}: {}\n", self.kind, self.message);
-        let here = self.line.map(|line| Place {
+        let here = self.line.map(|line| FaultPlace {
             file: file.to_owned(),
             line,
             column: self.column,
             source_line: self.source_line.clone(),
         });
-        out += &self.elsewhere.as_ref().or(here.as_ref()).map(Place::render).unwrap_or_default();
+        out += &self.elsewhere.as_deref().or(here.as_ref()).map(FaultPlace::render).unwrap_or_default();
         if let (Some(_), Some(line)) = (&self.elsewhere, self.line) {
             out += &format!("  called from {file}:{line}\n");
         } else if let Some(caller) = self.caller.filter(|caller| Some(*caller) != self.line) {
@@ -191,11 +184,11 @@ impl Fault {
     }
 }
 
-impl Place {
-    fn of(position: Position, origin: &Origin) -> Option<Place> {
+impl FaultPlace {
+    fn of(position: Position, origin: &Origin) -> Option<FaultPlace> {
         let line = position.line()?;
         let column = position.position().map(|column| column as u32);
-        Some(Place {
+        Some(FaultPlace {
             file: origin.name.to_owned(),
             line: line as u32 + origin.first_line - 1,
             column,
@@ -223,17 +216,17 @@ impl Place {
 struct Traced<'a> {
     inner: &'a EvalAltResult,
     /// Where it went, the outermost first, the innermost where it happened.
-    calls: Vec<Call<'a>>,
+    calls: Vec<TracedCall<'a>>,
 }
 
 /// A place in a function, or in no function.
-struct Call<'a> {
+struct TracedCall<'a> {
     function: Option<&'a str>,
     position: Position,
 }
 
 fn innermost(error: &EvalAltResult) -> Traced<'_> {
-    let mut calls = vec![Call { function: None, position: error.position() }];
+    let mut calls = vec![TracedCall { function: None, position: error.position() }];
     let mut at = error;
     loop {
         let (function, inner) = match at {
@@ -243,7 +236,7 @@ fn innermost(error: &EvalAltResult) -> Traced<'_> {
         };
         at = inner;
         if !at.position().is_none() {
-            calls.push(Call { function, position: at.position() });
+            calls.push(TracedCall { function, position: at.position() });
         }
     }
 }

@@ -19,11 +19,11 @@ use super::value::from_dynamic;
 /// What values lead to, as it stood when it was looked at.
 #[derive(Default)]
 pub(crate) struct Reach {
-    memory: HashMap<usize, Memory>,
+    memory: HashMap<usize, HeldMemory>,
     variables: HashMap<usize, String>,
 }
 
-struct Memory {
+struct HeldMemory {
     /// Keeps the address from becoming another's.
     _storage: Weak<Storage>,
     version: u32,
@@ -45,7 +45,7 @@ impl Reach {
         let _ = lender.of_learner(value);
         let memory = lender.met().map(|t| {
             let storage = t.storage();
-            let memory = Memory {
+            let memory = HeldMemory {
                 _storage: Arc::downgrade(storage),
                 version: t.version(),
                 trained: t.requires_grad(),
@@ -84,7 +84,7 @@ impl Freed {
         }
         let module = value.read_lock::<Module>().map(|module| module.training());
         let reach = Reach::of(interpreter, value);
-        let is_freed = |memory: &Memory| match module {
+        let is_freed = |memory: &HeldMemory| match module {
             Some(training) => trains || training && !memory.trained,
             None => true,
         };

@@ -5,18 +5,25 @@ use std::sync::Arc;
 
 use rhai::AST;
 
-use super::fault::Origin;
+/// Where code came from, for reports.
+pub struct Origin<'a> {
+    /// A file's name or `In [3]`.
+    pub name: &'a str,
+    pub code: &'a str,
+    /// The line number of the code's first line in its file.
+    pub first_line: u32,
+}
 
 /// Code that was evaluated.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct CodeSource {
     pub name: String,
     pub code: String,
     /// The line number of the code's first line in its file.
     pub first_line: u32,
 }
 
-impl Source {
+impl CodeSource {
     pub(crate) fn origin(&self) -> Origin<'_> {
         Origin { name: &self.name, code: &self.code, first_line: self.first_line }
     }
@@ -29,7 +36,7 @@ impl Source {
 /// The code of each function and closure.
 #[derive(Clone, Default)]
 pub(crate) struct Sources {
-    of: HashMap<String, Arc<Source>>,
+    of: HashMap<String, Arc<CodeSource>>,
     /// The name of the code that was evaluated last.
     last: String,
 }
@@ -42,7 +49,7 @@ impl Sources {
         if names.peek().is_none() {
             return;
         }
-        let source = Source {
+        let source = CodeSource {
             name: origin.name.to_owned(),
             code: origin.code.to_owned(),
             first_line: origin.first_line,
@@ -56,7 +63,7 @@ impl Sources {
         self.last == name
     }
 
-    pub(crate) fn of(&self, function: &str) -> Option<&Source> {
+    pub(crate) fn of(&self, function: &str) -> Option<&CodeSource> {
         self.of.get(function).map(Arc::as_ref)
     }
 }

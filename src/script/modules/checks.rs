@@ -14,7 +14,7 @@ use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
 
-use super::differing::{apart, shapes_apart, told};
+use super::differing::{apart, numbers, shapes_apart, told};
 use super::run_events::RunEvents;
 
 params! {
@@ -281,16 +281,6 @@ fn compare(
         (x != y && !(distance.is_finite() && distance <= atol + rtol * y.abs())).then_some(distance)
     }));
     Ok(())
-}
-
-/// Shape and values of a tensor, a number or a bool.
-pub(super) fn numbers(value: &Dynamic) -> Option<(Vec<usize>, Vec<f64>)> {
-    if let Some(t) = value.read_lock::<Tensor>() {
-        return Some((t.shape().to_vec(), t.to_f64s("check").ok()?));
-    }
-    let number = value.as_float().or_else(|_| value.as_int().map(|i| i as f64));
-    let number = number.or_else(|_| value.as_bool().map(|b| f64::from(u8::from(b)))).ok()?;
-    Some((Vec::new(), vec![number]))
 }
 
 /// The same of integers, which may be larger than those that a float64 tells apart.

@@ -6,8 +6,6 @@ use crate::base::{DType, DeviceSpec, dims};
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
 
-use super::checks::numbers;
-
 /// How two values differ.
 pub(super) fn apart(found: &Dynamic, expected: &Dynamic) -> String {
     let at_most_one_line = |text: &str| !text.contains('\n') && text.len() <= LONGEST;
@@ -97,4 +95,14 @@ fn shown(value: &Dynamic) -> String {
     }
     // Of other types of the program's only the name can be told.
     if value.type_name().contains("::") { type_name(value) } else { value.to_string() }
+}
+
+/// Shape and values of a tensor, a number or a bool.
+pub(super) fn numbers(value: &Dynamic) -> Option<(Vec<usize>, Vec<f64>)> {
+    if let Some(t) = value.read_lock::<Tensor>() {
+        return Some((t.shape().to_vec(), t.to_f64s("check").ok()?));
+    }
+    let number = value.as_float().or_else(|_| value.as_int().map(|i| i as f64));
+    let number = number.or_else(|_| value.as_bool().map(|b| f64::from(u8::from(b)))).ok()?;
+    Some((Vec::new(), vec![number]))
 }
