@@ -30,6 +30,7 @@ mod given;
 mod gpu;
 mod guide;
 
+mod hollow;
 mod hooks;
 mod hostile;
 mod interrupts;

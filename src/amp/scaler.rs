@@ -168,7 +168,8 @@ impl GradScaler {
         }
         let mut overflowed = false;
         for flag in &found {
-            overflowed |= flag.item()?.as_f64() != 0.0;
+            // Where there are no values, none is too large.
+            overflowed |= flag.item()?.as_f64() > 0.0;
         }
         state.progress(optimizer).stage = Stage::Stepped;
         drop(state);

@@ -45,12 +45,23 @@ pub(super) struct RunOptions {
     /// Seed of every generator, and of the order in which a simulated GPU's atomics add
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Whether simulated devices compute values; with `none` shapes, memory, copies and times alone are there
+    #[arg(long, value_enum, default_value_t)]
+    values: Values,
     /// End the script after so many seconds
     #[arg(long, value_name = "S")]
     timeout: Option<f64>,
     /// Arguments for the script, as ARGS
     #[arg(last = true)]
     args: Vec<String>,
+}
+
+/// Whether there are values on simulated devices.
+#[derive(clap::ValueEnum, Clone, Copy, Default, PartialEq, Eq)]
+enum Values {
+    #[default]
+    All,
+    None,
 }
 
 /// The script that the program runs where it has no terminal.
@@ -117,11 +128,27 @@ fn with_ended_cells(code: String) -> String {
     if parser.tree(&ended).is_ok() { ended } else { code }
 }
 
+/// Whether all devices of a machine could be told to compute no values.
+fn leave_out_values(machine: &Machine) -> bool {
+    let simulated = machine.gpus().iter().all(|gpu| gpu.backend.properties().simulated);
+    let can = simulated && !machine.gpus().is_empty() && machine.shared.host_time().is_some();
+    if can {
+        machine.shared.leave_out_values();
+    }
+    can
+}
+
 fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {
     let machine = match machine(devices, Use::Headless) {
         Ok(machine) => machine,
         Err(code) => return code,
     };
+    if options.values == Values::None && !leave_out_values(&machine) {
+        tell!(
+            "error: --values none is for simulated devices on a modelled host: name some, such as `--devices sim:t4`"
+        );
+        return exit::USAGE;
+    }
     match options.seed {
         Some(seed) => {
             machine.manual_seed(seed);

@@ -143,6 +143,10 @@ pub trait Backend: Send + Sync {
     /// Page-locks host memory, so that copies between it and this device need not hold the host.
     fn page_lock(&self, block: &HostBlock) -> Result<()>;
 
+    /// So many bytes of page-locked memory are taken. A host whose time is modelled has them page-locked on its clock,
+    /// unless as many were given back before.
+    fn takes_pinned(&self, _bytes: u64) {}
+
     /// The caching allocator, where memory comes from one.
     fn pool(&self) -> Option<&Mutex<DevicePool>>;
 

@@ -132,8 +132,7 @@ impl Recorder {
     pub(super) fn keep(&mut self, buffer: Buffer) -> Buffer {
         let Some(slot) = self.places.remove(&key(&buffer)) else { return buffer };
         let Some(slot) = self.slots.get_mut(slot) else { return buffer };
-        let address_alone =
-            Buffer { address: buffer.address, bytes: buffer.bytes, host: None, pinned: false };
+        let address_alone = Buffer::new(buffer.address, buffer.bytes, None, false);
         *slot = GraphSlot::Kept(buffer);
         address_alone
     }

@@ -118,14 +118,15 @@ impl Context {
         purpose: Purpose,
     ) -> Result<Buffer> {
         if bytes == 0 {
-            return Ok(Buffer { address: 0, bytes: 0, host: None, pinned: false });
+            return Ok(Buffer::new(0, 0, None, false));
         }
         let pinned = &self.shared.pinned;
         match pinned.take_prepared(bytes, |block| accelerator.backend.page_lock(block)) {
             Ok(block) => {
                 let capacity = block.capacity();
+                self.backend.takes_pinned(capacity as u64);
                 let address = self.shared.host_addresses.of(block.as_ptr() as u64, capacity);
-                let buffer = Buffer { address, bytes: capacity, host: Some(block), pinned: true };
+                let buffer = Buffer::new(address, capacity, Some(block), true);
                 if self.shared.bus.listening() {
                     self.note_alloc(&buffer, bytes as u64, purpose);
                 }

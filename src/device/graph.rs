@@ -48,10 +48,9 @@ impl Graph {
 
     fn new(context: &Arc<Context>, recorder: Recorder, random: (u64, u64, u64)) -> Graph {
         let hold = |slot| match slot {
-            GraphSlot::Alive(storage) => storage.upgrade().map_or_else(
-                || GraphSlot::Kept(Buffer { address: 0, bytes: 0, host: None, pinned: false }),
-                GraphSlot::Held,
-            ),
+            GraphSlot::Alive(storage) => storage
+                .upgrade()
+                .map_or_else(|| GraphSlot::Kept(Buffer::new(0, 0, None, false)), GraphSlot::Held),
             held => held,
         };
         let slots = recorder.slots.into_iter().map(hold).collect();
@@ -171,7 +170,7 @@ impl Drop for Graph {
         for slot in self.slots.drain(..) {
             if let GraphSlot::Kept(buffer) = slot {
                 // The pool has the address already.
-                self.context.backend.free(Buffer { address: 0, ..buffer });
+                self.context.backend.free(Buffer::new(0, buffer.bytes, buffer.host, buffer.pinned));
             }
         }
         if let Some(mut pool) = self.context.pool() {
@@ -180,4 +179,4 @@ impl Drop for Graph {
     }
 }
 
-static NOWHERE: Buffer = Buffer { address: 0, bytes: 0, host: None, pinned: false };
+static NOWHERE: Buffer = Buffer::new(0, 0, None, false);

@@ -68,6 +68,10 @@ pub enum Entry {
     Sleep(u64),
     /// Steps of a script.
     Steps(u64),
+    /// So many bytes of page-locked memory were taken.
+    Pinned(u64),
+    /// They were given back.
+    Unpinned(u64),
 }
 
 thread_local! {
@@ -89,6 +93,16 @@ pub(crate) fn end_ledger() -> Ledger {
 /// Notes work of this thread, of so many nanoseconds, where it keeps a ledger.
 pub(crate) fn note_work(nanos: impl FnOnce() -> u64) -> bool {
     note(|ledger| ledger.entries.push(Entry::Work(nanos(), None)))
+}
+
+/// Notes that this thread took page-locked memory, where it keeps a ledger.
+pub(crate) fn note_pinned(bytes: u64) -> bool {
+    note(|ledger| ledger.entries.push(Entry::Pinned(bytes)))
+}
+
+/// Notes that this thread gave page-locked memory back, where it keeps a ledger.
+pub(crate) fn note_unpinned(bytes: u64) -> bool {
+    note(|ledger| ledger.entries.push(Entry::Unpinned(bytes)))
 }
 
 /// Notes that this thread slept, where it keeps a ledger.

@@ -209,6 +209,7 @@ impl Machine {
         self.manual_seed(random::DEFAULT_SEED);
         self.shared.settings.reset();
         self.shared.chance.restart();
+        self.cpu.begin_anew();
         for gpu in &self.gpus {
             gpu.set_stream(0);
             gpu.begin_anew();

@@ -38,6 +38,8 @@ pub struct Shared {
     steps: Arc<Steps>,
     /// `CUDA_VISIBLE_DEVICES` hides all GPUs.
     hidden: AtomicBool,
+    /// Simulated devices compute nothing.
+    hollow: AtomicBool,
     /// Which clocks times were read from, a bit each, since that was forgotten last.
     read: AtomicU8,
     warnings: Warnings,
@@ -61,9 +63,20 @@ impl Shared {
             host_time: OnceLock::new(),
             steps: Arc::default(),
             hidden: AtomicBool::new(false),
+            hollow: AtomicBool::new(false),
             read: AtomicU8::new(0),
             warnings: Warnings::default(),
         }
+    }
+
+    /// From now on simulated devices compute no values, and take no memory for them.
+    pub fn leave_out_values(&self) {
+        self.hollow.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether simulated devices compute values.
+    pub fn has_values(&self) -> bool {
+        !self.hollow.load(Ordering::Relaxed)
     }
 
     /// Says where warnings go.

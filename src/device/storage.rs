@@ -21,7 +21,7 @@ pub struct Place {
 
 impl Place {
     pub fn buffer(&self) -> &Buffer {
-        static NONE: Buffer = Buffer { address: 0, bytes: 0, host: None, pinned: false };
+        static NONE: Buffer = Buffer::new(0, 0, None, false);
         self.buffer.as_ref().unwrap_or(&NONE)
     }
 }

@@ -13,6 +13,11 @@ use super::{In, Tensor, launch};
 /// Elements that are turned into bytes, or back, between two looks at the cancel flag.
 const PIECE: usize = 1 << 15;
 
+/// What reads values and decides nothing by them.
+const REPORTS: [&str; 6] = ["item", "print", "tolist", "json", "plot", "check"];
+/// The number of what is told of once in a run without values, after those of the script.
+const NO_VALUES: u8 = 7;
+
 impl Tensor {
     /// A CPU tensor of `numbers` in row-major order, converted to `dtype`.
     pub fn from_numbers(numbers: &[Scalar], shape: &[usize], dtype: DType) -> Result<Tensor> {
@@ -102,6 +107,9 @@ impl Tensor {
     /// names why in the event stream.
     pub fn host_bytes(&self, cause: &'static str) -> Result<Vec<u8>> {
         let packed = self.contiguous_detached()?;
+        if !packed.has_values() {
+            packed.refuse_hollow(cause)?;
+        }
         let mut bytes = memory::filled(packed.nbytes(), 0u8)?;
         let offset = packed.layout().offset() * packed.dtype().size();
         let place = packed.storage().place();
@@ -128,6 +136,9 @@ impl Tensor {
     pub fn to_scalars(&self, cause: &'static str) -> Result<Vec<Scalar>> {
         let dtype = self.dtype();
         let bytes = self.host_bytes(cause)?;
+        if !self.has_values() {
+            return memory::filled(self.numel(), Scalar::Float(f64::NAN));
+        }
         let mut all = memory::with_capacity(bytes.len() / dtype.size())?;
         for (step, part) in bytes.chunks(PIECE * dtype.size()).enumerate() {
             if step > 0 {
@@ -155,6 +166,46 @@ impl Tensor {
         }
         let all = self.to_scalars("item")?;
         Ok(all.first().copied().unwrap_or(Scalar::Int(0)))
+    }
+
+    /// The only element, where the program's way or a shape depends on it.
+    ///
+    /// # Errors
+    /// It has no value: see [`has_values`](Tensor::has_values).
+    pub fn decided(&self, cause: &'static str) -> Result<Scalar> {
+        if self.has_values() { self.item() } else { Err(self.undecided(cause)) }
+    }
+
+    /// Whether there are values in it. On simulated devices that compute none there are not, and neither in what was
+    /// copied from there.
+    pub fn has_values(&self) -> bool {
+        !self.storage().place().buffer().is_hollow()
+    }
+
+    /// Where values are only reported they are NaN, which is said once.
+    fn refuse_hollow(&self, cause: &'static str) -> Result<()> {
+        if !REPORTS.contains(&cause) {
+            return Err(self.undecided(cause));
+        }
+        let shared = &Machine::current().shared;
+        if shared.is_first(NO_VALUES) {
+            shared.warn(
+                "this run has no values (--values none): those of tensors on simulated devices are nan",
+            );
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn undecided(&self, cause: &'static str) -> Error {
+        let text = format!("this run has no values (--values none), and `{cause}` needs those of a tensor");
+        let shape = crate::base::dims::show(self.shape());
+        let hint = format!(
+            "the {} {shape} on {} was never computed: put a number in place of what is decided by it, or run with values",
+            self.dtype(),
+            self.device()
+        );
+        Error::runtime(text).with_hint(hint)
     }
 
     /// Whether the only element is anything but 0, as a condition asks. On an accelerator the host waits for it.

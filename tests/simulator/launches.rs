@@ -7,7 +7,7 @@ use tensorlab::device::settings::Tf32;
 use tensorlab::device::sim::{Rate, Work, work};
 use tensorlab::device::{Arg, Buffer, Cancel, Launch, MapOp, View};
 
-const NOWHERE: Buffer = Buffer { address: 0, bytes: 0, host: None, pinned: false };
+static NOWHERE: Buffer = Buffer::new(0, 0, None, false);
 const F32: DType = DType::Float32;
 const I64: DType = DType::Int64;
 

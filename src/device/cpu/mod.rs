@@ -97,7 +97,8 @@ impl CpuBackend {
 
     fn take(&self, bytes: usize) -> Result<Buffer> {
         let buffer = host_buffer(&self.memory, bytes)?;
-        Ok(Buffer { address: self.shared.host_addresses.of(buffer.address, buffer.bytes), ..buffer })
+        let address = self.shared.host_addresses.of(buffer.address, buffer.bytes);
+        Ok(Buffer::new(address, buffer.bytes, buffer.host, buffer.pinned))
     }
 }
 
@@ -199,14 +200,24 @@ impl Backend for CpuBackend {
 /// A buffer of host memory whose address is its pointer.
 pub fn host_buffer(memory: &HostPool, bytes: usize) -> Result<Buffer> {
     if bytes == 0 {
-        return Ok(Buffer { address: 0, bytes: 0, host: None, pinned: false });
+        return Ok(Buffer::new(0, 0, None, false));
     }
     let block = memory.take(bytes)?;
-    Ok(Buffer { address: block.as_ptr() as u64, bytes: block.capacity(), host: Some(block), pinned: false })
+    Ok(Buffer::new(block.as_ptr() as u64, block.capacity(), Some(block), false))
+}
+
+/// Moves a transfer's values; what is made of memory without values has none.
+pub(crate) fn copy_values(transfer: &Transfer) {
+    let (_, from, _) = transfer.from;
+    let (_, to, _) = transfer.to;
+    match from.is_hollow() {
+        true => to.set_hollow(true),
+        false => copy_bytes(transfer),
+    }
 }
 
 /// Moves a transfer's bytes between host blocks.
-pub(crate) fn copy_bytes(transfer: &Transfer) {
+fn copy_bytes(transfer: &Transfer) {
     let (_, from, at) = transfer.from;
     let (_, to, to_at) = transfer.to;
     if let (Some(from), Some(to)) = (&from.host, &to.host) {

@@ -29,7 +29,7 @@ impl Sample {
         let elements = layout.end().max(1);
         let bytes = elements * dtype.size();
         let block = HostPool::default().take(bytes).unwrap();
-        let buffer = Buffer { address: block.as_ptr() as u64, bytes, host: Some(block), pinned: false };
+        let buffer = Buffer::new(block.as_ptr() as u64, bytes, Some(block), false);
         let mut sample = Sample { buffer, dtype, layout: Layout::contiguous(&[elements]).unwrap() };
         sample.write(std::iter::repeat(77.0));
         sample.layout = layout;

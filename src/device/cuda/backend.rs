@@ -293,10 +293,10 @@ impl Backend for CudaBackend {
 
     fn allocate(&self, bytes: usize, stream: u32) -> std::result::Result<Buffer, Refusal> {
         if bytes == 0 {
-            return Ok(Buffer { address: 0, bytes: 0, host: None, pinned: false });
+            return Ok(Buffer::new(0, 0, None, false));
         }
         let block = self.lock_pool().allocate(bytes as u64, stream)?;
-        Ok(Buffer { address: block.address, bytes: block.bytes as usize, host: None, pinned: false })
+        Ok(Buffer::new(block.address, block.bytes as usize, None, false))
     }
 
     fn free(&self, buffer: Buffer) {

@@ -263,7 +263,7 @@ mod tests {
     /// Where matrices of a shape and strides lie, as cuBLAS is told.
     fn seen(shape: &[usize], strides: &[isize], offset: usize) -> Option<Matrices> {
         let layout = Layout::new(shape.into(), strides.into(), offset).unwrap();
-        let buffer = Buffer { address: BASE, bytes: 1 << 20, host: None, pinned: false };
+        let buffer = Buffer::new(BASE, 1 << 20, None, false);
         Matrices::of(&View { buffer: &buffer, dtype: DType::Float32, layout: &layout })
     }
 
@@ -300,7 +300,7 @@ mod tests {
     fn a_result_in_columns_is_the_product_turned_round() {
         let of = |shape: &[usize], strides: &[isize]| Layout::new(shape.into(), strides.into(), 0).unwrap();
         let (a, b, y) = (of(&[3, 4], &[4, 1]), of(&[4, 5], &[1, 4]), of(&[3, 5], &[1, 3]));
-        let buffer = Buffer { address: BASE, bytes: 1 << 20, host: None, pinned: false };
+        let buffer = Buffer::new(BASE, 1 << 20, None, false);
         let view = |layout| View { buffer: &buffer, dtype: DType::Float32, layout };
         let product = Product {
             a: view(&a),

@@ -62,12 +62,7 @@ impl Guest {
                 return Err(error);
             }
         }
-        let buffer = Buffer {
-            address: block.as_ptr() as u64,
-            bytes: HostBlock::capacity(&block),
-            host: Some(block),
-            pinned: false,
-        };
+        let buffer = Buffer::new(block.as_ptr() as u64, HostBlock::capacity(&block), Some(block), false);
         Ok(Guest { buffer, address: view.buffer.address, bytes })
     }
 

@@ -214,7 +214,7 @@ mod tests {
     use crate::base::Layout;
     use crate::device::{Buffer, Cancel, View};
 
-    const NOWHERE: Buffer = Buffer { address: 0, bytes: 0, host: None, pinned: false };
+    static NOWHERE: Buffer = Buffer::new(0, 0, None, false);
     const FIGURES: AlgorithmFigures = AlgorithmFigures {
         trials: 2,
         implicit_gemm: 1.25,

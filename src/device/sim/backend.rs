@@ -5,6 +5,8 @@
 //! clock with the host (`host_backend`): what one device makes the host wait, the others see, and the same program
 //! gives the same times on every computer.
 //!
+//! A machine that leaves out values computes none, and takes no host memory for them: all else is the same.
+//!
 //! TF32 and tensor cores change times, never values: float32 is computed in float32.
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,8 +18,7 @@ use crate::device::backend::{
 };
 use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::{HostBlock, HostPool};
-use crate::device::cpu::{copy_bytes, run_in_order};
-use crate::device::host_time;
+use crate::device::cpu::{copy_values, run_in_order};
 use crate::device::kernel::{Arg, Kernel, KernelClass, Launch};
 use crate::device::pool::{Block, Pool};
 use crate::device::shared::Shared;
@@ -176,7 +177,7 @@ impl SimBackend {
     fn library_memory(&self, bytes: u64, stream: u32) -> std::result::Result<Buffer, Refusal> {
         drop(self.working_clock()?);
         let block = self.lock_pool().allocate(bytes, stream)?;
-        Ok(Buffer { address: block.address, bytes: block.bytes as usize, host: None, pinned: false })
+        Ok(Buffer::new(block.address, block.bytes as usize, None, false))
     }
 
     /// When the copy runs, by the directions of its ends.
@@ -226,14 +227,19 @@ impl Backend for SimBackend {
 
     fn allocate(&self, bytes: usize, stream: u32) -> std::result::Result<Buffer, Refusal> {
         if bytes == 0 {
-            return Ok(Buffer { address: 0, bytes: 0, host: None, pinned: false });
+            return Ok(Buffer::new(0, 0, None, false));
         }
         drop(self.working_clock()?);
         let block = self.lock_pool().allocate(bytes as u64, stream)?;
+        if !self.shared.has_values() {
+            let buffer = Buffer::new(block.address, block.bytes as usize, None, false);
+            buffer.set_hollow(true);
+            return Ok(buffer);
+        }
         match self.host_memory(&block) {
             Ok(host) => {
                 let bytes = block.bytes as usize;
-                Ok(Buffer { address: block.address, bytes, host: Some(host), pinned: false })
+                Ok(Buffer::new(block.address, bytes, Some(host), false))
             }
             Err(error) => {
                 self.lock_pool().free(block.address);
@@ -252,11 +258,11 @@ impl Backend for SimBackend {
 
     fn page_lock(&self, block: &HostBlock) -> Result<()> {
         let mut clock = self.working_clock()?;
-        let bytes = block.capacity() as u64;
-        if host_time::note_work(|| cost::pin(clock.host(), bytes)) {
+        if self.shared.host_time().is_some() {
+            // The host's side charges for it: see `takes_pinned`.
             return Ok(());
         }
-        clock.pin(self.device.index(), bytes).map_err(refused)
+        clock.pin(self.device.index(), block.capacity() as u64).map_err(refused)
     }
 
     fn pool(&self) -> Option<&Mutex<DevicePool>> {
@@ -307,7 +313,7 @@ impl Backend for SimBackend {
             clock.tell_of(held);
         }
         drop(clock);
-        if self.fault.launched(when.end) {
+        if self.fault.launched(when.end) && self.shared.has_values() {
             run_in_order(launch, self.chance(&plan))?;
         }
         Ok(When::Ran(event::Span::modelled(when.start, when.end)))
@@ -342,10 +348,10 @@ impl Backend for SimBackend {
         drop(clock);
         for ((part, plan), span) in work.iter().zip(&plans).zip(&timed) {
             match part {
-                GraphWork::Launch(launch) if self.fault.launched(span.end()) => {
+                GraphWork::Launch(launch) if self.fault.launched(span.end()) && self.shared.has_values() => {
                     run_in_order(launch, plan.as_ref().and_then(|plan| self.chance(plan)))?;
                 }
-                GraphWork::Copy(transfer) if !self.fault.is_due() => copy_bytes(transfer),
+                GraphWork::Copy(transfer) if !self.fault.is_due() => copy_values(transfer),
                 _ => {}
             }
         }
@@ -361,7 +367,7 @@ impl Backend for SimBackend {
             self.fault.check(now)?;
         }
         if !self.fault.is_due() {
-            copy_bytes(transfer);
+            copy_values(transfer);
         }
         let held = when.blocking || when.host_waited > 0;
         let waited = held.then(|| event::Span::modelled(now.saturating_sub(when.host_waited), now));

@@ -141,6 +141,8 @@ pub struct Clock {
     in_graph: bool,
     /// The latest hold of the host that no call tells of.
     held: Option<Held>,
+    /// Page-locked memory that was given back, by its bytes.
+    unpinned: BTreeMap<u64, u32>,
 }
 
 /// A hold of the host.
@@ -165,6 +167,7 @@ impl Clock {
             next_thread: 1,
             in_graph: false,
             held: None,
+            unpinned: BTreeMap::new(),
         }
     }
 
@@ -390,6 +393,27 @@ impl Clock {
         self.device(device)?;
         self.host_work(cost::pin(&self.host, bytes));
         Ok(())
+    }
+
+    /// Nanoseconds of page-locking so many bytes: none where as many were given back before.
+    pub(super) fn pins(&mut self, bytes: u64) -> u64 {
+        match self.unpinned.get_mut(&bytes).filter(|count| **count > 0) {
+            Some(count) => {
+                *count -= 1;
+                0
+            }
+            None => cost::pin(&self.host, bytes),
+        }
+    }
+
+    /// Page-locked memory is there to serve again.
+    pub(super) fn gives_pinned(&mut self, bytes: u64) {
+        *self.unpinned.entry(bytes).or_default() += 1;
+    }
+
+    /// No page-locked memory is there to serve again.
+    pub(super) fn forget_pinned(&mut self) {
+        self.unpinned.clear();
     }
 
     /// The host thread that runs.

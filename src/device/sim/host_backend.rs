@@ -7,9 +7,9 @@ use crate::base::{Device, Result};
 use crate::device::backend::{Backend, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When};
 use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::HostBlock;
-use crate::device::cpu::{CpuBackend, copy_bytes, run};
-use crate::device::host_time::{Entry, HostTime, Ledger, note_work};
-use crate::device::kernel::Launch;
+use crate::device::cpu::{CpuBackend, copy_values, run};
+use crate::device::host_time::{Entry, HostTime, Ledger, note_pinned, note_unpinned, note_work};
+use crate::device::kernel::{Arg, Launch};
 use crate::device::settings::Tf32;
 use crate::device::shared::Shared;
 
@@ -54,6 +54,16 @@ impl HostBackend {
     }
 }
 
+/// Whether a launch reads memory without values: what it writes has none then either.
+fn without_values(launch: &Launch) -> bool {
+    let is_hollow = |arg: &Arg| matches!(arg, Arg::View(view) if view.buffer.is_hollow());
+    let hollow = launch.inputs.iter().any(is_hollow);
+    if hollow {
+        launch.outputs.iter().for_each(|out| out.buffer.set_hollow(true));
+    }
+    hollow
+}
+
 /// Notes a kernel in the calling thread's ledger, where it keeps one.
 fn note_work_of(profile: &HostProfile, work: &Work) -> bool {
     note_work(|| cpu_kernel(profile, work, 1))
@@ -77,7 +87,23 @@ impl Backend for HostBackend {
     }
 
     fn free(&self, buffer: Buffer) {
+        if buffer.pinned && !note_unpinned(buffer.bytes as u64) {
+            self.clock.lock().gives_pinned(buffer.bytes as u64);
+        }
         self.cpu.free(buffer);
+    }
+
+    /// Which piece of memory serves again depends on how far real threads got, so that the clock counts for itself.
+    fn takes_pinned(&self, bytes: u64) {
+        if !note_pinned(bytes) {
+            let mut clock = self.clock.lock();
+            let nanos = clock.pins(bytes);
+            clock.host_work(nanos);
+        }
+    }
+
+    fn begin_anew(&self) {
+        self.clock.lock().forget_pinned();
     }
 
     fn page_lock(&self, block: &HostBlock) -> Result<()> {
@@ -91,13 +117,15 @@ impl Backend for HostBackend {
     /// Computes, and always gives the modelled span: time passes whether or not anyone looks.
     fn launch(&self, launch: &Launch) -> Result<When> {
         let when = self.charge(&work::work(launch, Tf32::default()));
-        run(launch)?;
+        if !without_values(launch) {
+            run(launch)?;
+        }
         Ok(When::Ran(when))
     }
 
     fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
         let when = self.charge(&copy_within(transfer.bytes as u64));
-        copy_bytes(transfer);
+        copy_values(transfer);
         Ok(Moved { when: When::Ran(when), pinned: false, blocking: true, waited: Some(when) })
     }
 
@@ -170,6 +198,11 @@ impl HostTime for ModelledHost {
             let mut clock = self.clock.lock();
             match entry {
                 Entry::Sleep(nanos) => at = at.saturating_add(nanos),
+                Entry::Pinned(bytes) => match clock.pins(bytes) {
+                    0 => {}
+                    nanos => at = clock.worker_takes(at, nanos).end,
+                },
+                Entry::Unpinned(bytes) => clock.gives_pinned(bytes),
                 Entry::Steps(steps) => {
                     let nanos = (steps as f64 * clock.host().step).ceil() as u64;
                     at = clock.worker_takes(at, nanos).end;

@@ -223,7 +223,7 @@ mod tests {
     use crate::base::{Layout, Scalar};
     use crate::device::{Buffer, Cancel, MapOp, View};
 
-    const NOWHERE: Buffer = Buffer { address: 0, bytes: 0, host: None, pinned: false };
+    static NOWHERE: Buffer = Buffer::new(0, 0, None, false);
 
     fn plain(shape: &[usize]) -> Layout {
         Layout::contiguous(shape).unwrap()

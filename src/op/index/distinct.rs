@@ -161,7 +161,7 @@ pub fn bincount(x: &Tensor, weights: Option<&Tensor>, least: i64) -> Result<Tens
     if weights.is_some() {
         check_deterministic(x, "_bincount_cuda")?;
     }
-    let most = if x.numel() == 0 { 0 } else { max_all(x)?.item()?.as_i64().saturating_add(1) };
+    let most = if x.numel() == 0 { 0 } else { max_all(x)?.decided("bincount")?.as_i64().saturating_add(1) };
     let size = [usize::try_from(most.max(least)).unwrap_or(0)];
     let (dtype, source) = match weights {
         None => {

@@ -88,7 +88,7 @@ pub fn positions(x: &Tensor) -> Result<Tensor> {
     let mask = if x.dtype() == DType::Bool { x.clone() } else { ne(x, 0i64)? };
     let flat = reshape_to(&mask, &[count])?;
     let slots = cumsum(&flat, 0, None)?;
-    let total = select(&slots, 0, -1)?.item()?.as_i64().max(0) as usize;
+    let total = select(&slots, 0, -1)?.decided("nonzero")?.as_i64().max(0) as usize;
     let slots = mul(&slots, &flat)?;
     let places = Tensor::empty(&[count], DType::Int64, &context, "nonzero")?;
     launch("nonzero", &Kernel::Arange { start: Scalar::Int(0), step: Scalar::Int(1) }, &[], &[&places])?;

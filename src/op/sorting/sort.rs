@@ -75,7 +75,7 @@ pub fn one_hot(x: &Tensor, classes: i64) -> Result<Tensor> {
         -1 if x.numel() == 0 => {
             return Err(Error::runtime("Can not infer total number of classes from empty tensor."));
         }
-        -1 => max_all(x)?.item()?.as_i64().saturating_add(1).max(0),
+        -1 => max_all(x)?.decided("one_hot")?.as_i64().saturating_add(1).max(0),
         n => n,
     };
     let classes = usize::try_from(classes).map_err(|_| Error::runtime("num_classes should be positive"))?;

@@ -18,7 +18,7 @@ const COPY: Kernel = Kernel::Map { op: MapOp::Identity, params: [0.0; 2], comput
 const ADD: Kernel = Kernel::Map { op: MapOp::Add, params: [1.0, 0.0], compute: F32 };
 
 fn memory(address: u64) -> Buffer {
-    Buffer { address, bytes: 1 << 40, host: None, pinned: false }
+    Buffer::new(address, 1 << 40, None, false)
 }
 
 fn planned(kernel: &Kernel, inputs: &[Arg], outputs: &[View]) -> Option<Plan> {

@@ -1,0 +1,131 @@
+//! Simulated devices that compute no values: everything that is counted is as with them, what only reports says nan, and
+//! what decides says so.
+
+use std::sync::{Arc, Mutex};
+
+use tensorlab::base::event::{Event, Page};
+use tensorlab::script::engine::Stopped;
+use tensorlab::script::{Fault, Interpreter, Limits, Origin, Silent};
+
+use crate::parallel::machine;
+
+/// A script's printed value, and what happened.
+fn run(devices: &str, values: bool, code: &str) -> (Result<String, Box<Fault>>, Vec<Event>) {
+    let machine = machine(devices);
+    if !values {
+        machine.shared.leave_out_values();
+    }
+    let events: Arc<Mutex<Vec<Event>>> = Arc::default();
+    let sink = Arc::clone(&events);
+    let reader = Arc::new(move |page: &Page| sink.lock().unwrap().extend(page.iter().cloned()));
+    let subscription = machine.bus().read(reader);
+    let mut script = Interpreter::new(Arc::clone(&machine), Arc::new(Silent), &Limits::default());
+    let result = match script.evaluate(1, &Origin { name: "test", code, first_line: 1 }) {
+        Ok(value) => Ok(script.show(&value).unwrap()),
+        Err(Stopped::Fault(fault)) => Err(fault),
+        Err(other) => panic!("{other:?}"),
+    };
+    drop(subscription);
+    let events = events.lock().unwrap().clone();
+    (result, events)
+}
+
+fn hollow(code: &str) -> Result<String, Box<Fault>> {
+    run("sim:t4x2", false, code).0
+}
+
+/// All that happened, with lines and times. Where a loader's workers find memory is left to them.
+fn told(events: &[Event]) -> Vec<String> {
+    let one = |event: &Event| {
+        let text = format!("{:?} {:?}", event.source, event.body);
+        let from = text.find("address: ").unwrap_or(text.len());
+        let to = text[from..].find(", ").map_or(text.len(), |length| from + length);
+        format!("{}{}", &text[..from], &text[to..])
+    };
+    let mut all: Vec<String> = events.iter().map(one).collect();
+    all.sort();
+    all
+}
+
+const TRAINING: &str = r#"
+manual_seed(3);
+let net = nn::Sequential([nn::Conv2d(1, 4, 3), nn::BatchNorm2d(4), nn::ReLU(), nn::Dropout(0.2), nn::Flatten(), nn::Linear(144, 10)]).to("cuda");
+let opt = optim::Adam(net.parameters(), 0.01);
+let scaler = amp::GradScaler();
+let set = data::TensorDataset(randn([64, 1, 8, 8]), randint(0, 10, [64]));
+for batch in data::DataLoader(set, #{batch_size: 16, shuffle: true, num_workers: 2, pin_memory: true}) {
+    let x = batch[0].to("cuda", #{non_blocking: true}); let y = batch[1].to("cuda");
+    opt.zero_grad();
+    let loss = ();
+    with autocast("cuda") { loss = F::cross_entropy(net.forward(x), y); }
+    scaler.scale(loss).backward(); scaler.step(opt); scaler.update();
+    let right = (net.forward(x).argmax(1) == y).sum().item();
+    let here = net.forward(x).cpu() * 2.0 + 1.0;
+    let w = x.to("cuda:1"); w += 1.0;
+}
+cuda::synchronize();
+[cuda::max_memory_allocated(), cuda::max_memory_reserved(), cuda::memory_allocated(1)]
+"#;
+
+#[test]
+fn all_that_is_counted_is_as_with_values() {
+    let (with, events) = run("sim:t4x2", true, TRAINING);
+    let (without, hollow) = run("sim:t4x2", false, TRAINING);
+    assert_eq!(with.unwrap(), without.unwrap());
+    let (with, without) = (told(&events), told(&hollow));
+    for (with, without) in with.iter().zip(&without) {
+        assert_eq!(with, without);
+    }
+    assert_eq!(with.len(), without.len());
+    assert!(with.len() > 500);
+}
+
+#[test]
+fn what_only_reports_says_nan() {
+    let x = "let x = ones([2], #{device: \"cuda\"});";
+    for (code, shown) in [
+        ("x.sum().item()", "NaN"),
+        ("x", "tensor([nan, nan], device='cuda:0')"),
+        ("x.tolist()", "[NaN, NaN]"),
+        ("x.cpu() + 1.0", "tensor([nan, nan])"),
+        ("(x > 0.0).sum().item()", "NaN"),
+        ("let c = ones([2]); c.copy_(x); c.tolist()", "[NaN, NaN]"),
+        // What was never on such a device has its values.
+        ("(ones([2]) + 1.0).tolist()", "[2.0, 2.0]"),
+    ] {
+        assert_eq!(hollow(&format!("{x} {code}")).unwrap(), shown, "{code}");
+    }
+}
+
+#[test]
+fn what_decides_is_an_error_with_its_line() {
+    let x = "let x = ones([4], #{device: \"cuda\"});\n";
+    for code in [
+        "if x.sum() > 0.0 { 1 }",
+        "while x.sum() > 0.0 { }",
+        "if x.sum().cpu() > 0.0 { 1 }",
+        "x.nonzero()",
+        "x[x > 0.0]",
+        "x.masked_select(x > 0.0)",
+        "x.unique()",
+        "F::one_hot(x.long())",
+        "bincount(x.long())",
+        "save(x, \"hollow.npy\")",
+        "expect(x.equal(x))",
+    ] {
+        let fault = hollow(&format!("{x}{code}")).expect_err(code);
+        assert!(fault.message.contains("this run has no values (--values none)"), "{code}: {}", fault.report);
+        assert_eq!(fault.line, Some(2), "{code}");
+    }
+}
+
+/// A T4 that is really full, and a model that fits in no laptop.
+#[test]
+fn what_is_on_the_device_takes_no_memory_here() {
+    let full = "let held = []; for i in 0..14 { held.push(empty([1024, 1024, 256], #{device: \"cuda\"})); }
+        cuda::memory_allocated() >> 30";
+    assert_eq!(hollow(full).unwrap(), "14");
+    let fault = hollow("let held = []; loop { held.push(ones([1024, 1024, 256], #{device: \"cuda\"})); }")
+        .unwrap_err();
+    assert_eq!(fault.kind, "OutOfMemoryError");
+}
