@@ -101,6 +101,36 @@ told";
     assert!(hint.contains("Would have worked: delete a (100.00 MiB)"), "{hint}");
 }
 
+/// Within a function the caller's variables are not in sight: they are not said to be none.
+#[test]
+fn what_a_caller_holds_is_not_said_to_be_held_by_no_variable() {
+    let start = "let big = zeros([200, 1024, 256], #{device: \"cuda\"});\n";
+    let body = "let told = (); try { zeros([n, 1024, 256], #{device: \"cuda\"}); } catch (e) { told = e.hint; } told";
+    for call in [
+        format!("{start}fn told(n) {{ {body} }} told(100)"),
+        format!("{start}fn told(n) {{ {body} }} fn outer(n) {{ told(n) }} outer(100)"),
+        format!("{start}let n = 100; let f = || {{ {body} }}; f.call()"),
+    ] {
+        let hint = on("sim:tiny", &call);
+        assert!(hint.contains("(perhaps a variable of the caller's)"), "{hint}");
+        assert!(
+            hint.contains("free one tensor (200.00 MiB) that a variable of the caller's may hold"),
+            "{hint}"
+        );
+        assert!(!hint.contains("no variable"), "{hint}");
+    }
+    // Once it has come to the caller's, they are known.
+    let code = format!("{start}fn fill(n) {{ zeros([n, 1024, 256], #{{device: \"cuda\"}}) }}\nfill(100)");
+    let hint = hint(&code);
+    assert!(hint.contains("  big  ") && !hint.contains("caller"), "{hint}");
+    let code = format!(
+        "{start}let told = (); fn fill(n) {{ zeros([n, 1024, 256], #{{device: \"cuda\"}}) }}
+        try {{ fill(100) }} catch (e) {{ told = e.hint; }} told"
+    );
+    let hint = on("sim:tiny", &code);
+    assert!(hint.contains("  big  ") && !hint.contains("caller"), "{hint}");
+}
+
 #[test]
 fn what_is_held_twice_is_named_twice_or_not_at_all() {
     let start = "let a = zeros([100, 1024, 256], #{device: \"cuda\"});\n";

@@ -10,7 +10,7 @@ use crate::base::event::{Doer, Source};
 use crate::base::{Device, DeviceCause, Error};
 use crate::device::live::Live;
 
-use super::pool::{Action, Deletable, LiveTensor, OutOfMemory, Remedy, remedy_by};
+use super::pool::{Action, CALLERS, Deletable, LiveTensor, OutOfMemory, Remedy, remedy_by};
 
 /// PyTorch's error for a full device, with what the state of the device says about its remedy: the largest
 /// tensors by their variables' names, how far the memory is cut up, and what would have let this through.
@@ -60,6 +60,8 @@ struct Known {
     needed: BTreeSet<u64>,
     /// What the work held.
     held: BTreeSet<u64>,
+    /// There are variables that the error has not come to yet.
+    within_a_call: bool,
     /// Names whose deletion is enough, with the memory that it frees: those of the innermost scope that has them.
     cure: Option<(Vec<String>, Vec<u64>)>,
 }
@@ -104,6 +106,7 @@ impl Known {
             self.graphs.entry(address).or_insert(graph);
         }
         self.needed.extend(variables.needed());
+        self.within_a_call = variables.are_within_a_call();
     }
 }
 
@@ -121,6 +124,7 @@ impl Refused {
             None if names.is_empty() && is_of_this_line() => {
                 Some(format!("the failing line made and still needs: {NO_GRAPH}"))
             }
+            None if names.is_empty() && known.within_a_call => Some(CALLERS.to_owned()),
             None => None,
         };
         LiveTensor {

@@ -184,7 +184,7 @@ impl Interpreter {
         self.machine.shared.forget_read();
         let mut result = self.engine.eval_ast_with_scope::<Dynamic>(&mut self.scope, &program);
         if let Err(error) = &mut result {
-            frames::meet(error, &self.scope, 0, told.statements());
+            frames::meet(error, &self.scope, (0, false), told.statements());
         }
         // What a cell shows of its last value is that line's doing.
         let last = ast.statements().last().and_then(|statement| statement.position().line());
@@ -266,7 +266,7 @@ impl Interpreter {
         }
         let mut result = self.engine.eval_ast_with_scope::<Dynamic>(&mut scope, &program);
         if let Err(error) = &mut result {
-            frames::meet(error, &scope, 0, program.statements());
+            frames::meet(error, &scope, (0, false), program.statements());
         }
         if result.is_ok() && scope.get_value(ENDED) != Some(true) {
             return Err(Stopped::Fault(Box::new(Fault::from_error(&Error::runtime(ENDS_EARLY)))));

@@ -42,7 +42,8 @@ pub(super) fn evaluate(context: &mut EvalContext, block: &Expression) -> RhaiRes
     let before = context.scope().len();
     context.eval_expression_tree_raw(block, false).map_err(|mut error| {
         if let Expr::Stmt(block) = &**block {
-            meet(&mut error, context.scope(), before, block.statements());
+            let within_a_call = context.call_level() > 0;
+            meet(&mut error, context.scope(), (before, within_a_call), block.statements());
         }
         error
     })
@@ -62,15 +63,20 @@ pub(super) fn framed(statements: Vec<Stmt>, always: bool) -> Vec<Stmt> {
 }
 
 /// Tells an error of a full device the variables of a scope that it leaves: those from the place `from` on end there.
-/// `code` has the line that failed.
-pub(super) fn meet(error: &mut EvalAltResult, scope: &Scope, from: usize, code: &[Stmt]) {
+/// Within a call there are the caller's besides. `code` has the line that failed.
+pub(super) fn meet(
+    error: &mut EvalAltResult,
+    scope: &Scope,
+    (from, within_a_call): (usize, bool),
+    code: &[Stmt],
+) {
     let at = error.position();
     let Some(value) = thrown(error) else { return };
     let Some(mut told) = value.write_lock::<Error>() else { return };
     let Some(id) = told.teller() else { return };
     let lost = LOST.take();
     let lost = if lost.0 == id { lost.1 } else { Handles::new() };
-    let seen = Seen::of(scope, needed(code, at).as_ref(), lost);
+    let seen = Seen { within_a_call, ..Seen::of(scope, needed(code, at).as_ref(), lost) };
     told.retell(&seen);
     LOST.set((id, seen.lost_behind(from)));
 }
@@ -170,6 +176,7 @@ struct Seen {
     /// The place of each handle's variable, and whether a closure holds the variable as well.
     of: Vec<(usize, bool)>,
     lost: Handles,
+    within_a_call: bool,
 }
 
 impl Seen {
@@ -184,6 +191,7 @@ impl Seen {
             handles: Vec::new(),
             of: Vec::new(),
             lost,
+            within_a_call: false,
         };
         let (mut newest, mut cells) = (HashSet::new(), HashSet::new());
         for (i, (name, constant, value)) in scope.iter_raw().enumerate() {
@@ -240,6 +248,10 @@ impl Variables for Seen {
 
     fn graphs(&self) -> Vec<(u64, String)> {
         self.graphs.clone()
+    }
+
+    fn are_within_a_call(&self) -> bool {
+        self.within_a_call
     }
 }
 

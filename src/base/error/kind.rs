@@ -66,4 +66,9 @@ pub trait Variables {
 
     /// Addresses that graphs keep for their backward passes, each with whose graph it is.
     fn graphs(&self) -> Vec<(u64, String)>;
+
+    /// Whether there are others, which can't be seen from here: those of whoever called the function.
+    fn are_within_a_call(&self) -> bool {
+        false
+    }
 }

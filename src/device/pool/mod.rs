@@ -33,6 +33,7 @@ pub(crate) use caching::Held;
 pub use caching::{Block, InvalidFraction, Pool, SegmentChange};
 pub use memory::{Memory, Simulated};
 pub use oom::OutOfMemory;
+pub(super) use remedy::CALLERS;
 pub use remedy::{Action, Deletable, LiveTensor, Remedy, remedy, remedy_by};
 pub use size::rounded;
 pub use snapshot::{BlockState, Fragmentation, Segment, SegmentBlock, Snapshot};

@@ -9,6 +9,9 @@ use super::oom::OutOfMemory;
 use super::size::format_size;
 use super::what_if::{HeldBlock, HeldBlocks, StateChange};
 
+/// What is known of a tensor that no variable of the function holds where the error was met.
+pub(crate) const CALLERS: &str = "a variable of the caller's may hold";
+
 /// How many tensors are listed, and how many at most are named for deletion.
 const LISTED: usize = 5;
 
@@ -408,7 +411,9 @@ impl fmt::Display for Remedy {
 }
 
 fn name(tensor: &LiveTensor) -> String {
-    tensor.name.clone().unwrap_or_else(|| "(no variable)".to_owned())
+    let is_callers = tensor.held_by.as_deref() == Some(CALLERS);
+    let unnamed = if is_callers { "(perhaps a variable of the caller's)" } else { "(no variable)" };
+    tensor.name.clone().unwrap_or_else(|| unnamed.to_owned())
 }
 
 /// What holds tensors that no deletion of names frees: what holds most of them, or, where that is not known, where the
