@@ -45,15 +45,49 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
         let divides = state.as_bool().unwrap_or(true);
         let (mut left, mut right) =
             (context.eval_expression_tree(left)?, context.eval_expression_tree(right)?);
-        if let (Ok(a), Ok(b)) = (left.as_int(), right.as_int())
-            && let Some(result) = divided(&shared, divides, (a, b), whole.position())
-        {
+        let result = match (Number::of(&left), Number::of(&right)) {
+            (Some(Number::Int(a)), Some(Number::Int(b))) => {
+                divided(&shared, divides, (a, b), whole.position())
+            }
+            (Some(a), Some(b)) => Some(of_floats(divides, a.float(), b.float())),
+            _ => None,
+        };
+        if let Some(result) = result {
             return Ok(result);
         }
         let name = if divides { "/" } else { "%" };
         called(context, name, &mut [&mut left, &mut right], whole.position())
     };
     engine.register_custom_syntax_with_state_raw(DIVISION, |_, _, _| Ok(None), false, evaluate);
+}
+
+/// An operand that is a number.
+#[derive(Clone, Copy)]
+enum Number {
+    Int(INT),
+    Float(f64),
+}
+
+impl Number {
+    #[inline]
+    fn of(value: &Dynamic) -> Option<Number> {
+        match value.as_int() {
+            Ok(number) => Some(Number::Int(number)),
+            Err(_) => value.as_float().ok().map(Number::Float),
+        }
+    }
+
+    fn float(self) -> f64 {
+        match self {
+            Number::Int(number) => number as f64,
+            Number::Float(number) => number,
+        }
+    }
+}
+
+/// As Rhai has them; to look its function up costs more than they do.
+fn of_floats(divides: bool, a: f64, b: f64) -> Dynamic {
+    if divides { a / b } else { a % b }.into()
 }
 
 fn called(
@@ -189,4 +223,35 @@ fn chained(ast: &AST) -> Option<usize> {
         true
     });
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use rhai::{Dynamic, Engine};
+
+    use crate::script::testing::shown;
+
+    #[test]
+    fn floats_divide_as_rhai_has_them() {
+        let plain = Engine::new();
+        let numbers =
+            ["0", "3", "-7", "0.0", "-0.0", "2.5", "-0.3", "1.0 / 0.0", "-1.0 / 0.0", "0.0 / 0.0", "1e300"];
+        for (a, b) in numbers.iter().flat_map(|a| numbers.map(|b| (a, b))) {
+            for op in ["/", "%"] {
+                for code in [
+                    format!("({a}) {op} ({b})"),
+                    format!("let a = {a}; a {op} ({b})"),
+                    format!("let a = {a}; let b = {b}; a {op} b"),
+                    format!("let a = [{a}]; a[0] {op} [{b}][0]"),
+                    format!("let a = {a}; let f = |b| a {op} b; f.call({b}) {op} a"),
+                ] {
+                    let got = shown(&[&code]);
+                    match plain.eval::<Dynamic>(&code) {
+                        Ok(want) => assert_eq!(got, format!("{want:?}"), "{code}"),
+                        Err(_) => assert!(got.starts_with("Fault"), "{code}: {got}"),
+                    }
+                }
+            }
+        }
+    }
 }

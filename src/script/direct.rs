@@ -158,6 +158,8 @@ fn direct(
             op => of_integers(op, *a, *b).map(Ok),
         },
         (LockedOperand::Float(a), LockedOperand::Float(b)) => of_floats(row.op, *a, *b).map(Ok),
+        (LockedOperand::Float(a), LockedOperand::Int(b)) => of_floats(row.op, *a, *b as f64).map(Ok),
+        (LockedOperand::Int(a), LockedOperand::Float(b)) => of_floats(row.op, *a as f64, *b).map(Ok),
         (LockedOperand::Tensor(_), _) | (_, LockedOperand::Tensor(_)) => {
             if let Some(line) = at.line() {
                 shared.set_line(line as u32);
@@ -169,7 +171,6 @@ fn direct(
                 raised
             }))
         }
-        _ => None,
     }
 }
 
@@ -222,6 +223,7 @@ fn of_floats(op: MapOp, a: f64, b: f64) -> Option<Dynamic> {
         MapOp::Sub => Some((a - b).into()),
         MapOp::Mul => Some((a * b).into()),
         MapOp::Div => Some((a / b).into()),
+        MapOp::Remainder => Some((a % b).into()),
         // Rhai compares floats with some tolerance.
         _ => None,
     }
