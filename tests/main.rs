@@ -15,6 +15,7 @@ mod architecture;
 mod blame;
 mod checkpoint;
 mod cli;
+mod clocks;
 mod conformance;
 mod cuda;
 mod default_device;

@@ -71,6 +71,8 @@ impl Machine {
         let cpu = cpu.unwrap_or_else(|| Box::new(CpuBackend::new(Arc::clone(&shared))));
         let context = |backend| Context::new(backend, Arc::clone(&shared));
         let gpus: Vec<_> = gpus.into_iter().map(context).collect();
+        let (_, host) = shared.time();
+        shared.set_both_clocks(gpus.iter().any(|gpu| gpu.backend.properties().clock != host));
         Arc::new(Machine {
             philox: gpus.iter().map(|gpu| generator(gpu, random::DEFAULT_SEED)).collect(),
             cpu: context(cpu),

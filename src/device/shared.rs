@@ -40,6 +40,8 @@ pub struct Shared {
     hidden: AtomicBool,
     /// Simulated devices compute nothing.
     hollow: AtomicBool,
+    /// Some of the machine's times are measured, others modelled.
+    both_clocks: AtomicBool,
     /// Which clocks times were read from, a bit each, since that was forgotten last.
     read: AtomicU8,
     warnings: Warnings,
@@ -64,6 +66,7 @@ impl Shared {
             steps: Arc::default(),
             hidden: AtomicBool::new(false),
             hollow: AtomicBool::new(false),
+            both_clocks: AtomicBool::new(false),
             read: AtomicU8::new(0),
             warnings: Warnings::default(),
         }
@@ -208,6 +211,16 @@ impl Shared {
         if let Some(time) = self.host_time().filter(|_| !note_sleep(nanos)) {
             time.sleep(nanos);
         }
+    }
+
+    /// Whether some of the machine's times are measured and others modelled.
+    pub(crate) fn has_both_clocks(&self) -> bool {
+        self.both_clocks.load(Ordering::Relaxed)
+    }
+
+    /// Says so; to be called before a script runs.
+    pub(super) fn set_both_clocks(&self, both: bool) {
+        self.both_clocks.store(both, Ordering::Relaxed);
     }
 
     /// A script has read a time.

@@ -14,6 +14,7 @@ use crate::op::params::InputParams;
 use crate::op::{Args, Family, Form, Forward, InPlace, OpDef, Operand, ParamKind, Value};
 use crate::tensor::Tensor;
 
+use super::carry;
 use super::fault::{RhaiResult, raise};
 use super::value::{from_dynamic, options, to_dynamic};
 
@@ -64,7 +65,11 @@ pub(crate) fn register_global(engine: &mut Engine, def: &'static OpDef, shared: 
         }
         Forward::Call(run) => {
             for types in signatures(def) {
-                engine.register_raw_fn(def.name, types, caller(def, run, shared));
+                if shared.has_both_clocks() {
+                    engine.register_raw_fn(def.name, types, carry::through(caller(def, run, shared)));
+                } else {
+                    engine.register_raw_fn(def.name, types, caller(def, run, shared));
+                }
             }
         }
         Forward::Script => {}

@@ -1,26 +1,21 @@
-//! Which clock the times in an expression were read from, told by its variables: a time that was measured and one that
-//! is modelled come to nothing together, and whoever puts them together is told so by name.
+//! Which clock the times in an expression were read from, told by how it is written: a time that was measured and one
+//! that is modelled come to nothing together, and whoever puts them together is told so by name.
 //!
-//! Numbers carry no clock. What `time()`, `telemetry::record` and the like give is a map that says its clock, a moment
-//! is a value with one, and a variable that a cell made of such is remembered with theirs. So this is about what is
-//! written down, at the top of cells, in checks and in answers; what a function makes of times is not followed.
+//! Where a machine has both, numbers carry their clocks ([`carry`]), by which it is decided; what is written gives the
+//! names. Where it has one, this says whether something is a time at all: what `time()`, `telemetry::record` and the
+//! like give is a map that says its clock, a moment is a value with one, and a variable that a cell made of such is
+//! remembered with theirs.
 
 use std::collections::HashMap;
 
 use rhai::{AST, ASTNode, Dynamic, Engine, Expr, ImmutableString, Map, Scope, Stmt};
 
+use crate::base::Error;
 use crate::base::event::Clock;
-use crate::base::{Error, Result};
 
+use super::carry::{self, Clocks};
 use super::rewrite;
 use super::timestamp::Timestamp;
-
-/// The clocks of times: none, one or both.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) struct Clocks {
-    measured: bool,
-    modelled: bool,
-}
 
 /// Variables that are numbers made of times, with their clocks.
 pub(crate) type Times = HashMap<String, Clocks>;
@@ -40,61 +35,47 @@ const READINGS: [&str; 4] = ["elapsed", "elapsed_time", "time", "timeit"];
 /// What puts two numbers together.
 const OPERATORS: [&str; 12] = ["+", "-", "*", "/", "%", "**", "<", "<=", ">", ">=", "==", "!="];
 
-impl Clocks {
-    pub(crate) fn of(clock: Clock) -> Clocks {
-        Clocks { measured: clock == Clock::Measured, modelled: clock == Clock::Modelled }
+impl Look<'_> {
+    /// The clocks of the times that are read in an expression.
+    pub(crate) fn over(&self, code: &str) -> Clocks {
+        let mut all = Clocks::default();
+        self.walk(code, &mut |expr, path| all = all.and(self.own(expr, path)));
+        all
     }
 
-    fn named(name: &str) -> Clocks {
-        Clocks { measured: name == Clock::Measured.name(), modelled: name == Clock::Modelled.name() }
-    }
-
-    pub(crate) fn and(self, other: Clocks) -> Clocks {
-        Clocks { measured: self.measured || other.measured, modelled: self.modelled || other.modelled }
-    }
-
-    fn are_mixed(self) -> bool {
-        self.measured && self.modelled
-    }
-
-    /// The one clock, where it is one.
-    pub(crate) fn alone(self) -> Option<Clock> {
-        match (self.measured, self.modelled) {
-            (true, false) => Some(Clock::Measured),
-            (false, true) => Some(Clock::Modelled),
-            _ => None,
+    /// The error of code in which times of both clocks came together, in a line of it where that is known: with the
+    /// names where an operator there has them, and with the line as it is written where not.
+    pub(crate) fn mixture(&self, code: &str, line: Option<u32>) -> Error {
+        let mut named: Option<Vec<_>> = None;
+        self.walk(code, &mut |expr, _| {
+            let Expr::FnCall(call, at) = expr else { return };
+            if !OPERATORS.contains(&call.name.as_str()) {
+                return;
+            }
+            let is_there = line.is_none() || at.line() == line.map(|line| line as usize);
+            let read = self.names(&call.args);
+            let clocks = read.iter().fold(Clocks::default(), |all, (_, clocks)| all.and(*clocks));
+            if clocks.are_mixed() && is_there && named.is_none() {
+                named = Some(read);
+            }
+        });
+        let at = line.and_then(|line| (line as usize).checked_sub(1)).and_then(|at| code.lines().nth(at));
+        match named {
+            Some(read) => mixture(&read),
+            None => told(&format!("`{}` was made of both", at.unwrap_or(code).trim())),
         }
     }
-}
 
-impl Look<'_> {
-    /// The clocks of the times that are read in an expression or a check.
-    ///
-    /// # Errors
-    /// `ValueError` where an operator puts together times of both, with the names.
-    pub(crate) fn over(&self, code: &str) -> Result<Clocks> {
+    fn walk(&self, code: &str, visit: &mut dyn FnMut(&Expr, &[ASTNode])) {
         let Ok(ast) = self.engine.compile_with_scope(self.scope, rewrite::prepared(self.engine, code)) else {
-            return Ok(Clocks::default());
+            return;
         };
-        let (mut all, mut mixed) = (Clocks::default(), None);
         ast.walk(&mut |path: &[ASTNode]| {
             if let Some(ASTNode::Expr(expr)) = path.last() {
-                all = all.and(self.own(expr, path));
-                if let Expr::FnCall(call, _) = expr
-                    && OPERATORS.contains(&call.name.as_str())
-                    && mixed.is_none()
-                {
-                    let read = self.names(&call.args);
-                    let clocks = read.iter().fold(Clocks::default(), |all, (_, clocks)| all.and(*clocks));
-                    mixed = clocks.are_mixed().then_some(read);
-                }
+                visit(expr, path);
             }
             true
         });
-        match mixed {
-            Some(read) => Err(mixture(&read)),
-            None => Ok(all),
-        }
     }
 
     /// Remembers the variables that a cell made of times.
@@ -146,6 +127,8 @@ impl Look<'_> {
         match expr {
             Expr::Dot(x, ..) => match &x.lhs {
                 Expr::Variable(v, ..) => self.property(&v.1, &x.rhs),
+                // The rest of a chain is looked at with its first part.
+                Expr::Property(..) => Clocks::default(),
                 _ if reads(&x.rhs) => self.machine,
                 _ => Clocks::default(),
             },
@@ -159,15 +142,19 @@ impl Look<'_> {
         if let Some(clocks) = self.times.get(name) {
             return *clocks;
         }
-        let value = self.scope.get(name);
-        value
-            .and_then(|value| value.read_lock::<Timestamp>().map(|t| Clocks::of(t.clock())))
-            .unwrap_or_default()
+        let Some(value) = self.scope.get(name) else { return Clocks::default() };
+        match value.read_lock::<Timestamp>() {
+            Some(moment) => Clocks::of(moment.clock()),
+            None => carry::clocks(value),
+        }
     }
 
     /// The clocks of `variable.rest`: of a time in a map that says its clock, or of a moment.
     fn property(&self, variable: &str, rest: &Expr) -> Clocks {
-        let Some(value) = self.scope.get(variable) else { return Clocks::default() };
+        let Some(value) = self.scope.get(variable) else {
+            // A check has it, a session has not.
+            return if variable == "events" && reads(rest) { self.machine } else { Clocks::default() };
+        };
         if let Some(moment) = value.read_lock::<Timestamp>() {
             return Clocks::of(moment.clock());
         }
@@ -185,6 +172,10 @@ impl Look<'_> {
                 _ => return Clocks::default(),
             };
             let Some(more) = more else {
+                let own = at.read_lock::<Map>().and_then(|map| map.get(key).map(carry::clocks));
+                if let Some(own) = own.filter(|own| own.are_some()) {
+                    return own;
+                }
                 return if key == "ms" || key.ends_with("_ms") { clocks } else { Clocks::default() };
             };
             let next = at.read_lock::<Map>().and_then(|map| map.get(key).cloned());
@@ -207,7 +198,7 @@ fn said(map: &Map) -> Clocks {
 /// Whether a part of a chain reads a time.
 fn reads(expr: &Expr) -> bool {
     match expr {
-        Expr::Property(p, _) => READINGS.contains(&p.2.as_str()) || p.2.ends_with("_ms"),
+        Expr::Property(p, _) => READINGS.contains(&p.2.as_str()) || p.2 == "ms" || p.2.ends_with("_ms"),
         Expr::MethodCall(call, _) => READINGS.contains(&call.name.as_str()) || call.name.ends_with("_ms"),
         Expr::Dot(x, ..) => reads(&x.lhs) || reads(&x.rhs),
         _ => false,
@@ -242,76 +233,16 @@ fn mixture(read: &[(String, Clocks)]) -> Error {
         names.join(", ")
     };
     let both = of(|clocks| clocks.are_mixed());
-    let text = match both.as_str() {
+    told(&match both.as_str() {
         "" => format!(
-            "this mixes measured with modelled time: {} is measured, {} is modelled",
-            of(|clocks| clocks.measured),
-            of(|clocks| clocks.modelled)
+            "{} is measured, {} is modelled",
+            of(|clocks| clocks.has(Clock::Measured)),
+            of(|clocks| clocks.has(Clock::Modelled))
         ),
-        both => format!("this mixes measured with modelled time: {both} was made of both"),
-    };
-    Error::value(text).with_hint(
-        "times of one clock compare: without `--host measured` the CPU's time is modelled as well, beside simulated GPUs",
-    )
+        both => format!("{both} was made of both"),
+    })
 }
 
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::device::{Machine, Use};
-    use crate::script::{Interpreter, Limits, Origin, Silent};
-
-    /// What an expression reads, after a cell on a machine whose host's time is measured.
-    fn after(cell: &str) -> Interpreter {
-        let selection = "sim:t4@measured".parse().unwrap();
-        let machine = Machine::open(&selection, Use::Headless).unwrap().machine;
-        let mut interpreter = Interpreter::new(machine, Arc::new(Silent), &Limits::default());
-        let _ = interpreter.evaluate(1, &Origin { name: "cell", code: cell, first_line: 1 }).unwrap();
-        interpreter
-    }
-
-    const TWO: &str = "let cpu = time(|| ones(4) + 1.0);
-        let gpu = time(|| ones(4, #{device: \"cuda\"}) + 1.0);
-        let slow = cpu.median_ms;
-        let ratio = slow / gpu.median_ms;
-        let count = 3 * cpu.runs;
-        let r = telemetry::record(|| ones(4).cuda());";
-
-    #[test]
-    fn a_time_has_the_clock_that_it_was_read_from() {
-        let after = after(TWO);
-        let clock = |code: &str| after.clock_of(code).unwrap();
-        assert_eq!(clock("cpu.median_ms"), Some(Clock::Measured));
-        assert_eq!(clock("slow * 2.0"), Some(Clock::Measured));
-        assert_eq!(clock("gpu.median_ms + gpu.iqr_ms"), Some(Clock::Modelled));
-        assert_eq!(clock("r.h2d.ms"), Some(Clock::Modelled));
-        for none in ["count", "cpu.runs + gpu.runs", "r.h2d.bytes", "1.0", "cpu.clock"] {
-            assert_eq!(clock(none), None, "{none}");
-        }
-    }
-
-    #[test]
-    fn what_mixes_clocks_is_refused_by_name() {
-        let after = after(TWO);
-        let refused = |code: &str| after.clock_of(code).unwrap_err().message();
-        let text = refused("cpu.median_ms / gpu.median_ms");
-        assert!(text.ends_with("`cpu.median_ms` is measured, `gpu.median_ms` is modelled"), "{text}");
-        let text = refused("let factor = 2.0; expect(slow > factor * r.h2d.ms, \"slower\")");
-        assert!(text.contains("`slow` is measured, `r.h2d.ms` is modelled"), "{text}");
-        let text = refused("ratio > 20.0");
-        assert!(text.ends_with("`ratio` was made of both"), "{text}");
-        // Each by itself is no mixture.
-        assert_eq!(after.clock_of("slow > 1.0 && gpu.median_ms > 1.0").unwrap(), None);
-    }
-
-    #[test]
-    fn a_variable_that_is_made_anew_has_its_new_clock() {
-        let mut after = after(TWO);
-        let code = "ratio = 7.0; slow = gpu.median_ms;";
-        let _ = after.evaluate(2, &Origin { name: "cell", code, first_line: 1 }).unwrap();
-        assert_eq!(after.clock_of("ratio > 2.0").unwrap(), None);
-        assert_eq!(after.clock_of("slow").unwrap(), Some(Clock::Modelled));
-    }
+fn told(why: &str) -> Error {
+    Error::value(format!("{}: {why}", carry::MIXTURE)).with_hint(carry::HINT)
 }

@@ -12,6 +12,7 @@ use crate::device::Shared;
 use crate::device::shared::CodePlace;
 use crate::script::custom::custom;
 
+use super::carry;
 use super::fault::RhaiResult;
 use super::lexer::{self, Kind};
 
@@ -39,6 +40,15 @@ pub(super) fn tell(shared: &Shared, difference: Difference, text: impl FnOnce() 
 
 /// Teaches the engine to evaluate what [`wrap`] makes.
 pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
+    if shared.has_both_clocks() {
+        register_division::<true>(engine, shared);
+    } else {
+        register_division::<false>(engine, shared);
+    }
+}
+
+/// `CARRIES` where results have the clocks of their operands.
+fn register_division<const CARRIES: bool>(engine: &mut Engine, shared: &Arc<Shared>) {
     let shared = Arc::clone(shared);
     let evaluate = move |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
         let [left, right, whole] = inputs else { return Ok(Dynamic::UNIT) };
@@ -46,6 +56,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
         let (mut left, mut right) =
             (context.eval_expression_tree(left)?, context.eval_expression_tree(right)?);
         let result = match (Number::of(&left), Number::of(&right)) {
+            _ if CARRIES && carry::clocks(&left).and(carry::clocks(&right)).are_some() => None,
             (Some(Number::Int(a)), Some(Number::Int(b))) => {
                 divided(&shared, divides, (a, b), whole.position())
             }

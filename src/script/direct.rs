@@ -21,6 +21,7 @@ use crate::op::core::spec::Binary;
 use crate::op::{Form, Forward, Operand};
 use crate::tensor::Tensor;
 
+use super::carry::{self, Clocks};
 use super::differs;
 use super::fault::{RhaiResult, raise};
 use crate::script::custom::custom;
@@ -34,20 +35,11 @@ const PLACED: &str = "\u{2}";
 
 /// Teaches the engine to evaluate what [`wrap`] makes.
 pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
-    let shared = Arc::clone(shared);
-    let rows: Vec<&'static Binary> = rows().map(|(_, row)| row).collect();
-    let evaluate = move |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
-        let [left, right, whole] = inputs else { return Ok(Dynamic::UNIT) };
-        let asked = state.as_int().unwrap_or(INT::MAX);
-        let row = rows.get((asked % CONDITION) as usize);
-        let result = match row.and_then(|row| direct(&shared, context, row, [left, right], whole.position()))
-        {
-            Some(result) => result,
-            None => context.eval_expression_tree(whole),
-        };
-        if asked < CONDITION { result } else { truth(&shared, result?, whole.position()) }
-    };
-    engine.register_custom_syntax_with_state_raw(OPERATOR, |_, _, _| Ok(None), false, evaluate);
+    if shared.has_both_clocks() {
+        register_operator::<true>(engine, shared);
+    } else {
+        register_operator::<false>(engine, shared);
+    }
     engine.register_custom_syntax_with_state_raw(
         PLACED,
         |_, _, _| Ok(None),
@@ -62,6 +54,41 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
             })
         },
     );
+}
+
+/// `CARRIES` where results have the clocks of their operands.
+fn register_operator<const CARRIES: bool>(engine: &mut Engine, shared: &Arc<Shared>) {
+    let shared = Arc::clone(shared);
+    let rows: Vec<&'static Binary> = rows().map(|(_, row)| row).collect();
+    let evaluate = move |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
+        let [left, right, whole] = inputs else { return Ok(Dynamic::UNIT) };
+        let asked = state.as_int().unwrap_or(INT::MAX);
+        let row = rows.get((asked % CONDITION) as usize);
+        let result = row.and_then(|row| direct(&shared, context, row, [left, right], whole.position()));
+        let result = if CARRIES { carried(context, [left, right], result) } else { result };
+        let result = match result {
+            Some(result) => result,
+            None => context.eval_expression_tree(whole),
+        };
+        if asked < CONDITION { result } else { truth(&shared, result?, whole.position()) }
+    };
+    engine.register_custom_syntax_with_state_raw(OPERATOR, |_, _, _| Ok(None), false, evaluate);
+}
+
+/// A result with the clocks of its operands; `None` where Rhai's function is to say what comes of both.
+fn carried(
+    context: &EvalContext,
+    sides: [&Expr; 2],
+    result: Option<RhaiResult<Dynamic>>,
+) -> Option<RhaiResult<Dynamic>> {
+    let of = |side| lying(context, side).map_or(Clocks::default(), carry::clocks);
+    let [left, right] = sides.map(of);
+    let clocks = left.and(right);
+    match result {
+        Some(Ok(value)) if clocks.are_mixed() && !value.is::<Tensor>() => None,
+        Some(Ok(value)) => Some(Ok(carry::marked(value, clocks))),
+        other => other,
+    }
 }
 
 /// Wraps an operator between variables and numbers, or a call of a module's function.
@@ -177,17 +204,12 @@ fn direct(
 /// Always inline: what it gives would be stored and read again at once.
 #[inline(always)]
 fn held<'s>(context: &'s EvalContext, expr: &Expr) -> Option<LockedOperand<'s>> {
-    let (name, index) = match expr {
-        Expr::Variable(v, Some(short), _) => (&v.1, usize::from(short.get())),
-        Expr::Variable(v, None, _) => (&v.1, v.0.map_or(0, NonZeroUsize::get)),
+    match expr {
         Expr::IntegerConstant(i, _) => return Some(LockedOperand::Int(*i)),
         Expr::FloatConstant(f, _) => return Some(LockedOperand::Float(**f)),
-        _ => return None,
-    };
-    // The parser counted from the newest entry where it could, and Rhai goes by its count as well.
-    let counted = index > 0 && !context.global_runtime_state().always_search_scope;
-    let scope = context.scope();
-    let value = if counted { scope.iter_raw().nth(index - 1)?.2 } else { scope.get(name)? };
+        _ => {}
+    }
+    let value = lying(context, expr)?;
     if value.is_shared() && value.is_locked() {
         return None;
     }
@@ -199,6 +221,20 @@ fn held<'s>(context: &'s EvalContext, expr: &Expr) -> Option<LockedOperand<'s>> 
             .or_else(|_| value.as_float().map(LockedOperand::Float))
             .ok(),
     }
+}
+
+/// The value of a variable where it lies.
+#[inline(always)]
+fn lying<'s>(context: &'s EvalContext, expr: &Expr) -> Option<&'s Dynamic> {
+    let (name, index) = match expr {
+        Expr::Variable(v, Some(short), _) => (&v.1, usize::from(short.get())),
+        Expr::Variable(v, None, _) => (&v.1, v.0.map_or(0, NonZeroUsize::get)),
+        _ => return None,
+    };
+    // The parser counted from the newest entry where it could, and Rhai goes by its count as well.
+    let counted = index > 0 && !context.global_runtime_state().always_search_scope;
+    let scope = context.scope();
+    if counted { Some(scope.iter_raw().nth(index - 1)?.2) } else { scope.get(name) }
 }
 
 /// As Rhai has them; what overflows or divides by zero is left to its errors.

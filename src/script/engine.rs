@@ -15,7 +15,8 @@ use crate::tensor::Tensor;
 use crate::tensor::display::display;
 
 use super::aside::Aside;
-use super::clocks::{Clocks, Look, Times};
+use super::carry::{self, Clocks, Mixing};
+use super::clocks::{Look, Times};
 use super::fault::{Fault, KnownNames, Origin, raise};
 use super::phrases::Holds;
 use super::program::Before;
@@ -192,20 +193,28 @@ impl Interpreter {
             .into_iter()
             .for_each(|line| self.machine.shared.set_line(line as u32));
         self.drop_shadowed();
-        self.times = self.look(self.clocks_read()).remember(&ast);
+        // Where there are both, values know their clocks.
+        if !self.machine.shared.has_both_clocks() {
+            self.times = self.look(self.clocks_read()).remember(&ast);
+        }
         let settled = self.machine.settle();
         let result = result.and_then(|value| settled.map_err(raise).map(|()| value));
         result.map_err(|error| self.stopped(&error, origin, &ast, &self.scope))
     }
 
-    /// The clock of the times that an answer or a check reads; none where it reads none.
-    ///
-    /// # Errors
-    /// It puts together measured and modelled times; the error names them.
-    pub(crate) fn clock_of(&self, code: &str) -> crate::base::Result<Option<Clock>> {
+    /// The clock of the times that an answer reads, told by how it is written; none where it reads none.
+    pub(crate) fn clock_of(&self, code: &str) -> Option<Clock> {
+        self.look(self.events_clocks()).over(code).alone()
+    }
+
+    /// What is told of an answer or a check that mixes measured with modelled time, in a line of it where that is known.
+    pub(crate) fn mixture(&self, code: &str, line: Option<u32>) -> crate::base::Error {
+        self.look(self.events_clocks()).mixture(code, line)
+    }
+
+    fn events_clocks(&self) -> Clocks {
         let gpus = self.machine.gpus().iter().map(|gpu| Clocks::of(gpu.backend.properties().clock));
-        let events = gpus.fold(Clocks::default(), Clocks::and);
-        self.look(events).over(code).map(Clocks::alone)
+        gpus.fold(Clocks::default(), Clocks::and)
     }
 
     fn look(&self, machine: Clocks) -> Look<'_> {
@@ -287,6 +296,12 @@ impl Interpreter {
             Ok(text) => Ok(text),
             Err(_) => Ok(value.to_string()),
         }
+    }
+
+    /// What stands behind a value where it is shown: that it is a mixture of measured with modelled time.
+    pub(crate) fn note(&self, value: &Dynamic) -> String {
+        let mixes = self.machine.shared.has_both_clocks() && carry::is_mixed(value);
+        if mixes { format!(" {}", carry::NOTE) } else { String::new() }
     }
 
     /// The figure that a value is, if it is one.
@@ -393,6 +408,9 @@ fn build_with(
     let (m, h, l) = (Arc::clone(machine), Arc::clone(host), limits.clone());
     let aside = Aside::new(move || build(&m, &h, &l));
     modules::register(&mut engine, machine, host, &aside, figure);
+    if machine.shared.has_both_clocks() {
+        carry::register(&mut engine, Mixing::Marked);
+    }
     engine
 }
 

@@ -22,6 +22,7 @@ use crate::op::Form;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::set_grad_mode;
 
+use super::carry::{self, Mixing};
 use super::engine::{Interpreter, Limits, Stopped};
 use super::fault::{Fault, NO_FIELD, Origin, RhaiResult, raise};
 use super::host::Host;
@@ -57,6 +58,16 @@ pub enum Refused {
 }
 
 impl Refused {
+    /// The fault of code that mixes measured with modelled time.
+    pub fn mixture(&self) -> Option<&Fault> {
+        match self {
+            Refused::Called(fault) | Refused::Stopped { fault, .. } if carry::was_refused(fault) => {
+                Some(fault)
+            }
+            _ => None,
+        }
+    }
+
     /// Why, as an error of the check's.
     pub fn into_fault(self) -> Box<Fault> {
         let told = |text: String| Box::new(Fault::from_error(&Error::runtime(text)));
@@ -328,6 +339,9 @@ impl Examiner {
         let asked = Arc::clone(&desk);
         if let Some(engine) = room.engine_mut() {
             syntax::free_call(engine, syntax::CALL);
+            if machine.shared.has_both_clocks() {
+                carry::register(engine, Mixing::Refused);
+            }
             // A misspelt figure would be `()`, which is above and below nothing.
             engine.set_fail_on_invalid_map_property(true);
             engine.register_type_with_name::<HandedFunction>("function");

@@ -6,6 +6,7 @@ mod blame;
 mod busy;
 pub mod call;
 mod captures;
+pub(crate) mod carry;
 mod clocks;
 mod common;
 pub mod complete;

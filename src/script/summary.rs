@@ -10,6 +10,7 @@ use crate::base::{DType, Device};
 use crate::device::{Context, Machine};
 
 use super::busy::Busy;
+use super::carry::{self, Clocks};
 
 /// Sums over events.
 pub(crate) struct Summary {
@@ -41,14 +42,20 @@ pub(crate) struct Summary {
     before: Vec<Before>,
     /// The same at the end.
     after: Vec<Before>,
+    /// The machine has times of both clocks, and each says its own.
+    marks: bool,
 }
 
 /// An accelerator at one moment.
 struct Before {
     device: Device,
+    clock: Clock,
     now: u64,
     retries: INT,
 }
+
+/// An accelerator, how long it worked, and how long the run took on its clock.
+type Worked = (Device, u64, u64);
 
 /// A hold of the host.
 struct Wait {
@@ -99,6 +106,7 @@ impl Default for Summary {
             current: None,
             before: Vec::new(),
             after: Vec::new(),
+            marks: false,
         }
     }
 }
@@ -117,6 +125,7 @@ impl Summary {
         let clock = clocks.max_by_key(|clock| *clock == Clock::Modelled).unwrap_or(Clock::Measured);
         sums.copies.iter_mut().for_each(|copies| copies.clock = clock);
         sums.before = moments(machine);
+        sums.marks = machine.shared.has_both_clocks();
         sums
     }
 
@@ -184,7 +193,7 @@ impl Summary {
         let line = |line: &u32| Dynamic::from(INT::from(*line));
         let mut out = Map::new();
         for (name, copies) in DIRECTIONS.iter().zip(&self.copies) {
-            out.insert((*name).into(), copies.map().into());
+            out.insert((*name).into(), copies.map(&|nanos, clock| self.ms(nanos, Clocks::of(clock))).into());
         }
         out.insert("launches".into(), self.launches.into());
         out.insert("syncs".into(), self.syncs.into());
@@ -193,13 +202,17 @@ impl Summary {
             "implicit_sync_lines".into(),
             self.implicit_lines.iter().map(line).collect::<Array>().into(),
         );
-        out.insert("waits".into(), self.waits.iter().map(Wait::value).collect::<Array>().into());
+        let waits = self.waits.iter().map(|wait| wait.value(self.ms(wait.nanos, Clocks::of(wait.clock))));
+        out.insert("waits".into(), waits.collect::<Array>().into());
         out.insert("races".into(), self.races.iter().map(race_value).collect::<Array>().into());
         let waited: u64 = self.waits.iter().map(|wait| wait.nanos).sum();
-        out.insert("waited_ms".into(), milliseconds(waited).into());
+        let clocks = self.waits.iter().map(|wait| Clocks::of(wait.clock));
+        let clocks = clocks.fold(Clocks::default(), Clocks::and);
+        out.insert("waited_ms".into(), self.ms(waited, clocks));
         let spans = self.spans();
-        let by_device = |figure: &dyn Fn(&(String, u64, u64)) -> u64| -> Map {
-            let entry = |all: &(String, u64, u64)| (all.0.as_str().into(), milliseconds(figure(all)).into());
+        let by_device = |figure: &dyn Fn(&Worked) -> u64| -> Map {
+            let entry =
+                |all: &Worked| (all.0.to_string().as_str().into(), self.ms(figure(all), self.clocks(all.0)));
             spans.iter().map(entry).collect()
         };
         out.insert("busy_ms".into(), by_device(&|(_, busy, _)| *busy).into());
@@ -243,7 +256,7 @@ impl Summary {
 
     /// By accelerator, how long it worked, and how long the run took on its clock: from the beginning to when the host
     /// had ended and its work was done.
-    fn spans(&self) -> Vec<(String, u64, u64)> {
+    fn spans(&self) -> Vec<Worked> {
         let mut devices: Vec<Device> = self.before.iter().map(|before| before.device).collect();
         devices.extend(self.busy.keys().filter(|device| !self.before.iter().any(|b| b.device == **device)));
         devices.sort();
@@ -253,9 +266,20 @@ impl Summary {
             let ends = busy.and_then(Busy::ends);
             let begin = at(&self.before).into_iter().chain(ends.map(|ends| ends.0)).min().unwrap_or(0);
             let end = at(&self.after).into_iter().chain(ends.map(|ends| ends.1)).max().unwrap_or(0);
-            (device.to_string(), busy.map_or(0, Busy::nanos), end.saturating_sub(begin))
+            (*device, busy.map_or(0, Busy::nanos), end.saturating_sub(begin))
         };
         devices.iter().map(of).collect()
+    }
+
+    /// Milliseconds as a script gets them.
+    fn ms(&self, nanos: u64, clocks: Clocks) -> Dynamic {
+        let ms = (nanos as f64 / 1e6).into();
+        if self.marks { carry::marked(ms, clocks) } else { ms }
+    }
+
+    fn clocks(&self, device: Device) -> Clocks {
+        let moment = self.before.iter().find(|moment| moment.device == device);
+        moment.map_or(Clocks::default(), |moment| Clocks::of(moment.clock))
     }
 
     fn note_wait(&mut self, cause: Name, span: Span, source: Source) {
@@ -301,14 +325,11 @@ impl Summary {
 fn moments(machine: &Machine) -> Vec<Before> {
     let moment = |gpu: &Arc<Context>| Before {
         device: gpu.device,
+        clock: gpu.backend.properties().clock,
         now: gpu.backend.now(),
         retries: gpu.peaks().map_or(0, |stats| stats.num_alloc_retries),
     };
     machine.gpus().iter().map(moment).collect()
-}
-
-fn milliseconds(nanos: u64) -> f64 {
-    nanos as f64 / 1e6
 }
 
 /// A race with both lines, both streams and the tensor.
@@ -334,10 +355,10 @@ fn race_value((source, race, count): &(Source, Box<Race>, INT)) -> Dynamic {
 }
 
 impl Wait {
-    fn value(&self) -> Dynamic {
+    fn value(&self, ms: Dynamic) -> Dynamic {
         let mut map = Map::new();
         map.insert("cause".into(), self.cause.as_str().into());
-        map.insert("ms".into(), milliseconds(self.nanos).into());
+        map.insert("ms".into(), ms);
         map.insert("line".into(), INT::from(self.source.line).into());
         if self.source.caller > 0 {
             map.insert("caller".into(), INT::from(self.source.caller).into());
@@ -363,14 +384,14 @@ impl Copies {
         self.lines.push(line);
     }
 
-    fn map(&self) -> Map {
+    fn map(&self, ms: &dyn Fn(u64, Clock) -> Dynamic) -> Map {
         let lines: Array = self.lines.iter().map(|line| INT::from(*line).into()).collect();
         let mut map = Map::new();
         map.insert("count".into(), self.count.into());
         map.insert("bytes".into(), self.bytes.into());
         map.insert("pinned".into(), self.pinned.into());
         map.insert("blocking".into(), self.blocking.into());
-        map.insert("ms".into(), (self.nanos as f64 / 1e6).into());
+        map.insert("ms".into(), ms(self.nanos, self.clock));
         map.insert("clock".into(), self.clock.name().into());
         map.insert("lines".into(), lines.into());
         map

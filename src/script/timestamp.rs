@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use rhai::Engine;
+use rhai::{Dynamic, Engine};
 
 use crate::base::event::Clock;
 use crate::device::Shared;
+
+use super::carry;
 
 /// A moment on the clock that the host goes by.
 #[derive(Clone)]
@@ -33,8 +35,13 @@ impl Timestamp {
         self.nanos.saturating_sub(earlier.nanos) as f64 / 1e9
     }
 
-    fn elapsed(&self) -> f64 {
-        Timestamp::now(&self.shared).since(self)
+    fn elapsed(&self) -> Dynamic {
+        Timestamp::now(&self.shared).span_since(self)
+    }
+
+    /// The same as a script gets it.
+    fn span_since(&self, earlier: &Timestamp) -> Dynamic {
+        carry::time(&self.shared, self.since(earlier), self.clock)
     }
 
     fn moved(&self, seconds: f64) -> Timestamp {
@@ -59,7 +66,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     engine.register_fn("elapsed", |t: &mut Timestamp| t.elapsed());
     engine.register_fn("to_string", |t: &mut Timestamp| t.to_string());
     engine.register_fn("to_debug", |t: &mut Timestamp| t.to_string());
-    engine.register_fn("-", |a: Timestamp, b: Timestamp| a.since(&b));
+    engine.register_fn("-", |a: Timestamp, b: Timestamp| a.span_since(&b));
     engine.register_fn("+", |t: Timestamp, seconds: f64| t.moved(seconds));
     engine.register_fn("-", |t: Timestamp, seconds: f64| t.moved(-seconds));
     engine.register_fn("+", |t: Timestamp, seconds: i64| t.moved(seconds as f64));

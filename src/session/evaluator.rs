@@ -11,6 +11,7 @@ use crate::base::{Cause, Device, quota};
 use crate::device::Machine;
 use crate::device::shared::CodePlace;
 use crate::plot::Figure;
+use crate::script::carry;
 use crate::script::engine::Stopped;
 use crate::script::examine::{Examiner, Refused};
 use crate::script::modules::run_events::{Finding, RunEvents};
@@ -51,6 +52,8 @@ pub struct ScriptEvaluator {
     shown: bool,
     /// What the check of the last cell is to find as it was before.
     before: Given,
+    /// The clock of the last answer, where the machine has both.
+    answered: Option<Clock>,
 }
 
 /// What is kept of a cell's last run.
@@ -81,6 +84,7 @@ impl ScriptEvaluator {
             scratch: None,
             shown: false,
             before: Given::default(),
+            answered: None,
         }
     }
 
@@ -186,7 +190,7 @@ impl ScriptEvaluator {
         match result {
             Ok(value) if value.is_unit() => Outcome::Ok { value: None },
             Ok(value) => match self.interpreter.show(&value) {
-                Ok(text) => Outcome::Ok { value: Some(text) },
+                Ok(text) => Outcome::Ok { value: Some(format!("{text}{}", self.interpreter.note(&value))) },
                 Err(stopped) => self.outcome(Err(stopped)),
             },
             Err(Stopped::Fault(fault)) => Outcome::Error { fault: *fault },
@@ -287,13 +291,14 @@ impl Evaluator for ScriptEvaluator {
     ) -> Result<Verdict, CheckStopped> {
         self.relay.set(Some(Arc::clone(host)));
         let events = self.run_of(of);
-        if let Err(error) = self.interpreter.clock_of(code) {
-            self.relay.set(None);
-            return Ok(Verdict::CheckerFault { message: error.message(), line: None });
-        }
         let origin = Origin { name: "check", code, first_line };
         let result = self.aside(CHECK_CELLS.saturating_add(of), &events, (&origin, true), |_, _| Ok(()));
         self.relay.set(None);
+        if let Some(fault) = result.as_ref().err().and_then(Refused::mixture) {
+            let line = fault.line.map(|line| line.saturating_sub(first_line) + 1);
+            let message = self.interpreter.mixture(code, line).message();
+            return Ok(Verdict::CheckerFault { message, line: fault.line });
+        }
         // An error that no check expects is the attempt's end, whatever else holds.
         let stopped = self.runs.iter().rev().find(|run| run.cell == of).and_then(|run| run.fault.clone());
         let lost = std::mem::take(&mut self.before).why_lost(&self.interpreter);
@@ -306,19 +311,27 @@ impl Evaluator for ScriptEvaluator {
 
     fn probe(&mut self, of: u32, expression: &str) -> Result<Result<ProbeValue, Box<Fault>>, CheckStopped> {
         let events = self.run_of(of);
-        if let Err(error) = self.interpreter.clock_of(expression) {
+        let origin = Origin { name: "answer", code: expression, first_line: 1 };
+        let read = |room: &Interpreter, value: &Dynamic| {
+            let answer = match (value.as_bool(), value.as_float(), value.as_int()) {
+                (Ok(truth), ..) => ProbeValue::Bool(truth),
+                (_, Ok(number), _) => ProbeValue::Number(number),
+                (.., Ok(number)) => ProbeValue::Number(number as f64),
+                _ => ProbeValue::Text(room.show(value)?),
+            };
+            Ok((answer, carry::is_mixed(value), carry::clock(value)))
+        };
+        let answer = self.aside(ANSWER_CELLS.saturating_add(of), &events, (&origin, false), read);
+        let refused = answer.as_ref().err().and_then(Refused::mixture);
+        if refused.is_some() || matches!(answer, Ok((_, true, _))) {
+            let error = self.interpreter.mixture(expression, refused.and_then(|fault| fault.line));
             return Ok(Err(Box::new(Fault::from_error(&error))));
         }
-        let origin = Origin { name: "answer", code: expression, first_line: 1 };
-        let read =
-            |room: &Interpreter, value: &Dynamic| match (value.as_bool(), value.as_float(), value.as_int()) {
-                (Ok(truth), ..) => Ok(ProbeValue::Bool(truth)),
-                (_, Ok(number), _) => Ok(ProbeValue::Number(number)),
-                (.., Ok(number)) => Ok(ProbeValue::Number(number as f64)),
-                _ => room.show(value).map(ProbeValue::Text),
-            };
-        match self.aside(ANSWER_CELLS.saturating_add(of), &events, (&origin, false), read) {
-            Ok(value) => Ok(Ok(value)),
+        match answer {
+            Ok((value, _, clock)) => {
+                self.answered = clock;
+                Ok(Ok(value))
+            }
             Err(Refused::CalledTooLong) => Err(CheckStopped { calling: true }),
             Err(Refused::TooLong) => Err(CheckStopped { calling: false }),
             Err(refused) => Ok(Err(refused.into_fault())),
@@ -326,7 +339,10 @@ impl Evaluator for ScriptEvaluator {
     }
 
     fn clock_of(&self, expression: &str) -> Option<Clock> {
-        self.interpreter.clock_of(expression).ok().flatten()
+        if self.machine().shared.has_both_clocks() {
+            return self.answered;
+        }
+        self.interpreter.clock_of(expression)
     }
 
     fn calling(&self) -> Arc<AtomicBool> {

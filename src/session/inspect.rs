@@ -29,6 +29,7 @@ pub(super) fn variables(interpreter: &Interpreter) -> Vec<Variable> {
             Some(t) => format!("{} {} {}", show(t.shape()), t.dtype(), t.device()),
             None => shortened(&value.to_string()),
         };
+        let summary = format!("{summary}{}", interpreter.note(&value));
         found.push(Variable {
             name: name.to_string(),
             type_name: type_name(&value),

@@ -16,6 +16,7 @@ use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef, Receiver};
 use crate::script::call::kind::{Function, Given};
 use crate::script::call::{Call, Outcome, ScriptRow};
+use crate::script::carry;
 use crate::script::fault::{RhaiResult, raise};
 use crate::script::host::Host;
 use crate::script::json;
@@ -113,7 +114,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         run: |call| {
             let body = TimeParams::of(&call.args)?.body;
             let (ms, clock) = once(call, &body)?;
-            Ok(timing_map(&mut [ms], clock).into())
+            Ok(timing_map(call, &mut [ms], clock).into())
         },
         set: None,
     },
@@ -230,7 +231,7 @@ fn timeit(call: &mut Call) -> Outcome {
         all.push(ms);
         clock = used;
     }
-    Ok(timing_map(&mut all, clock).into())
+    Ok(timing_map(call, &mut all, clock).into())
 }
 
 /// Runs on a modelled clock until one takes what the one before took, which then is what it takes; the last ones of so
@@ -240,13 +241,13 @@ fn until_settled(call: &Call, body: &FnPtr, most: usize) -> Outcome {
     while all.len() < most {
         let (ms, clock) = once(call, body)?;
         if all.last() == Some(&ms) {
-            return Ok(timing_map(&mut [ms], clock).into());
+            return Ok(timing_map(call, &mut [ms], clock).into());
         }
         all.push(ms);
     }
     let counted = all.len().saturating_sub(all.len() / 4);
     let skipped = all.len().saturating_sub(counted);
-    Ok(timing_map(all.get_mut(skipped..).unwrap_or_default(), Clock::Modelled).into())
+    Ok(timing_map(call, all.get_mut(skipped..).unwrap_or_default(), Clock::Modelled).into())
 }
 
 /// A run, timed, with what is noted of that.
@@ -280,15 +281,16 @@ fn timed(call: &Call, body: &FnPtr) -> Outcome<(f64, Clock)> {
     })
 }
 
-fn timing_map(all: &mut [f64], clock: Clock) -> Map {
+fn timing_map(call: &Call, all: &mut [f64], clock: Clock) -> Map {
     all.sort_by(f64::total_cmp);
     let last = all.len().saturating_sub(1) as f64;
     let at = |q: f64| all.get((last * q).round() as usize).copied().unwrap_or(0.0);
     let mut map = Map::new();
-    map.insert("median_ms".into(), at(0.5).into());
-    map.insert("min_ms".into(), at(0.0).into());
-    map.insert("max_ms".into(), at(1.0).into());
-    map.insert("iqr_ms".into(), (at(0.75) - at(0.25)).into());
+    let mut put = |name: &str, ms| map.insert(name.into(), carry::time(&call.machine().shared, ms, clock));
+    put("median_ms", at(0.5));
+    put("min_ms", at(0.0));
+    put("max_ms", at(1.0));
+    put("iqr_ms", at(0.75) - at(0.25));
     map.insert("runs".into(), (all.len() as INT).into());
     map.insert("clock".into(), clock.name().into());
     map

@@ -6,12 +6,14 @@ use rhai::{Array, Dynamic, Engine, INT, Map};
 
 use crate::base::event::{Body, Event};
 use crate::base::{Device, DeviceSpec, Error, Result, near};
+use crate::device::Shared;
 use crate::op;
 use crate::op::def::PROPERTY;
 use crate::op::params::kind::{self, Int, Str};
 use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef, Param, Receiver};
 use crate::script::call::{Call, Outcome, ScriptRow};
+use crate::script::carry::{self, Clocks};
 
 params! {
     DeviceBytesParams {
@@ -141,7 +143,7 @@ pub static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         figure("time", "Milliseconds from the first to the last work of the GPUs.")
             .example("events.time", "0.0"),
-        |call| Ok(call.on::<RunEvents>()?.time().into()),
+        |call| Ok(call.on::<RunEvents>()?.time(&call.machine().shared)),
     ),
     ScriptRow::of(
         figure("dropped", "How many events of the run were not kept: it had too many.")
@@ -385,15 +387,16 @@ impl RunEvents {
         spans(a).any(|(i, from, to)| spans(b).any(|(j, start, end)| i != j && from < end && start < to))
     }
 
-    /// Nanoseconds from the first to the last event that has a span, in milliseconds.
-    fn time(&self) -> f64 {
+    /// Milliseconds from the first to the last event that has a span.
+    fn time(&self, shared: &Shared) -> Dynamic {
         let spans = self.0.events.iter().filter_map(|e| match &e.body {
             Body::Launch { device, span, .. } if device.is_cuda() => Some(*span),
             Body::Copy { span, .. } | Body::Sync { span, .. } | Body::Hold { span, .. } => Some(*span),
             _ => None,
         });
+        let clocks = spans.clone().map(|span| Clocks::of(span.clock)).fold(Clocks::default(), Clocks::and);
         let (first, last) = spans.fold((u64::MAX, 0), |(a, b), s| (a.min(s.start), b.max(s.end())));
-        last.saturating_sub(first.min(last)) as f64 / 1e6
+        carry::times(shared, last.saturating_sub(first.min(last)) as f64 / 1e6, clocks)
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rhai::{Dynamic, Engine, INT};
 
+use crate::base::event::Clock;
 use crate::base::{Device, DeviceSpec, Error, Result};
 use crate::device::Context;
 use crate::device::context::Recorded;
@@ -13,6 +14,7 @@ use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef, Receiver};
 use crate::script::call::kind::{Given, Typed};
 use crate::script::call::{Call, Outcome, ScriptRow};
+use crate::script::carry;
 use crate::script::modules::cuda::device::{CAPTURED, CurrentDevice, WORKED_ERRORS, asked, gpu, worked_on};
 use crate::script::modules::hook::context;
 use crate::script::value::type_name;
@@ -307,7 +309,8 @@ pub(super) static ROWS: &[ScriptRow] = &[
         .example("let a = cuda::Event(#{enable_timing: true}); let b = cuda::Event(#{enable_timing: true}); a.record(); b.record(); b.synchronize(); a.elapsed_time(b) >= 0.0", "true"),
         run: |call| {
             let end = ElapsedTimeParams::of(&call.args)?.end_event;
-            Ok(elapsed(&call.on()?, &end)?.into())
+            let (ms, clock) = elapsed(&call.on()?, &end)?;
+            Ok(carry::time(&call.machine().shared, ms, clock))
         },
         set: None,
     },
@@ -425,8 +428,8 @@ fn stream_of(call: &Call) -> Result<Stream> {
     }
 }
 
-/// Milliseconds from one event to the other; the checks are those of PyTorch's `CUDAEvent`.
-fn elapsed(start: &Event, end: &Event) -> Result<f64> {
+/// Milliseconds from one event to the other, and on which clock; the checks are those of PyTorch's `CUDAEvent`.
+fn elapsed(start: &Event, end: &Event) -> Result<(f64, Clock)> {
     if !start.timing || !end.timing {
         return Err(Error::value("Both events must be created with argument 'enable_timing=True'.")
             .with_hint("`cuda::Event(#{enable_timing: true})` keeps its time"));
@@ -439,7 +442,8 @@ fn elapsed(start: &Event, end: &Event) -> Result<f64> {
         return Err(Error::runtime("Both events must be completed before calculating elapsed time.")
             .with_hint("wait for the later one first: `end.synchronize()`"));
     }
-    context.backend.elapsed(from.mark, to.mark)
+    let ms = context.backend.elapsed(from.mark, to.mark)?;
+    Ok((ms, context.backend.properties().clock))
 }
 
 impl Stream {
