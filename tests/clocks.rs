@@ -254,3 +254,27 @@ fn numbers_compute_as_they_do_elsewhere() {
         assert_eq!(text(&mut one, &code), text(&mut both, &code), "{code}");
     }
 }
+
+/// So does all else.
+#[test]
+fn examples_give_what_they_do_elsewhere() {
+    let [one, both] = ["sim:t4", BOTH]
+        .map(|devices| Machine::open(&devices.parse().unwrap(), Use::Headless).unwrap().machine);
+    let run = |machine: &Arc<Machine>, code: &str| {
+        let mut session = ScriptEvaluator::new(Arc::clone(machine), &Limits::default());
+        match shown(&mut session, 1, code) {
+            Outcome::Error { fault } => fault.report,
+            other => format!("{other:?}"),
+        }
+    };
+    let mut others = Vec::new();
+    for def in tensorlab::script::help::rows().filter(|def| !matches!(def.name, "sleep" | "timeit")) {
+        let (code, want) = def.example;
+        let (first, second) = (run(&one, code), run(&both, code));
+        // What has a time in it is another in each run.
+        if first.contains(want) && first != second && run(&one, code) == first {
+            others.push(format!("{code}: {first} and {second}"));
+        }
+    }
+    assert!(others.is_empty(), "{others:#?}");
+}

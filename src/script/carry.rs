@@ -108,9 +108,10 @@ pub(crate) fn marked(mut value: Dynamic, clocks: Clocks) -> Dynamic {
 
 /// The clocks of a value itself, not of what lies in it.
 pub(super) fn clocks(value: &Dynamic) -> Clocks {
-    let tag = match value.read_lock::<Dynamic>().filter(|_| value.is_shared()) {
-        Some(inside) => inside.tag(),
-        None => value.tag(),
+    let tag = match value.is_shared() {
+        true if value.is_locked() => 0,
+        true => value.read_lock::<Dynamic>().map_or(0, |inside| inside.tag()),
+        false => value.tag(),
     };
     let of = |bit: i32, clock: Clock| if tag & bit == 0 { Clocks::default() } else { Clocks::of(clock) };
     of(MEASURED, Clock::Measured).and(of(MODELLED, Clock::Modelled))
