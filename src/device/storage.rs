@@ -31,6 +31,7 @@ pub struct Storage {
     device: AtomicU32,
     dtype: AtomicU8,
     version: AtomicU32,
+    conversions: AtomicU32,
     numel: usize,
     maker: Maker,
     place: RwLock<Place>,
@@ -60,6 +61,7 @@ impl Storage {
             device: AtomicU32::new(context.device.code()),
             dtype: AtomicU8::new(dtype as u8),
             version: AtomicU32::new(0),
+            conversions: AtomicU32::new(0),
             numel,
             maker: Maker::of_now(),
             place: RwLock::new(Place { context: Arc::clone(context), buffer: Some(buffer) }),
@@ -87,6 +89,11 @@ impl Storage {
     #[inline]
     pub fn version(&self) -> u32 {
         self.version.load(Ordering::Relaxed)
+    }
+
+    /// How many times it was converted to another dtype where it is.
+    pub(crate) fn conversions(&self) -> u32 {
+        self.conversions.load(Ordering::Relaxed)
     }
 
     pub(crate) fn bump_version(&self) {
@@ -129,7 +136,8 @@ impl Storage {
         let device = other.device.swap(self.device.load(Ordering::Relaxed), Ordering::Relaxed);
         self.device.store(device, Ordering::Relaxed);
         let dtype = other.dtype.swap(self.dtype.load(Ordering::Relaxed), Ordering::Relaxed);
-        self.dtype.store(dtype, Ordering::Relaxed);
+        let before = self.dtype.swap(dtype, Ordering::Relaxed);
+        self.conversions.fetch_add((before != dtype).into(), Ordering::Relaxed);
     }
 }
 

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::base::event::{Clock, HIDDEN_CELLS};
-use crate::session::protocol::{Fault, GivenNames, Message, Outcome, ProbeValue, Request};
+use crate::session::protocol::{Fault, GivenName, Message, Outcome, ProbeValue, Request};
 use crate::session::verdict::Verdict;
 
 use super::format::{Code, Element, Lesson, Step};
@@ -34,7 +34,7 @@ pub struct Attempt {
     here: Vec<Ask>,
     check: Option<Code>,
     /// What the check reads of what the lesson gave.
-    given: GivenNames,
+    given: Vec<GivenName>,
     /// What the check reads though nothing defines it.
     strays: Vec<Stray>,
     probes: Vec<(String, String)>,
@@ -147,7 +147,7 @@ impl Attempt {
             anew: false,
             here: vec![Ask::Shown(code)],
             check: None,
-            given: GivenNames::default(),
+            given: Vec::new(),
             strays: Vec::new(),
             probes: Vec::new(),
             pieces: VecDeque::new(),
@@ -174,7 +174,7 @@ impl Attempt {
         let setup = here.setup.iter().cloned().map(|code| Ask::Unseen { step, code, what: Unseen::SetUp });
         attempt.here.splice(0..0, setup);
         if let Some(Element::Exercise(exercise)) = &here.element {
-            attempt.given = given(&exercise.check.text, &exercise.solution.text);
+            attempt.given = given(exercise);
             attempt.check = Some(exercise.check.clone());
             attempt.strays = strays::of_check(&exercise.check, &strays::given(lesson));
         }
@@ -235,7 +235,7 @@ impl Attempt {
         let piece = self.pieces.pop_front()?;
         let request = match &piece {
             Ask::Reset => Request::Reset { id },
-            Ask::Unseen { step, code, .. } => evaluate(id, unseen_cell(*step), code, GivenNames::default()),
+            Ask::Unseen { step, code, .. } => evaluate(id, unseen_cell(*step), code, Vec::new()),
             Ask::Shown(code) => evaluate(id, self.number, code, self.given.clone()),
             Ask::Check(code) => {
                 Request::Check { id, of: self.number, code: code.text.clone(), first_line: line(code) }
@@ -450,7 +450,7 @@ pub(crate) fn session_ended(reason: &str) -> String {
     if reason.starts_with("the session") { reason.to_owned() } else { format!("the session ended: {reason}") }
 }
 
-fn evaluate(id: u64, cell: u32, code: &Code, given: GivenNames) -> Request {
+fn evaluate(id: u64, cell: u32, code: &Code, given: Vec<GivenName>) -> Request {
     Request::Evaluate { id, cell, code: code.text.clone(), first_line: line(code), given }
 }
 

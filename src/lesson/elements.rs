@@ -53,27 +53,40 @@ pub(super) fn because(fence: &Fence, errors: &mut Errors<'_>) -> Option<String> 
 
 /// Where an exercise or a check applies: `devices = ["sim:t4", "cpu"]`, or one of them in quotes.
 pub(super) fn devices(fence: &Fence, errors: &mut Errors<'_>) -> Places {
-    let Some(attribute) = fence.info.get("devices") else { return Places::default() };
+    let Some((attribute, sets)) = list(fence, "devices", errors) else { return Places::default() };
+    for (message, hint) in sets.iter().filter_map(|set| places::fault(set)) {
+        at_attribute(fence, attribute, message, &hint, errors);
+    }
+    Places { sets, line: fence.line }
+}
+
+/// What an exercise changes of what the lesson gave: `changes = ["net"]`, or one name in quotes.
+pub(super) fn changes(fence: &Fence, errors: &mut Errors<'_>) -> Vec<String> {
+    list(fence, "changes", errors).map(|(_, names)| names).unwrap_or_default()
+}
+
+/// An attribute that is a list of texts, or one of them.
+fn list<'f>(
+    fence: &'f Fence,
+    name: &'static str,
+    errors: &mut Errors<'_>,
+) -> Option<(&'f Attribute, Vec<String>)> {
+    let attribute = fence.info.get(name)?;
     let list =
         if attribute.value.starts_with('[') { attribute.value.clone() } else { quoted(&attribute.value) };
-    let written = format!("devices = {list}").parse::<toml::Table>().ok();
-    let sets = written.as_ref().and_then(|table| table.get("devices")?.as_array());
-    let sets: Option<Vec<String>> =
-        sets.and_then(|all| all.iter().map(|set| Some(set.as_str()?.to_owned())).collect());
-    match sets {
-        Some(sets) if !sets.is_empty() => {
-            for (message, hint) in sets.iter().filter_map(|set| places::fault(set)) {
-                at_attribute(fence, attribute, message, &hint, errors);
-            }
-            Places { sets, line: fence.line }
-        }
-        _ => {
-            let message = "`devices` is a list of sets of devices".to_owned();
-            let hint = "write devices = [\"sim:t4\", \"cpu\"]";
-            at_attribute(fence, attribute, message, hint, errors);
-            Places::default()
-        }
+    let written = format!("it = {list}").parse::<toml::Table>().ok();
+    let texts = written.as_ref().and_then(|table| table.get("it")?.as_array());
+    let texts: Option<Vec<String>> =
+        texts.and_then(|all| all.iter().map(|text| Some(text.as_str()?.to_owned())).collect());
+    if let Some(texts) = texts.filter(|texts| !texts.is_empty()) {
+        return Some((attribute, texts));
     }
+    let (what, hint) = match name {
+        "devices" => ("sets of devices", "write devices = [\"sim:t4\", \"cpu\"]"),
+        _ => ("names", "write changes = [\"net\", \"opt\"]"),
+    };
+    at_attribute(fence, attribute, format!("`{name}` is a list of {what}"), hint, errors);
+    None
 }
 
 fn quoted(text: &str) -> String {

@@ -206,6 +206,8 @@ impl Quiz {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exercise {
     pub points: u32,
+    /// Names of what the lesson gave that the learner's code may change in place.
+    pub changes: Vec<String>,
     pub starter: Code,
     /// The check that holds: where several are written, the first of them until the devices are known.
     pub check: Code,

@@ -61,7 +61,7 @@ const ROLES: [RoleRow; 9] = [
     row(Role::Hidden, "rhai", "hidden", &[]),
     row(Role::Predict, "toml", "predict", &["id"]),
     row(Role::Quiz, "toml", "quiz", &["id"]),
-    row(Role::Exercise, "rhai", "exercise", &["id", "points", "devices"]),
+    row(Role::Exercise, "rhai", "exercise", &["id", "points", "devices", "changes"]),
     row(Role::Check, "rhai", "check", &["devices"]),
     row(Role::Solution, "rhai", "solution", &[]),
     row(Role::Wrong, "rhai", "wrong", &["because"]),

@@ -131,6 +131,7 @@ pub(super) mod tests {
         let code = |text: &str| Code { text: text.into(), line: 1 };
         let (wrong, hints) = (Vec::new(), Vec::new());
         Exercise {
+            changes: Vec::new(),
             points: 1,
             starter: code(""),
             check: code(check),

@@ -91,6 +91,7 @@ struct Builder<'e, 's> {
 struct Draft {
     step: Step,
     points: u32,
+    changes: Vec<String>,
     starter: Code,
     checks: Vec<PlacedCheck>,
     solution: Option<Code>,
@@ -181,11 +182,13 @@ impl<'e, 's> Builder<'e, 's> {
         self.orphan_predictions("an exercise follows, and its run is the learner's own");
         let id = self.written_id(&fence);
         let points = elements::points(&fence, self.errors);
+        let changes = elements::changes(&fence, self.errors);
         let devices = elements::devices(&fence, self.errors);
         let step = Step { devices, ..self.step(id, fence.line, None) };
         self.exercise = Some(Draft {
             step,
             points,
+            changes,
             starter: fence.code,
             checks: Vec::new(),
             solution: None,
@@ -255,6 +258,7 @@ impl<'e, 's> Builder<'e, 's> {
         if let (Some(check), Some(solution)) = (first, draft.solution) {
             draft.step.element = Some(Element::Exercise(Exercise {
                 points: draft.points,
+                changes: draft.changes,
                 starter: draft.starter,
                 check,
                 checks: draft.checks,

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::base::file::random_name;
 use crate::session::exchange::Unanswered;
+use crate::session::given::LESSONS;
 use crate::session::options::SessionOptions;
 use crate::session::protocol::{Message, Outcome, ProbeValue};
 use crate::session::verdict::Verdict;
@@ -17,6 +18,7 @@ use super::format::{Code, Element, Exercise, Lesson, Step};
 use super::lint::lint;
 use super::made_up::{self, MadeUp};
 use super::runner::Runner;
+use super::strays;
 
 /// What came of verifying a lesson on one device set.
 #[derive(Clone, Debug, Serialize)]
@@ -209,6 +211,11 @@ impl Visit<'_> {
 
     /// The texts of an exercise, each from the state before it; whether the solution passes.
     fn exercise(&mut self, exercise: &Exercise) -> Result<bool, Unanswered> {
+        let given = strays::given(self.lesson);
+        for name in exercise.changes.iter().filter(|name| !given.contains(*name)) {
+            let text = format!("`changes` names `{name}`, which nothing in the lesson gives");
+            self.problem(self.step.line, text);
+        }
         let verdict = self.attempt(&exercise.starter)?;
         match verdict {
             Verdict::Pass => self.problem(exercise.starter.line, "the starter passes as it stands".into()),
@@ -228,7 +235,14 @@ impl Visit<'_> {
         if verdict.is_pass() {
             self.standing = Standing::Before(self.index + 1);
         } else {
-            self.problem(exercise.solution.line, format!("the solution does not pass: {verdict}"));
+            let told = verdict.to_string();
+            let changes = told.contains(LESSONS);
+            let way = if changes {
+                ": name it, `exercise changes = [\"…\"]`, where that is what the exercise asks for"
+            } else {
+                ""
+            };
+            self.problem(exercise.solution.line, format!("the solution does not pass: {told}{way}"));
         }
         Ok(verdict.is_pass())
     }

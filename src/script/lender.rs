@@ -80,6 +80,11 @@ impl Lender {
         self.tensors.values()
     }
 
+    /// The modules that were met, by their numbers, as their copies.
+    pub(super) fn modules(&self) -> impl Iterator<Item = (usize, &Module)> {
+        self.objects.iter().filter_map(|(id, value)| Some((*id, Module::from_value(value)?)))
+    }
+
     /// The variables that were met in closures, by where they lie, with what is in them.
     pub(super) fn shared(&self) -> impl Iterator<Item = (usize, &Dynamic)> {
         self.cells.iter().map(|(place, value)| (*place, value))

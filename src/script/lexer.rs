@@ -362,6 +362,20 @@ pub(crate) fn functions(code: &str) -> Vec<String> {
     defined.collect()
 }
 
+/// The same with how many parameters each has.
+pub(crate) fn functions_with_parameters(code: &str) -> Vec<(String, usize)> {
+    let pieces: Vec<Piece> = pieces(code).into_iter().filter(|p| p.kind != Kind::Comment).collect();
+    let defined = pieces.iter().enumerate().filter(|(_, piece)| piece.token == Token::Fn);
+    let one = |(at, _): (usize, &Piece)| {
+        let after = pieces.get(at + 1..)?;
+        let name = after.first().filter(|piece| piece.kind == Kind::Name)?;
+        let given = after.iter().skip(1).take_while(|p| !matches!(p.token, Token::RightParen | Token::Unit));
+        let count = given.filter(|piece| piece.kind == Kind::Name).count();
+        Some((code.get(name.range.clone())?.to_owned(), count))
+    };
+    defined.filter_map(one).collect()
+}
+
 /// Names that some code binds: with `let` and `const`, as functions, parameters and loop variables.
 pub fn bound(code: &str) -> Vec<String> {
     let pieces: Vec<Piece> = pieces(code).into_iter().filter(|p| p.kind != Kind::Comment).collect();

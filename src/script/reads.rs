@@ -1,8 +1,10 @@
 //! What the names in some code stand for, as far as its text tells.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use rhai::{Position, Token};
+use rhai::{Engine, Position, Token};
+
+use super::lexer;
 
 /// What a token reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -248,20 +250,44 @@ impl NameReader<'_> {
     }
 }
 
+/// The names that some code makes, assigns to or gives up outside of its functions and blocks' own variables, and the
+/// functions that it defines.
+pub(crate) fn bound_outside(code: &str) -> BTreeSet<String> {
+    let tokens = lexer::tokens(&Engine::new_raw(), code);
+    let read = readings(&tokens).all;
+    let at = |at: usize| tokens.get(at).map(|(token, _)| token);
+    let (mut depth, mut all) = (0usize, BTreeSet::new());
+    for (here, (token, _)) in tokens.iter().enumerate() {
+        match token {
+            Token::LeftBrace | Token::MapStart | Token::LeftParen | Token::LeftBracket => depth += 1,
+            Token::RightBrace | Token::RightParen | Token::RightBracket => depth = depth.saturating_sub(1),
+            Token::Let | Token::Const if depth == 0 => {
+                all.extend(at(here + 1).and_then(name).map(str::to_owned));
+            }
+            _ => {}
+        }
+        let next = at(here + 1);
+        let is_assigned = next.is_some_and(|next| *next == Token::Equals || next.is_op_assignment());
+        let before = |back: usize| here.checked_sub(back).and_then(at);
+        let is_dropped = before(1) == Some(&Token::LeftParen) && before(2).and_then(name) == Some("drop");
+        let is_outer = read.get(here) == Some(&Reading::Free);
+        all.extend(name(token).filter(|_| is_outer && (is_assigned || is_dropped)).map(str::to_owned));
+    }
+    all.extend(lexer::functions(code));
+    all
+}
+
+/// The variables that some code reads and does not make.
+pub(crate) fn read_from_outside(code: &str) -> BTreeSet<String> {
+    let tokens = lexer::tokens(&Engine::new_raw(), code);
+    let read = readings(&tokens).all;
+    let free = tokens.iter().zip(&read).filter(|(_, reading)| **reading == Reading::Free);
+    free.filter_map(|((token, _), _)| name(token).map(str::to_owned)).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
-    use crate::script::lexer::tokens;
-    use rhai::Engine;
-
-    /// The names that some code reads and does not define.
-    fn free(tokens: &[(Token, Position)]) -> BTreeSet<String> {
-        let all = readings(tokens).all;
-        let free = tokens.iter().zip(&all).filter(|(_, reading)| **reading == Reading::Free);
-        free.filter_map(|((token, _), _)| name(token).map(str::to_owned)).collect()
-    }
 
     #[test]
     fn a_name_is_free_until_the_code_defines_it_and_behind_the_block_that_does() {
@@ -278,8 +304,23 @@ mod tests {
             ("try { } catch { } f(e); #{a: #{b: c}, d: |x| x}", &["c", "e"]),
             ("let f = || g; a | b", &["a", "b", "g"]),
         ] {
-            let free = free(&tokens(&Engine::new_raw(), code));
+            let free = read_from_outside(code);
             assert_eq!(free.iter().map(String::as_str).collect::<Vec<_>>(), want, "{code}");
+        }
+    }
+
+    #[test]
+    fn what_code_binds_outside_of_functions_and_blocks() {
+        for (code, want) in [
+            ("let q = 1; const R = 2;", &["R", "q"] as &[&str]),
+            ("fn f(x) { let y = x; } let g = |z| z;", &["f", "g"]),
+            ("for x in xs { let y = x; t += y; }", &["t"]),
+            ("if a { let x = 3; x = 4; } b.c = 1; d[0] = 2;", &[]),
+            ("x = x + 1; drop(w); f(v);", &["w", "x"]),
+            ("let s = `${#{a: 1}}`; let m = #{b: 2};", &["m", "s"]),
+        ] {
+            let bound = bound_outside(code);
+            assert_eq!(bound.iter().map(String::as_str).collect::<Vec<_>>(), want, "{code}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::base::event::{Bus, Clock};
 
 use super::protocol::{
-    Completion, DeviceInfo, Display, Fault, GivenNames, Outcome, ProbeValue, Stream, TensorInfo, Usage,
+    Completion, DeviceInfo, Display, Fault, GivenName, Outcome, ProbeValue, Stream, TensorInfo, Usage,
     Variable, Verdict,
 };
 
@@ -20,7 +20,7 @@ pub trait Evaluator: Send {
     fn evaluate(&mut self, cell: u32, first_line: u32, code: &str, host: &Arc<dyn Host>) -> Outcome;
 
     /// Keeps what the lesson gave for the check of the cell that is evaluated next.
-    fn keep_given(&mut self, given: &GivenNames) {
+    fn keep_given(&mut self, given: &[GivenName]) {
         let _ = given;
     }
 

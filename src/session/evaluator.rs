@@ -20,7 +20,7 @@ use crate::script::{Fault, Interpreter, Limits, Origin, help};
 
 use super::engine::{CheckStopped, Evaluator, Host, Inspected, Interrupt};
 use super::given::Given;
-use super::protocol::{Completion, Display, GivenNames, LAST, Outcome, ProbeValue, Stream, Usage, Verdict};
+use super::protocol::{Completion, Display, GivenName, LAST, Outcome, ProbeValue, Stream, Usage, Verdict};
 use super::scratch::{SCRATCH, Scratch};
 use super::{complete, inspect};
 
@@ -274,7 +274,7 @@ impl Evaluator for ScriptEvaluator {
         outcome
     }
 
-    fn keep_given(&mut self, given: &GivenNames) {
+    fn keep_given(&mut self, given: &[GivenName]) {
         self.before = Given::of(&self.interpreter, given);
     }
 
@@ -301,11 +301,17 @@ impl Evaluator for ScriptEvaluator {
         }
         // An error that no check expects is the attempt's end, whatever else holds.
         let stopped = self.runs.iter().rev().find(|run| run.cell == of).and_then(|run| run.fault.clone());
-        let lost = std::mem::take(&mut self.before).why_lost(&self.interpreter);
+        let before = std::mem::take(&mut self.before);
+        let lost = before.why_lost(&self.interpreter);
         match (stopped.filter(|_| !events.expects_error()), lost) {
             (Some(fault), _) => Ok(Verdict::of_fault(&fault)),
             (None, Some(reason)) => Ok(Verdict::Fail { reason, line: None }),
-            (None, _) => verdict(result, &events),
+            (None, _) => Ok(match (verdict(result, &events)?, before.beside()) {
+                (Verdict::Fail { reason, line }, Some(beside)) => {
+                    Verdict::Fail { reason: format!("{reason} ({beside})"), line }
+                }
+                (verdict, _) => verdict,
+            }),
         }
     }
 

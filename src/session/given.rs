@@ -5,21 +5,23 @@ use std::collections::HashMap;
 
 use rhai::{Array, Dynamic, Map};
 
-use crate::script::reach::{Freed, Reach};
+use crate::script::reach::Reach;
+use crate::script::reads::bound_outside;
 use crate::script::{Interpreter, lexer};
 use crate::tensor::Tensor;
 
-use super::protocol::GivenNames;
+use super::protocol::GivenName;
 
 /// Values and functions from before a cell that its check reads.
 #[derive(Default)]
 pub(super) struct Given {
     values: HashMap<String, GivenValue>,
-    functions: Vec<String>,
+    /// With how many parameters they have.
+    functions: Vec<(String, usize)>,
     /// The first function among them that the cell has defined anew.
     redefined: Option<String>,
-    freed: Freed,
-    trains: bool,
+    /// The first value among them whose name the cell binds to another.
+    rebound: Option<String>,
 }
 
 struct GivenValue {
@@ -30,15 +32,11 @@ struct GivenValue {
 
 impl Given {
     /// What there is of these names now.
-    pub(super) fn of(interpreter: &Interpreter, given: &GivenNames) -> Given {
+    pub(super) fn of(interpreter: &Interpreter, given: &[GivenName]) -> Given {
         if given.is_empty() {
             return Given::default();
         }
-        let find = |name: &str| given.names.iter().find(|known| known.name == name);
-        let mut freed = Freed::default();
-        for (_, _, value) in interpreter.newest().iter().filter(|(name, ..)| used(given, name)) {
-            freed.add(interpreter, value, given.trains);
-        }
+        let find = |name: &str| given.iter().find(|known| known.name == name);
         let values = interpreter.newest().into_iter().filter_map(|(name, _, value)| {
             let held = find(name)?.fixed.then(|| Reach::of(interpreter, &value));
             Some((name.to_owned(), GivenValue { value, held }))
@@ -46,14 +44,19 @@ impl Given {
         let values = values.collect();
         let (_, library) = interpreter.parts();
         let functions = library.iter_functions().filter(|function| find(function.name).is_some());
-        let functions = functions.map(|function| function.name.to_owned()).collect();
-        Given { values, functions, redefined: None, freed, trains: given.trains }
+        let functions = functions.map(|function| (function.name.to_owned(), function.params.len())).collect();
+        Given { values, functions, redefined: None, rebound: None }
     }
 
     /// The cell's code is about to run.
     pub(super) fn note_code(&mut self, code: &str) {
-        let defined = lexer::functions(code);
-        self.redefined = self.functions.iter().find(|name| defined.contains(name)).cloned();
+        if self.values.is_empty() && self.functions.is_empty() {
+            return;
+        }
+        let defined = lexer::functions_with_parameters(code);
+        let redefined = self.functions.iter().find(|function| defined.contains(function));
+        self.redefined = redefined.map(|(name, _)| name.clone());
+        self.rebound = bound_outside(code).into_iter().find(|name| self.values.contains_key(name));
     }
 
     /// The value as it was given.
@@ -68,27 +71,27 @@ impl Given {
         }
         let is_changed = |given: &GivenValue| {
             let now = || Reach::of(interpreter, &given.value);
-            given.held.as_ref().is_some_and(|held| !held.holds(&now(), &self.freed, self.trains))
+            given.held.as_ref().is_some_and(|held| !held.holds(&now()))
         };
         let changed = self.values.iter().filter(|(_, given)| is_changed(given));
         let (name, given) = changed.min_by_key(|(name, _)| *name)?;
-        Some(match is_data(&given.value) {
-            true => format!(
-                "your code writes into `{name}`, which the lesson gives: work on a copy, `{name}.clone()`"
-            ),
-            false => {
-                format!("your code changes what `{name}` holds, which the lesson gives: leave that as it is")
+        let is_tensor = given.value.is::<Tensor>();
+        let is_data = is_tensor || given.value.is::<Array>() || given.value.is::<Map>();
+        Some(match (is_tensor, is_data) {
+            (true, _) => {
+                format!("your code writes into `{name}`, {LESSONS}: work on a copy, `{name}.clone()`")
             }
+            (_, true) => format!("your code writes into `{name}`, {LESSONS}: work on copies of its tensors"),
+            _ => format!("your code changes what `{name}` holds, {LESSONS}: leave that as it is"),
         })
+    }
+
+    /// What is to be said beside why an answer is wrong: that the check reads another value than may be thought.
+    pub(super) fn beside(&self) -> Option<String> {
+        let name = self.rebound.as_deref()?;
+        Some(format!("the check reads the `{name}` that the lesson gave, not the one that your code makes"))
     }
 }
 
-/// Whether the solution uses what has this name.
-fn used(given: &GivenNames, name: &str) -> bool {
-    given.used.iter().any(|used| used == name)
-}
-
-/// Whether a value is a tensor, or several.
-fn is_data(value: &Dynamic) -> bool {
-    value.is::<Tensor>() || value.is::<Array>() || value.is::<Map>()
-}
+/// Why something is not the learner's to change.
+pub(crate) const LESSONS: &str = "which the lesson gives";

@@ -10,7 +10,7 @@ pub mod digest;
 pub mod engine;
 pub mod evaluator;
 pub mod exchange;
-mod given;
+pub(crate) mod given;
 pub mod host;
 mod inspect;
 pub mod limits;

@@ -48,8 +48,8 @@ pub enum Request {
         #[serde(default = "one")]
         first_line: u32,
         /// Names that a check of this cell reads, and that are not the learner's to change.
-        #[serde(default, skip_serializing_if = "GivenNames::is_empty")]
-        given: GivenNames,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        given: Vec<GivenName>,
     },
     /// Evaluates a check: it sees the variables and the events of cell `of`, and changes neither.
     Check {
@@ -87,24 +87,6 @@ pub enum Request {
         id: u64,
     },
     Shutdown,
-}
-
-/// What a lesson gave before a cell that is not the cell's to change.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct GivenNames {
-    pub names: Vec<GivenName>,
-    /// Names by which the cell may use functions, modules and datasets: what these write to when they run may change.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub used: Vec<String>,
-    /// The cell is to train: parameters may change.
-    #[serde(default)]
-    pub trains: bool,
-}
-
-impl GivenNames {
-    pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
-    }
 }
 
 /// A name of what a lesson gave before a cell.
@@ -438,13 +420,8 @@ mod tests {
 
     #[test]
     fn messages_survive_the_wire_and_torn_ones_are_errors() {
-        let request = Request::Evaluate {
-            id: 1,
-            cell: 2,
-            code: "1 + 1".into(),
-            first_line: 1,
-            given: GivenNames::default(),
-        };
+        let request =
+            Request::Evaluate { id: 1, cell: 2, code: "1 + 1".into(), first_line: 1, given: Vec::new() };
         let mut wire = Vec::new();
         write(&mut wire, &request).unwrap();
         assert_eq!(read::<Request>(&mut wire.as_slice()).unwrap(), Some(request));

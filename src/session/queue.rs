@@ -140,13 +140,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     fn evaluate(id: u64) -> Request {
-        Request::Evaluate {
-            id,
-            cell: 1,
-            code: "code".into(),
-            first_line: 1,
-            given: crate::session::protocol::GivenNames::default(),
-        }
+        Request::Evaluate { id, cell: 1, code: "code".into(), first_line: 1, given: Vec::new() }
     }
 
     #[test]

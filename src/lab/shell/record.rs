@@ -12,7 +12,7 @@ use crate::lab::model::text;
 use crate::lab::model::work::Pending;
 use crate::script::lines::{self, Header, Known};
 use crate::script::trace;
-use crate::session::protocol::{GivenNames, Request};
+use crate::session::protocol::Request;
 
 /// Names that are tried before a file is written over none.
 const TRIES: u32 = 10_000;
@@ -65,7 +65,7 @@ fn ask(state: &mut State, path: &Path) -> Request {
     state.work.pending.insert(id, Pending::Snapshot);
     let quoted = serde_json::Value::from(path.display().to_string());
     let code = format!("telemetry::export_memory_snapshot({quoted}); {quoted}");
-    Request::Evaluate { id, cell: HIDDEN_CELLS, code, first_line: 1, given: GivenNames::default() }
+    Request::Evaluate { id, cell: HIDDEN_CELLS, code, first_line: 1, given: Vec::new() }
 }
 
 impl ExportJob {
