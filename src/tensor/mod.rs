@@ -18,12 +18,12 @@ mod tracked;
 pub mod transfer;
 pub(crate) mod trial;
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use crate::base::chain::Link;
 use crate::base::error::Operand;
-use crate::base::{DType, Device, GradCause, Layout, Result};
+use crate::base::{DType, Device, Error, GradCause, Layout, Result};
 use crate::device::{Context, Purpose, Storage};
 
 pub use autograd::{Edge, Node, Rule};
@@ -39,6 +39,8 @@ pub struct Tensor(Arc<TensorInner>);
 struct TensorInner {
     storage: Arc<Storage>,
     layout: Layout,
+    /// Counts writes in place of the storage's own counter: of `.data` and its views.
+    versions: Option<Arc<AtomicU32>>,
     /// [`TRACKED`], [`VIEW`] and [`RETAINS`]: kept beside `auto` so that the common case takes no lock.
     flags: AtomicU8,
     auto: Mutex<Auto>,
@@ -67,8 +69,13 @@ struct Auto {
 impl Tensor {
     /// A tensor over storage; the caller keeps the layout inside it.
     pub(crate) fn from_storage(storage: Arc<Storage>, layout: Layout) -> Tensor {
+        Tensor::counted(storage, layout, None)
+    }
+
+    fn counted(storage: Arc<Storage>, layout: Layout, versions: Option<Arc<AtomicU32>>) -> Tensor {
         debug_assert!(layout.end() <= storage.numel());
-        Tensor(Arc::new(TensorInner { storage, layout, flags: AtomicU8::new(0), auto: Mutex::default() }))
+        let (flags, auto) = (AtomicU8::new(0), Mutex::default());
+        Tensor(Arc::new(TensorInner { storage, layout, versions, flags, auto }))
     }
 
     /// Uninitialised memory, row-major.
@@ -107,12 +114,60 @@ impl Tensor {
 
     /// The same storage under another layout, outside the graph. See `op::movement` for tracked views.
     pub fn with_layout(&self, layout: Layout) -> Tensor {
-        Tensor::from_storage(Arc::clone(&self.0.storage), layout)
+        Tensor::counted(Arc::clone(&self.0.storage), layout, self.0.versions.clone())
     }
 
     /// The same values, outside the graph.
     pub fn detach(&self) -> Tensor {
         self.with_layout(self.0.layout.clone())
+    }
+
+    /// The same values, outside the graph, which does not see what is written here.
+    pub fn data(&self) -> Tensor {
+        let versions = Some(Arc::new(AtomicU32::new(0)));
+        Tensor::counted(Arc::clone(&self.0.storage), self.0.layout.clone(), versions)
+    }
+
+    /// Takes over another tensor's values, with its dtype and its device, in the place of its own. What nothing else
+    /// holds is taken as it is, anything else is copied.
+    ///
+    /// # Errors
+    /// The shapes differ, a gradient would have to be of integers, or the tensor is a part of another.
+    pub fn set_data(&self, source: &Tensor) -> Result<()> {
+        self.storage().check_own()?;
+        // `p.data *= 2` has changed the values already.
+        if self.shares_storage(source) && self.layout() == source.layout() {
+            return Ok(());
+        }
+        if self.shape() != source.shape() {
+            let text = format!(
+                "the data of a tensor of shape {:?} is not replaced by another of shape {:?}",
+                self.shape(),
+                source.shape()
+            );
+            return Err(Error::runtime(text).with_hint(
+                "PyTorch takes it and changes the shape; here a tensor keeps its shape: make a new one",
+            ));
+        }
+        if self.requires_grad() && !source.dtype().is_float() {
+            return Err(Error::runtime(
+                "data set to a tensor that requires gradients must be floating point or complex dtype",
+            ));
+        }
+        if self.is_contiguous() && self.numel() == self.0.storage.numel() {
+            let fits = source.is_contiguous() && source.numel() == source.0.storage.numel();
+            let taken = if fits && source.is_sole_owner() {
+                source.clone()
+            } else {
+                source.copied(source.dtype(), "data")?
+            };
+            self.0.storage.swap(&taken.0.storage);
+            return Ok(());
+        }
+        if (self.dtype(), self.device()) != (source.dtype(), source.device()) {
+            return Err(Error::runtime("the data of a view keeps its dtype and its device"));
+        }
+        self.assign(source, "data")
     }
 
     /// The memory that it shares with its views.
@@ -233,12 +288,20 @@ impl Tensor {
 
     /// Marks the values as changed in place.
     pub(crate) fn bump_version(&self) {
-        self.0.storage.bump_version();
+        match &self.0.versions {
+            Some(versions) => {
+                versions.fetch_add(1, Ordering::Relaxed);
+            }
+            None => self.0.storage.bump_version(),
+        }
     }
 
     /// How often the storage was written to in place; the backward pass compares it.
     pub fn version(&self) -> u32 {
-        self.0.storage.version()
+        match &self.0.versions {
+            Some(versions) => versions.load(Ordering::Relaxed),
+            None => self.0.storage.version(),
+        }
     }
 
     fn auto(&self) -> MutexGuard<'_, Auto> {

@@ -106,6 +106,27 @@ pub(super) static ROWS: &[ScriptRow] = &[
         run: |call| Ok(call.on::<Tensor>()?.grad().map_or(Dynamic::UNIT, Dynamic::from)),
         set: Some(set_grad),
     },
+    ScriptRow::of(
+        OpDef::script("data", Family::Autograd, "The values of a tensor, outside the graph: what is written there is written into the tensor, and no graph sees it.", &[])
+            .on(Receiver::Tensor)
+            .forms(&[Form::Property])
+            .torch("torch.Tensor.data")
+            .shapes("that of the tensor")
+            .errors(&[
+                "RuntimeError: what is assigned has another shape, or is of integers where the tensor requires gradients",
+                "TypeError: what is assigned is no Tensor",
+            ])
+            .details(
+                "`detach()` gives the same values, and `backward()` complains where they were changed after the graph \
+                 kept them; here it computes wrong gradients instead. `p.data = t` replaces the values.",
+            )
+            .example(
+                "let p = nn::Parameter(ones(2)); p.data[0] = 5.0; p",
+                "tensor([5., 1.], requires_grad=True)",
+            ),
+        |call| Ok(Dynamic::from(call.on::<Tensor>()?.data())),
+    )
+    .set(set_data),
     ScriptRow {
         def: OpDef::script(
             "grad",
@@ -290,6 +311,14 @@ fn set_grad(call: &mut Call, value: &Dynamic) -> Result<()> {
         }
     };
     x.set_grad(grad)
+}
+
+fn set_data(call: &mut Call, value: &Dynamic) -> Result<()> {
+    let Some(source) = value.read_lock::<Tensor>() else {
+        let text = format!("Variable data has to be a tensor, but got {}", type_name(value));
+        return Err(Error::type_error(text));
+    };
+    call.on::<Tensor>()?.set_data(&source)
 }
 
 fn grads(call: &mut Call) -> Outcome {
