@@ -1,6 +1,6 @@
 //! Copies: to another device or dtype, in other memory, and out of the graph.
 
-use crate::base::{DType, Device, DeviceSpec, Error, Kind, Result};
+use crate::base::{DType, Device, DeviceSpec, Error, Kind, Result, Scalar};
 use crate::device::Machine;
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use crate::op::core::shapes;
@@ -27,6 +27,12 @@ impl Target {
             Value::Device(device) => Target { device: Some(*device), dtype: None },
             Value::DType(dtype) => Target { device: None, dtype: Some(*dtype) },
             Value::Tensor(t) => Target { device: Some(t.device().into()), dtype: Some(t.dtype()) },
+            Value::Scalar(Scalar::Int(ordinal)) => match u16::try_from(*ordinal) {
+                Ok(ordinal) => Target { device: Some(DeviceSpec::Cuda(Some(ordinal))), dtype: None },
+                Err(_) if *ordinal < 0 => return Err(Error::runtime("Device index must not be negative")),
+                // More than any machine has, so that the error counts those that there are.
+                Err(_) => Target { device: Some(DeviceSpec::Cuda(Some(u16::MAX))), dtype: None },
+            },
             Value::Str(name) => match DType::parse(name) {
                 Some(dtype) => Target { device: None, dtype: Some(dtype) },
                 None => Target { device: Some(name.parse()?), dtype: None },
@@ -139,7 +145,7 @@ macro_rules! casts {
             .forms(METHOD)
             .shapes(shapes::SAME)
             .details(
-                "The target is a device, a dtype, or a tensor to be like. From pinned memory a `non_blocking` copy to a \
+                "The target is a device, a dtype, or a tensor to be like: `x.to(1)`, `x.to(\"cuda\", float16)`, `x.to(y)`. From pinned memory a `non_blocking` copy to a \
                  GPU lets the host go on.",
             )
             .example("tensor([1.7, -1.7]).to(int64)", "tensor([ 1, -1])")
@@ -201,8 +207,8 @@ casts! {
 params! {
     ToParams {
         input: kind::Tensor, "the tensor that is moved or converted";
-        target: kind::Any => DefaultValue::None, "a device, a dtype, the name of either, or a tensor to be like";
-        dtype: Maybe<kind::DType>, "what the result holds; as before where none is named";
+        target: kind::Any => DefaultValue::None, "a device, a GPU's number, a dtype, or a tensor to be like";
+        dtype: kind::Any => DefaultValue::None, "what the result holds; as before where none is named. Behind a dtype or a tensor `non_blocking` and `copy` may stand here";
         non_blocking: kind::Bool = false, "does not wait for the copy where source memory is page-locked";
         copy: kind::Bool = false, "copies even where nothing changes";
         device: Maybe<kind::Device>, "where the result lies; where it was unless one is named";
@@ -280,7 +286,25 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
 
 fn to_row(a: ToParams) -> Result<Value> {
     let mut target = Target::of(a.target)?;
-    target.dtype = a.dtype.or(target.dtype);
+    let (mut non_blocking, mut copy) = (a.non_blocking, a.copy);
+    match (a.dtype, target.dtype) {
+        (Value::None, _) => {}
+        // `x.to(dtype, non_blocking, copy)`
+        (Value::Scalar(Scalar::Bool(first)), Some(_)) => {
+            (non_blocking, copy) = (*first, copy || a.non_blocking)
+        }
+        (other @ (Value::DType(_) | Value::Str(_)), _) => {
+            let named = Target::of(other)?.dtype;
+            target.dtype = Some(named.ok_or_else(|| no_dtype(other))?);
+        }
+        (other, _) => return Err(no_dtype(other)),
+    }
     target.device = a.device.or(target.device);
-    Ok(to(a.input, target, a.non_blocking, a.copy)?.into())
+    Ok(to(a.input, target, non_blocking, copy)?.into())
+}
+
+fn no_dtype(given: &Value) -> Error {
+    let text = format!("to(): argument 'dtype' must be a dtype such as float32, not {}", given.describe());
+    Error::type_error(text)
+        .with_hint("`x.to(\"cuda\", #{non_blocking: true})`, `x.to(\"cuda\", float16, true)`")
 }
