@@ -28,6 +28,8 @@ pub(super) enum Difference {
     Comment,
     Chain,
     Device,
+    OldAutocast,
+    OldScaler,
 }
 
 /// Tells of a difference, the first time.

@@ -1,5 +1,6 @@
 //! Arrays and maps as text, as Rhai writes them: with an eye on the interrupt, which Rhai's own functions do not have.
 
+use std::any::TypeId;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::script::custom::custom;
 use crate::tensor::Tensor;
 use crate::tensor::display::display;
 
-use super::bind::note_line;
+use super::bind::{FnCallArgs, note_line};
 use super::fault::{RhaiResult, raise};
 use super::report;
 
@@ -38,7 +39,23 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     }
     appended::<Array>(engine, shared);
     appended::<Map>(engine, shared);
+    for count in 2..=MOST {
+        let here = Arc::clone(shared);
+        engine.register_raw_fn(
+            "print",
+            vec![TypeId::of::<Dynamic>(); count],
+            move |ctx: NativeCallContext, args: &mut FnCallArgs| -> RhaiResult<ImmutableString> {
+                note_line(&here, &ctx);
+                let mut text = Text { ctx: &ctx, shared: &here, out: String::new() };
+                text.joined(args)?;
+                Ok(text.out.into())
+            },
+        );
+    }
 }
+
+/// Values that one `print` writes.
+const MOST: usize = 20;
 
 /// Text with an array or a map behind it.
 fn appended<T: Clone + Send + Sync + 'static>(engine: &mut Engine, shared: &Arc<Shared>) {
@@ -121,6 +138,31 @@ impl Text<'_, '_> {
         Ok(())
     }
 
+    /// As `print` writes several values; a map behind them may say what stands between.
+    fn joined(&mut self, args: &FnCallArgs) -> RhaiResult<()> {
+        let last = args.last().and_then(|last| last.read_lock::<Map>().map(|map| map.clone()));
+        let between = last.as_ref().filter(|map| map.len() == 1).and_then(|map| map.get("sep"));
+        let values = args.len() - usize::from(between.is_some());
+        let between = between.map_or(" ".into(), ToString::to_string);
+        for (i, value) in args.iter().take(values).enumerate() {
+            if i > 0 {
+                self.out.push_str(&between);
+            }
+            self.spoken(value)?;
+        }
+        Ok(())
+    }
+
+    /// As `print` writes one value.
+    fn spoken(&mut self, value: &Dynamic) -> RhaiResult<()> {
+        if value.is_string() || value.is_char() {
+            let _ = write!(self.out, "{value}");
+            return Ok(());
+        }
+        let shown = value.is::<Tensor>() || value.is_array() || value.is_map() || is_plain(value);
+        if shown { self.value(value) } else { self.other("to_string", value) }
+    }
+
     fn map(&mut self, items: &Map) -> RhaiResult<()> {
         if let Some(told) = report::of(items) {
             self.out.push_str(&told);
@@ -156,14 +198,14 @@ impl Text<'_, '_> {
             let _ = write!(self.out, "{value:?}");
             Ok(())
         } else {
-            self.other(value)
+            self.other("to_debug", value)
         }
     }
 
     /// As its type's own function writes it, where it has one.
-    fn other(&mut self, value: &Dynamic) -> RhaiResult<()> {
+    fn other(&mut self, form: &str, value: &Dynamic) -> RhaiResult<()> {
         let mut copy = value.clone();
-        let written = self.ctx.call_native_fn_raw("to_debug", true, &mut [&mut copy]);
+        let written = self.ctx.call_native_fn_raw(form, true, &mut [&mut copy]);
         match written.map(Dynamic::into_immutable_string) {
             Ok(Ok(text)) => self.out.push_str(&text),
             Ok(Err(_)) => self.out.push_str(self.ctx.engine().map_type_name(value.type_name())),

@@ -72,6 +72,10 @@ pub static ROWS: &[OpDef] = &[
     space("amp", "Mixed precision: regions in half precision, and losses that are scaled for it.")
         .torch("torch.amp")
         .example("amp::GradScaler().get_scale()", "65536.0"),
+    space("amp", "Mixed precision on GPUs, under names that PyTorch advises against by now.")
+        .forms(&[Form::Space("cuda")])
+        .torch("torch.cuda.amp")
+        .example("cuda::amp::GradScaler().get_scale()", "65536.0"),
     space("autograd", "Gradients as values, and errors that say where they come from.")
         .torch("torch.autograd")
         .example("let x = tensor(3.0, #{requires_grad: true}); autograd::grad(x * x, x)[0]", "tensor(6.)"),

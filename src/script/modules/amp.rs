@@ -4,7 +4,7 @@ use rhai::{Array, Dynamic, Engine, Map};
 
 use crate::amp::scaler::Snapshot;
 use crate::amp::{Autocast, GradScaler, ScalerOptions, Steps, autocast};
-use crate::base::{Error, Result};
+use crate::base::{self, Error, Result};
 use crate::op::params::kind::{Bool, DType, Float, Int, Str};
 use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef, Receiver};
@@ -18,7 +18,7 @@ use crate::script::modules::hook::context;
 
 params! {
     AutocastParams {
-        device_type: Str, "the kind of device whose operations choose: \"cuda\" or \"cpu\"";
+        device_type: Str = "cuda", "the kind of device whose operations choose: \"cuda\" or \"cpu\"";
         dtype: Maybe<DType>, "what products and convolutions compute in: float16 on CUDA devices, bfloat16 on the CPU";
         enabled: Bool = true, "false leaves every operation as it is, for a region inside another";
         cache_enabled: Maybe<Bool>, "keeps the casts of parameters until the outermost region ends (true)";
@@ -92,7 +92,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             "A region in which operations choose their precision.",
             AutocastParams::LIST,
         )
-        .forms(&[Form::Function, Form::With("")])
+        .forms(&[Form::Function, Form::With(""), Form::Of("amp"), Form::With("amp")])
         .torch("torch.autocast")
         .errors(&["RuntimeError: the device type is neither \"cuda\" nor \"cpu\""])
         .details(
@@ -105,10 +105,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         ),
         run: |call| {
             let given = AutocastParams::of(&call.args)?;
-            let (region, warning) =
-                Autocast::new(given.device_type, given.dtype, given.enabled, given.cache_enabled)?;
-            warning.into_iter().for_each(|text| call.here.host.warn(&text));
-            context("autocast", move || Ok(region.enter()))
+            region(call, given.device_type, given.dtype, given.enabled, given.cache_enabled)
         },
         set: None,
     },
@@ -135,9 +132,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
                 growth_interval: given.growth_interval,
                 enabled: given.enabled,
             };
-            let (made, warning) = GradScaler::new(given.device, options)?;
-            warning.into_iter().for_each(|text| call.here.host.warn(text));
-            Ok(Dynamic::from(made))
+            made(call, given.device, options)
         },
         set: None,
     },
@@ -317,6 +312,26 @@ pub(super) static ROWS: &[ScriptRow] = &[
         set: None,
     },
 ];
+
+/// A region for `with`.
+pub(super) fn region(
+    call: &Call,
+    device_type: &str,
+    dtype: Option<base::DType>,
+    enabled: bool,
+    cache_enabled: Option<bool>,
+) -> Outcome {
+    let (region, warning) = Autocast::new(device_type, dtype, enabled, cache_enabled)?;
+    warning.into_iter().for_each(|text| call.here.host.warn(&text));
+    context("autocast", move || Ok(region.enter()))
+}
+
+/// A scaler.
+pub(super) fn made(call: &Call, device: &str, options: ScalerOptions) -> Outcome {
+    let (made, warning) = GradScaler::new(device, options)?;
+    warning.into_iter().for_each(|text| call.here.host.warn(text));
+    Ok(Dynamic::from(made))
+}
 
 impl Typed for GradScaler {
     const RECEIVER: Receiver = Receiver::GradScaler;
