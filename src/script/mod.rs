@@ -1,6 +1,7 @@
 //! The Rhai language layer: PyTorch's names over the op table.
 
 pub mod aside;
+mod assigned;
 pub mod bind;
 mod blame;
 mod busy;
@@ -56,6 +57,7 @@ mod timestamp;
 pub mod tokens;
 pub mod trace;
 mod tree;
+mod unpack;
 pub mod value;
 pub mod whole;
 

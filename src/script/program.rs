@@ -3,23 +3,25 @@
 //! A power binds before a sign ([`powers`]), integers that divide are told of ([`differs`]), operators between variables and numbers run where the values lie ([`direct`]), values end with the statement that
 //! made them ([`ends`]), closures capture variables and nothing else ([`captures`]), nesting has a limit
 //! ([`nesting`]), every line that runs is known as it does ([`blame`]), an error of a full device is
-//! told the variables that it passes ([`frames`]), and what stands in a text fails where it can't be shown
-//! ([`printing`]). Errors are placed by the tree that was parsed.
+//! told the variables that it passes ([`frames`]), what stands in a text fails where it can't be shown
+//! ([`printing`]), what a call gives is assigned to ([`assigned`]), and loops take pairs apart ([`unpack`]). Errors are placed by the tree that was parsed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use rhai::{
-    AST, Dynamic, Engine, Expr, Expression, LexError, Module, Position, Scope, ScriptFuncDef, Stmt,
-    StmtBlock, Token,
+    AST, Dynamic, Engine, Expr, Expression, ImmutableString, LexError, Module, Position, Scope,
+    ScriptFuncDef, Stmt, StmtBlock, Token,
 };
 
 use crate::device::Shared;
 use crate::device::shared::CodePlace;
 
 use super::tree::{Visitor, visit};
-use super::{blame, captures, constants, differs, direct, ends, frames, nesting, powers, printing};
+use super::{
+    assigned, blame, captures, constants, differs, direct, ends, frames, nesting, powers, printing, unpack,
+};
 
 /// The key of a function's body that was changed.
 const BODY: &str = "__body__";
@@ -35,6 +37,8 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     blame::register(engine, shared);
     frames::register(engine);
     printing::register_shown(engine, shared);
+    assigned::register(engine);
+    unpack::register(engine);
     let shared = Arc::clone(shared);
     let take = |_: &[rhai::ImmutableString], _: &str, state: &mut Dynamic| match PENDING.take() {
         Some(body) => {
@@ -101,6 +105,14 @@ struct Changes {
 }
 
 impl Visitor for Changes {
+    fn enter(&mut self, expr: &mut Expr) {
+        assigned::wrap(expr);
+    }
+
+    fn pairs(&mut self, names: [&ImmutableString; 2], items: &Expr, body: &mut StmtBlock) {
+        unpack::wrap(names, items, body, &|name| self.functions.contains(name));
+    }
+
     fn expr(&mut self, expr: &mut Expr) {
         powers::bind(expr, &self.powers, &mut direct::wrap);
         printing::wrap(expr);

@@ -7,6 +7,7 @@
 //!   reaches the variable.
 //! - `_`, a session's last value, becomes `$`, which the parser takes for a variable of that name; in a `switch` it stays
 //!   what it is.
+//! - The sign of an assignment to what a call gives becomes an operator: see [`assigned`].
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,7 +18,7 @@ use rhai::{Engine, Position, Token};
 use crate::op::{OpDef, ParamKind, Receiver};
 use crate::script::syntax::LAST;
 
-use super::{lexer, modules};
+use super::{assigned, lexer, modules};
 
 /// Methods that call a closure, which may use what the method was called on.
 static CALLING: LazyLock<Vec<&str>> = LazyLock::new(|| {
@@ -29,7 +30,8 @@ static CALLING: LazyLock<Vec<&str>> = LazyLock::new(|| {
 /// The code as Rhai is told it.
 pub(super) fn prepared<'c>(engine: &Engine, code: &'c str) -> Cow<'c, str> {
     let calls = CALLING.iter().any(|name| code.contains(&format!(".{name}(|")));
-    if !calls && !code.contains("drop(") && !code.contains('_') {
+    let reaches = code.contains(").") || code.contains(")[");
+    if !calls && !reaches && !code.contains("drop(") && !code.contains('_') {
         return Cow::Borrowed(code);
     }
     let tokens = lexer::tokens(engine, code);
@@ -47,9 +49,9 @@ pub(super) fn prepared<'c>(engine: &Engine, code: &'c str) -> Cow<'c, str> {
         ) {
             continue;
         }
-        let Some((old, new)) = tokens.get(i..).and_then(|rest| replaced(rest, defines_drop)) else {
-            continue;
-        };
+        let told = || assigned::told(&tokens, i).map(|(sign, told)| (sign.to_owned(), told.to_owned()));
+        let replaced = tokens.get(i..).and_then(|rest| replaced(rest, defines_drop)).or_else(told);
+        let Some((old, new)) = replaced else { continue };
         let Some(range) = place(code, &lines, at.1, old.len()) else { continue };
         // Written in several lines, it stays as it is.
         if code.get(range.clone()) == Some(old.as_str()) {

@@ -10,6 +10,7 @@ use crate::base::{DeviceSpec, Error, Result};
 use crate::device::Machine;
 use crate::tensor::Tensor;
 
+use super::assigned;
 use super::fault::raise;
 
 use super::value::type_name;
@@ -44,6 +45,7 @@ pub(crate) fn register(engine: &mut Engine) {
     debug_assert!(operators.iter().all(std::result::Result::is_ok));
     engine.register_fn("is", |a: &mut Tensor, b: Tensor| a.is(&b));
     engine.register_fn("is", |a: Dynamic, b: Dynamic| a.is_unit() && b.is_unit());
+    assigned::register_signs(engine);
     let with = engine.register_custom_syntax(["with", "$expr$", "$block$"], true, run_with);
     debug_assert!(with.is_ok());
 }
@@ -74,6 +76,9 @@ fn free_names(engine: &mut Engine, call: Option<&'static str>) {
             Token::LexError(error) => match *error {
                 LexError::ImproperSymbol(ref name, _) if name == "eval" && dotted => {
                     Token::Identifier(Box::new(EVAL.into()))
+                }
+                LexError::UnexpectedInput(ref text) if assigned::is_sign(text) => {
+                    Token::Custom(Box::new(text.as_str().into()))
                 }
                 _ => Token::LexError(error),
             },

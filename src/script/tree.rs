@@ -1,9 +1,15 @@
 //! Changing a syntax tree in place.
 
-use rhai::{Expr, Position, Stmt, StmtBlock};
+use rhai::{Expr, ImmutableString, Position, Stmt, StmtBlock};
 
 /// Is handed every part of some statements, inner ones first.
 pub(crate) trait Visitor {
+    /// Before its parts.
+    fn enter(&mut self, expr: &mut Expr);
+
+    /// A loop with two names, before its parts: the names, what it goes through, its block.
+    fn pairs(&mut self, names: [&ImmutableString; 2], items: &Expr, body: &mut StmtBlock);
+
     fn expr(&mut self, expr: &mut Expr);
 
     /// All of a chain of dots and brackets that is no place to assign to.
@@ -70,6 +76,9 @@ fn in_statement(statement: &mut Stmt, visitor: &mut dyn Visitor) {
             let counts =
                 matches!(&x.2.expr, Expr::FnCall(call, _) if call.op_token.is_some() || call.name == "range");
             let framed = if counts { Framed::Needed } else { Framed::Always };
+            if let Some(second) = &x.1 {
+                visitor.pairs([&x.0.name, &second.name], &x.2.expr, &mut x.2.body);
+            }
             in_expr(&mut x.2.expr, visitor);
             visitor.items(&mut x.2.expr, *at);
             let hidden: Vec<&str> =
@@ -121,6 +130,7 @@ fn in_expr(expr: &mut Expr, visitor: &mut dyn Visitor) {
 
 /// A link of a chain is looked at as other parts are, and is no whole chain.
 fn in_link(expr: &mut Expr, visitor: &mut dyn Visitor) {
+    visitor.enter(expr);
     match expr {
         Expr::InterpolatedString(items, _) | Expr::Array(items, _) => {
             items.iter_mut().for_each(|x| in_expr(x, visitor));

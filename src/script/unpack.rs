@@ -1,0 +1,128 @@
+//! `for (i, x) in enumerate(xs)`: of what gives pairs, a loop with two names takes each pair apart.
+//!
+//! Rhai has the second name count, so that a pair would stand under the first one.
+
+use rhai::{
+    Array, Dynamic, Engine, EvalContext, Expr, Expression, ImmutableString, Position, Stmt, StmtBlock,
+};
+
+use crate::base::Error;
+use crate::script::custom::custom;
+
+use super::fault::{RhaiResult, raise};
+
+/// The key of what takes a pair apart.
+const UNPACK: &str = "\u{17}";
+
+/// Functions and methods that give pairs.
+const PAIRING: [&str; 7] =
+    ["enumerate", "zip", "items", "named_parameters", "named_buffers", "named_modules", "named_children"];
+
+/// Teaches the engine to evaluate what [`wrap`] makes.
+pub(super) fn register(engine: &mut Engine) {
+    engine.register_custom_syntax_with_state_raw(
+        UNPACK,
+        |_, _, _| Ok(None),
+        true,
+        |context: &mut EvalContext, _: &[Expression], state: &Dynamic| {
+            let names = state.read_lock::<Array>().map(|names| names.clone()).unwrap_or_default();
+            let names: Vec<ImmutableString> = names.into_iter().filter_map(|name| name.try_cast()).collect();
+            take_apart(context, &names)
+        },
+    );
+}
+
+/// Has the block of a loop begin with taking the pair apart, where what it goes through gives pairs.
+pub(super) fn wrap(
+    names: [&ImmutableString; 2],
+    items: &Expr,
+    body: &mut StmtBlock,
+    own: &dyn Fn(&str) -> bool,
+) {
+    if !gives_pairs(items, own) {
+        return;
+    }
+    let at = items.position();
+    let names: Array = names.into_iter().map(|name| name.clone().into()).collect();
+    let unpack = Expr::Custom(Box::new(custom(UNPACK, [], names.into())), at);
+    let statements = std::mem::take(body.statements_mut());
+    let first = Stmt::Expr(Box::new(unpack));
+    *body.statements_mut() = std::iter::once(first).chain(statements).collect::<Vec<_>>().into();
+}
+
+fn gives_pairs(items: &Expr, own: &dyn Fn(&str) -> bool) -> bool {
+    match items {
+        Expr::FnCall(call, _) if call.name == "progress" => {
+            call.args.first().is_some_and(|of| gives_pairs(of, own))
+        }
+        Expr::FnCall(call, _) => {
+            let (count, name) = (call.args.len(), call.name.as_str());
+            !own(name) && (name == "enumerate" || name == "zip" && count == 2)
+        }
+        Expr::MethodCall(call, _) => {
+            PAIRING.contains(&call.name.as_str()) && !own(&call.name) && call.args.is_empty()
+        }
+        Expr::Dot(x, ..) | Expr::Index(x, ..) => gives_pairs(&x.rhs, own),
+        _ => false,
+    }
+}
+
+fn take_apart(context: &mut EvalContext, names: &[ImmutableString]) -> RhaiResult<Dynamic> {
+    let [first, second] = names else { return Ok(Dynamic::UNIT) };
+    let pair = context.scope().get(first).and_then(|pair| pair.read_lock::<Array>().map(|pair| pair.clone()));
+    let Some(pair) = pair else { return Ok(Dynamic::UNIT) };
+    let Ok([one, other]) = <[Dynamic; 2]>::try_from(pair) else {
+        let mut error = raise(Error::value("an item does not have two parts to unpack"));
+        error.set_position(Position::NONE);
+        return Err(error);
+    };
+    for (name, value) in [(first, one), (second, other)] {
+        // A closure of the block may hold the variable already.
+        if let Some(mut variable) = context.scope_mut().get_mut(name).and_then(|v| v.write_lock::<Dynamic>())
+        {
+            *variable = value;
+        }
+    }
+    Ok(Dynamic::UNIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::script::testing::shown;
+
+    #[test]
+    fn two_names_take_pairs_apart() {
+        for (code, want) in [
+            ("let out = []; for (i, x) in enumerate([5, 6]) { out.push([i, x]); } out", "[[0, 5], [1, 6]]"),
+            ("let out = []; for (i, x) in enumerate([5, 6], 1) { out.push(x * i); } out", "[5, 12]"),
+            ("let out = []; for (a, b) in zip([1, 2], [3, 4]) { out.push(a + b); } out", "[4, 6]"),
+            (
+                "let out = []; for (k, v) in #{a: 1, b: 2}.items() { out.push(k + v); } out",
+                "[\"a1\", \"b2\"]",
+            ),
+            ("let out = []; for (x, i) in [5, 6] { out.push([i, x]); } out", "[[0, 5], [1, 6]]"),
+            (
+                "let out = []; for (name, p) in nn::Linear(2, 1).named_parameters() { out.push(name + p.ndim); } out",
+                "[\"weight2\", \"bias1\"]",
+            ),
+            (
+                "let fs = []; for (i, x) in enumerate([5, 6]) { fs.push(|| i + x); } [fs[0].call(), fs[1].call()]",
+                "[7, 7]",
+            ),
+            (
+                "let n = 0; for (i, b) in progress(enumerate(data::DataLoader(arange(4), #{batch_size: 2}))) { n += i * b.sum().item(); } n",
+                "5",
+            ),
+            (
+                "fn f(xs) { let n = 0; for (i, x) in enumerate(xs) { if x == 6 { continue } n += i + x; } n } f([5, 6, 7])",
+                "14",
+            ),
+            (
+                "fn zip(a, b) { a } let out = []; for (x, i) in zip([5, 6], 0) { out.push(x * i); } out",
+                "[0, 6]",
+            ),
+        ] {
+            assert_eq!(shown(&[code]), want, "{code}");
+        }
+    }
+}
