@@ -30,6 +30,7 @@ mod full_device;
 mod given;
 mod gpu;
 mod guide;
+mod habits;
 
 mod hollow;
 mod hooks;

@@ -86,7 +86,7 @@ fn is_flat(expr: &Expr) -> bool {
 }
 
 /// Looks through a value.
-fn measured(value: &Dynamic, shared: &Shared) -> Result<(), Box<EvalAltResult>> {
+pub(super) fn measured(value: &Dynamic, shared: &Shared) -> Result<(), Box<EvalAltResult>> {
     if !holds_others(value) {
         return Ok(());
     }

@@ -185,6 +185,7 @@ fn receiver(receiver: Receiver) -> &'static str {
         Receiver::Event => "cuda::Event(#{enable_timing: true})",
         Receiver::Graph => "cuda::graph(|| GPU + 1)",
         Receiver::Smi => "smi()",
+        Receiver::Iteration => "iter([1, 2])",
         Receiver::Progress => "progress(0..3)",
         Receiver::DType => "float16",
         Receiver::Device => "device(\"cuda:1\")",

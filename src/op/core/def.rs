@@ -138,6 +138,8 @@ receivers! {
     Graph "CUDAGraph" "graph",
     Smi "smi" "state",
     Progress "progress" "bar",
+    /// What `iter` gives of an array.
+    Iteration "iterator" "it",
     DType "dtype" "dtype",
     Device "device" "device",
     Error "Error" "e",

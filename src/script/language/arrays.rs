@@ -133,6 +133,17 @@ language! {
             "Writes a text's ASCII characters over some bytes." "let b = blob(2, 0); b.write_ascii(0, 2, \"hi\"); b.as_string()" => "\"hi\"";
     }
     Span {
+        #[torch("list")]
+        to_array() "The numbers of a range as an array." "(2..5).to_array()" => "[2, 3, 4]";
+        collect() "The numbers of a range as an array." "(2..5).collect()" => "[2, 3, 4]";
+        #[torch("map")]
+        map(mapper: "a function that each number is given to") "What a function gives for each number, as an array." "(0..3).map(|i| i * i)" => "[0, 1, 4]";
+        #[torch("filter")]
+        filter(filter: "a function that gives true or false") "The numbers that a function picks, as an array."
+            "(0..5).filter(|i| i > 2)" => "[3, 4]";
+        #[torch("functools.reduce")]
+        reduce(reducer: "a function of what came out so far and of a number"; initial: "what there is at first; () otherwise")
+            "One value out of all numbers." "(1..4).reduce(|all, i| all * i, 1)" => "6";
         start() "Where a range begins." "(2..5).start" => "2";
         end() "Where a range ends." "(2..5).end" => "5";
         is_inclusive() "Whether the end is a part of the range." "(2..=5).is_inclusive()" => "true";

@@ -4,7 +4,8 @@ use super::declare::language;
 
 language! {
     None {
-        print(value: "what is written; its text is that of `to_string`") "Writes a line." "print(1 + 1); 1" => "1";
+        print(; value: "what is written; its text is that of `to_string`", more: "further values, each behind a space; `#{sep: \", \"}` at the end puts something else between")
+            "Writes a line." "print(\"sum:\", 1 + 1); 1" => "1";
         debug(value: "what is written; its text is that of `to_debug`") "Writes a line that names the place in the code."
             "debug(\"here\"); 1" => "1";
         to_string(value: "what is put into words") "A value as text; also a method: `x.to_string()`." "to_string(1.5)" => "\"1.5\"";
@@ -24,9 +25,9 @@ language! {
             "RuntimeError: the text is no number";
         parse_json(text: "an object, an array or another value") "What a JSON text stands for: objects are maps, null is ()." "parse_json(`{\"a\": 1}`).a" => "1",
             "ValueError: the text is no JSON";
-        range(from: "where the loop begins", to: "the end, which is left out"; step: "from each number to the next; 1 where it is not given")
-            "Numbers for a loop." "let sum = 0; for i in range(0, 6, 2) { sum += i } sum" => "6",
-            "RuntimeError: the step is 0";
+        range(from: "where the loop begins, or the end of one from 0"; to: "the end, which is left out", step: "from each number to the next; 1 where it is not given")
+            "Numbers for a loop; `list(range(3))` is an array of them." "let sum = 0; for i in range(0, 6, 2) { sum += i } sum" => "6",
+            "ValueError: the step is 0";
         timestamp() "The time now; two of them have a difference." "type_of(timestamp())" => "\"timestamp\"";
         E() "Euler's number." "E() > 2.71" => "true";
         PI() "The ratio of a circle's circumference to its diameter." "PI() > 3.14" => "true";

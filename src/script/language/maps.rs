@@ -9,6 +9,8 @@ language! {
         is_empty() "Whether there are no entries." "#{}.is_empty()" => "true";
         #[torch("dict.keys")]
         keys() "The names, in the order of the alphabet." "#{b: 1, a: 2}.keys()" => "[\"a\", \"b\"]";
+        #[torch("dict.items")]
+        items() "The entries, each as [name, value]; `for (k, v) in m.items() { … }` takes them apart." "#{b: 1}.items()" => "[[\"b\", 1]]";
         #[torch("dict.values")]
         values() "The values, in the order of their names." "#{b: 1, a: 2}.values()" => "[2, 1]";
         contains(name: "what an entry may be called") "Whether there is an entry of a name." "#{a: 1}.contains(\"a\")" => "true";

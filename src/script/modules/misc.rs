@@ -3,13 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rhai::{Array, Dynamic, Engine, FnPtr, INT, Map};
+use rhai::{Dynamic, Engine, FnPtr, INT, Map};
 
-use crate::base::chain::Link;
 use crate::base::event::Clock;
-use crate::base::{Error, Result, figures};
-use crate::data::DataLoader;
-use crate::device::{Cancel, Machine, Shared};
+use crate::base::{Error, Result};
+use crate::device::{Cancel, Machine};
 use crate::op::def::FUNCTION;
 use crate::op::params::kind::{Float, Int, Str, Tensor};
 use crate::op::params::{Maybe, params};
@@ -17,10 +15,11 @@ use crate::op::{Family, Form, OpDef, Receiver};
 use crate::script::call::kind::{Function, Given};
 use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::carry;
-use crate::script::fault::{RhaiResult, raise};
-use crate::script::host::Host;
+use crate::script::fault::raise;
 use crate::script::json;
 use crate::script::value::type_name;
+
+use super::iterables::Progress;
 
 params! {
     SleepParams {
@@ -296,88 +295,14 @@ fn timing_map(call: &Call, all: &mut [f64], clock: Clock) -> Map {
     map
 }
 
-type Items = Box<dyn Iterator<Item = RhaiResult<Dynamic>>>;
-
-/// Goes through a range, an array or a loader and shows how far it is.
-#[derive(Clone)]
-pub struct Progress {
-    items: Link<Arc<dyn Fn() -> Items + Send + Sync>>,
-    total: u64,
-    label: String,
-    host: Arc<dyn Host>,
-    shared: Arc<Shared>,
-}
-
 fn progress(call: &mut Call) -> Outcome {
     let given = ProgressParams::of(&call.args)?;
-    let items = given.items;
+    let (host, shared) = (Arc::clone(&call.here.host), Arc::clone(&call.machine().shared));
     let wrong = || {
         Error::type_error(format!(
             "progress() goes through a range, an array or a DataLoader, not {}",
-            type_name(&items)
+            type_name(&given.items)
         ))
     };
-    let (total, items) = over(&items).ok_or_else(wrong)?;
-    let (host, shared) = (Arc::clone(&call.here.host), Arc::clone(&call.machine().shared));
-    Ok(Dynamic::from(Progress { items: Link::new(items), total, label: given.label.into(), host, shared }))
-}
-
-/// How many items there are, and what goes through them.
-fn over(items: &Dynamic) -> Option<(u64, Arc<dyn Fn() -> Items + Send + Sync>)> {
-    type Range = std::ops::Range<INT>;
-    type Closed = std::ops::RangeInclusive<INT>;
-    if let Some(range) = items.read_lock::<Range>().map(|r| r.clone()) {
-        let total = range.end.saturating_sub(range.start).max(0) as u64;
-        return Some((total, Arc::new(move || Box::new(range.clone().map(|i| Ok(Dynamic::from(i)))))));
-    }
-    if let Some(range) = items.read_lock::<Closed>().map(|r| r.clone()) {
-        let total = range.end().saturating_sub(*range.start()).saturating_add(1).max(0) as u64;
-        return Some((total, Arc::new(move || Box::new(range.clone().map(|i| Ok(Dynamic::from(i)))))));
-    }
-    if let Some(loader) = items.read_lock::<DataLoader>().map(|l| l.clone()) {
-        return Some((loader.len() as u64, Arc::new(move || Box::new(loader.clone().into_iter()))));
-    }
-    let list = items.read_lock::<Array>()?.clone();
-    Some((list.len() as u64, Arc::new(move || Box::new(list.clone().into_iter().map(Ok)))))
-}
-
-/// A running [`Progress`].
-struct ProgressIter {
-    inner: Items,
-    done: u64,
-    /// When it began, on a modelled host's clock.
-    began: Option<u64>,
-    of: Progress,
-}
-
-impl Iterator for ProgressIter {
-    type Item = RhaiResult<Dynamic>;
-
-    fn next(&mut self) -> Option<RhaiResult<Dynamic>> {
-        let next = self.inner.next();
-        let (done, total) = (self.done.min(self.of.total), self.of.total);
-        self.of.host.progress(&self.of.label, done, Some(total), &self.took());
-        self.done += 1;
-        next
-    }
-}
-
-impl ProgressIter {
-    /// What all of it took, where time is modelled.
-    fn took(&self) -> String {
-        let Progress { shared, total, .. } = &self.of;
-        let time = shared.host_time().filter(|_| self.done >= *total);
-        let took = time.zip(self.began).map(|(time, began)| time.now().saturating_sub(began));
-        took.map(|nanos| figures::timed(nanos, Clock::Modelled)).unwrap_or_default()
-    }
-}
-
-impl IntoIterator for Progress {
-    type Item = RhaiResult<Dynamic>;
-    type IntoIter = Items;
-
-    fn into_iter(self) -> Items {
-        let began = self.shared.host_time().map(|time| time.now());
-        Box::new(ProgressIter { inner: (self.items)(), done: 0, began, of: self })
-    }
+    Ok(Dynamic::from(Progress::over(&given.items, given.label, host, shared).ok_or_else(wrong)?))
 }

@@ -2,18 +2,22 @@
 
 mod amp;
 mod autograd;
+mod builtins;
 mod checkpoint;
 pub mod checks;
 pub(crate) mod cuda;
+mod cuda_amp;
 pub(crate) mod data;
 mod defaults;
 mod differing;
 pub(crate) mod hook;
+mod iterables;
 mod misc;
 mod nn;
 pub(crate) mod optim;
 mod parallel;
 mod plot;
+mod raised;
 mod receivers;
 pub mod run_events;
 mod scheduler;
@@ -35,7 +39,7 @@ pub(crate) use crate::script::call::Current;
 pub use crate::script::modules::plot::screen::Drawn;
 pub use cuda::{Captured, Event, Stream};
 pub use data::Batches;
-pub use misc::Progress;
+pub use iterables::Progress;
 pub use optim::ParamGroup;
 pub(crate) use plot::figure_of;
 pub(crate) use plot::screen::close as close_figure;
@@ -69,6 +73,7 @@ pub(crate) fn register(
     optim::register(engine, &here, &mut spaces);
     scheduler::register(engine, &here, &mut spaces);
     misc::register(engine);
+    iterables::register(engine);
     run_events::register(engine);
     plot::register(engine);
     spaces.register(engine);
@@ -80,10 +85,13 @@ pub fn rows() -> impl Iterator<Item = &'static ScriptRow> {
 }
 
 /// Of modules of one file.
-static FILES: [&[ScriptRow]; 13] = documented([
+static FILES: [&[ScriptRow]; 16] = documented([
     autograd::ROWS,
     misc::ROWS,
+    builtins::ROWS,
+    raised::ROWS,
     amp::ROWS,
+    cuda_amp::ROWS,
     telemetry::ROWS,
     types::ROWS,
     defaults::ROWS,

@@ -9,7 +9,7 @@ use crate::op::Receiver;
 
 use super::cuda::{Captured, Event, Smi, Stream};
 use super::data::Batches;
-use super::misc::Progress;
+use super::iterables::{Iteration, Progress};
 use super::optim::ParamGroup;
 use super::plot::screen::Drawn;
 use super::run_events::RunEvents;
@@ -38,6 +38,7 @@ pub(super) fn type_of(receiver: Receiver) -> Option<TypeId> {
         Receiver::Event => TypeId::of::<Event>(),
         Receiver::Graph => TypeId::of::<Captured>(),
         Receiver::Smi => TypeId::of::<Smi>(),
+        Receiver::Iteration => TypeId::of::<Iteration>(),
         Receiver::Progress => TypeId::of::<Progress>(),
         Receiver::DType => TypeId::of::<crate::base::DType>(),
         Receiver::Device => TypeId::of::<crate::base::DeviceSpec>(),

@@ -1,0 +1,150 @@
+//! What who comes from Python writes without a thought: `print` of several values, `len`, `enumerate`, `.data`.
+
+use crate::nn::Lab;
+
+#[test]
+fn each_gives_what_python_gives() {
+    let mut lab = Lab::on("sim:t4x2");
+    for (code, want) in [
+        ("len(ones(3, 2)) + len([1]) + len(\"abc\") + len(#{a: 1}) + len(0..5) + len(range(0, 6, 2))", "16"),
+        ("len(data::DataLoader(arange(5), #{batch_size: 2}))", "3"),
+        ("list(range(2, 8, 3)) + list(ones(1, 1)) + list(\"ab\")", "[2, 5, tensor([1.]), a, b]"),
+        ("(0..4).map(|i| i * i) + (0..=4).filter(|i| i > 3) + (0..2).to_array()", "[0, 1, 4, 9, 4, 0, 1]"),
+        ("next(nn::Linear(2, 1).to(1).parameters()).device", "device(type='cuda', index=1)"),
+        ("let it = iter(range(3)); next(it); [next(it), list(it)]", "[1, [2]]"),
+        ("next(iter(data::DataLoader(arange(4), #{batch_size: 2})))", "tensor([0, 1])"),
+        (
+            "[sum([1, 2.5]), sum([true, true]), sum((1..4)), sum([ones(1), ones(1)])]",
+            "[3.5, 2, 6, tensor([2.])]",
+        ),
+        (
+            "[min([3, 1]), max([3, 1.5]), max(2, 5, 3), max([\"b\", \"a\"]), min([-3, 2], #{key: |x| x * x})]",
+            "[1, 3, 5, \"b\", 2]",
+        ),
+        (
+            "[sorted([3, 1]), sorted([[2, 0], [1, 9]]), sorted([1, -2], #{key: |x| -x, reverse: true}), reversed([1, 2])]",
+            "[[1, 3], [[1, 9], [2, 0]], [-2, 1], [2, 1]]",
+        ),
+        (
+            "[round(2.675, 2), round(0.125, 2), round(2.5), round(1250, -2), round(5)]",
+            "[2.67, 0.12, 2.0, 1200, 5]",
+        ),
+        ("round(tensor([2.346, 1.0]), 2)", "tensor([2.3500, 1.0000])"),
+        ("let rows = []; for row in arange(4).view(2, 2) { rows.push(row.sum().item()); } rows", "[1, 5]"),
+        (
+            "let x = ones(2); [x.to(1).device.index, x.to(float64, true).dtype, x.to(x.cuda(1)).device.index]",
+            "[1, torch.float64, 1]",
+        ),
+        (
+            "[x.to(float32, false, true) is x, x.to(float32) is x, x.to(\"cuda\", float16, true).dtype]",
+            "[false, true, torch.float16]",
+        ),
+        ("with autocast() { is_autocast_enabled(\"cuda\") }", "true"),
+        ("with cuda::amp::autocast(false) { is_autocast_enabled(\"cuda\") }", "false"),
+        ("with amp::autocast(\"cpu\") { is_autocast_enabled(\"cpu\") }", "true"),
+        ("cuda::amp::GradScaler(2.0).get_scale()", "2.0"),
+    ] {
+        assert_eq!(lab.text(code), want, "{code}");
+    }
+}
+
+#[test]
+fn each_fails_as_python_does() {
+    let mut lab = Lab::on("sim:t4x2");
+    for (code, want) in [
+        ("len(3)", "TypeError: object of type 'int' has no len()"),
+        ("len(tensor(1))", "TypeError: len() of a 0-d tensor"),
+        ("for x in tensor(1) { }", "TypeError: iteration over a 0-d tensor"),
+        ("next(3)", "TypeError: 'int' object is not an iterator"),
+        ("next(iter([]))", "StopIteration"),
+        ("enumerate(3)", "TypeError: 'int' object is not iterable"),
+        ("sum([\"a\"])", "TypeError: unsupported operand type(s) for +: 'int' and 'string'"),
+        ("sorted([1, \"a\"])", "TypeError: '<' not supported between instances of 'string' and 'int'"),
+        ("max([])", "ValueError: max() arg is an empty sequence"),
+        ("range(1, 5, 0)", "ValueError: range() arg 3 must not be zero"),
+        ("list(0..100000000)", "LimitError"),
+        ("let a = [1]; for i in 0..999 { a = zip(a, a); }", "LimitError"),
+        ("assert(1 > 2)", "AssertionError: the condition does not hold"),
+        ("assert(zeros(1), \"no\")", "AssertionError: no"),
+        ("ones(1).to(-1)", "Device index must not be negative"),
+        ("ones(1).to(7)", "do you have enough GPUs"),
+        ("ones(1).to(\"cuda\", true)", "argument 'dtype' must be a dtype"),
+    ] {
+        let (text, _) = lab.error(code);
+        assert!(text.contains(want), "{code}: {text}");
+    }
+}
+
+/// As PyTorch's: its writes are in no graph, and no version of the tensor's counts them.
+#[test]
+fn data_is_the_tensor_without_its_graph() {
+    let mut lab = Lab::on("sim:t4x2");
+    lab.run("let w = ones(2, #{requires_grad: true}); let y = (w * w).sum(); w.data[0] = 5.0; y.backward();");
+    assert_eq!(lab.text("[w.grad, w.data.requires_grad]"), "[tensor([10.,  2.]), false]");
+    lab.run(
+        "let w = ones(2, #{requires_grad: true}); let y = (w * w).sum(); let d = w.detach(); d[0] = 5.0;",
+    );
+    assert!(lab.error("y.backward()").0.contains("modified by an inplace operation"));
+    lab.run("let net = nn::Linear(2, 1); let opt = optim::SGD(net.parameters(), 0.5); net.weight.data = zeros(1, 2).cuda(1);");
+    assert_eq!(lab.text("net.weight"), "tensor([[0., 0.]], device='cuda:1', requires_grad=True)");
+    lab.run("net.weight.data = net.weight.data + 1; net.weight.sum().backward(); opt.step();");
+    assert_eq!(lab.text("net.weight.tolist()"), "[[0.5, 0.5]]");
+    lab.run("let t = zeros(1, 2); net.weight.data = t; t.fill_(3);");
+    assert_eq!(lab.text("net.weight.tolist()"), "[[0.0, 0.0]]");
+    for (code, want) in [
+        ("net.weight.data = ones(3)", "keeps its shape"),
+        ("net.weight.data = 3", "Variable data has to be a tensor, but got int"),
+        ("net.weight.data = ones(1, 2).long()", "must be floating point"),
+    ] {
+        let told = lab.error(code);
+        assert!(format!("{told:?}").contains(want), "{code}: {told:?}");
+    }
+    // What is changed in its place is not copied.
+    assert_eq!(
+        lab.text(
+            "let w = ones(1024, #{device: \"cuda\"}); telemetry::record(|| { w.data *= 2.0; }).d2d.count"
+        ),
+        "0"
+    );
+}
+
+#[test]
+fn several_values_are_printed_in_one_line() {
+    use std::sync::{Arc, Mutex};
+    use tensorlab::plot::Figure;
+    use tensorlab::script::{Host, Interpreter, Limits, Origin};
+
+    #[derive(Default)]
+    struct Printed(Mutex<Vec<String>>);
+
+    impl Host for Printed {
+        fn print(&self, text: &str) {
+            self.0.lock().unwrap().push(text.into());
+        }
+
+        fn warn(&self, _: &str) {}
+
+        fn figure(&self, _: &Figure, _: Option<&str>) {}
+
+        fn progress(&self, _: &str, _: u64, _: Option<u64>, _: &str) {}
+    }
+
+    let host = Arc::new(Printed::default());
+    let machine = tensorlab::device::Machine::cpu_only();
+    let mut lab = Interpreter::new(machine, Arc::clone(&host) as Arc<dyn Host>, &Limits::default());
+    let code = "print(\"Using device:\", device(\"cuda\"), 1, 2.5, (), [\"a\", 'b'], ones(2), true); print(); \
+                print(1, 2, #{sep: \", \"}); print(\"m\", #{a: 1})";
+    let _ = lab.evaluate(1, &Origin { name: "test", code, first_line: 1 }).unwrap();
+    let want = ["Using device: cuda 1 2.5 () [\"a\", b] tensor([1., 1.]) true", "", "1, 2", "m #{\"a\": 1}"];
+    assert_eq!(*host.0.lock().unwrap(), want);
+}
+
+#[test]
+fn errors_are_thrown_by_their_kind() {
+    let mut lab = Lab::new();
+    assert_eq!(lab.error("throw ValueError(\"too few\")").0, "ValueError: too few");
+    assert_eq!(
+        lab.text("let told = (); try { throw IndexError() } catch (e) { told = e.kind; } told"),
+        "\"IndexError\""
+    );
+}
