@@ -248,34 +248,18 @@ impl Statements<'_, '_, '_> {
         };
         let function = called(items);
         match (function, names) {
-            (Some((name, arguments)), [x]) if name == "reversed" => {
+            (Some((name, arguments)), [count, rest @ ..]) if name == "enumerate" && rest.len() > 1 => {
                 let [Arg { value: of, .. }] = arguments.as_slice() else { return None };
-                let (name, counted) = called(of)?;
-                let ("range", [Arg { value: to, .. }]) = (name.as_str(), counted.as_slice()) else {
-                    return None;
-                };
-                self.writer.uses(Idiom::Range);
-                Some((format!("for {x} in range({} - 1, -1, -1)", self.writer.bound(to, 150)?), Vec::new()))
-            }
-            (Some((name, arguments)), [count, rest @ ..]) if name == "enumerate" && !rest.is_empty() => {
                 self.writer.uses(Idiom::Enumerate);
-                let [Arg { value: of, .. }] = arguments.as_slice() else { return None };
                 let (of, lets, item) = self.item(rest, of)?;
-                Some((format!("for ({item}, {count}) in {of}"), lets))
+                Some((format!("for ({count}, {item}) in enumerate({of})"), lets))
             }
-            (Some((name, arguments)), [x, y]) if name == "zip" => {
-                let [a, b] = arguments.as_slice() else { return None };
-                self.writer.uses(Idiom::Zip);
-                let (a, b) = (self.writer.expr(&a.value)?, self.writer.on(&b.value)?);
-                let i = self.writer.free_name("i");
-                Some((format!("for ({x}, {i}) in {a}"), vec![format!("let {y} = {b}[{i}];")]))
-            }
-            (Some((name, _)), [key, value]) if name == "items" => {
-                let Expr::Call(callee, _) = items else { return None };
-                let Expr::Attr(on, _) = callee.as_ref() else { return None };
-                self.writer.uses(Idiom::Items);
-                let on = self.writer.on(on)?;
-                Some((format!("for {key} in {on}.keys()"), vec![format!("let {value} = {on}[{key}];")]))
+            (Some((name, arguments)), [x, y])
+                if matches!(name.as_str(), "enumerate" | "items" | "named_parameters")
+                    || name == "zip" && arguments.len() == 2 =>
+            {
+                self.writer.uses(if name == "zip" { Idiom::Zip } else { Idiom::Enumerate });
+                Some((format!("for ({x}, {y}) in {}", self.writer.expr(items)?), Vec::new()))
             }
             (_, names) => {
                 let (of, lets, item) = self.item(names, items)?;
@@ -305,22 +289,23 @@ impl Statements<'_, '_, '_> {
         }
         self.writer.used.extend((!rhai).then_some(Idiom::Try));
         let (mut handlers, mut last) = (Vec::new(), Vec::new());
-        let mut caught = "e".to_owned();
+        let around = self.caught.take();
         loop {
             let at = self.reader.at;
             self.skip_lines();
             match self.reader.word() {
                 "except" => {
                     self.reader.at += 1;
-                    let mut kind = None;
+                    let (mut kind, mut caught) = (None, "e".to_owned());
                     if self.reader.word() != ":" {
                         kind = Some(self.reader.values()?);
                         if self.reader.eat("as") {
                             caught = self.reader.name()?;
                         }
                     }
+                    self.caught = Some(caught.clone());
                     let handler = self.block(column, &[(caught.clone(), Holds::Other)])?;
-                    handlers.push((kind, handler));
+                    handlers.push((kind, caught, handler));
                 }
                 "else" => {
                     self.reader.at += 1;
@@ -339,6 +324,8 @@ impl Statements<'_, '_, '_> {
         if rhai {
             return None;
         }
+        self.caught = around;
+        let caught = handlers.first().map_or("e".to_owned(), |(_, caught, _)| caught.clone());
         let mut lines =
             written(&[("try".into(), body), (format!("catch ({caught})"), handled(&caught, handlers)?)]);
         lines.extend(last);
@@ -399,23 +386,48 @@ pub(super) fn written(parts: &[(String, Vec<String>)]) -> Vec<String> {
     lines
 }
 
-/// Several `except` are told apart by what they are called.
-fn handled(caught: &str, handlers: Vec<(Option<Expr>, Vec<String>)>) -> Lines {
-    if handlers.len() <= 1 {
-        return Some(handlers.into_iter().next().map(|(_, body)| body).unwrap_or_default());
+/// Several `except` are told apart by what they are called; what none of them takes goes on.
+fn handled(caught: &str, mut handlers: Vec<(Option<Expr>, String, Vec<String>)>) -> Lines {
+    if let [(_, _, body)] = handlers.as_mut_slice() {
+        return Some(std::mem::take(body));
     }
-    let mut parts = Vec::new();
-    for (i, (kind, body)) in handlers.into_iter().enumerate() {
-        let word = if i == 0 { "if" } else { "else if" };
-        parts.push(match kind {
-            Some(Expr::Name(kind)) if kind != "Exception" => {
-                (format!("{word} {caught}.kind == \"{kind}\""), body)
-            }
-            _ if i > 0 => ("else".into(), body),
-            _ => return None,
-        });
+    let (mut parts, mut all) = (Vec::new(), handlers.is_empty());
+    for (kind, own, mut body) in handlers {
+        if own != caught && body.iter().any(|line| line.contains(&own)) {
+            body.insert(0, format!("let {own} = {caught};"));
+        }
+        let word = if parts.is_empty() { "if" } else { "else if" };
+        let kinds: Vec<String> = kind.iter().flat_map(kinds).collect();
+        all = kinds.is_empty()
+            || kinds.iter().any(|kind| matches!(kind.as_str(), "Exception" | "BaseException"));
+        if all {
+            parts.push(("else".to_owned(), body));
+            break;
+        }
+        let test = match kinds.as_slice() {
+            [kind] => format!("{caught}.kind == \"{kind}\""),
+            kinds => format!("{caught}.kind in {kinds:?}"),
+        };
+        parts.push((format!("{word} {test}"), body));
+    }
+    match parts.as_slice() {
+        [(head, body)] if head == "else" => return Some(body.clone()),
+        _ if !all => parts.push(("else".into(), vec![format!("throw {caught};")])),
+        _ => {}
     }
     Some(written(&parts))
+}
+
+/// What errors of a class are called here: those of RuntimeError have kinds of their own.
+fn kinds(class: &Expr) -> Vec<String> {
+    match class {
+        Expr::Name(name) | Expr::Attr(_, name) if name == "RuntimeError" => {
+            ["RuntimeError", "OutOfMemoryError", "DeviceError"].map(str::to_owned).into()
+        }
+        Expr::Name(name) | Expr::Attr(_, name) => vec![name.clone()],
+        Expr::Tuple(all) => all.iter().flat_map(kinds).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// `__name__ == "__main__"`

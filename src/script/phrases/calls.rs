@@ -148,8 +148,7 @@ impl Writer<'_> {
             arguments.iter().filter(|argument| argument.name.is_none()).map(|argument| &argument.value);
         let plain: Vec<&Expr> = plain.collect();
         let (idiom, text) = match (name, plain.as_slice()) {
-            ("print", values) => return self.print(values, arguments.len() > values.len()),
-            ("len", [of]) => return self.length(of),
+            ("print", _) => return self.print(arguments),
             ("range", [to]) => (Idiom::Range, format!("0..{}", self.bound(to, 150)?)),
             ("range", [from, to]) => {
                 return Some((format!("{}..{}", self.bound(from, 150)?, self.bound(to, 150)?), 140));
@@ -161,14 +160,9 @@ impl Writer<'_> {
                 (Idiom::Type, format!("type_of({}) == {class}", self.expr(of)?))
             }
             ("type", [of]) => (Idiom::Type, format!("type_of({})", self.expr(of)?)),
-            ("list" | "tuple", [of]) => (Idiom::List, self.items(of)?),
+            ("tuple", [of]) => (Idiom::List, format!("list({})", self.expr(of)?)),
             ("list" | "tuple", []) => (Idiom::List, "[]".into()),
             ("dict", []) => (Idiom::Dict, "#{}".into()),
-            ("round", [of, Expr::Number(digits)]) => {
-                let digits = digits.parse::<u32>().ok().filter(|digits| *digits <= 12)?;
-                let scale = format!("{}.0", 10u64.pow(digits));
-                (Idiom::Rounded, format!("(({} * {scale}).round() / {scale})", self.bound(of, 180)?))
-            }
             ("help", [of]) => (Idiom::Help, format!("?{}", self.expr(of)?)),
             (name, plain) => self.of_items(name, plain)?,
         };
@@ -184,14 +178,6 @@ impl Writer<'_> {
     /// Functions of lists.
     fn of_items(&mut self, name: &str, plain: &[&Expr]) -> Option<(Idiom, String)> {
         Some(match (name, plain) {
-            ("sum", [of]) if self.kind(of) != Holds::Tensor => {
-                (Idiom::Sum, format!("{}.reduce(|sum, x| sum + x, 0)", self.items(of)?))
-            }
-            ("min" | "max", [of]) if self.kind(of) == Holds::Array => {
-                let last = if name == "max" { "order_desc" } else { "order" };
-                (Idiom::Extreme, format!("{}.{last}()[0]", self.on(of)?))
-            }
-            ("sorted", [of]) => (Idiom::Sorted, format!("{}.order()", self.items(of)?)),
             ("any" | "all", [Expr::Comprehension(test, None, loops)]) => {
                 let [one] = loops.as_slice() else { return None };
                 let method = if name == "any" { "some" } else { "all" };
@@ -206,45 +192,18 @@ impl Writer<'_> {
             ("filter", [function, of]) => {
                 (Idiom::MapOf, format!("{}.filter({})", self.items(of)?, self.expr(function)?))
             }
-            ("zip", [a, b]) => {
-                (Idiom::Zip, format!("{}.zip({}, |a, b| [a, b])", self.items(a)?, self.items(b)?))
-            }
             _ => return None,
         })
     }
 
-    /// Several values stand in one text.
-    fn print(&mut self, values: &[&Expr], named: bool) -> Option<(String, u8)> {
-        if named {
+    /// What stands at the end is no option here.
+    fn print(&mut self, arguments: &[Arg]) -> Option<(String, u8)> {
+        let kept = |argument: &&Arg| argument.name.as_deref().is_none_or(|name| name == "sep");
+        let kept: Vec<Arg> = arguments.iter().filter(kept).cloned().collect();
+        if kept.len() < arguments.len() {
             self.uses(Idiom::PrintEnd);
         }
-        let several = values.len() > 1 && !names::takes_any("print");
-        if !several {
-            let values: Option<Vec<String>> = values.iter().map(|value| self.expr(value)).collect();
-            return Some((format!("print({})", values?.join(", ")), ATOM));
-        }
-        self.uses(Idiom::PrintSeveral);
-        let mut parts = Vec::new();
-        for value in values {
-            parts.push(match value {
-                Expr::Text(raw) => {
-                    let text = self.text(raw)?;
-                    text.trim_matches(['"', '`']).to_owned()
-                }
-                value => format!("${{{}}}", self.expr(value)?),
-            });
-        }
-        Some((format!("print(`{}`)", parts.join(" ")), ATOM))
-    }
-
-    fn length(&mut self, of: &Expr) -> Option<(String, u8)> {
-        let refused = |(name, given): &(String, String)| name == "len" && given == "Tensor";
-        let tensor = self.kind(of) == Holds::Tensor || self.said.refused.as_ref().is_some_and(refused);
-        if tensor {
-            self.uses(Idiom::Len);
-            return Some((format!("{}.size(0)", self.on(of)?), ATOM));
-        }
-        Some((format!("len({})", self.expr(of)?), ATOM))
+        Some((format!("print({})", self.arguments(&kept)?), ATOM))
     }
 
     fn numeric(&mut self, name: &str, of: &Expr) -> Option<String> {
@@ -292,11 +251,17 @@ impl Writer<'_> {
     /// Values as an array.
     pub(super) fn items(&mut self, value: &Expr) -> Option<String> {
         match value {
-            Expr::Call(callee, arguments) if matches!(callee.as_ref(), Expr::Name(name) if name == "range") => {
-                Some(format!("arange({}).tolist()", self.arguments(arguments)?))
+            Expr::Call(callee, arguments) if matches!(callee.as_ref(), Expr::Name(name) if name == "range") =>
+            {
+                let plain: Vec<&Expr> = arguments.iter().map(|argument| &argument.value).collect();
+                Some(match plain.as_slice() {
+                    [to] => format!("(0..{})", self.bound(to, 150)?),
+                    [from, to] => format!("({}..{})", self.bound(from, 150)?, self.bound(to, 150)?),
+                    _ => format!("range({})", self.arguments(arguments)?),
+                })
             }
             Expr::Range(from, Some(to), false) => {
-                Some(format!("arange({}, {}).tolist()", self.expr(from)?, self.expr(to)?))
+                Some(format!("({}..{})", self.bound(from, 150)?, self.bound(to, 150)?))
             }
             value if self.kind(value) == Holds::Tensor => Some(format!("{}.tolist()", self.on(value)?)),
             value => self.on(value),
@@ -391,10 +356,6 @@ impl Writer<'_> {
                     format!("{text}.get({}) ?? {}", self.expr(&key.value)?, self.bound(&default.value, 136)?),
                     135,
                 ));
-            }
-            ("items", []) if !matches!(holds, Holds::Tensor | Holds::Module) => {
-                self.uses(Idiom::Items);
-                return atom(format!("{text}.keys().map(|k| [k, {text}[k]])"));
             }
             ("copy", []) if matches!(holds, Holds::Array | Holds::Map) => {
                 self.uses(Idiom::Copy);

@@ -177,7 +177,7 @@ fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<V
     let mut writer = Writer::new(&known.variables, said);
     writer.functions = known.functions.iter().cloned().collect();
     let reader = PythonReader::new(&tokens, code);
-    let mut all = Statements { reader, writer, function: 0, ended: Vec::new(), depth: 0 };
+    let mut all = Statements { reader, writer, function: 0, ended: Vec::new(), caught: None, depth: 0 };
     let mut pieces = Vec::new();
     loop {
         all.skip_lines();
@@ -264,7 +264,6 @@ fn said(fault: &Fault) -> FaultSays {
     let refused = fault.message.split_once("() does not take (");
     FaultSays {
         uncalled: uncalled.map(str::to_owned),
-        attribute: attribute.map(str::to_owned),
         refused: refused.map(|(name, given)| (name.to_owned(), given.trim_end_matches(')').to_owned())),
     }
 }

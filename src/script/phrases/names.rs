@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::op::{Form, OpDef, ParamKind};
+use crate::op::{Form, OpDef};
 use crate::script::help::{names, rows, torch_path};
 use crate::script::{python, spaces};
 
@@ -91,12 +91,6 @@ pub(super) fn is_method(name: &str) -> bool {
 /// Whether the lab has a function of this name.
 pub(super) fn is_function(name: &str) -> bool {
     rows().any(|def| def.name == name && def.forms.contains(&Form::Function))
-}
-
-/// Whether a function takes any number of values.
-pub(super) fn takes_any(name: &str) -> bool {
-    let rest = |def: &OpDef| def.params.iter().any(|param| param.kind == ParamKind::Rest);
-    rows().any(|def| def.name == name && rest(def))
 }
 
 /// Whether a function gives a tensor.

@@ -90,14 +90,20 @@ impl Writer<'_> {
         let reversed =
             matches!(step, Expr::Unary("-", one) if matches!(one.as_ref(), Expr::Number(n) if n == "1"));
         if reversed {
-            let whole = from.is_none() && to.is_none() && holds != Holds::Array && holds != Holds::Text;
-            return whole.then(|| format!("{on}.flip([0])"));
+            return match holds {
+                _ if from.is_some() || to.is_some() => None,
+                Holds::Tensor => Some(format!("{on}.flip([0])")),
+                Holds::Text => Some(format!("reversed({on}).reduce(|all, c| all + c, \"\")")),
+                _ => Some(format!("reversed({on})")),
+            };
         }
         let from = from.map_or(Some("0".into()), |from| self.expr(from))?;
-        let to = to.map_or(Some(format!("{on}.size(0)")), |to| self.expr(to))?;
+        let whole = if holds == Holds::Array { format!("len({on})") } else { format!("{on}.size(0)") };
+        let to = to.map_or(Some(whole), |to| self.expr(to))?;
         let step = self.expr(step)?;
         match holds {
-            Holds::Array | Holds::Text => None,
+            Holds::Array => Some(format!("range({from}, {to}, {step}).map(|i| {on}[i])")),
+            Holds::Text => None,
             _ => Some(format!("{on}[arange({from}, {to}, {step})]")),
         }
     }

@@ -16,6 +16,8 @@ pub(super) struct Statements<'t, 'c, 'k> {
     pub function: usize,
     /// Names that blocks have bound which ended.
     pub ended: Vec<String>,
+    /// What the `except` around calls its error.
+    pub caught: Option<String>,
     /// Blocks around the statement.
     pub depth: usize,
 }
@@ -161,31 +163,32 @@ impl<'c> Statements<'_, 'c, '_> {
 
     fn assert(&mut self) -> Option<Vec<String>> {
         self.word(Idiom::Assert, Vec::new())?;
-        let from = self.reader.peek()?.range.start;
         let condition = self.reader.value()?;
-        let to = self.reader.tokens.get(self.reader.at.checked_sub(1)?)?.range.end;
-        let written = self.reader.code.get(from..to)?.replace('\n', " ");
-        let message = if self.reader.eat(",") {
-            let value = self.reader.value()?;
-            self.writer.expr(&value)?
-        } else if written.contains(['"', '\'', '\\']) {
-            "\"AssertionError\"".into()
-        } else {
-            format!("\"AssertionError: {written}\"")
-        };
-        Some(vec![format!("if !({}) {{ throw {message}; }}", self.writer.expr(&condition)?)])
+        let condition = self.writer.expr(&condition)?;
+        if !self.reader.eat(",") {
+            return Some(vec![format!("assert({condition});")]);
+        }
+        let message = self.reader.value()?;
+        Some(vec![format!("assert({condition}, {});", self.writer.expr(&message)?)])
     }
 
     fn raise(&mut self) -> Option<Vec<String>> {
         self.word(Idiom::Raise, Vec::new())?;
         if self.reader.peek().is_none_or(|t| t.kind == TokenKind::Line) {
-            return Some(vec!["throw e;".into()]);
+            let error = self.caught.as_deref().unwrap_or("\"No active exception to reraise\"");
+            return Some(vec![format!("throw {error};")]);
         }
         let value = match self.reader.value()? {
+            Expr::Call(kind, arguments) if is_kind(&kind) => {
+                format!("{}({})", self.writer.expr(&kind)?, self.writer.arguments(&arguments)?)
+            }
             Expr::Call(_, arguments) if !arguments.is_empty() => {
                 self.writer.expr(&arguments.first()?.value)?
             }
+            kind if is_kind(&kind) => format!("{}()", self.writer.expr(&kind)?),
             Expr::Call(name, _) => format!("\"{}\"", self.writer.expr(&name)?),
+            // What was caught, or a class of another name.
+            Expr::Name(name) if self.writer.holds(&name).is_some() => name,
             name => format!("\"{}\"", self.writer.expr(&name)?),
         };
         Some(vec![format!("throw {value};")])
@@ -409,4 +412,10 @@ impl<'c> Statements<'_, 'c, '_> {
         }
         Some(lines)
     }
+}
+
+/// Whether there is such a class of errors here.
+fn is_kind(class: &Expr) -> bool {
+    let known = ["RuntimeError", "ValueError", "TypeError", "IndexError", "NotImplementedError"];
+    matches!(class, Expr::Name(name) if known.contains(&name.as_str()))
 }

@@ -78,10 +78,10 @@ impl Writer<'_> {
         match digits.and_then(|(_, digits)| digits.parse::<u32>().ok()) {
             Some(digits) if digits <= 12 && spec.ends_with(['f', '%']) => {
                 self.uses(Idiom::Rounded);
-                let scale = format!("{}.0", 10u64.pow(digits));
-                let percent = if spec.ends_with('%') { " * 100.0" } else { "" };
-                let value = self.bound(value, 180)?;
-                Some(format!("({value}{percent} * {scale}).round() / {scale}"))
+                Some(match spec.ends_with('%') {
+                    true => format!("round({} * 100.0, {digits})", self.bound(value, 180)?),
+                    false => format!("round({}, {digits})", self.expr(value)?),
+                })
             }
             _ => self.expr(value),
         }
@@ -139,7 +139,7 @@ impl Writer<'_> {
                 let [item] = items.as_slice() else { return None };
                 self.uses(Idiom::Repeated);
                 let (item, count) = (self.expr(item)?, self.expr(count)?);
-                Some(format!("arange({count}).tolist().map(|_i| {item})"))
+                Some(format!("(0..{count}).map(|_i| {item})"))
             }
             _ => None,
         }

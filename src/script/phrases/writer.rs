@@ -26,8 +26,6 @@ pub(crate) enum Holds {
 pub(super) struct FaultSays {
     /// A function of a type that was asked for without a call.
     pub uncalled: Option<String>,
-    /// What a type does not have.
-    pub attribute: Option<String>,
     /// What a call does not take: the function's name, and the types in brackets.
     pub refused: Option<(String, String)>,
 }
@@ -231,10 +229,6 @@ impl<'k> Writer<'k> {
         let on = self.bound(on, ATOM)?;
         match name {
             "__name__" if on.starts_with("type_of(") => Some((on, ATOM)),
-            "data" if self.said.attribute.as_deref() == Some(name) => {
-                self.uses(Idiom::Data);
-                Some((format!("{on}.detach()"), ATOM))
-            }
             name if self.said.uncalled.as_deref() == Some(name) => {
                 self.uses(Idiom::Uncalled);
                 Some((format!("{on}.{name}()"), ATOM))
