@@ -219,20 +219,6 @@ pub const BOOK: &[Phrase] = &[
         "x.unsqueeze(0)",
     ),
     phrase(
-        Idiom::Range,
-        "`0..3` is Python's `range(3)`",
-        "",
-        "for i in range(3): print(i)",
-        "for i in 0..3 { print(i); }",
-    ),
-    phrase(
-        Idiom::Range,
-        "",
-        "",
-        "for i in reversed(range(3)): print(i)",
-        "for i in reversed(0..3) { print(i); }",
-    ),
-    phrase(
         Idiom::Enumerate,
         "two names take pairs apart",
         "let xs = [5, 6];",
@@ -258,7 +244,7 @@ pub const BOOK: &[Phrase] = &[
         "`list()` makes an array, which is written in brackets",
         "",
         "xs = tuple(range(3))",
-        "let xs = list(0..3);",
+        "let xs = list(range(3));",
     ),
     phrase(Idiom::Set, "there are no sets: an array", "", "s = {1, 2}", "let s = [1, 2];"),
     phrase(Idiom::Dict, "a map begins with `#`", "", "d = {\"a\": 1, \"b\": 2}", "let d = #{a: 1, b: 2};"),
@@ -314,6 +300,7 @@ pub const BOOK: &[Phrase] = &[
         "let f = |x| x + 1;",
     ),
     phrase(Idiom::Braces, "a block stands in braces", "", "while True: break", "while true { break; }"),
+    phrase(Idiom::Braces, "", "", "for i in range(3): print(i)", "for i in range(3) { print(i); }"),
     phrase(Idiom::Braces, "", "let x = 1;", "if x == 1: print(x)", "if x == 1 { print(x); }"),
     phrase(Idiom::Braces, "", "", "with torch.no_grad(): y = 1", "with no_grad() {"),
     phrase(
@@ -330,7 +317,7 @@ pub const BOOK: &[Phrase] = &[
         "if __name__ == \"__main__\":\n    print(1)",
         "print(1)",
     ),
-    phrase(Idiom::Pass, "an empty block is `{ }`", "", "for i in range(3): pass", "for i in 0..3 { }"),
+    phrase(Idiom::Pass, "an empty block is `{ }`", "", "for i in range(3): pass", "for i in range(3) { }"),
     phrase(
         Idiom::Try,
         "`catch (e)` takes every error",

@@ -149,10 +149,6 @@ impl Writer<'_> {
         let plain: Vec<&Expr> = plain.collect();
         let (idiom, text) = match (name, plain.as_slice()) {
             ("print", _) => return self.print(arguments),
-            ("range", [to]) => (Idiom::Range, format!("0..{}", self.bound(to, 150)?)),
-            ("range", [from, to]) => {
-                return Some((format!("{}..{}", self.bound(from, 150)?, self.bound(to, 150)?), 140));
-            }
             ("str", [of]) => (Idiom::Str, format!("{}.to_string()", self.on(of)?)),
             ("int" | "float", [of]) => (Idiom::Number, self.numeric(name, of)?),
             ("isinstance", [of, class]) => {
@@ -168,7 +164,6 @@ impl Writer<'_> {
         };
         self.uses(idiom);
         let level = match idiom {
-            Idiom::Range => 140,
             Idiom::Type if name == "isinstance" => 90,
             _ => ATOM,
         };

@@ -35,7 +35,6 @@ pub enum Idiom {
     Step,
     Dots,
     NewAxis,
-    Range,
     Enumerate,
     Zip,
     Unpacked,

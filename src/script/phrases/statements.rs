@@ -162,8 +162,18 @@ impl<'c> Statements<'_, 'c, '_> {
     }
 
     fn assert(&mut self) -> Option<Vec<String>> {
-        self.word(Idiom::Assert, Vec::new())?;
+        // In brackets it is the call that it is here.
+        match self.reader.nth(1) {
+            "(" => self.reader.at += 1,
+            _ => {
+                self.word(Idiom::Assert, Vec::new())?;
+            }
+        }
         let condition = self.reader.value()?;
+        if let Expr::Tuple(all) = &condition {
+            let all: Option<Vec<String>> = all.iter().map(|value| self.writer.expr(value)).collect();
+            return Some(vec![format!("assert({});", all?.join(", "))]);
+        }
         let condition = self.writer.expr(&condition)?;
         if !self.reader.eat(",") {
             return Some(vec![format!("assert({condition});")]);
