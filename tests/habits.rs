@@ -62,7 +62,7 @@ fn each_fails_as_python_does() {
         ("sorted([1, \"a\"])", "TypeError: '<' not supported between instances of 'string' and 'int'"),
         ("max([])", "ValueError: max() arg is an empty sequence"),
         ("range(1, 5, 0)", "ValueError: range() arg 3 must not be zero"),
-        ("list(0..100000000)", "LimitError"),
+        ("list(0..100000000)", "an array holds at most"),
         ("let a = [1]; for i in 0..999 { a = zip(a, a); }", "LimitError"),
         ("assert(1 > 2)", "AssertionError: the condition does not hold"),
         ("assert(zeros(1), \"no\")", "AssertionError: no"),
@@ -145,6 +145,6 @@ fn errors_are_thrown_by_their_kind() {
     assert_eq!(lab.error("throw ValueError(\"too few\")").0, "ValueError: too few");
     assert_eq!(
         lab.text("let told = (); try { throw IndexError() } catch (e) { told = e.kind; } told"),
-        "\"IndexError\""
+        "IndexError"
     );
 }

@@ -10,7 +10,7 @@ use crate::tensor::autograd::{Grads, Saved, Vjp};
 use super::args::to_value;
 use super::def::{DefaultValue, Domain, Draw, Family, Gradient, METHOD, OpDef, Sample};
 use super::record::{one, recorded};
-use super::value::Value;
+use super::value::{MapValue, Value};
 
 /// What a tensor is converted to; absent parts stay as they are.
 #[derive(Clone, Copy, Default, Debug)]
@@ -304,6 +304,13 @@ fn to_row(a: ToParams) -> Result<Value> {
 }
 
 fn no_dtype(given: &Value) -> Error {
+    if let Value::Object(object) = given
+        && let Some((name, _)) = object.get::<MapValue>().and_then(|map| map.iter().next())
+    {
+        return Error::type_error(format!("to() got an unknown option '{name}'"))
+            .with_near(name, ["non_blocking", "copy", "dtype", "device"])
+            .with_hint("its options are non_blocking, copy, dtype and device");
+    }
     let text = format!("to(): argument 'dtype' must be a dtype such as float32, not {}", given.describe());
     Error::type_error(text)
         .with_hint("`x.to(\"cuda\", #{non_blocking: true})`, `x.to(\"cuda\", float16, true)`")

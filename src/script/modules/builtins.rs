@@ -88,7 +88,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
     ),
     ScriptRow::of(
         built_in("list", "The items of what a loop goes through, as an array.", ItemsParams::LIST)
-            .errors(&[NOT_ITERABLE])
+            .errors(&[NOT_ITERABLE, "RuntimeError: there are more than an array may hold"])
             .example("list(range(3))", "[0, 1, 2]"),
         |call| Ok(array(call, &ItemsParams::of(&call.args)?.items)?.into()),
     ),

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 
 use rhai::{
     Array, Dynamic, Engine, EvalAltResult, FnPtr, INT, ImmutableString, Map, Module, NativeCallContext,
-    Position,
 };
 
 use crate::base::chain::Link;
@@ -336,15 +335,18 @@ fn of_ranges<T: Clone + Send + Sync + 'static>(engine: &mut Engine) {
 /// As far as an array may reach.
 fn collected(ctx: &NativeCallContext, value: &Dynamic) -> RhaiResult<Array> {
     let most = ctx.engine().max_array_size();
-    let too_large = || EvalAltResult::ErrorDataTooLarge("Size of array/BLOB".into(), Position::NONE);
+    let too_large = || {
+        let error = Error::runtime(format!("an array holds at most {most} items"));
+        raise(error.with_hint("a tensor has no such limit, and a loop needs no array"))
+    };
     if measured(value).is_some_and(|count| count > most as u64) {
-        return Err(too_large().into());
+        return Err(too_large());
     }
     let all = items(value).ok_or_else(|| raise(not_iterable(value)))?;
     let mut out = Array::new();
     for item in all {
         if out.len() >= most {
-            return Err(too_large().into());
+            return Err(too_large());
         }
         out.push(item?);
     }
