@@ -20,6 +20,27 @@ fn a_variable_of_the_checks_own_is_never_the_learners() {
 }
 
 #[test]
+fn what_a_check_does_wrong_whatever_the_answer_is_its_own_fault() {
+    let mut lesson = Lesson::new();
+    let code = "let v = 3; let f = |q| q + 1; let t = ones([2]);";
+    for (check, told) in [
+        ("let own = |q| q + v; expect(call(f, [own]) == 3);", "can't hand a function of the check's"),
+        ("expect_device(t, \"cuda:9\");", "invalid device ordinal"),
+        ("let g = Generator(); g.manual_seed(v);", "changes no generators"),
+        (
+            "let w = ones([1], #{requires_grad: true}); let s = optim::lr_scheduler::StepLR(optim::SGD([w], 0.1), v); s.step();",
+            "changes no generators",
+        ),
+    ] {
+        let verdict = lesson.attempt(code, check);
+        assert!(
+            matches!(&verdict, Verdict::CheckerFault { message, .. } if message.contains(told)),
+            "{check}: {verdict:?}"
+        );
+    }
+}
+
+#[test]
 fn a_check_that_ends_before_its_last_line_judges_nothing() {
     let mut lesson = Lesson::new();
     for check in [
@@ -90,7 +111,7 @@ let opt = optim::SGD([w], 0.1); let sched = optim::lr_scheduler::StepLR(opt, #{s
     {
         let verdict = lesson.attempt(code, check);
         assert!(
-            matches!(&verdict, Verdict::CheckerFault { message, .. } if message.contains("can't change what")),
+            matches!(&verdict, Verdict::CheckerFault { message, .. } if message.contains("can't change what") || message.contains("changes no generators")),
             "{check}: {verdict:?}"
         );
     }

@@ -71,6 +71,17 @@ impl Maker {
 /// What a check is told that would change what it has not made.
 pub(crate) const NO_CHANGE: &str = "a check can't change what the learner has";
 
+/// What a check is told that would take a step with a thing that does not know who made it.
+pub(crate) const NO_STEPS: &str = "a check changes no generators, schedules and scalers, its own among them: a hidden block before the step can";
+
+/// Refuses a change of what a check has not made.
+///
+/// # Errors
+/// A check runs.
+pub fn refuse_steps() -> Result<()> {
+    if examining() { Err(Error::runtime(NO_STEPS)) } else { Ok(()) }
+}
+
 /// Refuses a change of what a check has not made.
 ///
 /// # Errors

@@ -9,6 +9,7 @@ use crate::script::lexer::{bound, tokens};
 use crate::script::reads::{Reading, readings};
 
 use super::format::{Code, Element, Lesson, Step};
+use super::given::called;
 
 /// A name that nothing in the lesson defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,5 +58,29 @@ pub(crate) fn of_check(check: &Code, given: &BTreeSet<String>) -> Vec<Stray> {
             strays.push(Stray { name: name.to_owned(), line, column });
         }
     }
+    // Functions that it calls by their names in quotes.
+    for name in called(&check.text).into_iter().filter(|name| !given.contains(name)) {
+        let at = check.text.find(&format!("\"{name}\"")).unwrap_or(0);
+        let before = check.text.get(..at).unwrap_or_default();
+        let row = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
+        strays.push(Stray { name: format!("{name}()"), line: check.file_line(row), column });
+    }
     strays
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_gives_is_a_slip_in_quotes_as_well() {
+        let check = Code {
+            text: "let y = 1;\nexpect(call(\"nofn\", [y]) == q);\ncall(\"twice\", [1]);".into(),
+            line: 10,
+        };
+        let given = BTreeSet::from(["twice".to_owned()]);
+        let told: Vec<_> = of_check(&check, &given).into_iter().map(|s| (s.name, s.line, s.column)).collect();
+        assert_eq!(told, [("q".to_owned(), 11, 29), ("nofn()".to_owned(), 11, 13)]);
+    }
 }

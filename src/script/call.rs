@@ -8,7 +8,7 @@ use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, FuncArgs, Map, Module, 
 
 use crate::base::{Error, Result};
 use crate::device::Machine;
-use crate::device::examine::refuse_change;
+use crate::device::examine::{refuse_change, refuse_steps};
 use crate::op::args::{FUNCTION, MAP};
 use crate::op::def::DefaultValue;
 use crate::op::params::Accept;
@@ -354,8 +354,11 @@ fn caller(
         let subject = subject.first_mut().map(|value| &mut **value);
         let run = || {
             // Of modules a check has copies; optimisers know who made them.
-            if row.def.changes && !matches!(row.def.receiver, Receiver::Module | Receiver::Optimizer) {
-                refuse_change()?;
+            match row.def.receiver {
+                _ if !row.def.changes => {}
+                Receiver::Module | Receiver::Optimizer => {}
+                Receiver::Generator | Receiver::Scheduler | Receiver::GradScaler => refuse_steps()?,
+                _ => refuse_change()?,
             }
             let args = arguments(&row.def, rest, &here)?;
             (row.run)(&mut Call { context: &context, here: &here, args, subject })

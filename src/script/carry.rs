@@ -328,6 +328,12 @@ fn carried(
 }
 
 fn called(name: &str, context: &NativeCallContext, args: &FnCallArgs) -> RhaiResult<Dynamic> {
+    // Rhai rounds halves away from zero, scripts as Python does.
+    if let ("round", [number]) = (name, &*args)
+        && let Ok(number) = number.as_float()
+    {
+        return Ok(number.round_ties_even().into());
+    }
     let global = context.global_runtime_state();
     let plain: NativeCallContext = (&*PLAIN, name, None, global, context.call_position()).into();
     let mut own: Vec<Dynamic> = args.iter().map(|arg| arg.flatten_clone()).collect();

@@ -10,13 +10,14 @@ use std::ops::RangeInclusive;
 
 use rhai::{Engine, Position, Token};
 
-use crate::device::examine::NO_CHANGE;
+use crate::device::examine::{NO_CHANGE, NO_STEPS};
 
 use super::engine::ENDS_EARLY;
 use super::fault::Fault;
 use super::lexer;
 use super::modules::checks;
 use super::reads::{Callee, Parameter, Reading, readings};
+use super::value::NOT_LENT;
 
 /// Whether a fault of a check may come of what the learner's code gave. `learners` says whether a name that the check
 /// does not define stands for that, `first_line` is the line of the check's first line in its file.
@@ -27,7 +28,9 @@ pub(super) fn is_learners(
     first_line: u32,
     learners: &dyn Fn(&str) -> bool,
 ) -> bool {
-    if fault.kind == "SyntaxError" || [NO_CHANGE, ENDS_EARLY].contains(&fault.message.as_str()) {
+    if fault.kind == "SyntaxError"
+        || [NO_CHANGE, NO_STEPS, ENDS_EARLY, NOT_LENT].contains(&fault.message.as_str())
+    {
         return false;
     }
     let tokens = lexer::tokens(engine, code);

@@ -243,7 +243,7 @@ fn sum(call: &mut Call) -> Outcome {
             Ok(counted) => Dynamic::from_int(counted.into()),
             Err(_) => item,
         };
-        if item.is_string() || item.is_array() || item.is_map() || item.is_unit() {
+        if item.is_string() || item.is_char() || item.is_array() || item.is_map() || item.is_unit() {
             let (a, b) = (type_name(&total), type_name(&item));
             return Err(
                 Error::type_error(format!("unsupported operand type(s) for +: '{a}' and '{b}'")).into()

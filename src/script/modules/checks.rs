@@ -150,6 +150,9 @@ pub(crate) fn expectations() -> impl Iterator<Item = &'static str> {
 fn expect_device(call: &mut Call) -> Outcome {
     let given = ExpectDeviceParams::of(&call.args)?;
     let (x, wanted) = (&given.tensor, given.device);
+    if let DeviceSpec::Cuda(Some(i)) = wanted {
+        call.machine().context(Device::Cuda(i))?;
+    }
     let there = |device: Device| match wanted {
         DeviceSpec::Cuda(None) => device.is_cuda(),
         other => DeviceSpec::from(device) == other,
