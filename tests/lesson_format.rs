@@ -470,8 +470,8 @@ mod linting {
     fn checks_and_answers_are_code() {
         let with = |check: &str| EXERCISE.replace("expect_device(y, \"cuda:0\");", check);
         only(&with("let z = 1;\nexpect(y == 1"), 7, 14, "does not parse: Expecting ')'");
-        only(&with("expect(y is ones(2) && call(\"f\", [1]) == 1, `${y}`);\n}"), 7, 1, "does not parse");
-        let good = "with no_grad() { expect(type_of(call(\"f\", [y @ y])) == \"Tensor\", \"n\"); }";
+        only(&with("expect(y is ones(2) && call(\"y\", [1]) == 1, `${y}`);\n}"), 7, 1, "does not parse");
+        let good = "with no_grad() { expect(type_of(call(\"y\", [y @ y])) == \"Tensor\", \"n\"); }";
         assert_eq!(faults(&with(good)), []);
         let predict = "```toml predict id=\"p\"\nask = \"?\"\nanswer = \"1 +\"\n\
                        explain = \"x\"\n```\n```rhai run\nx\n```\n";

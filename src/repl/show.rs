@@ -108,15 +108,16 @@ pub(super) fn taken(usage: &Usage) -> String {
 
 /// What `timeit` gave, from the value's printed form.
 pub(crate) fn timing(value: &str) -> Option<String> {
-    let map: serde_json::Value = serde_json::from_str(value.strip_prefix('#')?).ok()?;
-    let ms = |name: &str| map.get(name)?.as_f64().map(|ms| (ms * 1e6) as u64);
-    let clock =
-        if map.get("clock")?.as_str()? == Clock::Modelled.name() { Clock::Modelled } else { Clock::Measured };
+    let fields = value.strip_prefix("#{")?.strip_suffix('}')?.split(", ");
+    let fields: Vec<(&str, &str)> = fields.filter_map(|field| field.split_once(": ")).collect();
+    let field = |name: &str| fields.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    let ms = |name: &str| field(name)?.parse::<f64>().ok().map(|ms| (ms * 1e6).round() as u64);
+    let clock = if field("clock")? == Clock::Modelled.name() { Clock::Modelled } else { Clock::Measured };
     let show = crate::base::figures::nanos;
     Some(format!(
         "time: {} as the median of {}; {} to {}, half of them within {}\n",
         timed(ms("median_ms")?, clock),
-        plural(map.get("runs")?.as_u64()?, "run", "runs"),
+        plural(field("runs")?.parse().ok()?, "run", "runs"),
         show(ms("min_ms")?),
         show(ms("max_ms")?),
         show(ms("iqr_ms")?)
