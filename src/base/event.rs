@@ -15,6 +15,9 @@ pub use super::name::Name;
 /// A tensor's sizes, in place up to four dimensions: events are copied as they happen.
 pub type Sizes = SmallVec<[usize; 4]>;
 
+/// Devices that take part in one thing.
+pub type Devices = SmallVec<[Device; 4]>;
+
 /// Which clock a time was read from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -206,6 +209,17 @@ pub enum Body {
         cause: Name,
         span: Span,
     },
+    /// Ranks exchanged tensors, on a stream of each one's device.
+    Collective {
+        op: Name,
+        /// Of one rank's tensors.
+        bytes: u64,
+        ranks: u32,
+        /// Theirs, each once.
+        devices: Devices,
+        stream: u32,
+        span: Span,
+    },
     /// Two accesses of one piece of memory that nothing orders; the event's source is the later one's.
     Race {
         race: Box<Race>,
@@ -243,6 +257,7 @@ impl Body {
             | Body::OutOfMemory { device, .. }
             | Body::PeakReset { device } => device.is_cuda(),
             Body::Copy { from, to, .. } => from.is_cuda() || to.is_cuda(),
+            Body::Collective { devices, .. } => devices.iter().any(|device| device.is_cuda()),
             Body::Race { .. } => true,
             Body::CellStart { .. } | Body::CellEnd { .. } => false,
         }

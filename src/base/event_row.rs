@@ -7,7 +7,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smallvec::SmallVec;
 
-use super::event::{Body, Clock, Event, Name, Race, Sizes, Source, Span};
+use super::event::{Body, Clock, Devices, Event, Name, Race, Sizes, Source, Span};
 use super::{DType, Device};
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -20,6 +20,7 @@ enum EventKind {
     Launch,
     Sync,
     Hold,
+    Collective,
     Race,
     OutOfMemory,
     PeakReset,
@@ -77,6 +78,7 @@ rows! {
     Launch { device, stream, op, kernel, dtype, bytes, flops, span },
     Sync { device, implicit, cause, span },
     Hold { device, cause, span },
+    Collective { op, bytes, ranks, devices, stream, span },
     Race { race },
     OutOfMemory { device, requested, message },
     PeakReset { device },
@@ -178,6 +180,17 @@ impl Field for Sizes {
     fn read(from: &mut Read) -> Option<Sizes> {
         let count = from.numbers.next()?;
         (0..count).map(|_| from.numbers.next()?.try_into().ok()).collect()
+    }
+}
+
+impl Field for Devices {
+    fn write<'a>(&'a self, to: &mut RowFields<'a>) {
+        to.numbers.push(self.len() as u64);
+        self.iter().for_each(|device| device.write(to));
+    }
+    fn read(from: &mut Read) -> Option<Devices> {
+        let count = from.numbers.next()?;
+        (0..count).map(|_| Device::read(from)).collect()
     }
 }
 
@@ -292,6 +305,14 @@ mod tests {
             },
             Body::Sync { device, implicit: true, cause: name(), span },
             Body::Hold { device, cause: name(), span },
+            Body::Collective {
+                op: name(),
+                bytes,
+                ranks: 2,
+                devices: Devices::from_slice(&[Device::Cpu, device]),
+                stream: 8,
+                span,
+            },
             Body::Race {
                 race: Box::new(Race {
                     device,

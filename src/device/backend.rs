@@ -129,6 +129,21 @@ pub struct Vitals {
     pub cuda: Option<(u32, u32)>,
 }
 
+/// What passes between the devices of a group's ranks at once: steps one after the other, in each of which every device
+/// gives as many bytes to the next.
+pub struct Exchange<'a> {
+    pub devices: &'a [Device],
+    /// The stream that carries it, on each.
+    pub stream: u32,
+    /// When the last of them is ready, in nanoseconds of their clock.
+    pub ready: u64,
+    /// Steps that carry `bytes`.
+    pub steps: u64,
+    pub bytes: u64,
+    /// Further steps, which carry nothing to speak of.
+    pub hops: u64,
+}
+
 /// A device. Calls may come from several threads.
 pub trait Backend: Send + Sync {
     fn device(&self) -> Device;
@@ -192,6 +207,17 @@ pub trait Backend: Send + Sync {
 
     /// Copies between this device's memory and the host's or another device's.
     fn transfer(&self, transfer: &Transfer) -> Result<Moved>;
+
+    /// When an exchange takes place, where the time of its devices is modelled.
+    fn exchange(&self, exchange: &Exchange) -> Result<Option<Span>> {
+        let _ = exchange;
+        Ok(None)
+    }
+
+    /// Computes what has its time elsewhere, as a part of an exchange.
+    fn compute(&self, launch: &Launch) -> Result<()> {
+        self.launch(launch).map(|_| ())
+    }
 
     /// What held the host since this was asked last, where the backend knows: a queue without room, memory that could
     /// be given back only once the device was idle.

@@ -9,6 +9,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::base::event::{Body, Source, Span};
 
+/// A thread of the host with a time of its own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct HostThread(pub(crate) u32);
+
+impl HostThread {
+    pub(crate) const MAIN: HostThread = HostThread(0);
+}
+
 /// A clock that the host's work moves.
 pub trait HostTime: Send + Sync {
     /// The host's time, in nanoseconds since the machine was made.
@@ -22,6 +30,15 @@ pub trait HostTime: Send + Sync {
 
     /// The script's thread waits until `time`, if that is still to come; the span is its waiting.
     fn wait_until(&self, time: u64) -> Span;
+
+    /// Begins a thread of the host, a rank's, at the time of the one that runs.
+    fn begin_thread(&self) -> HostThread;
+
+    /// That thread's time goes on, and that of the one that ran stands still.
+    fn run_thread(&self, thread: HostThread);
+
+    /// The running thread waits for the end of another one.
+    fn end_thread(&self, thread: HostThread);
 
     /// So many workers more, or fewer, compete for the host's cores from now on.
     fn crowd(&self, workers: i32);

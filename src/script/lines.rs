@@ -138,6 +138,12 @@ fn fields(body: &Body) -> (&'static str, LineFields) {
         Body::Hold { device, cause, span } => {
             ("hold", timed(fields! { device: name(device), cause: cause.as_str() }, span))
         }
+        Body::Collective { op, bytes, ranks, devices, stream, span } => {
+            let devices: Vec<String> = devices.iter().map(name).collect();
+            let own =
+                fields! { op: op.as_str(), bytes: bytes, ranks: ranks, devices: devices, stream: stream };
+            ("collective", timed(own, span))
+        }
         Body::Race { race } => ("race", race_fields(race)),
         Body::OutOfMemory { device, requested, message } => {
             ("out_of_memory", fields! { device: name(device), requested: requested, message: message })

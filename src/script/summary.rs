@@ -30,6 +30,8 @@ pub(crate) struct Summary {
     waits: Vec<Wait>,
     /// Accesses that nothing ordered: one of each kind for a pair of lines, with how often there was one.
     pub races: Vec<(Source, Box<Race>, INT)>,
+    /// What ranks exchanged.
+    collectives: Vec<Collective>,
     busy: HashMap<Device, Busy>,
     /// Tensors made on accelerators.
     pub allocations: INT,
@@ -56,6 +58,27 @@ struct Before {
 
 /// An accelerator, how long it worked, and how long the run took on its clock.
 type Worked = (Device, u64, u64);
+
+struct Collective {
+    op: Name,
+    bytes: u64,
+    ranks: u32,
+    span: Span,
+    line: u32,
+}
+
+impl Collective {
+    fn value(&self, ms: Dynamic) -> Dynamic {
+        let mut map = Map::new();
+        map.insert("op".into(), self.op.as_str().into());
+        map.insert("bytes".into(), (self.bytes as INT).into());
+        map.insert("ranks".into(), INT::from(self.ranks).into());
+        map.insert("ms".into(), ms);
+        map.insert("clock".into(), self.span.clock.name().into());
+        map.insert("line".into(), INT::from(self.line).into());
+        map.into()
+    }
+}
 
 /// A hold of the host.
 struct Wait {
@@ -99,6 +122,7 @@ impl Default for Summary {
             implicit_lines: Vec::new(),
             waits: Vec::new(),
             races: Vec::new(),
+            collectives: Vec::new(),
             busy: HashMap::new(),
             allocations: 0,
             out_of_memory: 0,
@@ -181,6 +205,13 @@ impl Summary {
                 self.note_wait(*cause, *span, event.source);
             }
             Body::Hold { cause, span, .. } => self.note_wait(*cause, *span, event.source),
+            Body::Collective { op, bytes, ranks, devices, span, .. } => {
+                for device in devices.iter().filter(|device| device.is_cuda()) {
+                    self.busy.entry(*device).or_default().take(*span);
+                }
+                let (op, bytes, ranks, span, line) = (*op, *bytes, *ranks, *span, event.source.line);
+                self.collectives.push(Collective { op, bytes, ranks, span, line });
+            }
             Body::Race { race } => self.note_race(event.source, race),
             Body::OutOfMemory { .. } => self.out_of_memory += 1,
             _ => {}
@@ -205,6 +236,10 @@ impl Summary {
         let waits = self.waits.iter().map(|wait| wait.value(self.ms(wait.nanos, Clocks::of(wait.clock))));
         out.insert("waits".into(), waits.collect::<Array>().into());
         out.insert("races".into(), self.races.iter().map(race_value).collect::<Array>().into());
+        out.insert("collectives".into(), {
+            let one = |c: &Collective| c.value(self.ms(c.span.nanos, Clocks::of(c.span.clock)));
+            self.collectives.iter().map(one).collect::<Array>().into()
+        });
         let waited: u64 = self.waits.iter().map(|wait| wait.nanos).sum();
         let clocks = self.waits.iter().map(|wait| Clocks::of(wait.clock));
         let clocks = clocks.fold(Clocks::default(), Clocks::and);

@@ -21,7 +21,16 @@ pub fn write(path: &Path, events: &[Event]) -> std::io::Result<()> {
 /// The trace as JSON. A process per device, a thread per stream; times in microseconds.
 pub fn document(events: &[Event]) -> Value {
     let mut lanes = BTreeSet::new();
-    let mut out: Vec<Value> = events.iter().filter_map(|e| entry(e, &mut lanes)).collect();
+    let mut out = Vec::new();
+    for event in events {
+        match &event.body {
+            Body::Collective { devices, stream, .. } => {
+                lanes.extend(devices.iter().map(|device| (*device, *stream)));
+                out.extend(devices.iter().filter_map(|device| part(event, *device)));
+            }
+            _ => out.extend(entry(event, &mut lanes)),
+        }
+    }
     let devices: BTreeSet<Device> = lanes.iter().map(|(device, _)| *device).collect();
     out.extend(devices.into_iter().map(|device| metadata("process_name", device, 0, &device.to_string())));
     for (device, stream) in lanes {
@@ -71,6 +80,15 @@ fn entry(event: &Event, lanes: &mut BTreeSet<(Device, u32)>) -> Option<Value> {
         }
         _ => return None,
     })
+}
+
+/// What a device did of a collective.
+fn part(event: &Event, device: Device) -> Option<Value> {
+    let Body::Collective { op, bytes, ranks, stream, span, .. } = &event.body else { return None };
+    let Source { line, caller, .. } = event.source;
+    let args =
+        json!({"bytes": bytes, "ranks": ranks, "clock": span.clock.name(), "line": line, "caller": caller});
+    Some(complete(op, "collective", (process(device), *stream), span, &args))
 }
 
 fn complete(name: &str, category: &str, (pid, tid): (u64, u32), span: &Span, args: &Value) -> Value {

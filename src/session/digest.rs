@@ -305,6 +305,9 @@ impl DeedSums {
                 self.gap(Device::Cpu, 0, *span);
             }
             Body::Hold { span, .. } => self.gap(Device::Cpu, 0, *span),
+            Body::Collective { devices, stream, span, .. } => {
+                devices.iter().for_each(|device| self.gap(*device, *stream, *span));
+            }
             Body::OutOfMemory { device, requested, .. } => {
                 let sums = self.sums(*device);
                 sums.out_of_memory += 1;

@@ -14,11 +14,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Device, DeviceCause, Error, Kind, Result, event, memory};
 use crate::device::backend::{
-    Backend, DevicePool, GraphWork, Hold, Mark, Moved, Properties, Refusal, Transfer, Vitals, When, Workspace,
+    Backend, DevicePool, Exchange, GraphWork, Hold, Mark, Moved, Properties, Refusal, Transfer, Vitals, When,
+    Workspace,
 };
 use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::{HostBlock, HostPool};
-use crate::device::cpu::{copy_values, run_in_order};
+use crate::device::cpu::{copy_values, run, run_in_order};
 use crate::device::kernel::{Arg, Kernel, KernelClass, Launch};
 use crate::device::pool::{Block, Pool};
 use crate::device::shared::Shared;
@@ -377,6 +378,16 @@ impl Backend for SimBackend {
             blocking: when.blocking,
             waited,
         })
+    }
+
+    fn exchange(&self, exchange: &Exchange) -> Result<Option<event::Span>> {
+        let span = self.working_clock()?.exchange(exchange).map_err(refused)?;
+        self.fault.check(span.end)?;
+        Ok(Some(event::Span::modelled(span.start, span.end)))
+    }
+
+    fn compute(&self, launch: &Launch) -> Result<()> {
+        if self.shared.has_values() { run(launch) } else { Ok(()) }
     }
 
     fn take_hold(&self) -> Option<Hold> {

@@ -4,11 +4,13 @@ use std::sync::{Arc, Mutex};
 
 use crate::base::event::{Body, Clock, Source, Span};
 use crate::base::{Device, Result};
-use crate::device::backend::{Backend, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When};
+use crate::device::backend::{
+    Backend, DevicePool, Exchange, Mark, Moved, Properties, Refusal, Transfer, When,
+};
 use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::HostBlock;
 use crate::device::cpu::{CpuBackend, copy_values, run};
-use crate::device::host_time::{Entry, HostTime, Ledger, note_pinned, note_unpinned, note_work};
+use crate::device::host_time::{Entry, HostThread, HostTime, Ledger, note_pinned, note_unpinned, note_work};
 use crate::device::kernel::{Arg, Launch};
 use crate::device::settings::Tf32;
 use crate::device::shared::Shared;
@@ -129,6 +131,18 @@ impl Backend for HostBackend {
         Ok(Moved { when: When::Ran(when), pinned: false, blocking: true, waited: Some(when) })
     }
 
+    /// Through memory that both processes have: each step is a copy on one core.
+    fn exchange(&self, exchange: &Exchange) -> Result<Option<Span>> {
+        let step = |bytes| cpu_kernel(&self.profile, &copy_within(bytes), 1);
+        let steps = exchange.steps.saturating_mul(step(exchange.bytes));
+        let length = steps.saturating_add(exchange.hops.saturating_mul(step(0)));
+        Ok(Some(Span::modelled(exchange.ready, exchange.ready.saturating_add(length))))
+    }
+
+    fn compute(&self, launch: &Launch) -> Result<()> {
+        if without_values(launch) { Ok(()) } else { run(launch) }
+    }
+
     fn create_stream(&self) -> Result<u32> {
         self.cpu.create_stream()
     }
@@ -190,6 +204,20 @@ impl HostTime for ModelledHost {
 
     fn crowd(&self, workers: i32) {
         self.clock.lock().crowd(workers);
+    }
+
+    fn begin_thread(&self) -> HostThread {
+        self.clock.lock().spawn()
+    }
+
+    fn run_thread(&self, thread: HostThread) {
+        let known = self.clock.lock().switch(thread);
+        debug_assert!(known.is_ok(), "a thread runs between its beginning and its end");
+    }
+
+    fn end_thread(&self, thread: HostThread) {
+        let known = self.clock.lock().join(thread);
+        debug_assert!(known.is_ok(), "a thread ends once, while another runs");
     }
 
     fn replay(&self, start: u64, ledger: Ledger, tell: &mut dyn FnMut(Source, Body)) -> u64 {

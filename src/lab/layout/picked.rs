@@ -77,6 +77,9 @@ fn event(mark: &Mark) -> String {
             let how = if implicit { "▲ implicit: nobody asked for it, " } else { "" };
             format!("{how}{cause} made the host wait {time} for {device}")
         }
+        MarkKind::Collective { op, bytes } => {
+            format!("{op} of {} among ranks: {time}", figures::bytes(bytes))
+        }
         MarkKind::Hold { device: Device::Cpu, cause } => format!("{cause}: the host waited for {time}"),
         MarkKind::Hold { device, cause } => format!("{cause}: {device} held the host for {time}"),
     }

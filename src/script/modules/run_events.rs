@@ -137,6 +137,18 @@ pub static ROWS: &[ScriptRow] = &[
             Ok(if races.is_unit() { Array::new().into() } else { races })
         },
     ),
+    ScriptRow::of(
+        figure(
+            "collectives",
+            "What ranks exchanged: a list of #{op, bytes, ranks, ms, clock, line}, empty where nothing was.",
+        )
+        .details("`bytes` are those of one rank's tensors. DistributedDataParallel's buckets are in it.")
+        .example("events.collectives.len()", "0"),
+        |call| {
+            let all = read(call, "collectives", |body| matches!(body, Body::Collective { .. }))?;
+            Ok(if all.is_unit() { Array::new().into() } else { all })
+        },
+    ),
     ScriptRow::of(figure("oom", "How often a device had no room.").example("events.oom", "0"), |call| {
         read(call, "oom", |body| matches!(body, Body::OutOfMemory { .. }))
     }),
@@ -391,7 +403,10 @@ impl RunEvents {
     fn time(&self, shared: &Shared) -> Dynamic {
         let spans = self.0.events.iter().filter_map(|e| match &e.body {
             Body::Launch { device, span, .. } if device.is_cuda() => Some(*span),
-            Body::Copy { span, .. } | Body::Sync { span, .. } | Body::Hold { span, .. } => Some(*span),
+            Body::Copy { span, .. }
+            | Body::Sync { span, .. }
+            | Body::Hold { span, .. }
+            | Body::Collective { span, .. } => Some(*span),
             _ => None,
         });
         let clocks = spans.clone().map(|span| Clocks::of(span.clock)).fold(Clocks::default(), Clocks::and);

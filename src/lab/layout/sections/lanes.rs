@@ -53,7 +53,7 @@ pub(super) fn lane_line(
             let Some(column) = all.get_mut(column) else { return };
             let place = match mark.what {
                 MarkKind::Launch { .. } => &mut column.kernels,
-                MarkKind::Copy { .. } => &mut column.copies,
+                MarkKind::Copy { .. } | MarkKind::Collective { .. } => &mut column.copies,
                 MarkKind::Wait { implicit: false, .. } | MarkKind::Hold { .. } => &mut column.waits,
                 MarkKind::Wait { implicit: true, .. } => &mut column.implicit,
             };

@@ -138,7 +138,7 @@ impl History {
                 self.counters(device, own).wait(implicit, clean_name(cause), source);
                 self.pass(span);
             }
-            Body::Hold { span, .. } => self.pass(span),
+            Body::Hold { span, .. } | Body::Collective { span, .. } => self.pass(span),
             Body::Race { .. } => self.hold_or_map(seq, source, body),
             Body::OutOfMemory { device, requested, .. } => {
                 let tally = self.counters(device, own);

@@ -73,6 +73,10 @@ pub(crate) enum MarkKind {
         implicit: bool,
     },
     /// The host was held by a device, without waiting for its work.
+    Collective {
+        op: Name,
+        bytes: u64,
+    },
     Hold {
         device: Device,
         cause: Name,
@@ -198,6 +202,16 @@ impl Timeline {
 
     /// Takes an event, if it has a span.
     pub(crate) fn fold(&mut self, seq: u64, source: Source, body: &Body) {
+        if let Body::Collective { op, bytes, devices, stream, span, .. } = body {
+            // Each device has its part of it, on a lane of its own.
+            for device in devices {
+                let track =
+                    if device.is_cuda() { Track::Stream(*device, *stream) } else { Track::Host(*stream) };
+                let what = MarkKind::Collective { op: clean_name(*op), bytes: *bytes };
+                self.put(track, Mark { seq, span: *span, what, source });
+            }
+            return;
+        }
         let (track, span, what) = match *body {
             Body::Launch { device, stream, op, kernel, dtype, bytes, flops, span } => {
                 let track =
@@ -219,12 +233,17 @@ impl Timeline {
             }
             _ => return,
         };
+        self.put(track, Mark { seq, span, what, source });
+    }
+
+    fn put(&mut self, track: Track, mark: Mark) {
+        let (span, source) = (mark.span, mark.source);
         let lane = LaneId { measured: span.clock == Clock::Measured, track };
         let Some(events) = self.lane_mut(lane) else {
             self.unkept += 1;
             return;
         };
-        events.push(Mark { seq, span, what, source });
+        events.push(mark);
         let last = self.last.get_mut(usize::from(lane.measured));
         let Some(last) = last else { return };
         match last {
