@@ -1,6 +1,7 @@
 //! Samplers: the order in which a loader goes through a dataset, and which samples make a batch.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::base::{DType, Error, Kind, Result, memory};
 use crate::data::draws::{draw_seed, permutation};
@@ -39,6 +40,11 @@ enum SampleOrder {
         count: usize,
         generator: Option<Shared>,
     },
+    /// One rank's share of a dataset's indices.
+    Distributed {
+        share: Share,
+        epoch: AtomicU64,
+    },
     /// Batches of another order.
     Batches {
         of: Sampler,
@@ -47,6 +53,33 @@ enum SampleOrder {
     },
     /// Batches as they are given.
     ListedBatches(Vec<Vec<i64>>),
+}
+
+/// A rank's share of `of` samples, as `DistributedSampler` cuts it.
+#[derive(Clone, Copy)]
+pub struct Share {
+    pub of: usize,
+    pub replicas: usize,
+    pub rank: usize,
+    /// Orders the samples by this seed and the epoch.
+    pub shuffle: Option<i64>,
+    pub drop_last: bool,
+}
+
+impl Share {
+    fn len(&self) -> usize {
+        if self.drop_last { self.of / self.replicas } else { self.of.div_ceil(self.replicas) }
+    }
+
+    /// Every `replicas`-th sample from the rank's on; the first ones come again where that does not come out even.
+    fn draw(&self, epoch: u64) -> Result<Vec<i64>> {
+        let order = match self.shuffle {
+            Some(seed) => permutation(self.of, Shared::new((seed as u64).wrapping_add(epoch)))?,
+            None => poll::listed(0..self.of as i64)?,
+        };
+        let at = |i: usize| order.get((self.rank + i * self.replicas) % self.of.max(1)).copied();
+        poll::listed((0..self.len()).filter_map(at))
+    }
 }
 
 /// What a sampler gives for an epoch.
@@ -114,6 +147,36 @@ impl Sampler {
         Ok(Sampler::new(SampleOrder::Weighted { weights, replacement, count, generator }))
     }
 
+    /// `DistributedSampler`: a rank's share.
+    ///
+    /// # Errors
+    /// `ValueError` for a rank that there is not.
+    pub fn distributed(share: Share) -> Result<Sampler> {
+        if share.rank >= share.replicas {
+            let text = format!(
+                "Invalid rank {}, rank should be in the interval [0, {}]",
+                share.rank,
+                share.replicas as i64 - 1
+            );
+            return Err(Error::value(text));
+        }
+        Ok(Sampler::new(SampleOrder::Distributed { share, epoch: AtomicU64::new(0) }))
+    }
+
+    /// Says which epoch a `DistributedSampler` is to order next.
+    ///
+    /// # Errors
+    /// `TypeError` for another sampler.
+    pub fn set_epoch(&self, number: i64) -> Result<()> {
+        match &*self.0 {
+            SampleOrder::Distributed { epoch, .. } => {
+                epoch.store(number as u64, Ordering::Relaxed);
+                Ok(())
+            }
+            _ => Err(Error::type_error(format!("a {} has no epochs of its own", self.name()))),
+        }
+    }
+
     /// `BatchSampler`: batches of another sampler's order.
     pub fn batches(of: Sampler, size: i64, drop_last: bool) -> Result<Sampler> {
         let size = positive("batch_size", size)?;
@@ -136,6 +199,7 @@ impl Sampler {
             SampleOrder::Random { .. } => "RandomSampler",
             SampleOrder::Subset { .. } => "SubsetRandomSampler",
             SampleOrder::Weighted { .. } => "WeightedRandomSampler",
+            SampleOrder::Distributed { .. } => "DistributedSampler",
             SampleOrder::Batches { .. } => "BatchSampler",
         }
     }
@@ -151,6 +215,7 @@ impl Sampler {
             SampleOrder::Listed(all) => all.len(),
             SampleOrder::Random { count, .. } | SampleOrder::Weighted { count, .. } => *count,
             SampleOrder::Subset { indices, .. } => indices.len(),
+            SampleOrder::Distributed { share, .. } => share.len(),
             SampleOrder::Batches { of, size, drop_last: true } => of.len() / size,
             SampleOrder::Batches { of, size, drop_last: false } => of.len().div_ceil(*size),
             SampleOrder::ListedBatches(all) => all.len(),
@@ -192,6 +257,7 @@ impl Sampler {
                 let _here = drawing.as_ref().map(|m| m.enter());
                 multinomial(weights, *count as i64, *replacement)?.to_i64s("multinomial")?
             }
+            SampleOrder::Distributed { share, epoch } => share.draw(epoch.load(Ordering::Relaxed))?,
             SampleOrder::Batches { of, size, drop_last } => {
                 let Drawn::Samples(all) = of.draw()? else { return of.draw() };
                 let full = |batch: &&[i64]| !drop_last || batch.len() == *size;
@@ -234,6 +300,10 @@ impl Sampler {
             },
             SampleOrder::Batches { of, size, drop_last } => {
                 SampleOrder::Batches { of: of.copy(copies)?, size: *size, drop_last: *drop_last }
+            }
+            SampleOrder::Distributed { share, epoch } => {
+                let epoch = AtomicU64::new(epoch.load(Ordering::Relaxed));
+                SampleOrder::Distributed { share: *share, epoch }
             }
             // They draw from nothing.
             SampleOrder::Sequential(_) | SampleOrder::Listed(_) | SampleOrder::ListedBatches(_) => {
