@@ -14,6 +14,7 @@ pub mod checkpoint;
 pub mod cli;
 pub mod data;
 pub mod device;
+pub mod distributed;
 #[expect(clippy::disallowed_methods, reason = "sized by a screen, or by a file whose size is bounded")]
 pub mod lab;
 #[expect(clippy::disallowed_methods, reason = "sized by a screen, or by a file whose size is bounded")]

@@ -16,7 +16,7 @@ const LAYERS: &[&[&str]] = &[
     &["tensor"],
     &["op"],
     &["nn", "optim", "data", "amp"],
-    &["parallel", "checkpoint"],
+    &["parallel", "distributed", "checkpoint"],
     &["plot"],
     &["script"],
     &["session"],

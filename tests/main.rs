@@ -53,6 +53,7 @@ mod parallel;
 mod phrases;
 mod plot;
 mod races;
+mod ranks;
 mod repl;
 mod reports;
 mod screens;

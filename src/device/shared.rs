@@ -275,6 +275,11 @@ impl Shared {
         RunningLine { source: self.source(), before: self.before.load(Ordering::Relaxed) }
     }
 
+    /// A line of the code that runs, counted from its first, in its file.
+    pub(crate) fn in_file(&self, line: u32) -> u32 {
+        line.saturating_add(self.before.load(Ordering::Relaxed))
+    }
+
     /// The calling thread's code goes on there.
     pub(crate) fn go_on_at(&self, line: RunningLine) {
         if ASIDE.get() > 0 {

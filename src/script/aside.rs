@@ -47,6 +47,11 @@ pub(super) struct AsideFunction {
 impl AsideFunction {
     /// A copy of what it has captured, which sees copies of the constants.
     pub(super) fn copied_with(&self, copies: &mut dyn Copies) -> Result<Function> {
+        Ok(Function(Link::new(Arc::new(self.copy(copies)?))))
+    }
+
+    /// The same, as what it is.
+    pub(super) fn copy(&self, copies: &mut dyn Copies) -> Result<AsideFunction> {
         let mut global = self.global.clone();
         if let Some(constants) = &self.global.constants {
             let all = rhai::Locked::read(constants).map(|all| all.clone()).unwrap_or_default();
@@ -56,17 +61,21 @@ impl AsideFunction {
         }
         let function = self.function.copied_with(copies)?;
         let engine = Arc::clone(&self.engine);
-        Ok(Function(Link::new(Arc::new(AsideFunction { engine, global, function }))))
+        Ok(AsideFunction { engine, global, function })
+    }
+
+    /// What it gives, or its error with the line of its code where that is known.
+    pub(super) fn called(&self, args: Vec<Dynamic>) -> std::result::Result<Dynamic, (Error, Option<usize>)> {
+        let context: NativeCallContext =
+            (&*self.engine, self.function.function().fn_name(), None, &self.global, Position::NONE).into();
+        self.function.call(&context, args).map_err(|e| apart(&e))
     }
 }
 
 impl Run for AsideFunction {
     fn run(&self, args: Vec<Value>) -> Result<Value> {
-        let context: NativeCallContext =
-            (&*self.engine, self.function.function().fn_name(), None, &self.global, Position::NONE).into();
-        let args: Vec<Dynamic> = args.into_iter().map(to_dynamic).collect();
-        let result = self.function.call(&context, args);
-        result.map_err(|e| flat(&e)).and_then(|value| from_dynamic(&value))
+        let result = self.called(args.into_iter().map(to_dynamic).collect());
+        result.map_err(flat).and_then(|value| from_dynamic(&value))
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -75,7 +84,15 @@ impl Run for AsideFunction {
 }
 
 /// A script's error as a value, with the line where it happened.
-fn flat(error: &EvalAltResult) -> Error {
+fn flat((error, line): (Error, Option<usize>)) -> Error {
+    match line {
+        Some(line) => crate::data::dataset::noted(error, &format!("in line {line}")),
+        None => error,
+    }
+}
+
+/// A script's error as a value, and the line where it happened.
+fn apart(error: &EvalAltResult) -> (Error, Option<usize>) {
     let mut at = error;
     let mut position = error.position();
     while let EvalAltResult::ErrorInFunctionCall(_, _, inner, _) | EvalAltResult::ErrorInModule(_, inner, _) =
@@ -86,19 +103,19 @@ fn flat(error: &EvalAltResult) -> Error {
             position = at.position();
         }
     }
-    let place = position.line().map(|line| format!("\nin line {line}")).unwrap_or_default();
-    match at {
+    let error = match at {
         EvalAltResult::ErrorTerminated(..) => crate::base::Cause::Interrupted.into(),
         EvalAltResult::ErrorRuntime(value, _) => match value.read_lock::<Error>() {
-            Some(thrown) => crate::data::dataset::noted(thrown.clone(), place.trim_start()),
-            None => Error::runtime(format!("{value}{place}")),
+            Some(thrown) => thrown.clone(),
+            None => Error::runtime(value.to_string()),
         },
         other => {
             let mut text = other.to_string();
             if let Some(end) = text.rfind(" (line ") {
                 text.truncate(end);
             }
-            Error::runtime(format!("{text}{place}"))
+            Error::runtime(text)
         }
-    }
+    };
+    (error, position.line())
 }

@@ -121,12 +121,13 @@ pub struct Call<'c> {
     pub here: &'c Here,
     pub args: Args<'static>,
     subject: Option<&'c mut Dynamic>,
+    machine: Arc<Machine>,
 }
 
 impl Call<'_> {
-    /// The devices, as the session sees them.
+    /// The devices, as the calling thread sees them.
     pub fn machine(&self) -> &Arc<Machine> {
-        &self.here.machine
+        &self.machine
     }
 
     /// What the method is called on: a handle, so that a copy is the same thing.
@@ -331,7 +332,13 @@ fn property(engine: &mut Engine, row: &'static ScriptRow, here: &Arc<Here>) {
             note_line(&here.machine.shared, &context);
             let Some((subject, [value])) = args.split_first_mut() else { return Ok(Dynamic::UNIT) };
             let args = Args::bind(&row.def, Vec::new(), Vec::new()).map_err(raise)?;
-            let mut call = Call { context: &context, here: &here, args, subject: Some(subject) };
+            let mut call = Call {
+                context: &context,
+                here: &here,
+                args,
+                subject: Some(subject),
+                machine: Machine::current(),
+            };
             set(&mut call, value).map_err(raise)?;
             Ok(Dynamic::UNIT)
         },
@@ -361,7 +368,8 @@ fn caller(
                 _ => refuse_change()?,
             }
             let args = arguments(&row.def, rest, &here)?;
-            (row.run)(&mut Call { context: &context, here: &here, args, subject })
+            let machine = Machine::current();
+            (row.run)(&mut Call { context: &context, here: &here, args, subject, machine })
         };
         run().map_err(|error| match error {
             Raised::Own(error) => {

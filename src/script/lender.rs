@@ -15,6 +15,7 @@ use crate::data::dataset::Function as AnyThreads;
 use crate::data::sampler::{Generator, Sampler};
 use crate::data::{Data, DataLoader};
 use crate::device::random::Shared;
+use crate::distributed::PendingWork;
 use crate::nn::Module;
 use crate::nn::packed::Packed;
 use crate::op::args::FUNCTION;
@@ -52,6 +53,8 @@ pub(super) struct Lender {
     generator: Shared,
     /// The learner's modules, by the numbers of those that the check has.
     originals: HashMap<usize, usize>,
+    /// Who it is for, and what that can't do with what can't be copied.
+    taker: &'static str,
     depth: usize,
     tensors: HashMap<usize, Tensor>,
     /// Copies of memory, as tensors of one dimension.
@@ -67,12 +70,18 @@ impl Lender {
             lent,
             generator: generator.clone(),
             originals,
+            taker: "a check can't call",
             depth: 0,
             tensors: HashMap::new(),
             storages: HashMap::new(),
             cells: HashMap::new(),
             objects: HashMap::new(),
         }
+    }
+
+    /// For a rank, which has copies of all that it is given.
+    pub(super) fn for_rank(generator: &Shared) -> Lender {
+        Lender { taker: "a rank can't be given", ..Lender::new(Lent::Copies, generator, HashMap::new()) }
     }
 
     /// The tensors that were met.
@@ -185,9 +194,13 @@ impl Lender {
         if let Some(loader) = value.read_lock::<DataLoader>() {
             return self.once_held(loader.id(), |own| loader.copied_with(own).map(Dynamic::from));
         }
-        if value.is::<Handle>() || value.is::<Batches>() || value.is::<Captured>() {
+        if value.is::<Handle>()
+            || value.is::<Batches>()
+            || value.is::<Captured>()
+            || value.is::<PendingWork>()
+        {
             let what = type_name(value);
-            let text = format!("a check can't call what holds a {what}: there is no copy of one");
+            let text = format!("{} what holds a {what}: there is no copy of one", self.taker);
             return Err(Error::type_error(text));
         }
         Ok(value.clone())
@@ -263,7 +276,8 @@ impl Lender {
 
     fn deeper<T>(&mut self, run: impl FnOnce(&mut Lender) -> Result<T>) -> Result<T> {
         if self.depth >= DEEPEST {
-            return Err(Error::runtime("a check can't call what holds values so deep within each other"));
+            let text = format!("{} what holds values so deep within each other", self.taker);
+            return Err(Error::runtime(text));
         }
         self.depth += 1;
         let result = run(self);

@@ -7,7 +7,7 @@ use rhai::{Array, Dynamic, Map};
 const DIGITS: i32 = 4;
 
 /// Fields of a run's record, in the order in which they are read.
-const RUN: [&str; 22] = [
+const RUN: [&str; 23] = [
     "h2d",
     "d2h",
     "d2d",
@@ -21,6 +21,7 @@ const RUN: [&str; 22] = [
     "waits",
     "busy_ms",
     "idle_ms",
+    "collectives",
     "allocations",
     "peak",
     "leaked",
@@ -33,8 +34,9 @@ const RUN: [&str; 22] = [
 ];
 /// Those of a timing.
 const TIMING: [&str; 6] = ["median_ms", "iqr_ms", "min_ms", "max_ms", "runs", "clock"];
-/// Those of copies in one direction, and of a wait.
-const PART: [&str; 9] = ["count", "bytes", "cause", "ms", "blocking", "pinned", "line", "lines", "clock"];
+/// Those of copies in one direction, of a wait and of a collective.
+const PART: [&str; 11] =
+    ["op", "count", "bytes", "ranks", "cause", "ms", "blocking", "pinned", "line", "lines", "clock"];
 
 /// The printed form of a map that tells of a run, a timing, copies, a wait or a device; none of any other map.
 pub(super) fn of(map: &Map) -> Option<String> {

@@ -25,6 +25,13 @@ pub static ROWS: &[OpDef] = &[
         .forms(&[Form::Space("nn")])
         .torch("torch.nn.utils")
         .example("nn::utils::clip_grad_norm_([nn::Parameter(ones(2))], 1.0)", "tensor(0.)"),
+    space("parallel", "Networks of ranks.")
+        .forms(&[Form::Space("nn")])
+        .torch("torch.nn.parallel")
+        .example(
+            "distributed::spawn(|rank, world| nn::parallel::DistributedDataParallel(nn::Linear(1, 1)).module.in_features, #{nprocs: 2})",
+            "[1, 1]",
+        ),
     space("rnn", "Sequences of different lengths, padded or packed.")
         .forms(&[Form::Space("nn::utils")])
         .torch("torch.nn.utils.rnn")
@@ -88,6 +95,9 @@ pub static ROWS: &[OpDef] = &[
     space("telemetry", "What a run did, as numbers and as files.")
         .own()
         .example("telemetry::record(|| ones(2)).len() > 0", "true"),
+    space("distributed", "Ranks that work on one task, each with a network and data of its own.")
+        .torch("torch.distributed")
+        .example("distributed::spawn(|rank, world| rank, #{nprocs: 2})", "[0, 1]"),
     space("parallel", "Tensors and networks on several GPUs.")
         .torch("torch.nn.parallel")
         .example("parallel::scatter(arange(4), [0, 1]).len()", "2"),

@@ -56,7 +56,7 @@ pub(crate) const EVAL: &str = "eval_mode";
 /// What `type_of(x)` calls: a layer, an optimiser or a schedule says which one it is.
 pub(crate) const TYPE_OF: &str = "type_of_value";
 
-/// Rhai keeps `module`, `var` and `eval` for itself; `nn::module(…)`, `x.var()` and `net.eval()` are PyTorch's
+/// Rhai keeps `module`, `var`, `spawn` and `eval` for itself; `nn::module(…)`, `x.var()` and `net.eval()` are PyTorch's
 /// names. `eval(…)` as a function stays disabled, and `call(…)` calls closures unless it is told as another name.
 #[allow(deprecated, reason = "the mapper is marked so only because its form may change between versions")]
 fn free_names(engine: &mut Engine, call: Option<&'static str>) {
@@ -64,7 +64,9 @@ fn free_names(engine: &mut Engine, call: Option<&'static str>) {
     engine.on_parse_token(move |token, _, _| {
         let dotted = after_dot.swap(token == Token::Period, Ordering::Relaxed);
         match token {
-            Token::Reserved(name) if matches!(name.as_str(), "module" | "var") => Token::Identifier(name),
+            Token::Reserved(name) if matches!(name.as_str(), "module" | "var" | "spawn") => {
+                Token::Identifier(name)
+            }
             Token::Reserved(name) if name.as_str() == LAST => Token::Identifier(Box::new("_".into())),
             Token::Reserved(name) | Token::Identifier(name) if name.as_str() == "type_of" => {
                 Token::Identifier(Box::new(TYPE_OF.into()))

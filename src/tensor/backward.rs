@@ -252,6 +252,9 @@ impl<'a> BackwardRun<'a> {
                 let _there = self.streams.at_leaf(&leaf);
                 let grad = hooks.run(grad, self.checkpoints.caller)?;
                 self.add_to_leaf(&leaf, grad)?;
+                if self.wanted.is_none() {
+                    hooks.accumulated()?;
+                }
             }
         }
         Ok(())

@@ -117,7 +117,8 @@ impl HookPlan {
     /// The leaves that no more gradient can reach once `node` is done.
     pub(crate) fn whole_after(&mut self, node: &Node) -> Vec<Whole> {
         let mut whole = Vec::new();
-        for (edge, _) in &node.inputs {
+        // PyTorch's `addmm` has the bias first, and hands that one's gradient on before the weight's.
+        for (edge, _) in node.inputs.iter().rev() {
             let Edge::Leaf(leaf) = edge else { continue };
             let Some(waiting) = self.waiting.get_mut(&leaf.id()) else { continue };
             waiting.left = waiting.left.saturating_sub(1);

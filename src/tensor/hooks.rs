@@ -18,8 +18,13 @@ use super::{Tensor, TensorInner};
 /// A hook as the layer that runs it knows it.
 pub(crate) type Hook = Arc<dyn Any + Send + Sync>;
 
+/// What is told that a leaf has its gradient.
+pub(crate) type After = Arc<dyn Fn() -> Result<()> + Send + Sync>;
+
 /// The hooks of one tensor or node.
 pub struct Hooks {
+    /// Run once the gradient is in `.grad`.
+    after: Mutex<Vec<After>>,
     functions: Mutex<Vec<(u64, Hook)>>,
     /// Tensors that keep the gradient, as long as they live.
     retained: Mutex<Vec<Weak<TensorInner>>>,
@@ -43,7 +48,7 @@ pub(super) fn any() -> bool {
 impl Default for Hooks {
     fn default() -> Hooks {
         LIVE.fetch_add(1, Ordering::Relaxed);
-        Hooks { functions: Mutex::default(), retained: Mutex::default() }
+        Hooks { after: Mutex::default(), functions: Mutex::default(), retained: Mutex::default() }
     }
 }
 
@@ -80,6 +85,16 @@ impl Hooks {
             check(&name, &grad, &next)?;
             Ok(next)
         })
+    }
+
+    pub(super) fn add_after(&self, after: After) {
+        locked(&self.after).push(after);
+    }
+
+    /// The gradient of a leaf is in its `.grad`.
+    pub(super) fn accumulated(&self) -> Result<()> {
+        let after: Vec<After> = locked(&self.after).clone();
+        after.iter().try_for_each(|after| after())
     }
 
     pub(super) fn functions(&self) -> Vec<Hook> {

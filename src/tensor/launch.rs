@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use crate::base::{DeviceCause, Layout, Result, Scalar};
 use crate::device::capture::{Captured, Holder};
 use crate::device::examine::examining;
+use crate::device::kernel::Launch;
 use crate::device::storage::Place;
 use crate::device::{Arg, Context, Kernel, View, hold_reserve};
 
@@ -72,6 +73,39 @@ pub fn launch(op: &'static str, kernel: &Kernel, inputs: &[In], outputs: &[&Tens
         return Ok(());
     }
     last.context.launch(op, kernel, &args, &views)
+}
+
+/// Computes a part of an exchange between devices, whose time is told of as a whole. Inputs lie where the output is, or
+/// on a simulated device.
+pub(crate) fn compute(
+    kernel: &Kernel,
+    inputs: &[&Tensor],
+    number: Option<Scalar>,
+    output: &Tensor,
+) -> Result<()> {
+    let places: SmallVec<[RwLockReadGuard<'_, Place>; 2]> =
+        inputs.iter().map(|t| t.storage().place()).collect();
+    let views = inputs.iter().zip(&places);
+    let views =
+        views.map(|(t, p)| Arg::View(View { buffer: p.buffer(), dtype: t.dtype(), layout: t.layout() }));
+    let args: SmallVec<[Arg; 3]> = views.chain(number.map(Arg::Scalar)).collect();
+    let context = output.context();
+    let place = output.storage().place();
+    let view = View { buffer: place.buffer(), dtype: output.dtype(), layout: output.layout() };
+    let launch = Launch {
+        op: "exchange",
+        kernel,
+        inputs: &args,
+        outputs: &[view],
+        stream: context.stream(),
+        cancel: &context.shared.cancel,
+        timed: false,
+    };
+    if output.numel() > 0 {
+        context.backend.compute(&launch)?;
+    }
+    output.bump_version();
+    Ok(())
 }
 
 /// Writes the launch down for a graph.

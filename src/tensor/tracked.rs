@@ -1,5 +1,6 @@
 //! How a tensor stands in the graph: what made it, where its gradient goes, what is called with it.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -8,7 +9,7 @@ use crate::base::{Error, GradCause, Result};
 use crate::device::examine::examining;
 
 use super::autograd::{Edge, Node, Rule, Saver};
-use super::hooks::{Handle, Hook, Hooks};
+use super::hooks::{After, Handle, Hook, Hooks};
 use super::{RETAINS, TRACKED, Tensor, VIEW, inplace};
 
 impl Tensor {
@@ -132,6 +133,37 @@ impl Tensor {
             None => Arc::clone(self.auto().hooks.get_or_insert_default()),
         };
         Ok(hooks.add(function))
+    }
+
+    /// Has every backward pass that adds to this leaf's gradient call `after`, once all of it is there.
+    ///
+    /// # Errors
+    /// A check runs, and the leaf is the learner's.
+    pub(crate) fn after_accumulation(&self, after: After) -> Result<()> {
+        self.storage().check_own()?;
+        let hooks = Arc::clone(self.auto().hooks.get_or_insert_default());
+        hooks.add_after(after);
+        Ok(())
+    }
+
+    /// The leaves that gradients of `outputs` reach, by [`Tensor::id`].
+    pub(crate) fn leaves_behind(outputs: &[&Tensor]) -> HashSet<usize> {
+        let (mut leaves, mut seen, mut open) = (HashSet::new(), HashSet::new(), Vec::new());
+        let mut edges: Vec<Edge> = outputs.iter().map(|t| t.edge()).collect();
+        loop {
+            for edge in edges.drain(..) {
+                match edge {
+                    Edge::None => {}
+                    Edge::Leaf(leaf) => {
+                        leaves.insert(leaf.id());
+                    }
+                    Edge::Node(node) if seen.insert(Arc::as_ptr(&node)) => open.push(node),
+                    Edge::Node(_) => {}
+                }
+            }
+            let Some(node) = open.pop() else { return leaves };
+            edges.extend(node.inputs.iter().map(|(edge, _)| edge.clone()));
+        }
     }
 
     /// Has the backward pass keep this tensor's gradient in `.grad`, as that of a leaf is; nothing to do for a leaf.

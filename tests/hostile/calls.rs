@@ -200,6 +200,9 @@ fn receiver(receiver: Receiver) -> &'static str {
         Receiver::Span => "(0..9)",
         Receiver::Closure => "(|x| x)",
         Receiver::Time => "timestamp()",
+        Receiver::Work => {
+            "distributed::spawn(|r, w| distributed::barrier(#{async_op: true}), #{nprocs: 1})[0]"
+        }
     }
 }
 

@@ -32,7 +32,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::device::backend::Exchange;
 pub use crate::device::host_time::HostThread;
 
 use super::cores::{Cores, cpu_kernel};
@@ -313,45 +312,6 @@ impl Clock {
         Ok(CopySpan { start, end, host_waited: 0, blocking: false })
     }
 
-    /// Has the devices' streams carry an exchange, on all of them at the same time: it begins when each stream has got
-    /// there and the links are free, and the slowest link sets the pace. Holds neither host nor other streams.
-    pub(super) fn exchange(&mut self, exchange: &Exchange) -> Result<Span, ClockError> {
-        let at: Vec<usize> = exchange.devices.iter().map(|device| device.index()).collect();
-        let (mut step, mut hop, mut direct, mut start) = (0, 0, true, exchange.ready);
-        for (from, to) in at.iter().zip(at.iter().cycle().skip(1)) {
-            let (source, target) = (self.device(*from)?, self.device(*to)?);
-            step = cost::peer(&source.profile, &target.profile, exchange.bytes).max(step);
-            hop = cost::peer(&source.profile, &target.profile, 0).max(hop);
-            direct &= source.profile.peer.access;
-            start = start.max(source.free(exchange.stream));
-        }
-        let length = exchange.steps.saturating_mul(step).saturating_add(exchange.hops.saturating_mul(hop));
-        let lanes: &[Lane] = if direct { &[Lane::ToPeer] } else { &[Lane::FromDevice, Lane::ToDevice] };
-        loop {
-            let before = start;
-            for device in &at {
-                for lane in lanes {
-                    start = self.device_mut(*device)?.engines.lane(*lane).fit(start, length);
-                }
-            }
-            if start == before {
-                break;
-            }
-        }
-        let end = start.saturating_add(length);
-        for device in at {
-            let device = self.device_mut(device)?;
-            for lane in lanes {
-                // An engine may serve both ways.
-                if device.engines.lane(*lane).fit(start, length) == start {
-                    device.engines.lane(*lane).book(start, length);
-                }
-            }
-            device.advance(exchange.stream, end);
-        }
-        Ok(Span { start, end })
-    }
-
     /// Records an event: it completes with what is queued on the stream now.
     pub fn record(&mut self, at: StreamId) -> Result<Mark, ClockError> {
         self.call(at.device)?;
@@ -592,5 +552,6 @@ impl Clock {
     }
 }
 
+mod exchange;
 #[cfg(test)]
 mod tests;

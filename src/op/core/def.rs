@@ -132,6 +132,8 @@ receivers! {
     Batches "DataLoaderIter" "batches",
     Sampler "Sampler" "sampler",
     Generator "Generator" "generator",
+    /// What an exchange of ranks gives that is waited for later.
+    Work "Work" "work",
     Figure "figure" "figure",
     Stream "Stream" "stream",
     Event "Event" "event",

@@ -2,6 +2,7 @@
 
 mod amp;
 mod autograd;
+mod averaged;
 mod builtins;
 mod checkpoint;
 pub mod checks;
@@ -10,6 +11,7 @@ mod cuda_amp;
 pub(crate) mod data;
 mod defaults;
 mod differing;
+mod distributed;
 pub(crate) mod hook;
 mod iterables;
 mod misc;
@@ -72,6 +74,7 @@ pub(crate) fn register(
     parallel::register(&machine.shared, &mut spaces);
     optim::register(engine, &here, &mut spaces);
     scheduler::register(engine, &here, &mut spaces);
+    distributed::register(engine);
     misc::register(engine);
     iterables::register(engine);
     run_events::register(engine);
@@ -85,7 +88,7 @@ pub fn rows() -> impl Iterator<Item = &'static ScriptRow> {
 }
 
 /// Of modules of one file.
-static FILES: [&[ScriptRow]; 16] = documented([
+static FILES: [&[ScriptRow]; 18] = documented([
     autograd::ROWS,
     misc::ROWS,
     builtins::ROWS,
@@ -96,6 +99,8 @@ static FILES: [&[ScriptRow]; 16] = documented([
     types::ROWS,
     defaults::ROWS,
     checkpoint::ROWS,
+    distributed::ROWS,
+    averaged::ROWS,
     data::ROWS,
     optim::ROWS,
     scheduler::ROWS,

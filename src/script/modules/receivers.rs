@@ -33,6 +33,7 @@ pub(super) fn type_of(receiver: Receiver) -> Option<TypeId> {
         Receiver::Batches => TypeId::of::<Batches>(),
         Receiver::Sampler => TypeId::of::<crate::data::sampler::Sampler>(),
         Receiver::Generator => TypeId::of::<crate::data::sampler::Generator>(),
+        Receiver::Work => TypeId::of::<crate::distributed::PendingWork>(),
         Receiver::Figure => TypeId::of::<Drawn>(),
         Receiver::Stream => TypeId::of::<Stream>(),
         Receiver::Event => TypeId::of::<Event>(),

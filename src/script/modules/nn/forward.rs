@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use rhai::{Dynamic, EvalAltResult, Map, NativeCallContext};
 
 use crate::base::{Error, Result};
+use crate::distributed::DistributedDataParallel;
 use crate::nn::{Caller, Module};
 use crate::op::Value;
 use crate::parallel::DataParallel;
@@ -46,6 +47,9 @@ impl Caller for Running<'_, '_> {
 pub(crate) fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
     if let Some(parallel) = DataParallel::of(module) {
         return replicas(context, parallel, module, inputs);
+    }
+    if let Some(ranks) = DistributedDataParallel::of(module) {
+        return averaged(context, ranks, module, inputs);
     }
     if let Some(own) = Own::of(module) {
         own.check_callable().map_err(raise)?;
@@ -109,6 +113,38 @@ pub(crate) fn replicas(
     };
     let output = parallel.forward(module, inputs, &mut run);
     output.map(to_dynamic).map_err(|e| failed.take().unwrap_or_else(|| raise(e)))
+}
+
+/// Calls a [`DistributedDataParallel`] module: inputs and outputs may be arrays and maps of tensors.
+fn averaged(
+    context: &NativeCallContext,
+    ranks: &DistributedDataParallel,
+    module: &Module,
+    inputs: &[&Dynamic],
+) -> RhaiResult<Dynamic> {
+    let inputs = inputs.iter().map(|d| from_dynamic(d)).collect::<Result<Vec<_>>>().map_err(raise)?;
+    let failed: RefCell<Option<Box<EvalAltResult>>> = RefCell::default();
+    let run = |inner: &Module, inputs: Vec<Value>| {
+        let inputs: Vec<Dynamic> = inputs.into_iter().map(to_dynamic).collect();
+        call(context, inner, &inputs.iter().collect::<Vec<_>>()).map_err(|error| engine_error(error, &failed))
+    };
+    let output = ranks.forward(module, inputs, run, |output| tensors_in(output, 0));
+    output.map_err(|e| failed.take().unwrap_or_else(|| raise(e)))
+}
+
+/// The tensors of an output.
+fn tensors_in(value: &Dynamic, depth: usize) -> Vec<Tensor> {
+    const DEEPEST: usize = 16;
+    if let Some(t) = value.read_lock::<Tensor>() {
+        return vec![t.clone()];
+    }
+    let within = |values: &mut dyn Iterator<Item = &Dynamic>| -> Vec<Tensor> {
+        values.filter(|_| depth < DEEPEST).flat_map(|v| tensors_in(v, depth + 1)).collect()
+    };
+    if let Some(items) = value.read_lock::<rhai::Array>() {
+        return within(&mut items.iter());
+    }
+    value.read_lock::<Map>().map(|map| within(&mut map.values())).unwrap_or_default()
 }
 
 /// The engine's own error, or a stand-in for one that the script raised and that is kept with its place.

@@ -1,0 +1,303 @@
+//! What comes of an exchange once every rank has handed in its part: the values, and when it took place.
+//!
+//! Values are put together in the order of the ranks, by one addition after the other; a ring of GPUs begins each piece
+//! with another rank, so that its sums of more than two ranks may differ in their last bits.
+
+use std::sync::Arc;
+
+use crate::base::event::{Body, Clock, Devices, Span};
+use crate::base::{Device, Error, Result, Scalar};
+use crate::device::backend::{Exchange, Mark};
+use crate::device::shared::Shared;
+use crate::device::{Context, Kernel, Machine, MapOp};
+use crate::tensor::Tensor;
+use crate::tensor::launch::compute;
+
+use super::group::{CollectiveKind, RankPart, Reduction};
+
+/// The stream of a simulated GPU that carries exchanges: beside those that scripts have.
+const STREAM: u32 = 33;
+
+/// A part, with where and when it was handed in.
+pub(super) struct Posted {
+    pub part: RankPart,
+    pub line: u32,
+    /// On a modelled clock.
+    ready: u64,
+    /// Of the tensors, or the CPU where there are none.
+    context: Arc<Context>,
+    /// Where tensors come to lie that this rank is given.
+    gpu: Option<Arc<Context>>,
+}
+
+/// What came of an exchange.
+pub(super) struct Exchanged {
+    kind: CollectiveKind,
+    /// By rank, of those that took part.
+    results: Vec<(usize, Vec<Tensor>)>,
+    contexts: Vec<(usize, Arc<Context>)>,
+    span: Span,
+}
+
+impl Posted {
+    pub(super) fn new(part: RankPart) -> Result<Posted> {
+        let machine = Machine::current();
+        let first = part.inputs.first().or(part.outputs.first());
+        let context = first.map_or_else(|| Arc::clone(machine.cpu()), Tensor::context);
+        if part.inputs.iter().chain(&part.outputs).any(|t| t.device() != context.device) {
+            return Err(Error::value(format!("{}() takes tensors of one device", part.kind.name())));
+        }
+        context.check_not_capturing("an exchange between ranks")?;
+        let ready = if is_modelled(&context) && context.device.is_cuda() {
+            context.backend.record(context.stream())?.value
+        } else {
+            machine.shared.time().0
+        };
+        let gpu = machine.gpus().get(machine.current_gpu()).cloned();
+        Ok(Posted { part, line: machine.shared.source().line, ready, context, gpu })
+    }
+
+    /// What a rank wants, such as `all_reduce of float32 [3]`.
+    pub(super) fn wants(&self) -> String {
+        let part = &self.part;
+        let tensors = if part.inputs.is_empty() { &part.outputs } else { &part.inputs };
+        match tensors.as_slice() {
+            [] => part.kind.to_string(),
+            [x] => format!("{} of {} {:?}", part.kind, x.dtype(), x.shape()),
+            [x, ..] => {
+                format!("{} of {} tensors, the first {} {:?}", part.kind, tensors.len(), x.dtype(), x.shape())
+            }
+        }
+    }
+
+    /// Whether two ranks' parts belong together.
+    pub(super) fn goes_with(&self, other: &Posted) -> bool {
+        let form = |p: &Posted| -> Vec<_> {
+            let all = p.part.inputs.iter().chain(&p.part.outputs);
+            all.map(|t| (t.dtype(), t.shape().to_vec())).collect()
+        };
+        let (a, b) = (self.part.kind, other.part.kind);
+        let kinds = a == b
+            || matches!(
+                (a, b),
+                (CollectiveKind::Send { .. }, CollectiveKind::Recv { .. })
+                    | (CollectiveKind::Recv { .. }, CollectiveKind::Send { .. })
+            );
+        let tensors = match a {
+            CollectiveKind::Scatter { .. } => true,
+            CollectiveKind::Gather { .. } => form(self).first() == form(other).first(),
+            _ => form(self) == form(other),
+        };
+        let places = self.context.device.is_cuda() == other.context.device.is_cuda();
+        kinds && tensors && (places || matches!(a, CollectiveKind::Scatter { .. }))
+    }
+}
+
+impl Exchanged {
+    /// What a rank has of it; its work from now on comes after the exchange.
+    pub(super) fn of(&self, rank: usize, shared: &Shared) -> Result<Vec<Tensor>> {
+        let context = self.contexts.iter().find(|(r, _)| *r == rank).map(|(_, context)| context);
+        if let Some(context) = context.filter(|_| self.span.clock == Clock::Modelled) {
+            if context.device.is_cuda() {
+                let mark = Mark { device: context.device, stream: STREAM, value: self.span.end() };
+                context.backend.wait(context.stream(), mark)?;
+            } else if let Some(time) = shared.host_time() {
+                let span = time.wait_until(self.span.end());
+                let (device, cause) = (Device::Cpu, self.kind.name().into());
+                if span.nanos > 0 {
+                    shared.bus.emit(shared.source(), || Body::Hold { device, cause, span });
+                }
+            }
+        }
+        let own = self.results.iter().find(|(r, _)| *r == rank);
+        Ok(own.map(|(_, tensors)| tensors.clone()).unwrap_or_default())
+    }
+}
+
+/// Carries out an exchange to which all have handed in their parts, by rank.
+pub(super) fn complete(parts: &[(usize, Posted)], shared: &Shared) -> Result<Exchanged> {
+    let Some((_, first)) = parts.first() else { return Err(Error::runtime("nobody takes part")) };
+    check_devices(parts)?;
+    let began = shared.nanos();
+    let results = values(parts)?;
+    let mut contexts: Vec<_> =
+        parts.iter().map(|(rank, posted)| (*rank, Arc::clone(&posted.context))).collect();
+    // Who is given a tensor waits for it where it lies.
+    for ((_, context), (_, tensors)) in contexts.iter_mut().zip(&results) {
+        if let Some(t) = tensors.first() {
+            *context = t.context();
+        }
+    }
+    let kind = first.part.kind;
+    let bytes = parts.iter().map(|(_, p)| p.part.inputs.iter().map(Tensor::nbytes).sum::<usize>()).max();
+    let bytes = bytes.unwrap_or(0) as u64;
+    let devices: Vec<Device> = contexts.iter().map(|(_, context)| context.device).collect();
+    let on_gpus = devices.iter().any(|device| device.is_cuda());
+    let stream = if on_gpus { STREAM } else { 0 };
+    let ready = parts.iter().map(|(_, posted)| posted.ready).max().unwrap_or(0);
+    let (steps, each, hops) = way(kind, parts.len() as u64, bytes);
+    let exchange = Exchange { devices: &devices, stream, ready, steps, bytes: each, hops };
+    let carrier = contexts.iter().find(|(_, context)| context.device.is_cuda() == on_gpus);
+    let span = match carrier {
+        Some((_, context)) => context.backend.exchange(&exchange)?,
+        None => None,
+    };
+    let span = span.unwrap_or_else(|| shared.span_since(began));
+    let mut distinct = Devices::new();
+    devices.into_iter().for_each(|device| {
+        if !distinct.contains(&device) {
+            distinct.push(device)
+        }
+    });
+    shared.bus.emit(shared.source(), || Body::Collective {
+        op: kind.name().into(),
+        bytes,
+        ranks: parts.len() as u32,
+        devices: distinct,
+        stream,
+        span,
+    });
+    Ok(Exchanged { kind, results, contexts, span })
+}
+
+fn is_modelled(context: &Context) -> bool {
+    context.backend.properties().clock == Clock::Modelled
+}
+
+/// NCCL takes no two ranks of one GPU.
+fn check_devices(parts: &[(usize, Posted)]) -> Result<()> {
+    for (at, (rank, posted)) in parts.iter().enumerate() {
+        let device = posted.context.device;
+        let same = |(_, other): &&(usize, Posted)| other.context.device == device;
+        let Some((other, _)) = parts.iter().take(at).find(same) else { continue };
+        if device.is_cuda() && !posted.part.through_host {
+            let text = format!(
+                "NCCL error: Duplicate GPU detected : rank {rank} and rank {other} both on CUDA device {}",
+                device.index()
+            );
+            return Err(Error::runtime(text)
+                .with_hint("each rank works on a GPU of its own: `cuda::set_device(rank)`, `x.cuda(rank)`"));
+        }
+    }
+    Ok(())
+}
+
+/// How an exchange of `n` ranks goes over the links: steps, the bytes of each, and further hops without any. As a ring in
+/// which pieces of an n-th go round; what one rank gives to all as a chain, through which small pieces flow.
+fn way(kind: CollectiveKind, n: u64, bytes: u64) -> (u64, u64, u64) {
+    let (others, piece) = (n.saturating_sub(1), bytes.div_ceil(n.max(1)));
+    match kind {
+        _ if others == 0 => (0, 0, 0),
+        CollectiveKind::AllReduce(_) => (2 * others, piece, 0),
+        CollectiveKind::ReduceScatter(_) | CollectiveKind::Scatter { .. } => (others, piece, 0),
+        CollectiveKind::AllGather | CollectiveKind::Gather { .. } => (others, bytes, 0),
+        CollectiveKind::Broadcast { .. } | CollectiveKind::Reduce { .. } => (1, bytes, others - 1),
+        CollectiveKind::Send { .. } | CollectiveKind::Recv { .. } => (1, bytes, 0),
+        CollectiveKind::Barrier => (0, 0, 2 * others),
+    }
+}
+
+/// Computes what every rank has of it.
+fn values(parts: &[(usize, Posted)]) -> Result<Vec<(usize, Vec<Tensor>)>> {
+    let Some((_, first)) = parts.first() else { return Ok(Vec::new()) };
+    let inputs = |rank: usize| parts.iter().find(|(r, _)| *r == rank).map(|(_, p)| p.part.inputs.as_slice());
+    match first.part.kind {
+        CollectiveKind::AllReduce(op) => {
+            reduced(&first.part.inputs, parts, 0, op)?;
+            spread(&first.part.inputs, parts)?;
+        }
+        CollectiveKind::Broadcast { src } => spread(inputs(src).unwrap_or_default(), parts)?,
+        CollectiveKind::Reduce { dst, op } => reduced(inputs(dst).unwrap_or_default(), parts, dst, op)?,
+        CollectiveKind::AllGather
+        | CollectiveKind::Gather { .. }
+        | CollectiveKind::Send { .. }
+        | CollectiveKind::Recv { .. } => {
+            let given = parts.iter().flat_map(|(_, p)| &p.part.inputs);
+            for (_, posted) in parts {
+                given.clone().zip(&posted.part.outputs).try_for_each(|(from, to)| copy(from, to))?;
+            }
+        }
+        CollectiveKind::ReduceScatter(op) => {
+            for (at, (_, posted)) in parts.iter().enumerate() {
+                let mut given = parts.iter().filter_map(|(_, p)| p.part.inputs.get(at));
+                let Some((to, from)) = posted.part.outputs.first().zip(given.next()) else { continue };
+                copy(from, to)?;
+                given.try_for_each(|other| combine(to, other, op))?;
+                finish(to, parts.len(), op)?;
+            }
+        }
+        CollectiveKind::Scatter { src } => return scattered(parts, inputs(src).unwrap_or_default()),
+        CollectiveKind::Barrier => {}
+    }
+    let own = |posted: &Posted| match posted.part.outputs.is_empty() {
+        true => posted.part.inputs.clone(),
+        false => posted.part.outputs.clone(),
+    };
+    Ok(parts.iter().map(|(rank, posted)| (*rank, own(posted))).collect())
+}
+
+/// Puts the tensors of all others into those of one rank.
+fn reduced(into: &[Tensor], parts: &[(usize, Posted)], own: usize, op: Reduction) -> Result<()> {
+    for (at, to) in into.iter().enumerate() {
+        let others = parts.iter().filter(|(rank, _)| *rank != own);
+        others.filter_map(|(_, p)| p.part.inputs.get(at)).try_for_each(|other| combine(to, other, op))?;
+        finish(to, parts.len(), op)?;
+    }
+    Ok(())
+}
+
+fn spread(from: &[Tensor], parts: &[(usize, Posted)]) -> Result<()> {
+    for (_, posted) in parts {
+        let pairs = from.iter().zip(&posted.part.inputs).filter(|(from, to)| !from.is(to));
+        pairs.into_iter().try_for_each(|(from, to)| copy(from, to))?;
+    }
+    Ok(())
+}
+
+/// A tensor for each, on its own device.
+fn scattered(parts: &[(usize, Posted)], given: &[Tensor]) -> Result<Vec<(usize, Vec<Tensor>)>> {
+    let one = |((rank, posted), from): (&(usize, Posted), &Tensor)| {
+        let gpu = posted.gpu.as_ref().filter(|_| from.device().is_cuda() && posted.part.inputs.is_empty());
+        let context = gpu.cloned().unwrap_or_else(|| from.context());
+        let to = Tensor::empty(from.shape(), from.dtype(), &context, "scatter")?;
+        copy(from, &to)?;
+        Ok((*rank, vec![to]))
+    };
+    parts.iter().zip(given).map(one).collect()
+}
+
+fn map(op: MapOp, to: &Tensor) -> Kernel {
+    Kernel::Map { op, params: [1.0, 0.0], compute: to.dtype() }
+}
+
+fn copy(from: &Tensor, to: &Tensor) -> Result<()> {
+    compute(&map(MapOp::Identity, to), &[&near(from, to)?], None, to)
+}
+
+fn combine(to: &Tensor, other: &Tensor, op: Reduction) -> Result<()> {
+    let op = match op {
+        Reduction::Sum | Reduction::Avg => MapOp::Add,
+        Reduction::Product => MapOp::Mul,
+        Reduction::Min => MapOp::Minimum,
+        Reduction::Max => MapOp::Maximum,
+    };
+    compute(&map(op, to), &[to, &near(other, to)?], None, to)
+}
+
+fn finish(to: &Tensor, ranks: usize, op: Reduction) -> Result<()> {
+    if op != Reduction::Avg {
+        return Ok(());
+    }
+    let divide = if to.dtype().is_float() { MapOp::Div } else { MapOp::TruncDiv };
+    compute(&map(divide, to), &[to], Some(Scalar::Int(ranks as i64)), to)
+}
+
+/// A real GPU reads its own memory alone.
+fn near(from: &Tensor, to: &Tensor) -> Result<Tensor> {
+    let from = from.detach();
+    let context = to.context();
+    if from.device() == to.device() || is_modelled(&from.context()) && is_modelled(&context) {
+        return Ok(from);
+    }
+    from.moved(&context, false, "to")
+}
