@@ -539,7 +539,7 @@ fn a_step_of_ranks_is_shorter_than_one_of_replicas() {
 
 #[test]
 fn buckets_are_reduced_while_the_backward_pass_goes_on() {
-    let layers = vec!["nn::Linear(512, 512)"; 6].join(", ");
+    let layers = ["nn::Linear(512, 512)"; 6].join(", ");
     let net = format!("nn::Sequential({layers})");
     let many = step("ddp", ", bucket_cap_mb: 1", &net, "[2048, 512]");
     let one = step("ddp", ", bucket_cap_mb: 1000", &net, "[2048, 512]");

@@ -329,7 +329,7 @@ fn carried(
 
 fn called(name: &str, context: &NativeCallContext, args: &FnCallArgs) -> RhaiResult<Dynamic> {
     // Rhai rounds halves away from zero, scripts as Python does.
-    if let ("round", [number]) = (name, &*args)
+    if let ("round", [number]) = (name, args)
         && let Ok(number) = number.as_float()
     {
         return Ok(number.round_ties_even().into());
