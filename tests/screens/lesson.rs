@@ -420,3 +420,33 @@ fn a_new_session_takes_back_that_the_last_one_died() {
     lab.says(ready());
     assert!(!lab.shows().contains("starts a new one"), "{}", lab.shows());
 }
+
+#[test]
+fn a_prediction_has_every_character_of_its_number() {
+    for (columns, rows) in [(80, 24), (100, 30), (120, 40)] {
+        for (pane, number) in [1, 2].iter().flat_map(|pane| ["4194304", "0.5", ".25"].map(|n| (*pane, n))) {
+            let mut lab = Lab::ready(columns, rows);
+            lab.key(KeyCode::F(2));
+            lab.key(KeyCode::Down);
+            lab.key(KeyCode::F(pane));
+            lab.types(number);
+            lab.key(KeyCode::Enter);
+            let typed = lab.kept().iter().find_map(|(step, entry)| match entry {
+                Entry::Prediction { typed, .. } if *step == "bytes-across" => Some(typed.clone()),
+                _ => None,
+            });
+            assert_eq!(typed.as_deref(), Some(number), "F{pane} at {columns}x{rows}: {}", lab.shows());
+        }
+    }
+}
+
+#[test]
+fn a_digit_answers_no_quiz_whose_choices_are_not_seen() {
+    let mut lab = Lab::ready(80, 24);
+    key(&mut lab, 'n');
+    lab.key(KeyCode::F(1));
+    key(&mut lab, '1');
+    assert!(lab.kept().is_empty() && lab.state.focus() == Pane::Cells, "{:?}", lab.kept());
+    key(&mut lab, '1');
+    assert!(matches!(lab.kept().as_slice(), [(_, Entry::Quiz { .. })]), "{:?}", lab.kept());
+}

@@ -118,7 +118,7 @@ fn answer(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effec
             let skip = state.keymap.name_of(Action::Skip);
             state.say(format!("this is what {skip} skips: {skip} once more does"));
         }
-        Action::Choose if seen => answering::choose(state, event, fx),
+        Action::Choose => answering::choose(state, event, seen, fx),
         _ => {}
     }
 }

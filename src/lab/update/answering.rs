@@ -14,11 +14,14 @@ use crate::lesson::{Entry, parse_quantity};
 /// Characters of a number.
 const MAX_NUMBER: usize = 40;
 
-/// A digit on a selected prediction begins its answer at once.
+/// A digit on a selected prediction begins its answer at once, from the lesson's text as well: what is typed on is the
+/// rest of the number.
 pub(crate) fn begin_with(state: &mut State, c: char) {
     let open = matches!(state.selected_item(), Some(ItemState::Predict(predict)) if predict.is_open());
-    if state.focus == Pane::Cells && open && (c.is_ascii_digit() || matches!(c, '-' | '.')) {
-        state.editing = true;
+    let reads = matches!(state.focus, Pane::Cells | Pane::Lesson);
+    if reads && open && (c.is_ascii_digit() || matches!(c, '-' | '.')) {
+        selecting::turn_to_cells(state);
+        selecting::enter(state);
         insert(state, c);
     }
 }
@@ -88,10 +91,11 @@ pub(super) fn skip(state: &mut State, fx: &mut Vec<Effect>) {
     }
 }
 
-/// Chooses an answer of the selected quiz by its digit.
-pub(super) fn choose(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
+/// Chooses an answer of the selected quiz by its digit, where its choices were seen.
+pub(super) fn choose(state: &mut State, event: KeyEvent, seen: bool, fx: &mut Vec<Effect>) {
     let KeyCode::Char(c) = event.code else { return };
     match state.selected_item() {
+        Some(ItemState::Quiz(_)) if !seen => {}
         Some(ItemState::Quiz(quiz)) => {
             let shown = c.to_digit(10).and_then(|n| (n as usize).checked_sub(1));
             if let Some(choice) = shown.and_then(|shown| quiz.order.get(shown)) {
