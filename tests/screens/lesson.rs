@@ -450,3 +450,27 @@ fn a_digit_answers_no_quiz_whose_choices_are_not_seen() {
     key(&mut lab, '1');
     assert!(matches!(lab.kept().as_slice(), [(_, Entry::Quiz { .. })]), "{:?}", lab.kept());
 }
+
+#[test]
+fn a_verdict_is_in_view_though_hints_stand_below_it() {
+    let wrong = Verdict::LearnerError { message: "no".into(), line: None };
+    for (scrolled, fails) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut lab = Lab::ready(80, 20);
+        key(&mut lab, 'n');
+        lab.key(KeyCode::F(2));
+        lab.key(KeyCode::Down);
+        (0..3).for_each(|_| key(&mut lab, 'h'));
+        (0..9).filter(|_| scrolled).for_each(|_| lab.key(KeyCode::PageDown));
+        lab.key(KeyCode::F(5));
+        (0..3).for_each(|_| lab.succeeds(None));
+        let (outcome, verdict, told) = match fails {
+            true => (Outcome::Error { fault: mixed_devices() }, wrong.clone(), "✗ not yet"),
+            false => (Outcome::Ok { value: None }, Verdict::Pass, "✓ check passed"),
+        };
+        lab.finishes(outcome, usage());
+        judged(&mut lab, verdict);
+        let shown = render_to_string(&lab.state, 80, 20);
+        assert!(shown.contains(told), "{shown}");
+        assert!(!fails || shown.contains("Expected all tensors"), "{shown}");
+    }
+}

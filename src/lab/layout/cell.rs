@@ -63,7 +63,9 @@ pub(crate) fn lay(
     }
     verified(&mut layout, cell, width, gutter, theme);
     check(&mut layout, cell, width, gutter, theme);
+    let told = layout.rows.len();
     hints(&mut layout, cell, width, gutter, (theme, keymap));
+    layout.help = (layout.rows.len() > told).then_some(told);
     layout.push(Line::default(), RowPart::Gap);
     layout
 }

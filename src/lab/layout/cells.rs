@@ -29,6 +29,16 @@ impl Extent {
     pub(crate) fn height(&self) -> usize {
         self.layout.rows.len()
     }
+
+    /// The row behind the last that is to be seen: the empty one after the item need not be.
+    pub(crate) fn end(&self) -> usize {
+        self.top + self.height().saturating_sub(1)
+    }
+
+    /// The row behind what running it has shown, up to the verdict: hints stand below that.
+    pub(crate) fn end_of_run(&self) -> usize {
+        self.layout.help.map_or(self.end(), |help| self.top + help)
+    }
 }
 
 /// The items that the panel shows, laid out for the width within its border.

@@ -41,10 +41,9 @@ fn cells_top(state: &State, inside: Rect) -> usize {
     if state.follow
         && let Some(extent) = extents.iter().find(|extent| extent.item == state.selected)
     {
-        // The empty row after the item need not be seen.
-        let end = extent.top + extent.height().saturating_sub(1);
-        let running = state.selected_cell().is_some_and(|cell| cell.is_busy());
-        top = show(top, rows, extent.top..end, running || state.shows_end());
+        let ran = state.shows_end() || state.selected_cell().is_some_and(|cell| cell.is_busy());
+        let end = if ran { extent.end_of_run() } else { extent.end() };
+        top = show(top, rows, extent.top..end, ran);
         if (state.editing || state.popup == Some(Popup::Find))
             && !state.shows_end()
             && let Some((row, _)) = cells::cursor(state, &extents)

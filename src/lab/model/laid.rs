@@ -9,6 +9,8 @@ use ratatui::text::Line;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
     pub rows: Vec<LaidRow>,
+    /// The row where help begins, below all that a run has shown; none where no help is given.
+    pub help: Option<usize>,
 }
 
 #[derive(Clone, Debug)]

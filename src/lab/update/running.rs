@@ -18,6 +18,8 @@ pub(crate) fn run_selected(state: &mut State, fx: &mut Vec<Effect>) -> bool {
         return false;
     };
     let begun = run(state, &[key], fx);
+    // What comes of it is to be seen, wherever hints or outputs were read meanwhile.
+    state.follow |= begun;
     // Where the lesson alone is seen, what runs comes into view.
     let hidden =
         layout::areas(state, layout::whole(state)).is_some_and(|areas| areas.pane(Pane::Cells).is_none());
