@@ -431,6 +431,28 @@ fn a_walk_goes_on_where_it_was_left_in_the_state_that_is_needed() {
 }
 
 #[test]
+fn a_walk_ends_with_how_far_it_came_and_goes_on_at_what_is_open() {
+    let lesson = Lesson::new("ended", SIM, &whole());
+    let right = lesson.choices().1;
+    let (said, _) = lesson.walk("sim:t4x2", &format!("1 KiB\n\n{right}\ns\n"));
+    let end = said.split("That was the lesson.").nth(1).unwrap_or_else(|| panic!("{said}"));
+    for told in [
+        "3 of 4 things done, 0 of 1 point. Of 1 prediction, 1 held.",
+        "- step 1, L: an exercise (passed over)",
+        "What comes next",
+        "tensorlab lesson start",
+    ] {
+        assert!(end.contains(told), "{told}: {said}");
+    }
+    let (said, _) = lesson.walk("sim:t4x2", "let y = x.sum().item();\n.\n");
+    assert!(said.contains("You have done 3 of them; here is the first that you passed over."), "{said}");
+    assert!(!said.contains("How many bytes?") && said.contains("Nothing is open."), "{said}");
+    assert!(said.contains("4 of 4 things done, 1 of 1 point."), "{said}");
+    let (said, _) = lesson.walk("sim:t4x2", "q\n");
+    assert!(said.contains("You have done all of them") && said.contains("How many bytes?"), "{said}");
+}
+
+#[test]
 fn a_cell_that_fails_in_a_walk_is_passed_by_only_where_that_is_asked_for() {
     let lesson =
         Lesson::new("failing", SIM, &(block("run", "throw \"no luck\";") + block("run", "1 + 41").as_str()));

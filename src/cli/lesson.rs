@@ -9,7 +9,7 @@ use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders;
 use crate::device::sim::host_choice::{split_host, with_host};
-use crate::lab::{Book, Document, begin_step_anew, open_lesson_work};
+use crate::lab::{Book, Document, begin_step_anew, how_far, open_lesson_work};
 use crate::lesson::order;
 use crate::lesson::verify::{Report, StepReport, verify_in};
 use crate::lesson::{Entry, Key, Lesson, LessonMemory, Progress, ProgressLog, Record, records};
@@ -105,7 +105,9 @@ fn walk_through(chosen: &Chosen, devices: &str) -> u8 {
     if let Some(note) = options.missing_protection() {
         tell!("note: {note}");
     }
-    match walk(&chosen.lesson, &options, &memory, from.as_deref(), seed, &mut *keep) {
+    let next = library::next_of(&chosen.pack, &chosen.lesson);
+    let end = |memory: &LessonMemory| how_far(&chosen.lesson, memory, &next);
+    match walk(&chosen.lesson, &options, &memory, from.as_deref(), seed, (&mut *keep, &end)) {
         Ok(WalkEnd::Fine) => exit::FINE,
         Ok(WalkEnd::NoDevice) => exit::NO_DEVICE,
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => exit::FINE,

@@ -265,6 +265,33 @@ pub(super) fn left_off_in(pack: &str, lesson: &Lesson, records: &[Record]) -> Op
     left_off((pack, lesson), &progress)
 }
 
+/// What comes after a lesson of a walk, and how it is opened: the next one of its pack, or else one that is not done.
+pub(super) fn next_of(pack: &str, lesson: &Lesson) -> String {
+    let (packs, _) = packs::all();
+    let log = progress_file().and_then(|file| ProgressLog::open(&file)).ok();
+    let nothing = Progress::default();
+    let progress = log.as_ref().map_or(&nothing, |(log, _)| log.progress());
+    let is_this = |(of, other): &Taken<'_>| *of == pack && other.front.id == lesson.front.id;
+    let all = taken(&packs);
+    let after = all.iter().skip_while(|taken| !is_this(taken)).nth(1).filter(|(of, _)| *of == pack);
+    let opens = |(of, next): Taken<'_>| {
+        format!("tensorlab lesson start {} --plain opens it.", packs::name(of, &next.front.id))
+    };
+    if let Some(next) = after {
+        return format!("{}: {} {}", next.1.front.title, next.1.front.summary, opens(*next));
+    }
+    let title =
+        |pack: &str| packs.iter().find(|p| *p.manifest.id == *pack).map(|p| p.manifest.title.as_str());
+    let last = title(pack).map(|title| format!("This is the last lesson of {title}. ")).unwrap_or_default();
+    match all.iter().find(|taken| !is_this(taken) && !shown(**taken, progress).is_done()) {
+        Some(next) => {
+            let of = title(next.0).unwrap_or(next.0);
+            format!("{last}{} of {of} is not done yet. {}", next.1.front.title, opens(*next))
+        }
+        None => "This is the last lesson there is.".into(),
+    }
+}
+
 /// Where the learner left off: the notebook or the lesson that was worked on last, the lesson after a finished one, or
 /// the first.
 fn resume(

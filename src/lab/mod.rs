@@ -27,6 +27,7 @@ pub use model::picture::{Art, Drawing, Job};
 pub use model::screens::Screen;
 pub use model::screens::home::{Completed, Found, HomeLesson, HomePack, Listing, Recent, Target};
 pub use model::state::{Confirm, Popup, SessionStatus, State};
+pub(crate) use model::summary::how_far;
 pub use model::theme::{Colour, Look};
 pub use shell::book::Book;
 pub use shell::export::{render, render_to_string, render_to_svg};

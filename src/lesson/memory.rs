@@ -63,7 +63,8 @@ impl LessonMemory {
         passed.collect()
     }
 
-    fn take(&mut self, step: &str, entry: &Entry) {
+    /// What happens at a step is remembered with the rest.
+    pub(crate) fn take(&mut self, step: &str, entry: &Entry) {
         if *entry == Entry::Reset {
             self.0.remove(step);
             return;

@@ -23,6 +23,9 @@ use super::paint::Paint;
 use super::printer::Printer;
 use super::{show, waiting};
 
+/// What is said at the end of a lesson, of what was done in it.
+pub(crate) type TellEnd<'e> = &'e dyn Fn(&LessonMemory) -> Vec<Block>;
+
 /// Keeps what the learner has done at a step.
 pub(crate) type KeepStep<'k> = &'k mut dyn FnMut(&str, &Entry) -> io::Result<()>;
 
@@ -45,7 +48,7 @@ pub(crate) fn walk(
     memory: &LessonMemory,
     from: Option<&str>,
     seed: u64,
-    keep: KeepStep<'_>,
+    (keep, end): (KeepStep<'_>, TellEnd<'_>),
 ) -> io::Result<WalkEnd> {
     let mut printer = Printer::new(true, Paint::from_env(false).only(false));
     let runner = match Runner::start(options) {
@@ -69,6 +72,8 @@ pub(crate) fn walk(
         printer,
         lines,
         keep,
+        end,
+        memory: memory.clone(),
         passed,
         standing: Standing::Before(0),
         seed,
@@ -84,6 +89,8 @@ struct Walk<'w> {
     printer: Printer,
     lines: Lines,
     keep: KeepStep<'w>,
+    end: TellEnd<'w>,
+    memory: LessonMemory,
     passed: Passed,
     standing: Standing,
     /// What the order of a quiz's choices is drawn from.
@@ -136,15 +143,13 @@ impl Walk<'_> {
     fn go(&mut self, memory: &LessonMemory, from: Option<&str>) -> io::Result<()> {
         let steps = &self.lesson.steps;
         let all = steps.iter().filter(|step| step.element.is_some()).count();
-        let first = from.and_then(|id| steps.iter().position(|step| step.id == id)).unwrap_or(0);
+        let (first, so_far) = begins_at(steps, memory, from);
         let title = strip_control(&self.lesson.front.title).into_owned();
         let things = plural(all as u64, "thing", "things");
         let minutes = plural(self.lesson.front.minutes.into(), "minute", "minutes");
         self.say(&[format!("{title}: {things} to do, about {minutes}.")])?;
-        if first > 0 {
-            let done =
-                steps.iter().filter(|step| memory.step(&step.id).is_some_and(Remembered::is_done)).count();
-            self.say(&[format!("You have done {done} of them; here you left off.")])?;
+        if let Some(so_far) = so_far {
+            self.say(&[so_far])?;
         }
         self.say(&["At any question: s skips it, q leaves, and what you have done is kept.".into()])?;
         for (place, step) in steps.iter().enumerate().skip(first) {
@@ -153,7 +158,9 @@ impl Walk<'_> {
                 return self.say(&["Until next time.".into()]);
             }
         }
-        self.say(&["That was the lesson.".into()])
+        self.say(&["That was the lesson.".into()])?;
+        let how_far = (self.end)(&self.memory);
+        self.text(&how_far)
     }
 
     fn step(&mut self, place: usize, step: &Step, memory: &LessonMemory) -> io::Result<Then> {
@@ -490,10 +497,33 @@ impl Walk<'_> {
 
     /// That it can't be kept is told, and hinders nothing.
     fn record(&mut self, step: &str, entry: &Entry) -> io::Result<()> {
+        self.memory.take(step, entry);
         if let Err(error) = (self.keep)(step, entry) {
             self.printer.note(&format!("progress was not kept: {error}"));
         }
         Ok(())
+    }
+}
+
+/// The step where a walk begins, and what is said of those before: the one where it was left off, or else the first that
+/// is open, as one that was passed over is.
+fn begins_at(steps: &[Step], memory: &LessonMemory, from: Option<&str>) -> (usize, Option<String>) {
+    if !steps.iter().any(|step| memory.step(&step.id).is_some()) {
+        return (0, None);
+    }
+    let is_done = |step: &&Step| memory.step(&step.id).is_some_and(Remembered::is_done);
+    let done = steps.iter().filter(is_done).count();
+    let left_off = from.and_then(|id| steps.iter().position(|step| step.id == id));
+    let open = steps.iter().position(|step| step.element.is_some() && !is_done(&step));
+    match (left_off, open) {
+        (Some(first), _) => (first, Some(format!("You have done {done} of them; here you left off."))),
+        (None, Some(first)) => {
+            let told = format!("You have done {done} of them; here is the first that you passed over.");
+            (first, Some(told))
+        }
+        (None, None) => {
+            (0, Some("You have done all of them, and that stays; here is the first step again.".into()))
+        }
     }
 }
 

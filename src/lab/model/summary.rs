@@ -4,11 +4,14 @@ use std::fmt::Write;
 
 use crate::base::figures::plural;
 use crate::lab::model::actions::Action;
+use crate::lab::model::document::Document;
 use crate::lab::model::item::{Guess, ItemState};
 use crate::lab::model::screens::home::{HomeLesson, HomePack, SHOW};
 use crate::lab::model::state::{State, StepState};
+use crate::lab::model::theme::{Colour, Look};
 use crate::lab::model::work::LAST_PAGE;
 use crate::lesson::markdown::{self, Block};
+use crate::lesson::{Lesson, LessonMemory};
 
 /// What is done of a step, of how much.
 pub(crate) fn done(step: &StepState) -> (usize, usize) {
@@ -36,9 +39,22 @@ fn passes_over(step: &StepState) -> bool {
 
 /// The last page: the score, what is open, and what comes next.
 pub(crate) fn page(state: &State) -> Vec<Block> {
+    let text = format!("# {LAST_PAGE}\n\n{}\n\n## What comes next\n\n{}", score(state), next(state));
+    markdown::parse(&text)
+}
+
+/// The same of a lesson that is gone through elsewhere; what comes next is said by whoever knows how one gets there.
+pub(crate) fn how_far(lesson: &Lesson, memory: &LessonMemory, next: &str) -> Vec<Block> {
+    let look = Look { colour: Colour::None, light: false, ascii: false };
+    let state = State::new(Document::lesson(lesson).recalling(memory), look);
+    markdown::parse(&format!("{}\n\n## What comes next\n\n{}", score(&state), escaped(next)))
+}
+
+/// What is done, and what is open.
+fn score(state: &State) -> String {
     let steps = state.steps.split_last().map_or(&[][..], |(_, steps)| steps);
     let (done, all) = steps.iter().map(self::done).fold((0, 0), |(d, a), (done, all)| (d + done, a + all));
-    let mut text = format!("# {LAST_PAGE}\n\n**{done} of {}** done", plural(all as u64, "thing", "things"));
+    let mut text = format!("**{done} of {}** done", plural(all as u64, "thing", "things"));
     let points = points(steps);
     if points.1 > 0 {
         let _ = write!(text, ", **{} of {}**", points.0, plural(u64::from(points.1), "point", "points"));
@@ -50,8 +66,7 @@ pub(crate) fn page(state: &State) -> Vec<Block> {
     } else {
         let _ = write!(text, "\n\n## Still open\n\n{}", open.join("\n"));
     }
-    let _ = write!(text, "\n\n## What comes next\n\n{}", next(state));
-    markdown::parse(&text)
+    text
 }
 
 /// Points of the exercises that passed, and of all.
