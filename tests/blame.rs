@@ -242,6 +242,82 @@ fn errors_in_functions_of_earlier_cells_stand_in_those() {
 }
 
 #[test]
+fn errors_in_functions_of_datasets_stand_in_the_cells_of_these() {
+    let defined = "let ds = data::Dataset(3, |i|\n [i].oops()\n);
+let fine = data::Dataset(3, |i| i);
+let load = |workers| data::DataLoader(ds, #{num_workers: workers});
+let put = |workers| data::DataLoader(fine, #{num_workers: workers, collate_fn: |all|
+ all.oops()
+});";
+    for (code, place) in [
+        ("let k = 1;\nds[0]", "--> In [1]:2:6"),
+        ("let k = 1;\nfor x in load.call(0) {}", "--> In [1]:2:6"),
+        ("let k = 1;\nfor x in load.call(2) {}", "--> In [1]:2:6"),
+        ("let k = 1;\nfor x in put.call(0) {}", "--> In [1]:7:6"),
+        ("let k = 1;\nfor x in put.call(2) {}", "--> In [1]:7:6"),
+    ] {
+        let mut script = Interpreter::new(machine("sim:t4"), Arc::new(Silent), &Limits::default());
+        let mut run = |cell, name, code| script.evaluate(cell, &Origin { name, code, first_line: 1 });
+        let _ = run(1, "In [1]", defined).unwrap();
+        let Err(Stopped::Fault(fault)) = run(2, "In [2]", code) else { panic!("{code}") };
+        assert_eq!(fault.kind, "NameError", "{}", fault.report);
+        assert!(fault.message.contains("there is no function 'oops' for (array)"), "{}", fault.report);
+        assert!(fault.report.contains(place), "{}", fault.report);
+        assert!(fault.report.contains("called from In [2]:2"), "{}", fault.report);
+        assert!(!fault.message.contains("in line"), "{}", fault.report);
+    }
+    // What fails in an operation, and what is thrown, has its place as well; within one cell both lines are told.
+    let text = fault("cpu", "let ds = data::Dataset(3, |i|\n ones(2) + ones(3)\n);\nds[0]").report.clone();
+    assert!(text.contains("test:2:10") && text.contains("called from line 4"), "{text}");
+    let text = fault("cpu", "let ds = data::Dataset(3, |i|\n throw `no ${i}`\n);\nds[1]").report.clone();
+    assert!(text.starts_with("RuntimeError: no 1\n") && text.contains("test:2:2"), "{text}");
+}
+
+#[test]
+fn what_is_caught_of_the_languages_own_errors_reads_as_what_is_not() {
+    for code in [
+        "undefined_name",
+        "1 / 0",
+        "[1, 2][7]",
+        "ones(2).oops()",
+        "oops(3)",
+        "let x = 1; x.oops",
+        "\"abc\" - 1",
+    ] {
+        let uncaught = fault("cpu", code);
+        let asked =
+            format!("let told = []; try {{ {code}; }} catch (e) {{ told = [e.kind, e.message]; }} told");
+        assert_eq!(on("cpu", &asked), format!("[{:?}, {:?}]", uncaught.kind, uncaught.message), "{code}");
+        let again = fault("cpu", &format!("try {{ {code}; }} catch (e) {{\n throw e; }}"));
+        assert_eq!(
+            (&again.kind, &again.message, again.line),
+            (&uncaught.kind, &uncaught.message, Some(2)),
+            "{code}"
+        );
+        let again = fault("cpu", &format!("try {{ {code}; }} catch {{\n throw; }}"));
+        assert_eq!(
+            (&again.kind, &again.message, again.line),
+            (&uncaught.kind, &uncaught.message, Some(2)),
+            "{code}"
+        );
+    }
+    // What leaves a block and is no error goes on as it did.
+    assert_eq!(
+        on("cpu", "let n = 0; for i in 0..9 { try { if i == 3 { break; } n += 1; } catch { n = 99; } } n"),
+        "3"
+    );
+    assert_eq!(on("cpu", "fn f() { try { return 7; } catch { 8 } 9 } f()"), "7");
+    assert_eq!(on("cpu", "let told = (); try { throw 5 } catch (e) { told = e; } told"), "5");
+}
+
+#[test]
+fn a_tensor_that_is_thrown_is_shown() {
+    assert!(fault("cpu", "throw tensor([1, 2])").report.starts_with("RuntimeError: tensor([1, 2])\n"));
+    assert_eq!(fault("cpu", "throw [tensor(1), \"a\"]").message, "[tensor(1), \"a\"]");
+    assert_eq!(fault("cpu", "throw \"a\"").message, "a");
+}
+
+#[test]
 fn a_tensor_with_one_element_is_true_or_false() {
     for (code, want) in [
         ("if tensor(2.0) { 1 } else { 0 }", "1"),

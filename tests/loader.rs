@@ -296,7 +296,6 @@ fn a_worker_that_fails_names_the_sample_and_stops_the_others() {
             text.contains("must match the size of tensor b") && text.contains("while loading sample 57"),
             "{text}"
         );
-        assert!(text.contains("in line 2"), "{text}");
         assert_eq!(
             text.contains("Caught RuntimeError in DataLoader worker process 4.\n"),
             workers > 0,
@@ -473,11 +472,11 @@ fn functions_that_call_themselves_without_end_are_an_error() {
                 "fn f(i) {{ next(iter(data::DataLoader(data::Dataset(1, |j| f(j)), {options}))) }}"
             ));
             let (text, _) = lab.error("f(0)");
-            assert!(text.contains("Stack overflow") && text.len() < 8000, "{} bytes: {text}", text.len());
+            assert!(text.contains("RecursionError") && text.len() < 8000, "{} bytes: {text}", text.len());
             lab.run("fn g(i) { g(i + 1) }");
             let code = format!("next(iter(data::DataLoader(data::Dataset(1, |j| g(j)), {options})))");
             let (text, _) = lab.error(&code);
-            assert!(text.contains("Stack overflow"), "{text}");
+            assert!(text.contains("RecursionError"), "{text}");
         }
     };
     std::thread::Builder::new().stack_size(64 << 20).spawn(deep).unwrap().join().unwrap();

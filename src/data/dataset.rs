@@ -85,11 +85,7 @@ pub fn noted(error: Error, line: &str) -> Error {
         // Loaders inside loaders: the first lines say what happened.
         return error;
     }
-    let longer = Error::new(error.kind(), format!("{}\n{line}", text.trim_end()));
-    match error.hint() {
-        Some(hint) => longer.with_hint(hint),
-        None => longer,
-    }
+    error.reworded(format!("{}\n{line}", text.trim_end()))
 }
 
 /// A dataset that a script holds. Cloning gives the same one.

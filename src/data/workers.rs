@@ -270,9 +270,5 @@ fn in_worker(worker: usize, error: Error) -> Error {
         return error;
     }
     let text = format!("Caught {} in DataLoader worker process {worker}.\n{}", error.kind(), error.message());
-    let error_there = Error::new(error.kind(), text);
-    match error.hint() {
-        Some(hint) => error_there.with_hint(hint),
-        None => error_there,
-    }
+    error.reworded(text)
 }

@@ -202,11 +202,7 @@ fn caught(error: Error, replica: usize, device: Device) -> Error {
                 device.index(),
                 error.message()
             );
-            let wrapped = Error::new(error.kind(), text);
-            match error.hint() {
-                Some(hint) => wrapped.with_hint(hint),
-                None => wrapped,
-            }
+            error.reworded(text)
         }
     }
 }

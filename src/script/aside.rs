@@ -6,10 +6,13 @@ use std::sync::{Arc, OnceLock};
 use rhai::{Dynamic, Engine, EvalAltResult, FnPtr, GlobalRuntimeState, NativeCallContext, Position};
 
 use crate::base::chain::Link;
+use crate::base::error::FunctionPlace;
 use crate::base::{Error, Result};
 use crate::data::dataset::{Function, Run};
 use crate::op::{Copies, Value};
 
+use super::caught;
+use super::fault::{Traced, Vocabulary, innermost, shown};
 use super::value::{Callback, Held, from_dynamic, given, to_dynamic};
 
 /// An engine for such functions, made when the first one is taken.
@@ -19,12 +22,13 @@ pub struct Aside(Arc<AsideInner>);
 struct AsideInner {
     make: Box<dyn Fn() -> Engine + Send + Sync>,
     engine: OnceLock<Arc<Engine>>,
+    words: Vocabulary,
 }
 
 impl Aside {
     /// Engines for what runs beside the script, made when they are needed.
-    pub fn new(make: impl Fn() -> Engine + Send + Sync + 'static) -> Aside {
-        Aside(Arc::new(AsideInner { make: Box::new(make), engine: OnceLock::new() }))
+    pub fn new(make: impl Fn() -> Engine + Send + Sync + 'static, words: Vocabulary) -> Aside {
+        Aside(Arc::new(AsideInner { make: Box::new(make), engine: OnceLock::new(), words }))
     }
 
     /// A script's function as a value that any thread can call. It sees the functions and constants that the call of
@@ -32,8 +36,8 @@ impl Aside {
     pub fn function(&self, context: &NativeCallContext, function: FnPtr) -> Function {
         let engine = Arc::clone(self.0.engine.get_or_init(|| Arc::new((self.0.make)())));
         let global: GlobalRuntimeState = context.global_runtime_state().clone();
-        let function = Callback::new(function);
-        Function(Link::new(Arc::new(AsideFunction { engine, global, function })))
+        let (function, words) = (Callback::new(function), self.0.words);
+        Function(Link::new(Arc::new(AsideFunction { engine, global, function, words })))
     }
 }
 
@@ -42,6 +46,7 @@ pub(super) struct AsideFunction {
     engine: Arc<Engine>,
     global: GlobalRuntimeState,
     function: Callback,
+    words: Vocabulary,
 }
 
 impl AsideFunction {
@@ -60,62 +65,51 @@ impl AsideFunction {
             global.constants = Some(rhai::Shared::new(rhai::Locked::new(all)));
         }
         let function = self.function.copied_with(copies)?;
-        let engine = Arc::clone(&self.engine);
-        Ok(AsideFunction { engine, global, function })
+        let (engine, words) = (Arc::clone(&self.engine), self.words);
+        Ok(AsideFunction { engine, global, function, words })
     }
 
     /// What it gives, or its error with the line of its code where that is known.
     pub(super) fn called(&self, args: Vec<Dynamic>) -> std::result::Result<Dynamic, (Error, Option<usize>)> {
         let context: NativeCallContext =
             (&*self.engine, self.function.function().fn_name(), None, &self.global, Position::NONE).into();
-        self.function.call(&context, args).map_err(|e| apart(&e))
+        self.function.call(&context, args).map_err(|e| self.apart(&e))
+    }
+
+    /// A script's error as a value with the place where it happened, and the line of that.
+    fn apart(&self, error: &EvalAltResult) -> (Error, Option<usize>) {
+        let Traced { inner, calls } = innermost(error);
+        let error = match inner {
+            EvalAltResult::ErrorTerminated(..) => return (crate::base::Cause::Interrupted.into(), None),
+            EvalAltResult::ErrorRuntime(value, _) => match value.read_lock::<Error>() {
+                Some(thrown) => thrown.clone(),
+                None => Error::runtime(shown(value)),
+            },
+            other => caught::of_rhai(other, &[], self.words),
+        };
+        let Some(call) = calls.last() else { return (error, None) };
+        let line = call.position.line();
+        let place = line.and_then(|line| {
+            Some(FunctionPlace {
+                function: call.function.unwrap_or(self.function.function().fn_name()).to_owned(),
+                line: u16::try_from(line).ok()?,
+                column: u16::try_from(call.position.position().unwrap_or_default()).ok()?,
+            })
+        });
+        match place {
+            Some(place) => (error.in_function(place), line),
+            None => (error, line),
+        }
     }
 }
 
 impl Run for AsideFunction {
     fn run(&self, args: Vec<Value>) -> Result<Value> {
         let result = self.called(args.into_iter().map(to_dynamic).collect());
-        result.map_err(flat).and_then(|value| from_dynamic(&value))
+        result.map_err(|(error, _)| error).and_then(|value| from_dynamic(&value))
     }
 
     fn as_any(&self) -> &dyn Any {
         self
     }
-}
-
-/// A script's error as a value, with the line where it happened.
-fn flat((error, line): (Error, Option<usize>)) -> Error {
-    match line {
-        Some(line) => crate::data::dataset::noted(error, &format!("in line {line}")),
-        None => error,
-    }
-}
-
-/// A script's error as a value, and the line where it happened.
-fn apart(error: &EvalAltResult) -> (Error, Option<usize>) {
-    let mut at = error;
-    let mut position = error.position();
-    while let EvalAltResult::ErrorInFunctionCall(_, _, inner, _) | EvalAltResult::ErrorInModule(_, inner, _) =
-        at
-    {
-        at = inner;
-        if !at.position().is_none() {
-            position = at.position();
-        }
-    }
-    let error = match at {
-        EvalAltResult::ErrorTerminated(..) => crate::base::Cause::Interrupted.into(),
-        EvalAltResult::ErrorRuntime(value, _) => match value.read_lock::<Error>() {
-            Some(thrown) => thrown.clone(),
-            None => Error::runtime(value.to_string()),
-        },
-        other => {
-            let mut text = other.to_string();
-            if let Some(end) = text.rfind(" (line ") {
-                text.truncate(end);
-            }
-            Error::runtime(text)
-        }
-    };
-    (error, position.line())
 }

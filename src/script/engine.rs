@@ -17,7 +17,7 @@ use crate::tensor::display::display;
 use super::aside::Aside;
 use super::carry::{self, Clocks, Mixing};
 use super::clocks::{Look, Times};
-use super::fault::{Fault, KnownNames, Origin, raise};
+use super::fault::{Fault, KnownNames, Origin, Vocabulary, raise};
 use super::phrases::Holds;
 use super::program::Before;
 use super::sources::Sources;
@@ -399,14 +399,15 @@ fn build_with(
     printing::register(&mut engine, &machine.shared);
     strings::register(&mut engine);
     timestamp::register(&mut engine, &machine.shared);
-    program::register(&mut engine, &machine.shared);
+    let words = Vocabulary { names: help::all_names, members: help::members };
+    program::register(&mut engine, &machine.shared, words);
     let mut functional = Module::new();
     bind::register_ops(&mut engine, &mut functional, &machine.shared);
     engine.register_static_module("F", functional.into());
     indexing::register(&mut engine, &machine.shared);
     // Functions that a loader's workers call run on an engine of their own: this one is the session's.
     let (m, h, l) = (Arc::clone(machine), Arc::clone(host), limits.clone());
-    let aside = Aside::new(move || build(&m, &h, &l));
+    let aside = Aside::new(move || build(&m, &h, &l), words);
     modules::register(&mut engine, machine, host, &aside, figure);
     if machine.shared.has_both_clocks() {
         carry::register(&mut engine, Mixing::Marked);

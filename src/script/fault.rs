@@ -1,10 +1,12 @@
 //! Errors as a learner sees them: place, source line with a caret, operands, hint.
 
-use rhai::{Dynamic, EvalAltResult, ParseError, ParseErrorType, Position};
+use rhai::{Array, Dynamic, EvalAltResult, Map, ParseError, ParseErrorType, Position};
 use serde::{Deserialize, Serialize};
 
 use crate::base::near::did_you_mean;
 use crate::base::{Error, Kind};
+use crate::tensor::Tensor;
+use crate::tensor::display::display;
 
 pub use super::sources::Origin;
 use super::sources::Sources;
@@ -59,6 +61,14 @@ pub(crate) struct KnownNames<'a> {
     pub members: fn(&str) -> Vec<&'static str>,
 }
 
+/// Where the names come from that a misspelt one is compared with.
+#[derive(Clone, Copy)]
+pub struct Vocabulary {
+    pub names: fn() -> Vec<&'static str>,
+    /// As [`KnownNames`] has them.
+    pub members: fn(&str) -> Vec<&'static str>,
+}
+
 impl Fault {
     /// A fault from a failed evaluation.
     /// `explain` adds what the interpreter knows to an engine error, given the place in the code.
@@ -69,7 +79,15 @@ impl Fault {
         known: &KnownNames,
         explain: impl FnOnce(&mut Error, Position),
     ) -> Fault {
-        let Traced { inner, calls } = innermost(error);
+        let Traced { inner, mut calls } = innermost(error);
+        let thrown = thrown_in(inner);
+        // A function that ran beside the script has its own place, below the call that waited for it.
+        if let Some(place) =
+            thrown.as_ref().and_then(Error::place).filter(|p| sources.of(&p.function).is_some())
+        {
+            let position = Position::new(place.line, place.column);
+            calls.push(TracedCall { function: Some(&place.function), position });
+        }
         let position = calls.last().map_or(Position::NONE, |call| call.position);
         // The functions of other code that it was in when it stopped.
         let other =
@@ -213,19 +231,19 @@ impl FaultPlace {
 }
 
 /// An error without the function calls around it.
-struct Traced<'a> {
-    inner: &'a EvalAltResult,
+pub(super) struct Traced<'a> {
+    pub inner: &'a EvalAltResult,
     /// Where it went, the outermost first, the innermost where it happened.
-    calls: Vec<TracedCall<'a>>,
+    pub calls: Vec<TracedCall<'a>>,
 }
 
 /// A place in a function, or in no function.
-struct TracedCall<'a> {
-    function: Option<&'a str>,
-    position: Position,
+pub(super) struct TracedCall<'a> {
+    pub function: Option<&'a str>,
+    pub position: Position,
 }
 
-fn innermost(error: &EvalAltResult) -> Traced<'_> {
+pub(super) fn innermost(error: &EvalAltResult) -> Traced<'_> {
     let mut calls = vec![TracedCall { function: None, position: error.position() }];
     let mut at = error;
     loop {
@@ -241,16 +259,26 @@ fn innermost(error: &EvalAltResult) -> Traced<'_> {
     }
 }
 
+/// An error of ours that a script's error is about.
+fn thrown_in(error: &EvalAltResult) -> Option<Error> {
+    match error {
+        EvalAltResult::ErrorRuntime(value, _) | EvalAltResult::ErrorTerminated(value, _) => {
+            value.read_lock::<Error>().map(|error| error.clone())
+        }
+        _ => None,
+    }
+}
+
 fn from_thrown(value: &Dynamic, explain: impl FnOnce(&mut Error)) -> Fault {
     if let Some(error) = value.read_lock::<Error>() {
         let mut error = error.clone();
         explain(&mut error);
         return Fault::from_error(&error);
     }
-    Fault::bare("RuntimeError", value.to_string(), None)
+    Fault::bare("RuntimeError", shown(value), None)
 }
 
-fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
+pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
     match error {
         EvalAltResult::ErrorVariableNotFound(name, _) => {
             let text = format!("name '{name}' is not defined");
@@ -377,6 +405,23 @@ fn shortened(line: &str, column: Option<u32>) -> String {
         return line.chars().take(4096).collect();
     }
     line.chars().take(WIDTH).chain(" …".chars()).collect()
+}
+
+/// A value that was thrown, as it is shown.
+pub(super) fn shown(value: &Dynamic) -> String {
+    let within = |value: &Dynamic| if value.is_string() { format!("{value:?}") } else { shown(value) };
+    if let Some(tensor) = value.read_lock::<Tensor>() {
+        return display(&tensor).unwrap_or_else(|error| error.to_string());
+    }
+    if let Some(items) = value.read_lock::<Array>() {
+        return format!("[{}]", items.iter().map(within).collect::<Vec<_>>().join(", "));
+    }
+    if let Some(map) = value.read_lock::<Map>() {
+        let fields: Vec<String> =
+            map.iter().map(|(key, value)| format!("{key:?}: {}", within(value))).collect();
+        return format!("#{{{}}}", fields.join(", "));
+    }
+    value.to_string()
 }
 
 /// A plain copy of an error, good enough to be printed.

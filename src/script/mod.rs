@@ -8,6 +8,7 @@ mod busy;
 pub mod call;
 mod captures;
 pub(crate) mod carry;
+mod caught;
 mod clocks;
 mod common;
 pub mod complete;

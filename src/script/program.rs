@@ -3,7 +3,8 @@
 //! A power binds before a sign ([`powers`]), integers that divide are told of ([`differs`]), operators between variables and numbers run where the values lie ([`direct`]), values end with the statement that
 //! made them ([`ends`]), closures capture variables and nothing else ([`captures`]), nesting has a limit
 //! ([`nesting`]), every line that runs is known as it does ([`blame`]), an error of a full device is
-//! told the variables that it passes ([`frames`]), what stands in a text fails where it can't be shown
+//! told the variables that it passes ([`frames`]), what is caught of Rhai's errors reads as what is not
+//! ([`caught`]), what stands in a text fails where it can't be shown
 //! ([`printing`]), what a call gives is assigned to ([`assigned`]), and loops take pairs apart ([`unpack`]). Errors are placed by the tree that was parsed.
 
 use std::cell::{Cell, RefCell};
@@ -18,16 +19,18 @@ use rhai::{
 use crate::device::Shared;
 use crate::device::shared::CodePlace;
 
+use super::fault::Vocabulary;
 use super::tree::{Visitor, visit};
 use super::{
-    assigned, blame, captures, constants, differs, direct, ends, frames, nesting, powers, printing, unpack,
+    assigned, blame, captures, caught, constants, differs, direct, ends, frames, nesting, powers, printing,
+    unpack,
 };
 
 /// The key of a function's body that was changed.
 const BODY: &str = "__body__";
 
 /// Teaches the engine to evaluate what [`prepared`] makes.
-pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
+pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>, words: Vocabulary) {
     direct::register(engine, shared);
     differs::register(engine, shared);
     ends::register(engine);
@@ -36,6 +39,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     nesting::register(engine, shared);
     blame::register(engine, shared);
     frames::register(engine);
+    caught::register(engine, words);
     printing::register_shown(engine, shared);
     assigned::register(engine);
     unpack::register(engine);
@@ -136,6 +140,10 @@ impl Visitor for Changes {
 
     fn framed(&mut self, statements: Vec<Stmt>, always: bool) -> Vec<Stmt> {
         frames::framed(statements, always)
+    }
+
+    fn tried(&mut self, statements: Vec<Stmt>) -> Vec<Stmt> {
+        caught::tried(statements)
     }
 
     fn block(&mut self, mut statements: Vec<Stmt>, hidden: &[&str]) -> Vec<Stmt> {

@@ -24,6 +24,9 @@ pub(crate) trait Visitor {
     /// The statements of a block with what tells an error its variables, where these matter, or `always`.
     fn framed(&mut self, statements: Vec<Stmt>, always: bool) -> Vec<Stmt>;
 
+    /// The statements of a `try`.
+    fn tried(&mut self, statements: Vec<Stmt>) -> Vec<Stmt>;
+
     /// The statements of a block or a function's body, and what is to stand in their place. `hidden` are the variables
     /// around them that nothing can reach once the block has one of the same name.
     fn block(&mut self, statements: Vec<Stmt>, hidden: &[&str]) -> Vec<Stmt>;
@@ -69,6 +72,8 @@ fn in_statement(statement: &mut Stmt, visitor: &mut dyn Visitor) {
         // What stands in the place of a condition is the variable that is bound to the error.
         Stmt::TryCatch(flow, _) => {
             in_framed(&mut flow.body, &[], Framed::Always, visitor);
+            let body = std::mem::take(flow.body.statements_mut()).into_vec();
+            *flow.body.statements_mut() = visitor.tried(body).into();
             in_block(&mut flow.branch, &[], visitor);
         }
         Stmt::For(x, at) => {

@@ -14,8 +14,30 @@ pub enum Kind {
     AssertionError,
     DeviceError,
     NotImplementedError,
+    NameError,
+    KeyError,
+    RecursionError,
+    LimitError,
     Interrupted,
     Timeout,
+}
+
+impl Kind {
+    /// The kinds of what the script language itself refuses.
+    const OF_LANGUAGE: [Kind; 7] = [
+        Kind::RuntimeError,
+        Kind::IndexError,
+        Kind::TypeError,
+        Kind::NameError,
+        Kind::KeyError,
+        Kind::RecursionError,
+        Kind::LimitError,
+    ];
+
+    /// The kind of what the script language refused, by its name.
+    pub(crate) fn of_language(name: &str) -> Option<Kind> {
+        Kind::OF_LANGUAGE.into_iter().find(|kind| kind.to_string() == name)
+    }
 }
 
 impl fmt::Display for Kind {

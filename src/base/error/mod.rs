@@ -43,6 +43,17 @@ struct ErrorParts {
     hint: Option<String>,
     /// What else is worth knowing, said after the hint.
     note: Option<String>,
+    /// Where it happened, where that is in a function that ran beside the script.
+    place: Option<FunctionPlace>,
+}
+
+/// A place in the code that a script's function comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FunctionPlace {
+    pub function: String,
+    /// From 1, as the column.
+    pub line: u16,
+    pub column: u16,
 }
 
 /// Why something failed. Texts follow PyTorch 2.15, see `tests/golden/semantics.json`.
@@ -110,6 +121,24 @@ impl Error {
             self.0.operands = operands();
         }
         self
+    }
+
+    /// Says where it happened; the innermost place stays.
+    pub(crate) fn in_function(mut self, place: FunctionPlace) -> Error {
+        self.0.place.get_or_insert(place);
+        self
+    }
+
+    /// The function of a script that it happened in, where that ran beside the script.
+    pub(crate) fn place(&self) -> Option<&FunctionPlace> {
+        self.0.place.as_ref()
+    }
+
+    /// The same in other words: what led to it is in them.
+    pub(crate) fn reworded(&self, text: impl Into<String>) -> Error {
+        let mut error = Error::new(self.kind(), text);
+        (error.0.hint, error.0.place) = (self.hint(), self.0.place.clone());
+        error
     }
 
     /// Why it failed, as values where there are any.
@@ -185,7 +214,14 @@ impl Error {
 
 impl From<Cause> for Error {
     fn from(cause: Cause) -> Error {
-        Error(Box::new(ErrorParts { cause, op: None, operands: Vec::new(), hint: None, note: None }))
+        Error(Box::new(ErrorParts {
+            cause,
+            op: None,
+            operands: Vec::new(),
+            hint: None,
+            note: None,
+            place: None,
+        }))
     }
 }
 
