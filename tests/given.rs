@@ -60,6 +60,9 @@ fn what_was_given_can_not_be_exchanged() {
         "let reference = |v| v; let x = zeros([3]); let y = x;",
         "fn reference(v) { v } let y = x;",
         "list.push(3); let x = 0.0; let y = 0.0;",
+        "x.data.zero_(); let y = zeros([3]);",
+        "x.data = zeros([3]); let y = zeros([3]);",
+        "x.view([3]).data.zero_(); let y = zeros([3]);",
     ] {
         let verdict = attempt(forged, CHECK);
         assert!(matches!(verdict, Verdict::Fail { .. }), "{forged}: {verdict:?}");
@@ -103,6 +106,9 @@ fn what_given_functions_datasets_and_modules_hold_stays() {
         ("net", "net.append(nn::ReLU());"),
         ("net", "net[0].register_buffer(\"mine\", ones([1]));"),
         ("net", "net.half(); net.float();"),
+        ("net", "net[0].weight.data.zero_();"),
+        ("net", "net[0].weight.data = zeros([3, 3]);"),
+        ("f", "shift.data.zero_();"),
     ] {
         let code = format!("{forged} let y = f.call(x); let z = net.forward(x);");
         let told = tried(HOLDERS, &code, READ, &[]).to_string();
@@ -133,6 +139,9 @@ fn an_answer_with_a_name_of_the_lessons_is_told_what_the_check_reads() {
         told.contains("the check reads the `x` that the lesson gave, not the one that your code makes"),
         "{told}"
     );
+    // A list that may change is read as it is then.
+    let code = "list.push(3); let y = x * 2.0;";
+    assert_eq!(tried(SETUP, code, "expect_equal(list, [1, 2, 3]);", &["list"]), Verdict::Pass);
     // Another number of parameters makes another function.
     assert_eq!(attempt("fn reference(a, b) { a + b } let y = reference(x, x);", CHECK), Verdict::Pass);
     let told = attempt("pts.xs.zero_(); let y = 1;", "expect_close(y, pts.xs);").to_string();

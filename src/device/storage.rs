@@ -31,7 +31,7 @@ pub struct Storage {
     device: AtomicU32,
     dtype: AtomicU8,
     version: AtomicU32,
-    conversions: AtomicU32,
+    unversioned: AtomicU32,
     numel: usize,
     maker: Maker,
     place: RwLock<Place>,
@@ -61,7 +61,7 @@ impl Storage {
             device: AtomicU32::new(context.device.code()),
             dtype: AtomicU8::new(dtype as u8),
             version: AtomicU32::new(0),
-            conversions: AtomicU32::new(0),
+            unversioned: AtomicU32::new(0),
             numel,
             maker: Maker::of_now(),
             place: RwLock::new(Place { context: Arc::clone(context), buffer: Some(buffer) }),
@@ -91,9 +91,14 @@ impl Storage {
         self.version.load(Ordering::Relaxed)
     }
 
-    /// How many times it was converted to another dtype where it is.
-    pub(crate) fn conversions(&self) -> u32 {
-        self.conversions.load(Ordering::Relaxed)
+    /// How many times its values were changed so that no version tells of it: by conversion to another dtype, and
+    /// through `.data`.
+    pub(crate) fn unversioned(&self) -> u32 {
+        self.unversioned.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_unversioned(&self) {
+        self.unversioned.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn bump_version(&self) {
@@ -137,7 +142,7 @@ impl Storage {
         self.device.store(device, Ordering::Relaxed);
         let dtype = other.dtype.swap(self.dtype.load(Ordering::Relaxed), Ordering::Relaxed);
         let before = self.dtype.swap(dtype, Ordering::Relaxed);
-        self.conversions.fetch_add((before != dtype).into(), Ordering::Relaxed);
+        self.unversioned.fetch_add((before != dtype).into(), Ordering::Relaxed);
     }
 }
 

@@ -12,6 +12,7 @@ use crate::script::modules::{checks, run_events};
 use crate::script::parse::Parser;
 
 use super::format::Exercise;
+use super::given::called;
 use super::spoilt;
 
 /// An answer, and what must come of it.
@@ -91,7 +92,8 @@ fn renamed(exercise: &Exercise) -> Option<String> {
             .filter(text)
             .flat_map(|piece| lexer::names(solution.get(piece.range.clone()).unwrap_or(""))),
     );
-    // A function may be handed on by its name.
+    // A function may be handed on by its name, and called by the check by its name in quotes.
+    kept.extend(called(&exercise.check.text));
     kept.extend(pieces.windows(2).filter_map(|pair| match pair {
         [of, Piece { token: Token::Identifier(name), .. }] if of.token == Token::Fn => Some(name.to_string()),
         _ => None,

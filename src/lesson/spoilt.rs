@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rhai::Token;
 
 use crate::script::lexer::{self, Kind, Piece};
+use crate::script::reads::bound_outside;
 
 use super::format::Exercise;
 
@@ -67,7 +68,7 @@ pub(super) fn values(exercise: &Exercise) -> Option<String> {
     let solution = exercise.solution.text.as_str();
     let asked = lexer::names(&exercise.check.text);
     let names: BTreeSet<String> =
-        lexer::bound(solution).into_iter().filter(|name| asked.contains(name)).collect();
+        bound_outside(solution).into_iter().filter(|name| asked.contains(name)).collect();
     if names.is_empty() {
         return None;
     }

@@ -25,7 +25,7 @@ pub(crate) struct Reach {
 struct HeldMemory {
     /// Keeps the address from becoming another's.
     _storage: Weak<Storage>,
-    /// How often its values were written to, and converted to another dtype.
+    /// How often its values were changed, with and without a version that tells of it.
     changes: (u32, u32),
 }
 
@@ -39,7 +39,7 @@ impl Reach {
             let storage = t.storage();
             let memory = HeldMemory {
                 _storage: Arc::downgrade(storage),
-                changes: (t.version(), storage.conversions()),
+                changes: (storage.version(), storage.unversioned()),
             };
             (Arc::as_ptr(storage).addr(), memory)
         });

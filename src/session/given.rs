@@ -61,7 +61,10 @@ impl Given {
 
     /// The value as it was given.
     pub(super) fn value(&self, name: &str) -> Option<Dynamic> {
-        self.values.get(name).map(|given| given.value.clone())
+        let given = self.values.get(name)?;
+        // What is no handle is read as it is now where it may change.
+        let is_data = given.value.is::<Array>() || given.value.is::<Map>();
+        (given.held.is_some() || !is_data).then(|| given.value.clone())
     }
 
     /// Why a check can't tell any more, where the cell has changed what it reads.

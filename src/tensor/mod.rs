@@ -162,6 +162,7 @@ impl Tensor {
                 source.copied(source.dtype(), "data")?
             };
             self.0.storage.swap(&taken.0.storage);
+            self.0.storage.note_unversioned();
             return Ok(());
         }
         if (self.dtype(), self.device()) != (source.dtype(), source.device()) {
@@ -291,6 +292,7 @@ impl Tensor {
         match &self.0.versions {
             Some(versions) => {
                 versions.fetch_add(1, Ordering::Relaxed);
+                self.0.storage.note_unversioned();
             }
             None => self.0.storage.bump_version(),
         }

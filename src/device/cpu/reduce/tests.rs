@@ -121,7 +121,12 @@ proptest! {
         let got = output(&kernel(op, mask), &[x.arg()], to, &kept_shape(&x.layout, reduced));
         let rounded = |v: f64| with_element!(to, T => T::from_f64(v).to_f64());
         let groups = groups(&x.layout, &x.values(), reduced);
-        let want: Vec<f64> = groups.iter().map(|g| rounded(naive(op, g))).collect();
+        let exact: Vec<f64> = groups.iter().map(|g| naive(op, g)).collect();
+        // Products of many repeated elements go beyond what is compared here: integers wrap around.
+        if op == ReduceOp::Prod && exact.iter().any(|v| v.abs() > 9e15) {
+            return Ok(());
+        }
+        let want: Vec<f64> = exact.into_iter().map(rounded).collect();
         let tolerance = tolerance(to);
         assert_close(&got, &want, tolerance, tolerance);
     }
