@@ -359,6 +359,9 @@ struct Warnings {
     once: AtomicU8,
 }
 
+/// Among what is told of once, that a run has no values; lower numbers are the script's.
+pub(crate) const NO_VALUES: u8 = 7;
+
 thread_local! {
     /// 0 on the script's own thread.
     pub(crate) static ASIDE: Cell<u32> = const { Cell::new(0) };

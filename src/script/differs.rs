@@ -9,7 +9,7 @@ use rhai::{AST, ASTNode, Dynamic, Engine, EvalContext, Expr, Expression, FnCallE
 
 use crate::base::event::HIDDEN_CELLS;
 use crate::device::Shared;
-use crate::device::shared::CodePlace;
+use crate::device::shared::{CodePlace, NO_VALUES};
 use crate::script::custom::custom;
 
 use super::carry;
@@ -31,6 +31,8 @@ pub(super) enum Difference {
     OldAutocast,
     OldScaler,
 }
+
+const _: () = assert!((Difference::OldScaler as u8) < NO_VALUES);
 
 /// Tells of a difference, the first time.
 pub(super) fn tell(shared: &Shared, difference: Difference, text: impl FnOnce() -> String) {

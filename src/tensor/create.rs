@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::base::dtype::{Bool, Element};
 use crate::base::{DType, Device, Error, Layout, Result, Scalar, ShapeCause, memory};
+use crate::device::shared::NO_VALUES;
 use crate::device::storage::Place;
 use crate::device::{Context, Kernel, Machine, MapOp, Transfer, View, poll};
 use crate::with_element;
@@ -15,8 +16,6 @@ const PIECE: usize = 1 << 15;
 
 /// What reads values and decides nothing by them.
 const REPORTS: [&str; 6] = ["item", "print", "tolist", "json", "plot", "check"];
-/// The number of what is told of once in a run without values, after those of the script.
-const NO_VALUES: u8 = 7;
 
 impl Tensor {
     /// A CPU tensor of `numbers` in row-major order, converted to `dtype`.
