@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::base::error::kind::Kind;
 use crate::base::{DeviceCause, Error, GradCause, Result};
 use crate::device::streams::Streams;
 
@@ -332,7 +333,6 @@ impl<'a> BackwardRun<'a> {
     }
 }
 
-/// Names the forward line of a node that failed.
 /// Where the memory lies that a pass holds for a node.
 fn addresses(saved: &Saved) -> Vec<u64> {
     let mut found = Vec::new();
@@ -340,11 +340,14 @@ fn addresses(saved: &Saved) -> Vec<u64> {
     found
 }
 
+/// Names the forward line of a node that failed.
 fn made_at(error: Error, node: &Node) -> Error {
     if node.line == 0 {
         return error;
     }
-    error.with_note(|| format!("the gradient is that of the operation in line {}", node.line))
+    let is_full = error.kind() == Kind::OutOfMemoryError;
+    let more = if is_full { "; later steps of the backward pass may need more" } else { "" };
+    error.with_note(|| format!("the gradient is that of the operation in line {}{more}", node.line))
 }
 
 /// An error where a rule gave NaN.

@@ -198,7 +198,15 @@ impl Error {
     /// What to do about it, where that can be said.
     pub fn hint(&self) -> Option<String> {
         let said = self.0.cause.hint().into_iter().chain(self.0.hint.clone()).chain(self.0.note.clone());
-        said.reduce(|all, next| format!("{all}; {next}"))
+        said.reduce(|all, next| match all.contains('\n') {
+            // A table of sentences gets one more.
+            true => format!(
+                "{all}\n{}{}.",
+                next.get(..1).unwrap_or_default().to_uppercase(),
+                next.get(1..).unwrap_or_default()
+            ),
+            false => format!("{all}; {next}"),
+        })
     }
 
     /// Adds to the hint, whatever the cause is; the first note stays.
