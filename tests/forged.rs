@@ -429,6 +429,7 @@ fn a_check_calls_what_the_learner_wrote_by_one_word() {
         ("fn double(x) { x * 2 }", "expect_equal(call(\"double\", [3]), 6)"),
         ("let twice = |x| x * 2;", "expect_equal(call(twice, [3]), 6)"),
         ("let k = 2; let twice = |x| x * k;", "expect_equal(call(twice, [3]), 6)"),
+        ("let twice = |x| x * 2;", "expect_equal(twice.call(3), 6)"),
         ("let net = nn::Linear(2, 1);", "expect_equal(call(net, [ones([4, 2])]).shape, [4, 1])"),
         (
             "let net = nn::module(#{}, |m, x| x * 2);",
@@ -452,7 +453,7 @@ fn a_check_calls_what_the_learner_wrote_by_one_word() {
         ("fn f(x) { throw \"no\" }", "expect_equal(call(\"f\", [1]), 1)"),
         ("fn f(x) { ones(2) + ones(3) }", "expect_equal(call(\"f\", [1]), 1)"),
         ("let net = nn::module(#{}, |m, x| x * 2);", "expect_equal(net.forward(ones(2)).shape, [2])"),
-        ("let f = |x| true;", "expect(f.call(1))"),
+        ("let f = |x| exit(6);", "expect_equal(f.call(1), 6)"),
         ("let f = || true;", "expect(f == true, \"a function is no answer\")"),
     ] {
         let verdict = lesson.attempt(code, check);
@@ -461,6 +462,16 @@ fn a_check_calls_what_the_learner_wrote_by_one_word() {
             "{code}\n{check}\n{verdict:?}"
         );
     }
+    // A word of the language is none of the learner's.
+    let half = "fn half(x) { x / 2.0 }";
+    assert_eq!(lesson.attempt(half, "expect_equal(call(\"half\", [4.0]), 2.0)"), Verdict::Pass);
+    let verdict = lesson.attempt(half, "expect_equal(call(half, [4.0]), 2.0)");
+    assert!(
+        matches!(&verdict, Verdict::CheckerFault { message, .. } if message.contains("not the dtype")),
+        "{verdict:?}"
+    );
+    let verdict = lesson.attempt("let f = float32;", "expect_equal(call(f, [4.0]), 2.0)");
+    assert!(verdict.counts_as_attempt(), "{verdict:?}");
     let verdict = lesson.attempt("fn f(x) { throw \"not today\" }", "expect_equal(call(\"f\", [1]), 1)");
     assert!(
         matches!(&verdict, Verdict::LearnerError { message, .. } if message.contains("not today")),

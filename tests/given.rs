@@ -33,12 +33,18 @@ fn attempt(code: &str, check: &str) -> Verdict {
 
 /// The same after another set-up, where some names may change in place.
 fn tried(setup: &str, code: &str, check: &str, changes: &[&str]) -> Verdict {
+    let names = ["x", "K", "net", "list", "w", "pts", "batches", "reference", "f", "set", "opt"];
+    tried_with(&names, setup, code, check, changes)
+}
+
+/// The same where the check reads these names.
+fn tried_with(names: &[&str], setup: &str, code: &str, check: &str, changes: &[&str]) -> Verdict {
     let machine = Machine::open(&"sim:t4".parse().unwrap(), Use::Headless).unwrap().machine;
     let mut session = ScriptEvaluator::new(machine, &Limits::default());
     let host = Arc::new(Quiet) as Arc<dyn Host>;
     assert!(matches!(session.evaluate(1, 1, setup, &host), Outcome::Ok { .. }));
-    let names = ["x", "K", "net", "list", "w", "pts", "batches", "reference", "f", "set", "opt"];
-    let given = names.map(|name| GivenName { name: name.into(), fixed: !changes.contains(&name) });
+    let given = names.iter().map(|name| GivenName { name: (*name).into(), fixed: !changes.contains(name) });
+    let given: Vec<GivenName> = given.collect();
     session.keep_given(&given);
     session.evaluate(2, 1, code, &host);
     session.check(2, 1, check, &host).unwrap()
@@ -113,6 +119,82 @@ fn what_given_functions_datasets_and_modules_hold_stays() {
         let code = format!("{forged} let y = f.call(x); let z = net.forward(x);");
         let told = tried(HOLDERS, &code, READ, &[]).to_string();
         assert!(told.contains(&format!("what `{name}` holds, which the lesson gives")), "{code}: {told}");
+    }
+}
+
+#[test]
+fn what_optimisers_schedules_and_modules_are_set_to_stays() {
+    let setup = "let w = ones([2], #{requires_grad: true}); let opt = optim::SGD([w], #{lr: 0.5});
+        let sch = optim::lr_scheduler::StepLR(opt, 1); let scaler = amp::GradScaler();
+        let net = nn::module(#{lin: nn::Linear(3, 1), s: 2.0, sizes: [1, 2]}, |self, x| self.lin.forward(x) * self.s);
+        (w * 2.0).sum().backward(); let x = ones([4, 3]); let cfg = #{lr: 0.1}; let rate = || cfg.lr;";
+    let check = "expect_equal(lr, opt.param_groups[0].lr); expect_close(g, w.grad); expect_close(out, call(net, [x]));
+        expect_equal(s, scaler.get_scale()); expect_equal(last, sch.get_last_lr()); expect_equal(r, call(rate, []));";
+    let answer = "let lr = opt.param_groups[0].lr; let g = w.grad.clone(); let out = net.forward(x);
+        let s = scaler.get_scale(); let last = sch.get_last_lr(); let r = rate.call();";
+    let told = |code: &str| {
+        let names = ["w", "opt", "sch", "scaler", "net", "x", "rate"];
+        tried_with(&names, setup, &format!("{code} {answer}"), check, &[])
+    };
+    assert_eq!(told(""), Verdict::Pass);
+    assert_eq!(told("let y = w * 3.0; net.eval(); net.train();"), Verdict::Pass);
+    for (name, forged) in [
+        ("opt", "opt.param_groups[0].lr = 0.0;"),
+        ("opt", "opt.add_param_group(#{params: [ones([1], #{requires_grad: true})]});"),
+        ("opt", "let d = opt.state_dict(); d.param_groups[0].lr = 0.25; opt.load_state_dict(d);"),
+        ("opt", "sch.step();"),
+        ("scaler", "let d = scaler.state_dict(); d.scale = 2.0; scaler.load_state_dict(d);"),
+        ("net", "net.s = 0.0;"),
+        ("net", "net.sizes = [3];"),
+        ("net", "net.lin.weight.requires_grad = false;"),
+        ("opt", "w.grad.zero_();"),
+        ("opt", "w.grad = zeros([2]);"),
+        ("opt", "let kept = w.grad; opt.zero_grad(); w.grad = kept.clone();"),
+        ("opt", "(w * w).sum().backward();"),
+        ("rate", "cfg.lr = 0.0;"),
+    ] {
+        let told = told(forged).to_string();
+        assert!(
+            told.contains(&format!("`{name}`")) && told.contains("which the lesson gives"),
+            "{forged}: {told}"
+        );
+    }
+}
+
+#[test]
+fn a_given_module_is_called_as_it_was_given() {
+    let setup = "let x = ones([4, 3]); let net = nn::Sequential([nn::Linear(3, 3), nn::Dropout(1.0)]); net[1].eval();";
+    let check = "expect_close(y, call(net, [x]));";
+    let told = |code: &str| tried(setup, code, check, &[]);
+    for right in [
+        "let y = net.forward(x);",
+        "net.eval(); let y = net.forward(x);",
+        "let y = net.forward(x); net.train();",
+        "net.to(\"cuda\"); let y = net.forward(x.cuda()).cpu();",
+    ] {
+        assert_eq!(told(right), Verdict::Pass, "{right}");
+    }
+    assert!(matches!(told("net.train(); let y = zeros([4, 3]);"), Verdict::Fail { .. }));
+    // Whether it was set otherwise is for the check to ask.
+    let asks = "expect(!net[0].training);";
+    assert_eq!(tried(setup, "net.eval();", asks, &[]), Verdict::Pass);
+    assert!(matches!(tried(setup, "let y = 1;", asks, &[]), Verdict::Fail { .. }));
+    // What an exercise says changes is called as it is then.
+    let zeros = "expect_close(call(net, [x]), zeros([4, 3]));";
+    assert_eq!(tried(setup, "net.train();", zeros, &["net"]), Verdict::Pass);
+}
+
+#[test]
+fn a_given_closure_is_called_in_a_check_as_anywhere() {
+    let setup = "let x = ones([3]); let f = |v| v * 2.0; let set = data::Dataset(2, |i| i);";
+    for check in [
+        "expect_close(y, f.call(x));",
+        "let g = |h, v| h.call(v) + 0.0; expect_close(y, g.call(f, x));",
+        "expect_close(y, #{f: f}.f.call(x));",
+    ] {
+        assert_eq!(tried(setup, "let y = x * 2.0;", check, &[]), Verdict::Pass, "{check}");
+        let told = tried(setup, "let y = x;", check, &[]);
+        assert!(matches!(&told, Verdict::Fail { .. }), "{check}: {told}");
     }
 }
 

@@ -391,9 +391,14 @@ impl Module {
         self.0.training.load(Ordering::Relaxed)
     }
 
+    /// Sets training mode here, and not in the children.
+    pub(crate) fn set_training(&self, on: bool) {
+        self.0.training.store(on, Ordering::Relaxed);
+    }
+
     /// Sets training mode here and in every child.
     pub fn train(&self, on: bool) {
-        self.each(&mut |_, m| m.0.training.store(on, Ordering::Relaxed));
+        self.each(&mut |_, m| m.set_training(on));
     }
 
     /// A tensor of this module itself, if it has one of that name.

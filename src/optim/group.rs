@@ -20,6 +20,12 @@ impl Group {
         Group { parameters, options, states }
     }
 
+    pub(super) fn settings(&self) -> String {
+        let parameters: Vec<usize> = self.parameters.iter().map(Tensor::id).collect();
+        let steps: Vec<u64> = self.states.iter().map(|state| state.step).collect();
+        format!("{parameters:?} {steps:?} {:?}", self.options)
+    }
+
     pub(super) fn copied_with(&self, copies: &mut dyn Copies) -> Result<Group> {
         let parameters = self.parameters.iter().map(|t| copies.tensor(t)).collect::<Result<_>>()?;
         let states = self.states.iter().map(|state| state.copied_with(copies)).collect::<Result<_>>()?;

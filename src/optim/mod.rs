@@ -103,6 +103,12 @@ impl Optimizer {
         self.0.maker.check_own()
     }
 
+    /// All that it is set to, and how far it has come, but for the values of tensors.
+    pub(crate) fn settings(&self) -> String {
+        let groups = self.groups();
+        groups.iter().map(Group::settings).collect::<Vec<_>>().join("\n")
+    }
+
     /// A number that tells optimisers apart while they live.
     pub fn id(&self) -> usize {
         Arc::as_ptr(&self.0).addr()

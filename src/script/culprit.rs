@@ -13,6 +13,7 @@ use rhai::{Engine, Position, Token};
 use crate::device::examine::{NO_CHANGE, NO_STEPS};
 
 use super::engine::ENDS_EARLY;
+use super::examine::NO_CALL;
 use super::fault::Fault;
 use super::lexer;
 use super::modules::checks;
@@ -30,6 +31,7 @@ pub(super) fn is_learners(
 ) -> bool {
     if fault.kind == "SyntaxError"
         || [NO_CHANGE, NO_STEPS, ENDS_EARLY, NOT_LENT].contains(&fault.message.as_str())
+        || fault.message.starts_with(NO_CALL)
     {
         return false;
     }

@@ -5,6 +5,7 @@
 //! copies. Tensors are the learner's own, which [`Examination`] keeps a check from writing to. The check has generators
 //! and a current device of its own, and the learner's stand as before when it ends; so do modes and switches.
 
+use std::any::TypeId;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -13,7 +14,7 @@ use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, FnPtr, ImmutableString, M
 
 use crate::base::figures::plural;
 use crate::base::near::nearest;
-use crate::base::{self, Error, Kind};
+use crate::base::{self, DType, Device, Error, Kind};
 use crate::device::Machine;
 use crate::device::examine::{Examination, NO_CHANGE};
 use crate::device::random::{DEFAULT_SEED, KeptGenerators};
@@ -28,6 +29,7 @@ use super::fault::{Fault, NO_FIELD, Origin, RhaiResult, raise};
 use super::host::Host;
 use super::lender::{HandedFunction, Lender};
 use super::lent::{Asked, Learners, Lent};
+use super::reach::Placed;
 use super::sources::Sources;
 use super::value::type_name;
 use super::{constants, culprit, help, syntax};
@@ -40,6 +42,15 @@ pub struct Examiner {
     given: Vec<&'static str>,
     /// How many examinations there were: each draws other numbers.
     count: u64,
+}
+
+/// What the lesson gave, as it was then.
+pub trait AsGiven {
+    /// What stood under a name, where it is to be read as it was.
+    fn value(&self, name: &str) -> Option<Dynamic>;
+
+    /// How modules stood, by their numbers.
+    fn modules(&self) -> &HashMap<usize, Placed>;
 }
 
 /// How a check ended, where it did not run to its end.
@@ -95,8 +106,12 @@ struct DeskState {
     modules: HashMap<usize, Module>,
     /// Those that there are copies of: what a call gave would be gone, and its number another's.
     held: Vec<Module>,
+    /// How modules stood that the lesson gave.
+    given: HashMap<usize, Placed>,
     /// Closures and modules that lie in the learner's variables.
     named: HashMap<String, Dynamic>,
+    /// One of the learner's variables holds a dtype.
+    has_dtypes: bool,
     failed: Option<Box<Fault>>,
     missing: Option<String>,
 }
@@ -142,16 +157,50 @@ impl Desk {
             Some(items) => items.clone(),
             None => Array::from([args.clone()]),
         };
+        if let Some(dtype) = f.read_lock::<DType>().filter(|_| !self.lock().has_dtypes) {
+            return Err(raise(Error::type_error(format!("{NO_CALL} {}", *dtype)).with_hint(IN_QUOTES)));
+        }
+        let result = self.call_lent(f, &args, None);
+        // A module that was moved since it was given is called where it was.
+        match (&result, self.place_of(f)) {
+            (Err(_), Some(place)) => {
+                let failed = self.lock().failed.take();
+                let again = self.call_lent(f, &args, Some(place));
+                if again.is_err() {
+                    self.lock().failed = failed;
+                    return result;
+                }
+                again
+            }
+            _ => result,
+        }
+    }
+
+    /// The same with copies of all, a module's on `place` where there is one.
+    fn call_lent(&self, f: &Dynamic, args: &Array, place: Option<Device>) -> RhaiResult<Dynamic> {
         let mut lender = self.lender(Lent::Copies);
         let mut lent = || {
             // What the learner's code gets is its own.
             let _paused = Examination::pause();
             let args = args.iter().map(|value| lender.of_check(value)).collect::<base::Result<Array>>()?;
             let function = lender.of_check(&self.named(f))?;
+            if let (Some(place), Some(module)) = (place, function.read_lock::<Module>().as_deref()) {
+                module.to(Some(place), None)?;
+            }
             Ok((args, function, self.constants(&mut lender)?))
         };
         let (args, function, scope) = lent().map_err(raise)?;
         self.run(&function, args, scope, Lent::Copies)
+    }
+
+    /// Where a module lay that the lesson gave, if it lies elsewhere now.
+    fn place_of(&self, f: &Dynamic) -> Option<Device> {
+        let named = self.named(f);
+        let module = named.read_lock::<Module>()?;
+        let state = self.lock();
+        let (original, _) = state.modules.iter().find(|(_, handed)| handed.is(&module))?;
+        let was = state.given.get(original)?.device?;
+        (module.parameters().first()?.device() != was).then_some(was)
     }
 
     /// Runs a function that the learner's values hold.
@@ -168,8 +217,10 @@ impl Desk {
     }
 
     fn lender(&self, lent: Lent) -> Lender {
-        let originals = self.lock().modules.iter().map(|(id, handed)| (handed.id(), *id)).collect();
-        Lender::new(lent, &self.machine.generator, originals)
+        let state = self.lock();
+        let originals = state.modules.iter().map(|(id, handed)| (handed.id(), *id)).collect();
+        let modes = state.given.iter().map(|(id, placed)| (*id, placed.training)).collect();
+        Lender::new(lent, &self.machine.generator, originals).with_modes(modes)
     }
 
     /// Copies of the learner's constants, which functions know as `global::NAME`.
@@ -346,6 +397,7 @@ impl Examiner {
             engine.set_fail_on_invalid_map_property(true);
             engine.register_type_with_name::<HandedFunction>("function");
             engine.register_fn(syntax::CALL, move |f: Dynamic, args: Dynamic| asked.call(&f, &args));
+            register_method(engine, &desk);
         }
         for (name, value) in given {
             room.set_constant(name, value.clone());
@@ -364,10 +416,14 @@ impl Examiner {
         learner: &Interpreter,
         events: (&'static str, Dynamic),
         (origin, to_its_end): (&Origin, bool),
-        given: &dyn Fn(&str) -> Option<Dynamic>,
+        given: &dyn AsGiven,
         read: impl FnOnce(&Interpreter, &Dynamic) -> Result<T, Stopped>,
     ) -> Result<T, Refused> {
-        *self.desk.lock() = DeskState { learner: Some(Learner::of(learner)), ..DeskState::default() };
+        *self.desk.lock() = DeskState {
+            learner: Some(Learner::of(learner)),
+            given: given.modules().clone(),
+            ..DeskState::default()
+        };
         self.desk.calling.store(false, Ordering::Relaxed);
         let (own, machine) = (self.room.machine(), learner.machine());
         own.manual_seed(DEFAULT_SEED.wrapping_add(self.count));
@@ -379,7 +435,8 @@ impl Examiner {
         let _asked = Asked::of(Arc::clone(&self.desk) as _);
         let mut scope = Scope::new();
         for (name, constant, value) in learner.newest() {
-            let value = self.desk.hand(&given(name).unwrap_or(value));
+            let value = self.desk.hand(&given.value(name).unwrap_or(value));
+            self.desk.lock().has_dtypes |= value.is::<DType>();
             if value.is::<HandedFunction>() || value.is::<Module>() {
                 self.desk.lock().named.insert(name.to_owned(), value.clone());
             }
@@ -430,6 +487,34 @@ impl Examiner {
         }
     }
 }
+
+/// Why a check can't call a word of the language.
+pub(super) const NO_CALL: &str = "call() takes a function, its name or a module, not the dtype";
+const IN_QUOTES: &str = "a function of that name is called in quotes: call(\"half\", [x])";
+
+/// `f.call(x)`, where `f` is the learner's or the check's own.
+fn register_method(engine: &mut Engine, desk: &Arc<Desk>) {
+    for count in 0..=MOST_ARGUMENTS {
+        let types = |own: TypeId| std::iter::once(own).chain(vec![TypeId::of::<Dynamic>(); count]);
+        let taken =
+            |args: &mut [&mut Dynamic]| args.iter_mut().skip(1).map(|arg| arg.take()).collect::<Array>();
+        let asked = Arc::clone(desk);
+        let learners = types(TypeId::of::<HandedFunction>()).collect::<Vec<_>>();
+        engine.register_raw_fn(syntax::CALL_METHOD, learners, move |_, args| {
+            let f = args.first().map(|f| (**f).clone()).unwrap_or_default();
+            asked.call(&f, &taken(args).into())
+        });
+        let own = types(TypeId::of::<FnPtr>()).collect::<Vec<_>>();
+        engine.register_raw_fn(syntax::CALL_METHOD, own, move |context, args| {
+            let f = args.first().and_then(|f| f.read_lock::<FnPtr>().map(|f| f.clone()));
+            let Some(f) = f else { return Ok(Dynamic::UNIT) };
+            f.call_within_context::<Dynamic>(&context, taken(args))
+        });
+    }
+}
+
+/// How many arguments a method may be called with.
+const MOST_ARGUMENTS: usize = 12;
 
 fn refused(stopped: Stopped, calling: bool, state: DeskState, blames: &dyn Fn(&Fault) -> bool) -> Refused {
     let fault = match stopped {

@@ -53,6 +53,8 @@ pub(super) struct Lender {
     generator: Shared,
     /// The learner's modules, by the numbers of those that the check has.
     originals: HashMap<usize, usize>,
+    /// The modes of modules that are to be other than they are now.
+    modes: HashMap<usize, bool>,
     /// Who it is for, and what that can't do with what can't be copied.
     taker: &'static str,
     depth: usize,
@@ -70,6 +72,7 @@ impl Lender {
             lent,
             generator: generator.clone(),
             originals,
+            modes: HashMap::new(),
             taker: "a check can't call",
             depth: 0,
             tensors: HashMap::new(),
@@ -77,6 +80,11 @@ impl Lender {
             cells: HashMap::new(),
             objects: HashMap::new(),
         }
+    }
+
+    /// With modules, by their numbers, in these modes.
+    pub(super) fn with_modes(self, modes: HashMap<usize, bool>) -> Lender {
+        Lender { modes, ..self }
     }
 
     /// For a rank, which has copies of all that it is given.
@@ -89,9 +97,14 @@ impl Lender {
         self.tensors.values()
     }
 
-    /// The modules that were met, by their numbers, as their copies.
+    /// What was met besides tensors and variables, by its number, as copies.
+    pub(super) fn objects(&self) -> impl Iterator<Item = (usize, &Value)> {
+        self.objects.iter().map(|(id, value)| (*id, value))
+    }
+
+    /// The modules among them.
     pub(super) fn modules(&self) -> impl Iterator<Item = (usize, &Module)> {
-        self.objects.iter().filter_map(|(id, value)| Some((*id, Module::from_value(value)?)))
+        self.objects().filter_map(|(id, value)| Some((id, Module::from_value(value)?)))
     }
 
     /// The variables that were met in closures, by where they lie, with what is in them.
@@ -209,7 +222,13 @@ impl Lender {
     fn object(&mut self, object: &Object) -> Result<Value> {
         if let Some(module) = object.get::<Module>() {
             let id = self.originals.get(&module.id()).copied().unwrap_or(module.id());
-            return self.once(id, |own| Ok(module.copied_with(own)?.into_value()));
+            return self.once(id, |own| {
+                let copy = module.copied_with(own)?;
+                if let Some(training) = own.modes.get(&id) {
+                    copy.set_training(*training);
+                }
+                Ok(copy.into_value())
+            });
         }
         if let Some(optimizer) = object.get::<Optimizer>() {
             return self.once(optimizer.id(), |own| Ok(optimizer.copied_with(own)?.into_value()));

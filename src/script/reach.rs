@@ -6,27 +6,71 @@ use std::sync::{Arc, Weak};
 
 use rhai::{Array, Dynamic, Map};
 
+use crate::amp::GradScaler;
+use crate::base::Device;
 use crate::device::storage::Storage;
 use crate::nn::{Module, Role};
+use crate::op::Value;
+use crate::optim::{Optimizer, Scheduler};
+use crate::tensor::Tensor;
 
 use super::engine::Interpreter;
 use super::lender::Lender;
 use super::lent::Lent;
+use super::modules::nn::own::Own;
+use super::value::given;
 
 /// What values lead to, as it stood when it was looked at.
 #[derive(Default)]
 pub(crate) struct Reach {
     memory: HashMap<usize, HeldMemory>,
     variables: HashMap<usize, String>,
-    /// Of what parts modules are.
-    modules: HashMap<usize, String>,
+    /// Leaves that require a gradient, with the one that they had.
+    leaves: HashMap<usize, Option<HeldMemory>>,
+    /// Of what parts modules are, and what optimisers and the like are set to.
+    objects: HashMap<usize, String>,
+    modules: HashMap<usize, Placed>,
+}
+
+/// How a module stood: a check that calls it finds it so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Placed {
+    pub training: bool,
+    /// Where its first tensor lay.
+    pub device: Option<Device>,
 }
 
 struct HeldMemory {
     /// Keeps the address from becoming another's.
     _storage: Weak<Storage>,
+    place: usize,
     /// How often its values were changed, with and without a version that tells of it.
     changes: (u32, u32),
+}
+
+impl HeldMemory {
+    fn of(t: &Tensor) -> HeldMemory {
+        let storage = t.storage();
+        HeldMemory {
+            _storage: Arc::downgrade(storage),
+            place: Arc::as_ptr(storage).addr(),
+            changes: (storage.version(), storage.unversioned()),
+        }
+    }
+
+    fn is(&self, now: &HeldMemory) -> bool {
+        (self.place, self.changes) == (now.place, now.changes)
+    }
+}
+
+/// What of all that a value leads to is another than it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Changed {
+    Nothing,
+    /// Values of tensors.
+    Memory,
+    /// Anything else.
+    State,
 }
 
 impl Reach {
@@ -35,38 +79,92 @@ impl Reach {
         let mut lender = Lender::new(Lent::OwnTensors, &interpreter.machine().generator, HashMap::new());
         // A part that has no copy leads to nothing that a check could see.
         let _ = lender.of_learner(value);
-        let memory = lender.met().map(|t| {
-            let storage = t.storage();
-            let memory = HeldMemory {
-                _storage: Arc::downgrade(storage),
-                changes: (storage.version(), storage.unversioned()),
-            };
-            (Arc::as_ptr(storage).addr(), memory)
-        });
+        let memory = lender.met().map(HeldMemory::of).map(|memory| (memory.place, memory));
+        let leaves = lender.met().filter(|t| t.is_leaf() && t.requires_grad());
+        let leaves = leaves.map(|t| (t.id(), t.grad().as_ref().map(HeldMemory::of)));
         let variables = lender.shared().map(|(place, value)| (place, plain(&value.flatten_clone(), 0)));
-        let modules = lender.modules().map(|(id, module)| (id, parts(module)));
-        Reach { memory: memory.collect(), variables: variables.collect(), modules: modules.collect() }
+        let objects = lender.objects().filter_map(|(id, object)| Some((id, state(object)?)));
+        Reach {
+            memory: memory.collect(),
+            leaves: leaves.collect(),
+            variables: variables.collect(),
+            objects: objects.collect(),
+            modules: lender.modules().map(|(id, module)| (id, placed(module))).collect(),
+        }
     }
 
-    /// Whether all that it led to is as it was, by how it is now.
-    pub(crate) fn holds(&self, now: &Reach) -> bool {
-        let memory = |(place, was): (&usize, &HeldMemory)| {
-            now.memory.get(place).is_some_and(|now| now.changes == was.changes)
-        };
+    /// What has changed of all that it led to, by how it is now.
+    pub(crate) fn changed(&self, now: &Reach) -> Changed {
+        let memory =
+            |(place, was): (&usize, &HeldMemory)| now.memory.get(place).is_some_and(|now| was.is(now));
         let same = |was: &HashMap<usize, String>, now: &HashMap<usize, String>| {
             was.iter().all(|(place, was)| now.get(place) == Some(was))
         };
-        self.memory.iter().all(memory)
-            && same(&self.variables, &now.variables)
-            && same(&self.modules, &now.modules)
+        // A gradient where there was none is what a backward pass is for.
+        let leaf = |(id, was): (&usize, &Option<HeldMemory>)| match (was, now.leaves.get(id)) {
+            (_, None) => false,
+            (Some(was), Some(now)) => now.as_ref().is_some_and(|now| was.is(now)),
+            (None, Some(_)) => true,
+        };
+        match self.memory.iter().all(memory) {
+            false => Changed::Memory,
+            _ if !self.leaves.iter().all(leaf)
+                || !same(&self.variables, &now.variables)
+                || !same(&self.objects, &now.objects) =>
+            {
+                Changed::State
+            }
+            true => Changed::Nothing,
+        }
+    }
+
+    /// The modules that it led to, by their numbers.
+    pub(crate) fn modules(&self) -> impl Iterator<Item = (usize, Placed)> {
+        self.modules.iter().map(|(id, placed)| (*id, *placed))
     }
 }
 
-/// How a module is printed, and the names of its tensors.
+fn placed(module: &Module) -> Placed {
+    let tensors = [Role::Parameter, Role::Buffer].into_iter().flat_map(|role| module.named(role));
+    Placed { training: module.training(), device: tensors.map(|(_, t)| t.device()).next() }
+}
+
+/// What a thing is set to, beside its tensors, where that can be told.
+fn state(object: &Value) -> Option<String> {
+    if let Some(module) = Module::from_value(object) {
+        return Some(parts(module));
+    }
+    if let Value::Object(object) = object {
+        if let Some(optimizer) = object.get::<Optimizer>() {
+            return Some(optimizer.settings());
+        }
+        if let Some(scheduler) = object.get::<Scheduler>() {
+            return Some(schedule(scheduler));
+        }
+    }
+    let held = given(object);
+    let scaler = held.read_lock::<GradScaler>()?;
+    Some(format!("{:?} {:?}", scaler.options(), scaler.get_scale().ok()))
+}
+
+/// Of a combined schedule, of each of its parts.
+fn schedule(scheduler: &Scheduler) -> String {
+    let (entries, _) = scheduler.state_dict();
+    let parts: Vec<String> = scheduler.parts().iter().map(schedule).collect();
+    format!("{entries:?} {}", parts.join(" "))
+}
+
+/// How a module is printed, its tensors' names, which of them are trained, and the plain values of its own.
 fn parts(module: &Module) -> String {
-    let names = [Role::Parameter, Role::Buffer].into_iter().flat_map(|role| module.named(role));
-    let names: Vec<String> = names.map(|(name, _)| name).collect();
-    format!("{module} {}", names.join(" "))
+    let tensors = [Role::Parameter, Role::Buffer].into_iter().flat_map(|role| module.named(role));
+    let tensors: Vec<String> = tensors.map(|(name, t)| format!("{name} {}", t.requires_grad())).collect();
+    let mut values = Vec::new();
+    module.each(&mut |path, part| {
+        values.extend(
+            Own::of(part).map(|own| format!("{path} {}", plain(&Map::clone(&own.values()).into(), 0))),
+        );
+    });
+    format!("{module} {} {}", tensors.join(" "), values.join(" "))
 }
 
 /// How far values in arrays and maps are looked at.

@@ -71,7 +71,8 @@ fn free_names(engine: &mut Engine, call: Option<&'static str>) {
             Token::Reserved(name) | Token::Identifier(name) if name.as_str() == "type_of" => {
                 Token::Identifier(Box::new(TYPE_OF.into()))
             }
-            Token::Reserved(name) if name.as_str() == "call" && !dotted => match call {
+            Token::Reserved(name) if name.as_str() == "call" => match call {
+                Some(_) if dotted => Token::Identifier(Box::new(CALL_METHOD.into())),
                 Some(told) => Token::Identifier(Box::new(told.into())),
                 None => Token::Reserved(name),
             },
@@ -92,7 +93,10 @@ fn free_names(engine: &mut Engine, call: Option<&'static str>) {
 /// What `call` is to the check's engine: Rhai keeps the word for itself.
 pub(super) const CALL: &str = "call_learner";
 
-/// Has `call(…)` be a function of this name.
+/// What `f.call(x)` is to the check's engine, where `f` may be the learner's.
+pub(super) const CALL_METHOD: &str = "call_this";
+
+/// Has `call(…)` be a function of this name, and `f.call(…)` a method.
 pub(crate) fn free_call(engine: &mut Engine, name: &'static str) {
     free_names(engine, Some(name));
 }

@@ -147,13 +147,7 @@ impl ScriptEvaluator {
             Examiner::new(&machine, relay, &limits, &self.given, Arc::clone(&self.calling))
         });
         let events = ("events", Dynamic::from(events.clone()));
-        let result = examiner.examine(
-            &self.interpreter,
-            events,
-            (origin, to_its_end),
-            &|name| self.before.value(name),
-            read,
-        );
+        let result = examiner.examine(&self.interpreter, events, (origin, to_its_end), &self.before, read);
         drop(code);
         result
     }

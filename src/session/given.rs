@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use rhai::{Array, Dynamic, Map};
 
-use crate::script::reach::Reach;
+use crate::script::examine::AsGiven;
+use crate::script::reach::{Changed, Placed, Reach};
 use crate::script::reads::bound_outside;
 use crate::script::{Interpreter, lexer};
 use crate::tensor::Tensor;
@@ -22,6 +23,8 @@ pub(super) struct Given {
     redefined: Option<String>,
     /// The first value among them whose name the cell binds to another.
     rebound: Option<String>,
+    /// How modules stood that are to stay.
+    modules: HashMap<usize, Placed>,
 }
 
 struct GivenValue {
@@ -41,11 +44,16 @@ impl Given {
             let held = find(name)?.fixed.then(|| Reach::of(interpreter, &value));
             Some((name.to_owned(), GivenValue { value, held }))
         });
-        let values = values.collect();
+        let values: HashMap<String, GivenValue> = values.collect();
+        let mut modules: HashMap<usize, Placed> =
+            values.values().filter_map(|given| given.held.as_ref()).flat_map(Reach::modules).collect();
+        for given in values.values().filter(|given| given.held.is_none()) {
+            Reach::of(interpreter, &given.value).modules().for_each(|(id, _)| _ = modules.remove(&id));
+        }
         let (_, library) = interpreter.parts();
         let functions = library.iter_functions().filter(|function| find(function.name).is_some());
         let functions = functions.map(|function| (function.name.to_owned(), function.params.len())).collect();
-        Given { values, functions, redefined: None, rebound: None }
+        Given { values, functions, redefined: None, rebound: None, modules }
     }
 
     /// The cell's code is about to run.
@@ -59,32 +67,26 @@ impl Given {
         self.rebound = bound_outside(code).into_iter().find(|name| self.values.contains_key(name));
     }
 
-    /// The value as it was given.
-    pub(super) fn value(&self, name: &str) -> Option<Dynamic> {
-        let given = self.values.get(name)?;
-        // What is no handle is read as it is now where it may change.
-        let is_data = given.value.is::<Array>() || given.value.is::<Map>();
-        (given.held.is_some() || !is_data).then(|| given.value.clone())
-    }
-
     /// Why a check can't tell any more, where the cell has changed what it reads.
     pub(super) fn why_lost(&self, interpreter: &Interpreter) -> Option<String> {
         if let Some(name) = &self.redefined {
             return Some(format!("`{name}` is a function of the lesson's: give yours another name"));
         }
-        let is_changed = |given: &GivenValue| {
+        let changed = |given: &GivenValue| {
             let now = || Reach::of(interpreter, &given.value);
-            given.held.as_ref().is_some_and(|held| !held.holds(&now()))
+            given.held.as_ref().map_or(Changed::Nothing, |held| held.changed(&now()))
         };
-        let changed = self.values.iter().filter(|(_, given)| is_changed(given));
-        let (name, given) = changed.min_by_key(|(name, _)| *name)?;
-        let is_tensor = given.value.is::<Tensor>();
-        let is_data = is_tensor || given.value.is::<Array>() || given.value.is::<Map>();
-        Some(match (is_tensor, is_data) {
-            (true, _) => {
+        let changed = self.values.iter().map(|(name, given)| (name, given, changed(given)));
+        let changed = changed.filter(|(.., changed)| *changed != Changed::Nothing);
+        let (name, given, changed) = changed.min_by_key(|(name, ..)| *name)?;
+        let is_data = given.value.is::<Array>() || given.value.is::<Map>();
+        Some(match changed {
+            Changed::Memory if given.value.is::<Tensor>() => {
                 format!("your code writes into `{name}`, {LESSONS}: work on a copy, `{name}.clone()`")
             }
-            (_, true) => format!("your code writes into `{name}`, {LESSONS}: work on copies of its tensors"),
+            Changed::Memory if is_data => {
+                format!("your code writes into `{name}`, {LESSONS}: work on copies of its tensors")
+            }
             _ => format!("your code changes what `{name}` holds, {LESSONS}: leave that as it is"),
         })
     }
@@ -93,6 +95,19 @@ impl Given {
     pub(super) fn beside(&self) -> Option<String> {
         let name = self.rebound.as_deref()?;
         Some(format!("the check reads the `{name}` that the lesson gave, not the one that your code makes"))
+    }
+}
+
+impl AsGiven for Given {
+    fn value(&self, name: &str) -> Option<Dynamic> {
+        let given = self.values.get(name)?;
+        // What is no handle is read as it is now where it may change.
+        let is_data = given.value.is::<Array>() || given.value.is::<Map>();
+        (given.held.is_some() || !is_data).then(|| given.value.clone())
+    }
+
+    fn modules(&self) -> &HashMap<usize, Placed> {
+        &self.modules
     }
 }
 

@@ -223,8 +223,8 @@ Largest live tensors (5 of 6):
       3.00 MiB  w2      float32 [786432], made by randn, line 4
       2.00 MiB  b       float32 [524288], made by randn, line 5
 Fragmentation: 13.00 MiB free in split blocks, at most 13.00 MiB in one piece for this request of 26.00 MiB.
-Would have worked: delete x (20.00 MiB).
-               or: request at most 13.00 MiB at once, 50% of the 26.00 MiB requested: a smaller batch.";
+Would have let it through: delete x (20.00 MiB).
+                       or: request at most 13.00 MiB at once, 50% of the 26.00 MiB requested: a smaller batch.";
     assert_eq!(remedy(&error, &live).to_string(), expected);
 }
 

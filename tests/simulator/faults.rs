@@ -59,7 +59,7 @@ fn a_memory_fraction_bounds_the_pool() {
          process has 108.00 MiB memory in use. 132.00 MiB allowed; Of the";
     assert!(error.message().contains(text), "{error}");
     let hint = error.hint().unwrap();
-    assert!(hint.contains("Would have worked: request at most"), "{hint}");
+    assert!(hint.contains("Would have let it through: request at most"), "{hint}");
     for useless in ["raise the memory fraction", "use a device with"] {
         assert!(!hint.contains(useless), "nothing lifts that bound: {hint}");
     }

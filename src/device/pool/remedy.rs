@@ -403,7 +403,7 @@ impl fmt::Display for Remedy {
         self.write_tensors(f)?;
         self.write_fragmentation(f)?;
         for (index, action) in self.actions.iter().enumerate() {
-            let lead = if index == 0 { "Would have worked:" } else { "               or:" };
+            let lead = if index == 0 { "Would have let it through:" } else { "                       or:" };
             write!(f, "\n{lead} {}.", self.describe(action))?;
         }
         Ok(())

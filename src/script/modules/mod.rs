@@ -15,7 +15,7 @@ mod distributed;
 pub(crate) mod hook;
 mod iterables;
 mod misc;
-mod nn;
+pub(crate) mod nn;
 pub(crate) mod optim;
 mod parallel;
 mod plot;

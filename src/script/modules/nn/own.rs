@@ -24,7 +24,7 @@ pub(crate) struct Own {
 }
 
 impl Own {
-    pub(super) fn values(&self) -> MutexGuard<'_, Link<Map>> {
+    pub(crate) fn values(&self) -> MutexGuard<'_, Link<Map>> {
         self.values.lock().unwrap_or_else(|e| e.into_inner())
     }
 
@@ -46,7 +46,7 @@ impl Own {
         })
     }
 
-    pub(super) fn of(module: &Module) -> Option<&Own> {
+    pub(crate) fn of(module: &Module) -> Option<&Own> {
         module.layer().as_any()?.downcast_ref()
     }
 }
