@@ -43,6 +43,27 @@ fn lines(code: &str) -> Vec<u32> {
     waits(&[code]).iter().map(|source| source.line).collect()
 }
 
+#[test]
+fn what_a_variable_held_goes_in_the_line_that_gives_it_another_value() {
+    let code = "let a = ones(4, #{device: \"cuda\"}); let b = a + 1.0; let c = a + 2.0; let d = a + 3.0; let e = [a + 4.0];
+let none = 0;
+let f = || {
+    a = 1;
+};
+b = none;
+drop(c);
+
+d = ();
+if true {
+    e = [];
+}
+f.call();";
+    let all = events(&machine("sim:t4"), &[code]);
+    let freed = all.iter().filter(|e| matches!(e.body, Body::Free { device, .. } if device.is_cuda()));
+    let lines: Vec<u32> = freed.map(|e| e.source.line).collect();
+    assert_eq!(lines, [6, 7, 9, 11, 4]);
+}
+
 fn at(cell: u32, line: u32, caller: u32) -> Source {
     Source { cell, line, caller }
 }

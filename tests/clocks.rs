@@ -19,7 +19,11 @@ impl Host for Quiet {
         self.0.lock().unwrap().push_str(text);
     }
 
-    fn display(&self, _: Display, _: Option<&str>) {}
+    fn display(&self, shown: Display, _: Option<&str>) {
+        if let Display::Text { text } = shown {
+            self.0.lock().unwrap().push_str(&format!("{text}\n"));
+        }
+    }
     fn progress(&self, _: &str, _: u64, _: Option<u64>, _: &str) {}
 }
 
@@ -60,7 +64,14 @@ fn check(session: &mut ScriptEvaluator, code: &str) -> Verdict {
 }
 
 /// Ways in which times of both clocks become one number or truth.
-const MIXTURES: [&str; 31] = [
+const MIXTURES: [&str; 38] = [
+    "max([cpu.median_ms, gpu.median_ms])",
+    "min([1.0, cpu.median_ms, gpu.median_ms])",
+    "sum([cpu.median_ms, gpu.median_ms])",
+    "round(ratio, 2)",
+    "tensor([cpu.median_ms, gpu.median_ms]).tolist()[0]",
+    "tensor([cpu.median_ms, gpu.median_ms]).argmax().item()",
+    "{ let s = 0.0; for t in tensor([cpu.median_ms, gpu.median_ms]) { s = t.item(); } s }",
     "quotient(cpu, gpu)",
     "#{r: cpu.median_ms / gpu.median_ms}.r",
     "{ let s = 0.0; for t in [cpu.median_ms, gpu.median_ms] { s += t; } s }",
@@ -117,6 +128,22 @@ fn a_printed_number_says_that_it_is_a_mixture() {
         Outcome::Ok { .. }
     ));
     assert_eq!(*host.0.lock().unwrap(), "2.5 (mixes measured with modelled time)\n0.25\n3\n0.0\n");
+}
+
+#[test]
+fn what_is_chosen_or_displayed_by_a_mixture_says_so() {
+    let mut session = session(BOTH, CELL);
+    let host = Arc::new(Quiet::default());
+    let code =
+        "display(ratio * 0.0);\nlet faster = if cpu.median_ms < gpu.median_ms { \"cpu\" } else { \"gpu\" };
+        for i in 0..3 { if slow > 0.0 { } if slow > gpu.median_ms { } }";
+    assert!(matches!(
+        session.evaluate(2, 1, code, &(Arc::clone(&host) as Arc<dyn Host>)),
+        Outcome::Ok { .. }
+    ));
+    let said = host.0.lock().unwrap().clone();
+    assert!(said.starts_with("0.0 (mixes measured with modelled time)"), "{said}");
+    assert_eq!(said.matches("compares measured with modelled time").count(), 2, "{said}");
 }
 
 /// What the learner's code makes of times and hands over, and what the check does itself.

@@ -66,7 +66,11 @@ pub(crate) fn register_global(engine: &mut Engine, def: &'static OpDef, shared: 
         Forward::Call(run) => {
             for types in signatures(def) {
                 if shared.has_both_clocks() {
-                    engine.register_raw_fn(def.name, types, carry::through(caller(def, run, shared)));
+                    engine.register_raw_fn(
+                        def.name,
+                        types,
+                        carry::through(def.name, caller(def, run, shared)),
+                    );
                 } else {
                     engine.register_raw_fn(def.name, types, caller(def, run, shared));
                 }

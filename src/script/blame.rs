@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
-use rhai::{Dynamic, Engine, EvalContext, Expr, Expression, INT, Position};
+use rhai::{BinaryExpr, Dynamic, Engine, EvalContext, Expr, Expression, INT, Position, Stmt};
 
 use crate::device::Shared;
 use crate::op::{OpDef, Receiver};
@@ -80,6 +80,17 @@ pub(super) fn wrap_chain(expr: &mut Expr, functions: &HashSet<String>) {
 /// Wraps what a loop at a place goes through.
 pub(super) fn wrap_items(expr: &mut Expr, at: Position) {
     noted(AT, expr, at);
+}
+
+/// Wraps a plain value that takes the place of another in a variable: what the variable held goes in this line.
+pub(super) fn wrap_replaced(statement: &mut Stmt) {
+    let Stmt::Assignment(x) = statement else { return };
+    let (operation, BinaryExpr { lhs, rhs }) = &mut **x;
+    let is_plain = rhs.is_constant() || matches!(rhs, Expr::Variable(..));
+    if !operation.is_op_assignment() && is_plain && !matches!(lhs, Expr::Index(..) | Expr::Dot(..)) {
+        let at = lhs.position();
+        noted(AT, rhs, at);
+    }
 }
 
 /// Wraps what has to be true or false, where a tensor may come of it.

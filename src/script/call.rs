@@ -279,8 +279,11 @@ pub(crate) fn register(
         }
         if row.def.forms.iter().any(|form| matches!(form, Form::Method | Form::Function)) {
             for types in signatures(&row.def, here).chain(numbers(&row.def)) {
+                let name = row.def.name;
                 if here.machine.shared.has_both_clocks() && is_expectation(&row.def) {
-                    engine.register_raw_fn(row.def.name, types, carry::refusing(caller(row, here)));
+                    engine.register_raw_fn(name, types, carry::refusing(caller(row, here)));
+                } else if here.machine.shared.has_both_clocks() && OF_NUMBERS.contains(&name) {
+                    engine.register_raw_fn(name, types, carry::through(name, caller(row, here)));
                 } else {
                     engine.register_raw_fn(told_as(row.def.name), types, caller(row, here));
                 }
@@ -297,6 +300,9 @@ pub(crate) fn told_as(name: &'static str) -> &'static str {
         other => other,
     }
 }
+
+/// What computes a number from numbers.
+const OF_NUMBERS: [&str; 3] = ["max", "min", "sum"];
 
 /// Whether a row is one that checks are written with.
 fn is_expectation(def: &OpDef) -> bool {
@@ -441,6 +447,7 @@ fn value_of(kind: Option<ParamKind>, value: &Dynamic, here: &Here) -> Result<Val
         _ if value.is::<FnPtr>() => held(FUNCTION),
         Some(ParamKind::Any | ParamKind::Map) if value.is_map() => held(MAP),
         Some(ParamKind::Any) if value.is_array() => held("array"),
+        Some(ParamKind::Any) if value.tag() != 0 && carry::is_mixed(value) => held("number"),
         Some(ParamKind::Instance(wanted))
             if (here.type_of)(wanted).is_some_and(|id| value.type_id() == id) =>
         {

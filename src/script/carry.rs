@@ -1,8 +1,8 @@
 //! A time's clock goes with its value, on a machine that has both: a number has its clocks in the tag that Rhai keeps
 //! beside each value, and what is computed from numbers has the clocks of all of them.
 //!
-//! A tag stays with a copy of the value, in a variable, an array, a map and through calls. Texts, what tensors are
-//! computed to, and which way an `if` went have none. On a machine of one clock nothing of this is registered.
+//! A tag stays with a copy of the value, in a variable, an array, a map, a tensor and through calls. Texts have none, and
+//! neither has what an `if` chose: it warns. On a machine of one clock nothing of this is registered.
 
 use std::any::TypeId;
 use std::sync::LazyLock;
@@ -24,6 +24,9 @@ pub(crate) const NOTE: &str = "(mixes measured with modelled time)";
 
 /// How the error of a mixture begins.
 pub(super) const MIXTURE: &str = "this mixes measured with modelled time";
+
+/// What a choice by both says of itself.
+pub(super) const CHOICE: &str = "what is chosen here compares measured with modelled time";
 
 /// What helps.
 pub(super) const HINT: &str = "times of one clock compare: without `--host measured` the CPU's time is modelled as well, beside simulated GPUs";
@@ -141,6 +144,11 @@ pub(crate) fn is_mixed(value: &Dynamic) -> bool {
     clocks(value).are_mixed()
 }
 
+/// What stands behind a value where it is shown.
+pub(crate) fn note(value: &Dynamic) -> String {
+    if is_mixed(value) { format!(" {NOTE}") } else { String::new() }
+}
+
 /// Whether code stopped because of one.
 pub(crate) fn was_refused(fault: &Fault) -> bool {
     fault.message == MIXTURE
@@ -164,14 +172,26 @@ pub(super) fn refusal() -> Error {
 
 /// A function of tensors that gives its result the clocks of its arguments.
 pub(super) fn through(
+    name: &'static str,
     function: impl Fn(NativeCallContext, &mut FnCallArgs) -> RhaiResult<Dynamic> + Send + Sync + 'static,
 ) -> impl Fn(NativeCallContext, &mut FnCallArgs) -> RhaiResult<Dynamic> + Send + Sync + 'static {
     move |context, args| {
         let clocks = args.iter().fold(Clocks::default(), |all, arg| all.and(all_clocks(arg)));
         let result = function(context, args)?;
-        // A shape, a count or a place is no time.
-        let is_made_of = result.is::<Tensor>() || result.is_float();
-        Ok(if is_made_of { marked(result, clocks) } else { result })
+        // A shape or a count is no time.
+        let is_made_of = result.is::<Tensor>() || result.is_float() || READS.contains(&name);
+        Ok(if is_made_of && clocks.are_some() { all_marked(result, clocks) } else { result })
+    }
+}
+
+/// What gives a tensor's own values, whole numbers among them.
+const READS: [&str; 2] = ["item", "tolist"];
+
+/// With clocks in addition to its own, and so all that lies in it.
+pub(crate) fn all_marked(value: Dynamic, clocks: Clocks) -> Dynamic {
+    match value.try_cast_result::<Array>() {
+        Ok(items) => Dynamic::from_array(items.into_iter().map(|item| all_marked(item, clocks)).collect()),
+        Err(value) => marked(value, clocks),
     }
 }
 
@@ -188,6 +208,9 @@ pub(super) fn refusing(
         if mixed { Err(raise(refusal())) } else { function(context, args) }
     }
 }
+
+/// A script's own `round(x, digits)`.
+pub(super) const ROUND: &str = "round_to_digits";
 
 /// Has all that computes with numbers give its result their clocks.
 pub(super) fn register(engine: &mut Engine, mixing: Mixing) {
@@ -213,6 +236,12 @@ pub(super) fn register(engine: &mut Engine, mixing: Mixing) {
             );
         }
     }
+    engine.register_raw_fn("round", [FLOAT(), INTEGER()], |context, args: &mut FnCallArgs| {
+        let clocks = args.iter().fold(Clocks::default(), |all, arg| all.and(clocks(arg)));
+        let mut own: Vec<Dynamic> = args.iter().map(|arg| arg.flatten_clone()).collect();
+        let mut own: Vec<&mut Dynamic> = own.iter_mut().collect();
+        Ok(marked(context.call_native_fn_raw(ROUND, true, &mut own)?, clocks))
+    });
     for of in [INTEGER, FLOAT] {
         engine.register_raw_fn("print", [of()], |context: NativeCallContext, args: &mut FnCallArgs| {
             let is_mixed = args.iter().any(|arg| is_mixed(arg));

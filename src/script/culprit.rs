@@ -13,12 +13,14 @@ use rhai::{Engine, Position, Token};
 use crate::device::examine::{NO_CHANGE, NO_STEPS};
 
 use super::engine::ENDS_EARLY;
-use super::examine::NO_CALL;
 use super::fault::Fault;
 use super::lexer;
 use super::modules::checks;
 use super::reads::{Callee, Parameter, Reading, readings};
 use super::value::NOT_LENT;
+
+/// Why a check can't call a word of the language.
+pub(super) const NO_CALL: &str = "call() takes a function, its name or a module, not the dtype";
 
 /// Whether a fault of a check may come of what the learner's code gave. `learners` says whether a name that the check
 /// does not define stands for that, `first_line` is the line of the check's first line in its file.

@@ -116,6 +116,10 @@ pub(super) fn asks_truth(wrapped: &mut CustomExpr) -> bool {
 
 /// A condition's value: true or false where it is a tensor with one element, for which the host waits.
 pub(super) fn truth(shared: &Shared, value: Dynamic, at: Position) -> RhaiResult<Dynamic> {
+    if value.tag() != 0 && carry::is_mixed(&value) {
+        shared.set_line(at.line().unwrap_or(0) as u32);
+        shared.warn(&format!("{}; {}", carry::CHOICE, carry::HINT));
+    }
     let Some(tensor) = value.read_lock::<Tensor>() else { return Ok(value) };
     if let Some(line) = at.line() {
         shared.set_line(line as u32);

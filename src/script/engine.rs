@@ -300,8 +300,7 @@ impl Interpreter {
 
     /// What stands behind a value where it is shown: that it is a mixture of measured with modelled time.
     pub(crate) fn note(&self, value: &Dynamic) -> String {
-        let mixes = self.machine.shared.has_both_clocks() && carry::is_mixed(value);
-        if mixes { format!(" {}", carry::NOTE) } else { String::new() }
+        if self.machine.shared.has_both_clocks() { carry::note(value) } else { String::new() }
     }
 
     /// The figure that a value is, if it is one.

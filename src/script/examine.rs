@@ -158,7 +158,9 @@ impl Desk {
             None => Array::from([args.clone()]),
         };
         if let Some(dtype) = f.read_lock::<DType>().filter(|_| !self.lock().has_dtypes) {
-            return Err(raise(Error::type_error(format!("{NO_CALL} {}", *dtype)).with_hint(IN_QUOTES)));
+            return Err(raise(
+                Error::type_error(format!("{} {}", culprit::NO_CALL, *dtype)).with_hint(IN_QUOTES),
+            ));
         }
         let result = self.call_lent(f, &args, None);
         // A module that was moved since it was given is called where it was.
@@ -488,8 +490,7 @@ impl Examiner {
     }
 }
 
-/// Why a check can't call a word of the language.
-pub(super) const NO_CALL: &str = "call() takes a function, its name or a module, not the dtype";
+/// What helps a check that calls a word of the language.
 const IN_QUOTES: &str = "a function of that name is called in quotes: call(\"half\", [x])";
 
 /// `f.call(x)`, where `f` is the learner's or the check's own.

@@ -147,7 +147,10 @@ impl Visitor for Changes {
     }
 
     fn block(&mut self, mut statements: Vec<Stmt>, hidden: &[&str]) -> Vec<Stmt> {
-        statements.iter_mut().for_each(nesting::wrap_assigned);
+        for statement in &mut statements {
+            nesting::wrap_assigned(statement);
+            blame::wrap_replaced(statement);
+        }
         ends::told(captures::told(statements), hidden)
     }
 }

@@ -220,7 +220,7 @@ fn is_bound(error: &OutOfMemory) -> bool {
     error.ceiling.is_some_and(|ceiling| error.reserved.saturating_add(error.segment) > ceiling)
 }
 
-/// The memory of a device that would serve the request beside all that is held now,
+/// The memory of a device that would serve the request beside all that is held now, the process's context among it,
 /// under the same memory fraction.
 fn device_for(error: &OutOfMemory) -> u64 {
     let own = error.reserved.saturating_add(error.segment);
@@ -228,7 +228,9 @@ fn device_for(error: &OutOfMemory) -> u64 {
         Some(limit) => u128::from(own) * u128::from(error.total) / u128::from(limit.max(1)),
         None => 0,
     };
-    own.saturating_add(error.used_by_others()).max(u64::try_from(under_limit).unwrap_or(u64::MAX))
+    own.saturating_add(error.context)
+        .saturating_add(error.used_by_others())
+        .max(u64::try_from(under_limit).unwrap_or(u64::MAX))
 }
 
 fn tensors_of<'h, 'a: 'h>(chosen: impl IntoIterator<Item = &'h Holder<'a>>) -> Vec<LiveTensor> {

@@ -18,6 +18,7 @@ use crate::device::Shared;
 use crate::op::shape::split::unbind;
 use crate::script::bind::FnCallArgs;
 use crate::script::call::Call;
+use crate::script::carry;
 use crate::script::fault::{RhaiResult, raise};
 use crate::script::host::Host;
 use crate::script::value::type_name;
@@ -260,9 +261,12 @@ pub(super) fn array(call: &Call, value: &Dynamic) -> RhaiResult<Array> {
 /// Teaches the engine to go through these values, and to call methods of arrays on ranges.
 pub(super) fn register(engine: &mut Engine) {
     let mut module = Module::new();
-    module.set_iter_result(TypeId::of::<Tensor>(), |value: Dynamic| match value.read_lock::<Tensor>() {
-        Some(x) => rows(&x),
-        None => Box::new(std::iter::empty()),
+    module.set_iter_result(TypeId::of::<Tensor>(), |value: Dynamic| {
+        let clocks = carry::clocks(&value);
+        match value.read_lock::<Tensor>() {
+            Some(x) => Box::new(rows(&x).map(move |row| row.map(|row| carry::marked(row, clocks)))),
+            None => Box::new(std::iter::empty()),
+        }
     });
     engine.register_global_module(module.into());
     engine.register_type_with_name::<Iteration>("iterator");
@@ -290,6 +294,7 @@ pub(super) fn register(engine: &mut Engine) {
     engine.register_fn("round", |value: f64| value.round_ties_even());
     engine.register_fn("round", |value: INT| value);
     engine.register_fn("round", round);
+    engine.register_fn(carry::ROUND, round);
     engine.register_fn("round", |ctx: NativeCallContext, x: Tensor, digits: INT| {
         let unit = Dynamic::from_float(10f64.powi(digits.clamp(-300, 300) as i32));
         let mut x = Dynamic::from(x);

@@ -8,6 +8,7 @@ use crate::op::{Family, OpDef};
 use crate::plot::{Bins, Figure, Series};
 use crate::script::call::kind::Given;
 use crate::script::call::{Call, Outcome, ScriptRow};
+use crate::script::carry;
 use crate::script::modules::plot::screen::{Drawn, Screen, id_of};
 use crate::tensor::Tensor;
 
@@ -50,7 +51,8 @@ fn display(call: &mut Call) -> Outcome {
     match tensor.filter(|_| kind != "text") {
         Some(tensor) => screen.show(&picture(&tensor, kind)?, id),
         None => {
-            screen.host.text(&text(call.context, &given.value)?, id);
+            let note = carry::note(&given.value);
+            screen.host.text(&format!("{}{note}", text(call.context, &given.value)?), id);
             Ok(Dynamic::UNIT)
         }
     }
