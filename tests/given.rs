@@ -162,6 +162,36 @@ fn what_optimisers_schedules_and_modules_are_set_to_stays() {
 }
 
 #[test]
+fn what_lies_in_given_things_is_not_exchanged() {
+    let setup = "let x = ones([2]); let net = nn::module(#{f: |v| v * 2.0, m: #{g: |v| v}, a: [|v| v]}, |self, v| self.f.call(v));
+        let inner = |v| v * 2.0; let outer = |v| inner.call(v); let dm = #{d: data::Dataset(2, |i| i)}; let at = |i| dm.d[i];
+        let w = nn::Parameter(ones(2)); let slope = || { (w * w).sum().backward(); w.grad };";
+    let check =
+        "expect_close(y, call(net, [x])); expect_close(y, call(outer, [x])); expect_equal(call(at, [1]), 1);
+        expect_close(s, call(slope, []));";
+    let names = ["x", "net", "outer", "at", "slope"];
+    let told = |code: &str| {
+        let code = format!("{code} let y = outer.call(x); let s = slope.call();");
+        tried_with(&names, setup, &code, check, &[])
+    };
+    assert_eq!(told(""), Verdict::Pass);
+    for (name, forged) in [
+        ("net", "net.f = |v| v * 0.0;"),
+        ("net", "net.m.g = |v| v * 0.0;"),
+        ("net", "net.a[0] = |v| v * 0.0;"),
+        ("outer", "inner = |v| v;"),
+        ("at", "dm.d = data::Dataset(2, |i| 9);"),
+        ("slope", "w.register_hook(|g| g * 0.0);"),
+    ] {
+        let told = told(forged).to_string();
+        assert!(told.contains(&format!("what `{name}` holds")), "{forged}: {told}");
+    }
+    // A check's call begins with the gradients that were there.
+    let forged = "w.grad = w.detach() * -2.0; let y = x * 2.0; let s = zeros(2);";
+    assert!(matches!(tried_with(&names, setup, forged, check, &[]), Verdict::Fail { .. }));
+}
+
+#[test]
 fn a_given_module_is_called_as_it_was_given() {
     let setup = "let x = ones([4, 3]); let net = nn::Sequential([nn::Linear(3, 3), nn::Dropout(1.0)]); net[1].eval();";
     let check = "expect_close(y, call(net, [x]));";
@@ -224,6 +254,8 @@ fn an_answer_with_a_name_of_the_lessons_is_told_what_the_check_reads() {
     // A list that may change is read as it is then.
     let code = "list.push(3); let y = x * 2.0;";
     assert_eq!(tried(SETUP, code, "expect_equal(list, [1, 2, 3]);", &["list"]), Verdict::Pass);
+    let code = "w = w.detach() * 3.0;";
+    assert_eq!(tried(SETUP, code, "expect_close(w, ones(2) * 3.0);", &["w"]), Verdict::Pass);
     // Another number of parameters makes another function.
     assert_eq!(attempt("fn reference(a, b) { a + b } let y = reference(x, x);", CHECK), Verdict::Pass);
     let told = attempt("pts.xs.zero_(); let y = 1;", "expect_close(y, pts.xs);").to_string();

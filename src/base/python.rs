@@ -43,6 +43,18 @@ pub(crate) fn tuple<T: ToString>(items: &[T]) -> String {
     }
 }
 
+/// As Python's: to the nearest decimal, from the middle to the even one.
+pub(crate) fn round(value: f64, digits: i64) -> f64 {
+    match usize::try_from(digits) {
+        Ok(digits) if value.is_finite() => format!("{value:.*}", digits.min(400)).parse().unwrap_or(value),
+        Ok(_) => value,
+        Err(_) => {
+            let unit = 10f64.powi(digits.unsigned_abs().min(400) as i32);
+            if unit.is_finite() { (value / unit).round_ties_even() * unit } else { 0.0 * value }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,7 +14,7 @@ use crate::base::event::{Body, Span};
 use crate::base::{Device, Error, Kind, Layout, Result};
 use crate::device::buffer::Buffer;
 use crate::device::live::{Live, Purpose};
-use crate::device::shared::Shared;
+use crate::device::shared::{ASIDE, Shared};
 
 use super::backend::{Backend, DevicePool, GraphWork, Moved, Refusal, Transfer};
 use super::capture::{Captured, GRAPH_POOLS, Holder, Recorder, not_permitted};
@@ -98,6 +98,7 @@ impl Context {
 
     /// Takes memory. Out of memory is an error with the remedy that the state allows.
     pub fn allocate(&self, bytes: usize, purpose: Purpose) -> Result<Buffer> {
+        self.check_not_in_worker()?;
         match self.backend.allocate(bytes, self.pool_stream()) {
             Ok(buffer) => {
                 self.watch_taken(&buffer);
@@ -162,6 +163,20 @@ impl Context {
         });
     }
 
+    /// A loader's workers are processes of their own in PyTorch, and forked ones have no accelerator. Here they are threads
+    /// that race each other: what they did to a device would differ from run to run.
+    fn check_not_in_worker(&self) -> Result<()> {
+        if ASIDE.get() == 0 || !self.device.is_cuda() {
+            return Ok(());
+        }
+        let text = "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the \
+                    'spawn' start method";
+        Err(Error::runtime(text).with_hint(
+            "the workers of a loader give CPU tensors: copy each batch in the loop, `b.to(\"cuda\", #{non_blocking: true})` \
+             with `pin_memory: true`, or load without workers, `num_workers: 0`",
+        ))
+    }
+
     /// What tensors hold on this accelerator, by address.
     pub fn live(&self) -> Vec<(u64, Live)> {
         let mut all: Vec<_> = self.live_table().iter().map(|(a, l)| (*a, l.clone())).collect();
@@ -186,6 +201,7 @@ impl Context {
         let launch =
             Launch { op, kernel, inputs, outputs, stream: self.stream(), cancel: &self.shared.cancel, timed };
         if self.device.is_cuda() {
+            self.check_not_in_worker()?;
             return self.launch_with_workspace(&launch);
         }
         let when = self.backend.launch(&launch)?;
@@ -214,6 +230,7 @@ impl Context {
     /// Copies bytes between this accelerator and another memory. Where the host waited for bytes to arrive at it, the
     /// caller says why with [`waited`](Context::waited).
     pub fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
+        self.check_not_in_worker()?;
         self.check_not_capturing("a copy that the host waits for")?;
         let moved = self.backend.transfer(transfer)?;
         self.watch_copy(transfer, moved.blocking);
@@ -233,6 +250,7 @@ impl Context {
         if !self.device.is_cuda() {
             return Ok(());
         }
+        self.check_not_in_worker()?;
         self.check_not_capturing("waiting for the device")?;
         let span = self.backend.synchronize(stream)?;
         self.watch_wait(stream);

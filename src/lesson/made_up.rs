@@ -12,6 +12,8 @@ use crate::script::modules::{checks, run_events};
 use crate::script::parse::Parser;
 
 use super::format::Exercise;
+use crate::script::reads::{bound_outside, read_from_outside};
+
 use super::given::called;
 use super::spoilt;
 
@@ -37,7 +39,7 @@ pub(crate) fn answers(exercise: &Exercise, ends: bool) -> Vec<MadeUp> {
         failing("the starter with every word of a check defined anew", redefined(&exercise.starter.text)),
     ];
     // Functions are there whatever runs.
-    if does_something(solution) {
+    if does_something(solution) && asks_for_more(exercise) {
         all.push(failing("the solution behind `exit()`", format!("exit();\n{solution}")));
     }
     all.extend(renamed(exercise).map(|code| passing("the solution with other names", code)));
@@ -117,6 +119,14 @@ fn renamed(exercise: &Exercise) -> Option<String> {
     }
     code.push_str(solution.get(at..)?);
     changed.then_some(code)
+}
+
+/// Whether a check asks for more than functions of the solution's.
+fn asks_for_more(exercise: &Exercise) -> bool {
+    let check = exercise.check.text.as_str();
+    let made = bound_outside(&exercise.solution.text);
+    let mut read = read_from_outside(check).into_iter();
+    called(check).is_empty() || read.any(|name| name == "events" || made.contains(&name))
 }
 
 /// Whether some code does anything but define functions.

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 
 use rhai::{Array, Dynamic, Engine, INT, ImmutableString, Map, NativeCallContext};
 
-use crate::base::Error;
 use crate::base::event::Clock;
+use crate::base::{Error, python};
 use crate::device::Shared;
 use crate::tensor::Tensor;
 
@@ -209,9 +209,6 @@ pub(super) fn refusing(
     }
 }
 
-/// A script's own `round(x, digits)`.
-pub(super) const ROUND: &str = "round_to_digits";
-
 /// Has all that computes with numbers give its result their clocks.
 pub(super) fn register(engine: &mut Engine, mixing: Mixing) {
     engine.set_fast_operators(false);
@@ -236,11 +233,12 @@ pub(super) fn register(engine: &mut Engine, mixing: Mixing) {
             );
         }
     }
-    engine.register_raw_fn("round", [FLOAT(), INTEGER()], |context, args: &mut FnCallArgs| {
+    engine.register_raw_fn("round", [FLOAT(), INTEGER()], |_, args: &mut FnCallArgs| {
         let clocks = args.iter().fold(Clocks::default(), |all, arg| all.and(clocks(arg)));
-        let mut own: Vec<Dynamic> = args.iter().map(|arg| arg.flatten_clone()).collect();
-        let mut own: Vec<&mut Dynamic> = own.iter_mut().collect();
-        Ok(marked(context.call_native_fn_raw(ROUND, true, &mut own)?, clocks))
+        let [value, digits] = args else { return Ok(Dynamic::UNIT) };
+        let rounded =
+            python::round(value.as_float().unwrap_or_default(), digits.as_int().unwrap_or_default());
+        Ok(marked(rounded.into(), clocks))
     });
     for of in [INTEGER, FLOAT] {
         engine.register_raw_fn("print", [of()], |context: NativeCallContext, args: &mut FnCallArgs| {

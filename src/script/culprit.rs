@@ -17,7 +17,7 @@ use super::fault::Fault;
 use super::lexer;
 use super::modules::checks;
 use super::reads::{Callee, Parameter, Reading, readings};
-use super::value::NOT_LENT;
+use super::value::{NOT_BY_ITSELF, NOT_LENT};
 
 /// Why a check can't call a word of the language.
 pub(super) const NO_CALL: &str = "call() takes a function, its name or a module, not the dtype";
@@ -33,7 +33,7 @@ pub(super) fn is_learners(
 ) -> bool {
     if fault.kind == "SyntaxError"
         || [NO_CHANGE, NO_STEPS, ENDS_EARLY, NOT_LENT].contains(&fault.message.as_str())
-        || fault.message.starts_with(NO_CALL)
+        || [NO_CALL, NOT_BY_ITSELF].iter().any(|start| fault.message.starts_with(start))
     {
         return false;
     }

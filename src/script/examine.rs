@@ -6,7 +6,7 @@
 //! and a current device of its own, and the learner's stand as before when it ends; so do modes and switches.
 
 use std::any::TypeId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -51,6 +51,9 @@ pub trait AsGiven {
 
     /// How modules stood, by their numbers.
     fn modules(&self) -> &HashMap<usize, Placed>;
+
+    /// Leaves that had no gradient, by their numbers.
+    fn bare(&self) -> &HashSet<usize>;
 }
 
 /// How a check ended, where it did not run to its end.
@@ -108,6 +111,7 @@ struct DeskState {
     held: Vec<Module>,
     /// How modules stood that the lesson gave.
     given: HashMap<usize, Placed>,
+    bare: HashSet<usize>,
     /// Closures and modules that lie in the learner's variables.
     named: HashMap<String, Dynamic>,
     /// One of the learner's variables holds a dtype.
@@ -162,6 +166,7 @@ impl Desk {
                 Error::type_error(format!("{} {}", culprit::NO_CALL, *dtype)).with_hint(IN_QUOTES),
             ));
         }
+        self.check_defined(f)?;
         let result = self.call_lent(f, &args, None);
         // A module that was moved since it was given is called where it was.
         match (&result, self.place_of(f)) {
@@ -176,6 +181,18 @@ impl Desk {
             }
             _ => result,
         }
+    }
+
+    /// Fails where a name is no function of the learner's or the lesson's: the language's own are none.
+    fn check_defined(&self, f: &Dynamic) -> RhaiResult<()> {
+        let Some(name) = f.read_lock::<ImmutableString>().filter(|name| is_name(name)) else { return Ok(()) };
+        let mut state = self.lock();
+        let is_known = state.learner.as_ref().is_some_and(|learner| learner.takes(&name).is_some());
+        if is_known || state.named.contains_key(name.as_str()) {
+            return Ok(());
+        }
+        state.missing = Some(format!("{}()", *name));
+        Err(raise(Error::runtime(format!("there is no function '{}'", *name))))
     }
 
     /// The same with copies of all, a module's on `place` where there is one.
@@ -222,7 +239,7 @@ impl Desk {
         let state = self.lock();
         let originals = state.modules.iter().map(|(id, handed)| (handed.id(), *id)).collect();
         let modes = state.given.iter().map(|(id, placed)| (*id, placed.training)).collect();
-        Lender::new(lent, &self.machine.generator, originals).with_modes(modes)
+        Lender::new(lent, &self.machine.generator, originals).with_given(modes, state.bare.clone())
     }
 
     /// Copies of the learner's constants, which functions know as `global::NAME`.
@@ -424,6 +441,7 @@ impl Examiner {
         *self.desk.lock() = DeskState {
             learner: Some(Learner::of(learner)),
             given: given.modules().clone(),
+            bare: given.bare().clone(),
             ..DeskState::default()
         };
         self.desk.calling.store(false, Ordering::Relaxed);
@@ -503,6 +521,17 @@ fn register_method(engine: &mut Engine, desk: &Arc<Desk>) {
         let learners = types(TypeId::of::<HandedFunction>()).collect::<Vec<_>>();
         engine.register_raw_fn(syntax::CALL_METHOD, learners, move |_, args| {
             let f = args.first().map(|f| (**f).clone()).unwrap_or_default();
+            asked.call(&f, &taken(args).into())
+        });
+        // What is no function is called by nobody.
+        let asked = Arc::clone(desk);
+        let any = types(TypeId::of::<Dynamic>()).collect::<Vec<_>>();
+        engine.register_raw_fn(syntax::CALL_METHOD, any, move |_, args| {
+            let f = args.first().map(|f| (**f).clone()).unwrap_or_default();
+            if f.is_string() {
+                let text = format!("a {} can't be called", type_name(&f));
+                return Err(raise(Error::type_error(text)));
+            }
             asked.call(&f, &taken(args).into())
         });
         let own = types(TypeId::of::<FnPtr>()).collect::<Vec<_>>();

@@ -3,7 +3,7 @@
 //! One [`Lender`] serves one call. What is one thing to the learner, wherever it lies, has one copy: a parameter is the
 //! same tensor to the optimiser, to the closures that captured it and to what the check hands over.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use rhai::{Array, Dynamic, FnPtr, Map};
@@ -55,6 +55,8 @@ pub(super) struct Lender {
     originals: HashMap<usize, usize>,
     /// The modes of modules that are to be other than they are now.
     modes: HashMap<usize, bool>,
+    /// Leaves that are to have no gradient.
+    bare: HashSet<usize>,
     /// Who it is for, and what that can't do with what can't be copied.
     taker: &'static str,
     depth: usize,
@@ -64,6 +66,9 @@ pub(super) struct Lender {
     /// Variables that closures share.
     cells: HashMap<usize, Dynamic>,
     objects: HashMap<usize, Value>,
+    /// What was in the variables, and the things themselves, where tensors are lent.
+    met_cells: Vec<(usize, Dynamic)>,
+    met_objects: Vec<(usize, Value)>,
 }
 
 impl Lender {
@@ -73,18 +78,21 @@ impl Lender {
             generator: generator.clone(),
             originals,
             modes: HashMap::new(),
+            bare: HashSet::new(),
             taker: "a check can't call",
             depth: 0,
             tensors: HashMap::new(),
             storages: HashMap::new(),
             cells: HashMap::new(),
             objects: HashMap::new(),
+            met_cells: Vec::new(),
+            met_objects: Vec::new(),
         }
     }
 
-    /// With modules, by their numbers, in these modes.
-    pub(super) fn with_modes(self, modes: HashMap<usize, bool>) -> Lender {
-        Lender { modes, ..self }
+    /// With modules, by their numbers, in these modes, and without the gradients of leaves.
+    pub(super) fn with_given(self, modes: HashMap<usize, bool>, bare: HashSet<usize>) -> Lender {
+        Lender { modes, bare, ..self }
     }
 
     /// For a rank, which has copies of all that it is given.
@@ -97,9 +105,9 @@ impl Lender {
         self.tensors.values()
     }
 
-    /// What was met besides tensors and variables, by its number, as copies.
+    /// What was met besides tensors and variables, by its number; modules and optimisers themselves, not their copies.
     pub(super) fn objects(&self) -> impl Iterator<Item = (usize, &Value)> {
-        self.objects.iter().map(|(id, value)| (*id, value))
+        self.met_objects.iter().map(|(id, value)| (*id, value))
     }
 
     /// The modules among them.
@@ -109,7 +117,7 @@ impl Lender {
 
     /// The variables that were met in closures, by where they lie, with what is in them.
     pub(super) fn shared(&self) -> impl Iterator<Item = (usize, &Dynamic)> {
-        self.cells.iter().map(|(place, value)| (*place, value))
+        self.met_cells.iter().map(|(place, value)| (*place, value))
     }
 
     /// The copy of a check's value.
@@ -183,6 +191,9 @@ impl Lender {
         if let Some(copy) = self.cells.get(&place) {
             return Ok(copy.clone());
         }
+        if self.lent == Lent::OwnTensors {
+            self.met_cells.push((place, value.flatten_clone()));
+        }
         // What lies in it may lead back to it.
         let mut copy = Dynamic::UNIT.into_shared();
         self.cells.insert(place, copy.clone());
@@ -199,13 +210,13 @@ impl Lender {
             return group.copied_with(self).map(Dynamic::from);
         }
         if let Some(event) = value.read_lock::<Event>() {
-            return self.once_held(event.id(), |_| Ok(Dynamic::from(event.copied())));
+            return self.once_held((event.id(), value), |_| Ok(Dynamic::from(event.copied())));
         }
         if let Some(scaler) = value.read_lock::<GradScaler>() {
-            return self.once_held(scaler.id(), |own| scaler.copied_with(own).map(Dynamic::from));
+            return self.once_held((scaler.id(), value), |own| scaler.copied_with(own).map(Dynamic::from));
         }
         if let Some(loader) = value.read_lock::<DataLoader>() {
-            return self.once_held(loader.id(), |own| loader.copied_with(own).map(Dynamic::from));
+            return self.once_held((loader.id(), value), |own| loader.copied_with(own).map(Dynamic::from));
         }
         if value.is::<Handle>()
             || value.is::<Batches>()
@@ -220,9 +231,10 @@ impl Lender {
     }
 
     fn object(&mut self, object: &Object) -> Result<Value> {
+        let itself = || Value::Object(object.clone());
         if let Some(module) = object.get::<Module>() {
             let id = self.originals.get(&module.id()).copied().unwrap_or(module.id());
-            return self.once(id, |own| {
+            return self.once((id, itself()), |own| {
                 let copy = module.copied_with(own)?;
                 if let Some(training) = own.modes.get(&id) {
                     copy.set_training(*training);
@@ -231,22 +243,23 @@ impl Lender {
             });
         }
         if let Some(optimizer) = object.get::<Optimizer>() {
-            return self.once(optimizer.id(), |own| Ok(optimizer.copied_with(own)?.into_value()));
+            return self.once((optimizer.id(), itself()), |own| Ok(optimizer.copied_with(own)?.into_value()));
         }
         if let Some(scheduler) = object.get::<Scheduler>() {
-            return self.once(scheduler.id(), |own| Ok(scheduler.copied_with(own)?.into_value()));
+            return self.once((scheduler.id(), itself()), |own| Ok(scheduler.copied_with(own)?.into_value()));
         }
         if let Some(data) = object.get::<Data>() {
             let id = Arc::as_ptr(&data.0).cast::<()>().addr();
-            return self.once(id, |own| Ok(data.0.copied(own)?.into_value()));
+            return self.once((id, itself()), |own| Ok(data.0.copied(own)?.into_value()));
         }
         if let Some(sampler) = object.get::<Sampler>() {
-            return self.once(sampler.id(), |own| Ok(sampler.copied_with(own)?.into_value()));
+            return self.once((sampler.id(), itself()), |own| Ok(sampler.copied_with(own)?.into_value()));
         }
         if let Some(Generator(from)) = object.get::<Generator>() {
             let own = if *from == self.generator { from.clone() } else { from.copied() };
-            return self
-                .once(from.id(), |_| Ok(Value::Object(Object::new("Generator", Generator(own.clone())))));
+            return self.once((from.id(), itself()), |_| {
+                Ok(Value::Object(Object::new("Generator", Generator(own.clone()))))
+            });
         }
         self.holder(object)
     }
@@ -279,9 +292,16 @@ impl Lender {
     }
 
     /// The one copy of a thing.
-    fn once(&mut self, id: usize, make: impl FnOnce(&mut Lender) -> Result<Value>) -> Result<Value> {
+    fn once(
+        &mut self,
+        (id, original): (usize, Value),
+        make: impl FnOnce(&mut Lender) -> Result<Value>,
+    ) -> Result<Value> {
         if let Some(copy) = self.objects.get(&id) {
             return Ok(copy.clone());
+        }
+        if self.lent == Lent::OwnTensors {
+            self.met_objects.push((id, original));
         }
         let copy = self.deeper(make)?;
         // It may have been met on the way.
@@ -289,8 +309,13 @@ impl Lender {
     }
 
     /// The same of what the script alone knows.
-    fn once_held(&mut self, id: usize, make: impl FnOnce(&mut Lender) -> Result<Dynamic>) -> Result<Dynamic> {
-        self.once(id, |lender| Ok(Held(make(lender)?).into_value())).map(|copy| given(&copy))
+    fn once_held(
+        &mut self,
+        (id, original): (usize, &Dynamic),
+        make: impl FnOnce(&mut Lender) -> Result<Dynamic>,
+    ) -> Result<Dynamic> {
+        let original = Held(original.clone()).into_value();
+        self.once((id, original), |lender| Ok(Held(make(lender)?).into_value())).map(|copy| given(&copy))
     }
 
     fn deeper<T>(&mut self, run: impl FnOnce(&mut Lender) -> Result<T>) -> Result<T> {
@@ -332,7 +357,7 @@ impl Copies for Lender {
         if is_trained {
             copy.set_requires_grad(true)?;
         }
-        if let Some(grad) = t.grad() {
+        if let Some(grad) = t.grad().filter(|_| !self.bare.contains(&t.id())) {
             let grad = self.deeper(|lender| lender.tensor(&grad))?;
             copy.set_grad(Some(grad))?;
         }

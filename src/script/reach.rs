@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-use rhai::{Array, Dynamic, Map};
+use rhai::{Array, Dynamic, FnPtr, Map};
 
 use crate::amp::GradScaler;
 use crate::base::Device;
+use crate::data::Data;
 use crate::device::storage::Storage;
 use crate::nn::{Module, Role};
 use crate::op::Value;
@@ -18,7 +19,7 @@ use super::engine::Interpreter;
 use super::lender::Lender;
 use super::lent::Lent;
 use super::modules::nn::own::Own;
-use super::value::given;
+use super::value::{from_dynamic, given};
 
 /// What values lead to, as it stood when it was looked at.
 #[derive(Default)]
@@ -26,10 +27,24 @@ pub(crate) struct Reach {
     memory: HashMap<usize, HeldMemory>,
     variables: HashMap<usize, String>,
     /// Leaves that require a gradient, with the one that they had.
-    leaves: HashMap<usize, Option<HeldMemory>>,
+    leaves: HashMap<usize, HeldLeaf>,
     /// Of what parts modules are, and what optimisers and the like are set to.
     objects: HashMap<usize, String>,
     modules: HashMap<usize, Placed>,
+}
+
+/// A leaf that requires a gradient: the one that it had, and how many functions get those that come.
+struct HeldLeaf {
+    grad: Option<HeldMemory>,
+    hooks: usize,
+}
+
+impl HeldLeaf {
+    /// A gradient where there was none is what a backward pass is for.
+    fn is(&self, now: &HeldLeaf) -> bool {
+        let same = |was: &HeldMemory| now.grad.as_ref().is_some_and(|now| was.is(now));
+        self.hooks == now.hooks && self.grad.as_ref().is_none_or(same)
+    }
 }
 
 /// How a module stood: a check that calls it finds it so.
@@ -81,7 +96,11 @@ impl Reach {
         let _ = lender.of_learner(value);
         let memory = lender.met().map(HeldMemory::of).map(|memory| (memory.place, memory));
         let leaves = lender.met().filter(|t| t.is_leaf() && t.requires_grad());
-        let leaves = leaves.map(|t| (t.id(), t.grad().as_ref().map(HeldMemory::of)));
+        let leaf = |t: &Tensor| HeldLeaf {
+            grad: t.grad().as_ref().map(HeldMemory::of),
+            hooks: t.leaf_functions().len(),
+        };
+        let leaves = leaves.map(|t| (t.id(), leaf(t)));
         let variables = lender.shared().map(|(place, value)| (place, plain(&value.flatten_clone(), 0)));
         let objects = lender.objects().filter_map(|(id, object)| Some((id, state(object)?)));
         Reach {
@@ -100,12 +119,7 @@ impl Reach {
         let same = |was: &HashMap<usize, String>, now: &HashMap<usize, String>| {
             was.iter().all(|(place, was)| now.get(place) == Some(was))
         };
-        // A gradient where there was none is what a backward pass is for.
-        let leaf = |(id, was): (&usize, &Option<HeldMemory>)| match (was, now.leaves.get(id)) {
-            (_, None) => false,
-            (Some(was), Some(now)) => now.as_ref().is_some_and(|now| was.is(now)),
-            (None, Some(_)) => true,
-        };
+        let leaf = |(id, was): (&usize, &HeldLeaf)| now.leaves.get(id).is_some_and(|now| was.is(now));
         match self.memory.iter().all(memory) {
             false => Changed::Memory,
             _ if !self.leaves.iter().all(leaf)
@@ -116,6 +130,11 @@ impl Reach {
             }
             true => Changed::Nothing,
         }
+    }
+
+    /// The leaves that it led to which had no gradient.
+    pub(crate) fn bare(&self) -> impl Iterator<Item = usize> {
+        self.leaves.iter().filter(|(_, leaf)| leaf.grad.is_none()).map(|(id, _)| *id)
     }
 
     /// The modules that it led to, by their numbers.
@@ -184,7 +203,25 @@ fn plain(value: &Dynamic, depth: usize) -> String {
             |(name, item): (&rhai::Identifier, &Dynamic)| format!("{name}:{}", plain(item, depth + 1));
         return format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(","));
     }
+    if let Some(function) = value.read_lock::<FnPtr>() {
+        let held: Vec<String> = function.iter_curry().map(|item| plain(item, depth + 1)).collect();
+        return format!("{}({})", function.fn_name(), held.join(","));
+    }
     let is_plain =
         value.is_int() || value.is_float() || value.is_bool() || value.is_string() || value.is_char();
-    if is_plain { format!("{value:?}") } else { value.type_name().to_owned() }
+    if is_plain { format!("{value:?}") } else { thing(value) }
+}
+
+/// Which thing a value is, where it is one that others hold as well.
+fn thing(value: &Dynamic) -> String {
+    let id = match from_dynamic(value) {
+        Ok(Value::Object(object)) => {
+            let module = object.get::<Module>().map(Module::id);
+            let optimizer = || object.get::<Optimizer>().map(Optimizer::id);
+            let data = || object.get::<Data>().map(|data| Arc::as_ptr(&data.0).cast::<()>().addr());
+            module.or_else(optimizer).or_else(data)
+        }
+        _ => None,
+    };
+    format!("{} {id:?}", value.type_name())
 }

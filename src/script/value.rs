@@ -17,6 +17,9 @@ use crate::tensor::Tensor;
 use super::fault::{RhaiResult, raise};
 use super::lent::{Lent, learners};
 
+/// How the error of a check begins that runs a learner's own module without `call`.
+pub(crate) const NOT_BY_ITSELF: &str = "a check does not run by itself the learner's own";
+
 /// Why a check's function is not handed on.
 pub(super) const NOT_LENT: &str = "call() can't hand a function of the check's to the learner's code";
 

@@ -1,7 +1,7 @@
 //! What a lesson gave before an exercise: a check reads it as it was given, whatever the learner's code does with its
 //! name.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rhai::{Array, Dynamic, Map};
 
@@ -25,6 +25,8 @@ pub(super) struct Given {
     rebound: Option<String>,
     /// How modules stood that are to stay.
     modules: HashMap<usize, Placed>,
+    /// Leaves that had no gradient.
+    bare: HashSet<usize>,
 }
 
 struct GivenValue {
@@ -47,13 +49,17 @@ impl Given {
         let values: HashMap<String, GivenValue> = values.collect();
         let mut modules: HashMap<usize, Placed> =
             values.values().filter_map(|given| given.held.as_ref()).flat_map(Reach::modules).collect();
+        let mut bare: HashSet<usize> =
+            values.values().filter_map(|given| given.held.as_ref()).flat_map(Reach::bare).collect();
         for given in values.values().filter(|given| given.held.is_none()) {
-            Reach::of(interpreter, &given.value).modules().for_each(|(id, _)| _ = modules.remove(&id));
+            let changes = Reach::of(interpreter, &given.value);
+            changes.modules().for_each(|(id, _)| _ = modules.remove(&id));
+            changes.bare().for_each(|id| _ = bare.remove(&id));
         }
         let (_, library) = interpreter.parts();
         let functions = library.iter_functions().filter(|function| find(function.name).is_some());
         let functions = functions.map(|function| (function.name.to_owned(), function.params.len())).collect();
-        Given { values, functions, redefined: None, rebound: None, modules }
+        Given { values, functions, redefined: None, rebound: None, modules, bare }
     }
 
     /// The cell's code is about to run.
@@ -64,7 +70,9 @@ impl Given {
         let defined = lexer::functions_with_parameters(code);
         let redefined = self.functions.iter().find(|function| defined.contains(function));
         self.redefined = redefined.map(|(name, _)| name.clone());
-        self.rebound = bound_outside(code).into_iter().find(|name| self.values.contains_key(name));
+        self.rebound = bound_outside(code)
+            .into_iter()
+            .find(|name| self.values.get(name).is_some_and(|given| given.held.is_some()));
     }
 
     /// Why a check can't tell any more, where the cell has changed what it reads.
@@ -100,14 +108,16 @@ impl Given {
 
 impl AsGiven for Given {
     fn value(&self, name: &str) -> Option<Dynamic> {
-        let given = self.values.get(name)?;
-        // What is no handle is read as it is now where it may change.
-        let is_data = given.value.is::<Array>() || given.value.is::<Map>();
-        (given.held.is_some() || !is_data).then(|| given.value.clone())
+        // What may change is read as it is now.
+        self.values.get(name).filter(|given| given.held.is_some()).map(|given| given.value.clone())
     }
 
     fn modules(&self) -> &HashMap<usize, Placed> {
         &self.modules
+    }
+
+    fn bare(&self) -> &HashSet<usize> {
+        &self.bare
     }
 }
 

@@ -65,7 +65,7 @@ fn a_list_of_more_than_five_comes_after_a_smaller_request() {
     let explained = remedy(&error, &live);
     assert_eq!(names(&explained.actions[0]).len(), 6, "nothing smaller fits on a full device");
     let text = explained.to_string();
-    assert!(text.contains("delete 6 variables and parts (72.00 MiB): a, b, c, d, e, ..."), "{text}");
+    assert!(text.contains("delete a, b, c, d, e, f (72.00 MiB)"), "{text}");
 }
 
 #[test]

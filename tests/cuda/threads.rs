@@ -1,28 +1,53 @@
-//! The current stream and a capture belong to the thread: a loader's workers have their own.
+//! A loader's workers have no accelerator, as forked ones in PyTorch: nothing that they do reaches a stream or a graph.
 
-use super::on;
+use super::{fault, on};
 
-/// Two workers that make side streams current and stay there.
-const SWITCHING: &str = "
-    let rows = #{len: || 8, get: |i| { cuda::set_stream(cuda::Stream()); ones([4], #{device: \"cuda\"}) * i }};
-    let before = cuda::current_stream().id; let seen = []; let sums = [];";
+const REFUSED: &str = "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start method";
 
 #[test]
-fn a_worker_that_switches_streams_leaves_the_scripts_alone() {
-    let code = format!(
-        "{SWITCHING}
-        let s = cuda::Stream();
-        for b in data::DataLoader(rows, #{{batch_size: 2, num_workers: 2}}) {{ seen += cuda::current_stream().id; }}
-        let t = telemetry::record(|| {{ ones([4], #{{device: \"cuda\"}}); }});
-        with cuda::stream(s) {{
-            for b in data::DataLoader(rows, #{{batch_size: 4, num_workers: 2}}) {{ seen += cuda::current_stream() == s; }}
-        }};
-        [before, seen, cuda::current_stream().id]"
-    );
-    assert_eq!(on("sim:t4", &code), "[0, [0, 0, 0, 0, true, true], 0]");
+fn a_worker_that_uses_an_accelerator_is_told_what_to_do() {
+    for uses in [
+        "ones([4], #{device: \"cuda\"})",
+        "ones([4]).cuda()",
+        "x[i] * 2.0",
+        "x[i].item()",
+        "{ x[i].cpu() }",
+        "{ cuda::synchronize(); i }",
+        "x[i]",
+    ] {
+        let code = |workers: u32| {
+            format!(
+                "let x = ones([8], #{{device: \"cuda\"}}); let seen = 0;
+let rows = data::Dataset(8, |i| {uses});
+for b in data::DataLoader(rows, #{{batch_size: 2, num_workers: {workers}}}) {{ seen += 1; }}
+seen"
+            )
+        };
+        assert_eq!(on("sim:t4", &code(0)), "4", "{uses}");
+        let fault = fault("sim:t4", &code(2));
+        assert!(fault.message.contains(REFUSED), "{uses}: {}", fault.message);
+        assert!(
+            fault.message.starts_with("Caught RuntimeError in DataLoader worker process 0."),
+            "{}",
+            fault.message
+        );
+        assert!(fault.hint.unwrap().contains("copy each batch in the loop"), "{uses}");
+    }
 }
 
-/// A worker starts on the default stream, whatever is current where the loader is.
+#[test]
+fn what_workers_prepare_goes_to_the_device_in_the_loop() {
+    let code = "
+        let rows = data::Dataset(6, |i| ones([4]) * i);
+        let x = zeros([4], #{device: \"cuda\"});
+        for b in data::DataLoader(rows, #{batch_size: 2, num_workers: 2, pin_memory: true}) {
+            x += b.to(\"cuda\", #{non_blocking: true}).sum(0);
+        }
+        x.tolist()";
+    assert_eq!(on("sim:t4", code), "[15.0, 15.0, 15.0, 15.0]");
+}
+
+/// A worker asks for the default stream, whatever is current where the loader is.
 #[test]
 fn a_worker_starts_on_the_default_stream() {
     let code = "
@@ -31,18 +56,4 @@ fn a_worker_starts_on_the_default_stream() {
         with cuda::stream(s) { for b in data::DataLoader(rows, #{num_workers: 2}) { seen += b.tolist(); } }
         seen";
     assert_eq!(on("sim:t4", code), "[0, 0, 0, 0]");
-}
-
-#[test]
-fn what_workers_do_meanwhile_is_not_in_the_graph() {
-    let code = "
-        let rows = #{len: || 6, get: |i| (ones([4], #{device: \"cuda\"}) * i).sum().item()};
-        let x = ones([4], #{device: \"cuda\"}); let it = (); let got = [];
-        let loader = data::DataLoader(rows, #{batch_size: 2, num_workers: 2});
-        let g = cuda::graph(|| {
-            for b in loader { x += 1.0; got.push(b.tolist()); }
-        });
-        g.replay();
-        [g.len(), got, x.tolist()]";
-    assert_eq!(on("sim:t4", code), "[3, [[0.0, 4.0], [8.0, 12.0], [16.0, 20.0]], [4.0, 4.0, 4.0, 4.0]]");
 }

@@ -12,8 +12,11 @@ use super::what_if::{HeldBlock, HeldBlocks, StateChange};
 /// What is known of a tensor that no variable of the function holds where the error was met.
 pub(crate) const CALLERS: &str = "a variable of the caller's may hold";
 
-/// How many tensors are listed, and how many at most are named for deletion.
+/// How many tensors are listed; deleting more than so many is not the first advice.
 const LISTED: usize = 5;
+
+/// How many at most are named for deletion.
+const NAMED: usize = 12;
 
 /// A tensor that is alive when a request fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -356,11 +359,11 @@ impl Remedy {
             Action::TryAgain => "try again: the blocks that other streams used are free by now".to_owned(),
             Action::Delete { names, tensors } => {
                 let bytes = size(tensors.iter().map(|tensor| tensor.bytes).sum());
-                let told = names.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+                let told = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
                 match (names.len(), tensors.len()) {
                     (0, 1) => format!("free one tensor ({bytes}){}", origin(tensors)),
                     (0, count) => format!("free {count} tensors ({bytes}){}", origin(tensors)),
-                    (count, _) if count <= LISTED => format!("delete {told} ({bytes})"),
+                    (count, _) if count <= NAMED => format!("delete {told} ({bytes})"),
                     (count, _) => format!("delete {count} variables and parts ({bytes}): {told}, ..."),
                 }
             }

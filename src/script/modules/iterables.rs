@@ -11,6 +11,7 @@ use rhai::{
 
 use crate::base::chain::Link;
 use crate::base::event::Clock;
+use crate::base::python;
 use crate::base::{Error, figures};
 use crate::data::sampler::Sampler;
 use crate::data::{Data, DataLoader};
@@ -293,8 +294,7 @@ pub(super) fn register(engine: &mut Engine) {
     });
     engine.register_fn("round", |value: f64| value.round_ties_even());
     engine.register_fn("round", |value: INT| value);
-    engine.register_fn("round", round);
-    engine.register_fn(carry::ROUND, round);
+    engine.register_fn("round", python::round);
     engine.register_fn("round", |ctx: NativeCallContext, x: Tensor, digits: INT| {
         let unit = Dynamic::from_float(10f64.powi(digits.clamp(-300, 300) as i32));
         let mut x = Dynamic::from(x);
@@ -307,7 +307,7 @@ pub(super) fn register(engine: &mut Engine) {
     });
     engine.register_fn("round", |value: INT, digits: INT| match digits {
         0.. => value,
-        digits => round(value as f64, digits) as INT,
+        digits => python::round(value as f64, digits) as INT,
     });
     of_ranges::<Range<INT>>(engine);
     of_ranges::<RangeInclusive<INT>>(engine);
@@ -366,17 +366,5 @@ fn rows(x: &Tensor) -> Items {
     match unbind(x, 0) {
         Ok(rows) => Box::new(rows.into_iter().map(|row| Ok(Dynamic::from(row)))),
         Err(error) => Box::new(std::iter::once(Err(raise(error)))),
-    }
-}
-
-/// As Python's: to the nearest decimal, from the middle to the even one.
-fn round(value: f64, digits: INT) -> f64 {
-    match usize::try_from(digits) {
-        Ok(digits) if value.is_finite() => format!("{value:.*}", digits.min(400)).parse().unwrap_or(value),
-        Ok(_) => value,
-        Err(_) => {
-            let unit = 10f64.powi(digits.unsigned_abs().min(400) as i32);
-            if unit.is_finite() { (value / unit).round_ties_even() * unit } else { 0.0 * value }
-        }
     }
 }

@@ -11,7 +11,7 @@ use crate::device::examine::Maker;
 use crate::nn::{Call as LayerCall, Layer, Module};
 use crate::op::{Copies, Value};
 use crate::script::lent::learners;
-use crate::script::value::{Callback, Held, from_dynamic, given, to_dynamic, type_name};
+use crate::script::value::{Callback, Held, NOT_BY_ITSELF, from_dynamic, given, to_dynamic, type_name};
 use crate::tensor::Tensor;
 
 /// A module written in a script: its parts by name, and a closure of itself and its inputs.
@@ -31,7 +31,7 @@ impl Own {
     /// A check has the learner's function run by `call` alone.
     pub(super) fn check_callable(&self) -> Result<()> {
         let told = |_| {
-            let text = format!("a check does not run the learner's own {} by itself", self.name);
+            let text = format!("{NOT_BY_ITSELF} {}", self.name);
             Error::runtime(text).with_hint("`call(net, [x])` does")
         };
         self.maker.check_own().map_err(told)
