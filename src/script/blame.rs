@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
-use rhai::{BinaryExpr, Dynamic, Engine, EvalContext, Expr, Expression, INT, Position, Stmt};
+use rhai::{AST, ASTNode, BinaryExpr, Dynamic, Engine, EvalContext, Expr, Expression, INT, Position, Stmt};
 
 use crate::device::Shared;
 use crate::op::{OpDef, Receiver};
@@ -82,15 +82,32 @@ pub(super) fn wrap_items(expr: &mut Expr, at: Position) {
     noted(AT, expr, at);
 }
 
-/// Wraps a plain value that takes the place of another in a variable: what the variable held goes in this line.
-pub(super) fn wrap_replaced(statement: &mut Stmt) {
+/// Wraps a plain value that takes the place of another in a variable: what the variable held goes in this line. Variables
+/// that begin as `plain` values are taken to hold no tensor, so that loops over numbers pay nothing.
+pub(super) fn wrap_replaced(statement: &mut Stmt, plain: &HashSet<String>) {
     let Stmt::Assignment(x) = statement else { return };
     let (operation, BinaryExpr { lhs, rhs }) = &mut **x;
-    let is_plain = rhs.is_constant() || matches!(rhs, Expr::Variable(..));
-    if !operation.is_op_assignment() && is_plain && !matches!(lhs, Expr::Index(..) | Expr::Dot(..)) {
+    let Expr::Variable(name, ..) = lhs else { return };
+    let notes_nothing = rhs.is_constant() || matches!(rhs, Expr::Variable(..));
+    if !operation.is_op_assignment() && notes_nothing && !plain.contains(name.1.as_str()) {
         let at = lhs.position();
         noted(AT, rhs, at);
     }
+}
+
+/// The names that a program gives a number, a truth or a text at first.
+pub(super) fn plain(ast: &AST) -> HashSet<String> {
+    let mut names = HashSet::new();
+    ast.walk(&mut |path: &[ASTNode]| {
+        if let Some(ASTNode::Stmt(Stmt::Var(x, ..))) = path.last()
+            && x.1.is_constant()
+            && !matches!(x.1, Expr::Unit(..) | Expr::DynamicConstant(..))
+        {
+            names.insert(x.0.name.to_string());
+        }
+        true
+    });
+    names
 }
 
 /// Wraps what has to be true or false, where a tensor may come of it.

@@ -82,6 +82,7 @@ pub(super) fn prepared(engine: &Engine, ast: &AST, before: &Before<'_>) -> AST {
     let mut changes = Changes {
         functions: own(ast).into_iter().chain(own(library)).collect(),
         powers: powers::tokens(engine, code),
+        plain: blame::plain(ast),
     };
     let statements = visit(ast.statements().to_vec(), &bound, &mut changes);
     let statements: Vec<Stmt> = constants::known(scope).into_iter().chain(statements).collect();
@@ -106,6 +107,8 @@ struct Changes {
     functions: HashSet<String>,
     /// The code's tokens, where a sign may stand before a power.
     powers: Vec<(Token, Position)>,
+    /// Variables that begin as plain values.
+    plain: HashSet<String>,
 }
 
 impl Visitor for Changes {
@@ -149,7 +152,7 @@ impl Visitor for Changes {
     fn block(&mut self, mut statements: Vec<Stmt>, hidden: &[&str]) -> Vec<Stmt> {
         for statement in &mut statements {
             nesting::wrap_assigned(statement);
-            blame::wrap_replaced(statement);
+            blame::wrap_replaced(statement, &self.plain);
         }
         ends::told(captures::told(statements), hidden)
     }
