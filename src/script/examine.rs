@@ -5,34 +5,30 @@
 //! copies. Tensors are the learner's own, which [`Examination`] keeps a check from writing to. The check has generators
 //! and a current device of its own, and the learner's stand as before when it ends; so do modes and switches.
 
-use std::any::TypeId;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
-use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, FnPtr, ImmutableString, Map, Scope};
+use rhai::{Dynamic, FnPtr, Scope};
 
-use crate::base::figures::plural;
 use crate::base::near::nearest;
-use crate::base::{self, DType, Device, Error, Kind};
+use crate::base::{DType, Error};
 use crate::device::Machine;
-use crate::device::examine::{Examination, NO_CHANGE};
+use crate::device::examine::Examination;
 use crate::device::random::{DEFAULT_SEED, KeptGenerators};
 use crate::nn::Module;
 use crate::op::Form;
-use crate::tensor::Tensor;
 use crate::tensor::autograd::set_grad_mode;
 
 use super::carry::{self, Mixing};
+use super::desk::{Desk, DeskState, Learner, register_method};
 use super::engine::{Interpreter, Limits, Stopped};
-use super::fault::{Fault, NO_FIELD, Origin, RhaiResult, raise};
+use super::fault::{Fault, NO_FIELD, Origin};
 use super::host::Host;
-use super::lender::{HandedFunction, Lender};
-use super::lent::{Asked, Learners, Lent};
+use super::lender::HandedFunction;
+use super::lent::Asked;
 use super::reach::Placed;
-use super::sources::Sources;
-use super::value::type_name;
-use super::{constants, culprit, help, syntax};
+use super::{culprit, help, syntax};
 
 /// An engine for checks, beside that of the learner.
 pub struct Examiner {
@@ -92,305 +88,6 @@ impl Refused {
             Refused::TooLong => told("the check ran too long".into()),
         }
     }
-}
-
-/// What lies between the two engines while a check runs.
-struct Desk {
-    machine: Arc<Machine>,
-    /// The learner's code runs for the check.
-    calling: Arc<AtomicBool>,
-    state: Mutex<DeskState>,
-}
-
-#[derive(Default)]
-struct DeskState {
-    learner: Option<Learner>,
-    /// Copies of the learner's modules, by the numbers of what they are copies of.
-    modules: HashMap<usize, Module>,
-    /// Those that there are copies of: what a call gave would be gone, and its number another's.
-    held: Vec<Module>,
-    /// How modules stood that the lesson gave.
-    given: HashMap<usize, Placed>,
-    bare: HashSet<usize>,
-    /// Closures and modules that lie in the learner's variables.
-    named: HashMap<String, Dynamic>,
-    /// One of the learner's variables holds a dtype.
-    has_dtypes: bool,
-    failed: Option<Box<Fault>>,
-    missing: Option<String>,
-}
-
-/// What calls of the learner's code need.
-#[derive(Clone)]
-struct Learner {
-    engine: Arc<Engine>,
-    library: AST,
-    constants: Vec<(String, Dynamic)>,
-    sources: Sources,
-}
-
-impl Desk {
-    fn lock(&self) -> MutexGuard<'_, DeskState> {
-        self.state.lock().unwrap_or_else(|e| e.into_inner())
-    }
-
-    /// A value of the learner's as a check gets it.
-    fn hand(&self, value: &Dynamic) -> Dynamic {
-        let value = value.flatten_clone();
-        if let Some(items) = value.read_lock::<Array>() {
-            return Dynamic::from_array(items.iter().map(|item| self.hand(item)).collect());
-        }
-        if let Some(entries) = value.read_lock::<Map>() {
-            let handed = entries.iter().map(|(name, item)| (name.clone(), self.hand(item)));
-            return Dynamic::from_map(handed.collect());
-        }
-        if let Some(function) = value.read_lock::<FnPtr>() {
-            return Dynamic::from(HandedFunction::new(function.clone()));
-        }
-        if let Some(module) = value.read_lock::<Module>() {
-            let mut state = self.lock();
-            state.held.push(module.clone());
-            return Dynamic::from(module.copied(&mut Tensor::clone, &mut state.modules));
-        }
-        value
-    }
-
-    /// Calls what the learner wrote, or a module, with the check's arguments.
-    fn call(&self, f: &Dynamic, args: &Dynamic) -> RhaiResult<Dynamic> {
-        let args = match args.read_lock::<Array>() {
-            Some(items) => items.clone(),
-            None => Array::from([args.clone()]),
-        };
-        if let Some(dtype) = f.read_lock::<DType>().filter(|_| !self.lock().has_dtypes) {
-            return Err(raise(
-                Error::type_error(format!("{} {}", culprit::NO_CALL, *dtype)).with_hint(IN_QUOTES),
-            ));
-        }
-        self.check_defined(f)?;
-        let result = self.call_lent(f, &args, None);
-        // A module that was moved since it was given is called where it was.
-        match (&result, self.place_of(f)) {
-            (Err(_), Some(place)) => {
-                let failed = self.lock().failed.take();
-                let again = self.call_lent(f, &args, Some(place));
-                if again.is_err() {
-                    self.lock().failed = failed;
-                    return result;
-                }
-                again
-            }
-            _ => result,
-        }
-    }
-
-    /// Fails where a name is no function of the learner's or the lesson's: the language's own are none.
-    fn check_defined(&self, f: &Dynamic) -> RhaiResult<()> {
-        let Some(name) = f.read_lock::<ImmutableString>().filter(|name| is_name(name)) else { return Ok(()) };
-        let mut state = self.lock();
-        let is_known = state.learner.as_ref().is_some_and(|learner| learner.takes(&name).is_some());
-        if is_known || state.named.contains_key(name.as_str()) {
-            return Ok(());
-        }
-        state.missing = Some(format!("{}()", *name));
-        Err(raise(Error::runtime(format!("there is no function '{}'", *name))))
-    }
-
-    /// The same with copies of all, a module's on `place` where there is one.
-    fn call_lent(&self, f: &Dynamic, args: &Array, place: Option<Device>) -> RhaiResult<Dynamic> {
-        let mut lender = self.lender(Lent::Copies);
-        let mut lent = || {
-            // What the learner's code gets is its own.
-            let _paused = Examination::pause();
-            let args = args.iter().map(|value| lender.of_check(value)).collect::<base::Result<Array>>()?;
-            let function = lender.of_check(&self.named(f))?;
-            if let (Some(place), Some(module)) = (place, function.read_lock::<Module>().as_deref()) {
-                module.to(Some(place), None)?;
-            }
-            Ok((args, function, self.constants(&mut lender)?))
-        };
-        let (args, function, scope) = lent().map_err(raise)?;
-        self.run(&function, args, scope, Lent::Copies)
-    }
-
-    /// Where a module lay that the lesson gave, if it lies elsewhere now.
-    fn place_of(&self, f: &Dynamic) -> Option<Device> {
-        let named = self.named(f);
-        let module = named.read_lock::<Module>()?;
-        let state = self.lock();
-        let (original, _) = state.modules.iter().find(|(_, handed)| handed.is(&module))?;
-        let was = state.given.get(original)?.device?;
-        (module.parameters().first()?.device() != was).then_some(was)
-    }
-
-    /// Runs a function that the learner's values hold.
-    fn run_lent(&self, function: &FnPtr, args: &[Dynamic], lent: Lent) -> RhaiResult<Dynamic> {
-        let mut lender = self.lender(lent);
-        let mut copies = || {
-            let _paused = (lent == Lent::Copies).then(Examination::pause);
-            let args = args.iter().map(|value| lender.of_learner(value)).collect::<base::Result<Array>>()?;
-            let function = Dynamic::from(lender.function(function)?);
-            Ok((args, function, self.constants(&mut lender)?))
-        };
-        let (args, function, scope) = copies().map_err(raise)?;
-        self.run(&function, args, scope, lent)
-    }
-
-    fn lender(&self, lent: Lent) -> Lender {
-        let state = self.lock();
-        let originals = state.modules.iter().map(|(id, handed)| (handed.id(), *id)).collect();
-        let modes = state.given.iter().map(|(id, placed)| (*id, placed.training)).collect();
-        Lender::new(lent, &self.machine.generator, originals).with_given(modes, state.bare.clone())
-    }
-
-    /// Copies of the learner's constants, which functions know as `global::NAME`.
-    fn constants(&self, lender: &mut Lender) -> base::Result<Scope<'static>> {
-        let all = self.lock().learner.as_ref().map(|learner| learner.constants.clone());
-        let mut scope = Scope::new();
-        for (name, value) in all.unwrap_or_default() {
-            scope.push_constant_dynamic(name, lender.of_learner(&value)?.flatten());
-        }
-        Ok(scope)
-    }
-
-    /// What a name stands for where it is that of a variable, and no function has it.
-    fn named(&self, f: &Dynamic) -> Dynamic {
-        let Some(name) = f.read_lock::<ImmutableString>() else { return f.clone() };
-        let state = self.lock();
-        let is_function = state.learner.as_ref().is_some_and(|learner| learner.takes(&name).is_some());
-        let held = state.named.get(name.as_str()).filter(|_| !is_function);
-        held.unwrap_or(f).clone()
-    }
-
-    fn run(&self, function: &Dynamic, args: Array, scope: Scope<'static>, lent: Lent) -> RhaiResult<Dynamic> {
-        let Some(learner) = self.lock().learner.clone() else {
-            return Err(raise(Error::runtime("call() stands in a check alone")));
-        };
-        self.lock().missing = None;
-        self.calling.store(true, Ordering::Relaxed);
-        let result = {
-            let _here = self.machine.enter();
-            let _paused = (lent == Lent::Copies).then(Examination::pause);
-            learner.call(function, args, scope)
-        };
-        // It stays so where the call was interrupted: then it is the learner's code that takes so long.
-        self.calling.store(self.machine.shared.cancel.is_set(), Ordering::Relaxed);
-        match result {
-            Ok(Some(value)) => Ok(self.hand(&value)),
-            Ok(None) => {
-                let text = "your code calls exit(), which ends everything before the check has its value";
-                Err(self.fail(Error::runtime(text)))
-            }
-            Err(error) => Err(self.note(&error, function)),
-        }
-    }
-
-    /// Remembers that the learner's code is at fault.
-    fn fail(&self, error: Error) -> Box<EvalAltResult> {
-        self.lock().failed = Some(Box::new(Fault::from_error(&error)));
-        raise(error)
-    }
-
-    /// Remembers what the learner's code stopped with.
-    fn note(&self, error: &EvalAltResult, function: &Dynamic) -> Box<EvalAltResult> {
-        let mut state = self.lock();
-        if let (EvalAltResult::ErrorFunctionNotFound(..), Some(name)) =
-            (error, function.read_lock::<ImmutableString>())
-        {
-            let takes = state.learner.as_ref().and_then(|learner| learner.takes(&name));
-            let Some(takes) = takes else {
-                state.missing = Some(format!("{}()", *name));
-                return raise(Error::runtime(format!("there is no function '{}'", *name)));
-            };
-            let takes = plural(takes as u64, "argument", "arguments");
-            let text = format!("'{}' takes {takes}, the check calls it with another number of them", *name);
-            drop(state);
-            return self.fail(Error::type_error(text));
-        }
-        if let (EvalAltResult::ErrorFunctionNotFound(signature, _), Some(closure)) =
-            (error, function.read_lock::<FnPtr>())
-            && signature.starts_with(closure.fn_name())
-        {
-            drop(state);
-            let text = "the closure takes another number of arguments than the check calls it with";
-            return self.fail(Error::type_error(text));
-        }
-        let origin = Origin { name: "", code: "", first_line: 1 };
-        let known = super::fault::KnownNames { names: &[], members: help::members };
-        let sources = state.learner.as_ref().map(|learner| learner.sources.clone()).unwrap_or_default();
-        let mut fault = Fault::from_eval(error, &origin, &sources, &known, |_, _| ());
-        // Where it stands in the attempt; a function of an earlier cell has lines of its own.
-        fault.line =
-            fault.elsewhere.as_ref().filter(|place| sources.is_last(&place.file)).map(|place| place.line);
-        let raised = Error::new(Kind::RuntimeError, fault.message.clone());
-        state.failed = Some(Box::new(fault));
-        raise(raised)
-    }
-}
-
-impl Learner {
-    fn of(interpreter: &Interpreter) -> Learner {
-        let (engine, library) = interpreter.parts();
-        let constants = interpreter.newest().into_iter().filter(|(_, constant, _)| *constant);
-        let constants = constants.map(|(name, _, value)| (name.to_owned(), value)).collect();
-        Learner { engine, library, constants, sources: interpreter.sources().clone() }
-    }
-
-    /// How many arguments a function of the learner's takes.
-    fn takes(&self, name: &str) -> Option<usize> {
-        self.library.iter_functions().find(|function| function.name == name).map(|f| f.params.len())
-    }
-
-    /// Calls a function by its name, a closure, or a module, as a cell of the learner's would; none where that ended
-    /// everything, as `exit` does.
-    fn call(self, function: &Dynamic, args: Array, mut scope: Scope<'static>) -> RhaiResult<Option<Dynamic>> {
-        let names: Vec<String> = (0..args.len()).map(|i| format!("call_x{i}")).collect();
-        let given = names.join(", ");
-        let code = match function.read_lock::<ImmutableString>() {
-            Some(name) if is_name(&name) => format!("{}({given})", *name),
-            None if function.is::<FnPtr>() => {
-                let between = if args.is_empty() { "" } else { ", " };
-                format!("call(call_f{between}{given})")
-            }
-            None if function.is::<Module>() => format!("call_f.forward({given})"),
-            _ => {
-                let text =
-                    format!("call() takes a function, its name or a module, not {}", type_name(function));
-                return Err(raise(Error::type_error(text)));
-            }
-        };
-        let code = format!("let call_value = {code}; call_returned = true; call_value");
-        scope.push_dynamic("call_f", function.clone());
-        scope.push("call_returned", false);
-        for (name, value) in names.into_iter().zip(args) {
-            scope.push_dynamic(name, value);
-        }
-        let told = constants::before(&self.engine.compile_with_scope(&scope, code)?, &scope);
-        let program = self.library.merge(&told);
-        let value = self.engine.eval_ast_with_scope(&mut scope, &program)?;
-        Ok((scope.get_value("call_returned") == Some(true)).then_some(value))
-    }
-}
-
-impl Learners for Desk {
-    fn run(&self, function: &FnPtr, args: Vec<Dynamic>, lent: Lent) -> RhaiResult<Dynamic> {
-        // Most functions read alone: their tensors, which may be all of the data, are not copied for each sample.
-        let result = self.run_lent(function, &args, Lent::OwnTensors);
-        let is_change = |failed: &Fault| failed.message.starts_with(NO_CHANGE);
-        let is_done = result.is_ok() || lent == Lent::OwnTensors;
-        if is_done || !self.lock().failed.as_deref().is_some_and(is_change) {
-            return result;
-        }
-        self.lock().failed = None;
-        self.run_lent(function, &args, lent)
-    }
-
-    fn hand(&self, value: &Dynamic) -> Dynamic {
-        Desk::hand(self, value)
-    }
-}
-
-fn is_name(text: &str) -> bool {
-    text.chars().all(|c| c.is_alphanumeric() || c == '_') && !text.starts_with(|c: char| c.is_ascii_digit())
 }
 
 impl Examiner {
@@ -492,9 +189,7 @@ impl Examiner {
             |fault: &Fault| culprit::is_learners(fault, engine, origin.code, origin.first_line, &learners);
         result.map_err(|stopped| refused(stopped, calling, state, &blames))
     }
-}
 
-impl Examiner {
     /// Hands over the functions that the learner has defined, under their names: `call(f, [1])` as well as `call("f", [1])`.
     fn hand_functions(&self, learner: &Interpreter, scope: &mut Scope<'static>) {
         let (_, library) = learner.parts();
@@ -507,44 +202,6 @@ impl Examiner {
         }
     }
 }
-
-/// What helps a check that calls a word of the language.
-const IN_QUOTES: &str = "a function of that name is called in quotes: call(\"half\", [x])";
-
-/// `f.call(x)`, where `f` is the learner's or the check's own.
-fn register_method(engine: &mut Engine, desk: &Arc<Desk>) {
-    for count in 0..=MOST_ARGUMENTS {
-        let types = |own: TypeId| std::iter::once(own).chain(vec![TypeId::of::<Dynamic>(); count]);
-        let taken =
-            |args: &mut [&mut Dynamic]| args.iter_mut().skip(1).map(|arg| arg.take()).collect::<Array>();
-        let asked = Arc::clone(desk);
-        let learners = types(TypeId::of::<HandedFunction>()).collect::<Vec<_>>();
-        engine.register_raw_fn(syntax::CALL_METHOD, learners, move |_, args| {
-            let f = args.first().map(|f| (**f).clone()).unwrap_or_default();
-            asked.call(&f, &taken(args).into())
-        });
-        // What is no function is called by nobody.
-        let asked = Arc::clone(desk);
-        let any = types(TypeId::of::<Dynamic>()).collect::<Vec<_>>();
-        engine.register_raw_fn(syntax::CALL_METHOD, any, move |_, args| {
-            let f = args.first().map(|f| (**f).clone()).unwrap_or_default();
-            if f.is_string() {
-                let text = format!("a {} can't be called", type_name(&f));
-                return Err(raise(Error::type_error(text)));
-            }
-            asked.call(&f, &taken(args).into())
-        });
-        let own = types(TypeId::of::<FnPtr>()).collect::<Vec<_>>();
-        engine.register_raw_fn(syntax::CALL_METHOD, own, move |context, args| {
-            let f = args.first().and_then(|f| f.read_lock::<FnPtr>().map(|f| f.clone()));
-            let Some(f) = f else { return Ok(Dynamic::UNIT) };
-            f.call_within_context::<Dynamic>(&context, taken(args))
-        });
-    }
-}
-
-/// How many arguments a method may be called with.
-const MOST_ARGUMENTS: usize = 12;
 
 fn refused(stopped: Stopped, calling: bool, state: DeskState, blames: &dyn Fn(&Fault) -> bool) -> Refused {
     let fault = match stopped {

@@ -15,6 +15,7 @@ pub mod complete;
 mod constants;
 mod culprit;
 pub(crate) mod custom;
+mod desk;
 mod differs;
 mod direct;
 mod ends;
