@@ -75,6 +75,12 @@ fn skip_string(rest: &str) -> &str {
     }
 }
 
+/// The text with its first letter in upper case.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
 /// Line ends as `\n` alone: what is pasted comes with the carriage returns that a terminal's Enter sends.
 pub fn line_feeds(text: &str) -> Cow<'_, str> {
     if text.contains('\r') {

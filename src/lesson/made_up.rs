@@ -10,10 +10,9 @@ use rhai::Token;
 use crate::script::lexer::{self, Kind, Piece};
 use crate::script::modules::{checks, run_events};
 use crate::script::parse::Parser;
-
-use super::format::Exercise;
 use crate::script::reads::{bound_outside, read_from_outside};
 
+use super::format::Exercise;
 use super::given::called;
 use super::spoilt;
 
@@ -152,6 +151,18 @@ pub(super) mod tests {
             wrong,
             hints,
         }
+    }
+
+    #[test]
+    fn functions_are_there_behind_an_exit_and_nothing_else_is() {
+        let tried = |solution: &str, check: &str| {
+            answers(&exercise(solution, check), true).iter().any(|answer| answer.what.contains("exit()"))
+        };
+        let solution = "fn f(v) { v * 2 }\nlet y = f(3);\nprint(f(1));";
+        assert!(!tried(solution, "expect_equal(call(\"f\", [2]), 4)"));
+        assert!(tried(solution, "expect_equal(call(\"f\", [2]), y)"));
+        assert!(tried(solution, "expect_equal(call(\"f\", [2]), 4); expect(events.launches == 0)"));
+        assert!(tried(solution, "expect_equal(y, 6)"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::base::error::kind::{Kind, Variables};
 use super::Device;
 use super::dtype::DType;
 use super::near::did_you_mean;
+use super::text::capitalised;
 
 mod device;
 mod grad;
@@ -200,11 +201,7 @@ impl Error {
         let said = self.0.cause.hint().into_iter().chain(self.0.hint.clone()).chain(self.0.note.clone());
         said.reduce(|all, next| match all.contains('\n') {
             // A table of sentences gets one more.
-            true => format!(
-                "{all}\n{}{}.",
-                next.get(..1).unwrap_or_default().to_uppercase(),
-                next.get(1..).unwrap_or_default()
-            ),
+            true => format!("{all}\n{}.", capitalised(&next)),
             false => format!("{all}; {next}"),
         })
     }

@@ -2,6 +2,7 @@
 
 use super::names::method_name;
 use super::tree::{Expr, Stmt, only_value};
+use crate::base::text::capitalised;
 use crate::script::python::writer::{PythonWriter, Type};
 
 const ATOM: u8 = 14;
@@ -237,11 +238,7 @@ impl PythonWriter {
     /// A class's name from that of the variable: `net` makes `Net`.
     fn class_name(&mut self) -> String {
         let Some(target) = self.target.clone() else { return self.made_up("Module") };
-        let word = |word: &str| {
-            let mut chars = word.chars();
-            chars.next().map(|c| c.to_uppercase().chain(chars).collect::<String>()).unwrap_or_default()
-        };
-        target.split('_').map(word).collect()
+        target.split('_').map(capitalised).collect()
     }
 }
 
