@@ -1,9 +1,11 @@
 //! Script functions that run beside the script: on a loader's worker threads, after the call that took them.
 
 use std::any::Any;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
-use rhai::{Dynamic, Engine, EvalAltResult, FnPtr, GlobalRuntimeState, NativeCallContext, Position};
+use rhai::{
+    Dynamic, Engine, EvalAltResult, FnPtr, GlobalRuntimeState, Module, NativeCallContext, Position, Shared,
+};
 
 use crate::base::chain::Link;
 use crate::base::error::FunctionPlace;
@@ -23,12 +25,42 @@ struct AsideInner {
     make: Box<dyn Fn() -> Engine + Send + Sync>,
     engine: OnceLock<Arc<Engine>>,
     words: Vocabulary,
+    latest: Latest,
+}
+
+/// The functions of everything that a session has evaluated: a variable that a function of an earlier cell has captured
+/// may hold one of a later cell.
+#[derive(Clone, Default)]
+pub struct Latest(Arc<RwLock<Option<Shared<Module>>>>);
+
+impl Latest {
+    pub(super) fn set(&self, functions: &Shared<Module>) {
+        *self.0.write().unwrap_or_else(|e| e.into_inner()) = Some(Shared::clone(functions));
+    }
+
+    /// What a call of then sees now, where that is more.
+    fn seen_by(&self, global: &GlobalRuntimeState) -> Option<GlobalRuntimeState> {
+        let latest = self.0.read().unwrap_or_else(|e| e.into_inner());
+        let latest = latest.as_ref()?;
+        if global.lib.first().is_some_and(|own| Arc::ptr_eq(own, latest)) {
+            return None;
+        }
+        let mut global = global.clone();
+        global.lib.clear();
+        global.lib.push(Shared::clone(latest));
+        Some(global)
+    }
 }
 
 impl Aside {
     /// Engines for what runs beside the script, made when they are needed.
-    pub fn new(make: impl Fn() -> Engine + Send + Sync + 'static, words: Vocabulary) -> Aside {
-        Aside(Arc::new(AsideInner { make: Box::new(make), engine: OnceLock::new(), words }))
+    pub fn new(
+        make: impl Fn() -> Engine + Send + Sync + 'static,
+        words: Vocabulary,
+        latest: &Latest,
+    ) -> Aside {
+        let latest = latest.clone();
+        Aside(Arc::new(AsideInner { make: Box::new(make), engine: OnceLock::new(), words, latest }))
     }
 
     /// A script's function as a value that any thread can call. It sees the functions and constants that the call of
@@ -36,8 +68,8 @@ impl Aside {
     pub fn function(&self, context: &NativeCallContext, function: FnPtr) -> Function {
         let engine = Arc::clone(self.0.engine.get_or_init(|| Arc::new((self.0.make)())));
         let global: GlobalRuntimeState = context.global_runtime_state().clone();
-        let (function, words) = (Callback::new(function), self.0.words);
-        Function(Link::new(Arc::new(AsideFunction { engine, global, function, words })))
+        let (function, words, latest) = (Callback::new(function), self.0.words, self.0.latest.clone());
+        Function(Link::new(Arc::new(AsideFunction { engine, global, function, words, latest })))
     }
 }
 
@@ -47,6 +79,7 @@ pub(super) struct AsideFunction {
     global: GlobalRuntimeState,
     function: Callback,
     words: Vocabulary,
+    latest: Latest,
 }
 
 impl AsideFunction {
@@ -65,14 +98,16 @@ impl AsideFunction {
             global.constants = Some(rhai::Shared::new(rhai::Locked::new(all)));
         }
         let function = self.function.copied_with(copies)?;
-        let (engine, words) = (Arc::clone(&self.engine), self.words);
-        Ok(AsideFunction { engine, global, function, words })
+        let (engine, words, latest) = (Arc::clone(&self.engine), self.words, self.latest.clone());
+        Ok(AsideFunction { engine, global, function, words, latest })
     }
 
     /// What it gives, or its error with the line of its code where that is known.
     pub(super) fn called(&self, args: Vec<Dynamic>) -> std::result::Result<Dynamic, (Error, Option<usize>)> {
+        let latest = self.latest.seen_by(&self.global);
+        let global = latest.as_ref().unwrap_or(&self.global);
         let context: NativeCallContext =
-            (&*self.engine, self.function.function().fn_name(), None, &self.global, Position::NONE).into();
+            (&*self.engine, self.function.function().fn_name(), None, global, Position::NONE).into();
         self.function.call(&context, args).map_err(|e| self.apart(&e))
     }
 

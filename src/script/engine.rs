@@ -14,7 +14,7 @@ use crate::script::host::Host;
 use crate::tensor::Tensor;
 use crate::tensor::display::display;
 
-use super::aside::Aside;
+use super::aside::{Aside, Latest};
 use super::carry::{self, Clocks, Mixing};
 use super::clocks::{Look, Times};
 use super::fault::{Fault, KnownNames, Origin, Vocabulary, raise};
@@ -55,6 +55,8 @@ pub struct Interpreter {
     names: Vec<&'static str>,
     /// What `plot::…` draws on.
     figure: modules::Current,
+    /// The functions that what runs beside the script finds.
+    latest: Latest,
 }
 
 /// Says whether code that is to run to its end has.
@@ -84,10 +86,11 @@ impl Interpreter {
 
     /// An interpreter that a machine knows nothing of: does not warn through it.
     pub(crate) fn beside(machine: Arc<Machine>, host: Arc<dyn Host>, limits: &Limits) -> Interpreter {
-        let figure = modules::Current::default();
+        let (figure, latest) = (modules::Current::default(), Latest::default());
         Interpreter {
-            engine: Arc::new(build_with(&machine, &host, limits, &figure)),
+            engine: Arc::new(build_with(&machine, &host, limits, &figure, &latest)),
             figure,
+            latest,
             scope: Scope::new(),
             times: Times::new(),
             library: AST::empty(),
@@ -182,6 +185,7 @@ impl Interpreter {
         self.sources.define(&functions, origin);
         let program = self.library.merge(&told);
         self.library = self.library.merge(&functions);
+        self.latest.set(program.shared_lib());
         self.machine.shared.forget_read();
         let mut result = self.engine.eval_ast_with_scope::<Dynamic>(&mut self.scope, &program);
         if let Err(error) = &mut result {
@@ -369,7 +373,7 @@ impl Interpreter {
 
 /// An engine with everything a script can call.
 pub fn build(machine: &Arc<Machine>, host: &Arc<dyn Host>, limits: &Limits) -> Engine {
-    build_with(machine, host, limits, &modules::Current::default())
+    build_with(machine, host, limits, &modules::Current::default(), &Latest::default())
 }
 
 fn build_with(
@@ -377,6 +381,7 @@ fn build_with(
     host: &Arc<dyn Host>,
     limits: &Limits,
     figure: &modules::Current,
+    latest: &Latest,
 ) -> Engine {
     let mut engine = Engine::new();
     limit(&mut engine, limits);
@@ -406,7 +411,7 @@ fn build_with(
     indexing::register(&mut engine, &machine.shared);
     // Functions that a loader's workers call run on an engine of their own: this one is the session's.
     let (m, h, l) = (Arc::clone(machine), Arc::clone(host), limits.clone());
-    let aside = Aside::new(move || build(&m, &h, &l), words);
+    let aside = Aside::new(move || build(&m, &h, &l), words, latest);
     modules::register(&mut engine, machine, host, &aside, figure);
     if machine.shared.has_both_clocks() {
         carry::register(&mut engine, Mixing::Marked);
