@@ -285,3 +285,72 @@ fn showing_a_cells_value_is_no_wait_of_the_learners() {
     let printed = attempt("print(ones(3, #{device: \"cuda\"}));", check);
     assert!(matches!(printed, Verdict::Fail { .. }), "{printed:?}");
 }
+
+#[test]
+fn what_holds_a_given_net_is_called_where_the_net_was_given() {
+    let setup = "let x = ones(2); let net = nn::Linear(2, 1); let f = |v| net.forward(v);
+        let set = data::Dataset(2, |i| net.forward(x)); fn reference(n, v) { n.forward(v) }";
+    let check = "expect_close(y.cpu(), call(f, [x])); expect_close(y.cpu(), call(\"reference\", [net, x]));
+        expect_close(y.cpu(), set[1]);";
+    for right in ["let y = net.forward(x);", "net.cuda(); let y = net.forward(x.cuda());"] {
+        assert_eq!(tried(setup, right, check, &[]), Verdict::Pass, "{right}");
+    }
+    let told = tried(setup, "net.cuda(); let y = net.forward(x.cuda()) * 2.0;", check, &[]).to_string();
+    assert!(told.contains("not the expected ones"), "{told}");
+    // What fails wherever it runs is told as it failed first.
+    let told = tried(setup, "net.cuda(); let y = 1;", "call(f, [ones(5)]);", &[]).to_string();
+    assert!(told.contains("same device"), "{told}");
+}
+
+#[test]
+fn a_check_runs_a_given_normalisation_and_the_learner_does_not_move_its_statistics() {
+    let setup = "manual_seed(0); let x = rand([4, 3]); let net = nn::BatchNorm1d(3);";
+    let run = "let y = net.forward(x);";
+    let told = tried(setup, run, "expect_close(y, net.forward(x));", &[]).to_string();
+    assert!(
+        told.contains("changes what `net` holds, which the lesson gives: buffers")
+            && told.contains("run it after `net.eval()`"),
+        "{told}"
+    );
+    let training = "net.eval(); let y = net.forward(x); net.train();";
+    let check = "net.forward(x); expect_equal(net.num_batches_tracked.item(), 1);";
+    assert_eq!(tried(setup, training, check, &[]), Verdict::Pass);
+    // What the check ran has moved nothing of the learner's.
+    let check = "net.forward(x + 100.0); expect_close(y, call(net, [x]));";
+    assert_eq!(tried(setup, run, check, &["net"]), Verdict::Pass);
+}
+
+#[test]
+fn a_given_map_or_array_that_is_written_to_is_told_of() {
+    let setup = "let pts = #{n: 1, t: ones(2)}; let list = [1, 2];";
+    for (code, check, name) in [
+        ("pts.n = 5;", "expect_equal(pts.n, 5);", "pts"),
+        ("pts.t = zeros(2);", "expect_close(pts.t, zeros(2));", "pts"),
+        ("list[0] = 3;", "expect_equal(list[0], 3);", "list"),
+        ("list.push(3);", "expect_equal(list.len(), 3);", "list"),
+    ] {
+        let told = tried(setup, code, check, &[]).to_string();
+        let reads =
+            format!("the check reads the `{name}` that the lesson gave, not what your code makes of it");
+        assert!(told.contains(&reads), "{told}");
+        assert_eq!(tried(setup, code, check, &[name]), Verdict::Pass);
+    }
+    let told = tried(setup, "let y = 2;", "expect_equal(y, pts.n);", &[]).to_string();
+    assert!(!told.contains("that the lesson gave"), "{told}");
+}
+
+#[test]
+fn a_name_that_is_called_and_is_no_function_is_told_with_what_it_is() {
+    let told = attempt("let f = 3;", "call(\"f\", [x]);").to_string();
+    assert!(told.contains("the check calls `f`, which is no function but an int"), "{told}");
+    let told = attempt("let h = 3;", "call(\"f\", [x]);").to_string();
+    assert!(told.contains("your code does not define it"), "{told}");
+}
+
+/// As in one script.
+#[test]
+fn a_dataset_calls_the_function_that_a_later_cell_gave_its_closure() {
+    let setup = "let h = |i| i * 2; let set = data::Dataset(3, |i| h.call(i));";
+    let told = tried_with(&["set"], setup, "h = |i| 9; let y = set[1];", "expect_equal(y, 9);", &["set"]);
+    assert_eq!(told, Verdict::Pass);
+}

@@ -303,6 +303,53 @@ fn a_weak_check_is_shown_the_answer_that_slips_through() {
 }
 
 #[test]
+fn an_author_is_told_which_names_an_exercise_changes() {
+    let front = "devices = [\"cpu\"]";
+    let setup = "```rhai hidden\nlet x = ones(2);\nlet net = nn::Linear(2, 1);\nlet opt = optim::SGD(net.parameters(), 0.1);\nlet m = #{n: 1};\n```\n\n";
+    let train = exercise(
+        "let l = -200.0;",
+        "expect(l > net.forward(x).sum().item(), \"not trained\");\nexpect_equal(opt.param_groups.len(), 1);\nexpect_equal(m.n, 1);",
+        "let s = net.forward(x).sum();\nlet l = s.item();\ns.backward();\nopt.step();",
+        &[("not trained", "let l = -100.0;")],
+    );
+    let of = |id: &str, body: &str| Lesson::new(id, front, &format!("{setup}{body}")).problems("cpu");
+    let with = |body: &str, names: &str| body.replace("points=1", &format!("points=1 changes = {names}"));
+    let problems = of("changes", &train);
+    let advised = |p: &String, names: &str| p.contains(&format!("write `exercise changes = {names}`"));
+    assert!(problems.iter().any(|p| advised(p, "[\"net\", \"opt\"]")), "{problems:#?}");
+    assert_eq!(of("advised", &with(&train, "[\"net\", \"opt\"]")), [""; 0]);
+    let problems = of("needless", &with(&train, "[\"net\", \"opt\", \"m\"]"));
+    assert!(
+        problems.len() == 1
+            && problems[0].starts_with("`changes` names `m`, which the solution leaves as it is"),
+        "{problems:#?}"
+    );
+    let field = exercise("let y = 0;", "expect_equal(m.n, 5);", "m.n = 5;", &[("expected 5", "m.n = 4;")]);
+    let problems = of("field", &field);
+    assert!(problems.iter().any(|p| advised(p, "[\"m\"]")), "{problems:#?}");
+    assert_eq!(of("named", &with(&field, "[\"m\"]")), [""; 0]);
+    let plain = exercise("let y = 0;", "expect_equal(y, 2);", "let y = 2;", &[("expected 2", "let y = 3;")]);
+    assert_eq!(of("nothing", &with(&plain, "[]")), [""; 0]);
+}
+
+#[test]
+fn answers_that_are_nan_and_names_that_are_asked_for_alarm_nobody() {
+    let front = "devices = [\"cpu\"]";
+    for (check, solution) in [
+        ("expect(y.isnan().all().item(), \"numbers\");", "let y = tensor([0.0]) / 0.0;"),
+        ("expect(y.is_nan(), \"numbers\");", "let y = 0.0 / 0.0;"),
+        ("expect_equal(y, 1);", "let q = 1;\nlet y = if is_def_var(\"q\") { 1 } else { 2 };"),
+    ] {
+        let because = if check.contains("numbers") { "numbers" } else { "expected 1" };
+        let wrong = if check.contains("all()") { "let y = ones(1);" } else { "let y = 2.0;" };
+        let body = exercise("let y = 0;", check, solution, &[(because, wrong)]);
+        let problems = Lesson::new("nan-answer", front, &body).problems("cpu");
+        let problems: Vec<_> = problems.iter().filter(|p| !p.contains("starter")).collect();
+        assert!(problems.is_empty(), "{problems:#?}");
+    }
+}
+
+#[test]
 fn nan_stands_in_wherever_an_answer_has_numbers() {
     let front = "devices = [\"sim:t4\"]";
     let weak = |got: &str| format!("if ({got} - 2.0).abs() > 0.001 {{ expect(false, \"off\"); }}");

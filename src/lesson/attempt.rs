@@ -182,6 +182,12 @@ impl Attempt {
         attempt
     }
 
+    /// The same where the check reads other names as given.
+    pub(super) fn giving(mut self, given: Vec<GivenName>) -> Attempt {
+        self.given = given;
+        self
+    }
+
     /// Code of the learner's own after the steps before `step`.
     pub fn after(
         lesson: &Lesson,

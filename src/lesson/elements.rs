@@ -78,7 +78,7 @@ fn list<'f>(
     let texts = written.as_ref().and_then(|table| table.get("it")?.as_array());
     let texts: Option<Vec<String>> =
         texts.and_then(|all| all.iter().map(|text| Some(text.as_str()?.to_owned())).collect());
-    if let Some(texts) = texts.filter(|texts| !texts.is_empty()) {
+    if let Some(texts) = texts.filter(|texts| !texts.is_empty() || name == "changes") {
         return Some((attribute, texts));
     }
     let (what, hint) = match name {

@@ -8,13 +8,14 @@ use serde::Serialize;
 
 use crate::base::file::random_name;
 use crate::session::exchange::Unanswered;
-use crate::session::given::LESSONS;
+use crate::session::given::{LESSONS, READS_GIVEN};
 use crate::session::options::SessionOptions;
 use crate::session::protocol::{Message, Outcome, ProbeValue};
 use crate::session::verdict::Verdict;
 
 use super::attempt::{Attempt, AttemptEnd, Passed, Standing, told};
 use super::format::{Code, Element, Exercise, Lesson, Step};
+use super::given::given;
 use super::lint::lint;
 use super::made_up::{self, MadeUp};
 use super::runner::Runner;
@@ -154,6 +155,7 @@ impl Visit<'_> {
             Some(Element::Exercise(exercise)) => {
                 let passes = self.exercise(exercise)?;
                 if passes {
+                    self.needless_changes(exercise)?;
                     self.in_turns(exercise)?;
                     self.made_up(exercise)?;
                 }
@@ -211,8 +213,8 @@ impl Visit<'_> {
 
     /// The texts of an exercise, each from the state before it; whether the solution passes.
     fn exercise(&mut self, exercise: &Exercise) -> Result<bool, Unanswered> {
-        let given = strays::given(self.lesson);
-        for name in exercise.changes.iter().filter(|name| !given.contains(*name)) {
+        let known = strays::given(self.lesson);
+        for name in exercise.changes.iter().filter(|name| !known.contains(*name)) {
             let text = format!("`changes` names `{name}`, which nothing in the lesson gives");
             self.problem(self.step.line, text);
         }
@@ -236,15 +238,56 @@ impl Visit<'_> {
             self.standing = Standing::Before(self.index + 1);
         } else {
             let told = verdict.to_string();
-            let changes = told.contains(LESSONS);
-            let way = if changes {
-                ": name it, `exercise changes = [\"…\"]`, where that is what the exercise asks for"
-            } else {
-                ""
+            let way = match self.changes_of(exercise, &told)? {
+                Some(names) => format!(
+                    ". Where that is what the exercise asks for, write `exercise changes = {names:?}`"
+                ),
+                None => String::new(),
             };
             self.problem(exercise.solution.line, format!("the solution does not pass: {told}{way}"));
         }
         Ok(verdict.is_pass())
+    }
+
+    /// The names that `changes` needs for the solution to pass, where that is what it lacks.
+    fn changes_of(&mut self, exercise: &Exercise, told: &str) -> Result<Option<Vec<String>>, Unanswered> {
+        if !told.contains(LESSONS) && !told.contains(READS_GIVEN) {
+            return Ok(None);
+        }
+        let all = given(exercise).into_iter().map(|given| given.name).collect::<Vec<_>>();
+        if !self.passes_with(exercise, &all)? {
+            return Ok(None);
+        }
+        let mut needed = all.clone();
+        for name in all.iter().filter(|name| !exercise.changes.contains(name)) {
+            let fewer: Vec<String> = needed.iter().filter(|own| *own != name).cloned().collect();
+            if self.passes_with(exercise, &fewer)? {
+                needed = fewer;
+            }
+        }
+        Ok(Some(needed))
+    }
+
+    /// Names in `changes` that the solution passes without.
+    fn needless_changes(&mut self, exercise: &Exercise) -> Result<(), Unanswered> {
+        for name in &exercise.changes {
+            let fewer: Vec<String> = exercise.changes.iter().filter(|own| *own != name).cloned().collect();
+            if self.passes_with(exercise, &fewer)? {
+                let text = format!(
+                    "`changes` names `{name}`, which the solution leaves as it is, or the check doesn't read: take it out"
+                );
+                self.problem(self.step.line, text);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the solution passes where the exercise changes these names.
+    fn passes_with(&mut self, exercise: &Exercise, changes: &[String]) -> Result<bool, Unanswered> {
+        let exercise = Exercise { changes: changes.to_vec(), ..exercise.clone() };
+        let attempt = self.at_step(exercise.solution.clone(), Standing::Elsewhere).giving(given(&exercise));
+        let (end, _) = self.drive(attempt, &mut |_| {})?;
+        Ok(matches!(end, AttemptEnd::Ran(Some(verdict)) if verdict.is_pass()))
     }
 
     /// The solution where others were tried before: nothing of theirs is left.

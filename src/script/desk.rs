@@ -11,14 +11,13 @@ use crate::base::figures::plural;
 use crate::base::{self, DType, Device, Error, Kind};
 use crate::device::Machine;
 use crate::device::examine::{Examination, NO_CHANGE};
-use crate::nn::Module;
+use crate::nn::{Module, Role};
 use crate::tensor::Tensor;
 
 use super::engine::Interpreter;
 use super::fault::{Fault, Origin, RhaiResult, raise};
 use super::lender::{HandedFunction, Lender};
 use super::lent::{Learners, Lent};
-use super::reach::Placed;
 use super::sources::Sources;
 use super::value::type_name;
 use super::{constants, culprit, help, syntax};
@@ -38,11 +37,16 @@ pub(super) struct DeskState {
     pub modules: HashMap<usize, Module>,
     /// Those that there are copies of: what a call gave would be gone, and its number another's.
     pub held: Vec<Module>,
-    /// How modules stood that the lesson gave.
-    pub given: HashMap<usize, Placed>,
+    /// Modes of modules that the lesson gave, as they were.
+    pub given: HashMap<usize, bool>,
+    /// Leaves of its that had no gradient.
     pub bare: HashSet<usize>,
+    /// Where its tensors lay.
+    pub places: HashMap<usize, Device>,
     /// Closures and modules that lie in the learner's variables.
     pub named: HashMap<String, Dynamic>,
+    /// What the learner's other variables hold, which no check can call.
+    pub values: HashMap<String, String>,
     /// One of the learner's variables holds a dtype.
     pub has_dtypes: bool,
     pub failed: Option<Box<Fault>>,
@@ -79,7 +83,14 @@ impl Desk {
         if let Some(module) = value.read_lock::<Module>() {
             let mut state = self.lock();
             state.held.push(module.clone());
-            return Dynamic::from(module.copied(&mut Tensor::clone, &mut state.modules));
+            // What runs it in training mode writes into its buffers.
+            let buffers: HashSet<usize> =
+                module.named(Role::Buffer).into_iter().map(|(_, t)| t.id()).collect();
+            let own = |t: &Tensor| match buffers.contains(&t.id()) {
+                true => t.copied(t.dtype(), "clone").unwrap_or_else(|_| t.clone()),
+                false => t.clone(),
+            };
+            return Dynamic::from(module.copied(&mut { own }, &mut state.modules));
         }
         value
     }
@@ -96,20 +107,23 @@ impl Desk {
             ));
         }
         self.check_defined(f)?;
-        let result = self.call_lent(f, &args, None);
-        // A module that was moved since it was given is called where it was.
-        match (&result, self.place_of(f)) {
-            (Err(_), Some(place)) => {
-                let failed = self.lock().failed.take();
-                let again = self.call_lent(f, &args, Some(place));
-                if again.is_err() {
-                    self.lock().failed = failed;
-                    return result;
-                }
-                again
-            }
-            _ => result,
+        self.or_put_back(|puts_back| self.call_lent(f, &args, puts_back))
+    }
+
+    /// Runs something; where it fails and meets what was moved since the lesson gave it, once more with that where it
+    /// was. What runs tells whether it met such a thing.
+    fn or_put_back(&self, run: impl Fn(bool) -> (RhaiResult<Dynamic>, bool)) -> RhaiResult<Dynamic> {
+        let (result, met_moved) = run(false);
+        if result.is_ok() || !met_moved || self.machine.shared.cancel.is_set() {
+            return result;
         }
+        let failed = self.lock().failed.take();
+        let (again, _) = run(true);
+        if again.is_err() {
+            self.lock().failed = failed;
+            return result;
+        }
+        again
     }
 
     /// Fails where a name is no function of the learner's or the lesson's: the language's own are none.
@@ -120,55 +134,56 @@ impl Desk {
         if is_known || state.named.contains_key(name.as_str()) {
             return Ok(());
         }
+        if let Some(kind) = state.values.get(name.as_str()) {
+            let text = format!("the check calls `{}`, which is no function but {kind}", *name);
+            drop(state);
+            return Err(self.fail(Error::type_error(text)));
+        }
         state.missing = Some(format!("{}()", *name));
         Err(raise(Error::runtime(format!("there is no function '{}'", *name))))
     }
 
-    /// The same with copies of all, a module's on `place` where there is one.
-    fn call_lent(&self, f: &Dynamic, args: &Array, place: Option<Device>) -> RhaiResult<Dynamic> {
-        let mut lender = self.lender(Lent::Copies);
+    /// The same with copies of all.
+    fn call_lent(&self, f: &Dynamic, args: &Array, puts_back: bool) -> (RhaiResult<Dynamic>, bool) {
+        let mut lender = self.lender(Lent::Copies, puts_back);
         let mut lent = || {
             // What the learner's code gets is its own.
             let _paused = Examination::pause();
             let args = args.iter().map(|value| lender.of_check(value)).collect::<base::Result<Array>>()?;
             let function = lender.of_check(&self.named(f))?;
-            if let (Some(place), Some(module)) = (place, function.read_lock::<Module>().as_deref()) {
-                module.to(Some(place), None)?;
-            }
             Ok((args, function, self.constants(&mut lender)?))
         };
-        let (args, function, scope) = lent().map_err(raise)?;
-        self.run(&function, args, scope, Lent::Copies)
-    }
-
-    /// Where a module lay that the lesson gave, if it lies elsewhere now.
-    fn place_of(&self, f: &Dynamic) -> Option<Device> {
-        let named = self.named(f);
-        let module = named.read_lock::<Module>()?;
-        let state = self.lock();
-        let (original, _) = state.modules.iter().find(|(_, handed)| handed.is(&module))?;
-        let was = state.given.get(original)?.device?;
-        (module.parameters().first()?.device() != was).then_some(was)
+        let result = lent().map_err(raise);
+        let result =
+            result.and_then(|(args, function, scope)| self.run(&function, args, scope, Lent::Copies));
+        (result, lender.met_moved())
     }
 
     /// Runs a function that the learner's values hold.
-    fn run_lent(&self, function: &FnPtr, args: &[Dynamic], lent: Lent) -> RhaiResult<Dynamic> {
-        let mut lender = self.lender(lent);
+    fn run_lent(
+        &self,
+        function: &FnPtr,
+        args: &[Dynamic],
+        (lent, puts_back): (Lent, bool),
+    ) -> (RhaiResult<Dynamic>, bool) {
+        let mut lender = self.lender(lent, puts_back);
         let mut copies = || {
             let _paused = (lent == Lent::Copies).then(Examination::pause);
             let args = args.iter().map(|value| lender.of_learner(value)).collect::<base::Result<Array>>()?;
             let function = Dynamic::from(lender.function(function)?);
             Ok((args, function, self.constants(&mut lender)?))
         };
-        let (args, function, scope) = copies().map_err(raise)?;
-        self.run(&function, args, scope, lent)
+        let result = copies().map_err(raise);
+        let result = result.and_then(|(args, function, scope)| self.run(&function, args, scope, lent));
+        (result, lender.met_moved())
     }
 
-    fn lender(&self, lent: Lent) -> Lender {
+    fn lender(&self, lent: Lent, puts_back: bool) -> Lender {
         let state = self.lock();
         let originals = state.modules.iter().map(|(id, handed)| (handed.id(), *id)).collect();
-        let modes = state.given.iter().map(|(id, placed)| (*id, placed.training)).collect();
-        Lender::new(lent, &self.machine.generator, originals).with_given(modes, state.bare.clone())
+        Lender::new(lent, &self.machine.generator, originals)
+            .with_given(state.given.clone(), state.bare.clone())
+            .with_places(state.places.clone(), puts_back)
     }
 
     /// Copies of the learner's constants, which functions know as `global::NAME`.
@@ -299,14 +314,14 @@ impl Learner {
 impl Learners for Desk {
     fn run(&self, function: &FnPtr, args: Vec<Dynamic>, lent: Lent) -> RhaiResult<Dynamic> {
         // Most functions read alone: their tensors, which may be all of the data, are not copied for each sample.
-        let result = self.run_lent(function, &args, Lent::OwnTensors);
+        let (result, met_moved) = self.run_lent(function, &args, (Lent::OwnTensors, false));
         let is_change = |failed: &Fault| failed.message.starts_with(NO_CHANGE);
         let is_done = result.is_ok() || lent == Lent::OwnTensors;
-        if is_done || !self.lock().failed.as_deref().is_some_and(is_change) {
+        if is_done || !met_moved && !self.lock().failed.as_deref().is_some_and(is_change) {
             return result;
         }
         self.lock().failed = None;
-        self.run_lent(function, &args, lent)
+        self.or_put_back(|puts_back| self.run_lent(function, &args, (lent, puts_back)))
     }
 
     fn hand(&self, value: &Dynamic) -> Dynamic {

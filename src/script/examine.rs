@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use rhai::{Dynamic, FnPtr, Scope};
 
 use crate::base::near::nearest;
-use crate::base::{DType, Error};
+use crate::base::{DType, Device, Error};
 use crate::device::Machine;
 use crate::device::examine::Examination;
 use crate::device::random::{DEFAULT_SEED, KeptGenerators};
@@ -27,7 +27,7 @@ use super::fault::{Fault, NO_FIELD, Origin};
 use super::host::Host;
 use super::lender::HandedFunction;
 use super::lent::Asked;
-use super::reach::Placed;
+use super::value::type_name;
 use super::{culprit, help, syntax};
 
 /// An engine for checks, beside that of the learner.
@@ -45,11 +45,14 @@ pub trait AsGiven {
     /// What stood under a name, where it is to be read as it was.
     fn value(&self, name: &str) -> Option<Dynamic>;
 
-    /// How modules stood, by their numbers.
-    fn modules(&self) -> &HashMap<usize, Placed>;
+    /// Which modules were in training, by their numbers.
+    fn modules(&self) -> &HashMap<usize, bool>;
 
     /// Leaves that had no gradient, by their numbers.
     fn bare(&self) -> &HashSet<usize>;
+
+    /// Where tensors lay, by their numbers.
+    fn places(&self) -> &HashMap<usize, Device>;
 }
 
 /// How a check ended, where it did not run to its end.
@@ -139,6 +142,7 @@ impl Examiner {
             learner: Some(Learner::of(learner)),
             given: given.modules().clone(),
             bare: given.bare().clone(),
+            places: given.places().clone(),
             ..DeskState::default()
         };
         self.desk.calling.store(false, Ordering::Relaxed);
@@ -150,12 +154,17 @@ impl Examiner {
         let _generators = KeptGenerators::begin();
         let modes = machine.modes();
         let _asked = Asked::of(Arc::clone(&self.desk) as _);
+        let held: Vec<_> = machine.gpus().iter().map(|gpu| gpu.held()).collect();
+        let _examination = Examination::begin();
+        let _graph = set_grad_mode(true);
         let mut scope = Scope::new();
         for (name, constant, value) in learner.newest() {
             let value = self.desk.hand(&given.value(name).unwrap_or(value));
             self.desk.lock().has_dtypes |= value.is::<DType>();
             if value.is::<HandedFunction>() || value.is::<Module>() {
                 self.desk.lock().named.insert(name.to_owned(), value.clone());
+            } else {
+                self.desk.lock().values.insert(name.to_owned(), a_kind(&value));
             }
             match constant {
                 _ if is_of_language(name) || name == events.0 || self.given.contains(&name) => {}
@@ -169,9 +178,6 @@ impl Examiner {
         }
         let names: Vec<String> = scope.iter_raw().map(|(name, ..)| name.to_owned()).collect();
         scope.push_dynamic(events.0, events.1);
-        let _examination = Examination::begin();
-        let _graph = set_grad_mode(true);
-        let held: Vec<_> = machine.gpus().iter().map(|gpu| gpu.held()).collect();
         // What the learner allowed their own code is no limit of the check's.
         machine.gpus().iter().for_each(|gpu| gpu.lift_fraction());
         let result = self.room.evaluate_in(scope, origin, to_its_end);
@@ -217,6 +223,13 @@ fn refused(stopped: Stopped, calling: bool, state: DeskState, blames: &dyn Fn(&F
     }
     let learners = blames(&fault);
     Refused::Stopped { learners, fault: if learners { fault } else { meant(fault) } }
+}
+
+/// `an int`
+fn a_kind(value: &Dynamic) -> String {
+    let kind = type_name(value);
+    let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {kind}")
 }
 
 /// Fields of the maps that `events` has.

@@ -10,10 +10,11 @@ use rhai::{Array, Dynamic, FnPtr, Map};
 
 use crate::amp::GradScaler;
 use crate::base::chain::Link;
-use crate::base::{Error, Layout, Result};
+use crate::base::{Device, Error, Layout, Result};
 use crate::data::dataset::Function as AnyThreads;
 use crate::data::sampler::{Generator, Sampler};
 use crate::data::{Data, DataLoader};
+use crate::device::Machine;
 use crate::device::random::Shared;
 use crate::distributed::PendingWork;
 use crate::nn::Module;
@@ -57,6 +58,11 @@ pub(super) struct Lender {
     modes: HashMap<usize, bool>,
     /// Leaves that are to have no gradient.
     bare: HashSet<usize>,
+    /// Where tensors lay, by their numbers, and whether copies are to lie there.
+    places: HashMap<usize, Device>,
+    puts_back: bool,
+    /// A tensor was met that lies elsewhere now.
+    met_moved: bool,
     /// Who it is for, and what that can't do with what can't be copied.
     taker: &'static str,
     depth: usize,
@@ -79,6 +85,9 @@ impl Lender {
             originals,
             modes: HashMap::new(),
             bare: HashSet::new(),
+            places: HashMap::new(),
+            puts_back: false,
+            met_moved: false,
             taker: "a check can't call",
             depth: 0,
             tensors: HashMap::new(),
@@ -93,6 +102,16 @@ impl Lender {
     /// With modules, by their numbers, in these modes, and without the gradients of leaves.
     pub(super) fn with_given(self, modes: HashMap<usize, bool>, bare: HashSet<usize>) -> Lender {
         Lender { modes, bare, ..self }
+    }
+
+    /// With copies where the tensors lay, if so wanted.
+    pub(super) fn with_places(self, places: HashMap<usize, Device>, puts_back: bool) -> Lender {
+        Lender { places, puts_back, ..self }
+    }
+
+    /// Whether a tensor was met that lies elsewhere now.
+    pub(super) fn met_moved(&self) -> bool {
+        self.met_moved
     }
 
     /// For a rank, which has copies of all that it is given.
@@ -345,6 +364,8 @@ impl Lender {
 
 impl Copies for Lender {
     fn tensor(&mut self, t: &Tensor) -> Result<Tensor> {
+        let was = self.places.get(&t.id()).copied().filter(|was| *was != t.device());
+        self.met_moved |= was.is_some();
         if self.lent == Lent::OwnTensors {
             return Ok(self.tensors.entry(t.id()).or_insert_with(|| t.clone()).clone());
         }
@@ -367,6 +388,9 @@ impl Copies for Lender {
                 copy.register_hook(Arc::new(Hook(own)))?;
             }
         }
+        if let Some(place) = was.filter(|_| self.puts_back) {
+            put(&copy, place)?;
+        }
         Ok(copy)
     }
 
@@ -385,4 +409,12 @@ impl Copies for Lender {
             plain => plain.clone(),
         })
     }
+}
+
+/// Moves a copy to a device, and the gradient that it has.
+fn put(copy: &Tensor, place: Device) -> Result<()> {
+    let machine = Machine::current();
+    let target = machine.context(place)?;
+    let grad = copy.grad();
+    grad.iter().chain([copy]).try_for_each(|t| t.convert_in_place(target, t.dtype()))
 }

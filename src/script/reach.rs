@@ -1,7 +1,7 @@
 //! What a value leads to that code could write to: memory of tensors and variables that closures share, wherever they
 //! lie in it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use rhai::{Array, Dynamic, FnPtr, Map};
@@ -30,7 +30,11 @@ pub(crate) struct Reach {
     leaves: HashMap<usize, HeldLeaf>,
     /// Of what parts modules are, and what optimisers and the like are set to.
     objects: HashMap<usize, String>,
-    modules: HashMap<usize, Placed>,
+    modules: HashMap<usize, bool>,
+    /// Where tensors lay, by their numbers.
+    places: HashMap<usize, Device>,
+    /// Memory of modules' buffers, such as a normalisation's statistics.
+    buffers: HashSet<usize>,
 }
 
 /// A leaf that requires a gradient: the one that it had, and how many functions get those that come.
@@ -45,14 +49,6 @@ impl HeldLeaf {
         let same = |was: &HeldMemory| now.grad.as_ref().is_some_and(|now| was.is(now));
         self.hooks == now.hooks && self.grad.as_ref().is_none_or(same)
     }
-}
-
-/// How a module stood: a check that calls it finds it so.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Placed {
-    pub training: bool,
-    /// Where its first tensor lay.
-    pub device: Option<Device>,
 }
 
 struct HeldMemory {
@@ -84,6 +80,8 @@ pub(crate) enum Changed {
     Nothing,
     /// Values of tensors.
     Memory,
+    /// Values of modules' buffers, and no others.
+    Buffers,
     /// Anything else.
     State,
 }
@@ -108,19 +106,23 @@ impl Reach {
             leaves: leaves.collect(),
             variables: variables.collect(),
             objects: objects.collect(),
-            modules: lender.modules().map(|(id, module)| (id, placed(module))).collect(),
+            modules: lender.modules().map(|(id, module)| (id, module.training())).collect(),
+            places: lender.met().map(|t| (t.id(), t.device())).collect(),
+            buffers: lender.modules().flat_map(|(_, module)| buffers(module)).collect(),
         }
     }
 
     /// What has changed of all that it led to, by how it is now.
     pub(crate) fn changed(&self, now: &Reach) -> Changed {
-        let memory =
-            |(place, was): (&usize, &HeldMemory)| now.memory.get(place).is_some_and(|now| was.is(now));
+        let is_other =
+            |(place, was): &(&usize, &HeldMemory)| now.memory.get(place).is_none_or(|now| !was.is(now));
+        let mut others = self.memory.iter().filter(is_other).map(|(place, _)| place).peekable();
         let same = |was: &HashMap<usize, String>, now: &HashMap<usize, String>| {
             was.iter().all(|(place, was)| now.get(place) == Some(was))
         };
         let leaf = |(id, was): (&usize, &HeldLeaf)| now.leaves.get(id).is_some_and(|now| was.is(now));
-        match self.memory.iter().all(memory) {
+        match others.peek().is_none() {
+            false if others.all(|place| self.buffers.contains(place)) => Changed::Buffers,
             false => Changed::Memory,
             _ if !self.leaves.iter().all(leaf)
                 || !same(&self.variables, &now.variables)
@@ -137,15 +139,19 @@ impl Reach {
         self.leaves.iter().filter(|(_, leaf)| leaf.grad.is_none()).map(|(id, _)| *id)
     }
 
-    /// The modules that it led to, by their numbers.
-    pub(crate) fn modules(&self) -> impl Iterator<Item = (usize, Placed)> {
-        self.modules.iter().map(|(id, placed)| (*id, *placed))
+    /// The modules that it led to, by their numbers, and whether they were in training.
+    pub(crate) fn modules(&self) -> impl Iterator<Item = (usize, bool)> {
+        self.modules.iter().map(|(id, training)| (*id, *training))
+    }
+
+    /// Where the tensors lay that it led to, by their numbers.
+    pub(crate) fn places(&self) -> impl Iterator<Item = (usize, Device)> {
+        self.places.iter().map(|(id, device)| (*id, *device))
     }
 }
 
-fn placed(module: &Module) -> Placed {
-    let tensors = [Role::Parameter, Role::Buffer].into_iter().flat_map(|role| module.named(role));
-    Placed { training: module.training(), device: tensors.map(|(_, t)| t.device()).next() }
+fn buffers(module: &Module) -> impl Iterator<Item = usize> {
+    module.named(Role::Buffer).into_iter().map(|(_, t)| HeldMemory::of(&t).place)
 }
 
 /// What a thing is set to, beside its tensors, where that can be told.
@@ -186,6 +192,11 @@ fn parts(module: &Module) -> String {
     format!("{module} {} {}", tensors.join(" "), values.join(" "))
 }
 
+/// Whether two values are written alike, and hold the same things.
+pub(crate) fn are_alike(a: &Dynamic, b: &Dynamic) -> bool {
+    plain(a, 0) == plain(b, 0)
+}
+
 /// How far values in arrays and maps are looked at.
 const DEEPEST: usize = 8;
 
@@ -215,6 +226,7 @@ fn plain(value: &Dynamic, depth: usize) -> String {
 /// Which thing a value is, where it is one that others hold as well.
 fn thing(value: &Dynamic) -> String {
     let id = match from_dynamic(value) {
+        Ok(Value::Tensor(t)) => Some(t.id()),
         Ok(Value::Object(object)) => {
             let module = object.get::<Module>().map(Module::id);
             let optimizer = || object.get::<Optimizer>().map(Optimizer::id);

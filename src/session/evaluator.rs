@@ -300,7 +300,7 @@ impl Evaluator for ScriptEvaluator {
         match (stopped.filter(|_| !events.expects_error()), lost) {
             (Some(fault), _) => Ok(Verdict::of_fault(&fault)),
             (None, Some(reason)) => Ok(Verdict::Fail { reason, line: None }),
-            (None, _) => Ok(match (verdict(result, &events)?, before.beside()) {
+            (None, _) => Ok(match (verdict(result, &events)?, before.beside(&self.interpreter)) {
                 (Verdict::Fail { reason, line }, Some(beside)) => {
                     Verdict::Fail { reason: format!("{reason} ({beside})"), line }
                 }

@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use rhai::{Array, Dynamic, Map};
 
+use crate::base::Device;
 use crate::script::examine::AsGiven;
-use crate::script::reach::{Changed, Placed, Reach};
+use crate::script::reach::{Changed, Reach, are_alike};
 use crate::script::reads::bound_outside;
 use crate::script::{Interpreter, lexer};
 use crate::tensor::Tensor;
@@ -23,10 +24,12 @@ pub(super) struct Given {
     redefined: Option<String>,
     /// The first value among them whose name the cell binds to another.
     rebound: Option<String>,
-    /// How modules stood that are to stay.
-    modules: HashMap<usize, Placed>,
+    /// The modes of modules that are to stay.
+    modules: HashMap<usize, bool>,
     /// Leaves that had no gradient.
     bare: HashSet<usize>,
+    /// Where tensors lay.
+    places: HashMap<usize, Device>,
 }
 
 struct GivenValue {
@@ -47,19 +50,20 @@ impl Given {
             Some((name.to_owned(), GivenValue { value, held }))
         });
         let values: HashMap<String, GivenValue> = values.collect();
-        let mut modules: HashMap<usize, Placed> =
-            values.values().filter_map(|given| given.held.as_ref()).flat_map(Reach::modules).collect();
-        let mut bare: HashSet<usize> =
-            values.values().filter_map(|given| given.held.as_ref()).flat_map(Reach::bare).collect();
+        let held = || values.values().filter_map(|given| given.held.as_ref());
+        let mut modules: HashMap<usize, bool> = held().flat_map(Reach::modules).collect();
+        let mut bare: HashSet<usize> = held().flat_map(Reach::bare).collect();
+        let mut places: HashMap<usize, Device> = held().flat_map(Reach::places).collect();
         for given in values.values().filter(|given| given.held.is_none()) {
             let changes = Reach::of(interpreter, &given.value);
             changes.modules().for_each(|(id, _)| _ = modules.remove(&id));
             changes.bare().for_each(|id| _ = bare.remove(&id));
+            changes.places().for_each(|(id, _)| _ = places.remove(&id));
         }
         let (_, library) = interpreter.parts();
         let functions = library.iter_functions().filter(|function| find(function.name).is_some());
         let functions = functions.map(|function| (function.name.to_owned(), function.params.len())).collect();
-        Given { values, functions, redefined: None, rebound: None, modules, bare }
+        Given { values, functions, redefined: None, rebound: None, modules, bare, places }
     }
 
     /// The cell's code is about to run.
@@ -95,14 +99,30 @@ impl Given {
             Changed::Memory if is_data => {
                 format!("your code writes into `{name}`, {LESSONS}: work on copies of its tensors")
             }
+            Changed::Buffers => format!(
+                "your code changes what `{name}` holds, {LESSONS}: buffers, as a normalisation in training mode does \
+                 with its statistics. Leave them as they are, or run it after `{name}.eval()`"
+            ),
             _ => format!("your code changes what `{name}` holds, {LESSONS}: leave that as it is"),
         })
     }
 
     /// What is to be said beside why an answer is wrong: that the check reads another value than may be thought.
-    pub(super) fn beside(&self) -> Option<String> {
-        let name = self.rebound.as_deref()?;
-        Some(format!("the check reads the `{name}` that the lesson gave, not the one that your code makes"))
+    pub(super) fn beside(&self, interpreter: &Interpreter) -> Option<String> {
+        if let Some(name) = self.rebound.as_deref() {
+            return Some(format!(
+                "{READS_GIVEN}{name}` that the lesson gave, not the one that your code makes"
+            ));
+        }
+        // An array or a map that has other parts is another value.
+        let is_other = |name: &str, now: &Dynamic| {
+            let given = self.values.get(name).filter(|given| given.held.is_some());
+            let data = given.filter(|given| given.value.is::<Array>() || given.value.is::<Map>());
+            data.is_some_and(|given| !are_alike(&given.value, now))
+        };
+        let newest = interpreter.newest().into_iter();
+        let name = newest.filter(|(name, _, now)| is_other(name, now)).map(|(name, ..)| name).min()?;
+        Some(format!("{READS_GIVEN}{name}` that the lesson gave, not what your code makes of it"))
     }
 }
 
@@ -112,14 +132,21 @@ impl AsGiven for Given {
         self.values.get(name).filter(|given| given.held.is_some()).map(|given| given.value.clone())
     }
 
-    fn modules(&self) -> &HashMap<usize, Placed> {
+    fn modules(&self) -> &HashMap<usize, bool> {
         &self.modules
     }
 
     fn bare(&self) -> &HashSet<usize> {
         &self.bare
     }
+
+    fn places(&self) -> &HashMap<usize, Device> {
+        &self.places
+    }
 }
+
+/// What stands beside why an answer is wrong, before the name.
+pub(crate) const READS_GIVEN: &str = "the check reads the `";
 
 /// Why something is not the learner's to change.
 pub(crate) const LESSONS: &str = "which the lesson gives";
