@@ -129,3 +129,26 @@ fn what_is_on_the_device_takes_no_memory_here() {
         .unwrap_err();
     assert_eq!(fault.kind, "OutOfMemoryError");
 }
+
+/// As a large model's: to draw its weights would take as much memory as the model.
+#[test]
+fn many_random_numbers_are_not_drawn_on_the_host_either() {
+    assert!(run("sim:t4", true, "rand([1024, 512]).isnan().any().item()").0.unwrap() == "false");
+    assert_eq!(hollow("rand([1024, 512]).sum().item().is_nan()").unwrap(), "true");
+    assert_eq!(hollow("nn::Linear(1024, 512).weight.sum().item().is_nan()").unwrap(), "true");
+    assert_eq!(hollow("rand([4]).sum().item().is_nan()").unwrap(), "false");
+    assert_eq!(hollow("randint(0, 9, [1024, 512]).max().item()").unwrap(), "8");
+    let fault = hollow("if rand([1024, 512]).sum() > 0.0 { 1 }").unwrap_err();
+    assert!(fault.message.contains("no values"), "{}", fault.report);
+}
+
+#[test]
+fn nothing_is_saved_that_has_no_values() {
+    let path = std::env::temp_dir().join(format!("tensorlab-hollow-{}.safetensors", std::process::id()));
+    for tensor in ["ones(3, #{device: \"cuda\"})", "ones(3, #{device: \"cuda\"}).cpu()", "rand([1024, 512])"]
+    {
+        let fault = hollow(&format!("save({tensor}, {:?})", path.display().to_string())).unwrap_err();
+        assert!(fault.message.contains("`save` needs those of a tensor"), "{tensor}: {}", fault.report);
+        assert!(!path.exists());
+    }
+}

@@ -23,7 +23,7 @@ pub fn replace<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let target = aside(path).unwrap_or_else(|| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()));
     let old = fs::metadata(&target).ok();
     if old.as_ref().is_some_and(|m| !m.is_file()) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file").into());
@@ -49,6 +49,56 @@ pub fn replace<E: From<io::Error>>(
     // The file is whole in either case; this makes its name last, where folders can be synced.
     let _ = sync(folder);
     Ok(())
+}
+
+/// Where files are written in place of their own paths, while a script only runs to see what it would take.
+static ASIDE: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// Files are written into a folder of their own, in place of their own paths, until it is dropped: then they are gone.
+#[must_use = "files are written aside while it lives"]
+pub(crate) struct WritesAside(PathBuf);
+
+impl WritesAside {
+    /// # Errors
+    /// There is no folder to be made for them.
+    pub(crate) fn begin() -> io::Result<WritesAside> {
+        let folder = std::env::temp_dir().join(format!("tensorlab-aside-{}", random_name()));
+        fs::create_dir(&folder)?;
+        *ASIDE.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.clone());
+        Ok(WritesAside(folder))
+    }
+}
+
+impl Drop for WritesAside {
+    fn drop(&mut self) {
+        *ASIDE.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        // What is left of it lies where the system clears up.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Where a file is written in place of its own path.
+fn aside(path: &Path) -> Option<PathBuf> {
+    let folder = ASIDE.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+    let name: String = whole(path)
+        .display()
+        .to_string()
+        .chars()
+        .map(|c| if c.is_alphanumeric() { c } else { '.' })
+        .collect();
+    // A name has an end on every file system; the ends of paths differ.
+    let tail: Vec<char> = name.chars().rev().take(100).collect();
+    Some(folder.join(tail.into_iter().rev().collect::<String>()))
+}
+
+/// Whether files are written aside.
+pub(crate) fn is_aside() -> bool {
+    ASIDE.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+}
+
+/// Where a file is read from: it may have been written in another place than its own.
+pub(crate) fn to_read(path: &Path) -> PathBuf {
+    aside(path).filter(|aside| aside.exists()).unwrap_or_else(|| path.to_path_buf())
 }
 
 /// A path with `~` as the home folder.

@@ -15,6 +15,7 @@ mod output;
 mod pack;
 mod packs;
 mod pager;
+mod plan;
 mod progress;
 mod repl;
 mod run;
@@ -65,6 +66,9 @@ enum Command {
     /// Run a script; `-` reads it from standard input
     #[command(after_help = exit::help())]
     Run(run::RunOptions),
+    /// Say whether a script fits on simulated devices and what it takes there, without computing values
+    #[command(after_help = plan::help())]
+    Plan(plan::PlanOptions),
     /// Open the lab on a lesson or a notebook
     Lab(lab::LabOptions),
     /// Evaluate code line by line, on a terminal or from a pipe
@@ -147,6 +151,7 @@ fn dispatch(cli: Cli) -> u8 {
     }
     match cli.command {
         Some(Command::Run(options)) => run::run(&options, &devices),
+        Some(Command::Plan(options)) => plan::run(&options, &devices),
         Some(Command::Lab(options)) => lab::open(&options.with(&cli.look), &devices),
         Some(Command::Repl(options)) => repl::run(&options, &devices),
         Some(Command::Lesson(options)) => lesson::run(&options, &devices),

@@ -69,7 +69,7 @@ static DIGITS: &str = include_str!("../../scripts/digits.rhai");
 
 /// Runs a script and gives the exit status.
 pub(super) fn run(options: &RunOptions, devices: &str) -> u8 {
-    match load(options) {
+    match load(&options.file, options.timeout) {
         Ok(script) => on_large_stack(|| execute(&script, options, devices)),
         Err(text) => {
             tell!("error: {text}");
@@ -86,7 +86,7 @@ pub(super) fn digits(devices: &str) -> u8 {
 
 /// Runs with the stack that a session's evaluator has; only what is used takes memory. Where there is none to be had,
 /// the usual one does.
-fn on_large_stack(run: impl Fn() -> u8 + Sync) -> u8 {
+pub(super) fn on_large_stack(run: impl Fn() -> u8 + Sync) -> u8 {
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().name("script".into()).stack_size(STACK);
         match builder.spawn_scoped(scope, &run) {
@@ -96,17 +96,17 @@ fn on_large_stack(run: impl Fn() -> u8 + Sync) -> u8 {
     })
 }
 
-fn load(options: &RunOptions) -> Result<Script, String> {
-    if options.timeout.is_some_and(|s| !(s.is_finite() && s > 0.0)) {
+pub(super) fn load(file: &Path, timeout: Option<f64>) -> Result<Script, String> {
+    if timeout.is_some_and(|s| !(s.is_finite() && s > 0.0)) {
         return Err("--timeout takes a number of seconds above 0".into());
     }
-    if options.file.as_os_str() == "-" {
+    if file.as_os_str() == "-" {
         let mut bytes = Vec::new();
         std::io::stdin().read_to_end(&mut bytes).map_err(|e| format!("cannot read standard input: {e}"))?;
         let code = with_ended_cells(as_code(bytes, "standard input")?);
         return Ok(Script { name: "standard input".into(), code });
     }
-    Ok(Script { name: options.file.display().to_string(), code: with_ended_cells(read_code(&options.file)?) })
+    Ok(Script { name: file.display().to_string(), code: with_ended_cells(read_code(file)?) })
 }
 
 /// A cell may end in an expression, and a script may not go on after one: such cells are ended on the line of the next
@@ -129,7 +129,7 @@ fn with_ended_cells(code: String) -> String {
 }
 
 /// Whether all devices of a machine could be told to compute no values.
-fn leave_out_values(machine: &Machine) -> bool {
+pub(super) fn leave_out_values(machine: &Machine) -> bool {
     let simulated = machine.gpus().iter().all(|gpu| gpu.backend.properties().simulated);
     let can = simulated && !machine.gpus().is_empty() && machine.shared.host_time().is_some();
     if can {
@@ -233,12 +233,12 @@ fn report(interpreter: &Interpreter, result: Result<Dynamic, Stopped>, as_json: 
 }
 
 /// Ends a script on time, and on Ctrl-C: the first one asks, the second one does not.
-struct Watch {
+pub(super) struct Watch {
     done: Arc<AtomicBool>,
 }
 
 impl Watch {
-    fn start(machine: &Arc<Machine>, timeout: Option<f64>) -> Watch {
+    pub(super) fn start(machine: &Arc<Machine>, timeout: Option<f64>) -> Watch {
         let done = Arc::new(AtomicBool::new(false));
         if let Err(error) = interrupts(machine) {
             tell!("note: Ctrl-C ends the program at once, without a report: {error}");

@@ -8,6 +8,7 @@ use clap::{Arg, Command};
 /// Subcommands that compute on devices, and those that hold such: the others take no `--devices`.
 const COMPUTE: &[&str] = &[
     "run",
+    "plan",
     "lab",
     "repl",
     "devices",

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
+use crate::base::file;
 use crate::base::{DType, Error, Result, memory};
 use crate::device::Machine;
 use crate::tensor::Tensor;
@@ -38,6 +39,7 @@ impl Default for Reading {
 /// Names the line and column of what is no number, and lines of another length than the first.
 pub fn read(path: &Path, how: Reading) -> Result<Tensor> {
     let shown = path.display();
+    let path = &file::to_read(path);
     let cannot = |e: std::io::Error| Error::value(format!("cannot read {shown}: {e}"));
     // Before opening: to open a pipe is to wait for its writer.
     let found = std::fs::metadata(path).map_err(cannot)?;

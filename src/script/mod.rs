@@ -39,6 +39,7 @@ pub mod operands;
 pub mod parse;
 pub mod phrases;
 pub mod pickle;
+pub mod plan;
 mod powers;
 mod printing;
 mod program;

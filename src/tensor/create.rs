@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::dtype::{Bool, Element};
-use crate::base::{DType, Device, Error, Layout, Result, Scalar, ShapeCause, memory};
+use crate::base::{DType, Device, Error, Layout, Result, Scalar, ShapeCause, file, memory};
 use crate::device::shared::NO_VALUES;
 use crate::device::storage::Place;
 use crate::device::{Context, Kernel, Machine, MapOp, Transfer, View, poll};
@@ -13,6 +13,9 @@ use super::{In, Tensor, launch};
 
 /// Elements that are turned into bytes, or back, between two looks at the cancel flag.
 const PIECE: usize = 1 << 15;
+
+/// What writes values to a file.
+const SAVES: &str = "save";
 
 /// What reads values and decides nothing by them.
 const REPORTS: [&str; 6] = ["item", "print", "tolist", "json", "plot", "check"];
@@ -106,9 +109,7 @@ impl Tensor {
     /// names why in the event stream.
     pub fn host_bytes(&self, cause: &'static str) -> Result<Vec<u8>> {
         let packed = self.contiguous_detached()?;
-        if !packed.has_values() {
-            packed.refuse_hollow(cause)?;
-        }
+        packed.may_be_read(cause)?;
         let mut bytes = memory::filled(packed.nbytes(), 0u8)?;
         let offset = packed.layout().offset() * packed.dtype().size();
         let place = packed.storage().place();
@@ -181,9 +182,17 @@ impl Tensor {
         !self.storage().place().buffer().is_hollow()
     }
 
-    /// Where values are only reported they are NaN, which is said once.
-    fn refuse_hollow(&self, cause: &'static str) -> Result<()> {
-        if !REPORTS.contains(&cause) {
+    /// Where there are no values and they are only reported they are NaN, which is said once.
+    ///
+    /// # Errors
+    /// There are none, and they are needed.
+    pub(crate) fn may_be_read(&self, cause: &'static str) -> Result<()> {
+        if self.has_values() {
+            return Ok(());
+        }
+        // What a plan's script writes is kept nowhere.
+        let is_kept = cause != SAVES || !file::is_aside();
+        if is_kept && !REPORTS.contains(&cause) {
             return Err(self.undecided(cause));
         }
         let shared = &Machine::current().shared;

@@ -61,6 +61,7 @@ fn only_what_computes_lists_and_takes_devices() {
     assert!(all.len() > 30, "{all:?}");
     let compute = [
         "run",
+        "plan",
         "lab",
         "repl",
         "devices",

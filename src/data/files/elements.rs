@@ -1,6 +1,6 @@
 //! The elements of tensors as bytes of a file.
 
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 
 use crate::base::{DType, shape};
 use crate::device::Machine;
@@ -44,6 +44,20 @@ pub(super) fn read(from: &mut dyn Read, shape: &[usize], dtype: DType, swap: boo
     Ok(tensor)
 }
 
+/// Leaves as much room as a tensor without values takes, which needs none on the disk.
+pub(super) fn leave_room<W: Write + Seek>(tensor: &Tensor, out: &mut W) -> Outcome<()> {
+    tensor.may_be_read("save")?;
+    if tensor.device().is_cuda() {
+        // Its copy to the host takes place, in memory that nobody touches.
+        tensor.moved(Machine::current().cpu(), false, "save")?;
+    }
+    if let Some(before) = tensor.nbytes().checked_sub(1) {
+        out.seek(SeekFrom::Current(before as i64))?;
+        out.write_all(&[0])?;
+    }
+    Ok(())
+}
+
 /// Writes a tensor's elements in row-major order, little-endian. One on a GPU is copied to the host first.
 pub(super) fn write(tensor: &Tensor, out: &mut dyn Write) -> Outcome<()> {
     let machine = Machine::current();
@@ -60,6 +74,7 @@ pub(super) fn write(tensor: &Tensor, out: &mut dyn Write) -> Outcome<()> {
         return bytes.chunks_mut(CHUNK).try_for_each(send);
     }
     let packed = tensor.contiguous_detached()?;
+    packed.may_be_read("save")?;
     let (start, total) = (packed.layout().offset() * size, packed.nbytes());
     packed.host_reads("save");
     let mut chunk = vec![0u8; CHUNK.min(total)];

@@ -138,6 +138,7 @@ impl Format {
 
 fn open(path: &Path) -> Result<(File, u64)> {
     let shown = path.display();
+    let path = &file::to_read(path);
     // Before opening: to open a pipe is to wait for its writer.
     let about = std::fs::metadata(path).map_err(|e| Error::value(format!("cannot read {shown}: {e}")))?;
     if !about.is_file() {

@@ -77,7 +77,10 @@ pub(super) fn write<W: Write + Seek>(
     }
     out.write_all(&(text.len() as u64).to_le_bytes())?;
     out.write_all(text.as_bytes())?;
-    sorted.iter().try_for_each(|(_, tensor)| elements::write(tensor, &mut out))
+    sorted.iter().try_for_each(|(_, tensor)| match tensor.has_values() {
+        true => elements::write(tensor, &mut out),
+        false => elements::leave_room(tensor, &mut out),
+    })
 }
 
 fn header_metadata(metadata: Option<Strings>) -> Metadata {

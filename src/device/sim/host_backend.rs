@@ -11,7 +11,7 @@ use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::HostBlock;
 use crate::device::cpu::{CpuBackend, copy_values, run};
 use crate::device::host_time::{Entry, HostThread, HostTime, Ledger, note_pinned, note_unpinned, note_work};
-use crate::device::kernel::{Arg, Launch};
+use crate::device::kernel::{Arg, Kernel, Launch};
 use crate::device::settings::Tf32;
 use crate::device::shared::Shared;
 
@@ -28,6 +28,7 @@ pub(super) struct HostBackend {
     properties: Properties,
     /// For a worker, whose kernels have one core.
     profile: HostProfile,
+    shared: Arc<Shared>,
 }
 
 impl HostBackend {
@@ -42,7 +43,27 @@ impl HostBackend {
         let name = format!("{} (simulated host)", profile.name);
         let properties =
             Properties { name, simulated: true, clock: Clock::Modelled, ..cpu.properties().clone() };
-        Box::new(HostBackend { cpu, clock: clock.clone(), properties, profile: profile.clone() })
+        Box::new(HostBackend {
+            cpu,
+            clock: clock.clone(),
+            properties,
+            profile: profile.clone(),
+            shared: Arc::clone(shared),
+        })
+    }
+
+    /// Whether what a launch writes has no values: nothing does that is made of memory without them, and where they
+    /// are left out on the devices, many random numbers, such as a large model's weights, are not drawn here either.
+    fn leaves_out(&self, launch: &Launch) -> bool {
+        let bytes = || launch.outputs.iter().map(|out| out.layout.numel() * out.dtype.size()).sum::<usize>();
+        let is_drawn = matches!(launch.kernel, Kernel::Random(_))
+            && launch.outputs.iter().all(|out| out.dtype.is_float())
+            && !self.shared.has_values()
+            && bytes() >= MANY_DRAWN;
+        if is_drawn {
+            launch.outputs.iter().for_each(|out| out.buffer.set_hollow(true));
+        }
+        is_drawn || without_values(launch)
     }
 
     /// When work takes place that the calling thread does now.
@@ -55,6 +76,9 @@ impl HostBackend {
         Span::modelled(when.start, when.end)
     }
 }
+
+/// Bytes of random numbers that are not drawn where values are left out.
+const MANY_DRAWN: usize = 1 << 20;
 
 /// Whether a launch reads memory without values: what it writes has none then either.
 fn without_values(launch: &Launch) -> bool {
@@ -119,7 +143,7 @@ impl Backend for HostBackend {
     /// Computes, and always gives the modelled span: time passes whether or not anyone looks.
     fn launch(&self, launch: &Launch) -> Result<When> {
         let when = self.charge(&work::work(launch, Tf32::default()));
-        if !without_values(launch) {
+        if !self.leaves_out(launch) {
             run(launch)?;
         }
         Ok(When::Ran(when))
@@ -140,7 +164,7 @@ impl Backend for HostBackend {
     }
 
     fn compute(&self, launch: &Launch) -> Result<()> {
-        if without_values(launch) { Ok(()) } else { run(launch) }
+        if self.leaves_out(launch) { Ok(()) } else { run(launch) }
     }
 
     fn create_stream(&self) -> Result<u32> {
