@@ -152,3 +152,51 @@ fn nothing_is_saved_that_has_no_values() {
         assert!(!path.exists());
     }
 }
+
+/// A number that was never computed decides nothing, wherever it has come; what only passes it on goes on.
+#[test]
+fn what_a_reported_number_decides_is_an_error_with_its_line() {
+    let x = "let x = ones(2, #{device: \"cuda\"});\n";
+    for decides in [
+        "if x.sum().item() > 0.0 { 1 }",
+        "while x.sum().item() > 1.0 { x = x - 1; }",
+        "let best = 3.0; let l = x.sum().item(); if l < best { best = l; }",
+        "if x.tolist()[0] >= 0.5 { 1 }",
+        "x.sum().item() == 2",
+        "let c = #{l: x.sum().item() / 2}; c.l != 3",
+        "x.sum().item().to_int()",
+        "let f = |v| v > 1; f.call(x.mean().item())",
+    ] {
+        let fault = hollow(&format!("{x}{decides}")).unwrap_err();
+        assert!(fault.message.contains("this run has no values (--values none)"), "{}", fault.report);
+        assert_eq!(fault.line, Some(2), "{}", fault.report);
+    }
+    for needs in [
+        "zeros((x > 0.5).sum().item())",
+        "for i in 0..x.sum().item() { }",
+        "if x.isnan().any().item() { 1 }",
+        "[1, 2][x.argmax().item()]",
+    ] {
+        let fault = hollow(&format!("{x}{needs}")).unwrap_err();
+        assert!(
+            fault.hint.as_ref().is_some_and(|hint| hint.contains("This run has no values")),
+            "{}",
+            fault.report
+        );
+    }
+    for goes_on in [
+        "let s = 0.0; for i in 0..3 { s += x.sum().item(); } s / 3.0",
+        "[x.sum().item()].max()",
+        "with detect_anomaly() { let w = x.clone().requires_grad_(); (w * 2).sum().backward(); }",
+        "multinomial(x, 1)",
+        "let own = 0.0 / 0.0; own == own; 1.5 < 2 && 2 >= 2.0 && 1.0 != 2.0",
+        "(7.9).to_int()",
+    ] {
+        hollow(&format!("{x}{goes_on}")).unwrap_or_else(|fault| panic!("{goes_on}: {}", fault.report));
+    }
+    // With values the same decide as ever.
+    assert_eq!(
+        run("sim:t4", true, "let n = 0.0 / 0.0; [n == n, n < 1, (7.9).to_int()]").0.unwrap(),
+        "[false, false, 7]"
+    );
+}

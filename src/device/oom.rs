@@ -122,7 +122,7 @@ impl Refused {
         let held_by = match graph {
             Some((_, graph)) => Some(format!("{graph} keeps for the backward pass: {NO_GRAPH}")),
             None if names.is_empty() && is_of_this_line() => {
-                Some(format!("the failing line made and still needs: {NO_GRAPH}"))
+                Some(format!("the failing line made and still needs: {LESS_AT_ONCE}"))
             }
             None if names.is_empty() && known.within_a_call => Some(CALLERS.to_owned()),
             None => None,
@@ -145,6 +145,10 @@ impl Refused {
 /// What keeps less for a backward pass.
 const NO_GRAPH: &str =
     "`with no_grad()` where no gradient is needed, a smaller batch or `checkpoint` keeps less";
+
+/// What keeps less while a line runs: whether a graph holds what it made is gone with its error.
+const LESS_AT_ONCE: &str =
+    "a smaller batch keeps less; where a graph is recorded, `with no_grad()` or `checkpoint` keeps less";
 
 /// No variables.
 struct Nothing;

@@ -106,6 +106,11 @@ impl Shared {
         self.warnings.once.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
+    /// Whether a value was reported that was never computed.
+    pub(crate) fn has_told_of_no_values(&self) -> bool {
+        self.warnings.once.load(Ordering::Relaxed) & (1 << NO_VALUES) != 0
+    }
+
     /// PyTorch's error or warning for `name`, a function without a deterministic implementation on CUDA, where
     /// determinism is required. The CPU's implementations are deterministic.
     pub(crate) fn check_deterministic(&self, device: Device, name: &str) -> Result<()> {

@@ -22,8 +22,8 @@ use super::phrases::Holds;
 use super::program::Before;
 use super::sources::Sources;
 use super::{
-    bind, differs, frames, help, indexing, modules, operands, phrases, printing, program, rewrite, strings,
-    syntax, timestamp,
+    bind, differs, frames, help, hollow, indexing, modules, operands, phrases, printing, program, rewrite,
+    strings, syntax, timestamp,
 };
 
 /// Limits of the script engine itself; tensors are limited by their devices. Rhai copies, sorts and prints without asking
@@ -364,6 +364,7 @@ impl Interpreter {
             operands::name(error.operands_mut(), ast, position, scope);
         };
         let fault = Fault::from_eval(error, origin, &self.sources, &known, explain);
+        let fault = hollow::explain(&self.machine.shared, fault, origin);
         if fault.elsewhere.is_some() {
             return Stopped::Fault(Box::new(fault));
         }
@@ -415,6 +416,9 @@ fn build_with(
     modules::register(&mut engine, machine, host, &aside, figure);
     if machine.shared.has_both_clocks() {
         carry::register(&mut engine, Mixing::Marked);
+    }
+    if !machine.shared.has_values() {
+        hollow::register(&mut engine, &machine.shared);
     }
     engine
 }

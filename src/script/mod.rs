@@ -24,6 +24,7 @@ pub mod examine;
 pub mod fault;
 mod frames;
 pub mod help;
+mod hollow;
 pub mod host;
 pub mod indent;
 pub mod indexing;

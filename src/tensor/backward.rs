@@ -354,7 +354,10 @@ fn made_at(error: Error, node: &Node) -> Error {
 fn check_nan(node: &Node, grads: &Grads) -> Result<()> {
     let _off = set_grad_mode(false);
     for (i, grad) in grads.iter().enumerate() {
-        let Some(grad) = grad.as_ref().filter(|g| g.dtype().is_float() && g.numel() > 0) else { continue };
+        let Some(grad) = grad.as_ref().filter(|g| g.dtype().is_float() && g.numel() > 0 && g.has_values())
+        else {
+            continue;
+        };
         if accumulate::has_nan(grad)? {
             let text = format!("Function '{}' returned nan values in its {i}th output.", node.rule.name());
             return Err(made_at(Error::runtime(text), node));

@@ -224,7 +224,7 @@ Largest live tensors (5 of 6):
       2.00 MiB  b       float32 [524288], made by randn, line 5
 Fragmentation: 13.00 MiB free in split blocks, at most 13.00 MiB in one piece for this request of 26.00 MiB.
 Would have let it through: delete x (20.00 MiB).
-                       or: request at most 13.00 MiB at once, 50% of the 26.00 MiB requested: a smaller batch.";
+                       or: request at most 13.00 MiB at once, 50% of the 26.00 MiB requested: a smaller batch, where the request grows with it.";
     assert_eq!(remedy(&error, &live).to_string(), expected);
 }
 

@@ -389,7 +389,10 @@ impl Remedy {
 impl Remedy {
     fn describe_smaller(&self, bytes: u64, least: Option<u64>, or: Option<u64>) -> String {
         let percent = u128::from(bytes) * 100 / u128::from(self.requested.max(1));
-        let of = format!("{percent}% of the {} requested: a smaller batch", size(self.requested));
+        let of = format!(
+            "{percent}% of the {} requested: a smaller batch, where the request grows with it",
+            size(self.requested)
+        );
         let Some(least) = least else { return format!("request at most {} at once, {of}", size(bytes)) };
         let range = match size(least) == size(bytes) {
             true => size(bytes),

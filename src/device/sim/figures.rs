@@ -47,8 +47,6 @@ pub(super) struct Quantity {
     pub example: &'static str,
 }
 
-const POSITIVE: &str = "a finite number above zero";
-
 pub(super) const MEMORY: Quantity = Quantity {
     units: &[
         ("bytes", 1.0),
@@ -72,36 +70,40 @@ pub(super) const CACHE: Quantity = Quantity {
 };
 pub(super) const BANDWIDTH: Quantity = Quantity {
     units: &[("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12)],
-    low: f64::MIN_POSITIVE,
-    high: f64::MAX,
+    low: 1e6,
+    high: 1e18,
     whole: false,
-    rule: POSITIVE,
+    rule: "from 1 MB/s to 1,000,000 TB/s",
     example: r#"{ value = 320, unit = "GB/s", source = "assumed" }"#,
 };
 pub(super) const FLOPS: Quantity = Quantity {
     units: &[("GFLOP/s", 1e9), ("TFLOP/s", 1e12), ("PFLOP/s", 1e15)],
+    high: 1e21,
+    rule: "from 0.001 GFLOP/s to 1,000,000 PFLOP/s",
     example: r#"{ value = 8.1, unit = "TFLOP/s", source = "assumed" }"#,
     ..BANDWIDTH
 };
 pub(super) const INTEGER_OPS: Quantity = Quantity {
     units: &[("GOP/s", 1e9), ("TOP/s", 1e12), ("POP/s", 1e15)],
+    high: 1e21,
+    rule: "from 0.001 GOP/s to 1,000,000 POP/s",
     example: r#"{ value = 4.1, unit = "TOP/s", source = "assumed" }"#,
     ..BANDWIDTH
 };
 pub(super) const TIME: Quantity = Quantity {
     units: &[("ns", 1.0), ("us", 1e3), ("ms", 1e6)],
     low: f64::MIN_POSITIVE,
-    high: 1e12,
+    high: 1e9,
     whole: false,
-    rule: "above zero and at most 1000 seconds",
+    rule: "above zero and at most a second",
     example: r#"{ value = 4.5, unit = "us", source = "assumed" }"#,
 };
 pub(super) const FRACTION: Quantity = Quantity {
     units: &[],
-    low: f64::MIN_POSITIVE,
+    low: 1e-6,
     high: 1.0,
     whole: false,
-    rule: "above 0 and at most 1",
+    rule: "from 0.000001 to 1",
     example: r#"{ value = 0.8, source = "assumed" }"#,
 };
 

@@ -100,7 +100,7 @@ pub fn multinomial(x: &Tensor, count: i64, replacement: bool) -> Result<Tensor> 
         )
         .with_hint(format!("there are {classes} classes; `#{{replacement: true}}` draws each time anew")));
     }
-    if x.numel() > 0 {
+    if x.numel() > 0 && x.has_values() {
         let (low, high) = (min_all(&x)?.item()?.as_f64(), max_all(&x)?.item()?.as_f64());
         if !(low >= 0.0 && high < f64::INFINITY) {
             return Err(Error::runtime("probability tensor contains either `inf`, `nan` or element < 0"));
