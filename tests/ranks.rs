@@ -545,3 +545,25 @@ fn buckets_are_reduced_while_the_backward_pass_goes_on() {
     let one = step("ddp", ", bucket_cap_mb: 1000", &net, "[2048, 512]");
     assert!(many < one, "{many} ms in buckets, {one} ms in one");
 }
+
+/// What never comes is waited for as long as `timeout` says, and what each rank did is told.
+#[test]
+fn a_rank_that_never_comes_is_no_hang() {
+    let code = "let told = \"\";
+try { distributed::spawn(|rank, world| {
+if rank == 1 { while true { sleep(0.01); } }
+distributed::barrier();
+}, #{nprocs: 3, timeout: 0.3}); } catch (e) { told = e.message; }
+let next = distributed::spawn(|rank, world| rank, #{nprocs: 2});
+`${told} ${next}`";
+    let told = on("cpu", code);
+    let want = "no rank came for 0.3 s: rank 0 waits in barrier (line 4); rank 1 runs line 3; rank 2 waits for its turn [0, 1]";
+    assert_eq!(told.trim_matches('"'), want);
+    for bad in ["0", "-1", "0.0 / 0.0", "1e300"] {
+        let fault = fault("cpu", &format!("distributed::spawn(|r, w| r, #{{nprocs: 2, timeout: {bad}}})"));
+        assert!(fault.message.contains("timeout is a number of seconds above 0"), "{}", fault.report);
+    }
+    // Ranks that only wait for their turn are not late.
+    let code = "distributed::spawn(|rank, world| { distributed::barrier(); if rank > 0 { sleep(0.4) } distributed::barrier(); rank }, #{nprocs: 2, timeout: 2.0})";
+    assert_eq!(on("cpu", code), "[0, 1]");
+}

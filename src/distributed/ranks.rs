@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::base::{Error, Kind as ErrorKind, Result};
 use crate::device::Machine;
@@ -21,6 +22,9 @@ use super::group::{CollectiveKind, Group, RankPart, Ticket, in_ranks, join, leav
 /// Bytes of a rank's stack: a script's functions call each other as deeply there as on the session's thread.
 const STACK: usize = 64 << 20;
 
+/// How often is looked whether a rank waits too long.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// The most ranks of a process.
 pub(crate) const MOST: usize = 64;
 
@@ -34,8 +38,13 @@ pub(crate) type RankFunction = Box<dyn FnOnce() -> std::result::Result<Value, Fa
 /// process's are, a current GPU, the first one to begin with, and switches.
 ///
 /// # Errors
-/// That of the first rank that failed, with its number and line; ranks within ranks; no rank at all.
-pub(crate) fn spawn(machine: &Machine, functions: Vec<RankFunction>) -> Result<Vec<Value>> {
+/// That of the first rank that failed, with its number and line; a rank that waited longer than `timeout` for others,
+/// with what each one did; ranks within ranks; no rank at all.
+pub(crate) fn spawn(
+    machine: &Machine,
+    functions: Vec<RankFunction>,
+    timeout: Duration,
+) -> Result<Vec<Value>> {
     let world = functions.len();
     if in_ranks() {
         return Err(Error::runtime("a rank can't start ranks of its own"));
@@ -66,7 +75,7 @@ pub(crate) fn spawn(machine: &Machine, functions: Vec<RankFunction>) -> Result<V
             }
         }
     }
-    ranks.run_all();
+    let late = ranks.run_all(timeout);
     kept.restore(&machine.shared);
     host.into_iter().for_each(|time| time.run_thread(HostThread::MAIN));
     for (handle, thread) in handles {
@@ -75,6 +84,11 @@ pub(crate) fn spawn(machine: &Machine, functions: Vec<RankFunction>) -> Result<V
         host.into_iter().zip(thread).for_each(|(time, thread)| time.end_thread(thread));
     }
     host.into_iter().for_each(|time| time.crowd(-crowd));
+    if let Some(late) = late {
+        // That ended the ranks, and not the script.
+        machine.shared.cancel.clear();
+        return Err(late);
+    }
     machine.shared.cancel.check()?;
     let mut turns = ranks.lock();
     match turns.first.take() {
@@ -105,10 +119,25 @@ struct Turns {
 
 enum State {
     Ready,
-    /// For what, in words.
-    Waits(Ticket, String),
+    /// For what, in words, and since when.
+    Waits(Ticket, String, Since),
     Ended,
     Failed(Error),
+}
+
+/// A moment on this computer's clock, and on the modelled one.
+#[derive(Clone, Copy)]
+struct Since(Instant, u64);
+
+impl Since {
+    fn now(shared: &Shared) -> Since {
+        Since(Instant::now(), shared.host_time().map_or(0, |host| host.now()))
+    }
+
+    /// How long ago that was, on the clock that has gone further.
+    fn until(self, now: Since) -> Duration {
+        now.0.saturating_duration_since(self.0).max(Duration::from_nanos(now.1.saturating_sub(self.1)))
+    }
 }
 
 /// An exchange.
@@ -158,12 +187,28 @@ impl Ranks {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The script's thread: lets the ranks run, and waits for them.
-    fn run_all(&self) {
+    /// The script's thread: lets the ranks run, and waits for them. Gives why, where it ended them for the sake of one
+    /// that waited too long.
+    fn run_all(&self, timeout: Duration) -> Option<Error> {
         let mut turns = self.lock();
         let script = turns.states.len();
         self.hand_on(&mut turns);
-        drop(self.wait_for(turns, script));
+        let mut late = None;
+        while turns.running != script {
+            turns = self.turn.wait_timeout(turns, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            let is_over = turns.running == script || turns.broken.is_some() || self.shared.cancel.is_set();
+            if !is_over && turns.waits_longer(timeout, Since::now(&self.shared)) {
+                let states = turns.told_states(&self.shared);
+                let text = format!("no rank came for {} s: {states}", timeout.as_secs_f64());
+                let error = Error::runtime(text).with_hint(
+                    "all ranks call the same collectives, in the same order; `#{timeout: seconds}` of spawn() waits longer",
+                );
+                turns.broken = Some(error.clone());
+                late = Some(error);
+                self.shared.cancel.interrupt();
+            }
+        }
+        late
     }
 
     fn hand_on(&self, turns: &mut Turns) {
@@ -193,7 +238,7 @@ impl Turns {
         loop {
             let can = |state: &State| match state {
                 State::Ready => true,
-                State::Waits(ticket, _) => self.broken.is_some() || self.is_done(ticket),
+                State::Waits(ticket, ..) => self.broken.is_some() || self.is_done(ticket),
                 State::Ended | State::Failed(_) => false,
             };
             if let Some(rank) = self.states.iter().position(can) {
@@ -212,14 +257,38 @@ impl Turns {
         if let Some(error) = failed {
             return error.clone();
         }
-        let one = |(rank, state): (usize, &State)| match state {
-            State::Waits(_, what) => format!("rank {rank} waits in {what}"),
-            _ => format!("rank {rank} has ended"),
-        };
-        let states: Vec<String> = self.states.iter().enumerate().map(one).collect();
-        Error::runtime(format!("no rank can go on: {}", states.join("; "))).with_hint(
+        Error::runtime(format!("no rank can go on: {}", self.told_ranks(""))).with_hint(
             "all ranks call the same collectives, in the same order; what one sends another one receives",
         )
+    }
+
+    /// What each rank does, `ready` of those that could go on.
+    fn told_ranks(&self, ready: &str) -> String {
+        let one = |(rank, state): (usize, &State)| match state {
+            State::Waits(_, what, _) => format!("rank {rank} waits in {what}"),
+            State::Ready if rank == self.running => format!("rank {rank} {ready}"),
+            State::Ready => format!("rank {rank} waits for its turn"),
+            State::Ended => format!("rank {rank} has ended"),
+            State::Failed(_) => format!("rank {rank} has failed"),
+        };
+        self.states.iter().enumerate().map(one).collect::<Vec<_>>().join("; ")
+    }
+
+    /// The same while they run.
+    fn told_states(&self, shared: &Shared) -> String {
+        match shared.source().line {
+            0 => self.told_ranks("runs"),
+            line => self.told_ranks(&format!("runs line {line}")),
+        }
+    }
+
+    fn waits_longer(&self, timeout: Duration, now: Since) -> bool {
+        // What is done waits for a turn alone.
+        let late = |state: &State| match state {
+            State::Waits(ticket, _, since) => !self.is_done(ticket) && since.until(now) > timeout,
+            _ => false,
+        };
+        self.states.iter().any(late)
     }
 
     fn fail(&mut self, rank: usize, error: &Error, line: Option<u32>) {
@@ -351,7 +420,13 @@ impl Seat {
                 turns.results.get_mut(self.rank).into_iter().for_each(|slot| *slot = Some(value.clone()));
                 turns.states.get_mut(self.rank).into_iter().for_each(|state| *state = State::Ended);
             }
-            Err((error, line)) => turns.fail(self.rank, &error, line),
+            Err((error, line)) => {
+                if error.is_interrupt() && turns.first.is_none() && turns.broken.is_none() {
+                    let states = turns.told_ranks("was at work");
+                    self.ranks.shared.warn(&format!("the ranks were stopped: {states}"));
+                }
+                turns.fail(self.rank, &error, line);
+            }
         }
     }
 
@@ -388,7 +463,8 @@ impl Group for Seat {
             let what = own.map(|(_, posted)| format!("{} (line {})", posted.wants(), posted.line));
             let kept = Kept::of(shared);
             if let Some(state) = turns.states.get_mut(self.rank) {
-                *state = State::Waits(ticket, what.unwrap_or_else(|| "an exchange".into()));
+                *state =
+                    State::Waits(ticket, what.unwrap_or_else(|| "an exchange".into()), Since::now(shared));
             }
             self.ranks.hand_on(&mut turns);
             turns = self.ranks.wait_for(turns, self.rank);

@@ -1,5 +1,7 @@
 //! `distributed::`: ranks, and what they give each other.
 
+use std::time::Duration;
+
 use rhai::{Array, Dynamic, Engine, INT};
 
 use crate::base::{Error, Result};
@@ -7,7 +9,7 @@ use crate::device::examine::examining;
 use crate::device::shared::ASIDE;
 use crate::distributed::ranks::{MOST, RankFunction, spawn};
 use crate::distributed::{self, CollectiveKind, PendingWork, Reduction};
-use crate::op::params::kind::{self as plain, Bool, Int, Str};
+use crate::op::params::kind::{self as plain, Bool, Float, Int, Str};
 use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef, Param, Receiver};
 use crate::script::aside::AsideFunction;
@@ -21,6 +23,7 @@ params! {
     SpawnParams {
         function: Function, "what every rank runs, with its number and how many there are: |rank, world| …";
         nprocs: Maybe<Int>, "how many ranks; without it one for each GPU, or one where there are none";
+        timeout: Float = 1800.0, "seconds that a rank waits for others, on this computer's clock or the modelled one";
     }
 }
 
@@ -149,7 +152,9 @@ pub(super) static ROWS: &[ScriptRow] = &[
             .errors(&[
                 "Error: whatever the first rank fails with, with its number and line",
                 "RuntimeError: no rank can go on, because each waits for another or for one that has ended",
+                "RuntimeError: a rank waited for the others longer than timeout, with what each rank did",
                 "RuntimeError: a rank starts ranks, or a loader's worker does",
+                "ValueError: timeout is no number of seconds above 0",
                 "ValueError: nprocs is less than 1 or more than 64",
             ])
             .example(on_two!("rank * 10 + world"), "[2, 12]"),
@@ -368,6 +373,10 @@ fn start(call: &mut Call) -> Outcome {
     let count = usize::try_from(wanted).ok().filter(|n| (1..=MOST).contains(n)).ok_or_else(|| {
         Error::value(format!("nprocs is a number of ranks from 1 to {MOST}, and got {wanted}"))
     })?;
+    let timeout = Duration::try_from_secs_f64(given_args.timeout).ok().filter(|timeout| !timeout.is_zero());
+    let timeout = timeout.ok_or_else(|| {
+        Error::value(format!("timeout is a number of seconds above 0, and got {}", given_args.timeout))
+    })?;
     if ASIDE.get() > 0 || examining() {
         let who = if examining() { "a check" } else { "a loader's worker" };
         return Err(Error::runtime(format!("{who} can't start ranks")).into());
@@ -391,6 +400,6 @@ fn start(call: &mut Call) -> Outcome {
             }
         }));
     }
-    let results: Result<Vec<_>> = spawn(machine, functions);
+    let results: Result<Vec<_>> = spawn(machine, functions, timeout);
     Ok(results?.iter().map(given).collect::<Array>().into())
 }
