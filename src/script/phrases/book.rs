@@ -130,7 +130,7 @@ pub const BOOK: &[Phrase] = &[
         "`reduce` puts texts together",
         "let names = [\"a\", \"b\"];",
         "print(\", \".join(names))",
-        "print(names.reduce(|all, x| all + \", \" + x))",
+        "print(names.reduce(|all, x, i| if i == 0 { x } else { all + \", \" + x }))",
     ),
     phrase(
         Idiom::Method,
@@ -196,6 +196,10 @@ pub const BOOK: &[Phrase] = &[
     phrase(Idiom::Slice, "", "let x = ones(4);", "x[1:]", "x[1..]"),
     phrase(Idiom::Slice, "", "let a = [1, 2, 3];", "a[1:]", "a.extract(1..)"),
     phrase(Idiom::Slice, "", "let x = ones(4);", "x[:-1]", "x[0..-1]"),
+    phrase(Idiom::Slice, "", "let a = [3, 1, 2];", "a[-2:]", "a.extract(len(a) - 2..)"),
+    phrase(Idiom::Slice, "", "let a = [3, 1, 2];", "a[:-1]", "a.extract(0..len(a) - 1)"),
+    phrase(Idiom::Slice, "", "let s = \"abc\";", "s[-2:]", "s.sub_string(len(s) - 2..)"),
+    phrase(Idiom::Slice, "", "let s = \"abc\";", "s[:-1]", "s.sub_string(0..len(s) - 1)"),
     phrase(
         Idiom::Step,
         "places with a step are listed by `arange`; `reversed` turns them round",
@@ -218,6 +222,9 @@ pub const BOOK: &[Phrase] = &[
         "x[None]",
         "x.unsqueeze(0)",
     ),
+    phrase(Idiom::NewAxis, "", "let x = ones(4, 4);", "x[:, None]", "x.unsqueeze(1)"),
+    phrase(Idiom::NewAxis, "", "let x = ones(4, 4);", "x[None, :]", "x.unsqueeze(0)"),
+    phrase(Idiom::NewAxis, "", "let x = ones(4, 4);", "x[0, :, None]", "x.at([0, ()]).unsqueeze(1)"),
     phrase(
         Idiom::Enumerate,
         "two names take pairs apart",
@@ -248,6 +255,7 @@ pub const BOOK: &[Phrase] = &[
     ),
     phrase(Idiom::Set, "there are no sets: an array", "", "s = {1, 2}", "let s = [1, 2];"),
     phrase(Idiom::Dict, "a map begins with `#`", "", "d = {\"a\": 1, \"b\": 2}", "let d = #{a: 1, b: 2};"),
+    phrase(Idiom::Dict, "", "", "d = dict(a=1, b=2)", "let d = #{a: 1, b: 2};"),
     phrase(
         Idiom::GetDefault,
         "`??` stands before what holds where there is nothing",

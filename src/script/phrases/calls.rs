@@ -158,7 +158,14 @@ impl Writer<'_> {
             ("type", [of]) => (Idiom::Type, format!("type_of({})", self.expr(of)?)),
             ("tuple", [of]) => (Idiom::List, format!("list({})", self.expr(of)?)),
             ("list" | "tuple", []) => (Idiom::List, "[]".into()),
-            ("dict", []) => (Idiom::Dict, "#{}".into()),
+            ("dict", []) => {
+                let entries =
+                    arguments.iter().filter_map(|argument| argument.name.as_ref().zip(Some(&argument.value)));
+                let entries: Vec<String> = entries
+                    .map(|(name, value)| Some(format!("{name}: {}", self.expr(value)?)))
+                    .collect::<Option<_>>()?;
+                (Idiom::Dict, format!("#{{{}}}", entries.join(", ")))
+            }
             ("help", [of]) => (Idiom::Help, format!("?{}", self.expr(of)?)),
             (name, plain) => self.of_items(name, plain)?,
         };
@@ -323,7 +330,10 @@ impl Writer<'_> {
         if let (Expr::Text(_), "join", [items]) = (on, name, arguments) {
             self.uses(Idiom::Join);
             let (between, items) = (self.expr(on)?, self.items(&items.value)?);
-            return atom(format!("{items}.reduce(|all, x| all + {between} + x)"));
+            // The first text stands alone.
+            return atom(format!(
+                "{items}.reduce(|all, x, i| if i == 0 {{ x }} else {{ all + {between} + x }})"
+            ));
         }
         let text = self.on(on)?;
         let is_self = text == "self" || text.starts_with("self.");

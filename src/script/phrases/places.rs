@@ -19,7 +19,9 @@ impl Writer<'_> {
             [IndexPlace::One(at)] => Some(format!("{on}[{}]", self.expr(at)?)),
             [IndexPlace::Slice(from, to, None)] => {
                 self.uses(Idiom::Slice);
-                let range = self.range(from.as_ref(), to.as_ref())?;
+                // Tensors count from the end as Python does, arrays and texts do not.
+                let counted = matches!(holds, Holds::Array | Holds::Text).then_some(on);
+                let range = self.range(from.as_ref(), to.as_ref(), counted)?;
                 Some(match holds {
                     Holds::Array => format!("{on}.extract({range})"),
                     Holds::Text => format!("{on}.sub_string({range})"),
@@ -33,8 +35,28 @@ impl Writer<'_> {
                 self.uses(Idiom::Dots);
                 Some(format!("{on}.select(-1, {})", self.expr(at)?))
             }
+            places if places.iter().any(is_new) => self.with_new(on, places),
             places => Some(format!("{on}.at({})", self.places(on, places)?)),
         }
+    }
+
+    /// Brackets in which `None` makes dimensions: a place with a number takes one away.
+    fn with_new(&mut self, on: &str, places: &[IndexPlace]) -> Option<String> {
+        let kept: Vec<IndexPlace> = places.iter().filter(|place| !is_new(place)).cloned().collect();
+        let whole = |place: &IndexPlace| matches!(place, IndexPlace::Slice(None, None, None));
+        let mut text = match kept.iter().all(whole) {
+            true => on.to_owned(),
+            false => format!("{on}.at({})", self.places(on, &kept)?),
+        };
+        let mut dim = 0;
+        for place in places {
+            if is_new(place) {
+                text += &format!(".unsqueeze({dim})");
+            }
+            dim += usize::from(!matches!(place, IndexPlace::One(_)) || is_new(place));
+        }
+        self.uses(Idiom::NewAxis);
+        Some(text)
     }
 
     /// `x[:, 0] = 1`: brackets write to one place, `put` to several.
@@ -45,7 +67,7 @@ impl Writer<'_> {
             }
             [IndexPlace::Slice(from, to, None)] => {
                 self.uses(Idiom::Slice);
-                Some(format!("{on}[{}] = {value}", self.range(from.as_ref(), to.as_ref())?))
+                Some(format!("{on}[{}] = {value}", self.range(from.as_ref(), to.as_ref(), None)?))
             }
             places => {
                 let places = self.places(on, places)?;
@@ -62,7 +84,7 @@ impl Writer<'_> {
             all.push(match place {
                 IndexPlace::One(at) => self.expr(at)?,
                 IndexPlace::Slice(None, None, None) => "()".into(),
-                IndexPlace::Slice(from, Some(to), None) => self.range(from.as_ref(), Some(to))?,
+                IndexPlace::Slice(from, Some(to), None) => self.range(from.as_ref(), Some(to), None)?,
                 IndexPlace::Slice(Some(from), None, None) => {
                     format!("{}..{on}.size({dim})", self.bound(from, 150)?)
                 }
@@ -73,9 +95,14 @@ impl Writer<'_> {
         Some(format!("[{}]", all.join(", ")))
     }
 
-    fn range(&mut self, from: Option<&Expr>, to: Option<&Expr>) -> Option<String> {
-        let from = from.map_or(Some("0".into()), |from| self.bound(from, 150))?;
-        let to = to.map_or(Some(String::new()), |to| self.bound(to, 150))?;
+    /// `counted` is what bounds from the end are counted on, where a range does not.
+    fn range(&mut self, from: Option<&Expr>, to: Option<&Expr>, counted: Option<&str>) -> Option<String> {
+        let mut bound = |bound: &Expr| match (bound, counted) {
+            (Expr::Unary("-", back), Some(on)) => Some(format!("len({on}) - {}", self.bound(back, 150)?)),
+            _ => self.bound(bound, 150),
+        };
+        let from = from.map_or(Some("0".into()), &mut bound)?;
+        let to = to.map_or(Some(String::new()), bound)?;
         Some(format!("{from}..{to}"))
     }
 
@@ -107,4 +134,9 @@ impl Writer<'_> {
             _ => Some(format!("{on}[arange({from}, {to}, {step})]")),
         }
     }
+}
+
+/// `None` in brackets.
+fn is_new(place: &IndexPlace) -> bool {
+    matches!(place, IndexPlace::One(Expr::Name(none)) if none == "None")
 }
