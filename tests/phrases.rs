@@ -118,9 +118,37 @@ fn all_that_is_wrong_in_a_line_is_mended_at_once() {
         ("", "fn f(x) {\n    let y = True and x;\n    y\n}", "`let y = true && x;`"),
         ("let x = ones(2, 2);", "let y = 1;\nlet z = x[0, y];\nprint(z)", "let z = x.at([0, y]);"),
         ("", "if 1 == 1 {\n    let a = None;\n}", "`let a = ();`"),
+        // What is missing stands behind the code's end.
+        ("", "let n = 7;\nprint(n // 2)\n", "`print(n / 2)`"),
+        ("", "let a = (7 // 2) + 1;\n", "`let a = 7 / 2 + 1;`"),
+        ("let xs = [1, 2];", "xs[2 // 2]\n", "`xs[2 / 2]`"),
     ] {
         let hint = told(given, code).unwrap_or_default();
         assert!(hint.contains(want), "{code}: {hint}");
+    }
+}
+
+#[test]
+fn an_offered_line_gives_what_pythons_gives() {
+    for (given, python, want) in [
+        ("let xs = [3, 1, 2];", "xs[-2:]", "[1, 2]"),
+        ("let xs = [3, 1, 2];", "xs[:-1]", "[3, 1]"),
+        ("let xs = [3, 1, 2];", "xs[1:-1]", "[1]"),
+        ("let s = \"abc\";", "s[-2:]", "\"bc\""),
+        ("let s = \"abc\";", "s[:-1]", "\"ab\""),
+        ("let t = [\"a\", \"b\", \"c\"];", "\", \".join(t)", "\"a, b, c\""),
+        ("", "dict(a=1, b=2)", "#{\"a\": 1, \"b\": 2}"),
+        ("let x = ones(4, 3);", "x[:, None].shape", "[4, 1, 3]"),
+        ("let x = ones(4, 3);", "x[None, :].shape", "[1, 4, 3]"),
+        ("let x = ones(4, 3);", "x[0, :, None].shape", "[3, 1]"),
+        ("let x = ones(4, 3);", "x[:-1].shape", "[3, 3]"),
+    ] {
+        let hint = told(given, python).unwrap_or_default();
+        let line = offered(&hint).unwrap_or_else(|| panic!("{python}: {hint}"));
+        let mut lab = lab();
+        let code = format!("{given}\n{line}");
+        let value = lab.evaluate(1, &Origin { name: "offered", code: &code, first_line: 1 }).expect(&code);
+        assert_eq!(lab.show(&value).unwrap(), want, "{python}: {line}");
     }
 }
 

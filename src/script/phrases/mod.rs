@@ -109,6 +109,8 @@ impl Offer<'_> {
 
 fn hint(fault: &Fault, origin: &Origin, known: &SessionNames) -> Option<String> {
     let row = fault.line?.checked_sub(origin.first_line)? as usize;
+    // Code that ends too early fails behind its last line.
+    let row = row.min(origin.code.lines().count().saturating_sub(1));
     let said = said(fault);
     let line = origin.code.lines().nth(row)?;
     let whole = (origin.code.len() <= LONGEST).then(|| pieces(origin.code, known, &said)).flatten();
