@@ -118,10 +118,6 @@ fn all_that_is_wrong_in_a_line_is_mended_at_once() {
         ("", "fn f(x) {\n    let y = True and x;\n    y\n}", "`let y = true && x;`"),
         ("let x = ones(2, 2);", "let y = 1;\nlet z = x[0, y];\nprint(z)", "let z = x.at([0, y]);"),
         ("", "if 1 == 1 {\n    let a = None;\n}", "`let a = ();`"),
-        // What is missing stands behind the code's end.
-        ("", "let n = 7;\nprint(n // 2)\n", "`print(n / 2)`"),
-        ("", "let a = (7 // 2) + 1;\n", "`let a = 7 / 2 + 1;`"),
-        ("let xs = [1, 2];", "xs[2 // 2]\n", "`xs[2 / 2]`"),
     ] {
         let hint = told(given, code).unwrap_or_default();
         assert!(hint.contains(want), "{code}: {hint}");
@@ -129,26 +125,42 @@ fn all_that_is_wrong_in_a_line_is_mended_at_once() {
 }
 
 #[test]
-fn an_offered_line_gives_what_pythons_gives() {
-    for (given, python, want) in [
-        ("let xs = [3, 1, 2];", "xs[-2:]", "[1, 2]"),
-        ("let xs = [3, 1, 2];", "xs[:-1]", "[3, 1]"),
-        ("let xs = [3, 1, 2];", "xs[1:-1]", "[1]"),
-        ("let s = \"abc\";", "s[-2:]", "\"bc\""),
-        ("let s = \"abc\";", "s[:-1]", "\"ab\""),
-        ("let t = [\"a\", \"b\", \"c\"];", "\", \".join(t)", "\"a, b, c\""),
-        ("", "dict(a=1, b=2)", "#{\"a\": 1, \"b\": 2}"),
-        ("let x = ones(4, 3);", "x[:, None].shape", "[4, 1, 3]"),
-        ("let x = ones(4, 3);", "x[None, :].shape", "[1, 4, 3]"),
-        ("let x = ones(4, 3);", "x[0, :, None].shape", "[3, 1]"),
-        ("let x = ones(4, 3);", "x[:-1].shape", "[3, 3]"),
+fn what_is_offered_has_the_value_of_pythons() {
+    for (given, code, same) in [
+        ("let xs = [\"a\", \"b\"];", "\", \".join(xs)", "\"a, b\""),
+        ("let xs = [1, 2, 3, 4];", "xs[-2:]", "[3, 4]"),
+        ("let xs = [1, 2, 3, 4];", "xs[:-1]", "[1, 2, 3]"),
+        ("let xs = [1, 2, 3, 4];", "xs[1:-1]", "[2, 3]"),
+        ("let xs = [1, 2, 3, 4];", "xs[-3:-1]", "[2, 3]"),
+        ("let s = \"abcd\";", "s[-2:]", "\"cd\""),
+        ("let s = \"abcd\";", "s[:-1]", "\"abc\""),
+        ("let s = \"abcd\";", "s[1:-1]", "\"bc\""),
+        ("let x = ones(2, 3);", "x[None, :].shape", "[1, 2, 3]"),
+        ("let x = ones(2, 3);", "x[:, None].shape", "[2, 1, 3]"),
+        ("let x = ones(2, 3, 4);", "x[0, :, None].shape", "[3, 1, 4]"),
+        ("let x = ones(2, 3);", "x[..., None].shape", "[2, 3, 1]"),
+        ("", "math.sqrt(4)", "2.0"),
+        ("let n = 7;", "(n // 2)\n", "3"),
+        ("let n = 4; let xs = [1, 2];", "xs[n // 4]\n", "2"),
     ] {
-        let hint = told(given, python).unwrap_or_default();
-        let line = offered(&hint).unwrap_or_else(|| panic!("{python}: {hint}"));
-        let mut lab = lab();
-        let code = format!("{given}\n{line}");
-        let value = lab.evaluate(1, &Origin { name: "offered", code: &code, first_line: 1 }).expect(&code);
-        assert_eq!(lab.show(&value).unwrap(), want, "{python}: {line}");
+        let hint = told(given, code).unwrap_or_default();
+        let here = offered(&hint).unwrap_or_else(|| panic!("{code}: {hint:?}"));
+        let code = format!("{given}\nassert(({here}) == {same}, \"it differs\");");
+        let ended = lab().evaluate(1, &Origin { name: "test", code: &code, first_line: 1 });
+        assert!(ended.is_ok(), "{code}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_function_of_a_module_is_told_to_be_called() {
+    for (code, call) in [
+        ("let n = cuda::device_count;", "`cuda::device_count()`"),
+        ("if cuda::is_available { }", "`cuda::is_available()`"),
+        ("print(cuda.memory_allocated)", "cuda::memory_allocated()"),
+        ("let a = (7 // 2) + 1;", "`let a = 7 / 2 + 1;`"),
+    ] {
+        let hint = told("", code).unwrap_or_default();
+        assert!(hint.contains(call), "{code}: {hint}");
     }
 }
 

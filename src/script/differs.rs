@@ -181,7 +181,10 @@ pub(super) fn read(
     let before = place.before as usize;
     if let Some(line) = divided_by_comment(code, is_variable) {
         tell(shared, Difference::Comment, || {
-            format!("`//` begins a comment in line {}: `/` of integers is Python's `//`", line + before)
+            format!(
+                "`//` begins a comment in line {}: `/` of integers is Python's `//` where neither is negative",
+                line + before
+            )
         });
     }
     if code.matches(['<', '>']).nth(1).is_some()

@@ -30,7 +30,10 @@ impl Writer<'_> {
                         if matches!(here.as_str(), "PI()") {
                             return None;
                         }
-                        let arguments = self.arguments(arguments)?;
+                        let arguments = match idiom {
+                            Idiom::Library => self.floats(arguments)?,
+                            _ => self.arguments(arguments)?,
+                        };
                         atom(format!("{here}({arguments})"))
                     }
                     None => self.method(on, name, arguments),
@@ -68,6 +71,17 @@ impl Writer<'_> {
             all.push(format!("#{{{}}}", options.join(", ")));
         }
         Some(all.join(", "))
+    }
+
+    /// Arguments of functions that take no integers here.
+    fn floats(&mut self, arguments: &[Arg]) -> Option<String> {
+        let float = |argument: &Arg| match &argument.value {
+            value if self.kind(value) != Holds::Int => self.expr(value),
+            Expr::Number(whole) => Some(format!("{whole}.0")),
+            value => Some(format!("{}.to_float()", self.on(value)?)),
+        };
+        let all: Option<Vec<String>> = arguments.iter().map(float).collect();
+        Some(all?.join(", "))
     }
 
     /// A call of what has one name.
@@ -158,13 +172,9 @@ impl Writer<'_> {
             ("type", [of]) => (Idiom::Type, format!("type_of({})", self.expr(of)?)),
             ("tuple", [of]) => (Idiom::List, format!("list({})", self.expr(of)?)),
             ("list" | "tuple", []) => (Idiom::List, "[]".into()),
-            ("dict", []) => {
-                let entries =
-                    arguments.iter().filter_map(|argument| argument.name.as_ref().zip(Some(&argument.value)));
-                let entries: Vec<String> = entries
-                    .map(|(name, value)| Some(format!("{name}: {}", self.expr(value)?)))
-                    .collect::<Option<_>>()?;
-                (Idiom::Dict, format!("#{{{}}}", entries.join(", ")))
+            ("dict", []) => (Idiom::Dict, self.map_of(arguments)?),
+            ("pow", [a, b]) if self.kind(a) == Holds::Int && self.kind(b) == Holds::Int => {
+                (Idiom::Power, format!("{} ** {}", self.bound(a, 191)?, self.bound(b, 185)?))
             }
             ("help", [of]) => (Idiom::Help, format!("?{}", self.expr(of)?)),
             (name, plain) => self.of_items(name, plain)?,
@@ -172,9 +182,18 @@ impl Writer<'_> {
         self.uses(idiom);
         let level = match idiom {
             Idiom::Type if name == "isinstance" => 90,
+            Idiom::Power => 190,
             _ => ATOM,
         };
         Some((text, level))
+    }
+
+    /// `dict(a=1)`
+    fn map_of(&mut self, arguments: &[Arg]) -> Option<String> {
+        let pair =
+            |argument: &Arg| Some(format!("{}: {}", argument.name.as_deref()?, self.expr(&argument.value)?));
+        let pairs: Option<Vec<String>> = arguments.iter().map(pair).collect();
+        Some(format!("#{{{}}}", pairs?.join(", ")))
     }
 
     /// Functions of lists.
@@ -330,10 +349,13 @@ impl Writer<'_> {
         if let (Expr::Text(_), "join", [items]) = (on, name, arguments) {
             self.uses(Idiom::Join);
             let (between, items) = (self.expr(on)?, self.items(&items.value)?);
-            // The first text stands alone.
-            return atom(format!(
-                "{items}.reduce(|all, x, i| if i == 0 {{ x }} else {{ all + {between} + x }})"
-            ));
+            return atom(match between.as_str() {
+                "\"\"" => format!("{items}.reduce(|all, x| all + x, \"\")"),
+                // It begins with nothing.
+                _ => {
+                    format!("{items}.reduce(|all, x| if all == () {{ x }} else {{ all + {between} + x }})")
+                }
+            });
         }
         let text = self.on(on)?;
         let is_self = text == "self" || text.starts_with("self.");

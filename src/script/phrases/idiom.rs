@@ -79,6 +79,8 @@ pub enum Idiom {
     Property,
     Uncalled,
     Floor,
+    Power,
+    Clock,
     Timeit,
     Shell,
     Help,

@@ -51,7 +51,7 @@ pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> Sessio
     if !matches!(fault.kind.as_str(), "SyntaxError" | "NameError" | "TypeError") {
         return fault;
     }
-    let Some(hint) = hint(&fault, origin, &known()) else { return fault };
+    let Some(hint) = hint(&fault, origin, &known()).or_else(|| uncalled(&fault)) else { return fault };
     // What is misspelt stays so in the line that is offered.
     let misspelt = fault.hint.as_deref().filter(|own| own.starts_with("did you mean"));
     let wrong = fault.missing.as_deref().or_else(|| fault.message.split('\'').nth(1)).unwrap_or_default();
@@ -64,6 +64,12 @@ pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> Sessio
         }
         None => fault.hinted(hint, origin),
     }
+}
+
+/// What is told of a module's function that stands without a call.
+fn uncalled(fault: &Fault) -> Option<String> {
+    let full = fault.missing.as_deref().filter(|full| names::is_in_module(full))?;
+    Some(format!("it is a function: `{full}()` calls it"))
 }
 
 fn has_word(text: &str, word: &str) -> bool {
@@ -109,13 +115,18 @@ impl Offer<'_> {
 
 fn hint(fault: &Fault, origin: &Origin, known: &SessionNames) -> Option<String> {
     let row = fault.line?.checked_sub(origin.first_line)? as usize;
-    // Code that ends too early fails behind its last line.
-    let row = row.min(origin.code.lines().count().saturating_sub(1));
+    // A bracket that does not close is missed behind the last line.
+    let last = origin.code.trim_end().lines().count().checked_sub(1)?;
+    let (row, beyond) = (row.min(last), row > last);
     let said = said(fault);
     let line = origin.code.lines().nth(row)?;
     let whole = (origin.code.len() <= LONGEST).then(|| pieces(origin.code, known, &said)).flatten();
     let Some(all) = whole else { return of_line(line, known, &said) };
-    let mut at = failed(&all, fault, origin.code, row)?;
+    let divides = |piece: &Offer| piece.used.contains(&Idiom::Floor);
+    let mut at = match beyond {
+        true => all.iter().rposition(divides)?,
+        false => failed(&all, fault, origin.code, row)?,
+    };
     let piece = all.get(at)?;
     // Within a block of Rhai's, the line alone.
     let inside = piece.lines.0 < row && row <= piece.lines.1 && piece.written.contains('{');

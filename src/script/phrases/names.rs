@@ -31,7 +31,7 @@ const KNOWN: [(&str, &str); 18] = [
 ];
 
 /// Functions of other packages, and of PyTorch's that have another name here.
-const OTHERS: [(&str, &str); 14] = [
+const OTHERS: [(&str, &str); 16] = [
     ("sys.argv", "ARGS"),
     ("math.pi", "PI()"),
     ("math.inf", "(1.0 / 0.0)"),
@@ -46,6 +46,8 @@ const OTHERS: [(&str, &str); 14] = [
     ("torch.FloatTensor", "tensor"),
     ("torch.LongTensor", "tensor"),
     ("time.time", "timestamp"),
+    ("time.perf_counter", "timestamp"),
+    ("time.monotonic", "timestamp"),
 ];
 
 /// What imports have bound, by its path in Python.
@@ -62,6 +64,7 @@ pub(super) fn resolved(path: &[String], imports: &Imports) -> Option<(String, Id
         Some("torch") if path.first().is_some_and(|name| name == "torch") => Idiom::Torch,
         Some("torch") if path.len() > 1 => Idiom::Module,
         Some("torch") => Idiom::Inside,
+        Some("time") => Idiom::Clock,
         _ => Idiom::Library,
     };
     Some((here(&full)?, idiom))
@@ -75,6 +78,17 @@ pub(super) fn in_module(name: &str) -> Option<String> {
         return None;
     }
     of.into_iter().flat_map(names).find(|full| full.contains("::"))
+}
+
+/// Whether a name of a module is a function of it: `cuda::device_count`.
+pub(super) fn is_in_module(full: &str) -> bool {
+    let Some((space, name)) = full.rsplit_once("::") else { return false };
+    let of = |form: &Form| match form {
+        Form::Of(own) => *own == space,
+        Form::Functional => space == "F",
+        _ => false,
+    };
+    rows().any(|def| def.name == name && def.forms.iter().any(of))
 }
 
 /// Whether a name of a type is a value of it and no function: `x.shape`.

@@ -19,44 +19,27 @@ impl Writer<'_> {
             [IndexPlace::One(at)] => Some(format!("{on}[{}]", self.expr(at)?)),
             [IndexPlace::Slice(from, to, None)] => {
                 self.uses(Idiom::Slice);
-                // Tensors count from the end as Python does, arrays and texts do not.
-                let counted = matches!(holds, Holds::Array | Holds::Text).then_some(on);
-                let range = self.range(from.as_ref(), to.as_ref(), counted)?;
+                let (from, to) = (from.as_ref(), to.as_ref());
                 Some(match holds {
-                    Holds::Array => format!("{on}.extract({range})"),
-                    Holds::Text => format!("{on}.sub_string({range})"),
-                    _ => format!("{on}[{range}]"),
+                    Holds::Array => format!("{on}.extract({})", self.part(on, from, to)?),
+                    Holds::Text => format!("{on}.sub_string({})", self.part(on, from, to)?),
+                    _ => format!("{on}[{}]", self.range(from, to)?),
                 })
             }
             [IndexPlace::Slice(from, to, Some(step))] => {
                 self.stepped(on, holds, (from.as_ref(), to.as_ref(), step))
             }
+            [IndexPlace::Dots, none] if is_none(none) => {
+                self.uses(Idiom::NewAxis);
+                Some(format!("{on}.unsqueeze(-1)"))
+            }
             [IndexPlace::Dots, IndexPlace::One(at)] => {
                 self.uses(Idiom::Dots);
                 Some(format!("{on}.select(-1, {})", self.expr(at)?))
             }
-            places if places.iter().any(is_new) => self.with_new(on, places),
+            places if places.iter().any(is_none) => self.with_axes(on, holds, places),
             places => Some(format!("{on}.at({})", self.places(on, places)?)),
         }
-    }
-
-    /// Brackets in which `None` makes dimensions: a place with a number takes one away.
-    fn with_new(&mut self, on: &str, places: &[IndexPlace]) -> Option<String> {
-        let kept: Vec<IndexPlace> = places.iter().filter(|place| !is_new(place)).cloned().collect();
-        let whole = |place: &IndexPlace| matches!(place, IndexPlace::Slice(None, None, None));
-        let mut text = match kept.iter().all(whole) {
-            true => on.to_owned(),
-            false => format!("{on}.at({})", self.places(on, &kept)?),
-        };
-        let mut dim = 0;
-        for place in places {
-            if is_new(place) {
-                text += &format!(".unsqueeze({dim})");
-            }
-            dim += usize::from(!matches!(place, IndexPlace::One(_)) || is_new(place));
-        }
-        self.uses(Idiom::NewAxis);
-        Some(text)
     }
 
     /// `x[:, 0] = 1`: brackets write to one place, `put` to several.
@@ -67,7 +50,7 @@ impl Writer<'_> {
             }
             [IndexPlace::Slice(from, to, None)] => {
                 self.uses(Idiom::Slice);
-                Some(format!("{on}[{}] = {value}", self.range(from.as_ref(), to.as_ref(), None)?))
+                Some(format!("{on}[{}] = {value}", self.range(from.as_ref(), to.as_ref())?))
             }
             places => {
                 let places = self.places(on, places)?;
@@ -84,7 +67,7 @@ impl Writer<'_> {
             all.push(match place {
                 IndexPlace::One(at) => self.expr(at)?,
                 IndexPlace::Slice(None, None, None) => "()".into(),
-                IndexPlace::Slice(from, Some(to), None) => self.range(from.as_ref(), Some(to), None)?,
+                IndexPlace::Slice(from, Some(to), None) => self.range(from.as_ref(), Some(to))?,
                 IndexPlace::Slice(Some(from), None, None) => {
                     format!("{}..{on}.size({dim})", self.bound(from, 150)?)
                 }
@@ -95,14 +78,49 @@ impl Writer<'_> {
         Some(format!("[{}]", all.join(", ")))
     }
 
-    /// `counted` is what bounds from the end are counted on, where a range does not.
-    fn range(&mut self, from: Option<&Expr>, to: Option<&Expr>, counted: Option<&str>) -> Option<String> {
-        let mut bound = |bound: &Expr| match (bound, counted) {
-            (Expr::Unary("-", back), Some(on)) => Some(format!("len({on}) - {}", self.bound(back, 150)?)),
-            _ => self.bound(bound, 150),
-        };
-        let from = from.map_or(Some("0".into()), &mut bound)?;
-        let to = to.map_or(Some(String::new()), bound)?;
+    /// `x[:, None]`: what is taken, with an axis for each `None`.
+    fn with_axes(&mut self, on: &str, holds: Holds, places: &[IndexPlace]) -> Option<String> {
+        let is_whole = |place: &IndexPlace| matches!(place, IndexPlace::Slice(None, None, None));
+        let rest: Vec<IndexPlace> = places.iter().filter(|place| !is_none(place)).cloned().collect();
+        let mut text =
+            if rest.iter().all(is_whole) { on.to_owned() } else { self.indexed(on, holds, &rest)? };
+        self.uses(Idiom::NewAxis);
+        let mut dim = 0;
+        for place in places {
+            match place {
+                place if is_none(place) => text += &format!(".unsqueeze({dim})"),
+                IndexPlace::One(at) if self.kind(at) == Holds::Int => continue,
+                IndexPlace::Slice(..) => {}
+                // It may be a tensor.
+                IndexPlace::One(_) | IndexPlace::Dots => return None,
+            }
+            dim += 1;
+        }
+        Some(text)
+    }
+
+    /// What `extract` and `sub_string` are given: with numbers they count from the end, with ranges they do not.
+    fn part(&mut self, on: &str, from: Option<&Expr>, to: Option<&Expr>) -> Option<String> {
+        Some(match (from.map(from_end), to.map(from_end)) {
+            (Some(Some(first)), None) => format!("-{first}"),
+            (None, Some(Some(last))) => format!("0, {on}.len() - {last}"),
+            (Some(Some(first)), Some(Some(last))) => {
+                let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
+                format!("-{first}, {}", first.saturating_sub(last))
+            }
+            (Some(None), Some(Some(last))) => {
+                format!("{}..{on}.len() - {last}", self.bound(from?, 150)?)
+            }
+            (Some(Some(first)), Some(None)) => {
+                format!("{on}.len() - {first}..{}", self.bound(to?, 150)?)
+            }
+            _ => self.range(from, to)?,
+        })
+    }
+
+    fn range(&mut self, from: Option<&Expr>, to: Option<&Expr>) -> Option<String> {
+        let from = from.map_or(Some("0".into()), |from| self.bound(from, 150))?;
+        let to = to.map_or(Some(String::new()), |to| self.bound(to, 150))?;
         Some(format!("{from}..{to}"))
     }
 
@@ -136,7 +154,17 @@ impl Writer<'_> {
     }
 }
 
-/// `None` in brackets.
-fn is_new(place: &IndexPlace) -> bool {
-    matches!(place, IndexPlace::One(Expr::Name(none)) if none == "None")
+fn is_none(place: &IndexPlace) -> bool {
+    matches!(place, IndexPlace::One(Expr::Name(name)) if name == "None")
+}
+
+/// How far from the end a place is: `2` of `-2`.
+fn from_end(place: &Expr) -> Option<&str> {
+    match place {
+        Expr::Unary("-", of) => match of.as_ref() {
+            Expr::Number(far) => Some(far),
+            _ => None,
+        },
+        _ => None,
+    }
 }

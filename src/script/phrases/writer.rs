@@ -224,6 +224,11 @@ impl<'k> Writer<'k> {
         });
         if let Some((here, idiom)) = path.and_then(|path| names::resolved(&path, &self.imports)) {
             self.uses(idiom);
+            // A class of `nn` may stand alone, what `cuda` tells may not.
+            if here.starts_with("cuda::") && names::is_in_module(&here) {
+                self.uses(Idiom::Uncalled);
+                return Some((format!("{here}()"), ATOM));
+            }
             return Some((here, ATOM));
         }
         let on = self.bound(on, ATOM)?;
