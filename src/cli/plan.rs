@@ -135,16 +135,15 @@ fn tried(script: &Script, options: &PlanOptions, sets: &[Set]) -> u8 {
             Ok(planned) => planned,
             Err(text) => return refused(&text),
         };
-        if let Ended::Cancelled(error) = &planned.end {
-            tell!("{}", error.message());
-            return if matches!(error.cause(), Cause::Timeout { .. }) {
-                exit::TIMEOUT
-            } else {
-                exit::INTERRUPTED
-            };
-        }
-        let is_full = planned.refusals > 0;
+        let is_full = planned.refusals > 0 && !matches!(planned.end, Ended::Cancelled(_));
         let needs = is_full.then(|| on(set.profiles.iter().map(boundless).collect()).ok()).flatten();
+        // Either run may have been ended.
+        for end in [Some(&planned), needs.as_ref()].into_iter().flatten().map(|planned| &planned.end) {
+            let Ended::Cancelled(error) = end else { continue };
+            tell!("{}", error.message());
+            let is_late = matches!(error.cause(), Cause::Timeout { .. });
+            return if is_late { exit::TIMEOUT } else { exit::INTERRUPTED };
+        }
         all.push(Tried { set, planned, needs });
     }
     match options.json {

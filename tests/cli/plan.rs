@@ -119,5 +119,8 @@ fn what_makes_no_plan_is_told() {
     }
     let endless = Folder::new("endless", "while true { }");
     fails(&endless.plan(&["--devices", "t4", "--timeout", "0.3"]), 124, &["timed out"]);
+    // It ends where there is memory without end alone.
+    let later = Folder::new("later", &format!("{HOLDS}\nwhile true {{ }}"));
+    fails(&later.plan(&["--devices", "tiny", "--timeout", "0.3"]), 124, &["timed out"]);
     fails(&feed::run(program().args(["plan", "nowhere.rhai"]), ""), 2, &["cannot read nowhere.rhai"]);
 }
