@@ -197,7 +197,7 @@ fn compare(learner: &Learner) -> Vec<u64> {
         screen.lines().filter_map(|line| line.split("│ launches ").nth(1)).map(numbers).collect();
     let sum =
         |which: usize| counters.iter().map(|device| device.get(which).copied().unwrap_or(0)).sum::<u64>();
-    assert_eq!([sum(0), sum(1), sum(2)], [*launches, syncs, *implicit], "{counters:?} on\n{screen}");
+    assert_eq!([sum(0), sum(1), sum(2)], [*launches, *asked, *implicit], "{counters:?} on\n{screen}");
     for (way, count, bytes) in [("h2d ", h2d, h2d_bytes), ("d2h ", d2h, d2h_bytes), ("d2d ", d2d, d2d_bytes)]
     {
         let counted = screen

@@ -327,8 +327,10 @@ impl DeedSums {
 
     fn sync(&mut self, device: Device, implicit: Option<Name>, source: Source) {
         let sums = self.sums(device);
-        sums.syncs += 1;
-        let Some(cause) = implicit else { return };
+        let Some(cause) = implicit else {
+            sums.syncs += 1;
+            return;
+        };
         sums.implicit_syncs += 1;
         sums.last_implicit = Some((cause, source));
         let place = (source.cell, source.line, cause);

@@ -42,7 +42,7 @@ pub(super) fn row(device: &DeviceTally, width: usize, theme: &Theme) -> Line<'st
 }
 
 pub(super) fn has_counters(device: &DeviceTally) -> bool {
-    device.total > 0 && device.launches + device.syncs > 0
+    device.total > 0 && device.launches + device.syncs + device.implicit_syncs > 0
 }
 
 pub(super) fn name(device: &DeviceTally, width: usize, theme: &Theme) -> Line<'static> {
@@ -191,7 +191,7 @@ pub(super) fn sensors(device: &DeviceTally, width: usize, theme: &Theme) -> Line
     Line::styled(text::clip(text, width), theme.dim)
 }
 
-/// `launches 12, syncs 3, 2 implicit ▲ item In [3]:4`.
+/// `launches 12, syncs 3, ▲ 2 implicit, last item at In [3]:4`.
 pub(super) fn counters(device: &DeviceTally, width: usize, theme: &Theme) -> Line<'static> {
     let told = |number: fn(u64) -> String, parted: &str, word: &str| {
         let [launches, syncs, implicit] = [device.launches, device.syncs, device.implicit_syncs].map(number);
@@ -199,6 +199,7 @@ pub(super) fn counters(device: &DeviceTally, width: usize, theme: &Theme) -> Lin
     };
     let exact = [
         told(figures::count, ",", " implicit"),
+        told(|n| n.to_string(), "", " implicit"),
         told(figures::count, ",", ""),
         told(|n| n.to_string(), "", ""),
     ];

@@ -65,8 +65,8 @@ pub(crate) const TERMS: &[Term] = &[
     },
     Term {
         name: "syncs",
-        means: "How often the host waited for a device: torch.cuda.synchronize(), a stream's or an event's, and all the \
-         implicit ones.",
+        means: "How often the host waited for a device because it was asked to: torch.cuda.synchronize(), a stream's or an \
+         event's. The implicit ones are counted beside them.",
     },
     Term {
         name: "implicit sync",

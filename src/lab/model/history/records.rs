@@ -163,8 +163,9 @@ impl DeviceTally {
 
     /// Counts a wait.
     pub(crate) fn wait(&mut self, implicit: bool, cause: Name, source: Source) {
-        self.syncs += 1;
-        if implicit {
+        if !implicit {
+            self.syncs += 1;
+        } else {
             self.implicit_syncs += 1;
             self.last_implicit = Some((cause, source));
             self.note_wait(source, cause, 1);
