@@ -280,7 +280,11 @@ fn reset(name: &str, step: Option<&str>) -> u8 {
             exit::FINE
         }
         Ok(keys) => {
-            let told = if keys.is_empty() { "nothing was recorded".to_owned() } else { steps_of(&keys) };
+            let told = if keys.is_empty() {
+                "nothing was recorded".to_owned()
+            } else {
+                steps_of(found.as_ref(), &keys)
+            };
             say!("{} begins anew: {told}", strip_control(name));
             if let Some(written) = written {
                 say!("{}", strip_control(&written));
@@ -335,6 +339,7 @@ fn is_id(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
 }
 
-fn steps_of(keys: &[Key]) -> String {
-    keys.iter().map(|key| strip_control(&key.step).into_owned()).collect::<Vec<_>>().join(", ")
+fn steps_of(lesson: Option<&Lesson>, keys: &[Key]) -> String {
+    let named = progress::ordered(lesson, keys, |key| &key.step);
+    named.iter().map(|(name, _)| strip_control(name)).collect::<Vec<_>>().join(", ")
 }

@@ -100,22 +100,27 @@ pub(super) fn show(json: bool) -> u8 {
                 say!("{}: {done} done; the lesson is not installed", strip_control(&name));
             }
         }
-        for (name, step) in named(known, &steps) {
+        for (name, (_, step)) in ordered(known, steps, |(key, _)| &key.step) {
             say!("  {:<32} {}", strip_control(&name), told(step));
         }
     }
     exit::FINE
 }
 
-/// Steps in the order of their lesson, by names that say something: a cell without an id of its own by its place.
-fn named<'p>(lesson: Option<&Lesson>, steps: &[(&Key, &'p StepProgress)]) -> Vec<(String, &'p StepProgress)> {
+/// What is known of steps in the order of their lesson, each with what the step is called: a cell without an id of its
+/// own by its place.
+pub(super) fn ordered<T>(
+    lesson: Option<&Lesson>,
+    steps: impl IntoIterator<Item = T>,
+    id: impl Fn(&T) -> &str,
+) -> Vec<(String, T)> {
     let places = lesson.map(places).unwrap_or_default();
-    let place = |id: &str| places.iter().position(|(step, _)| step == id);
-    let mut all: Vec<(usize, String, &StepProgress)> = Vec::new();
-    for (key, step) in steps {
-        let at = place(&key.step);
-        let name = at.and_then(|at| places.get(at)).map_or(&key.step, |(_, name)| name);
-        all.push((at.unwrap_or(usize::MAX), name.clone(), step));
+    let mut all: Vec<(usize, String, T)> = Vec::new();
+    for step in steps {
+        let at = places.iter().position(|(place, _)| place == id(&step));
+        let name =
+            at.and_then(|at| places.get(at)).map_or_else(|| id(&step).to_owned(), |(_, name)| name.clone());
+        all.push((at.unwrap_or(usize::MAX), name, step));
     }
     all.sort_by_key(|(at, ..)| *at);
     all.into_iter().map(|(_, name, step)| (name, step)).collect()
