@@ -1,6 +1,6 @@
 //! The path of a notebook, as it is typed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::lab::model::text;
 
@@ -24,4 +24,10 @@ pub(crate) fn notebook(typed: &str) -> Option<PathBuf> {
         path.set_extension("rhai");
     }
     Some(path)
+}
+
+/// Whether its ending is that of a notebook, so that it can be opened again.
+pub(crate) fn is_notebook(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|ending| ["rhai", "ipynb"].iter().any(|known| ending.eq_ignore_ascii_case(known)))
 }

@@ -47,6 +47,9 @@ fn accept(state: &mut State, over: bool, fx: &mut Vec<Effect>) {
     let Some(path) = typed_path::notebook(&state.aid.name) else {
         return state.say("type a name, such as work/second.rhai");
     };
+    if !typed_path::is_notebook(&path) {
+        return state.say("a notebook's name ends in .rhai or .ipynb");
+    }
     state.popup = None;
     fx.push(Effect::SaveAs { path, over });
 }

@@ -151,6 +151,9 @@ fn commit(state: &mut State, fx: &mut Vec<Effect>) {
     let Some(path) = typed_path::notebook(typed) else {
         return state.say("type a path, such as work/first.rhai");
     };
+    if !typed_path::is_notebook(&path) {
+        return state.say("a notebook's name ends in .rhai or .ipynb");
+    }
     state.held.home.prompt = None;
     open(state, Target::Notebook(path), fx);
 }
