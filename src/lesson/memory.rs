@@ -69,6 +69,9 @@ impl LessonMemory {
             self.0.remove(step);
             return;
         }
+        if *entry == Entry::Left {
+            return;
+        }
         let step = self.0.entry(step.to_owned()).or_default();
         match entry {
             // What is settled stays, whatever was said of it later.
@@ -96,7 +99,7 @@ impl LessonMemory {
             Entry::Hint { number } => step.hints = step.hints.max(*number),
             Entry::Solution => step.solution = true,
             Entry::Skipped => step.skipped = true,
-            Entry::Prediction { .. } | Entry::Answer { .. } | Entry::Reset => {}
+            Entry::Prediction { .. } | Entry::Answer { .. } | Entry::Left | Entry::Reset => {}
         }
     }
 }

@@ -68,6 +68,8 @@ pub enum Entry {
     Solution,
     /// The step was skipped.
     Skipped,
+    /// The learner was at the step: began to type there, or left off there.
+    Left,
     /// The step is to be done anew.
     Reset,
 }
@@ -150,7 +152,7 @@ impl Progress {
                 step.attempts = step.attempts.saturating_add(1);
                 step.done |= right;
             }
-            Entry::Told { .. } => {}
+            Entry::Told { .. } | Entry::Left => {}
             Entry::Solution => step.solution = true,
             Entry::Attempt { verdict, .. } => {
                 let counts = u32::from(verdict.counts_as_attempt());

@@ -452,6 +452,89 @@ fn a_digit_answers_no_quiz_whose_choices_are_not_seen() {
 }
 
 #[test]
+fn help_comes_into_view_and_its_key_says_what_is_next() {
+    let mut lab = Lab::ready(80, 20);
+    key(&mut lab, 'n');
+    lab.key(KeyCode::F(2));
+    lab.key(KeyCode::Down);
+    lab.key(KeyCode::F(5));
+    (0..3).for_each(|_| lab.succeeds(None));
+    lab.finishes(Outcome::Error { fault: mixed_devices() }, usage());
+    judged(&mut lab, Verdict::LearnerError { message: "no".into(), line: None });
+    for (told, next) in [("hint 1 of 2", "h hint"), ("hint 2 of 2", "h solution"), ("a solution", "")] {
+        key(&mut lab, 'h');
+        let shown = lab.shows();
+        let bar = shown.lines().last().unwrap();
+        assert!(shown.contains(told), "{told} is missing on\n{shown}");
+        assert!(bar.contains(next) && next.is_empty() != bar.contains(" h "), "{bar}");
+    }
+}
+
+#[test]
+fn the_step_that_is_typed_in_or_left_is_recorded() {
+    let left = |lab: &Lab| -> Vec<String> {
+        let kept = lab.kept().into_iter().filter(|(_, entry)| **entry == Entry::Left);
+        kept.map(|(step, _)| step.to_owned()).collect()
+    };
+    let mut lab = Lab::ready(120, 40);
+    lab.types("q");
+    assert!(left(&lab).is_empty(), "it was only looked at");
+    let mut lab = Lab::ready(120, 40);
+    lab.state.keep(Keeping::Always);
+    key(&mut lab, 'n');
+    lab.key(KeyCode::F(2));
+    lab.key(KeyCode::Down);
+    lab.key(KeyCode::Enter);
+    lab.types("// mine ");
+    lab.key(KeyCode::Esc);
+    let Some(Item::Cell(exercise)) = &lab.state.document().steps[1].items.last().cloned() else { panic!() };
+    assert_eq!(left(&lab), [exercise.id.as_str()], "once");
+    lab.types("pq");
+    let quits = lab.effects.iter().position(|effect| *effect == Effect::Quit).unwrap();
+    let written = lab.effects.iter().rposition(|effect| matches!(effect, Effect::Record { .. })).unwrap();
+    assert!(left(&lab).len() == 2 && written < quits, "{:?}", lab.effects);
+}
+
+#[test]
+fn what_the_next_try_of_a_quiz_takes_is_seen_beside_what_the_last_one_gave() {
+    let choice = |text: &str, correct: bool| {
+        format!("[[choice]]\ntext = \"{text}\"\ncorrect = {correct}\nexplain = \"So it is.\"\n\n")
+    };
+    let source = format!(
+        "+++\nid = \"q\"\ntitle = \"Q\"\nsummary = \"s\"\nconcepts = [\"c\"]\nminutes = 1\ndevices = [\"cpu\"]\n\
+         +++\n\n# One\n\nText.\n\n```toml quiz id=\"which\"\nask = \"Which?\"\n\n{}{}{}```\n",
+        choice("red", true),
+        choice("green", false),
+        choice("blue", true)
+    );
+    let lesson = tensorlab::lesson::parse("q.md", source.as_bytes()).unwrap();
+    let mut lab = Lab::new(Document::lesson(&lesson), look(Colour::True), 120, 40);
+    lab.says(ready());
+    lab.key(KeyCode::F(2));
+    let row = |lab: &Lab, word: &str| {
+        let shown = lab.shows();
+        let line = shown.lines().find(|line| line.contains(&format!("  {word} "))).expect(word).to_owned();
+        (line.contains('●'), line.contains('✗') || line.contains('✓'), line)
+    };
+    let number = |lab: &Lab, word: &str| row(lab, word).2.chars().find(char::is_ascii_digit).unwrap();
+    for word in ["red", "green"] {
+        let number = number(&lab, word);
+        key(&mut lab, number);
+        assert!(row(&lab, word).0, "{}", lab.shows());
+    }
+    lab.key(KeyCode::Enter);
+    for word in ["red", "green"] {
+        assert_eq!((row(&lab, word).0, row(&lab, word).1), (true, true), "{}", lab.shows());
+    }
+    let (green, blue) = (number(&lab, "green"), number(&lab, "blue"));
+    key(&mut lab, green);
+    assert_eq!((row(&lab, "green").0, row(&lab, "green").1), (false, true), "{}", lab.shows());
+    key(&mut lab, blue);
+    lab.key(KeyCode::Enter);
+    assert!(lab.shows().contains("right, at try 2") && !row(&lab, "red").0, "{}", lab.shows());
+}
+
+#[test]
 fn a_verdict_is_in_view_though_hints_stand_below_it() {
     let wrong = Verdict::LearnerError { message: "no".into(), line: None };
     for (scrolled, fails) in [(false, false), (false, true), (true, false), (true, true)] {

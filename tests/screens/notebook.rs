@@ -429,10 +429,91 @@ fn a_reload_shows_the_differences_first_and_keeps_what_is_the_same() {
     for text in ["let x = 7;", "= 1", "x + 1", "session ready"] {
         assert!(shown.contains(text), "{text:?} is missing on\n{shown}");
     }
-    assert_eq!(lab.state.unsaved(), 0);
-    assert!(lab.effects.is_empty(), "the file has all of it: {:?}", lab.effects);
+    let told: Vec<_> = book(&lab)
+        .into_iter()
+        .map(|change| match change {
+            BookChange::Ran { id, stored } => (id.as_str(), stored.outputs.clone()),
+            other => panic!("the file has all else: {other:?}"),
+        })
+        .collect();
+    assert_eq!(told, [("b", vec![Output::result("1", 2)])], "what they gave is in no file yet");
+    assert_eq!(lab.state.unsaved(), 1);
+    lab.types("q");
+    assert_eq!(lab.state.popup(), Some(Popup::Confirm(Confirm::Quit)), "it would be lost");
+    lab.key(KeyCode::Esc);
     lab.tell(Msg::Compared(Ok(vec![])));
     assert!(lab.shows().contains("the file has what is here"));
+}
+
+#[test]
+fn a_reload_takes_the_outputs_of_the_file_where_nothing_ran_here() {
+    let mut lab = from_file();
+    lab.state.keep(Keeping::OnSave);
+    let cell = |id: &str, code: &str, stored| {
+        Item::Cell(Box::new(Cell { id: id.into(), code: code.into(), stored, ..Cell::default() }))
+    };
+    let items =
+        vec![cell("a", "1 + 1", stored(vec![Output::result("two", 8)], "1 + 1")), cell("c", "boom", None)];
+    let steps = vec![Step { items, ..Step::default() }];
+    lab.tell(Msg::Reloaded(Document { steps, ..Document::default() }));
+    let shown = lab.shows();
+    assert!(
+        shown.contains("= two") && !shown.contains("hello") && !shown.contains("no such thing"),
+        "{shown}"
+    );
+    assert_eq!(lab.state.unsaved(), 0);
+}
+
+#[test]
+fn a_cell_that_was_cut_keeps_what_it_has_shown_wherever_it_goes() {
+    let ran = || {
+        let mut lab = with_file(&["1", "2", "3"]);
+        lab.key(KeyCode::F(5));
+        lab.succeeds(Some("one"));
+        lab
+    };
+    let mut lab = ran();
+    lab.types("x");
+    assert!(!lab.shows().contains("= one"));
+    lab.types("z");
+    assert!(lab.shows().contains("= one"), "{}", lab.shows());
+    // Pasted elsewhere, and undone: it stands where it stood.
+    lab.types("xjv");
+    assert!(lab.shows().contains("= one"), "{}", lab.shows());
+    let order = |lab: &Lab| super::behaviour::codes(&lab.state.document()).join(" ");
+    assert_eq!(order(&lab), "2 3 1");
+    lab.types("z");
+    assert_eq!(order(&lab), "1 2 3");
+    assert!(lab.shows().contains("= one"), "{}", lab.shows());
+    // A half of a split cell that was cut and brought back is still the half.
+    let mut lab = with_file(&["let a = 1;\na"]);
+    lab.key(KeyCode::Enter);
+    lab.key(KeyCode::Down);
+    lab.chord(KeyCode::Char('x'), KeyModifiers::ALT);
+    lab.key(KeyCode::Esc);
+    lab.types("kxzMzz");
+    assert_eq!(order(&lab), "let a = 1;\na", "{}", lab.shows());
+}
+
+#[test]
+fn a_notebook_is_saved_under_a_name_that_can_be_opened() {
+    let mut lab = with_file(&["1"]);
+    for (name, wanted) in
+        [("k.rhai2", None), ("k.txt", None), ("k", Some("k.rhai")), ("k.IPYNB", Some("k.IPYNB"))]
+    {
+        lab.effects.clear();
+        lab.chord(KeyCode::Char('s'), KeyModifiers::ALT);
+        lab.ctrl('u');
+        lab.types(name);
+        lab.key(KeyCode::Enter);
+        let path = lab.effects.iter().find_map(|effect| match effect {
+            Effect::SaveAs { path, .. } => Some(path.to_str().unwrap()),
+            _ => None,
+        });
+        assert_eq!(path, wanted, "{name}");
+        assert_eq!(lab.shows().contains("ends in .rhai or .ipynb"), wanted.is_none(), "{}", lab.shows());
+        lab.key(KeyCode::Esc);
+    }
 }
 
 #[test]

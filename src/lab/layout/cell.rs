@@ -63,9 +63,7 @@ pub(crate) fn lay(
     }
     verified(&mut layout, cell, width, gutter, theme);
     check(&mut layout, cell, width, gutter, theme);
-    let told = layout.rows.len();
     hints(&mut layout, cell, width, gutter, (theme, keymap));
-    layout.help = (layout.rows.len() > told).then_some(told);
     layout.push(Line::default(), RowPart::Gap);
     layout
 }
@@ -479,13 +477,17 @@ fn hints(
 ) {
     let Some(exercise) = &cell.exercise else { return };
     let all = exercise.hints.len();
+    let begin = layout.rows.len();
+    let mut newest = begin;
     for (i, hint) in exercise.hints.iter().enumerate().take(cell.hints_shown) {
         let label = Span::styled(format!("hint {} of {all}", i + 1), theme.accent);
+        newest = layout.rows.len();
         boxed(layout, &[label], width, gutter);
         let lines = markdown::lay(&hint.text, width.saturating_sub(gutter), theme);
         layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
     }
     if cell.solution_shown {
+        newest = layout.rows.len();
         boxed(layout, &[Span::styled("a solution", theme.accent)], width, gutter);
         let lines: Vec<String> = exercise.solution.text.trim_end().lines().map(text::clean_line).collect();
         for chars in highlight::styled(&lines, theme) {
@@ -496,6 +498,7 @@ fn hints(
         let told = format!("{} shows a solution", keymap.name_of(Action::Hint));
         boxed(layout, &[Span::styled(told, theme.dim)], width, gutter);
     }
+    layout.help = (layout.rows.len() > begin).then_some(begin..newest);
 }
 
 fn boxed(layout: &mut Layout, spans: &[Span<'static>], width: usize, gutter: usize) {

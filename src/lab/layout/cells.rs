@@ -1,5 +1,6 @@
 //! The cells panel: the items of a step, one below the other.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use ratatui::layout::Rect;
@@ -37,7 +38,13 @@ impl Extent {
 
     /// The row behind what running it has shown, up to the verdict: hints stand below that.
     pub(crate) fn end_of_run(&self) -> usize {
-        self.layout.help.map_or(self.end(), |help| self.top + help)
+        self.layout.help.as_ref().map_or(self.end(), |help| self.top + help.start)
+    }
+
+    /// The rows of the help that was asked for last; where there is none, all.
+    pub(crate) fn newest_help(&self) -> Range<usize> {
+        let from = self.layout.help.as_ref().map_or(0, |help| help.end);
+        self.top + from..self.end()
     }
 }
 

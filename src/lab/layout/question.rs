@@ -85,17 +85,22 @@ pub(crate) fn lay_quiz(quiz: &QuizState, width: u16, theme: &Theme) -> Layout {
     let choices = quiz.order.iter().filter_map(|i| Some((*i, quiz.question.choices.get(*i)?)));
     for (shown, (i, choice)) in choices.enumerate() {
         let (taken, tried) = (quiz.taken.contains(&i), quiz.tried.contains(&i));
-        let (mark, style) = match (taken, tried, choice.correct) {
-            (_, true, true) => ("✓", theme.ok),
-            (_, true, false) => ("✗", theme.warn),
-            (true, false, _) => ("●", theme.accent),
-            (false, false, _) => (" ", theme.dim),
+        let (mark, style) = match (tried, choice.correct) {
+            (true, true) => ("✓", theme.ok),
+            (true, false) => ("✗", theme.warn),
+            (false, _) => (" ", theme.dim),
         };
+        // What the next try takes stands beside what came of the last one.
+        let chosen = if taken && !quiz.solved { "●" } else { " " };
         let lines = markdown::lay(&choice.text, columns.saturating_sub(CHOICE), theme);
         for (row, line) in lines.into_iter().enumerate() {
-            let lead =
-                if row == 0 { format!("  {mark} {}  ", shown + 1) } else { " ".repeat(INDENT + CHOICE) };
-            layout.push(led(Span::styled(lead, style), line), RowPart::Choice(i));
+            let mut row_of_choice = match row {
+                0 => led(Span::styled(format!("{mark} {}  ", shown + 1), style), line),
+                _ => led(Span::raw(" ".repeat(CHOICE)), line),
+            };
+            let lead = if row == 0 { format!("{chosen} ") } else { " ".repeat(INDENT) };
+            row_of_choice.spans.insert(0, Span::styled(lead, theme.accent));
+            layout.push(row_of_choice, RowPart::Choice(i));
         }
         if tried {
             let lines = markdown::lay(&choice.explain, columns.saturating_sub(CHOICE + 2), theme);

@@ -6,6 +6,7 @@ use ratatui::layout::Rect;
 
 use crate::lab::layout::sections::SECTIONS;
 use crate::lab::layout::{Areas, cells, inner, lesson, machine, said};
+use crate::lab::model::brought::Brought;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::state::{Popup, State};
 use crate::lab::model::tops::Tops;
@@ -41,11 +42,16 @@ fn cells_top(state: &State, inside: Rect) -> usize {
     if state.follow
         && let Some(extent) = extents.iter().find(|extent| extent.item == state.selected)
     {
-        let ran = state.shows_end() || state.selected_cell().is_some_and(|cell| cell.is_busy());
-        let end = if ran { extent.end_of_run() } else { extent.end() };
-        top = show(top, rows, extent.top..end, ran);
+        let brought = state.brought();
+        let runs = state.selected_cell().is_some_and(|cell| cell.is_busy());
+        top = match brought {
+            Some(Brought::Help) => show(top, rows, extent.newest_help(), false),
+            Some(Brought::Run) => show(top, rows, extent.top..extent.end_of_run(), true),
+            None if runs => show(top, rows, extent.top..extent.end_of_run(), true),
+            None => show(top, rows, extent.top..extent.end(), false),
+        };
         if (state.editing || state.popup == Some(Popup::Find))
-            && !state.shows_end()
+            && brought.is_none()
             && let Some((row, _)) = cells::cursor(state, &extents)
         {
             top = show(top, rows, row..row + 1, false);

@@ -52,6 +52,22 @@ pub(crate) fn find(state: &State, event: KeyEvent) -> Option<Action> {
     })
 }
 
+/// What is pressed for an action where one is: while typing, many a key alone would be typed.
+pub(crate) fn keys_for(state: &State, action: Action) -> String {
+    let contexts = beneath(state);
+    let near = state.keymap.rows().filter(|(binding, _)| binding.action == action);
+    let here = near.filter(|(binding, _)| contexts.contains(&binding.context));
+    let here = here.filter_map(|(binding, keys)| binding.short_name(keys)).next();
+    match here {
+        Some(key) => key,
+        None if state.editing => {
+            let [leave, key] = [Action::Leave, action].map(|action| state.keymap.name_of(action));
+            format!("{leave} and then {key}")
+        }
+        None => state.keymap.name_of(action),
+    }
+}
+
 /// A key as the key bar has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct BarEntry {

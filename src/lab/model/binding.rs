@@ -55,7 +55,6 @@ pub enum Condition {
     /// A cell of code is.
     Code,
     LongOutput,
-    Hint,
     /// An open question is selected.
     Quiz,
     /// What is selected can be passed over.

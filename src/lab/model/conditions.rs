@@ -20,6 +20,7 @@ pub(super) fn label(state: &State, binding: &Binding) -> Option<&'static str> {
             Action::Own(action) => state.held.offers(action).then_some(label),
             _ => Some(label),
         },
+        Bar::ByItem if binding.action == Action::Hint => help_label(state),
         Bar::ByItem => enter_label(state),
         Bar::Answer => match state.popup {
             Some(Popup::Confirm(question)) => answers::word(state, question, binding.action),
@@ -32,7 +33,7 @@ pub(super) fn label(state: &State, binding: &Binding) -> Option<&'static str> {
 pub(super) fn weight(state: &State, binding: &Binding) -> u8 {
     match binding.action {
         // What can be lost is to be kept first.
-        Action::Save if state.unsaved() > 0 => SAVE_SOON,
+        Action::Save if state.unsaved() > 0 || state.file.recovered > 0 => SAVE_SOON,
         _ => binding.weight,
     }
 }
@@ -56,7 +57,6 @@ fn holds(state: &State, condition: Condition) -> bool {
         Condition::Cell => state.selected_cell().is_some(),
         Condition::Code => state.selected_cell().is_some_and(|cell| !cell.markdown),
         Condition::LongOutput => state.selected_cell().is_some_and(|cell| cell.output.total() > SHORT_OUTPUT),
-        Condition::Hint => has_hint(state),
         Condition::Quiz => matches!(state.selected_item(), Some(ItemState::Quiz(quiz)) if !quiz.solved),
         Condition::Skippable => state.selected_item().is_some_and(ItemState::can_be_skipped),
         Condition::Steps => state.steps.len() > 1,
@@ -82,6 +82,9 @@ fn enter_label(state: &State) -> Option<&'static str> {
     }
 }
 
-fn has_hint(state: &State) -> bool {
-    state.selected_cell().is_some_and(|cell| cell.exercise.is_some() && !cell.solution_shown)
+/// What help there is left for the selected exercise.
+fn help_label(state: &State) -> Option<&'static str> {
+    let cell = state.selected_cell().filter(|cell| !cell.solution_shown)?;
+    let hints = cell.exercise.as_ref()?.hints.len();
+    Some(if cell.hints_shown < hints { "hint" } else { "solution" })
 }

@@ -1,6 +1,7 @@
 //! Laid-out rows, kept until what they show changes, so that a frame only copies them.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 
 use ratatui::text::Line;
@@ -9,8 +10,8 @@ use ratatui::text::Line;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
     pub rows: Vec<LaidRow>,
-    /// The row where help begins, below all that a run has shown; none where no help is given.
-    pub help: Option<usize>,
+    /// The rows of help, below all that a run has shown, up to the help asked for last; none where no help is given.
+    pub help: Option<Range<usize>>,
 }
 
 #[derive(Clone, Debug)]

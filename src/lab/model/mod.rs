@@ -7,6 +7,7 @@ pub(super) mod answers;
 pub(super) mod binding;
 pub(super) mod bindings;
 pub(super) mod book_change;
+pub(super) mod brought;
 pub(super) mod conditions;
 pub mod config;
 pub(super) mod context;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::base::event::Source;
 use crate::lab::model::aid::Aid;
 use crate::lab::model::book_change::Keeping;
+use crate::lab::model::brought::{Brought, Place};
 use crate::lab::model::document::Stand;
 use crate::lab::model::document::{Document, Step};
-use crate::lab::model::editor::Pos;
 use crate::lab::model::file_facts::FileFacts;
 use crate::lab::model::foreign::Foreign;
 use crate::lab::model::history::History;
@@ -60,8 +60,10 @@ pub struct State {
     pub(in crate::lab) tops: Tops,
     /// The cells pane follows the selection until it is scrolled away from it.
     pub(in crate::lab) follow: bool,
-    /// The selected cell as it was when it had run: until something is done to it, its end is in view.
-    end_shown: Option<Place>,
+    /// The step of the lesson that something was recorded of last.
+    pub(in crate::lab) whereabouts: Option<String>,
+    /// The selected cell as it was when something came below it: until something is done to it, that is in view.
+    brought: Option<(Brought, Place)>,
     pub(in crate::lab) shares: Shares,
     /// A divider that is being dragged.
     pub(in crate::lab) dragged: Option<Pane>,
@@ -196,16 +198,6 @@ pub enum SessionStatus {
     },
 }
 
-/// Where one is in the cells.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Place {
-    key: Key,
-    cursor: Pos,
-    version: u64,
-    editing: bool,
-    expanded: bool,
-}
-
 /// Shares of the width, in percent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shares {
@@ -237,7 +229,8 @@ impl State {
             machine: MachineView::default(),
             tops: Tops::default(),
             follow: true,
-            end_shown: None,
+            whereabouts: None,
+            brought: None,
             shares: Shares { lesson: 28, machine: 35 },
             dragged: None,
             clipboard: None,
@@ -277,6 +270,7 @@ impl State {
             passed: document.passed,
             lacks: None,
         });
+        self.whereabouts = None;
         self.steps.clear();
         for step in document.steps {
             let step = self.take_step(step);
@@ -532,26 +526,19 @@ impl State {
             })
     }
 
-    /// The selected cell has run: its end is brought into view.
-    pub(in crate::lab) fn show_end(&mut self) {
-        self.end_shown = self.at();
+    /// What came below the selected cell's code is brought into view.
+    pub(in crate::lab) fn bring(&mut self, what: Brought) {
+        self.brought = self.at().map(|at| (what, at));
     }
 
-    /// True while the end of the selected cell is to be seen.
-    pub(in crate::lab) fn shows_end(&self) -> bool {
-        self.end_shown.is_some() && self.end_shown == self.at()
+    /// What of the selected cell is to be seen, as long as nothing is done to it.
+    pub(in crate::lab) fn brought(&self) -> Option<Brought> {
+        let (what, at) = self.brought.as_ref()?;
+        (self.at().as_ref() == Some(at)).then_some(*what)
     }
 
-    /// Where one is: it changes with every movement and change.
     fn at(&self) -> Option<Place> {
-        let cell = self.selected_cell()?;
-        Some(Place {
-            key: cell.key,
-            cursor: cell.editor.cursor(),
-            version: cell.version,
-            editing: self.editing,
-            expanded: cell.expanded,
-        })
+        Some(Place::of(self.selected_cell()?, self.editing))
     }
 
     pub(in crate::lab) fn select_first(&mut self) {

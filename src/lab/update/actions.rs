@@ -7,6 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use crate::lab::layout;
 use crate::lab::layout::glossary;
 use crate::lab::model::actions::{Action, CellAction, Edit, MachineAction};
+use crate::lab::model::active_keys::keys_for;
 use crate::lab::model::aid::KeysSearch;
 use crate::lab::model::answers;
 use crate::lab::model::book_change::Keeping;
@@ -115,7 +116,7 @@ fn answer(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effec
         Action::Hint => answering::hint(state, fx),
         Action::Skip if seen => answering::skip(state, fx),
         Action::Skip => {
-            let skip = state.keymap.name_of(Action::Skip);
+            let skip = keys_for(state, Action::Skip);
             state.say(format!("this is what {skip} skips: {skip} once more does"));
         }
         Action::Choose => answering::choose(state, event, seen, fx),
@@ -174,7 +175,7 @@ fn act_in_machine(state: &mut State, action: MachineAction) {
 fn run(state: &mut State, go: bool, fx: &mut Vec<Effect>) {
     let typing = state.editing;
     if !go && state.selected_cell().is_some_and(|cell| cell.markdown) {
-        let leave = state.keymap.name_of(Action::Leave);
+        let leave = keys_for(state, Action::Leave);
         let how = if typing { format!("; {leave} shows it as it reads") } else { String::new() };
         return state.say(format!("a cell of text is read, not run{how}"));
     }
@@ -189,8 +190,7 @@ fn next_step(state: &mut State) {
     if state.step + 1 < state.steps.len() {
         go_to_step(state, state.step + 1);
     } else if state.lesson.is_some() {
-        let [back, home] =
-            [Action::PreviousStep, Action::Own(SHOW)].map(|action| state.keymap.name_of(action));
+        let [back, home] = [Action::PreviousStep, Action::Own(SHOW)].map(|action| keys_for(state, action));
         state.say(format!("this is the lesson's last page: {back} leads back, {home} to the other lessons"));
     }
 }
@@ -227,7 +227,7 @@ fn interrupt(state: &mut State, fx: &mut Vec<Effect>) {
         return;
     }
     if !state.is_busy() {
-        let key = state.keymap.name_of(Action::Quit);
+        let key = keys_for(state, Action::Quit);
         state.say(format!("nothing is running; {key} quits"));
         return;
     }

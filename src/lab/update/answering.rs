@@ -3,6 +3,8 @@
 use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::lab::model::actions::Action;
+use crate::lab::model::active_keys::keys_for;
+use crate::lab::model::brought::Brought;
 use crate::lab::model::item::{Guess, ItemState, QuizState};
 use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
@@ -119,7 +121,7 @@ pub(crate) fn choose_at(state: &mut State, choice: usize, fx: &mut Vec<Effect>) 
 pub(crate) fn commit_choices(state: &mut State, fx: &mut Vec<Effect>) {
     let Some(ItemState::Quiz(quiz)) = state.selected_item_mut() else { return };
     if quiz.solved {
-        let next = state.keymap.name_of(Action::NextStep);
+        let next = keys_for(state, Action::NextStep);
         state.say(format!("you have answered it; {next} leads on"));
     } else if !quiz.question.takes_several() {
         state.say("choose by its number");
@@ -152,4 +154,6 @@ pub(super) fn hint(state: &mut State, fx: &mut Vec<Effect>) {
     };
     cell.laid.clear();
     fx.push(Effect::Record { step: cell.id.clone(), entry });
+    state.follow = true;
+    state.bring(Brought::Help);
 }

@@ -1,6 +1,7 @@
 //! Cells moved, split and merged, and each of these undone.
 
 use crate::lab::model::actions::{Action, CellAction};
+use crate::lab::model::active_keys::keys_for;
 use crate::lab::model::aid::Arranged;
 use crate::lab::model::document::Cell;
 use crate::lab::model::item::{CellState, ItemState};
@@ -103,7 +104,7 @@ pub(super) fn merge(state: &mut State) {
     }
     if first.markdown != second.markdown {
         let [text, code] =
-            [CellAction::Markdown, CellAction::Code].map(|kind| state.keymap.name_of(Action::Cell(kind)));
+            [CellAction::Markdown, CellAction::Code].map(|kind| keys_for(state, Action::Cell(kind)));
         return state
             .say(format!("one of them is text and the other code: {text} and {code} make them alike"));
     }
@@ -148,7 +149,7 @@ fn joined(above: &str, below: &str, markdown: bool) -> String {
 
 /// The key that undoes what was done to whole cells.
 pub(super) fn undo_key(state: &State) -> String {
-    state.keymap.name_of(Action::Cell(CellAction::UndoCells))
+    keys_for(state, Action::Cell(CellAction::UndoCells))
 }
 
 /// Undoes what was done to whole cells last.
@@ -195,15 +196,16 @@ fn insert(state: &mut State, step: usize, at: usize, item: ItemState) {
     put(state, step, at);
 }
 
+/// Puts a cell back where it stood, which may be in another step.
 fn move_back(state: &mut State, key: Key, step: usize, to: usize) {
-    let Some((_, from)) = state.place(key).filter(|(here, _)| *here == step) else {
+    let Some((here, from)) = state.place(key).filter(|_| step < state.steps.len()) else {
         return state.say("the cell that was moved is gone");
     };
-    let Some(items) = state.steps.get_mut(step).map(|step| &mut step.items) else { return };
-    let item = items.remove(from);
-    let to = to.min(items.len());
-    items.insert(to, item);
-    put(state, step, to);
+    if let Some(left) = state.steps.get_mut(here) {
+        let item = left.items.remove(from);
+        left.text.clear();
+        insert(state, step, to, item);
+    }
 }
 
 fn unsplit(state: &mut State, (first, second): (Key, Key), whole: String, parts: &(String, String)) {

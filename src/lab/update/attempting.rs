@@ -3,6 +3,7 @@
 //! [`Attempt`] knows the order; here its requests are sent, and its end is shown and recorded.
 
 use crate::lab::model::actions::Action;
+use crate::lab::model::active_keys::keys_for;
 use crate::lab::model::history::History;
 use crate::lab::model::item::{Check, ItemState, Status};
 use crate::lab::model::key::Key;
@@ -217,7 +218,7 @@ fn ran(state: &mut State, key: Key, code: &str, fx: &mut Vec<Effect>) -> Standin
     fx.push(Effect::Record { step: cell.id.clone(), entry: Entry::Ran { ok } });
     let as_written = is_as_written(code, lesson.steps.get(step));
     if !as_written && !probes(state, key).is_empty() {
-        let key = state.keymap.name_of(Action::LessonText);
+        let key = keys_for(state, Action::LessonText);
         state.say(format!(
             "your prediction is of the cell as the lesson has it, and this one was changed: {key} puts its text back"
         ));

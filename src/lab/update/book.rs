@@ -2,6 +2,7 @@
 
 use crate::base::figures::plural;
 use crate::lab::model::actions::Action;
+use crate::lab::model::active_keys::keys_for;
 use crate::lab::model::book_change::{BookChange, Keeping, NotSaved};
 use crate::lab::model::file_facts::FileFacts;
 use crate::lab::model::item::{CellState, ItemState, Status};
@@ -80,7 +81,7 @@ pub(super) fn file(state: &mut State, facts: FileFacts, keeping: Keeping, fx: &m
 
 /// Says what holds of the file that did not before.
 fn tell_news(state: &mut State, before: &FileFacts) {
-    let [save, differences] = [Action::Save, Action::Differences].map(|action| state.keymap.name_of(action));
+    let [save, differences] = [Action::Save, Action::Differences].map(|action| keys_for(state, action));
     if state.file.recovered > 0 && before.recovered == 0 {
         let changes = plural(state.file.recovered as u64, "change that was", "changes that were");
         let are = if state.file.recovered == 1 { "is" } else { "are" };

@@ -1,6 +1,7 @@
 //! Whole cells: cut, copied, pasted, deleted, made text or code.
 
 use crate::lab::model::actions::{Action, CellAction};
+use crate::lab::model::active_keys::keys_for;
 use crate::lab::model::aid::Arranged;
 use crate::lab::model::document::Cell;
 use crate::lab::model::item::{CellState, ItemState};
@@ -13,8 +14,9 @@ use crate::notebook::new_id;
 /// Takes away the selected cell into the clipboard, if the learner added it or the document is a notebook.
 pub(super) fn cut(state: &mut State) {
     if let Some(cell) = take_away(state) {
-        keep_deleted(state, &cell);
-        state.clipboard = Some(cell);
+        put_in_clipboard(state, &cell);
+        state.aid.cut = Some(cell.key);
+        taken(state, cell);
         let (paste, undo) = (paste_key(state), undo_key(state));
         state.say(format!("cell cut; {paste} pastes it, {undo} brings it back"));
     }
@@ -23,8 +25,7 @@ pub(super) fn cut(state: &mut State) {
 /// Takes away the selected cell.
 pub(super) fn delete(state: &mut State) {
     if let Some(cell) = take_away(state) {
-        let (step, at) = (state.step, state.aid.first_place);
-        state.aid.arranged(Arranged::Taken { step, at, item: ItemState::Cell(cell) });
+        taken(state, cell);
         let undo = undo_key(state);
         state.say(format!("cell deleted; {undo} brings it back"));
     }
@@ -35,28 +36,30 @@ pub(super) fn copy(state: &mut State) {
     let Some(cell) = state.selected_cell() else { return };
     let copied = as_new(cell);
     let key = state.new_key();
-    state.clipboard = Some(Box::new(CellState::new(key, copied)));
+    (state.clipboard, state.aid.cut) = (Some(Box::new(CellState::new(key, copied))), None);
     let paste = paste_key(state);
     state.say(format!("cell copied; {paste} pastes it"));
 }
 
 fn paste_key(state: &State) -> String {
-    state.keymap.name_of(Action::Cell(CellAction::PasteCell))
+    keys_for(state, Action::Cell(CellAction::PasteCell))
 }
 
-/// Puts the cell cut or copied last below the selected item.
+/// Puts the cell cut or copied last below the selected item. The first time, a cell that was cut is itself what is put
+/// there, with what it has shown.
 pub(super) fn paste(state: &mut State) {
+    let cut = state.aid.cut.take().and_then(|key| state.aid.take_back(key));
+    if let Some((step, at, mut cell)) = cut {
+        let key = cell.key;
+        (cell.own, cell.unsaved) = (true, true);
+        place_cell(state, cell, true);
+        return state.aid.arranged(Arranged::Moved { key, step, at });
+    }
     let Some(cell) = state.clipboard.take() else { return state.say("no cell was cut or copied") };
     // It can be pasted again, as another cell.
-    let again = as_new(&cell);
-    let key = state.new_key();
-    state.clipboard = Some(Box::new(CellState::new(key, again)));
+    put_in_clipboard(state, &cell);
     let mut cell = cell;
-    cell.own = true;
-    cell.unsaved = true;
-    if state.place(cell.key).is_some() {
-        cell.key = state.new_key();
-    }
+    (cell.own, cell.unsaved) = (true, true);
     place_cell(state, cell, true);
 }
 
@@ -85,12 +88,16 @@ fn as_new(cell: &CellState) -> Cell {
     Cell { id: new_id(), code: cell.editor.text(), markdown: cell.markdown, ..Cell::default() }
 }
 
-fn keep_deleted(state: &mut State, cell: &CellState) {
+fn put_in_clipboard(state: &mut State, cell: &CellState) {
+    let copy = as_new(cell);
     let key = state.new_key();
-    let mut kept = CellState::new(key, as_new(cell));
-    kept.own = true;
+    state.clipboard = Some(Box::new(CellState::new(key, copy)));
+}
+
+/// Keeps a cell that was taken away, to be brought back.
+fn taken(state: &mut State, cell: Box<CellState>) {
     let (step, at) = (state.step, state.aid.first_place);
-    state.aid.arranged(Arranged::Taken { step, at, item: ItemState::Cell(Box::new(kept)) });
+    state.aid.arranged(Arranged::Taken { step, at, item: ItemState::Cell(cell) });
 }
 
 fn take_away(state: &mut State) -> Option<Box<CellState>> {

@@ -1,6 +1,7 @@
 //! Typing in cells, and adding cells.
 
 use crate::lab::model::actions::{Action, Edit, Way};
+use crate::lab::model::active_keys::keys_for;
 use crate::lab::model::document::Cell;
 use crate::lab::model::editor::{Editor, Pos};
 use crate::lab::model::item::{CellState, ItemState};
@@ -22,7 +23,7 @@ pub(super) fn insert(state: &mut State, c: char) {
 
 pub(super) fn paste(state: &mut State, text: &str) {
     if !state.editing || !state.screen.has_panes() {
-        let key = state.keymap.name_of(Action::Enter);
+        let key = keys_for(state, Action::Enter);
         state.say(format!("{key} begins to type in a cell; then paste"));
         return;
     }

@@ -1,6 +1,7 @@
 //! Cells of a notebook in another language, which are read and not run.
 
 use crate::lab::model::actions::{Action, CellAction};
+use crate::lab::model::active_keys::keys_for;
 use crate::lab::model::foreign::Foreign;
 use crate::lab::model::key::Key;
 use crate::lab::model::state::State;
@@ -39,7 +40,7 @@ pub(super) fn own_language(state: &mut State, keys: &[Key]) -> Vec<Key> {
     let language = foreign.first().and_then(|key| state.foreign_language(*key));
     if let Some(language) = language {
         let [below, python] =
-            [Action::Cell(CellAction::AddBelow), Action::Python].map(|action| state.keymap.name_of(action));
+            [Action::Cell(CellAction::AddBelow), Action::Python].map(|action| keys_for(state, action));
         let told = format!(
             "this is {language}, to be read here: write it in Rhai, in its place or in a cell below ({below}); \
              {python} shows Rhai as Python beside it"

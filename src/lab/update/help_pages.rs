@@ -1,6 +1,7 @@
 //! Pages to read: help on the name at the cursor, and all that was said.
 
 use crate::lab::model::actions::Action;
+use crate::lab::model::active_keys::keys_for;
 use crate::lab::model::aid::Doc;
 use crate::lab::model::editor::bytes::cursor_byte;
 use crate::lab::model::said::Note;
@@ -21,7 +22,7 @@ pub(crate) fn doc(state: &mut State) {
 
 /// Says what is not to be missed, and which key takes it away.
 pub(super) fn lasting(state: &mut State, text: &str) {
-    let key = state.keymap.name_of(Action::Messages);
+    let key = keys_for(state, Action::Messages);
     let text = format!("{} ({key}: read)", text::clean_line(text));
     state.said.say_lasting(text, state.now);
 }

@@ -1,5 +1,7 @@
 //! What the session says, and its end.
 
+use crate::lab::model::actions::Action;
+use crate::lab::model::active_keys::keys_for;
 use crate::lab::model::item::{CellState, Progress, Status};
 use crate::lab::model::message::Effect;
 use crate::lab::model::output::Ink;
@@ -136,7 +138,7 @@ pub(super) fn died(state: &mut State, (reason, from_outside): (&str, bool), fx: 
     attempting::die(state, (&reason, from_outside), fx);
     state.work.pending.clear();
     state.verifying = None;
-    let keys = restarting::keys(state);
+    let keys = keys_for(state, Action::Restart);
     state.say(format!("{}; {keys} starts a new one", restarting::died(&reason)));
     state.session.status = SessionStatus::Dead { reason };
 }

@@ -28,6 +28,7 @@ mod selecting;
 mod variables;
 mod verifying;
 mod vi;
+mod whereabouts;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
@@ -79,7 +80,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         Msg::SavedAs { path, notes } => naming::saved(state, &path, &notes, fx),
         Msg::File { facts, keeping } => book::file(state, facts, keeping, fx),
         Msg::Compared(lines) => reloading::compared(state, lines),
-        Msg::Reloaded(document) => settled(state, |state| reloading::reloaded(state, document)),
+        Msg::Reloaded(document) => settled(state, |state| reloading::reloaded(state, document, fx)),
         Msg::Drawn { cell, slot, drawing } => pictures::drawn(state, cell, slot, drawing),
         Msg::Note(text) => state.say(text::clean_line(&text)),
         Msg::Lasting(text) => help_pages::lasting(state, &text),
@@ -91,6 +92,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         }
     }
     book::follow(state, fx);
+    whereabouts::follow(state, fx);
     pictures::ask(state, fx);
     state.touch();
     effects

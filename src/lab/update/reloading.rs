@@ -41,14 +41,15 @@ pub(super) fn reload(state: &mut State, fx: &mut Vec<Effect>) {
     fx.push(Effect::Reload);
 }
 
-/// Takes the file's cells. Those that are here as well keep what they have shown; the session stays as it is.
-pub(super) fn reloaded(state: &mut State, document: Document) {
+/// Takes the file's cells. Those that are here as well keep what they have shown, of which the file is told; the session
+/// stays as it is.
+pub(super) fn reloaded(state: &mut State, document: Document, fx: &mut Vec<Effect>) {
     selecting::leave(state);
     let Some(step) = document.steps.into_iter().next() else { return };
     let code_before: Vec<(Key, String)> = state.cells().map(|cell| (cell.key, cell.editor.text())).collect();
     let Some(here) = state.steps.first_mut() else { return };
     let mut before: Vec<Option<ItemState>> = std::mem::take(&mut here.items).into_iter().map(Some).collect();
-    let mut items = Vec::new();
+    let (mut items, mut shown_here) = (Vec::new(), Vec::new());
     for item in step.items {
         let Item::Cell(cell) = item else { continue };
         let same_text = before.iter().position(|old| is(old.as_ref(), |old| is_like(old, &cell)));
@@ -56,7 +57,10 @@ pub(super) fn reloaded(state: &mut State, document: Document) {
             same_text.or_else(|| before.iter().position(|old| is(old.as_ref(), |old| old.id == cell.id)));
         let old = found.and_then(|at| before.get_mut(at)?.take());
         items.push(match old {
-            Some(ItemState::Cell(old)) => taken_over(old, *cell),
+            Some(ItemState::Cell(old)) => {
+                shown_here.extend(shows_more(&old, &cell).then_some(old.key));
+                taken_over(old, *cell)
+            }
             _ => ItemState::new(state.new_key(), Item::Cell(cell)),
         });
     }
@@ -70,6 +74,7 @@ pub(super) fn reloaded(state: &mut State, document: Document) {
     state.removed_unsaved = false;
     state.aid.forget_document();
     state.noted.replace(state.cells().map(Noted::of).collect());
+    shown_here.into_iter().for_each(|key| book::ran(state, key, fx));
     book::refresh(state);
     state.say("the file's cells are here now; the session and its variables are as they were");
 }
@@ -82,9 +87,18 @@ fn is_like(old: &CellState, new: &Cell) -> bool {
     old.markdown == new.markdown && old.editor.text() == new.code
 }
 
+/// What a cell has shown here is not what the file has of it.
+fn shows_more(old: &CellState, new: &Cell) -> bool {
+    old.ran.is_some()
+        && !old.from_file
+        && old.markdown == new.markdown
+        && new.stored.as_deref() != Some(&old.stored())
+}
+
 /// A cell that was here, with the file's text.
 fn taken_over(mut old: Box<CellState>, new: Cell) -> ItemState {
-    if old.markdown != new.markdown {
+    let is_outdated = old.from_file && new.stored.as_deref() != Some(&old.stored());
+    if old.markdown != new.markdown || is_outdated {
         return ItemState::new(old.key, Item::Cell(Box::new(new)));
     }
     old.id = new.id;

@@ -1,18 +1,11 @@
 //! Giving up on a session: what was asked of it is let go, and another is started.
 
-use crate::lab::model::actions::Action;
 use crate::lab::model::history::History;
 use crate::lab::model::item::{Check, Status};
 use crate::lab::model::message::Effect;
 use crate::lab::model::state::{SessionStatus, State};
 use crate::lab::update::{asking, variables};
 use crate::lesson::attempt::Standing;
-
-/// What is pressed for a new session where one is: while typing, the key alone would be typed.
-pub(super) fn keys(state: &State) -> String {
-    let [restart, leave] = [Action::Restart, Action::Leave].map(|action| state.keymap.name_of(action));
-    if state.editing { format!("{leave} and then {restart}") } else { restart }
-}
 
 /// Ends the session, alive or not, and starts another. Cells, outputs and text stay.
 pub(super) fn restart(state: &mut State, fx: &mut Vec<Effect>) {

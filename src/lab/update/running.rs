@@ -2,12 +2,13 @@
 
 use crate::lab::layout;
 use crate::lab::model::actions::Action;
+use crate::lab::model::active_keys::keys_for;
 use crate::lab::model::item::{CellState, Guess, ItemState, Status};
 use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::state::{SessionStatus, State};
-use crate::lab::update::{asking, attempting, book, foreign, restarting, selecting};
+use crate::lab::update::{asking, attempting, book, foreign, selecting};
 use crate::notebook::names::names;
 use crate::notebook::stale::Run;
 
@@ -31,12 +32,13 @@ pub(crate) fn run_selected(state: &mut State, fx: &mut Vec<Effect>) -> bool {
 
 /// Why nothing runs where no cell is selected.
 fn why_not(state: &mut State) {
-    let next = state.keymap.name_of(Action::NextStep);
+    let next = keys_for(state, Action::NextStep);
     let reason = match state.selected_item() {
         Some(ItemState::Predict(predict)) if predict.is_open() => first_your_prediction(state),
         Some(ItemState::Predict(_)) => "your prediction is made, and the cell below it settles it".into(),
         Some(ItemState::Quiz(quiz)) if !quiz.solved => "a question: choose by its number".into(),
         Some(ItemState::Quiz(_)) => format!("you have answered it; {next} leads on"),
+        _ if state.step + 1 == state.steps.len() => "there is nothing to run on this page".into(),
         _ => format!("there is nothing to run in this step; {next} leads on"),
     };
     selecting::turn_to_cells(state);
@@ -97,7 +99,7 @@ pub(crate) fn dispatch(state: &mut State, fx: &mut Vec<Effect>) {
 
 fn run(state: &mut State, keys: &[Key], fx: &mut Vec<Effect>) -> bool {
     if let SessionStatus::Dead { .. } = state.session.status {
-        let keys = restarting::keys(state);
+        let keys = keys_for(state, Action::Restart);
         state.say(format!("the session has ended: {keys} starts a new one"));
         return false;
     }
@@ -157,11 +159,9 @@ fn stopped_by_prediction(state: &mut State, key: Key) -> bool {
     true
 }
 
-/// What is to be done first; while one types there, skipping begins with leaving off.
+/// What is to be done first.
 fn first_your_prediction(state: &State) -> String {
-    let [leave, skip] = [Action::Leave, Action::Skip].map(|action| state.keymap.name_of(action));
-    let keys = if state.editing { format!("{leave} and {skip}") } else { skip };
-    format!("first your prediction: type a number, or {keys} to skip")
+    format!("first your prediction: type a number, or {} to skip", keys_for(state, Action::Skip))
 }
 
 fn cells(state: &State, wanted: impl Fn(usize, usize) -> bool) -> Vec<Key> {

@@ -1,6 +1,7 @@
 //! What is selected, in which pane and step; beginning and leaving off to type.
 
 use crate::lab::layout;
+use crate::lab::model::brought::Brought;
 use crate::lab::model::item::{Guess, ItemState, PredictState};
 use crate::lab::model::key::Key;
 use crate::lab::model::pane::Pane;
@@ -150,9 +151,9 @@ pub(super) fn ran(state: &mut State, key: Key, failed: bool) {
     let is_selected = item == state.selected;
     if failed && (is_selected || !state.editing) {
         (state.step, state.selected, state.follow) = (step, item, true);
-        state.show_end();
+        state.bring(Brought::Run);
     } else if is_selected && state.follow {
-        state.show_end();
+        state.bring(Brought::Run);
     }
 }
 

@@ -9,7 +9,7 @@ use completing::Completing;
 use picker::Picker;
 
 use crate::lab::model::editor::Pos;
-use crate::lab::model::item::ItemState;
+use crate::lab::model::item::{CellState, ItemState};
 use crate::lab::model::key::Key;
 use crate::lab::model::vi::Vi;
 use crate::script::complete::Known;
@@ -36,6 +36,8 @@ pub(crate) struct Aid {
     pub past: Vec<String>,
     /// What was done to whole cells, the last one last.
     arranged: Vec<Arranged>,
+    /// The cell that was cut last, until it is pasted.
+    pub cut: Option<Key>,
     /// Where the cell stood that was taken away last.
     pub first_place: usize,
     /// The first of two keys was pressed.
@@ -53,7 +55,7 @@ pub(crate) struct Aid {
 pub(crate) enum Arranged {
     /// Cut or deleted, from this place of a step.
     Taken { step: usize, at: usize, item: ItemState },
-    /// From this place.
+    /// From this place of a step.
     Moved { key: Key, step: usize, at: usize },
     /// The text of both, and what each got of it.
     Split { first: Key, second: Key, whole: String, parts: (String, String) },
@@ -98,6 +100,7 @@ impl Aid {
     pub(crate) fn forget_document(&mut self) {
         (self.completing, self.picker, self.doc) = (None, None, None);
         self.arranged.clear();
+        self.cut = None;
         (self.first_key, self.pressed) = (None, None);
     }
 
@@ -107,6 +110,16 @@ impl Aid {
             self.arranged.remove(0);
         }
         self.arranged.push(done);
+    }
+
+    /// A cell that was taken away, with the step and place where it stood; `None` where it was brought back since.
+    pub(crate) fn take_back(&mut self, key: Key) -> Option<(usize, usize, Box<CellState>)> {
+        let is_of = |done: &Arranged| matches!(done, Arranged::Taken { item: ItemState::Cell(cell), .. } if cell.key == key);
+        let found = self.arranged.iter().rposition(is_of)?;
+        match self.arranged.remove(found) {
+            Arranged::Taken { step, at, item: ItemState::Cell(cell) } => Some((step, at, cell)),
+            _ => None,
+        }
     }
 
     /// Something was done to cells that can be undone.

@@ -99,8 +99,7 @@ const FIRST: &[Binding] = &[
         "put the lesson's text back",
     )
     .weighs(59),
-    row(&CELLS, &[c('h')], A::Hint, When(Condition::Hint, "hint"), "show the next hint, then a solution")
-        .weighs(93),
+    row(&CELLS, &[c('h')], A::Hint, ByItem, "show the next hint, then a solution").weighs(93),
     row(&EDITOR, &[key(Esc)], A::Leave, Always("leave"), "leave the cell").weighs(90),
     row(&ANSWER, &[key(Enter)], A::Commit, Always("commit"), "commit the number").weighs(97),
     row(&ANSWER, &[key(Esc)], A::Leave, Always("leave"), "leave the question").weighs(96),
@@ -302,8 +301,7 @@ const FIRST: &[Binding] = &[
         "skip a prediction, a quiz or an exercise",
     )
     .weighs(90),
-    row(&LESSON, &[c('h')], A::Hint, When(Condition::Hint, "hint"), "show the next hint, then a solution")
-        .weighs(93),
+    row(&LESSON, &[c('h')], A::Hint, ByItem, "show the next hint, then a solution").weighs(93),
     row(&LESSON, &[key(Up), c('k')], A::Up, Always("scroll"), "scroll up").weighs(91),
     row(&LESSON, &[key(Down), c('j')], A::Down, Never, "scroll down"),
     row(&LESSON, &[key(PageUp)], A::PageUp, Never, "a page up"),

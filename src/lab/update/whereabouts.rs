@@ -1,0 +1,42 @@
+//! Where the learner is in a lesson is recorded, so that it opens there again.
+
+use crate::lab::model::item::ItemState;
+use crate::lab::model::message::Effect;
+use crate::lab::model::state::State;
+use crate::lesson::Entry;
+
+/// Records the step in which one begins to type, or which is left for good.
+pub(super) fn follow(state: &mut State, fx: &mut Vec<Effect>) {
+    if state.lesson.is_none() {
+        return;
+    }
+    let recorded = fx.iter().rev().find_map(|effect| match effect {
+        Effect::Record { step, .. } => Some(step.clone()),
+        _ => None,
+    });
+    if recorded.is_some() {
+        state.whereabouts = recorded;
+    }
+    let goes = fx.iter().position(|effect| matches!(effect, Effect::Quit | Effect::Open(_)));
+    // Who opens a lesson and leaves it again has not begun it.
+    let has_begun = state.step > 0 || state.whereabouts.is_some();
+    let at = match goes {
+        Some(at) if has_begun => at,
+        None if state.editing => fx.len(),
+        _ => return,
+    };
+    let Some(step) = here(state).filter(|here| state.whereabouts.as_ref() != Some(here)) else { return };
+    state.whereabouts = Some(step.clone());
+    fx.insert(at, Effect::Record { step, entry: Entry::Left });
+}
+
+/// The lesson's item that is selected; beside a cell of the learner's own the nearest above it, or else on its page.
+fn here(state: &State) -> Option<String> {
+    let items = &state.current_step()?.items;
+    let of_lesson = |item: &ItemState| match item {
+        ItemState::Cell(cell) => cell.step.and(Some(cell.id.clone())),
+        other => other.id().map(str::to_owned),
+    };
+    let above = items.iter().take(state.selected + 1).rev().find_map(of_lesson);
+    above.or_else(|| items.iter().find_map(of_lesson))
+}
