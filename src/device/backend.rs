@@ -179,7 +179,7 @@ pub trait Backend: Send + Sync {
         Ok(None)
     }
 
-    /// Forgets what earlier launches taught it, such as which algorithms are fast.
+    /// Forgets what earlier launches taught it, such as which algorithms are fast; streams are handed out from the first.
     fn begin_anew(&self) {}
 
     /// How it is.

@@ -222,7 +222,7 @@ impl Visit<'_> {
         match verdict {
             Verdict::Pass => self.problem(exercise.starter.line, "the starter passes as it stands".into()),
             Verdict::CheckerFault { .. } => {
-                self.problem(exercise.check.line, format!("the check fails on the starter: {verdict}"));
+                self.problem(at(&verdict, exercise.check.line), format!("the check fails on the starter: {verdict}"));
             }
             _ => {}
         }
@@ -230,7 +230,7 @@ impl Visit<'_> {
             let verdict = self.attempt(&wrong.code)?;
             if !verdict.fails_because(&wrong.because) {
                 let text = format!("should fail because “{}”, but: {verdict}", wrong.because);
-                self.problem(wrong.code.line, text);
+                self.problem(at(&verdict, wrong.code.line), text);
             }
         }
         let verdict = self.attempt(&exercise.solution)?;
@@ -244,7 +244,8 @@ impl Visit<'_> {
                 ),
                 None => String::new(),
             };
-            self.problem(exercise.solution.line, format!("the solution does not pass: {told}{way}"));
+            let line = at(&verdict, exercise.solution.line);
+            self.problem(line, format!("the solution does not pass: {told}{way}"));
         }
         Ok(verdict.is_pass())
     }
@@ -299,7 +300,7 @@ impl Visit<'_> {
             let verdict = self.attempt(&exercise.solution)?;
             if !verdict.is_pass() {
                 let text = format!("the solution does not pass after {name} was tried: {verdict}");
-                self.problem(other.line, text);
+                self.problem(at(&verdict, other.line), text);
             }
         }
         self.standing = Standing::Before(self.index + 1);
@@ -311,6 +312,7 @@ impl Visit<'_> {
         for MadeUp { what, code, passes } in made_up::answers(exercise, self.ends) {
             let line = exercise.check.line;
             let verdict = self.attempt(&Code { text: code.clone(), line: 1 })?;
+            let line = at(&verdict, line);
             let message = match (verdict, passes) {
                 (verdict, true) if !verdict.is_pass() => format!("{what} must pass, but: {verdict}"),
                 (Verdict::Pass, false) => format!("{what} must fail, but passes"),
@@ -362,5 +364,13 @@ impl Visit<'_> {
 
     fn problem(&mut self, line: usize, message: String) {
         self.problems.push(Problem { step: self.step.id.clone(), line, message, answer: None });
+    }
+}
+
+/// The line of the lesson that is told with a verdict: where the check itself went wrong, its own.
+fn at(verdict: &Verdict, line: usize) -> usize {
+    match verdict {
+        Verdict::CheckerFault { line: Some(own), .. } => usize::try_from(*own).unwrap_or(line),
+        _ => line,
     }
 }

@@ -90,6 +90,13 @@ impl Optimizer {
         state
     }
 
+    /// What is remembered of all parameters, handles that share it.
+    pub(crate) fn state(&self) -> Vec<Tensor> {
+        let groups = self.groups();
+        let of = groups.iter().flat_map(|group| &group.states).flat_map(|moments| &moments.tensors);
+        of.map(|(_, tensor)| tensor.clone()).collect()
+    }
+
     /// Takes over options and memory. Running tensors are copied to the parameters' devices and dtypes.
     pub fn load_state_dict(&self, state: &StateDict) -> Result<()> {
         self.check_own()?;

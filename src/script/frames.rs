@@ -13,6 +13,8 @@ use rhai::{
 
 use crate::base::Error;
 use crate::base::error::kind::Variables;
+use crate::nn::{Module, Role};
+use crate::optim::Optimizer;
 use crate::script::custom::custom;
 use crate::tensor::Tensor;
 use crate::tensor::trial::{Handles, ended, kept_by_graph};
@@ -78,6 +80,9 @@ pub(super) fn meet(
     let lost = if lost.0 == id { lost.1 } else { Handles::new() };
     let seen = Seen { within_a_call, ..Seen::of(scope, needed(code, at).as_ref(), lost) };
     told.retell(&seen);
+    if goes_on(code, at) {
+        told.note(|| "what the rest of the line asks for may need more".into());
+    }
     LOST.set((id, seen.lost_behind(from)));
 }
 
@@ -114,6 +119,47 @@ fn thrown(error: &mut EvalAltResult) -> Option<&mut Dynamic> {
 fn needed(code: &[Stmt], at: Position) -> Option<HashSet<String>> {
     let is_there = |node: &ASTNode| !at.is_none() && node.position() == at;
     named_where(code, is_there).or_else(|| named_where(code, |node| node.position().line() == at.line()))
+}
+
+/// Whether the statement in which the call at a place failed asks for more once that is served: other calls come after
+/// it, or take what it gives.
+fn goes_on(code: &[Stmt], at: Position) -> bool {
+    let mut found = false;
+    for statement in code {
+        statement.walk(&mut Vec::new(), &mut |path: &[ASTNode]| {
+            let is_there = !at.is_none() && path.last().is_some_and(|node| is_call(node) && node.position() == at);
+            if is_there {
+                let root = root(path);
+                let within = path.iter().rposition(|node| root.first().is_some_and(|root| std::ptr::eq(root, node)));
+                let around = path.get(within.unwrap_or(0)..path.len() - 1).unwrap_or_default();
+                found |= around.iter().any(is_call) || has_call_after(root, at);
+            }
+            !found
+        });
+    }
+    found
+}
+
+fn is_call(node: &ASTNode) -> bool {
+    match node {
+        ASTNode::Expr(Expr::FnCall(..) | Expr::MethodCall(..)) | ASTNode::Stmt(Stmt::FnCall(..)) => true,
+        ASTNode::Stmt(Stmt::Assignment(assigned)) => assigned.0.is_op_assignment(),
+        _ => false,
+    }
+}
+
+fn has_call_after(root: &[ASTNode], at: Position) -> bool {
+    let mut found = false;
+    let mut look = |path: &[ASTNode]| {
+        found |= path.last().is_some_and(|node| is_call(node) && node.position() > at);
+        !found
+    };
+    match root {
+        [ASTNode::Stmt(statement)] => statement.walk(&mut Vec::new(), &mut look),
+        [ASTNode::Expr(expr)] => expr.walk(&mut Vec::new(), &mut look),
+        _ => true,
+    };
+    found
 }
 
 fn named_where(code: &[Stmt], is_there: impl Fn(&ASTNode) -> bool) -> Option<HashSet<String>> {
@@ -197,12 +243,13 @@ impl Seen {
         for (i, (name, constant, value)) in scope.iter_raw().enumerate() {
             let is_needed = needed.is_none_or(|needed| needed.contains(name));
             let hidden = !newest.insert(name);
+            if is_needed {
+                uses(value, 0, &mut seen.needed);
+            }
             let mut parts = Vec::new();
             collect(name, value, 0, &mut cells, &mut parts);
             for (part, tensor) in parts.into_iter().filter(|(_, tensor)| tensor.device().is_cuda()) {
-                if is_needed {
-                    seen.needed.push(tensor.storage().address());
-                } else if !hidden && !constant && name != "_" {
+                if !is_needed && !hidden && !constant && name != "_" {
                     seen.deletable.push((part, seen.handles.len()));
                 }
                 seen.handles.push(tensor);
@@ -308,5 +355,28 @@ fn collect(
         for (key, item) in map.iter().rev() {
             collect(&format!("{name}.{key}"), item, depth + 1, cells, found);
         }
+    }
+}
+
+/// The addresses of all that a statement uses which names a value: of a module its parameters and buffers, of an
+/// optimiser its state as well, each with its gradient.
+fn uses(value: &Dynamic, depth: usize, found: &mut Vec<u64>) {
+    let mut add = |tensor: Tensor| {
+        found.extend(tensor.grad().map(|grad| grad.storage().address()));
+        found.push(tensor.storage().address());
+    };
+    if let Some(tensor) = value.read_lock::<Tensor>() {
+        add(tensor.clone());
+    } else if let Some(module) = value.read_lock::<Module>() {
+        let of = |role| module.named(role).into_iter().map(|(_, tensor)| tensor);
+        [Role::Parameter, Role::Buffer].into_iter().flat_map(of).for_each(add);
+    } else if let Some(optimizer) = value.read_lock::<Optimizer>() {
+        (0..optimizer.group_count()).flat_map(|group| optimizer.parameters(group)).for_each(&mut add);
+        optimizer.state().into_iter().for_each(add);
+    } else if depth == DEPTH {
+    } else if let Some(items) = value.read_lock::<Array>() {
+        items.iter().take(LONG).for_each(|item| uses(item, depth + 1, found));
+    } else if let Some(map) = value.read_lock::<Map>() {
+        map.values().for_each(|item| uses(item, depth + 1, found));
     }
 }

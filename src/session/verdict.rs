@@ -131,11 +131,14 @@ impl fmt::Display for Verdict {
                 write!(f, "The code stopped with an error: {message}")?;
                 at_line(f, *line)
             }
-            Verdict::CheckerFault { message, .. } => write!(
-                f,
-                "The check of this exercise is broken ({message}). That is the lesson's fault, and \
-                 nothing was counted."
-            ),
+            Verdict::CheckerFault { message, line } => {
+                let at = line.map(|line| format!(" in line {line} of the lesson")).unwrap_or_default();
+                write!(
+                    f,
+                    "The check of this exercise is broken{at} ({message}). That is the lesson's fault, and nothing was \
+                     counted."
+                )
+            }
             Verdict::Timeout { limit_ms } => {
                 let seconds = *limit_ms as f64 / 1000.0;
                 write!(f, "Stopped: it ran longer than the {seconds} s this lesson allows.")

@@ -208,8 +208,13 @@ impl Error {
 
     /// Adds to the hint, whatever the cause is; the first note stays.
     pub(crate) fn with_note(mut self, text: impl FnOnce() -> String) -> Error {
-        self.0.note.get_or_insert_with(text);
+        self.note(text);
         self
+    }
+
+    /// As [`Error::with_note`], of an error that is on its way.
+    pub(crate) fn note(&mut self, text: impl FnOnce() -> String) {
+        self.0.note.get_or_insert_with(text);
     }
 
     pub(crate) fn is_interrupt(&self) -> bool {

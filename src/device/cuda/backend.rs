@@ -340,6 +340,10 @@ impl Backend for CudaBackend {
         Ok(Moved { when: When::Later(ticket), pinned, blocking: waited.is_some(), waited })
     }
 
+    fn begin_anew(&self) {
+        self.queues.begin_anew();
+    }
+
     fn create_stream(&self) -> Result<u32> {
         Ok(self.queues.next_stream())
     }

@@ -95,6 +95,11 @@ impl Queues {
         state.handed_out
     }
 
+    /// They are handed out from the first on again.
+    pub(super) fn begin_anew(&self) {
+        self.lock().handed_out = 0;
+    }
+
     /// A mark behind all the work of `stream` so far. Only marks with times can be compared.
     pub(super) fn record(&self, stream: u32, timed: bool) -> Result<Mark> {
         let handle = self.stream(stream)?;

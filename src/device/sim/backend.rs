@@ -294,6 +294,7 @@ impl Backend for SimBackend {
 
     fn begin_anew(&self) {
         self.planner.forget();
+        self.streams.store(0, Ordering::Relaxed);
     }
 
     /// Power lies between that without work and the limit as utilisation does between none and all.

@@ -455,8 +455,9 @@ fn check(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, the
         Check::Done(Verdict::CheckerFault { message, .. }) if !cell.has_ended() => {
             (format!("▲ what the lesson does before this cell failed, not your code: {message}"), theme.warn)
         }
-        Check::Done(Verdict::CheckerFault { message, .. }) => {
-            (format!("▲ the check itself is at fault, not your code: {message}"), theme.warn)
+        Check::Done(Verdict::CheckerFault { message, line }) => {
+            let at = line.map(|line| format!(" (line {line} of the lesson)")).unwrap_or_default();
+            (format!("▲ the check itself is at fault{at}, not your code: {message}"), theme.warn)
         }
         Check::Done(verdict @ (Verdict::OutOfMemory { .. } | Verdict::DeviceUnavailable { .. })) => {
             (format!("✗ {verdict}"), theme.error)
