@@ -288,6 +288,8 @@ def main():
         sys.exit(__doc__)
     program, profile = sys.argv[1], pathlib.Path(sys.argv[2])
     base = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else HERE.parent / "src/device/sim/hosts/notebook.toml"
+    if not base.is_file():
+        sys.exit(f"{base} is no file: name a host's profile as BASE.toml, from which what needs a GPU is kept")
     record = pathlib.Path(sys.argv[4]) if len(sys.argv) > 4 else None
     if record and record.exists():
         every, one = json.loads(record.read_text())

@@ -122,12 +122,17 @@ fn a_mixture_is_named_where_it_is_shown() {
 fn a_printed_number_says_that_it_is_a_mixture() {
     let mut session = session(BOTH, CELL);
     let host = Arc::new(Quiet::default());
-    let code = "ratio = ratio * 0.0 + 2.5; print(ratio); print(1.0 / 4.0); print(3); print(`${slow * 0.0}`);";
+    let code = "ratio = ratio * 0.0 + 2.5; print(ratio); print(1.0 / 4.0); print(3); print(`${slow * 0.0}`); \
+        print([ratio, 1]); print(#{r: ratio}); print(\"r\", ratio); print(`r ${ratio}`); print([slow * 0.0]);";
     assert!(matches!(
         session.evaluate(2, 1, code, &(Arc::clone(&host) as Arc<dyn Host>)),
         Outcome::Ok { .. }
     ));
-    assert_eq!(*host.0.lock().unwrap(), "2.5 (mixes measured with modelled time)\n0.25\n3\n0.0\n");
+    let note = "(mixes measured with modelled time)";
+    let want = format!(
+        "2.5 {note}\n0.25\n3\n0.0\n[2.5, 1] {note}\n#{{\"r\": 2.5}} {note}\nr 2.5 {note}\nr 2.5 {note}\n[0.0]\n"
+    );
+    assert_eq!(*host.0.lock().unwrap(), want);
 }
 
 #[test]

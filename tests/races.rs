@@ -131,7 +131,7 @@ fn the_host_and_pinned_memory() {
     let early = "let p = x.to(\"cpu\", #{non_blocking: true});
 p.sum().item();
 cuda::synchronize(); p.sum().item();";
-    assert_eq!(races(early), ["read after write: 3 sum host/0, 2 copy_ cuda:0/0"]);
+    assert_eq!(races(early), ["read after write: 3 sum cpu/0, 2 copy_ cuda:0/0"]);
     for look in ["print(p);", "p.tolist();", "p[0][0].item();", "let q = p + 1.0;"] {
         let body = format!("let p = x.to(\"cpu\", #{{non_blocking: true}});\n{look}");
         assert_eq!(races(&body).len(), 1, "{look}");
@@ -140,7 +140,7 @@ cuda::synchronize(); p.sum().item();";
 let y = p.to(\"cuda\", #{non_blocking: true});
 p.add_(1.0);
 cuda::synchronize(); p.add_(1.0);";
-    assert_eq!(races(written), ["write after read: 4 add host/0, 3 copy_ cuda:0/0"]);
+    assert_eq!(races(written), ["write after read: 4 add cpu/0, 3 copy_ cuda:0/0"]);
     none(
         "let p = ones([64, 64]).pin_memory(); let y = p.to(\"cuda\", #{non_blocking: true}); p.sum().item();",
     );

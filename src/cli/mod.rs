@@ -36,7 +36,7 @@ use crate::base::text::strip_control;
 use crate::device::Machine;
 use crate::device::open::Use;
 use crate::device::sim::Selection;
-use crate::device::sim::host_choice::with_host;
+use crate::device::sim::host_choice::{split_host, with_host};
 
 /// Learn what a GPU does to your tensors.
 #[derive(Parser)]
@@ -142,6 +142,11 @@ fn outlive_limits() {
 }
 
 fn dispatch(cli: Cli) -> u8 {
+    if let (Some(host), (_, Some(own))) = (&cli.devices.host, split_host(&cli.devices.devices)) {
+        let [host, own] = [host, own].map(strip_control);
+        tell!("error: --host {host} and @{own} behind the devices name two hosts; give one of them");
+        return exit::USAGE;
+    }
     let devices = with_host(&cli.devices.devices, cli.devices.host.as_deref());
     if cli.look.is_set() && !matches!(cli.command, None | Some(Command::Lab(_))) {
         tell!(

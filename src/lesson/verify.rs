@@ -222,7 +222,10 @@ impl Visit<'_> {
         match verdict {
             Verdict::Pass => self.problem(exercise.starter.line, "the starter passes as it stands".into()),
             Verdict::CheckerFault { .. } => {
-                self.problem(at(&verdict, exercise.check.line), format!("the check fails on the starter: {verdict}"));
+                self.problem(
+                    at(&verdict, exercise.check.line),
+                    format!("the check fails on the starter: {verdict}"),
+                );
             }
             _ => {}
         }

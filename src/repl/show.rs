@@ -90,7 +90,10 @@ pub(super) fn usage(usage: &Usage) -> String {
     let host = timed(usage.host_nanos, Clock::Measured);
     match usage.modelled_nanos.filter(|n| *n > 0) {
         Some(nanos) => {
-            format!("time: {host} on the host, {} on the devices\n", timed(nanos, Clock::Modelled))
+            format!(
+                "time: {host} on this computer, {} on the simulated machine\n",
+                timed(nanos, Clock::Modelled)
+            )
         }
         None => format!("time: {host}\n"),
     }
@@ -190,7 +193,10 @@ mod tests {
         );
         assert_eq!(timing("5"), None);
         let both = Usage { host_nanos: 1_500_000, modelled_nanos: Some(2_000), ..Usage::default() };
-        assert_eq!(usage(&both), "time: 1.50 ms measured on the host, 2.00 µs modelled on the devices\n");
+        assert_eq!(
+            usage(&both),
+            "time: 1.50 ms measured on this computer, 2.00 µs modelled on the simulated machine\n"
+        );
     }
 
     #[test]

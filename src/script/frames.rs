@@ -127,10 +127,12 @@ fn goes_on(code: &[Stmt], at: Position) -> bool {
     let mut found = false;
     for statement in code {
         statement.walk(&mut Vec::new(), &mut |path: &[ASTNode]| {
-            let is_there = !at.is_none() && path.last().is_some_and(|node| is_call(node) && node.position() == at);
+            let is_there =
+                !at.is_none() && path.last().is_some_and(|node| is_call(node) && node.position() == at);
             if is_there {
                 let root = root(path);
-                let within = path.iter().rposition(|node| root.first().is_some_and(|root| std::ptr::eq(root, node)));
+                let within =
+                    path.iter().rposition(|node| root.first().is_some_and(|root| std::ptr::eq(root, node)));
                 let around = path.get(within.unwrap_or(0)..path.len() - 1).unwrap_or_default();
                 found |= around.iter().any(is_call) || has_call_after(root, at);
             }

@@ -16,7 +16,7 @@ use crate::tensor::display::display;
 
 use super::bind::{FnCallArgs, note_line};
 use super::fault::{RhaiResult, raise};
-use super::report;
+use super::{carry, report};
 
 /// The key of what stands in a text: no text of a script is read as this token.
 const SHOWN: &str = "\u{10}";
@@ -28,12 +28,18 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
         engine.register_fn(name, move |ctx: NativeCallContext, items: &mut Array| {
             let mut text = Text { ctx: &ctx, shared: &here, out: String::new() };
             text.array(items)?;
+            if name == "print" {
+                text.noted(items.iter());
+            }
             Ok::<_, Box<EvalAltResult>>(ImmutableString::from(text.out))
         });
         let here = Arc::clone(shared);
         engine.register_fn(name, move |ctx: NativeCallContext, items: &mut Map| {
             let mut text = Text { ctx: &ctx, shared: &here, out: String::new() };
             text.map(items)?;
+            if name == "print" {
+                text.noted(items.values());
+            }
             Ok::<_, Box<EvalAltResult>>(ImmutableString::from(text.out))
         });
     }
@@ -48,6 +54,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
                 note_line(&here, &ctx);
                 let mut text = Text { ctx: &ctx, shared: &here, out: String::new() };
                 text.joined(args)?;
+                text.noted(args.iter().map(|arg| &**arg));
                 Ok(text.out.into())
             },
         );
@@ -96,7 +103,8 @@ pub(super) fn register_shown(engine: &mut Engine, shared: &Arc<Shared>) {
         move |context: &mut EvalContext, inputs: &[Expression], _: &Dynamic| {
             let [whole] = inputs else { return Ok(Dynamic::UNIT) };
             let (value, at) = (context.eval_expression_tree(whole)?.flatten(), whole.position());
-            if !(value.is::<Tensor>() || value.is_array() || value.is_map()) {
+            let is_mixed = value.tag() != 0 && carry::is_mixed(&value);
+            if !(is_mixed || value.is::<Tensor>() || value.is_array() || value.is_map()) {
                 return Ok(value);
             }
             let ctx: NativeCallContext =
@@ -106,6 +114,7 @@ pub(super) fn register_shown(engine: &mut Engine, shared: &Arc<Shared>) {
                 error.set_position(at);
                 error
             })?;
+            text.noted([&value]);
             Ok(text.out.into())
         },
     );
@@ -128,6 +137,14 @@ struct Text<'a, 'c> {
 }
 
 impl Text<'_, '_> {
+    /// What of the values mixes measured with modelled time is marked behind them, as a number alone is.
+    fn noted<'v>(&mut self, values: impl IntoIterator<Item = &'v Dynamic>) {
+        if self.shared.has_both_clocks() && values.into_iter().any(carry::is_mixed) {
+            self.out.push(' ');
+            self.out.push_str(carry::NOTE);
+        }
+    }
+
     fn array(&mut self, items: &Array) -> RhaiResult<()> {
         self.out.push('[');
         for (i, item) in items.iter().enumerate() {

@@ -372,15 +372,14 @@ fn race_value((source, race, count): &(Source, Box<Race>, INT)) -> Dynamic {
     let mut map = Map::new();
     let mut put = |name: &str, value: Dynamic| map.insert(name.into(), value);
     let shape: Array = race.shape.iter().map(|size| (*size as INT).into()).collect();
-    let by = |device: Device| if device.is_cuda() { device.to_string() } else { "host".to_string() };
     put("kind", race.kind.as_str().into());
     put("line", INT::from(source.line).into());
     put("op", race.op.as_str().into());
-    put("by", by(race.by).into());
+    put("by", race.by.to_string().into());
     put("stream", INT::from(race.stream).into());
     put("earlier_line", INT::from(race.earlier.line).into());
     put("earlier_op", race.earlier_op.as_str().into());
-    put("earlier_by", by(race.earlier_by).into());
+    put("earlier_by", race.earlier_by.to_string().into());
     put("earlier_stream", INT::from(race.earlier_stream).into());
     put("device", race.device.to_string().into());
     put("shape", shape.into());

@@ -335,8 +335,8 @@ fn cpu() -> DeviceInfo {
     DeviceInfo {
         device: Device::Cpu,
         name: "cpu".into(),
-        simulated: false,
-        clock: Clock::Measured,
+        simulated: true,
+        clock: Clock::Modelled,
         total: 0,
         allocated: 0,
         reserved: 0,

@@ -11,9 +11,10 @@
 //!   for the oldest.
 //! - Streams other than 0 do not wait for stream 0, nor it for them: PyTorch makes its streams non-blocking.
 //! - Kernels of different streams overlap in their latency, not in their work: one large kernel fills a
-//!   device, so two take as long side by side as one after the other, in the order of their launches. One that is
-//!   mostly latency does not fill the device: it starts when the running kernel leaves room, at the latest at its
-//!   end, and not behind all that another stream has queued.
+//!   device, so two take as long side by side as one after the other. What comes while others have queued starts when
+//!   the running kernel leaves room, at the latest at its end, and not behind all that they have queued: it shares the
+//!   device with them evenly, and they are done as much later as it has taken of their time. One that is mostly latency
+//!   does not fill the device, and runs at its own speed.
 //! - A copy between host and device runs on a copy engine, beside the kernels of other streams. With one
 //!   engine both directions share it, with two each has its own, with three or more copies to peers have one
 //!   as well.
@@ -481,7 +482,7 @@ impl Clock {
             device.compute.take(start, cost.whole_device());
             (start, start.saturating_add(cost.body))
         } else {
-            device.compute.take(ready, cost.body)
+            device.share(at.stream, ready, cost.body)
         };
         // While others have the device a kernel has not started. At the end of time the latency is cut short.
         let start = working.saturating_sub(cost.latency).max(earliest);

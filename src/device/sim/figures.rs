@@ -60,12 +60,12 @@ pub(super) const MEMORY: Quantity = Quantity {
     high: 1125899906842624.0,
     whole: true,
     rule: "from 2 MiB (the allocator's smallest segment) to 1 PiB",
-    example: r#"{ value = 16, unit = "GiB", source = "assumed" }"#,
+    example: r#"{ value = 16, unit = "GiB", source = "assumed: why" }"#,
 };
 pub(super) const CACHE: Quantity = Quantity {
     low: 1.0,
     rule: "from 1 byte to 1 PiB",
-    example: r#"{ value = 4, unit = "MiB", source = "assumed" }"#,
+    example: r#"{ value = 4, unit = "MiB", source = "assumed: why" }"#,
     ..MEMORY
 };
 pub(super) const BANDWIDTH: Quantity = Quantity {
@@ -74,20 +74,20 @@ pub(super) const BANDWIDTH: Quantity = Quantity {
     high: 1e18,
     whole: false,
     rule: "from 1 MB/s to 1,000,000 TB/s",
-    example: r#"{ value = 320, unit = "GB/s", source = "assumed" }"#,
+    example: r#"{ value = 320, unit = "GB/s", source = "assumed: why" }"#,
 };
 pub(super) const FLOPS: Quantity = Quantity {
     units: &[("GFLOP/s", 1e9), ("TFLOP/s", 1e12), ("PFLOP/s", 1e15)],
     high: 1e21,
     rule: "from 0.001 GFLOP/s to 1,000,000 PFLOP/s",
-    example: r#"{ value = 8.1, unit = "TFLOP/s", source = "assumed" }"#,
+    example: r#"{ value = 8.1, unit = "TFLOP/s", source = "assumed: why" }"#,
     ..BANDWIDTH
 };
 pub(super) const INTEGER_OPS: Quantity = Quantity {
     units: &[("GOP/s", 1e9), ("TOP/s", 1e12), ("POP/s", 1e15)],
     high: 1e21,
     rule: "from 0.001 GOP/s to 1,000,000 POP/s",
-    example: r#"{ value = 4.1, unit = "TOP/s", source = "assumed" }"#,
+    example: r#"{ value = 4.1, unit = "TOP/s", source = "assumed: why" }"#,
     ..BANDWIDTH
 };
 pub(super) const TIME: Quantity = Quantity {
@@ -96,7 +96,7 @@ pub(super) const TIME: Quantity = Quantity {
     high: 1e9,
     whole: false,
     rule: "above zero and at most a second",
-    example: r#"{ value = 4.5, unit = "us", source = "assumed" }"#,
+    example: r#"{ value = 4.5, unit = "us", source = "assumed: why" }"#,
 };
 pub(super) const FRACTION: Quantity = Quantity {
     units: &[],
@@ -104,7 +104,7 @@ pub(super) const FRACTION: Quantity = Quantity {
     high: 1.0,
     whole: false,
     rule: "from 0.000001 to 1",
-    example: r#"{ value = 0.8, source = "assumed" }"#,
+    example: r#"{ value = 0.8, source = "assumed: why" }"#,
 };
 
 /// A whole number without a unit, up to `high`; `rule` says so.
@@ -115,7 +115,7 @@ pub(super) const fn count(high: u32, rule: &'static str) -> Quantity {
         high: high as f64,
         whole: true,
         rule,
-        example: r#"{ value = 40, source = "assumed" }"#,
+        example: r#"{ value = 40, source = "assumed: why" }"#,
     }
 }
 
@@ -326,7 +326,7 @@ impl<'d, 't> Section<'d, 't> {
 
     /// A figure that says yes or no.
     pub(super) fn flag(&self, key: &'static str) -> Result<bool, ProfileError> {
-        let example = r#"{ value = true, source = "assumed" }"#;
+        let example = r#"{ value = true, source = "assumed: why" }"#;
         let figure = self.figure(key, false, example)?;
         let value = figure.require("value", example)?;
         let DeValue::Boolean(flag) = value.get_ref() else {
@@ -338,7 +338,7 @@ impl<'d, 't> Section<'d, 't> {
 
     /// A figure of the form `major.minor`.
     pub(super) fn version(&self, key: &'static str) -> Result<(u32, u32), ProfileError> {
-        let example = r#"{ value = "7.5", source = "assumed" }"#;
+        let example = r#"{ value = "7.5", source = "assumed: why" }"#;
         let figure = self.figure(key, false, example)?;
         let text = figure.text("value", 8, example)?;
         let digits =

@@ -215,12 +215,17 @@ fn read_cpu(root: &Section<'_, '_>) -> Result<CpuFigures, ProfileError> {
     const CORES: figures::Quantity = count(1024, "a whole number from 1 to 1024");
     let keys = ["cores", "dispatch", "spread", "bandwidth_core", "bandwidth", "cache", "cache_bandwidth"];
     let cpu = root.section("cpu", &keys)?;
+    let (bandwidth_core, bandwidth) =
+        (cpu.number("bandwidth_core", &BANDWIDTH)?, cpu.number("bandwidth", &BANDWIDTH)?);
+    if bandwidth_core > bandwidth {
+        return Err(cpu.bad_text("bandwidth_core", "at most `cpu.bandwidth`, which all cores share"));
+    }
     Ok(CpuFigures {
         cores: cpu.number("cores", &CORES)? as u32,
         dispatch: cpu.nanos("dispatch")?,
         spread: cpu.nanos("spread")?,
-        bandwidth_core: cpu.number("bandwidth_core", &BANDWIDTH)?,
-        bandwidth: cpu.number("bandwidth", &BANDWIDTH)?,
+        bandwidth_core,
+        bandwidth,
         cache: cpu.number("cache", &CACHE)? as u64,
         cache_bandwidth: cpu.number("cache_bandwidth", &BANDWIDTH)?,
         peak: read_peak(root)?,
@@ -337,6 +342,8 @@ mod tests {
         assert!(error.contains("unknown key `memory.pins`; did you mean `pin`?"), "{error}");
         let error = refused("spread = { value = 6,", "spread = { value = 1e300,");
         assert!(error.contains("`cpu.spread` is 1e300, and must be above zero and at most"), "{error}");
+        let error = refused("bandwidth_core = { value = 11,", "bandwidth_core = { value = 1100,");
+        assert!(error.contains("`cpu.bandwidth_core` must be at most `cpu.bandwidth`"), "{error}");
         let whole = "x".repeat(100_000);
         let error = HostProfile::parse(&whole, "my.toml").unwrap_err().to_string();
         assert!(error.contains("longer than the 65536 bytes"), "{error}");

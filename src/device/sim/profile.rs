@@ -9,7 +9,7 @@
 //! sm_count = { value = 40, source = "NVIDIA Turing whitepaper" }
 //!
 //! [launch]
-//! latency = { value = 3.5, unit = "us", source = "assumed" }
+//! latency = { value = 3.5, unit = "us", source = "assumed: why" }
 //! ```
 //!
 //! `[efficiency]` is the part of its peaks that a class of kernels reaches: of the memory's bandwidth, and of the rate
@@ -407,7 +407,7 @@ fn refuse_host_figures(root: &Section<'_, '_>) -> Result<(), ProfileError> {
         let section = root.unchecked(name)?;
         keys.iter().find_map(|key| section.belongs_to_host(key))
     };
-    const SECTIONS: [&str; 5] = ["host", "driver", "script", "cpu", "dispatch"];
+    const SECTIONS: [&str; 6] = ["host", "driver", "script", "cpu", "dispatch", "memory"];
     let whole = SECTIONS.iter().find_map(|key| root.belongs_to_host(key));
     let found = whole.or_else(|| sections.into_iter().find_map(of_a_section));
     found.map_or(Ok(()), Err)
@@ -429,7 +429,7 @@ fn read_power(root: &Section<'_, '_>) -> Result<Option<Power>, ProfileError> {
         high: 1e6,
         whole: false,
         rule: "above 0 and at most a million watts",
-        example: r#"{ value = 70, unit = "W", source = "assumed" }"#,
+        example: r#"{ value = 70, unit = "W", source = "assumed: why" }"#,
     };
     let Some(power) = root.optional_section("power", &["idle", "limit"])? else { return Ok(None) };
     let (idle, limit) = (power.number("idle", &WATTS)?, power.number("limit", &WATTS)?);

@@ -21,6 +21,8 @@ pub(super) struct DeviceClock {
 struct SimStream {
     /// When all that is queued is done.
     free: u64,
+    /// When its kernels are done that take all of the device.
+    computed: u64,
     /// The ends of the youngest operations, at most `queue_depth` of them.
     ends: VecDeque<u64>,
 }
@@ -61,6 +63,28 @@ impl DeviceClock {
     /// When all that is queued on the device is done.
     pub(super) fn idle(&self) -> u64 {
         self.streams.values().map(|s| s.free).max().unwrap_or(0)
+    }
+
+    /// Runs a kernel of the stream that is ready at a time and takes all of the device for `length`: shared evenly with
+    /// the streams that have such kernels queued when it begins, where it ends sooner so than behind all of theirs.
+    /// Returns its start and end.
+    ///
+    /// When what they have queued runs is known already: they are done later by what it has taken.
+    pub(super) fn share(&mut self, stream: u32, ready: u64, length: u64) -> (u64, u64) {
+        let begin = self.compute.room(ready);
+        let (start, end) = self.compute.take(ready, length);
+        let others = self.streams.values_mut().filter(|other| other.computed > begin);
+        let shared = begin.saturating_add(length.saturating_mul(others.count() as u64 + 1));
+        let (start, ends) = if shared < end {
+            for other in self.streams.values_mut().filter(|other| other.computed > begin) {
+                (other.computed, other.free) = (other.computed.max(end), other.free.max(end));
+            }
+            (begin, shared)
+        } else {
+            (start, end)
+        };
+        self.streams.entry(stream).or_default().computed = ends;
+        (start, ends)
     }
 
     /// Makes room on the stream for one more operation. Returns when there is room.

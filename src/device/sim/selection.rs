@@ -205,6 +205,10 @@ impl FromStr for Selection {
     /// repeated. `@HOST` behind them names their host.
     fn from_str(text: &str) -> Result<Selection, SelectionError> {
         let (text, host) = split_host(text.trim());
+        if let (_, Some(between)) = split_host(text) {
+            let host = between.split(',').next().unwrap_or_default();
+            return Err(SelectionError::HostBetween { host: quoted(host.trim()) });
+        }
         let host = host.map(read_host).transpose()?;
         match (read_devices(text)?, host) {
             (Selection::Sim(devices), host) => Ok(Selection::Sim(devices.beside(host))),
@@ -403,6 +407,11 @@ mod tests {
         assert!(
             between.contains("one host stands around all devices") && between.contains("@workstation"),
             "{between}"
+        );
+        let both = read("sim:t4@workstation,tiny@notebook").unwrap_err().to_string();
+        assert!(
+            both.contains("one host stands around all devices") && both.contains("@workstation"),
+            "{both}"
         );
         assert!(matches!(read("sim:t4@laptop,sim:h100"), Err(SelectionError::UnknownHost(_))));
         assert!(matches!(read("sim:t4@laptop"), Err(SelectionError::UnknownHost(_))));

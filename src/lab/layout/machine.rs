@@ -221,7 +221,11 @@ pub(crate) fn title(state: &State, focused: bool) -> Vec<Span<'static>> {
     let mut title = vec![Span::styled(" machine ", style)];
     if state.history.any_simulated() {
         title.push(Span::styled("SIM", theme.badge));
-        title.push(Span::styled(" simulated, times modelled ", style));
+        let times = match state.history.has_measured_host() {
+            true => " simulated, times modelled, the host's measured ",
+            false => " simulated, times modelled ",
+        };
+        title.push(Span::styled(times, style));
     }
     title
 }

@@ -129,7 +129,7 @@ pub static ROWS: &[ScriptRow] = &[
         )
         .details(
             "`kind` is \"read after write\", \"write after read\", \"write after write\" or \"free after use\"; `by` is a \
-             GPU, or \"host\". One of each kind stands for all at the same two lines.",
+             GPU, or \"cpu\" for the host. One of each kind stands for all at the same two lines.",
         )
         .example("events.races.len()", "0"),
         |call| {
@@ -340,7 +340,14 @@ impl RunEvents {
     }
 
     fn by_device(&self, figure: &str, device: DeviceSpec) -> Result<Dynamic> {
-        let name = lane_device(device).to_string();
+        let device = lane_device(device);
+        if device == Device::Cpu {
+            let told = format!(
+                "{figure} is of GPUs, and the CPU is none; `waited_ms` is how long the host was held"
+            );
+            return Err(Error::value(told));
+        }
+        let name = device.to_string();
         let line = match figure {
             "busy_ms" | "idle_ms" => self.longest_wait(),
             _ => self.peak_line(&name),

@@ -92,6 +92,7 @@ fn every_builtin_profile_is_whole_and_every_figure_has_a_source() {
         assert_eq!(profile.figures.len(), 36 + left_out_elsewhere(profile), "{id}");
         for figure in &profile.figures {
             assert!(!figure.source.trim().is_empty() && !figure.value.is_empty(), "{id}: {figure:?}");
+            assert_ne!(figure.source.trim(), "assumed", "{id}: no reason stands beside {figure:?}");
         }
         let cited = profile.figures.iter().filter(|f| !f.is_assumed()).count();
         assert!(if id == "tiny" { cited == 0 } else { cited >= 13 }, "{id}: {cited}");
@@ -216,14 +217,14 @@ fn keys_are_checked_with_their_line() {
     );
     assert_eq!(
         fault("sm_count = { value = 5, source = \"assumed: an eighth of a T4\" }\n", ""),
-        "my.toml:6: `device.sm_count` is missing; write { value = 40, source = \"assumed\" }"
+        "my.toml:6: `device.sm_count` is missing; write { value = 40, source = \"assumed: why\" }"
     );
     assert!(fault("[launch]", "[lunch]").contains("unknown key `lunch`; did you mean `launch`?"));
     assert!(fault("id = \"tiny\"", "").contains("`id` is missing"));
     assert_eq!(
         fault(r#"{ value = 1, unit = "TOP/s", source = "assumed: an eighth of a T4" }"#, "8.1"),
         "my.toml:22: `peak.int` can't be of type float; \
-             write { value = 4.1, unit = \"TOP/s\", source = \"assumed\" }"
+             write { value = 4.1, unit = \"TOP/s\", source = \"assumed: why\" }"
     );
     assert_eq!(
         fault("\"TOP/s\"", "\"TFLOP/s\""),
@@ -237,6 +238,8 @@ fn keys_are_checked_with_their_line() {
         fault("value = 1, source = \"assumed: one,", "value = 1, sauce = \"assumed: one,").contains("source")
     );
     assert!(fault("\"assumed: PCIe 3 x8\" }\npinned_d2h", "\" \" }\npinned_d2h").contains("something in it"));
+    let pin = "[memory]\npin = { value = 1, unit = \"GB/s\", source = \"assumed: so\" }\n\n[link]";
+    assert!(fault("[link]", pin).contains("`memory` is the host's, and not a device's"));
     assert_eq!(fault("[link]", "[link]\nlatency = 1"), "my.toml:58: this is not TOML: duplicate key");
 }
 

@@ -292,6 +292,11 @@ impl History {
         self.devices.values().any(|d| d.simulated)
     }
 
+    /// Simulated GPUs stand beside this computer itself.
+    pub(crate) fn has_measured_host(&self) -> bool {
+        self.devices.get(&Device::Cpu).is_some_and(|host| !host.simulated)
+    }
+
     fn shown(&self) -> &Deeds {
         if self.shows_lesson { &self.lesson } else { &self.own }
     }
