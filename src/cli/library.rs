@@ -240,13 +240,16 @@ pub(super) fn shown(taken: Taken<'_>, progress: &Progress) -> HomeLesson {
     }
 }
 
-/// The step that was worked on last, or the first open one after it where it is done; an earlier open one where none
-/// is. None where the lesson was not begun.
+/// The step that was left last, or that was worked on last; where that one is done, the first open one after it, or an
+/// earlier open one. None where the lesson was not begun.
 fn left_off(taken: Taken<'_>, progress: &Progress) -> Option<String> {
     let all: Vec<(&str, Option<&StepProgress>)> =
         steps(taken.1).map(|step| (step, progress.step(&key(taken, step)))).collect();
     let latest = all.iter().filter_map(|(_, step)| Some(step.as_ref()?.at_ms)).max()?;
     let last = all.iter().rposition(|(_, step)| step.is_some_and(|step| step.at_ms == latest))?;
+    if let Some((id, Some(StepProgress { left: true, .. }))) = all.get(last) {
+        return Some((*id).to_owned());
+    }
     let is_open = |(_, step): &&(&str, Option<&StepProgress>)| !step.is_some_and(|s| s.done || s.skipped);
     let found = all.iter().skip(last).find(is_open).or_else(|| all.iter().find(is_open))?;
     Some(found.0.to_owned())

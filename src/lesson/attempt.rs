@@ -34,6 +34,8 @@ pub struct Attempt {
     here: Vec<Ask>,
     check: Option<Code>,
     /// What the check reads of what the lesson gave.
+    /// The state in which a step begins is built for it.
+    within: bool,
     given: Vec<GivenName>,
     /// What the check reads though nothing defines it.
     strays: Vec<Stray>,
@@ -148,6 +150,7 @@ impl Attempt {
             here: vec![Ask::Shown(code)],
             check: None,
             given: Vec::new(),
+            within: false,
             strays: Vec::new(),
             probes: Vec::new(),
             pieces: VecDeque::new(),
@@ -169,15 +172,30 @@ impl Attempt {
         standing: Standing,
         passed: &Passed,
     ) -> Attempt {
-        let mut attempt = Attempt::after(lesson, step, (number, code), standing, passed);
+        let mut attempt = Attempt::within(lesson, step, (number, code), standing, passed);
         let Some(here) = lesson.steps.get(step) else { return attempt };
-        let setup = here.setup.iter().cloned().map(|code| Ask::Unseen { step, code, what: Unseen::SetUp });
-        attempt.here.splice(0..0, setup);
         if let Some(Element::Exercise(exercise)) = &here.element {
             attempt.given = given(exercise);
             attempt.check = Some(exercise.check.clone());
             attempt.strays = strays::of_check(&exercise.check, &strays::given(lesson));
         }
+        attempt.plan();
+        attempt
+    }
+
+    /// Code of the learner's own where a step begins: after the steps before it and its set-up.
+    pub fn within(
+        lesson: &Lesson,
+        step: usize,
+        (number, code): (u32, Code),
+        standing: Standing,
+        passed: &Passed,
+    ) -> Attempt {
+        let mut attempt = Attempt::after(lesson, step, (number, code), standing, passed);
+        let setup = lesson.steps.get(step).map(|here| here.setup.as_slice()).unwrap_or_default();
+        let setup = setup.iter().cloned().map(|code| Ask::Unseen { step, code, what: Unseen::SetUp });
+        attempt.here.splice(0..0, setup);
+        attempt.within = true;
         attempt.plan();
         attempt
     }
@@ -401,6 +419,20 @@ impl Attempt {
     pub fn replayed(&self) -> usize {
         let again = self.before.iter().filter(|earlier| earlier.number >= self.from);
         again.filter(|earlier| earlier.code.is_some()).count()
+    }
+
+    /// Exercises that have not passed, whose own solutions are run before the step.
+    pub fn solved_for(&self) -> impl Iterator<Item = &str> {
+        let again =
+            self.before.iter().filter(|earlier| earlier.number >= self.from && earlier.passed.is_none());
+        again
+            .filter(|earlier| matches!(earlier.code, Some((_, Unseen::Solution))))
+            .map(|earlier| earlier.id.as_str())
+    }
+
+    /// The state in which a step begins is built for it.
+    pub fn begins_within(&self) -> bool {
+        self.within
     }
 
     /// The session forgets all that was in it before.

@@ -92,6 +92,9 @@ pub struct StepProgress {
     /// The solution was shown.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub solution: bool,
+    /// The last that is known is that the learner was there.
+    #[serde(skip)]
+    pub left: bool,
     /// The pack's version of the last record.
     pub version: String,
     /// Milliseconds since 1970 of the last record.
@@ -141,6 +144,7 @@ impl Progress {
         let step = self.steps.entry(record.key.clone()).or_default();
         step.version.clone_from(&record.version);
         step.at_ms = record.at_ms;
+        step.left = record.entry == Entry::Left;
         match &record.entry {
             Entry::Ran { ok } => step.done |= ok,
             Entry::Prediction { value, .. } => step.prediction = Some(*value),

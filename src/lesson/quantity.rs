@@ -122,7 +122,9 @@ impl Unit {
                     .find(|unit| value.abs() >= unit.row().factor)
                     .unwrap_or(Unit::KiB);
                 let scaled = text::number(value / fitting.row().factor);
-                format!("{number} bytes ({scaled} {})", fitting.name())
+                let written: f64 = scaled.replace(',', "").parse().unwrap_or(f64::NAN);
+                let about = if written * fitting.row().factor == value { "" } else { "about " };
+                format!("{number} bytes ({about}{scaled} {})", fitting.name())
             }
             _ => format!("{number} {}", self.name()),
         }

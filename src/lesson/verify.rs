@@ -219,13 +219,19 @@ impl Visit<'_> {
             self.problem(self.step.line, text);
         }
         let verdict = self.attempt(&exercise.starter)?;
+        let mut starter_passes = false;
         match verdict {
-            Verdict::Pass => self.problem(exercise.starter.line, "the starter passes as it stands".into()),
+            Verdict::Pass => {
+                self.problem(exercise.starter.line, "the starter passes as it stands".into());
+                starter_passes = true;
+            }
             Verdict::CheckerFault { .. } => {
                 self.problem(
                     at(&verdict, exercise.check.line),
                     format!("the check fails on the starter: {verdict}"),
                 );
+                // It would do so with every answer.
+                return Ok(false);
             }
             _ => {}
         }
@@ -250,7 +256,8 @@ impl Visit<'_> {
             let line = at(&verdict, exercise.solution.line);
             self.problem(line, format!("the solution does not pass: {told}{way}"));
         }
-        Ok(verdict.is_pass())
+        // A check that asks for nothing refuses no answer that nobody wrote.
+        Ok(verdict.is_pass() && !starter_passes)
     }
 
     /// The names that `changes` needs for the solution to pass, where that is what it lacks.

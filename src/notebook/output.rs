@@ -145,6 +145,14 @@ impl Output {
         matches!(self, Output::Error { .. })
     }
 
+    /// The name of the error that this is.
+    pub(crate) fn error_name(&self) -> Option<&str> {
+        match self {
+            Output::Error { name, .. } => Some(name),
+            _ => None,
+        }
+    }
+
     /// As nbformat 4 has it, texts in one piece.
     pub fn to_json(&self) -> Value {
         let mut out = match self {

@@ -11,6 +11,12 @@ const MOST_TEXT: usize = 16 << 20;
 /// Figures and tables that are kept of a run.
 const MOST_DISPLAYS: usize = 1000;
 
+/// The names of errors that end a run from without: an interrupt, the limits of time and of output, a session that died.
+pub(crate) const INTERRUPTED: &str = "KeyboardInterrupt";
+pub(crate) const TIMED_OUT: &str = "TimeoutError";
+pub(crate) const FLOODED: &str = "OutputError";
+pub(crate) const LOST: &str = "SessionError";
+
 /// Takes what a run gives into a cell's outputs. What is too much for a file is counted, not kept.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
@@ -56,15 +62,14 @@ impl Recorder {
             Outcome::Ok { value: None } => return,
             Outcome::Ok { value: Some(text) } => Output::result(text, count),
             Outcome::Error { fault } => Output::error(fault),
-            Outcome::Interrupted => Output::stopped("KeyboardInterrupt", "the cell was interrupted"),
+            Outcome::Interrupted => Output::stopped(INTERRUPTED, "the cell was interrupted"),
             Outcome::Timeout { seconds } => {
                 let text = format!("the cell ran past its limit of {seconds} s");
-                Output::stopped("TimeoutError", &text)
+                Output::stopped(TIMED_OUT, &text)
             }
-            Outcome::TooMuchOutput { limit } => Output::stopped(
-                "OutputError",
-                &format!("the cell made more than {limit}, which is its limit"),
-            ),
+            Outcome::TooMuchOutput { limit } => {
+                Output::stopped(FLOODED, &format!("the cell made more than {limit}, which is its limit"))
+            }
         });
     }
 

@@ -1,7 +1,7 @@
 //! What events add up to that a session could not send one by one: a front end that adds it has exact totals, although
 //! its log has a hole.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,8 @@ use crate::base::event::{Body, Clock, Event, Name, Source, Span};
 
 /// Places kept of a device where the host waited unasked.
 pub(crate) const WAITS_KEPT: usize = 64;
+/// Copies of a stretch that are kept one by one.
+const COPIES_KEPT: usize = 8;
 /// Tensors kept that a stretch made and that are still held.
 const LASTING_KEPT: usize = 1 << 16;
 
@@ -30,6 +32,9 @@ pub struct Digest {
     pub lasting: Vec<Event>,
     /// Tensors that were made and are still held, beyond those in `lasting`.
     pub untracked: u64,
+    /// The newest copies of those that it sums up, in order: a log of copies has some of every busy stretch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub newest_copies: Vec<Event>,
 }
 
 /// What somebody did in a stretch.
@@ -128,6 +133,7 @@ pub(crate) struct Digester {
     mapped: AddressMap<(Device, u64), usize>,
     /// Tensors that were made and are still held, beyond those that are kept.
     beyond: AddressSet,
+    newest_copies: VecDeque<Event>,
     /// Tensors that are kept.
     most: usize,
 }
@@ -180,6 +186,7 @@ impl Digester {
             made: AddressMap::default(),
             mapped: AddressMap::default(),
             beyond: AddressSet::default(),
+            newest_copies: VecDeque::new(),
             most,
         }
     }
@@ -188,6 +195,12 @@ impl Digester {
     pub(crate) fn take(&mut self, event: &Event) {
         self.events += 1;
         let own = !event.source.is_hidden();
+        if let Body::Copy { .. } = &event.body {
+            if self.newest_copies.len() == COPIES_KEPT {
+                self.newest_copies.pop_front();
+            }
+            self.newest_copies.push_back(event.clone());
+        }
         match &event.body {
             Body::Alloc { device, address, allocated, reserved, .. } => {
                 self.memory(*device, *allocated, *reserved, own);
@@ -246,6 +259,7 @@ impl Digester {
             freed: all.freed,
             lasting: all.lasting.in_order(),
             untracked: all.beyond.len() as u64,
+            newest_copies: all.newest_copies.into(),
         })
     }
 

@@ -92,6 +92,7 @@ fn digest() -> impl Strategy<Value = Digest> {
             lesson: Deeds { copies: vec![(to, from, events, 1)], gaps: gaps.clone(), ..Deeds::default() },
             deeds: Deeds { devices, copies: vec![(from, to, events, events)], gaps },
             freed: vec![(from, 3)],
+            newest_copies: lasting.clone(),
             lasting,
             untracked: events,
         }

@@ -205,7 +205,8 @@ fn status(cell: &CellState, now: Duration, theme: &Theme) -> (String, Style) {
         Status::Failed => ("✗ error".into(), theme.error),
         Status::Interrupted => ("■ interrupted".into(), theme.warn),
         Status::Flooded => ("■ stopped: too much output".into(), theme.warn),
-        Status::TimedOut { seconds } => (format!("■ timed out after {seconds} s"), theme.warn),
+        Status::TimedOut { seconds: Some(seconds) } => (format!("■ timed out after {seconds} s"), theme.warn),
+        Status::TimedOut { seconds: None } => ("■ timed out".into(), theme.warn),
         Status::Lost => ("✗ session died".into(), theme.error),
     };
     let text = if cell.is_passed_over() { format!("{text}, passed over") } else { text };

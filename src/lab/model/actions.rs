@@ -168,6 +168,8 @@ pub enum Edit {
     Delete,
     DeleteToEnd,
     DeleteWord,
+    /// Begins an answer anew.
+    DeleteAll,
     Go(Way),
     Undo,
     Redo,

@@ -62,12 +62,19 @@ pub enum NotSaved {
     /// There is a file of that name already.
     Exists(PathBuf),
     Failed(String),
+    /// Not under this name, for this reason.
+    As {
+        path: PathBuf,
+        reason: String,
+    },
 }
 
 impl fmt::Display for NotSaved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NotSaved::Conflict(reason) | NotSaved::Failed(reason) => f.write_str(reason),
+            NotSaved::Conflict(reason) | NotSaved::Failed(reason) | NotSaved::As { reason, .. } => {
+                f.write_str(reason)
+            }
             NotSaved::Exists(path) => write!(f, "{} exists already", path.display()),
         }
     }

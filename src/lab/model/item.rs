@@ -13,7 +13,7 @@ use crate::lesson::markdown::Block;
 use crate::lesson::order::order;
 use crate::lesson::{Answer, Basis, Exercise, Quantity, parse_quantity};
 use crate::notebook::hash::Hash;
-use crate::notebook::{self, Kind, Recorder};
+use crate::notebook::{self, Kind, Recorder, record};
 use crate::script::whole::Wholeness;
 use crate::session::protocol::{ProbeValue, Usage, Verdict};
 
@@ -38,7 +38,8 @@ pub(crate) enum Status {
     Failed,
     Interrupted,
     TimedOut {
-        seconds: f64,
+        /// None where an earlier session's is shown.
+        seconds: Option<f64>,
     },
     /// It showed more than it may.
     Flooded,
@@ -323,8 +324,19 @@ impl CellState {
 
     /// Shows what an earlier session gave.
     fn load(&mut self, stored: Stored) {
-        let failed = stored.outputs.iter().any(notebook::Output::is_error);
-        self.status = if failed { Status::Failed } else { Status::Ok };
+        let ended = stored.outputs.iter().rev().find_map(notebook::Output::error_name);
+        self.status = match ended {
+            None => Status::Ok,
+            Some(record::INTERRUPTED) => Status::Interrupted,
+            Some(record::FLOODED) => Status::Flooded,
+            Some(record::TIMED_OUT) => Status::TimedOut { seconds: None },
+            Some(record::LOST) => Status::Lost,
+            Some(_) => Status::Failed,
+        };
+        // It was not judged, whatever was said of an earlier one.
+        if self.exercise.is_some() && self.status == Status::Interrupted {
+            self.check = Check::Cut;
+        }
         (self.from_file, self.earlier) = (true, true);
         self.number = stored.count.and_then(|n| u32::try_from(n).ok());
         self.output = Output::of(&stored.outputs);

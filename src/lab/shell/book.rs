@@ -287,15 +287,17 @@ impl Book {
     /// # Errors
     /// There is such a file, or it can't be written; all stays as it is.
     pub(crate) fn save_as(&mut self, path: &Path, over: bool) -> Result<Vec<String>, NotSaved> {
+        let typed = path;
         let folder = self.file.path().parent().unwrap_or(Path::new(""));
-        let path = folder.join(file::at_home(path));
+        let path = folder.join(file::at_home(typed));
         if self.is_of(&path) {
             return self.save(over);
         }
         if !over && path.symlink_metadata().is_ok() {
             return Err(NotSaved::Exists(path));
         }
-        let failed = |error: &dyn std::fmt::Display| NotSaved::Failed(error.to_string());
+        let failed =
+            |error: &dyn std::fmt::Display| NotSaved::As { path: typed.into(), reason: error.to_string() };
         let mut file = NotebookFile::make(&path).map_err(|error| failed(&error))?;
         let notes = file.save_over(&self.notebook).map_err(|error| failed(&error))?;
         let before = std::mem::replace(&mut self.file, file);

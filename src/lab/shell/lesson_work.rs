@@ -124,8 +124,12 @@ fn take_over(document: &mut Document, book: &Book) {
             if let Item::Cell(cell) = item
                 && cell.id == kept.id
             {
-                let document::Cell { code, stored, .. } = shown(kept);
+                let document::Cell { mut code, stored, .. } = shown(kept);
                 let passed = passed.get(&cell.id);
+                // It passed at the prompt: what passed is the learner's answer.
+                if let Some(answer) = passed.filter(|_| is_untouched(kept)) {
+                    code.clone_from(answer);
+                }
                 cell.verdict = cell.verdict.take().filter(|verdict| is_of(verdict, kept, passed));
                 (cell.code, cell.stored, taken) = (code, stored, true);
             }
@@ -139,6 +143,12 @@ fn take_over(document: &mut Document, book: &Book) {
         }
         above = Some(kept.id.clone());
     }
+}
+
+/// Nothing was written in the cell or run.
+fn is_untouched(kept: &Cell) -> bool {
+    let began = kept.metadata.get(BEGAN_WITH).and_then(Value::as_str);
+    kept.ran.is_none() && began == Some(hash(&kept.source).as_str())
 }
 
 /// Whether a verdict is on what the cell shows. The prompt tells its verdicts to the same log.

@@ -38,9 +38,11 @@ pub(super) fn insert(state: &mut State, c: char) {
     }
 }
 
-pub(crate) fn backspace(state: &mut State) {
+/// Takes away the last character of a number that is typed, or all of it.
+pub(crate) fn shorten(state: &mut State, all: bool) {
     if let Some(ItemState::Predict(predict)) = state.selected_item_mut() {
-        predict.input.pop();
+        let kept = if all { 0 } else { predict.input.char_indices().last().map_or(0, |(at, _)| at) };
+        predict.input.truncate(kept);
         predict.laid.clear();
     }
 }
@@ -110,19 +112,27 @@ pub(super) fn choose(state: &mut State, event: KeyEvent, seen: bool, fx: &mut Ve
 
 /// Takes a choice of the selected quiz.
 pub(crate) fn choose_at(state: &mut State, choice: usize, fx: &mut Vec<Effect>) {
-    if let Some(ItemState::Quiz(quiz)) = state.selected_item_mut()
-        && quiz.take(choice)
-    {
-        record_quiz(quiz, fx);
+    match state.selected_item_mut() {
+        Some(ItemState::Quiz(quiz)) if quiz.solved => answered(state),
+        Some(ItemState::Quiz(quiz)) => {
+            if quiz.take(choice) {
+                record_quiz(quiz, fx);
+            }
+        }
+        _ => {}
     }
+}
+
+fn answered(state: &mut State) {
+    let next = keys_for(state, Action::NextStep);
+    state.say(format!("you have answered it; {next} leads on"));
 }
 
 /// Counts the choices taken of the selected quiz.
 pub(crate) fn commit_choices(state: &mut State, fx: &mut Vec<Effect>) {
     let Some(ItemState::Quiz(quiz)) = state.selected_item_mut() else { return };
     if quiz.solved {
-        let next = keys_for(state, Action::NextStep);
-        state.say(format!("you have answered it; {next} leads on"));
+        answered(state);
     } else if !quiz.question.takes_several() {
         state.say("choose by its number");
     } else if quiz.commit() {

@@ -5,7 +5,7 @@
 use crate::lab::model::actions::Action;
 use crate::lab::model::active_keys::keys_for;
 use crate::lab::model::history::History;
-use crate::lab::model::item::{Check, ItemState, Status};
+use crate::lab::model::item::{CellState, Check, ItemState, Status};
 use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
 use crate::lab::model::output::Ink;
@@ -24,6 +24,7 @@ pub(super) fn begin(state: &mut State, key: Key, number: u32, fx: &mut Vec<Effec
     if attempt.begins_anew() {
         leave_changes(state, key, attempt.replayed());
     }
+    tell_where(state, key, &attempt);
     state.work.current = Some(Current { key, number, attempt });
     // There is always something to ask first.
     let _ = go_on(state, fx);
@@ -37,10 +38,11 @@ fn attempt(state: &State, key: Key, number: u32) -> Option<Attempt> {
     let (lesson, passed) = (&open.lesson, &open.passed);
     let Some(step) = cell.step else {
         // Beside a step, all before it has been done; in a session in which other things ran it takes what there is.
-        let after = above(state, key);
+        let (after, is_open) = above(state, key);
         return Some(match open.standing {
             Standing::Before(at) if at <= after => {
-                Attempt::after(lesson, after, (number, code), open.standing, passed)
+                let attempt = if is_open { Attempt::within } else { Attempt::after };
+                attempt(lesson, after, (number, code), open.standing, passed)
             }
             _ => Attempt::of_code(number, code),
         });
@@ -50,10 +52,35 @@ fn attempt(state: &State, key: Key, number: u32) -> Option<Attempt> {
     Some(Attempt::at_step(lesson, step, (number, code), open.standing, passed).settling(probes))
 }
 
-/// Steps of the lesson above a cell of the learner's own.
-fn above(state: &State, key: Key) -> usize {
+/// Steps of the lesson that are done above a cell of the learner's own, and whether the next is an exercise there that
+/// has not passed: what its solution makes is not there yet.
+fn above(state: &State, key: Key) -> (usize, bool) {
     let cells = state.cells().take_while(|cell| cell.key != key);
-    cells.filter_map(|cell| cell.step).last().map_or(0, |step| step + 1)
+    let nearest = cells.filter(|cell| cell.step.is_some()).last();
+    let is_open = |cell: &&CellState| cell.exercise.is_some() && !cell.done && !cell.skipped;
+    match nearest {
+        Some(cell) if is_open(&cell) => (cell.step.unwrap_or(0), true),
+        nearest => (nearest.and_then(|cell| cell.step).map_or(0, |step| step + 1), false),
+    }
+}
+
+/// Says where a cell begins: where the exercise above it does, or with the lesson's own solutions. Of what was passed
+/// over that was said.
+fn tell_where(state: &mut State, key: Key, attempt: &Attempt) {
+    let is_own = state.cells().any(|cell| cell.key == key && cell.own);
+    if is_own && attempt.begins_within() && above(state, key).1 {
+        state.say("begins where the exercise above does: run that before, for what it makes");
+    }
+    let passed_over = |id: &str| state.cells().any(|cell| cell.id == id && cell.skipped);
+    let mut open = attempt.solved_for().filter(|id| !passed_over(id));
+    let Some(first) = open.next() else { return };
+    let which = match open.count() {
+        0 => format!("`{first}`, which has"),
+        1 => format!("`{first}` and another, which have"),
+        more => format!("`{first}` and {more} others, which have"),
+    };
+    let told = format!("begins with the lesson's own solution of {which} not passed yet");
+    state.say(text::clean_line(&told));
 }
 
 /// A cell that is to be run as it stands still is what the lesson has written.

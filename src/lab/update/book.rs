@@ -16,6 +16,8 @@ use crate::notebook::stale::{Freshness, How, Run, Why, stale};
 /// Runs of a session that stale marks are made from; of more, the first are forgotten.
 const MOST_RUNS: usize = 2000;
 
+const CHANGED_OUTSIDE: &str = "another program has changed the file";
+
 /// Tells the notebook's file what has become of the cells since it was told last.
 pub(super) fn follow(state: &mut State, fx: &mut Vec<Effect>) {
     follow_cells(state, fx);
@@ -89,10 +91,11 @@ fn tell_news(state: &mut State, before: &FileFacts) {
             "{changes} not saved {are} recovered; {save} saves, {differences} shows the differences"
         ));
     }
+    if before.changed_outside && !state.file.changed_outside {
+        state.said.withdraw(CHANGED_OUTSIDE);
+    }
     if state.file.changed_outside && !before.changed_outside {
-        state.say(format!(
-            "another program has changed the file: {differences} shows the differences and can reload it"
-        ));
+        state.say(format!("{CHANGED_OUTSIDE}: {differences} shows the differences and can reload it"));
     }
 }
 
@@ -189,6 +192,12 @@ pub(super) fn saved(state: &mut State, saved: Result<Vec<String>, NotSaved>, fx:
         Err(NotSaved::Exists(path)) => {
             state.aid.name = path.display().to_string();
             state.popup = Some(Popup::Confirm(Confirm::Replace));
+        }
+        // The name can be mended.
+        Err(NotSaved::As { path, reason }) => {
+            state.aid.name = path.display().to_string();
+            state.popup = Some(Popup::SaveAs);
+            state.say(text::clean_line(&format!("not saved: {reason}")));
         }
         Err(NotSaved::Failed(reason)) => {
             state.after_save = None;

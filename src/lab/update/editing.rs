@@ -36,8 +36,7 @@ pub(super) fn paste(state: &mut State, text: &str) {
 /// Carries out a change or a movement.
 pub(super) fn edit(state: &mut State, edit: Edit, fx: &mut Vec<Effect>) {
     if let (Some(ItemState::Predict(_)), Edit::Backspace) = (state.selected_item(), edit) {
-        answering::backspace(state);
-        return;
+        return answering::shorten(state, false);
     }
     match edit {
         Edit::Newline => with_editor(state, Editor::newline),
@@ -51,6 +50,7 @@ pub(super) fn edit(state: &mut State, edit: Edit, fx: &mut Vec<Effect>) {
             with_editor(state, |editor| editor.paste(&clip));
         }
         Edit::SelectAll => go(state, Editor::select_all),
+        Edit::DeleteAll => answering::shorten(state, true),
         Edit::Backspace => with_editor(state, did(Editor::backspace)),
         Edit::Delete => with_editor(state, did(Editor::delete)),
         Edit::DeleteToEnd => with_editor(state, did(Editor::delete_to_end)),

@@ -186,7 +186,7 @@ fn finished(state: &mut State, outcome: Outcome, usage: Usage) {
                 cell.output.block(Ink::Report, report(&fault));
             }
             Outcome::Interrupted => cell.status = Status::Interrupted,
-            Outcome::Timeout { seconds } => cell.status = Status::TimedOut { seconds },
+            Outcome::Timeout { seconds } => cell.status = Status::TimedOut { seconds: Some(seconds) },
             Outcome::TooMuchOutput { limit } => {
                 cell.status = Status::Flooded;
                 cell.output.block(Ink::Report, &format!("stopped: it made more than {limit}"));

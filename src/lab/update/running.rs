@@ -21,13 +21,17 @@ pub(crate) fn run_selected(state: &mut State, fx: &mut Vec<Effect>) -> bool {
     let begun = run(state, &[key], fx);
     // What comes of it is to be seen, wherever hints or outputs were read meanwhile.
     state.follow |= begun;
-    // Where the lesson alone is seen, what runs comes into view.
+    bring_into_view(state, begun);
+    begun
+}
+
+/// Where the lesson alone is seen, what runs comes into view.
+fn bring_into_view(state: &mut State, begun: bool) {
     let hidden =
         layout::areas(state, layout::whole(state)).is_some_and(|areas| areas.pane(Pane::Cells).is_none());
     if begun && hidden && state.focus == Pane::Lesson {
         selecting::show(state, Pane::Cells);
     }
-    begun
 }
 
 /// Why nothing runs where no cell is selected.
@@ -48,7 +52,11 @@ fn why_not(state: &mut State) {
 /// Queues all cells of the step.
 pub(crate) fn run_step(state: &mut State, fx: &mut Vec<Effect>) {
     let keys = cells(state, |step, _| step == state.step);
-    run(state, &keys, fx);
+    if keys.is_empty() {
+        return why_not(state);
+    }
+    let begun = run(state, &keys, fx);
+    bring_into_view(state, begun);
 }
 
 /// Queues the cells of the step that are stale, in their order.
@@ -65,7 +73,11 @@ pub(crate) fn run_stale(state: &mut State, fx: &mut Vec<Effect>) {
 pub(crate) fn run_above(state: &mut State, fx: &mut Vec<Effect>) {
     let here = (state.step, state.selected);
     let keys = cells(state, |step, item| (step, item) < here);
-    run(state, &keys, fx);
+    if keys.is_empty() {
+        return state.say("there is no cell above this one");
+    }
+    let begun = run(state, &keys, fx);
+    bring_into_view(state, begun);
 }
 
 /// Sends the next cell of the queue if the session is free for it.

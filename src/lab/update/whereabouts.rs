@@ -17,17 +17,16 @@ pub(super) fn follow(state: &mut State, fx: &mut Vec<Effect>) {
     if recorded.is_some() {
         state.whereabouts = recorded;
     }
-    let goes = fx.iter().position(|effect| matches!(effect, Effect::Quit | Effect::Open(_)));
-    // Who opens a lesson and leaves it again has not begun it.
-    let has_begun = state.step > 0 || state.whereabouts.is_some();
-    let at = match goes {
-        Some(at) if has_begun => at,
-        None if state.editing => fx.len(),
-        _ => return,
-    };
-    let Some(step) = here(state).filter(|here| state.whereabouts.as_ref() != Some(here)) else { return };
-    state.whereabouts = Some(step.clone());
-    fx.insert(at, Effect::Record { step, entry: Entry::Left });
+    let Some(step) = here(state) else { return };
+    if let Some(goes) = fx.iter().position(|effect| matches!(effect, Effect::Quit | Effect::Open(_))) {
+        // Who opens a lesson and leaves it again has not begun it.
+        if state.step > 0 || state.whereabouts.is_some() {
+            fx.insert(goes, Effect::Record { step, entry: Entry::Left });
+        }
+    } else if state.editing && state.whereabouts.as_ref() != Some(&step) {
+        state.whereabouts = Some(step.clone());
+        fx.push(Effect::Record { step, entry: Entry::Left });
+    }
 }
 
 /// The lesson's item that is selected; beside a cell of the learner's own the nearest above it, or else on its page.

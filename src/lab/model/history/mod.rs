@@ -76,7 +76,7 @@ impl History {
 
     /// Takes the sums of events that were too many to be sent.
     pub(crate) fn take_sums(&mut self, digest: Digest) {
-        let Digest { events, deeds, lesson, freed, lasting, untracked } = digest.bounded();
+        let Digest { events, deeds, lesson, freed, lasting, untracked, newest_copies } = digest.bounded();
         self.missed = self.missed.saturating_add(events);
         self.events = self.events.saturating_add(events);
         self.log.miss(events);
@@ -86,6 +86,10 @@ impl History {
         }
         for Event { seq, source, body } in lasting {
             self.hold_or_map(seq, source, body);
+        }
+        for copy in newest_copies {
+            let deeds = if copy.source.is_hidden() { &mut self.lesson } else { &mut self.own };
+            Transfer::of(&copy).into_iter().for_each(|transfer| deeds.transfers.push(transfer));
         }
         self.untracked = self.untracked.saturating_add(untracked);
         for sums in &deeds.devices {
@@ -102,10 +106,11 @@ impl History {
     /// Takes one event.
     pub(crate) fn fold(&mut self, event: Event) {
         self.events += 1;
-        let Event { seq, source, body } = event;
         // What a lesson does by itself takes memory, and is no work of the learner's.
-        let own = !source.is_hidden();
+        let own = !event.source.is_hidden();
         let deeds = if own { &mut self.own } else { &mut self.lesson };
+        Transfer::of(&event).into_iter().for_each(|transfer| deeds.transfers.push(transfer));
+        let Event { seq, source, body } = event;
         deeds.timeline.fold(seq, source, &body);
         match body {
             Body::Alloc { device, allocated, reserved, .. } => {
@@ -125,9 +130,8 @@ impl History {
                 let tally = self.tally(device);
                 tally.peak = tally.allocated;
             }
-            Body::Copy { from, to, bytes, pinned, blocking, span, .. } => {
+            Body::Copy { from, to, bytes, span, .. } => {
                 deeds.directions.entry((from, to)).or_default().add(1, bytes);
-                deeds.transfers.push(Transfer { seq, from, to, bytes, pinned, blocking, span, source });
                 self.pass(span);
             }
             Body::Launch { device, span, .. } => {

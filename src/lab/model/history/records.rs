@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::base::event::{Name, Source, Span};
+use crate::base::event::{Body, Event, Name, Source, Span};
 use crate::base::{DType, Device};
 use crate::lab::model::text;
 use crate::session::digest::{DeviceDigest, WAITS_KEPT};
@@ -83,6 +83,14 @@ pub(crate) struct Transfer {
     pub blocking: bool,
     pub span: Span,
     pub source: Source,
+}
+
+impl Transfer {
+    /// The copy that an event is.
+    pub(super) fn of(event: &Event) -> Option<Transfer> {
+        let Body::Copy { from, to, bytes, pinned, blocking, span, .. } = event.body else { return None };
+        Some(Transfer { seq: event.seq, from, to, bytes, pinned, blocking, span, source: event.source })
+    }
 }
 
 /// All copies one way.

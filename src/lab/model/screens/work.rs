@@ -104,6 +104,7 @@ const FIRST: &[Binding] = &[
     row(&ANSWER, &[key(Enter)], A::Commit, Always("commit"), "commit the number").weighs(97),
     row(&ANSWER, &[key(Esc)], A::Leave, Always("leave"), "leave the question").weighs(96),
     row(&ANSWER, &[key(Backspace)], A::Edit(Edit::Backspace), Never, "delete the last character"),
+    row(&ANSWER, &[ctrl(Char('u'))], A::Edit(Edit::DeleteAll), Never, "begin the number anew"),
     row(
         &ANYWHERE,
         &[f(5), Chord(Enter, KeyModifiers::CONTROL)],
