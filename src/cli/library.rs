@@ -369,6 +369,14 @@ mod tests {
         assert_eq!(told(&progress, None), "Continue: one (1 of 2 done)");
         assert_eq!(left_off(lessons[0], &progress).as_deref(), Some(ids[1]));
         assert_eq!(left_off(lessons[1], &progress), None);
+        let left =
+            Record { key: key(lessons[0], ids[0]), version: "1".into(), at_ms: 15, entry: Entry::Left };
+        progress.apply(&left);
+        assert_eq!(
+            left_off(lessons[0], &progress).as_deref(),
+            Some(ids[0]),
+            "where one was, though it is done"
+        );
         let mut later = Progress::default();
         ran(&mut later, lessons[0], ids[1], 10);
         assert_eq!(left_off(lessons[0], &later).as_deref(), Some(ids[0]), "what was passed over comes last");

@@ -460,6 +460,7 @@ mod tests {
     #[test]
     fn sizes_are_shown_in_bytes_and_in_a_fitting_unit() {
         assert_eq!(Unit::Bytes.show(4_194_304.0), "4,194,304 bytes (4 MiB)");
+        assert_eq!(Unit::Bytes.show(4_194_303.0), "4,194,303 bytes (about 4 MiB)");
         assert_eq!(Unit::Bytes.show(512.0), "512 bytes");
         assert_eq!(Unit::Bytes.show(1536.0), "1,536 bytes (1.5 KiB)");
         assert_eq!(Unit::Count.show(3.0), "3");

@@ -461,6 +461,33 @@ mod tests {
     }
 
     #[test]
+    fn the_newest_copies_of_a_busy_stretch_are_kept_one_by_one() {
+        let mut digester = Digester::default();
+        let span = Span { start: 0, nanos: 1, clock: Clock::Modelled };
+        for seq in 0..1000 {
+            let (op, kernel) = (Name::new("add"), Name::new("add"));
+            let launch = Body::Launch {
+                device: GPU,
+                stream: 0,
+                op,
+                kernel,
+                dtype: DType::Float32,
+                bytes: 1,
+                flops: 1,
+                span,
+            };
+            let (from, to) = (Device::Cpu, GPU);
+            let copy = Body::Copy { from, to, bytes: 4, pinned: false, blocking: true, stream: 0, span };
+            digester.take(&event(seq, if seq % 50 == 0 { copy } else { launch }));
+        }
+        let digest = digester.finish().unwrap();
+        let kept: Vec<u64> = digest.newest_copies.iter().map(|event| event.seq).collect();
+        assert_eq!(kept, [600, 650, 700, 750, 800, 850, 900, 950]);
+        assert_eq!(digest.deeds.copies, [(Device::Cpu, GPU, 20, 80)], "the sums have all of them");
+        assert!(digester.finish().is_none());
+    }
+
+    #[test]
     fn a_segment_that_was_there_and_is_taken_anew_is_told_as_both() {
         let mut digester = Digester::default();
         let steps = [false, true, false, true];

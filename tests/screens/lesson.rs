@@ -1,12 +1,13 @@
 //! A lesson from page to page: what is done stays done, what is written stays where it stands.
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEventKind};
-use tensorlab::lab::document::Item;
+use tensorlab::lab::document::{Item, Stored};
 use tensorlab::lab::{
     Beside, BookChange, Colour, Document, Effect, FileFacts, Keeping, Msg, NotSaved, Page, Pane, Popup,
     Stand, render_to_string,
 };
 use tensorlab::lesson::{Entry, Key, LessonMemory, Progress, Record};
+use tensorlab::notebook::{Kind, Output};
 use tensorlab::session::death::How;
 use tensorlab::session::protocol::{Message, Outcome, Request, Verdict};
 
@@ -495,6 +496,91 @@ fn the_step_that_is_typed_in_or_left_is_recorded() {
     assert!(left(&lab).len() == 2 && written < quits, "{:?}", lab.effects);
 }
 
+/// The code of the requests that evaluate.
+fn evaluated(lab: &Lab) -> Vec<&str> {
+    let mut all = Vec::new();
+    for request in &lab.sent {
+        if let Request::Evaluate { code, .. } = request {
+            all.push(code.as_str());
+        }
+    }
+    all
+}
+
+#[test]
+fn a_cell_below_an_open_exercise_begins_where_the_exercise_does() {
+    let solution = "let b = batch.to(\"cuda:0\");";
+    let below = |passes: bool| {
+        let mut lab = Lab::ready(120, 40);
+        key(&mut lab, 'n');
+        lab.key(KeyCode::F(2));
+        lab.key(KeyCode::Down);
+        if passes {
+            lab.key(KeyCode::F(5));
+            (0..4).for_each(|_| lab.succeeds(None));
+            judged(&mut lab, Verdict::Pass);
+            lab.sent.clear();
+        }
+        types_a_cell(&mut lab, "batch");
+        lab.key(KeyCode::F(5));
+        (0..8).for_each(|_| lab.succeeds(None));
+        lab
+    };
+    let lab = below(false);
+    let sent = evaluated(&lab);
+    assert!(!sent.iter().any(|code| code.contains(solution)), "{sent:?}");
+    assert!(
+        sent.iter().any(|code| code.contains("let batch = rand")) && sent.ends_with(&["batch"]),
+        "{sent:?}"
+    );
+    assert!(lab.shows().contains("begins where the exercise above does"), "{}", lab.shows());
+    let lab = below(true);
+    assert_eq!(evaluated(&lab), ["batch"]);
+    // What comes after goes on from the solution, which is said.
+    let mut lab = Lab::ready(120, 40);
+    (0..2).for_each(|_| key(&mut lab, 'n'));
+    lab.key(KeyCode::F(2));
+    types_a_cell(&mut lab, "batch");
+    lab.key(KeyCode::F(5));
+    (0..8).for_each(|_| lab.succeeds(None));
+    let sent = evaluated(&lab);
+    let told = lab.shows().contains("begins with the lesson's own solution of `once`");
+    assert_eq!(told, sent.iter().any(|code| code.contains(solution)), "{sent:?}\n{}", lab.shows());
+}
+
+#[test]
+fn a_run_that_ended_from_without_is_shown_so_when_it_is_opened_again() {
+    for (name, shown) in [
+        ("KeyboardInterrupt", "■ interrupted, from the file"),
+        ("OutputError", "■ stopped: too much output, from the file"),
+        ("TimeoutError", "■ timed out, from the file"),
+        ("ValueError", "✗ error, from the file"),
+    ] {
+        let mut document = lesson();
+        for item in document.steps.iter_mut().flat_map(|step| &mut step.items) {
+            let Item::Cell(cell) = item else { continue };
+            if cell.exercise.is_some() {
+                let outputs = vec![Output::stopped(name, "so")];
+                let ran = Some(Kind::Code.hash(&cell.code));
+                cell.stored = Some(Box::new(Stored { outputs, ran, count: Some(2), usage: None }));
+                cell.verdict = Some(fails());
+            }
+        }
+        let mut lab = Lab::new(document, look(Colour::True), 200, 60);
+        lab.says(ready());
+        key(&mut lab, 'n');
+        let screen = render_to_string(&lab.state, 200, 60);
+        assert!(screen.contains(shown), "{shown} is missing on\n{screen}");
+        let is_cut = name == "KeyboardInterrupt";
+        assert_eq!(screen.contains("cut short before it was judged"), is_cut, "{screen}");
+        assert_eq!(
+            screen.contains("✗ check failed"),
+            !is_cut,
+            "that was said of this run, or not:\n{screen}"
+        );
+    }
+}
+
 #[test]
 fn what_the_next_try_of_a_quiz_takes_is_seen_beside_what_the_last_one_gave() {
     let choice = |text: &str, correct: bool| {
@@ -532,6 +618,8 @@ fn what_the_next_try_of_a_quiz_takes_is_seen_beside_what_the_last_one_gave() {
     key(&mut lab, blue);
     lab.key(KeyCode::Enter);
     assert!(lab.shows().contains("right, at try 2") && !row(&lab, "red").0, "{}", lab.shows());
+    key(&mut lab, '1');
+    assert!(lab.shows().contains("you have answered it"), "{}", lab.shows());
 }
 
 #[test]

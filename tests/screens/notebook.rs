@@ -514,6 +514,14 @@ fn a_notebook_is_saved_under_a_name_that_can_be_opened() {
         assert_eq!(lab.shows().contains("ends in .rhai or .ipynb"), wanted.is_none(), "{}", lab.shows());
         lab.key(KeyCode::Esc);
     }
+    let error = NotSaved::As { path: "no/such.rhai".into(), reason: "no such folder".into() };
+    lab.tell(Msg::Saved(Err(error)));
+    assert_eq!(lab.state.popup(), Some(Popup::SaveAs), "the name can be mended");
+    assert!(
+        lab.shows().contains("no/such.rhai") && lab.shows().contains("no such folder"),
+        "{}",
+        lab.shows()
+    );
 }
 
 #[test]

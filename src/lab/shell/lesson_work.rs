@@ -280,6 +280,7 @@ mod tests {
         };
         let (mut book, cell) = open("let x = 1;");
         assert!(cell.verdict.is_none() && cell.done, "it passed in the prompt, and nothing ran here");
+        assert_eq!(cell.code, "let x = 1;", "what passed there is the answer");
         book.change(text("e", "let x = 1;")).unwrap();
         let ran = Some(Kind::Code.hash("let x = 1;"));
         let stored = Box::new(Stored { outputs: vec![], ran, count: Some(1), usage: None });

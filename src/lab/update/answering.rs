@@ -112,14 +112,11 @@ pub(super) fn choose(state: &mut State, event: KeyEvent, seen: bool, fx: &mut Ve
 
 /// Takes a choice of the selected quiz.
 pub(crate) fn choose_at(state: &mut State, choice: usize, fx: &mut Vec<Effect>) {
-    match state.selected_item_mut() {
-        Some(ItemState::Quiz(quiz)) if quiz.solved => answered(state),
-        Some(ItemState::Quiz(quiz)) => {
-            if quiz.take(choice) {
-                record_quiz(quiz, fx);
-            }
-        }
-        _ => {}
+    let Some(ItemState::Quiz(quiz)) = state.selected_item_mut() else { return };
+    if quiz.solved {
+        answered(state);
+    } else if quiz.take(choice) {
+        record_quiz(quiz, fx);
     }
 }
 

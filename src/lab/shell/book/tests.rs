@@ -153,7 +153,7 @@ fn saving_elsewhere_asks_before_it_replaces_and_leaves_the_first_file_alone() {
     let other = path.with_file_name("other.rhai");
     fs::write(&other, "// %%\ntheirs\n").unwrap();
     assert_eq!(book.save_as(Path::new("other.rhai"), false), Err(NotSaved::Exists(other.clone())));
-    assert!(matches!(book.save_as(Path::new("no/folder.rhai"), false), Err(NotSaved::Failed(_))));
+    assert!(matches!(book.save_as(Path::new("no/folder.rhai"), false), Err(NotSaved::As { .. })));
     assert_eq!(fs::read_to_string(&other).unwrap(), "// %%\ntheirs\n");
     book.save_as(&other, true).unwrap();
     assert_eq!(fs::read_to_string(&other).unwrap(), "// %%\nmine\n");
