@@ -11,9 +11,10 @@ use rhai::{Array, Dynamic};
 
 use crate::base::event::Event;
 use crate::base::stderr::{self, tell};
-use crate::base::{Cause, Kind, is_of_device};
+use crate::base::{Cause, Error, Kind, is_of_device};
 use crate::device::Machine;
 use crate::device::open::Use;
+use crate::distributed;
 use crate::script::engine::Stopped;
 use crate::script::modules::telemetry;
 use crate::script::parse::Parser;
@@ -166,6 +167,7 @@ fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {
     let listening = wanted.then(|| telemetry::collect(&machine));
     let origin = Origin { name: &script.name, code: &script.code, first_line: 1 };
     let result = interpreter.evaluate(0, &origin);
+    tell_ranks(&interpreter, &result);
     drop(watch);
     let mut code = report(&interpreter, result, options.json);
     if let Some((events, subscription)) = listening {
@@ -180,6 +182,19 @@ fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {
         }
     }
     code
+}
+
+/// Where this process is a rank among others, they are told how it ended; rank 0 waits for their end.
+fn tell_ranks(interpreter: &Interpreter, result: &Result<Dynamic, Stopped>) {
+    let _here = interpreter.machine().enter();
+    distributed::end(match result {
+        Ok(_) => None,
+        Err(Stopped::Fault(fault)) => {
+            let kind = Kind::named(&fault.kind).unwrap_or(Kind::RuntimeError);
+            Some((Error::new(kind, fault.message.clone()), fault.line))
+        }
+        Err(Stopped::Cancelled(error)) => Some((error.clone(), None)),
+    });
 }
 
 /// Writes the files that were asked for; all are tried.

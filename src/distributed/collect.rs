@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::event::{Body, Clock, Devices, Span};
 use crate::base::{Device, Error, Result, Scalar};
 use crate::device::backend::{Exchange, Mark};
@@ -23,8 +25,10 @@ pub(super) struct Posted {
     pub part: RankPart,
     pub line: u32,
     /// On a modelled clock.
-    ready: u64,
-    /// Of the tensors, or the CPU where there are none.
+    pub ready: u64,
+    /// Where the rank has the tensors, or the CPU where there are none.
+    pub device: Device,
+    /// Of the tensors as they are here.
     context: Arc<Context>,
     /// Where tensors come to lie that this rank is given.
     gpu: Option<Arc<Context>>,
@@ -54,7 +58,22 @@ impl Posted {
             machine.shared.time().0
         };
         let gpu = machine.gpus().get(machine.current_gpu()).cloned();
-        Ok(Posted { part, line: machine.shared.source().line, ready, context, gpu })
+        let (line, device) = (machine.shared.source().line, context.device);
+        Ok(Posted { part, line, ready, device, context, gpu })
+    }
+
+    /// A part that was handed in by another process, with its tensors on this one's CPU.
+    pub(super) fn of_other(part: RankPart, line: u32, ready: u64, device: Device) -> Posted {
+        Posted { part, line, ready, device, context: Arc::clone(Machine::current().cpu()), gpu: None }
+    }
+
+    /// Where tensors come to lie that this rank is given of one on the CPU, or on a GPU.
+    pub(super) fn place(&self, on_gpu: bool) -> Arc<Context> {
+        match &self.gpu {
+            Some(gpu) if on_gpu && !self.device.is_cuda() => Arc::clone(gpu),
+            _ if on_gpu == self.device.is_cuda() => Arc::clone(&self.context),
+            _ => Arc::clone(Machine::current().cpu()),
+        }
     }
 
     /// What a rank wants, such as `all_reduce of float32 [3]`.
@@ -88,7 +107,7 @@ impl Posted {
             CollectiveKind::Gather { .. } => form(self).first() == form(other).first(),
             _ => form(self) == form(other),
         };
-        let places = self.context.device.is_cuda() == other.context.device.is_cuda();
+        let places = self.device.is_cuda() == other.device.is_cuda();
         kinds && tensors && (places || matches!(a, CollectiveKind::Scatter { .. }))
     }
 }
@@ -114,12 +133,22 @@ impl Exchanged {
     }
 }
 
+/// An exchange as it goes over the links.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct Passage {
+    kind: CollectiveKind,
+    /// Of the ranks that took part.
+    devices: Vec<Device>,
+    /// When the last of them had handed in its part, on a modelled clock.
+    ready: u64,
+    /// Of one rank's tensors.
+    bytes: u64,
+}
+
 /// Carries out an exchange to which all have handed in their parts, by rank.
 pub(super) fn complete(parts: &[(usize, Posted)], shared: &Shared) -> Result<Exchanged> {
-    let Some((_, first)) = parts.first() else { return Err(Error::runtime("nobody takes part")) };
-    check_devices(parts)?;
     let began = shared.nanos();
-    let results = values(parts)?;
+    let (results, mut passage) = put_together(parts)?;
     let mut contexts: Vec<_> =
         parts.iter().map(|(rank, posted)| (*rank, Arc::clone(&posted.context))).collect();
     // Who is given a tensor waits for it where it lies.
@@ -128,36 +157,73 @@ pub(super) fn complete(parts: &[(usize, Posted)], shared: &Shared) -> Result<Exc
             *context = t.context();
         }
     }
-    let kind = first.part.kind;
+    passage.devices = contexts.iter().map(|(_, context)| context.device).collect();
+    let span = passage.take(contexts.iter().map(|(_, context)| context), began, shared)?;
+    Ok(Exchanged { kind: passage.kind, results, contexts, span })
+}
+
+/// Computes what every rank has of it, where the parts' tensors are, and how it goes over the links.
+pub(super) fn put_together(parts: &[(usize, Posted)]) -> Result<(Vec<(usize, Vec<Tensor>)>, Passage)> {
+    let Some((_, first)) = parts.first() else { return Err(Error::runtime("nobody takes part")) };
+    check_devices(parts)?;
     let bytes = parts.iter().map(|(_, p)| p.part.inputs.iter().map(Tensor::nbytes).sum::<usize>()).max();
-    let bytes = bytes.unwrap_or(0) as u64;
-    let devices: Vec<Device> = contexts.iter().map(|(_, context)| context.device).collect();
-    let on_gpus = devices.iter().any(|device| device.is_cuda());
-    let stream = if on_gpus { STREAM } else { 0 };
-    let ready = parts.iter().map(|(_, posted)| posted.ready).max().unwrap_or(0);
-    let (steps, each, hops) = way(kind, parts.len() as u64, bytes);
-    let exchange = Exchange { devices: &devices, stream, ready, steps, bytes: each, hops };
-    let carrier = contexts.iter().find(|(_, context)| context.device.is_cuda() == on_gpus);
-    let span = match carrier {
-        Some((_, context)) => context.backend.exchange(&exchange)?,
-        None => None,
+    let passage = Passage {
+        kind: first.part.kind,
+        devices: parts.iter().map(|(_, posted)| posted.device).collect(),
+        ready: parts.iter().map(|(_, posted)| posted.ready).max().unwrap_or(0),
+        bytes: bytes.unwrap_or(0) as u64,
     };
-    let span = span.unwrap_or_else(|| shared.span_since(began));
-    let mut distinct = Devices::new();
-    devices.into_iter().for_each(|device| {
-        if !distinct.contains(&device) {
-            distinct.push(device)
-        }
-    });
-    shared.bus.emit(shared.source(), || Body::Collective {
-        op: kind.name().into(),
-        bytes,
-        ranks: parts.len() as u32,
-        devices: distinct,
-        stream,
-        span,
-    });
-    Ok(Exchanged { kind, results, contexts, span })
+    Ok((values(parts)?, passage))
+}
+
+impl Passage {
+    /// Takes its time, on one of these contexts' links, and is told. Where nothing is modelled it has taken the time
+    /// since it began.
+    fn take<'c>(
+        &self,
+        mut contexts: impl Iterator<Item = &'c Arc<Context>>,
+        began: u64,
+        shared: &Shared,
+    ) -> Result<Span> {
+        let on_gpus = self.devices.iter().any(|device| device.is_cuda());
+        let stream = if on_gpus { STREAM } else { 0 };
+        let (steps, each, hops) = way(self.kind, self.devices.len() as u64, self.bytes);
+        let exchange =
+            Exchange { devices: &self.devices, stream, ready: self.ready, steps, bytes: each, hops };
+        let span = match contexts.find(|context| context.device.is_cuda() == on_gpus) {
+            Some(context) => context.backend.exchange(&exchange)?,
+            None => None,
+        };
+        let span = span.unwrap_or_else(|| shared.span_since(began));
+        let mut distinct = Devices::new();
+        self.devices.iter().for_each(|device| {
+            if !distinct.contains(device) {
+                distinct.push(*device);
+            }
+        });
+        shared.bus.emit(shared.source(), || Body::Collective {
+            op: self.kind.name().into(),
+            bytes: self.bytes,
+            ranks: self.devices.len() as u32,
+            devices: distinct,
+            stream,
+            span,
+        });
+        Ok(span)
+    }
+
+    /// What a rank has of an exchange that another process has put together.
+    pub(super) fn arrived(
+        &self,
+        rank: usize,
+        results: Vec<Tensor>,
+        (began, context): (u64, Arc<Context>),
+        shared: &Shared,
+    ) -> Result<Vec<Tensor>> {
+        let span = self.take(std::iter::once(&context), began, shared)?;
+        let (results, contexts) = (vec![(rank, results)], vec![(rank, context)]);
+        Exchanged { kind: self.kind, results, contexts, span }.of(rank, shared)
+    }
 }
 
 fn is_modelled(context: &Context) -> bool {
@@ -167,8 +233,8 @@ fn is_modelled(context: &Context) -> bool {
 /// NCCL takes no two ranks of one GPU.
 fn check_devices(parts: &[(usize, Posted)]) -> Result<()> {
     for (at, (rank, posted)) in parts.iter().enumerate() {
-        let device = posted.context.device;
-        let same = |(_, other): &&(usize, Posted)| other.context.device == device;
+        let device = posted.device;
+        let same = |(_, other): &&(usize, Posted)| other.device == device;
         let Some((other, _)) = parts.iter().take(at).find(same) else { continue };
         if device.is_cuda() && !posted.part.through_host {
             let text = format!(
@@ -270,7 +336,7 @@ fn map(op: MapOp, to: &Tensor) -> Kernel {
     Kernel::Map { op, params: [1.0, 0.0], compute: to.dtype() }
 }
 
-fn copy(from: &Tensor, to: &Tensor) -> Result<()> {
+pub(super) fn copy(from: &Tensor, to: &Tensor) -> Result<()> {
     compute(&map(MapOp::Identity, to), &[&near(from, to)?], None, to)
 }
 

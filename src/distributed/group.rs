@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::{Error, Result};
 use crate::tensor::Tensor;
 
@@ -17,6 +19,9 @@ pub trait Group: Send + Sync {
 
     /// How many members there are.
     fn world(&self) -> usize;
+
+    /// Whether they are threads of one process.
+    fn is_of_threads(&self) -> bool;
 
     /// Hands in this rank's part, and goes on.
     ///
@@ -35,7 +40,7 @@ pub trait Group: Send + Sync {
 }
 
 /// How tensors of ranks become one: in the order of the ranks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Reduction {
     Sum,
     Avg,
@@ -68,7 +73,7 @@ impl Reduction {
 }
 
 /// What ranks do together; `src` and `dst` are ranks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum CollectiveKind {
     AllReduce(Reduction),
     Broadcast { src: usize },
@@ -148,15 +153,16 @@ impl RankPart {
 }
 
 /// An exchange that a rank takes part in.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Ticket {
     /// From one rank to another, or among all.
     pub between: Option<(usize, usize)>,
     pub number: u64,
 }
 
+/// What exchanges tensors.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Backend {
+pub(super) enum Backend {
     /// Gloo for tensors on the CPU, NCCL for those on GPUs.
     ByDevice,
     Gloo,
@@ -176,7 +182,7 @@ thread_local! {
 }
 
 /// Makes this thread a member.
-pub(super) fn join(group: Arc<dyn Group>) {
+pub(super) fn become_member(group: Arc<dyn Group>) {
     let member = Member { group, backend: Backend::ByDevice, asked: false, stands: true };
     MEMBER.with_borrow_mut(|m| *m = Some(member));
 }
@@ -190,6 +196,11 @@ pub(super) fn leave() {
 /// Whether this thread is a rank's.
 pub fn in_ranks() -> bool {
     MEMBER.with_borrow(Option::is_some)
+}
+
+/// The number of a rank that is a thread of this process.
+pub fn spawned_rank() -> Option<usize> {
+    MEMBER.with_borrow(|m| m.as_ref().filter(|m| m.group.is_of_threads()).map(|m| m.group.rank()))
 }
 
 /// The group that the calling rank belongs to.
@@ -211,40 +222,36 @@ pub fn is_initialised() -> bool {
     current().is_ok()
 }
 
-/// As `init_process_group`: within ranks the group stands already, and the first call says by which backend.
-///
-/// # Errors
-/// `ValueError` outside of ranks, for a second call and for a backend that there is not.
-pub fn initialise(backend: Option<&str>) -> Result<()> {
-    let backend = match backend {
-        None | Some("nccl" | "cpu:gloo,cuda:nccl") => Backend::ByDevice,
-        Some("gloo") => Backend::Gloo,
-        Some(other) => {
-            let text = format!("Unknown c10d backend type {}", other.to_uppercase());
-            return Err(Error::value(text).with_hint("the backends are \"nccl\", for GPUs, and \"gloo\""));
-        }
-    };
-    MEMBER.with_borrow_mut(|member| match member {
-        None => {
-            let text = "Error initializing torch.distributed using env:// rendezvous: environment variable RANK \
-                        expected, but not set";
-            Err(Error::value(text).with_hint("`distributed::spawn(|rank, world| …)` starts ranks"))
-        }
-        Some(member) if member.asked && member.stands => {
-            Err(Error::value("trying to initialize the default process group twice!"))
-        }
-        Some(member) => {
-            (member.backend, member.asked, member.stands) = (backend, true, true);
-            Ok(())
-        }
+/// How the calling thread stands to ranks.
+pub(super) enum Standing {
+    /// It is none.
+    Alone,
+    /// It is one, and `init_process_group` was not called, or the group was destroyed.
+    Member { rank: usize, world: usize },
+    /// It was called.
+    Asked,
+}
+
+pub(super) fn standing() -> Standing {
+    MEMBER.with_borrow(|member| match member {
+        None => Standing::Alone,
+        Some(member) if member.asked && member.stands => Standing::Asked,
+        Some(member) => Standing::Member { rank: member.group.rank(), world: member.group.world() },
     })
 }
 
-/// As `destroy_process_group`.
+/// The group stands, by a backend.
+pub(super) fn confirm(backend: Backend) {
+    MEMBER.with_borrow_mut(|member| {
+        member.iter_mut().for_each(|m| (m.backend, m.asked, m.stands) = (backend, true, true));
+    });
+}
+
+/// The group does not stand any more.
 ///
 /// # Errors
-/// There is no group.
-pub fn destroy() -> Result<()> {
+/// There is none.
+pub(super) fn dissolve() -> Result<()> {
     current()?;
     MEMBER.with_borrow_mut(|member| member.iter_mut().for_each(|m| m.stands = false));
     Ok(())

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::base::{Error, Kind as ErrorKind, Result};
+use crate::base::{Error, Result};
 use crate::device::Machine;
 use crate::device::cpu::threads;
 use crate::device::host_time::HostThread;
@@ -17,7 +17,8 @@ use crate::op::Value;
 use crate::tensor::Tensor;
 
 use super::collect::{Exchanged, Posted, complete};
-use super::group::{CollectiveKind, Group, RankPart, Ticket, in_ranks, join, leave};
+use super::group::{CollectiveKind, Group, RankPart, Ticket, become_member, in_ranks, leave};
+use super::words;
 
 /// Bytes of a rank's stack: a script's functions call each other as deeply there as on the session's thread.
 const STACK: usize = 64 << 20;
@@ -199,10 +200,7 @@ impl Ranks {
             let is_over = turns.running == script || turns.broken.is_some() || self.shared.cancel.is_set();
             if !is_over && turns.waits_longer(timeout, Since::now(&self.shared)) {
                 let states = turns.told_states(&self.shared);
-                let text = format!("no rank came for {} s: {states}", timeout.as_secs_f64());
-                let error = Error::runtime(text).with_hint(
-                    "all ranks call the same collectives, in the same order; `#{timeout: seconds}` of spawn() waits longer",
-                );
+                let error = words::late(timeout, &states, "spawn");
                 turns.broken = Some(error.clone());
                 late = Some(error);
                 self.shared.cancel.interrupt();
@@ -257,9 +255,7 @@ impl Turns {
         if let Some(error) = failed {
             return error.clone();
         }
-        Error::runtime(format!("no rank can go on: {}", self.told_ranks(""))).with_hint(
-            "all ranks call the same collectives, in the same order; what one sends another one receives",
-        )
+        words::stuck(&self.told_ranks(""))
     }
 
     /// What each rank does, `ready` of those that could go on.
@@ -294,7 +290,7 @@ impl Turns {
     fn fail(&mut self, rank: usize, error: &Error, line: Option<u32>) {
         // Who failed because nothing could be exchanged any more is not to blame.
         let broken = self.broken.as_ref().filter(|broken| broken.message() == error.message());
-        let told = broken.cloned().unwrap_or_else(|| told(rank, error, line));
+        let told = broken.cloned().unwrap_or_else(|| words::told(rank, error, line));
         self.first.get_or_insert_with(|| told.clone());
         if let Some(state) = self.states.get_mut(rank) {
             *state = State::Failed(told);
@@ -319,7 +315,7 @@ impl Turns {
         let needed = if between.is_some() { 2 } else { self.states.len() };
         let slot = self.slots.entry(ticket).or_insert(Slot { parts: Vec::new(), done: None, taken: 0 });
         if let Some((other, theirs)) = slot.parts.iter().find(|(_, theirs)| !theirs.goes_with(&posted)) {
-            let error = disagreement((*other, theirs), (rank, &posted));
+            let error = words::disagreement((*other, theirs), (rank, &posted));
             self.broken = Some(error.clone());
             return Err(error);
         }
@@ -352,30 +348,6 @@ impl Turns {
         }
         Err(self.broken.clone().unwrap_or_else(|| Error::runtime("this exchange has ended")))
     }
-}
-
-/// A rank's error, with whose it is; what ends everything stays as it is.
-fn told(rank: usize, error: &Error, line: Option<u32>) -> Error {
-    if error.is_interrupt() || matches!(error.kind(), ErrorKind::OutOfMemoryError | ErrorKind::DeviceError) {
-        return error.clone();
-    }
-    let place = line.map(|line| format!(" in line {line}")).unwrap_or_default();
-    let own = Error::new(error.kind(), format!("rank {rank} failed{place}: {}", error.message()));
-    match error.hint() {
-        Some(hint) => own.with_hint(hint),
-        None => own,
-    }
-}
-
-fn disagreement(a: (usize, &Posted), b: (usize, &Posted)) -> Error {
-    let one = |(rank, posted): (usize, &Posted)| {
-        let on = posted.part.inputs.first().or(posted.part.outputs.first());
-        let on = on.map(|t| format!(" on {}", t.device())).unwrap_or_default();
-        format!("rank {rank} calls {}{on} in line {}", posted.wants(), posted.line)
-    };
-    Error::runtime(format!("ranks do not do the same: {}; {}", one(a), one(b))).with_hint(
-        "all ranks call the same collectives, in the same order, with tensors of one shape and dtype",
-    )
 }
 
 /// The error of what a rank left behind and the script goes on with.
@@ -412,7 +384,7 @@ impl Seat {
         drop(turns);
         let _last = LastTurn(self);
         self.go_on(begun);
-        join(Arc::clone(self) as Arc<dyn Group>);
+        become_member(Arc::clone(self) as Arc<dyn Group>);
         let result = run();
         let mut turns = self.ranks.lock();
         match result {
@@ -445,6 +417,10 @@ impl Group for Seat {
 
     fn world(&self) -> usize {
         self.ranks.lock().world()
+    }
+
+    fn is_of_threads(&self) -> bool {
+        true
     }
 
     fn post(&self, part: RankPart) -> Result<Ticket> {

@@ -34,6 +34,20 @@ impl Kind {
         Kind::LimitError,
     ];
 
+    /// The kind of that name.
+    pub(crate) fn named(name: &str) -> Option<Kind> {
+        let rest = [
+            Kind::ValueError,
+            Kind::OutOfMemoryError,
+            Kind::AssertionError,
+            Kind::DeviceError,
+            Kind::NotImplementedError,
+            Kind::Interrupted,
+            Kind::Timeout,
+        ];
+        Kind::OF_LANGUAGE.into_iter().chain(rest).find(|kind| kind.to_string() == name)
+    }
+
     /// The kind of what the script language refused, by its name.
     pub(crate) fn of_language(name: &str) -> Option<Kind> {
         Kind::OF_LANGUAGE.into_iter().find(|kind| kind.to_string() == name)

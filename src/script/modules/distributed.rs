@@ -8,7 +8,7 @@ use crate::base::{Error, Result};
 use crate::device::examine::examining;
 use crate::device::shared::ASIDE;
 use crate::distributed::ranks::{MOST, RankFunction, spawn};
-use crate::distributed::{self, CollectiveKind, PendingWork, Reduction};
+use crate::distributed::{self, CollectiveKind, PendingWork, Reduction, Wish};
 use crate::op::params::kind::{self as plain, Bool, Float, Int, Str};
 use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef, Param, Receiver};
@@ -30,6 +30,15 @@ params! {
 params! {
     InitParams {
         backend: Maybe<Str>, "\"nccl\", for GPUs, or \"gloo\"; without it the one that goes with the tensors' devices";
+        rank: Maybe<Int>, "the number of the calling rank, where the environment does not say it";
+        world_size: Maybe<Int>, "how many ranks there are, where the environment does not say it";
+        timeout: Maybe<Float>, "seconds that a process waits for the other ranks, 1800 without it";
+    }
+}
+
+params! {
+    LocalParams {
+        fallback_rank: Maybe<Int>, "the number where none is known";
     }
 }
 
@@ -173,6 +182,21 @@ pub(super) static ROWS: &[ScriptRow] = &[
         |_| Ok((distributed::current()?.world() as INT).into()),
     ),
     ScriptRow::of(
+        row("get_node_local_rank", "The number of the calling rank among those of this computer, from 0.", LocalParams::LIST)
+            .details("It is what LOCAL_RANK says, as torchrun sets it; ranks that `spawn` starts are all of this computer.")
+            .errors(&["RuntimeError: LOCAL_RANK is not set, and fallback_rank is not given"])
+            .example(on_two!("distributed::get_node_local_rank()"), "[0, 1]"),
+        |call| {
+            let fallback = LocalParams::of(&call.args)?.fallback_rank;
+            let known = distributed::spawned_rank().or_else(distributed::local_rank);
+            let rank = known.and_then(|rank| INT::try_from(rank).ok()).or(fallback);
+            let missing = "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow \
+                           `get_node_local_rank` to work, assuming you are not running in a multi-device context and want \
+                           the code to run locally instead.";
+            Ok(rank.ok_or_else(|| Error::runtime(missing))?.into())
+        },
+    ),
+    ScriptRow::of(
         row("is_available", "Whether there can be ranks: always.", &[]).example("distributed::is_available()", "true"),
         |_| Ok(true.into()),
     ),
@@ -187,7 +211,9 @@ pub(super) static ROWS: &[ScriptRow] = &[
             .errors(&["ValueError: outside of ranks, a second time, or there is no such backend"])
             .example(on_two!("distributed::init_process_group(\"gloo\"); distributed::is_initialized()"), "[true, true]"),
         |call| {
-            distributed::initialise(InitParams::of(&call.args)?.backend)?;
+            let given = InitParams::of(&call.args)?;
+            let wish = Wish { rank: given.rank, world: given.world_size, timeout: given.timeout };
+            distributed::initialise(given.backend, wish)?;
             Ok(Dynamic::UNIT)
         },
     ),
