@@ -1,6 +1,7 @@
 //! What who comes from Python writes without a thought: `print` of several values, `len`, `enumerate`, `.data`.
 
 use crate::nn::Lab;
+use crate::parallel::{fault, on};
 
 #[test]
 fn each_gives_what_python_gives() {
@@ -146,5 +147,25 @@ fn errors_are_thrown_by_their_kind() {
     assert_eq!(
         lab.text("let told = (); try { throw IndexError() } catch (e) { told = e.kind; } told"),
         "IndexError"
+    );
+}
+
+#[test]
+fn a_gradient_that_does_not_go_with_its_tensor_is_refused_where_it_is_given() {
+    for (grad, text) in [
+        ("ones(3)", "a gradient of size '[3]' to a tensor of size '[2]'"),
+        ("ones(2)", "a gradient on cpu to a tensor on cuda:0"),
+        (
+            "ones(2, #{dtype: float64, device: \"cuda\"})",
+            "a gradient with dtype 'float64' to a tensor with dtype 'float32'",
+        ),
+    ] {
+        let code = format!("let p = ones(2, #{{device: \"cuda\", requires_grad: true}});\np.grad = {grad};");
+        let fault = fault("sim:t4", &code);
+        assert!(fault.message.contains(text) && fault.line == Some(2), "{}", fault.report);
+    }
+    assert_eq!(
+        on("sim:t4", "let p = ones(2, #{device: \"cuda\"}); p.grad = p * 2.0; p.grad.tolist()"),
+        "[2.0, 2.0]"
     );
 }

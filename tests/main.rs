@@ -52,6 +52,7 @@ mod pack;
 mod parallel;
 mod phrases;
 mod plot;
+mod processes;
 mod races;
 mod ranks;
 mod repl;

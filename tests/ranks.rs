@@ -34,7 +34,7 @@ fn close(a: &Value, b: &Value) -> bool {
 }
 
 /// The networks and the input of the recording.
-const MODELS: &str = "
+pub const MODELS: &str = "
     fn fill(t, k) {
         let n = t.numel();
         let m = if t.ndim > 1 { 2.0 / (n.to_float() / t.size(0)).sqrt() } else { 0.1 };
@@ -89,21 +89,20 @@ fn every_rank_has_its_number_and_its_own_of_everything() {
     );
 }
 
-#[test]
-fn collectives_give_what_pytorchs_do() {
-    for (devices, place) in [("cpu", ""), ("sim:t4x3", ".cuda(rank)")] {
-        let code = format!(
-            "fn t(v, rank) {{ tensor(v){place} }}
-            distributed::spawn(|rank, world| {{
-                if world > 1 && cuda::is_available() {{ cuda::set_device(rank); }}
+pub const PLACED_ON_CPU: &str = "fn t(v, rank) { tensor(v) }";
+pub const PLACED_ON_GPUS: &str = "fn t(v, rank) { tensor(v).cuda(rank) }";
+
+/// Every collective once, of three ranks.
+pub const COLLECTIVES: &str = "
+                if world > 1 && cuda::is_available() { cuda::set_device(rank); }
                 let out = [];
-                for op in [\"sum\", \"avg\", \"product\", \"min\", \"max\"] {{
+                for op in [\"sum\", \"avg\", \"product\", \"min\", \"max\"] {
                     let x = t([rank + 1.0, 2.0 - rank], rank);
-                    distributed::all_reduce(x, #{{op: op}});
+                    distributed::all_reduce(x, #{op: op});
                     out.push(x.tolist());
-                }}
+                }
                 let x = t([rank, rank], rank);
-                distributed::all_reduce(x, #{{op: \"avg\"}});
+                distributed::all_reduce(x, #{op: \"avg\"});
                 out.push(x.tolist());
                 let x = t([rank], rank);
                 distributed::broadcast(x, 2);
@@ -113,18 +112,21 @@ fn collectives_give_what_pytorchs_do() {
                 out.push(x.tolist());
                 out.push(distributed::all_gather(t([rank, -rank], rank)).map(|x| x.tolist()));
                 let all = distributed::gather(t(rank, rank), 2);
-                out.push(if rank == 2 {{ all.map(|x| x.item()) }} else {{ all }});
-                out.push(distributed::scatter(if rank == 1 {{ [t(4, rank), t(5, rank), t(6, rank)] }} else {{ () }}, 1).item());
+                out.push(if rank == 2 { all.map(|x| x.item()) } else { all });
+                out.push(distributed::scatter(if rank == 1 { [t(4, rank), t(5, rank), t(6, rank)] } else { () }, 1).item());
                 out.push(distributed::reduce_scatter([t(rank, rank), t(10, rank), t(20 * rank, rank)]).item());
-                if rank == 0 {{ distributed::send(t([7], rank), 2); }}
-                if rank == 2 {{ out.push(distributed::recv(t([0], rank), 0).tolist()); }}
-                let work = distributed::all_gather(t(rank, rank), #{{async_op: true}});
+                if rank == 0 { distributed::send(t([7], rank), 2); }
+                if rank == 2 { out.push(distributed::recv(t([0], rank), 0).tolist()); }
+                let work = distributed::all_gather(t(rank, rank), #{async_op: true});
                 work.wait();
                 out.push(work.wait().map(|x| x.item()));
                 distributed::barrier();
-                out
-            }}, #{{nprocs: 3}})"
-        );
+                out";
+
+#[test]
+fn collectives_give_what_pytorchs_do() {
+    for (devices, place) in [("cpu", PLACED_ON_CPU), ("sim:t4x3", PLACED_ON_GPUS)] {
+        let code = format!("{place}\ndistributed::spawn(|rank, world| {{{COLLECTIVES}\n}}, #{{nprocs: 3}})");
         let same = "[6.0, 3.0], [2.0, 1.0], [6.0, 0.0], [1.0, 0.0], [3.0, 2.0], [1, 1], [2]";
         let gathered = "[[0, 0], [1, -1], [2, -2]]";
         let expected = format!(
@@ -195,60 +197,62 @@ fn an_all_reduce_takes_what_a_ring_takes() {
     assert!((twice - 2.0).abs() < 0.02, "{twice}");
 }
 
+/// What two ranks do that does not go together, and what is told.
+pub const NOT_TOGETHER: &[(&str, &str)] = &[
+    (
+        "if rank == 0 { distributed::all_reduce(ones(3)); }",
+        "no rank can go on: rank 0 waits in all_reduce of float32 [3] (line 2); rank 1 has ended",
+    ),
+    (
+        "if rank == 0 { distributed::all_reduce(ones(3)); } else {\ndistributed::broadcast(ones(3), 1); }",
+        "ranks do not do the same: rank 0 calls all_reduce of float32 [3] on cpu in line 2; rank 1 calls broadcast \
+             from rank 1 of float32 [3] on cpu in line 3",
+    ),
+    (
+        "distributed::all_reduce(ones(3 + rank));",
+        "ranks do not do the same: rank 0 calls all_reduce of float32 [3] on cpu in line 2; rank 1 calls all_reduce \
+             of float32 [4] on cpu in line 2",
+    ),
+    (
+        "distributed::all_reduce(tensor([rank + 0.0], #{dtype: if rank == 0 { float32 } else { float64 }}));",
+        "of float64 [1] on cpu in line 2",
+    ),
+    ("distributed::broadcast(ones(1), rank);", "broadcast from rank 1 of float32 [1] on cpu in line 2"),
+    (
+        "distributed::send(ones(1), 1 - rank);",
+        "no rank can go on: rank 0 waits in send to rank 1 of float32 [1] (line 2); rank 1 waits in send to rank 0 \
+             of float32 [1] (line 2)",
+    ),
+    (
+        "distributed::barrier();\nif rank == 1 {\nones(2) + ones(3);\n}\ndistributed::barrier();",
+        "rank 1 failed in line 4: The size of tensor a (2)",
+    ),
+    ("if rank == 1 {\nthrow \"tired\";\n}\ndistributed::barrier();", "rank 1 failed in line 3: tired"),
+    (
+        "distributed::broadcast(ones(1), 2);",
+        "rank 0 failed in line 2: Global rank 2 is not part of the group of 2 ranks",
+    ),
+    (
+        "distributed::send(ones(1), rank);",
+        "Invalid destination rank: destination rank should not be the same",
+    ),
+    ("distributed::scatter((), 0);", "Argument ``scatter_list`` must be specified on source rank."),
+    ("distributed::all_reduce(ones(1), #{op: \"mean\"});", "there is no reduction \"mean\""),
+    ("distributed::spawn(|r, w| r);", "a rank can't start ranks of its own"),
+    (
+        "distributed::init_process_group(); distributed::init_process_group();",
+        "initialize the default process group twice!",
+    ),
+    (
+        "distributed::destroy_process_group();\ndistributed::barrier();",
+        "Default process group has not been initialized",
+    ),
+];
+
 #[test]
 fn what_ranks_do_not_do_together_is_told_with_lines() {
     let ranks = |body: &str| format!("distributed::spawn(|rank, world| {{\n{body}\n}}, #{{nprocs: 2}})");
-    let cases = [
-        (
-            "if rank == 0 { distributed::all_reduce(ones(3)); }",
-            "no rank can go on: rank 0 waits in all_reduce of float32 [3] (line 2); rank 1 has ended",
-        ),
-        (
-            "if rank == 0 { distributed::all_reduce(ones(3)); } else {\ndistributed::broadcast(ones(3), 1); }",
-            "ranks do not do the same: rank 0 calls all_reduce of float32 [3] on cpu in line 2; rank 1 calls broadcast \
-             from rank 1 of float32 [3] on cpu in line 3",
-        ),
-        (
-            "distributed::all_reduce(ones(3 + rank));",
-            "ranks do not do the same: rank 0 calls all_reduce of float32 [3] on cpu in line 2; rank 1 calls all_reduce \
-             of float32 [4] on cpu in line 2",
-        ),
-        (
-            "distributed::all_reduce(tensor([rank + 0.0], #{dtype: if rank == 0 { float32 } else { float64 }}));",
-            "of float64 [1] on cpu in line 2",
-        ),
-        ("distributed::broadcast(ones(1), rank);", "broadcast from rank 1 of float32 [1] on cpu in line 2"),
-        (
-            "distributed::send(ones(1), 1 - rank);",
-            "no rank can go on: rank 0 waits in send to rank 1 of float32 [1] (line 2); rank 1 waits in send to rank 0 \
-             of float32 [1] (line 2)",
-        ),
-        (
-            "distributed::barrier();\nif rank == 1 {\nones(2) + ones(3);\n}\ndistributed::barrier();",
-            "rank 1 failed in line 4: The size of tensor a (2)",
-        ),
-        ("if rank == 1 {\nthrow \"tired\";\n}\ndistributed::barrier();", "rank 1 failed in line 3: tired"),
-        (
-            "distributed::broadcast(ones(1), 2);",
-            "rank 0 failed in line 2: Global rank 2 is not part of the group of 2 ranks",
-        ),
-        (
-            "distributed::send(ones(1), rank);",
-            "Invalid destination rank: destination rank should not be the same",
-        ),
-        ("distributed::scatter((), 0);", "Argument ``scatter_list`` must be specified on source rank."),
-        ("distributed::all_reduce(ones(1), #{op: \"mean\"});", "there is no reduction \"mean\""),
-        ("distributed::spawn(|r, w| r);", "a rank can't start ranks of its own"),
-        (
-            "distributed::init_process_group(); distributed::init_process_group();",
-            "initialize the default process group twice!",
-        ),
-        (
-            "distributed::destroy_process_group();\ndistributed::barrier();",
-            "Default process group has not been initialized",
-        ),
-    ];
-    for (body, text) in cases {
+    for (body, text) in NOT_TOGETHER {
         let message = fault("cpu", &ranks(body)).message;
         assert!(message.contains(text), "{body}\n{message}");
     }

@@ -14,7 +14,7 @@ use crate::tensor::Tensor;
 
 use super::collect::{Posted, put_together};
 use super::group::{CollectiveKind, RankPart, Ticket};
-use super::wire::{self, Form, FromRank, ToRank, Told};
+use super::wire::{self, FromRank, TensorForm, ToRank, Told};
 use super::words;
 
 /// How often is looked whether a rank waits too long, or a caller was interrupted.
@@ -278,7 +278,7 @@ impl Meeting {
             };
             let given = if is_given(kind, rank) { tensors } else { Vec::new() };
             let bytes = given.iter().map(|x| x.host_bytes(kind.name())).collect::<Result<Vec<_>>>()?;
-            let results = given.iter().map(|x| Form::of(x, true)).collect();
+            let results = given.iter().map(|x| TensorForm::of(x, true)).collect();
             self.tell(rank, &ToRank::Done { ticket, passage: passage.clone(), on_gpu, results }, &bytes);
             if matches!(self.ranks.get(rank), Some(Member { doing: Doing::Waits(waits, ..), .. }) if *waits == ticket)
             {
@@ -341,7 +341,7 @@ impl Meeting {
 fn part(
     kind: CollectiveKind,
     through_host: bool,
-    (inputs, outputs): (&[Form], &[Form]),
+    (inputs, outputs): (&[TensorForm], &[TensorForm]),
     bytes: &[Option<Vec<u8>>],
 ) -> Result<RankPart> {
     let inputs = wire::tensors(inputs, bytes)?;

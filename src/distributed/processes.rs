@@ -17,7 +17,7 @@ use super::collect::{Passage, Posted, copy};
 use super::group::{CollectiveKind, Group, RankPart, Ticket};
 use super::hub::{Hub, LOOK};
 use super::ranks::MOST;
-use super::wire::{self, Form, FromRank, ToRank, Told};
+use super::wire::{self, FromRank, TensorForm, ToRank, Told};
 
 const STACK: usize = 8 << 20;
 
@@ -34,7 +34,7 @@ pub struct Wish {
 }
 
 /// Where and as whom a process joins.
-struct Place {
+struct MeetingPlace {
     rank: usize,
     world: usize,
     address: SocketAddr,
@@ -77,7 +77,7 @@ struct Letters {
 struct Letter {
     passage: Passage,
     on_gpu: bool,
-    forms: Vec<Form>,
+    forms: Vec<TensorForm>,
     bytes: Vec<Option<Vec<u8>>>,
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn end(failure: Option<(Error, Option<u32>)>) {
     }
 }
 
-fn place(wish: Wish) -> Result<Place> {
+fn place(wish: Wish) -> Result<MeetingPlace> {
     let rank = wish.rank.map_or_else(|| number("RANK"), Ok)?;
     let world = wish.world.map_or_else(|| number("WORLD_SIZE"), Ok)?;
     let most = i64::try_from(MOST).unwrap_or(i64::MAX);
@@ -140,7 +140,7 @@ fn place(wish: Wish) -> Result<Place> {
     let timeout = timeout
         .ok_or_else(|| Error::value(format!("timeout is a number of seconds above 0, and got {seconds}")))?;
     let (rank, world) = (usize::try_from(rank).unwrap_or(0), usize::try_from(world).unwrap_or(1));
-    Ok(Place { rank, world, address, timeout })
+    Ok(MeetingPlace { rank, world, address, timeout })
 }
 
 fn variable(name: &str) -> Result<String> {
@@ -163,7 +163,7 @@ fn number(name: &str) -> Result<i64> {
 }
 
 impl ProcessRank {
-    fn meet(place: &Place) -> Result<ProcessRank> {
+    fn meet(place: &MeetingPlace) -> Result<ProcessRank> {
         let shared = Arc::clone(&Machine::current().shared);
         let failed = |what: &str, error: std::io::Error| {
             Error::runtime(format!("rank {} cannot {what} at {}: {error}", place.rank, place.address))
@@ -300,8 +300,8 @@ impl Group for ProcessRank {
             ready: posted.ready,
             device: posted.device,
             through_host: part.through_host,
-            inputs: part.inputs.iter().map(|x| Form::of(x, sent)).collect(),
-            outputs: part.outputs.iter().map(|x| Form::of(x, false)).collect(),
+            inputs: part.inputs.iter().map(|x| TensorForm::of(x, sent)).collect(),
+            outputs: part.outputs.iter().map(|x| TensorForm::of(x, false)).collect(),
         };
         under_way.posted.insert(ticket, (posted, began));
         drop(under_way);

@@ -19,16 +19,16 @@ const LONGEST_LINE: u64 = 1 << 20;
 
 /// A tensor's form; its bytes come behind the line, where they are sent.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(super) struct Form {
+pub(super) struct TensorForm {
     pub dtype: DType,
     pub shape: Vec<usize>,
     /// Whether its bytes are sent.
     pub sent: bool,
 }
 
-impl Form {
-    pub(super) fn of(x: &Tensor, sent: bool) -> Form {
-        Form { dtype: x.dtype(), shape: x.shape().to_vec(), sent }
+impl TensorForm {
+    pub(super) fn of(x: &Tensor, sent: bool) -> TensorForm {
+        TensorForm { dtype: x.dtype(), shape: x.shape().to_vec(), sent }
     }
 
     fn bytes(&self) -> Option<usize> {
@@ -76,8 +76,8 @@ pub(super) enum FromRank {
         ready: u64,
         device: Device,
         through_host: bool,
-        inputs: Vec<Form>,
-        outputs: Vec<Form>,
+        inputs: Vec<TensorForm>,
+        outputs: Vec<TensorForm>,
     },
     /// It goes on once that is done.
     Waits {
@@ -100,7 +100,7 @@ pub(super) enum ToRank {
         ticket: Ticket,
         passage: Passage,
         on_gpu: bool,
-        results: Vec<Form>,
+        results: Vec<TensorForm>,
     },
     /// Nothing can be exchanged any more.
     Broken {
@@ -131,8 +131,8 @@ pub(super) fn read<T: for<'de> Deserialize<'de>>(input: &mut impl BufRead) -> io
 }
 
 /// Reads the bytes behind a line. What was announced is taken as it comes, so that a false announcement takes no memory.
-pub(super) fn bytes(input: &mut impl Read, forms: &[Form]) -> io::Result<Vec<Option<Vec<u8>>>> {
-    let one = |form: &Form| {
+pub(super) fn bytes(input: &mut impl Read, forms: &[TensorForm]) -> io::Result<Vec<Option<Vec<u8>>>> {
+    let one = |form: &TensorForm| {
         if !form.sent {
             return Ok(None);
         }
@@ -147,9 +147,9 @@ pub(super) fn bytes(input: &mut impl Read, forms: &[Form]) -> io::Result<Vec<Opt
 }
 
 /// Tensors on this process's CPU of what was read; those that were not sent hold nothing that was said.
-pub(super) fn tensors(forms: &[Form], bytes: &[Option<Vec<u8>>]) -> Result<Vec<Tensor>> {
+pub(super) fn tensors(forms: &[TensorForm], bytes: &[Option<Vec<u8>>]) -> Result<Vec<Tensor>> {
     let machine = crate::device::Machine::current();
-    let one = |(form, bytes): (&Form, &Option<Vec<u8>>)| match bytes {
+    let one = |(form, bytes): (&TensorForm, &Option<Vec<u8>>)| match bytes {
         Some(bytes) => Tensor::from_bytes(bytes, &form.shape, form.dtype),
         None => Tensor::empty(&form.shape, form.dtype, machine.cpu(), "recv"),
     };
@@ -163,8 +163,8 @@ mod tests {
     #[test]
     fn messages_and_tensors_survive_the_wire_and_torn_ones_are_errors() {
         let forms = vec![
-            Form { dtype: DType::Float32, shape: vec![2], sent: true },
-            Form { dtype: DType::Int64, shape: vec![3], sent: false },
+            TensorForm { dtype: DType::Float32, shape: vec![2], sent: true },
+            TensorForm { dtype: DType::Int64, shape: vec![3], sent: false },
         ];
         let ticket = Ticket { between: Some((0, 1)), number: 7 };
         let post = FromRank::Post {
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn what_is_announced_and_not_sent_takes_no_memory() {
-        let form = |shape: &[usize]| Form { dtype: DType::Float64, shape: shape.to_vec(), sent: true };
+        let form = |shape: &[usize]| TensorForm { dtype: DType::Float64, shape: shape.to_vec(), sent: true };
         let error = bytes(&mut [0u8; 4].as_slice(), &[form(&[1 << 40])]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
         assert!(bytes(&mut [0u8; 4].as_slice(), &[form(&[usize::MAX, 2])]).is_err());

@@ -29,6 +29,7 @@ pub(super) fn disagreement(a: (usize, &Posted), b: (usize, &Posted)) -> Error {
         let on = if has_tensors { format!(" on {}", posted.device) } else { String::new() };
         format!("rank {rank} calls {}{on} in line {}", posted.wants(), posted.line)
     };
+    let (a, b) = if a.0 <= b.0 { (a, b) } else { (b, a) };
     Error::runtime(format!("ranks do not do the same: {}; {}", one(a), one(b))).with_hint(
         "all ranks call the same collectives, in the same order, with tensors of one shape and dtype",
     )

@@ -11,6 +11,8 @@ pub(super) struct DeviceClock {
     pub profile: Profile,
     /// Where kernels do their work, one at a time.
     pub compute: Calendar,
+    /// When the last kernel that takes all of the device was told to end.
+    ran: u64,
     /// When kernels ran, of late.
     pub busy: Busy,
     pub engines: Engines,
@@ -50,6 +52,7 @@ impl DeviceClock {
             profile,
             streams: BTreeMap::new(),
             compute: Calendar::default(),
+            ran: 0,
             busy: Busy::default(),
             engines,
         }
@@ -75,16 +78,18 @@ impl DeviceClock {
         let (start, end) = self.compute.take(ready, length);
         let others = self.streams.values_mut().filter(|other| other.computed > begin);
         let shared = begin.saturating_add(length.saturating_mul(others.count() as u64 + 1));
-        let (start, ends) = if shared < end {
+        let (began, ends) = if shared < end {
             for other in self.streams.values_mut().filter(|other| other.computed > begin) {
                 (other.computed, other.free) = (other.computed.max(end), other.free.max(end));
             }
             (begin, shared)
         } else {
-            (start, end)
+            // While others are paid back what was taken of their time, it runs beside them.
+            (ready.max(start.min(self.ran)), end)
         };
+        self.ran = self.ran.max(ends);
         self.streams.entry(stream).or_default().computed = ends;
-        (start, ends)
+        (began, ends)
     }
 
     /// Makes room on the stream for one more operation. Returns when there is room.

@@ -15,7 +15,7 @@ pub(in crate::lab) enum Brought {
 
 /// Where one is in the cells: it changes with every movement and change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Place {
+pub(super) struct CellMoment {
     key: Key,
     cursor: Pos,
     version: u64,
@@ -23,9 +23,9 @@ pub(super) struct Place {
     expanded: bool,
 }
 
-impl Place {
-    pub(super) fn of(cell: &CellState, editing: bool) -> Place {
+impl CellMoment {
+    pub(super) fn of(cell: &CellState, editing: bool) -> CellMoment {
         let (cursor, version) = (cell.editor.cursor(), cell.version);
-        Place { key: cell.key, cursor, version, editing, expanded: cell.expanded }
+        CellMoment { key: cell.key, cursor, version, editing, expanded: cell.expanded }
     }
 }

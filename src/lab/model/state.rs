@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::base::event::Source;
 use crate::lab::model::aid::Aid;
 use crate::lab::model::book_change::Keeping;
-use crate::lab::model::brought::{Brought, Place};
+use crate::lab::model::brought::{Brought, CellMoment};
 use crate::lab::model::document::Stand;
 use crate::lab::model::document::{Document, Step};
 use crate::lab::model::file_facts::FileFacts;
@@ -63,7 +63,7 @@ pub struct State {
     /// The step of the lesson that something was recorded of last.
     pub(in crate::lab) whereabouts: Option<String>,
     /// The selected cell as it was when something came below it: until something is done to it, that is in view.
-    brought: Option<(Brought, Place)>,
+    brought: Option<(Brought, CellMoment)>,
     pub(in crate::lab) shares: Shares,
     /// A divider that is being dragged.
     pub(in crate::lab) dragged: Option<Pane>,
@@ -537,8 +537,8 @@ impl State {
         (self.at().as_ref() == Some(at)).then_some(*what)
     }
 
-    fn at(&self) -> Option<Place> {
-        Some(Place::of(self.selected_cell()?, self.editing))
+    fn at(&self) -> Option<CellMoment> {
+        Some(CellMoment::of(self.selected_cell()?, self.editing))
     }
 
     pub(in crate::lab) fn select_first(&mut self) {

@@ -300,7 +300,29 @@ fn set_grad(call: &mut Call, value: &Dynamic) -> Result<()> {
     let grad = match value.read_lock::<Tensor>() {
         Some(g) if g.shape() != x.shape() => {
             let (got, want) = (g.shape().to_vec(), x.shape());
-            let text = format!("assigned grad has data of a different size: {got:?} against {want:?}");
+            let text = format!(
+                "attempting to assign a gradient of size '{got:?}' to a tensor of size '{want:?}'. Please ensure that the \
+                 gradient and the tensor are the same size"
+            );
+            return Err(Error::runtime(text));
+        }
+        Some(g) if g.device() != x.device() => {
+            let text = format!(
+                "attempting to assign a gradient on {} to a tensor on {}. Please ensure that the gradient and the tensor \
+                 are on the same device",
+                g.device(),
+                x.device()
+            );
+            return Err(Error::runtime(text)
+                .with_hint(format!("`.to(\"{}\")` copies the gradient there", x.device())));
+        }
+        Some(g) if g.dtype() != x.dtype() => {
+            let text = format!(
+                "attempting to assign a gradient with dtype '{}' to a tensor with dtype '{}'. The gradient must match the \
+                 tensor's dtype",
+                g.dtype(),
+                x.dtype()
+            );
             return Err(Error::runtime(text));
         }
         Some(g) => Some(g.clone()),

@@ -62,7 +62,11 @@ pub(super) static ROWS: &[ScriptRow] = &[
             "Each rank computes with its own share of the data. Gradients go into buckets; a bucket is reduced over the \
              ranks as soon as it and those before it are full, on a stream of its own, while the backward pass goes on. The \
              first pass has one bucket; then they are made anew in the order in which gradients came. Buffers, such as \
-             running statistics, are those of rank 0 in each forward pass.",
+             running statistics, are those of rank 0 in each forward pass. The gradients are those of one device with the \
+             whole batch where each rank has a share of one size, the loss is a mean, and the network has neither batch \
+             norm nor dropout. With unequal shares the mean over the ranks weighs a small share as much as a large one; a \
+             loss that is a sum comes out divided by the number of ranks; batch norm takes the statistics of each rank's \
+             share alone; dropout drops with each rank's own generator. Last bits differ as the order of additions does.",
         )
         .errors(&[
             "ValueError: there is no group, device_ids names several GPUs, or the network is not on the one",

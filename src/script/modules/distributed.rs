@@ -207,8 +207,18 @@ pub(super) static ROWS: &[ScriptRow] = &[
     ),
     ScriptRow::of(
         row("init_process_group", "Says by which backend the group exchanges tensors; it stands without that.", InitParams::LIST)
-            .details("\"nccl\" takes no two ranks of one GPU; \"gloo\" does, and goes through the host's memory.")
-            .errors(&["ValueError: outside of ranks, a second time, or there is no such backend"])
+            .details(
+                "\"nccl\" takes no two ranks of one GPU; \"gloo\" does, and goes through the host's memory. In a process that \
+                 was started as a rank, with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT as torchrun sets them, it joins \
+                 the others over a socket of this computer, in the process of rank 0, and waits until all have come: \
+                 `for r in 0 1; do RANK=$r WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 tensorlab run ddp.rhai & done`. \
+                 Each process has the whole machine of `--devices` to itself.",
+            )
+            .errors(&[
+                "ValueError: no rank is named, it is called a second time, there is no such backend, or rank and world_size \
+                 are not the calling rank's",
+                "RuntimeError: rank 0 can't be reached, or not all ranks came in time",
+            ])
             .example(on_two!("distributed::init_process_group(\"gloo\"); distributed::is_initialized()"), "[true, true]"),
         |call| {
             let given = InitParams::of(&call.args)?;

@@ -210,10 +210,17 @@ fn a_large_kernel_shares_the_device_with_a_backlog_which_is_done_later() {
 #[test]
 fn two_backlogs_take_as_long_as_one_of_both() {
     let mut clock = machine(&["t4"]);
-    let mut first = Vec::new();
+    let (mut first, mut all) = (Vec::new(), Vec::new());
     for stream in [0, 1] {
         let queued: Vec<Span> = (0..4).map(|_| clock.launch(on(stream), &busy(500_000)).unwrap()).collect();
         first.push(queued[0].end);
+        all.extend(queued);
+    }
+    all.sort_by_key(|span| span.start);
+    let mut end = all[0].end;
+    for span in &all {
+        assert!(span.start <= end, "the device is never without a kernel: {all:?}");
+        end = end.max(span.end);
     }
     clock.synchronize_device(0).unwrap();
     assert!(clock.now() >= 8 * 500_000 && clock.now() < 8 * 500_000 + 100_000, "{}", clock.now());
