@@ -262,3 +262,33 @@ fn devices_work_at_the_same_time() {
     let [(0, start, end), (1, other, _)] = products[..] else { panic!("{products:?}") };
     assert!(start <= other && other < end, "{products:?}");
 }
+
+#[test]
+fn a_network_crosses_in_one_copy_a_bucket_and_trains_as_before() {
+    let copies = |net: &str| {
+        let code = format!(
+            "let net = {net}.cuda();
+            let copies = telemetry::record(|| {{ parallel::replicate(net, [0, 1]); }}).d2d;
+            [copies.count, copies.bytes == sum(net.parameters().map(|p| p.nbytes))]"
+        );
+        on("sim:t4x2", &code)
+    };
+    let six = "nn::Sequential(nn::Linear(64, 64), nn::Linear(64, 64), nn::Linear(64, 64), nn::Linear(64, 64), nn::Linear(64, 64), nn::Linear(64, 64))";
+    assert_eq!(copies(six), "[1, true]");
+    // 16 MiB and 4 KiB, 16 MiB and 4 KiB.
+    assert_eq!(copies("nn::Sequential(nn::Linear(2048, 2048), nn::Linear(2048, 2048))"), "[3, true]");
+    // Running statistics are float32, their count is int64.
+    let both = "let net = nn::Sequential(nn::Linear(4, 4), nn::BatchNorm1d(4)).cuda();
+        telemetry::record(|| { parallel::replicate(net, [0, 1]); }).d2d.count";
+    assert_eq!(on("sim:t4x2", both), "3");
+    let gradients = |wrap: &str| {
+        let code = format!(
+            "manual_seed(3); let net = nn::Sequential(nn::Linear(6, 5), nn::Tanh(), nn::Linear(5, 3)).cuda();
+            let x = rand([8, 6]).cuda();
+            {wrap}.forward(x).pow(2).sum().backward();
+            net.parameters().map(|p| round(p.grad.double().sum().item(), 4))"
+        );
+        on("sim:t4x2", &code)
+    };
+    assert_eq!(gradients("nn::DataParallel(net)"), gradients("net"));
+}

@@ -20,26 +20,57 @@ pub fn broadcast(tensor: &Tensor, devices: &[Arc<Context>]) -> Result<Vec<Tensor
     devices.iter().map(|context| to_device(tensor, context.device, true)).collect()
 }
 
-/// As [`broadcast`] for a network's tensor on the first device: gradients of the copies are summed there in the
-/// order of the devices before they go on, and the first copy shares the tensor's memory.
-pub(super) fn broadcast_first(tensor: &Tensor, devices: &[Arc<Context>]) -> Result<Vec<Tensor>> {
-    static RULE: Vjp = Vjp { name: "BroadcastBackward", run: |_, g| one(g.clone()) };
-    let alias = |of: &Tensor| recorded(of.detach(), &RULE, &[of], |_, _| ());
-    let hub = alias(tensor);
-    let (first, others) = match devices.split_first() {
-        Some((_, others)) => (1, others),
-        None => (0, devices),
+/// Copies of a network's tensors of one dtype on each of `devices`, by tensor, which cross to each in one piece.
+/// Gradients of the copies are summed on the first device in the order of the devices before they go on, and the first
+/// copy shares the tensor's memory.
+pub(super) fn broadcast_first(tensors: &[Tensor], devices: &[Arc<Context>]) -> Result<Vec<Vec<Tensor>>> {
+    static ALIAS: Vjp = Vjp { name: "BroadcastBackward", run: |_, g| one(g.clone()) };
+    static COPY: Vjp = Vjp { name: "BroadcastBackward", run: copy_backward };
+    let alias = |of: &Tensor| recorded(of.detach(), &ALIAS, &[of], |_, _| ());
+    let Some((first, others)) = devices.split_first() else { return Ok(vec![Vec::new(); tensors.len()]) };
+    let crossed = others.iter().map(|context| cross(tensors, context)).collect::<Result<Vec<_>>>()?;
+    let copies = tensors.iter().enumerate().map(|(i, tensor)| {
+        let hub = alias(tensor);
+        // The backward pass runs from the newest node: made in this order, the copies hand in their gradients from
+        // the first device to the last.
+        let pieces = crossed.iter().rev().filter_map(|pieces| pieces.get(i).cloned());
+        let copy = |piece| recorded(piece, &COPY, &[&hub], |saver, _| saver.attribute(first.device));
+        let mut copies: Vec<Tensor> = pieces.map(copy).collect();
+        copies.push(alias(&hub));
+        copies.reverse();
+        copies
+    });
+    Ok(copies.collect())
+}
+
+/// The values of tensors on another device, side by side in one piece of memory where there are several.
+fn cross(tensors: &[Tensor], to: &Context) -> Result<Vec<Tensor>> {
+    if let [alone] = tensors {
+        return Ok(vec![to_device(&alone.detach(), to.device, true)?]);
+    }
+    let Some(any) = tensors.iter().find(|t| t.device() != to.device) else {
+        return Ok(tensors.iter().map(Tensor::detach).collect());
     };
-    // The backward pass runs from the newest node: made in this order, the copies hand in their gradients from
-    // the first device to the last.
-    let mut copies = others
-        .iter()
-        .rev()
-        .map(|context| to_device(&hub, context.device, true))
-        .collect::<Result<Vec<_>>>()?;
-    copies.extend((0..first).map(|_| alias(&hub)));
-    copies.reverse();
-    Ok(copies)
+    let flat =
+        Tensor::empty(&[tensors.iter().map(Tensor::numel).sum()], any.dtype(), &any.context(), "replicate")?;
+    let pieces = |flat: &Tensor| {
+        let mut start = 0;
+        let mut of = |t: &Tensor| {
+            let piece = flat.with_layout(flat.layout().slice(0, start, t.numel(), 1)?);
+            start += t.numel();
+            reshape_to(&piece, t.shape())
+        };
+        tensors.iter().map(&mut of).collect::<Result<Vec<_>>>()
+    };
+    for (piece, tensor) in pieces(&flat)?.iter().zip(tensors) {
+        piece.copy_values(&tensor.detach(), true)?;
+    }
+    pieces(&to_device(&flat, to.device, true)?)
+}
+
+fn copy_backward(saved: &Saved, grad: &Tensor) -> Result<Grads> {
+    let first: &Device = saved.attribute()?;
+    one(to_device(grad, *first, true)?)
 }
 
 /// Chunks of nearly equal size along `dim`, one on each device; fewer where there is too little to go round.

@@ -4,14 +4,14 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::base::{Cause, Device, DeviceCause, Error, Kind, Result, Scalar};
+use crate::base::{Cause, DType, Device, DeviceCause, Error, Kind, Result, Scalar};
 use crate::device::{Context, Machine};
 use crate::nn::{Call, Layer, Module, Parts, Role};
 use crate::op::Value;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::grad_enabled;
 
-use super::comm::{broadcast, broadcast_first};
+use super::comm::broadcast_first;
 use super::{accelerators, assertion, device_of, on_device, spread};
 
 /// Runs a module's replicas side by side, each on its part of the batch.
@@ -157,14 +157,19 @@ impl Layer for DataParallel {
 /// `AssertionError` for a network on the CPU, `RuntimeError` for one on another device.
 pub fn replicate(network: &Module, devices: &[Arc<Context>], detach: bool) -> Result<Vec<Module>> {
     let Some(first) = devices.first() else { return Ok(Vec::new()) };
-    let mut copies: HashMap<usize, Vec<Tensor>> = HashMap::new();
+    let (mut tracked, mut others) = (Vec::new(), Vec::new());
     for role in [Role::Parameter, Role::Buffer] {
         for (name, t) in network.named(role) {
             check_first(&name, &t, first.device)?;
-            let tracked = t.requires_grad() && !detach;
-            let of = if tracked { broadcast_first(&t, devices)? } else { untracked(&t, devices)? };
-            copies.insert(t.id(), of);
+            let is_tracked = t.requires_grad() && !detach;
+            let all = if is_tracked { &mut tracked } else { &mut others };
+            all.push((t.id(), if is_tracked { t } else { t.detach() }));
         }
+    }
+    let mut copies: HashMap<usize, Vec<Tensor>> = HashMap::new();
+    for bucket in buckets(&tracked).into_iter().chain(buckets(&others)) {
+        let (ids, tensors): (Vec<usize>, Vec<Tensor>) = bucket.into_iter().unzip();
+        copies.extend(ids.into_iter().zip(broadcast_first(&tensors, devices)?));
     }
     let replica = |i: usize| {
         network.replica(&mut |t| copies.get(&t.id()).and_then(|of| of.get(i)).unwrap_or(t).clone())
@@ -172,8 +177,23 @@ pub fn replicate(network: &Module, devices: &[Arc<Context>], detach: bool) -> Re
     Ok((0..devices.len()).map(replica).collect())
 }
 
-fn untracked(t: &Tensor, devices: &[Arc<Context>]) -> Result<Vec<Tensor>> {
-    broadcast(&t.detach(), devices)
+/// Bytes of a bucket, as PyTorch's replicate() has them.
+const BUCKET: usize = 10 << 20;
+
+/// Tensors, each with a number of its own, that go over together: of one dtype, in their order, until they are a bucket.
+fn buckets(tensors: &[(usize, Tensor)]) -> Vec<Vec<(usize, Tensor)>> {
+    let mut all: Vec<Vec<_>> = Vec::new();
+    let mut open: HashMap<DType, (usize, usize)> = HashMap::new();
+    for (id, t) in tensors {
+        let (at, bytes) =
+            *open.get(&t.dtype()).filter(|(_, bytes)| *bytes < BUCKET).unwrap_or(&(all.len(), 0));
+        if at == all.len() {
+            all.push(Vec::new());
+        }
+        all.get_mut(at).into_iter().for_each(|bucket| bucket.push((*id, t.clone())));
+        open.insert(t.dtype(), (at, bytes + t.nbytes()));
+    }
+    all
 }
 
 fn check_first(name: &str, t: &Tensor, first: Device) -> Result<()> {
