@@ -209,6 +209,11 @@ fn what_differs_in_silence_is_told_of_once() {
         ("let n = 2; let x = 7 // n", "`//` begins a comment"),
         ("let n = 2; 1 < n < 3", "`a < b && b < c`"),
         ("ones(1).device == \"cpu\"", "a device is equal to its text"),
+        ("let s = 0; for (a, b) in [[1, 2], [3, 4]] { s += b; } s", "counts the turns in `b` in line 1"),
+        (
+            "let l = data::DataLoader(data::TensorDataset(ones(4), ones(4))); let n = 0; for (x, y) in l { n += 1; } n",
+            "let x = pair[0]; let y = pair[1]; … }` takes pairs apart",
+        ),
     ] {
         let host = Arc::new(Warned::default());
         let mut lab =
@@ -219,9 +224,19 @@ fn what_differs_in_silence_is_told_of_once() {
         let warned = host.0.lock().unwrap();
         assert!(warned.len() == 1 && warned.iter().all(|text| text.contains(what)), "{code}: {warned:?}");
     }
-    for code in
-        ["8 / 2", "7.0 / 2", "5 % 3", "-6 % 3", "ones(2) / 2 // the half", "let x = 1; // 2", "1 < 2 == true"]
-    {
+    for code in [
+        "8 / 2",
+        "7.0 / 2",
+        "5 % 3",
+        "-6 % 3",
+        "ones(2) / 2 // the half",
+        "let x = 1; // 2",
+        "1 < 2 == true",
+        "let s = 0; for (x, i) in [5, 6] { s += i; } s",
+        "let s = 0; for (a, b) in zip([1], [2]) { s += b; } s",
+        "let s = 0; for (x, i) in [[1, 2, 3], [4, 5, 6]] { s += i; } s",
+        "let s = 0; for (n, i) in 0..3 { s += i; } s",
+    ] {
         let host = Arc::new(Warned::default());
         let mut lab =
             Interpreter::new(Machine::cpu_only(), Arc::clone(&host) as Arc<dyn Host>, &Limits::default());
@@ -239,7 +254,13 @@ fn right_programs_are_told_nothing() {
     let rows = tensorlab::script::help::rows().filter(|def| !skipped(def.name));
     let examples = rows.map(|def| def.example.0.to_owned());
     for code in examples.chain(scripts) {
-        let differences = ["of integers is", "begins a comment", "is equal to its text", "compares what"];
+        let differences = [
+            "of integers is",
+            "begins a comment",
+            "is equal to its text",
+            "compares what",
+            "counts the turns",
+        ];
         let host = Arc::new(Warned::default());
         let mut lab =
             Interpreter::new(Machine::cpu_only(), Arc::clone(&host) as Arc<dyn Host>, &Limits::default());

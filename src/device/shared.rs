@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::base::event::{Bus, Clock, HIDDEN_CELLS, Source, Span};
@@ -102,7 +102,7 @@ impl Shared {
 
     /// Whether something that is told of once, by its number, has not been asked for before.
     pub(crate) fn is_first(&self, number: u8) -> bool {
-        let bit = 1u8.checked_shl(number.into()).unwrap_or(0);
+        let bit = 1u16.checked_shl(number.into()).unwrap_or(0);
         self.warnings.once.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
@@ -361,11 +361,11 @@ struct Warnings {
     warner: Mutex<Option<Arc<Warner>>>,
     said: Mutex<HashSet<(u32, u32, String)>>,
     /// A bit for each thing that is told of once in a session.
-    once: AtomicU8,
+    once: AtomicU16,
 }
 
 /// Among what is told of once, that a run has no values; lower numbers are the script's.
-pub(crate) const NO_VALUES: u8 = 7;
+pub(crate) const NO_VALUES: u8 = 15;
 
 thread_local! {
     /// 0 on the script's own thread.

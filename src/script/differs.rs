@@ -30,9 +30,10 @@ pub(super) enum Difference {
     Device,
     OldAutocast,
     OldScaler,
+    Pairs,
 }
 
-const _: () = assert!((Difference::OldScaler as u8) < NO_VALUES);
+const _: () = assert!((Difference::Pairs as u8) < NO_VALUES);
 
 /// Tells of a difference, the first time.
 pub(super) fn tell(shared: &Shared, difference: Difference, text: impl FnOnce() -> String) {
@@ -151,7 +152,7 @@ fn note(shared: &Shared, divides: bool, (a, b): (INT, INT), at: Position) {
 }
 
 /// ` in line 3`
-fn line(shared: &Shared, at: Position) -> String {
+pub(super) fn line(shared: &Shared, at: Position) -> String {
     let Some(line) = at.line() else { return String::new() };
     shared.set_line(line as u32);
     format!(" in line {}", shared.source().line)

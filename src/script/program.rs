@@ -42,7 +42,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>, words: Vocabul
     caught::register(engine, words);
     printing::register_shown(engine, shared);
     assigned::register(engine);
-    unpack::register(engine);
+    unpack::register(engine, shared);
     let shared = Arc::clone(shared);
     let take = |_: &[rhai::ImmutableString], _: &str, state: &mut Dynamic| match PENDING.take() {
         Some(body) => {

@@ -6,9 +6,13 @@ use rhai::{
     Array, Dynamic, Engine, EvalContext, Expr, Expression, ImmutableString, Position, Stmt, StmtBlock,
 };
 
+use std::sync::Arc;
+
 use crate::base::Error;
+use crate::device::Shared;
 use crate::script::custom::custom;
 
+use super::differs::{self, Difference};
 use super::fault::{RhaiResult, raise};
 
 /// The key of what takes a pair apart.
@@ -19,17 +23,40 @@ const PAIRING: [&str; 7] =
     ["enumerate", "zip", "items", "named_parameters", "named_buffers", "named_modules", "named_children"];
 
 /// Teaches the engine to evaluate what [`wrap`] makes.
-pub(super) fn register(engine: &mut Engine) {
+pub(super) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
+    let shared = Arc::clone(shared);
     engine.register_custom_syntax_with_state_raw(
         UNPACK,
         |_, _, _| Ok(None),
         true,
-        |context: &mut EvalContext, _: &[Expression], state: &Dynamic| {
+        move |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
             let names = state.read_lock::<Array>().map(|names| names.clone()).unwrap_or_default();
             let names: Vec<ImmutableString> = names.into_iter().filter_map(|name| name.try_cast()).collect();
-            take_apart(context, &names)
+            match inputs {
+                [items] => {
+                    look(context, &names, items.position(), &shared);
+                    Ok(Dynamic::UNIT)
+                }
+                _ => take_apart(context, &names),
+            }
         },
     );
+}
+
+/// Tells of a loop whose second name counts, where each item is a pair that Python takes apart.
+fn look(context: &EvalContext, names: &[ImmutableString], at: Position, shared: &Shared) {
+    let [first, second] = names else { return };
+    let is_pair = |item: &Dynamic| item.read_lock::<Array>().is_some_and(|parts| parts.len() == 2);
+    let begins = context.scope().get(second).is_some_and(|turn| turn.as_int() == Ok(0));
+    if begins && context.scope().get(first).is_some_and(is_pair) {
+        differs::tell(shared, Difference::Pairs, || {
+            let line = differs::line(shared, at);
+            format!(
+                "`for ({first}, {second}) in …` has each pair in `{first}` and counts the turns in `{second}`{line}: \
+                 `for pair in … {{ let {first} = pair[0]; let {second} = pair[1]; … }}` takes pairs apart, as Python does"
+            )
+        });
+    }
 }
 
 /// Has the block of a loop begin with taking the pair apart, where what it goes through gives pairs.
@@ -39,12 +66,15 @@ pub(super) fn wrap(
     body: &mut StmtBlock,
     own: &dyn Fn(&str) -> bool,
 ) {
-    if !gives_pairs(items, own) {
+    let at = items.position();
+    let is_range =
+        matches!(items, Expr::FnCall(call, _) if matches!(call.name.as_str(), ".." | "..=" | "range"));
+    if is_range {
         return;
     }
-    let at = items.position();
+    let watched = (!gives_pairs(items, own)).then(|| Expr::IntegerConstant(0, at));
     let names: Array = names.into_iter().map(|name| name.clone().into()).collect();
-    let unpack = Expr::Custom(Box::new(custom(UNPACK, [], names.into())), at);
+    let unpack = Expr::Custom(Box::new(custom(UNPACK, watched, names.into())), at);
     let statements = std::mem::take(body.statements_mut());
     let first = Stmt::Expr(Box::new(unpack));
     *body.statements_mut() = std::iter::once(first).chain(statements).collect::<Vec<_>>().into();

@@ -11,6 +11,10 @@ const SILENT: &[(&str, &str)] = &[
     ("7 // 2", "is 7: // begins a comment (told of once)"),
     ("1 < n < 3", "compares true or false with 3: 1 < n && n < 3 (told of once)"),
     ("x.device == \"cpu\"", "is true; in PyTorch it is False (told of once)"),
+    (
+        "for (a, b) in xs",
+        "has an item in a and its number in b, where xs are no pairs of zip() (told of once)",
+    ),
     ("let b = a;", "copies an array or a map; a tensor is the same tensor"),
     ("fn f() { x }", "sees no variable around it; a closure does: let f = || x;"),
 ];
