@@ -571,3 +571,38 @@ let next = distributed::spawn(|rank, world| rank, #{nprocs: 2});
     let code = "distributed::spawn(|rank, world| { distributed::barrier(); if rank > 0 { sleep(0.4) } distributed::barrier(); rank }, #{nprocs: 2, timeout: 2.0})";
     assert_eq!(on("cpu", code), "[0, 1]");
 }
+
+#[test]
+fn a_program_as_pytorchs_tutorial_has_it_comes_through() {
+    let code = "
+        fn main(rank, world, w, name) {
+            distributed::init_process_group(\"nccl\", #{rank: rank, world_size: world});
+            cuda::set_device(rank);
+            w.add_(rank);
+            distributed::barrier();
+            let told = [name, w.sum().item(), distributed::get_world_size()];
+            distributed::destroy_process_group();
+            told
+        }
+        let w = ones(2);
+        let seen = distributed::spawn(main, #{args: [2, w, \"net\"], nprocs: 2});
+        [seen, w.sum().item()]";
+    assert_eq!(on("sim:t4x2", code), "[[[\"net\", 2.0, 2], [\"net\", 4.0, 2]], 2.0]");
+    let wrong = |options: &str| {
+        fault("cpu", &format!("distributed::spawn(|rank, world| {{ distributed::init_process_group(\"gloo\", {options}); }}, #{{nprocs: 2}})"))
+            .message
+    };
+    assert!(
+        wrong("#{rank: 1}").contains("rank is 0 for the calling rank, and got 1"),
+        "{}",
+        wrong("#{rank: 1}")
+    );
+    assert!(wrong("#{world_size: 3}").contains("world_size is 2"), "{}", wrong("#{world_size: 3}"));
+    let message = fault("cpu", "distributed::spawn(|r, w| r, #{nprocs: 2, args: 5})").message;
+    assert!(message.contains("args is an array"), "{message}");
+    let full = fault(
+        "sim:tiny",
+        "distributed::spawn(|rank, world| { if rank == 1 { zeros([1 << 30], #{device: \"cuda\"}); } }, #{nprocs: 2})",
+    );
+    assert!(full.hint.as_ref().is_some_and(|hint| hint.contains("ank 1 failed in line 1")), "{full:?}");
+}

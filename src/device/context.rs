@@ -107,7 +107,7 @@ impl Context {
                 }
                 Ok(buffer)
             }
-            Err(refusal) => Err(self.refused(refusal, bytes, None)),
+            Err(refusal) => Err(self.refused(refusal, bytes, purpose.of_no_batch())),
         }
     }
 

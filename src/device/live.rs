@@ -21,3 +21,10 @@ pub struct Purpose<'a> {
     pub dtype: DType,
     pub shape: &'a [usize],
 }
+
+impl Purpose<'_> {
+    /// What it is, where no batch changes its size.
+    pub(super) fn of_no_batch(&self) -> Option<&'static str> {
+        (self.op == "optimizer_state").then_some("state of the optimiser")
+    }
+}

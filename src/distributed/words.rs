@@ -13,7 +13,7 @@ pub(super) fn told(rank: usize, error: &Error, line: Option<u32>) -> Error {
     }
     let place = line.map(|line| format!(" in line {line}")).unwrap_or_default();
     if let Kind::OutOfMemoryError | Kind::DeviceError = error.kind() {
-        return error.clone().with_note(|| format!("rank {rank} failed{place}"));
+        return error.clone().with_note_first(format!("rank {rank} failed{place}"));
     }
     let own = Error::new(error.kind(), format!("rank {rank} failed{place}: {}", error.message()));
     match error.hint() {

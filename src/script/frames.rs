@@ -153,7 +153,9 @@ fn is_call(node: &ASTNode) -> bool {
 fn has_call_after(root: &[ASTNode], at: Position) -> bool {
     let mut found = false;
     let mut look = |path: &[ASTNode]| {
-        found |= path.last().is_some_and(|node| is_call(node) && node.position() > at);
+        // What the call itself takes was computed before it.
+        let within = path.iter().rev().skip(1).any(|node| is_call(node) && node.position() == at);
+        found |= !within && path.last().is_some_and(|node| is_call(node) && node.position() > at);
         !found
     };
     match root {

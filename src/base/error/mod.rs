@@ -212,6 +212,13 @@ impl Error {
         self
     }
 
+    /// Begins the note.
+    pub(crate) fn with_note_first(mut self, text: String) -> Error {
+        let rest = self.0.note.take();
+        self.0.note = Some(rest.map_or(text.clone(), |rest| format!("{text}; {rest}")));
+        self
+    }
+
     /// As [`Error::with_note`], of an error that is on its way.
     pub(crate) fn note(&mut self, text: impl FnOnce() -> String) {
         self.0.note.get_or_insert_with(text);

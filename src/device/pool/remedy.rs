@@ -361,8 +361,10 @@ impl Remedy {
                 let bytes = size(tensors.iter().map(|tensor| tensor.bytes).sum());
                 let told = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
                 match (names.len(), tensors.len()) {
-                    (0, 1) => format!("free one tensor ({bytes}){}", origin(tensors)),
-                    (0, count) => format!("free {count} tensors ({bytes}){}", origin(tensors)),
+                    (0, 1) => format!("free one tensor ({bytes}){}{}", origin(tensors), named_too(tensors)),
+                    (0, count) => {
+                        format!("free {count} tensors ({bytes}){}{}", origin(tensors), named_too(tensors))
+                    }
                     (count, _) if count <= NAMED => format!("delete {told} ({bytes})"),
                     (count, _) => format!("delete {count} variables and parts ({bytes}): {told}, ..."),
                 }
@@ -422,6 +424,13 @@ fn name(tensor: &LiveTensor) -> String {
     let is_callers = tensor.held_by.as_deref() == Some(CALLERS);
     let unnamed = if is_callers { "(perhaps a variable of the caller's)" } else { "(no variable)" };
     tensor.name.clone().unwrap_or_else(|| unnamed.to_owned())
+}
+
+/// What the names of such tensors still hold, once what holds them besides is gone.
+fn named_too(tensors: &[LiveTensor]) -> String {
+    let held = tensors.iter().filter(|tensor| tensor.held_by.is_some());
+    let names: Vec<&str> = held.filter_map(|tensor| tensor.name.as_deref()).take(NAMED).collect();
+    if names.is_empty() { String::new() } else { format!(", once {} is deleted as well", names.join(", ")) }
 }
 
 /// What holds tensors that no deletion of names frees: what holds most of them, or, where that is not known, where the

@@ -11,10 +11,10 @@
 //!   for the oldest.
 //! - Streams other than 0 do not wait for stream 0, nor it for them: PyTorch makes its streams non-blocking.
 //! - Kernels of different streams overlap in their latency, not in their work: one large kernel fills a
-//!   device, so two take as long side by side as one after the other. What comes while others have queued starts when
-//!   the running kernel leaves room, at the latest at its end, and not behind all that they have queued: it shares the
-//!   device with them evenly, and they are done as much later as it has taken of their time. One that is mostly latency
-//!   does not fill the device, and runs at its own speed.
+//!   device, so two take as long side by side as one after the other, in the order of their launches. One that is short
+//!   beside what others have queued starts when the running kernel leaves room, at the latest at its end, and not behind
+//!   all that: it shares the device with them evenly, and they are done as much later as it has taken of their time. One
+//!   that is mostly latency does not fill the device, and runs at its own speed.
 //! - A copy between host and device runs on a copy engine, beside the kernels of other streams. With one
 //!   engine both directions share it, with two each has its own, with three or more copies to peers have one
 //!   as well.

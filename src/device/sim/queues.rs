@@ -6,6 +6,9 @@ use super::busy::Busy;
 use super::calendar::Calendar;
 use super::profile::Profile;
 
+/// What comes before others' queued work is no more than this part of it, 1 / 16.
+const SHORT: u64 = 16;
+
 #[derive(Clone, Debug)]
 pub(super) struct DeviceClock {
     pub profile: Profile,
@@ -68,17 +71,20 @@ impl DeviceClock {
         self.streams.values().map(|s| s.free).max().unwrap_or(0)
     }
 
-    /// Runs a kernel of the stream that is ready at a time and takes all of the device for `length`: shared evenly with
-    /// the streams that have such kernels queued when it begins, where it ends sooner so than behind all of theirs.
-    /// Returns its start and end.
+    /// Runs a kernel of the stream that is ready at a time and takes all of the device for `length`. One that is short
+    /// beside what others have queued begins when the running kernel ends, and shares the device evenly with them; a
+    /// longer one comes after all of theirs. Returns its start and end.
     ///
-    /// When what they have queued runs is known already: they are done later by what it has taken.
+    /// When what they have queued runs is known already: they are done later by what it has taken, a [`SHORT`]th of it at
+    /// most, in which no kernel is told of.
     pub(super) fn share(&mut self, stream: u32, ready: u64, length: u64) -> (u64, u64) {
         let begin = self.compute.room(ready);
         let (start, end) = self.compute.take(ready, length);
         let others = self.streams.values_mut().filter(|other| other.computed > begin);
         let shared = begin.saturating_add(length.saturating_mul(others.count() as u64 + 1));
-        let (began, ends) = if shared < end {
+        let late = end.saturating_sub(self.ran.max(begin));
+        let is_short = late.saturating_mul(SHORT) <= self.ran.saturating_sub(begin);
+        let (began, ends) = if is_short && shared < end {
             for other in self.streams.values_mut().filter(|other| other.computed > begin) {
                 (other.computed, other.free) = (other.computed.max(end), other.free.max(end));
             }

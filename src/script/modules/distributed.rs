@@ -11,9 +11,9 @@ use crate::distributed::ranks::{MOST, RankFunction, spawn};
 use crate::distributed::{self, CollectiveKind, PendingWork, Reduction, Wish};
 use crate::op::params::kind::{self as plain, Bool, Float, Int, Str};
 use crate::op::params::{Maybe, params};
-use crate::op::{Family, Form, OpDef, Param, Receiver};
+use crate::op::{Copies, Family, Form, OpDef, Param, Receiver};
 use crate::script::aside::AsideFunction;
-use crate::script::call::kind::Function;
+use crate::script::call::kind::{Function, Given};
 use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::lender::Lender;
 use crate::script::value::{Held, given};
@@ -23,6 +23,7 @@ params! {
     SpawnParams {
         function: Function, "what every rank runs, with its number and how many there are: |rank, world| …";
         nprocs: Maybe<Int>, "how many ranks; without it one for each GPU, or one where there are none";
+        args: Given = (), "an array: what the function takes behind its rank, in place of the number of ranks; copies of it";
         timeout: Float = 1800.0, "seconds that a rank waits for others, on this computer's clock or the modelled one";
     }
 }
@@ -417,15 +418,32 @@ fn start(call: &mut Call) -> Outcome {
         let who = if examining() { "a check" } else { "a loader's worker" };
         return Err(Error::runtime(format!("{who} can't start ranks")).into());
     }
+    let more = match given_args.args.read_lock::<Array>() {
+        Some(all) => Some(all.clone()),
+        None if given_args.args.is_unit() => None,
+        None => {
+            return Err(
+                Error::type_error("args is an array of what the function takes behind its rank").into()
+            );
+        }
+    };
     let function = call.here.aside.function(call.context, given_args.function);
     let mut functions: Vec<RankFunction> = Vec::new();
     for rank in 0..count {
         let aside = function.0.as_any().downcast_ref::<AsideFunction>();
         let aside = aside.ok_or_else(|| Error::type_error("spawn() takes a closure or a function"))?;
-        let own = aside.copy(&mut Lender::for_rank(&machine.generator))?;
+        let mut lender = Lender::for_rank(&machine.generator);
+        let own = aside.copy(&mut lender)?;
+        let copy = |value: &Dynamic| lender.value(&Held(value.clone()).into_value());
+        let more = more.as_ref().map(|all| all.iter().map(copy).collect::<Result<Vec<_>>>()).transpose()?;
         let shared = std::sync::Arc::clone(&machine.shared);
         functions.push(Box::new(move || {
-            let result = own.called(vec![(rank as INT).into(), (count as INT).into()]);
+            let behind = match &more {
+                Some(all) => all.iter().map(given).collect(),
+                None => vec![(count as INT).into()],
+            };
+            let taken = std::iter::once((rank as INT).into()).chain(behind).collect();
+            let result = own.called(taken);
             match result {
                 Ok(value) => Ok(Held(value.flatten()).into_value()),
                 Err((error, line)) => {

@@ -191,8 +191,9 @@ fn a_small_kernel_of_a_side_stream_does_not_wait_for_a_backlog() {
 }
 
 #[test]
-fn a_large_kernel_shares_the_device_with_a_backlog_which_is_done_later() {
-    for (work, streams) in [(10_000, 1), (500_000, 1), (500_000, 2)] {
+fn a_kernel_that_is_short_beside_a_backlog_shares_the_device_with_it() {
+    for streams in [1, 2] {
+        let work = 50_000;
         let mut clock = machine(&["t4"]);
         let queued: Vec<Span> = (0..5).map(|_| clock.launch(on(0), &busy(500_000)).unwrap()).collect();
         let idle = queued[4].end;
@@ -205,6 +206,10 @@ fn a_large_kernel_shares_the_device_with_a_backlog_which_is_done_later() {
         let after = clock.launch(on(0), &busy(1_000_000)).unwrap();
         assert_eq!(after.end, idle + u64::from(streams) * work + LATENCY + 1_000_000);
     }
+    let mut clock = machine(&["t4"]);
+    let queued: Vec<Span> = (0..5).map(|_| clock.launch(on(0), &busy(500_000)).unwrap()).collect();
+    let side = clock.launch(on(1), &busy(500_000)).unwrap();
+    assert_eq!(side.end, queued[4].end + 500_000, "one that is not comes after it");
 }
 
 #[test]
@@ -224,7 +229,7 @@ fn two_backlogs_take_as_long_as_one_of_both() {
     }
     clock.synchronize_device(0).unwrap();
     assert!(clock.now() >= 8 * 500_000 && clock.now() < 8 * 500_000 + 100_000, "{}", clock.now());
-    assert!(first[1] < 4 * 500_000, "the second one's first kernel did not wait for all of the first");
+    assert!(first[0] < first[1]);
 }
 
 #[test]

@@ -23,7 +23,7 @@ use crate::tensor::Tensor;
 params! {
     StreamParams {
         device: Maybe<kind::Device>, "the GPU, as 0, \"cuda:0\" or a device; the current one where it is not given";
-        priority: Int = 0, "is taken and kept nowhere: kernels of the model share the device evenly";
+        priority: Int = 0, "is taken and kept nowhere: a kernel that is short beside what others have queued comes before it";
     }
 }
 
