@@ -169,3 +169,35 @@ fn a_gradient_that_does_not_go_with_its_tensor_is_refused_where_it_is_given() {
         "[2.0, 2.0]"
     );
 }
+
+#[test]
+fn what_python_takes_as_true_is_told_where_a_bool_is_expected() {
+    for (code, test) in [
+        ("let xs = [1]; if xs { 1 }", "`!xs.is_empty()`"),
+        ("let n = 2; while n { n -= 1; }", "`n != 0`"),
+        ("let s = \"a\"; if s { 1 }", "`s != \"\"`"),
+        ("let d = #{}; if d { 1 }", "`!d.is_empty()`"),
+        ("let x = (); if x { 1 }", "`x != ()`"),
+        ("let n = 0; if !n { 1 }", "`n != 0`"),
+        ("let xs = []; if !xs { 1 }", "`!xs.is_empty()`"),
+    ] {
+        let fault = fault("cpu", code);
+        assert!(fault.hint.as_ref().is_some_and(|hint| hint.contains(test)), "{code}: {}", fault.report);
+    }
+}
+
+#[test]
+fn a_function_of_another_module_is_told_where_it_is() {
+    for (code, text, hint) in [
+        ("F::ones(1)", "there is no function 'F::ones'", "here it is `ones`"),
+        ("cuda::live_tensors()", "there is no function 'cuda::live_tensors'", "`telemetry::live_tensors`"),
+        ("nn::relu(ones(2))", "there is no function 'nn::relu'", "`relu`"),
+    ] {
+        let fault = fault("cpu", code);
+        assert!(fault.message.contains(text), "{}", fault.report);
+        assert!(fault.hint.as_ref().is_some_and(|told| told.contains(hint)), "{code}: {}", fault.report);
+    }
+    // Where it is, what it takes is told.
+    let taken = fault("cpu", "F::relu(5, 6, 7, 8)");
+    assert!(!taken.message.contains("there is no function 'F::relu'"), "{}", taken.report);
+}

@@ -421,6 +421,13 @@ impl Attempt {
         again.filter(|earlier| earlier.code.is_some()).count()
     }
 
+    /// Whether a cell of the lesson, by the number of its step, is run before the step.
+    pub fn runs_before(&self, step: usize) -> bool {
+        let again =
+            self.before.iter().filter(|earlier| earlier.number >= self.from && earlier.code.is_some());
+        again.into_iter().any(|earlier| earlier.number == step)
+    }
+
     /// Exercises that have not passed, whose own solutions are run before the step.
     pub fn solved_for(&self) -> impl Iterator<Item = &str> {
         let again =

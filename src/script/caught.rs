@@ -62,7 +62,7 @@ pub(super) fn of_rhai(error: &EvalAltResult, variables: &[String], words: Vocabu
     let mut names = (words.names)();
     names.extend(variables.iter().map(String::as_str));
     let Fault { kind, message, hint, .. } =
-        from_rhai(error, &KnownNames { names: &names, members: words.members });
+        from_rhai(error, &KnownNames { names: &names, members: words.members, written: words.written });
     let error = Error::new(Kind::of_language(&kind).unwrap_or(Kind::RuntimeError), message);
     match hint {
         Some(hint) => error.with_hint(hint),

@@ -359,7 +359,7 @@ impl Interpreter {
         if self.cancel().is_set() {
             return Stopped::Cancelled(self.cancel().error());
         }
-        let known = KnownNames { names: &self.known_names(), members: help::members };
+        let known = KnownNames { names: &self.known_names(), members: help::members, written: help::written };
         let explain = |error: &mut crate::base::Error, position| {
             operands::name(error.operands_mut(), ast, position, scope);
         };
@@ -404,7 +404,7 @@ fn build_with(
     printing::register(&mut engine, &machine.shared);
     strings::register(&mut engine);
     timestamp::register(&mut engine, &machine.shared);
-    let words = Vocabulary { names: help::all_names, members: help::members };
+    let words = Vocabulary { names: help::all_names, members: help::members, written: help::written };
     program::register(&mut engine, &machine.shared, words);
     let mut functional = Module::new();
     bind::register_ops(&mut engine, &mut functional, &machine.shared);

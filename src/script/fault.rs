@@ -59,6 +59,8 @@ pub(crate) struct KnownNames<'a> {
     pub names: &'a [&'a str],
     /// Properties and methods of a type, by its name in a learner's words.
     pub members: fn(&str) -> Vec<&'static str>,
+    /// How a name of the vocabulary is written, each way: `ones`, `nn::init::ones_`, `x.ones_like`.
+    pub written: fn(&str) -> Vec<String>,
 }
 
 /// Where the names come from that a misspelt one is compared with.
@@ -67,6 +69,7 @@ pub struct Vocabulary {
     pub names: fn() -> Vec<&'static str>,
     /// As [`KnownNames`] has them.
     pub members: fn(&str) -> Vec<&'static str>,
+    pub written: fn(&str) -> Vec<String>,
 }
 
 impl Fault {
@@ -316,7 +319,9 @@ pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
             Some("`.item()` gives the number of a one-element tensor; `.any()` and `.all()` make one".into()),
         ),
         EvalAltResult::ErrorMismatchDataType(want, got, _) => {
-            Fault::bare("TypeError", format!("{} is expected, not {}", words(want), words(got)), None)
+            let (want, got) = (words(want), words(got));
+            let hint = truth(&got).filter(|_| want == "bool");
+            Fault::bare("TypeError", format!("{want} is expected, not {got}"), hint)
         }
         EvalAltResult::ErrorPropertyNotFound(name, _) => {
             Fault::bare("KeyError", format!("{NO_FIELD}{name}'"), None)
@@ -349,6 +354,12 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
     let shown: Vec<String> = arguments.split(", ").filter(|a| !a.is_empty()).map(words).collect();
     let bare = name.rsplit("::").next().unwrap_or(name);
     let bare = bare.strip_prefix("get$").or_else(|| bare.strip_prefix("set$")).unwrap_or(bare);
+    let ways = if name.contains("::") { (known.written)(bare) } else { Vec::new() };
+    if !ways.is_empty() && !ways.iter().any(|way| way == name) {
+        let text = format!("there is no function '{name}'");
+        let list = ways.iter().map(|way| format!("`{way}`")).collect::<Vec<_>>().join(" or ");
+        return Fault::bare("NameError", text, Some(format!("here it is {list}")));
+    }
     if known.names.contains(&bare) {
         let text = format!("{bare}() does not take ({})", shown.join(", "));
         return Fault::bare("TypeError", text, Some(format!("`?{bare}` shows how it is called")));
@@ -356,6 +367,11 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
     // A method is meant where no module is named.
     let of = shown.first().filter(|_| !name.contains("::"));
     let near = of.and_then(|of| suggestion(bare, &(known.members)(of)));
+    if let ("!", [of]) = (bare, shown.as_slice())
+        && let Some(hint) = truth(of)
+    {
+        return Fault::bare("TypeError", format!("`!` takes a bool, not {of}"), Some(hint));
+    }
     let text = format!("there is no function '{bare}' for ({})", shown.join(", "));
     Fault::bare("NameError", text, near.or_else(|| suggestion(bare, known.names)))
 }
@@ -378,6 +394,19 @@ fn unknown_property(text: &str, known: &KnownNames) -> Fault {
         false => suggestion(name, &members),
     };
     Fault::bare("TypeError", format!("'{of}' object has no attribute '{name}'"), hint)
+}
+
+/// What Python takes as true of a value of a type.
+fn truth(of: &str) -> Option<String> {
+    let (test, what) = match of {
+        "int" | "float" => ("n != 0", "a number"),
+        "array" => ("!xs.is_empty()", "an array"),
+        "map" => ("!d.is_empty()", "a map"),
+        "string" => ("s != \"\"", "a text"),
+        "()" => ("x != ()", "what may be None"),
+        _ => return None,
+    };
+    Some(format!("a condition is true or false here: `{test}` is Python's truth of {what}"))
 }
 
 fn suggestion(name: &str, names: &[&str]) -> Option<String> {

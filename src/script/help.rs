@@ -201,6 +201,26 @@ pub(crate) fn torch_space(path: &str) -> Option<&'static str> {
     }
 }
 
+/// How what has a name is written, each way once, without arguments.
+pub(crate) fn written(name: &str) -> Vec<String> {
+    let mut ways = Vec::new();
+    for (def, form) in
+        rows().filter(|def| def.name == name).flat_map(|def| def.forms.iter().map(move |f| (def, f)))
+    {
+        let way = match form {
+            Form::Method | Form::Property => format!("{}.{name}", def.receiver.variable()),
+            Form::Function | Form::Constant | Form::Word | Form::With("") => name.to_owned(),
+            Form::Functional => format!("F::{name}"),
+            Form::Of(space) | Form::ValueOf(space) | Form::With(space) => format!("{space}::{name}"),
+            Form::Operator(_) | Form::Space(_) => continue,
+        };
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    ways
+}
+
 fn form(def: &OpDef, form: &Form) -> String {
     let variable = def.receiver.variable();
     let arguments = if def.params.is_empty() && matches!(def.forward, Forward::Script) { "" } else { "…" };

@@ -534,8 +534,14 @@ fn a_cell_below_an_open_exercise_begins_where_the_exercise_does() {
         "{sent:?}"
     );
     assert!(lab.shows().contains("begins where the exercise above does"), "{}", lab.shows());
+    assert!(
+        lab.shows().contains("begins after 2 cells of the lesson that you have not run"),
+        "{}",
+        lab.shows()
+    );
     let lab = below(true);
     assert_eq!(evaluated(&lab), ["batch"]);
+    assert!(!lab.shows().contains("that you have not run"), "{}", lab.shows());
     // What comes after goes on from the solution, which is said.
     let mut lab = Lab::ready(120, 40);
     (0..2).for_each(|_| key(&mut lab, 'n'));

@@ -2,6 +2,7 @@
 //!
 //! [`Attempt`] knows the order; here its requests are sent, and its end is shown and recorded.
 
+use crate::base::figures::plural;
 use crate::lab::model::actions::Action;
 use crate::lab::model::active_keys::keys_for;
 use crate::lab::model::history::History;
@@ -70,6 +71,15 @@ fn tell_where(state: &mut State, key: Key, attempt: &Attempt) {
     let is_own = state.cells().any(|cell| cell.key == key && cell.own);
     if is_own && attempt.begins_within() && above(state, key).1 {
         state.say("begins where the exercise above does: run that before, for what it makes");
+    }
+    let is_unseen = |cell: &&CellState| {
+        let is_run = cell.step.is_some_and(|step| attempt.runs_before(step));
+        is_run && cell.exercise.is_none() && cell.status == Status::Idle && !cell.done
+    };
+    let unseen = state.cells().filter(is_unseen).count();
+    if is_own && unseen > 0 {
+        let cells = plural(unseen as u64, "cell of the lesson", "cells of the lesson");
+        state.say(format!("begins after {cells} that you have not run: they are run before, unseen"));
     }
     let passed_over = |id: &str| state.cells().any(|cell| cell.id == id && cell.skipped);
     let mut open = attempt.solved_for().filter(|id| !passed_over(id));
