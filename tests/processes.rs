@@ -279,7 +279,7 @@ fn what_is_no_rank_at_all_is_hung_up_on() {
     let _ = stranger.read_to_end(&mut answer);
     assert!(answer.is_empty(), "{answer:?}");
     let mut silent = TcpStream::connect(address).unwrap();
-    silent.write_all(b"{\"say\":\"hello\",\"version\":1,\"rank\":1").unwrap();
+    silent.write_all(b"{\"hello\":{\"version\":1,\"rank\":1").unwrap();
     drop(silent);
     let second = Command::new(env!("CARGO_BIN_EXE_tensorlab"))
         .args(["run", "--devices", "cpu"])

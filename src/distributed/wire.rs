@@ -61,7 +61,7 @@ impl Told {
 
 /// What a rank says.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(tag = "say", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub(super) enum FromRank {
     Hello {
         version: u32,
@@ -92,7 +92,7 @@ pub(super) enum FromRank {
 
 /// What a rank is told.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(tag = "say", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub(super) enum ToRank {
     /// All ranks are there.
     Welcome,
