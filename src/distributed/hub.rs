@@ -1,7 +1,7 @@
 //! Where ranks of several processes meet, in the process of rank 0: each says what it hands in, and is told what came of
 //! it. Values are put together here, on the CPU, in the order of the ranks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{self, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -33,7 +33,6 @@ pub(super) struct Hub {
 struct Meeting {
     ranks: Vec<Member>,
     slots: BTreeMap<Ticket, Vec<(usize, Posted)>>,
-    done: BTreeSet<Ticket>,
     /// Why nothing can be exchanged any more.
     broken: Option<Error>,
     /// Each has said hello.
@@ -65,7 +64,6 @@ impl Hub {
         let meeting = Meeting {
             ranks: (0..world).map(|_| absent()).collect(),
             slots: BTreeMap::new(),
-            done: BTreeSet::new(),
             broken: None,
             complete: false,
         };
@@ -219,11 +217,13 @@ impl Meeting {
                     self.end(error);
                 }
             }
-            FromRank::Waits { ticket } if !self.done.contains(&ticket) => {
+            FromRank::Waits { ticket } => {
+                // What is done has been told already, and its parts are gone.
                 let own = self.slots.get(&ticket).and_then(|parts| parts.iter().find(|(r, _)| *r == rank));
-                let what = own.map(|(_, posted)| format!("{} (line {})", posted.wants(), posted.line));
-                let what = what.unwrap_or_else(|| "an exchange".into());
-                self.does(rank, Doing::Waits(ticket, what, Instant::now()));
+                if let Some((_, posted)) = own {
+                    let what = format!("{} (line {})", posted.wants(), posted.line);
+                    self.does(rank, Doing::Waits(ticket, what, Instant::now()));
+                }
             }
             FromRank::Ended => self.does(rank, Doing::Ended),
             FromRank::Failed { told, line } => {
@@ -234,7 +234,7 @@ impl Meeting {
                 };
                 self.fail(rank, error);
             }
-            FromRank::Hello { .. } | FromRank::Waits { .. } => {}
+            FromRank::Hello { .. } => {}
         }
     }
 
@@ -269,7 +269,6 @@ impl Meeting {
         let (results, passage) = put_together(parts)?;
         let source =
             |src: usize| parts.iter().find(|(rank, _)| *rank == src).map(|(_, posted)| posted.device);
-        self.done.insert(ticket);
         for ((rank, tensors), (_, posted)) in results.into_iter().zip(parts) {
             let kind = posted.part.kind;
             let on_gpu = match kind {

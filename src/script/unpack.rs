@@ -2,11 +2,11 @@
 //!
 //! Rhai has the second name count, so that a pair would stand under the first one.
 
+use std::sync::Arc;
+
 use rhai::{
     Array, Dynamic, Engine, EvalContext, Expr, Expression, ImmutableString, Position, Stmt, StmtBlock,
 };
-
-use std::sync::Arc;
 
 use crate::base::Error;
 use crate::device::Shared;
@@ -30,22 +30,22 @@ pub(super) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
         |_, _, _| Ok(None),
         true,
         move |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
-            let names = state.read_lock::<Array>().map(|names| names.clone()).unwrap_or_default();
-            let names: Vec<ImmutableString> = names.into_iter().filter_map(|name| name.try_cast()).collect();
+            let Some(names) = state.read_lock::<Array>() else { return Ok(Dynamic::UNIT) };
+            let [first, second] = names.as_slice() else { return Ok(Dynamic::UNIT) };
+            let (first, second) =
+                (first.read_lock::<ImmutableString>(), second.read_lock::<ImmutableString>());
+            let (Some(first), Some(second)) = (first, second) else { return Ok(Dynamic::UNIT) };
             match inputs {
-                [items] => {
-                    look(context, &names, items.position(), &shared);
-                    Ok(Dynamic::UNIT)
-                }
-                _ => take_apart(context, &names),
+                [items] => look(context, [&first, &second], items.position(), &shared),
+                _ => take_apart(context, [&first, &second])?,
             }
+            Ok(Dynamic::UNIT)
         },
     );
 }
 
 /// Tells of a loop whose second name counts, where each item is a pair that Python takes apart.
-fn look(context: &EvalContext, names: &[ImmutableString], at: Position, shared: &Shared) {
-    let [first, second] = names else { return };
+fn look(context: &EvalContext, [first, second]: [&str; 2], at: Position, shared: &Shared) {
     let is_pair = |item: &Dynamic| item.read_lock::<Array>().is_some_and(|parts| parts.len() == 2);
     let begins = context.scope().get(second).is_some_and(|turn| turn.as_int() == Ok(0));
     if begins && context.scope().get(first).is_some_and(is_pair) {
@@ -72,6 +72,7 @@ pub(super) fn wrap(
     if is_range {
         return;
     }
+    // What may give pairs unseen is looked at when the loop begins, and named by its place alone.
     let watched = (!gives_pairs(items, own)).then(|| Expr::IntegerConstant(0, at));
     let names: Array = names.into_iter().map(|name| name.clone().into()).collect();
     let unpack = Expr::Custom(Box::new(custom(UNPACK, watched, names.into())), at);
@@ -97,10 +98,9 @@ fn gives_pairs(items: &Expr, own: &dyn Fn(&str) -> bool) -> bool {
     }
 }
 
-fn take_apart(context: &mut EvalContext, names: &[ImmutableString]) -> RhaiResult<Dynamic> {
-    let [first, second] = names else { return Ok(Dynamic::UNIT) };
+fn take_apart(context: &mut EvalContext, [first, second]: [&str; 2]) -> RhaiResult<()> {
     let pair = context.scope().get(first).and_then(|pair| pair.read_lock::<Array>().map(|pair| pair.clone()));
-    let Some(pair) = pair else { return Ok(Dynamic::UNIT) };
+    let Some(pair) = pair else { return Ok(()) };
     let Ok([one, other]) = <[Dynamic; 2]>::try_from(pair) else {
         let mut error = raise(Error::value("an item does not have two parts to unpack"));
         error.set_position(Position::NONE);
@@ -113,7 +113,7 @@ fn take_apart(context: &mut EvalContext, names: &[ImmutableString]) -> RhaiResul
             *variable = value;
         }
     }
-    Ok(Dynamic::UNIT)
+    Ok(())
 }
 
 #[cfg(test)]

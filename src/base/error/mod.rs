@@ -214,8 +214,10 @@ impl Error {
 
     /// Begins the note.
     pub(crate) fn with_note_first(mut self, text: String) -> Error {
-        let rest = self.0.note.take();
-        self.0.note = Some(rest.map_or(text.clone(), |rest| format!("{text}; {rest}")));
+        self.0.note = Some(match self.0.note.take() {
+            Some(rest) => format!("{text}; {rest}"),
+            None => text,
+        });
         self
     }
 

@@ -69,7 +69,7 @@ fn above(state: &State, key: Key) -> (usize, bool) {
 /// over that was said.
 fn tell_where(state: &mut State, key: Key, attempt: &Attempt) {
     let is_own = state.cells().any(|cell| cell.key == key && cell.own);
-    if is_own && attempt.begins_within() && above(state, key).1 {
+    if is_own && attempt.begins_within() {
         state.say("begins where the exercise above does: run that before, for what it makes");
     }
     let is_unseen = |cell: &&CellState| {
