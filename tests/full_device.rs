@@ -202,6 +202,37 @@ fn advice_within_a_backward_pass_says_that_more_may_come() {
     assert!(served_then > served, "{hint}");
 }
 
+#[test]
+fn a_module_of_a_variable_s_own_may_be_deleted_and_one_with_other_owners_may_not() {
+    let start = "let one = ones([1], #{device: \"cuda\"}); let spare = nn::Linear(4096, 4096, #{bias: false, device: \"cuda\"});\n";
+    let end = "let y = ones([4096, 4096], #{device: \"cuda\"});\nlet z = y + y;\nlet w = one + (y + z);";
+    for (between, want) in [
+        ("", Some("spare")),
+        ("let other = spare;\n", None),
+        ("let net = nn::Sequential(spare);\n", None),
+        ("let nets = [spare]; spare = ();\n", Some("nets[0]")),
+        ("let opt = optim::SGD(spare.parameters(), #{lr: 0.1});\n", None),
+        ("let weight = spare.weight;\n", Some("spare, weight")),
+    ] {
+        let hint = hint(&format!("{start}{between}{end}"));
+        assert_eq!(cure(&hint).map(|names| names.join(", ")).as_deref(), want, "{between}{hint}");
+    }
+}
+
+/// A smaller batch is no advice for what has a size of its own.
+#[test]
+fn weights_and_their_gradients_are_not_made_smaller_by_a_batch() {
+    for code in [
+        "let net = nn::Linear(10000, 8000);\nnet.to(\"cuda\");",
+        "let net = nn::Linear(4000, 8000).cuda();\nlet x = rand([4, 4000], #{device: \"cuda\"});\n\
+         let loss = net.forward(x).sum();\nloss.backward();",
+    ] {
+        let hint = hint(code);
+        assert!(!hint.contains("smaller batch") && hint.contains("no batch changes"), "{hint}");
+        assert!(hint.contains("Would have let it through: use a device with at least"), "{hint}");
+    }
+}
+
 /// A statement about the variables `v0`, `v1`, …, of which `known` are there; sizes are in MiB.
 fn statement(kind: u8, size: usize, of: usize, known: usize) -> String {
     let v = format!("v{}", of % known.max(1));
@@ -227,6 +258,7 @@ fn statement(kind: u8, size: usize, of: usize, known: usize) -> String {
         17 => format!("{new}probe({v}, {size});"),
         18 => format!("{new}(); if true {{ let t = first({v}); let u = {made}; v{known} = u; }}"),
         19 => format!("{new}first({v}).sum(); if v{known}.requires_grad {{ v{known}.backward(); }}"),
+        20 | 21 => format!("{new}nn::Linear(512, {}, #{{device: \"cuda\"}});", 512 * size),
         _ => format!("{new}nn::Parameter(first({v}).detach()); module.weight = v{known};"),
     }
 }
@@ -277,7 +309,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn deleting_what_the_hint_names_is_a_cure(steps in prop::collection::vec((0..21_u8, 1..18_usize, 0..8_usize), 3..14)) {
+    fn deleting_what_the_hint_names_is_a_cure(steps in prop::collection::vec((0..23_u8, 1..18_usize, 0..8_usize), 3..14)) {
         let mut lines = program(&steps);
         let Some((fault, served)) = refused(&lines) else { return Ok(()) };
         let hint = fault.hint.clone().unwrap();

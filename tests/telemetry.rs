@@ -335,6 +335,25 @@ let seen = telemetry::record(|| {
     assert!(other_busy < 0.01 && (other_busy + other_idle - busy - idle).abs() < 0.05, "{got:?}");
 }
 
+/// A short kernel comes before what another stream has queued, which was told already.
+#[test]
+fn a_device_that_is_overtaken_is_never_idle() {
+    let code =
+        "let a = rand([2048, 2048], #{device: \"cuda\"}); let b = rand([512, 512], #{device: \"cuda\"});
+let s = cuda::Stream();
+a @ a; b @ b; with cuda::stream(s) { b @ b; }
+cuda::synchronize();
+let seen = telemetry::record(|| {
+    for i in 0..5 { a @ a; }
+    with cuda::stream(s) { for i in 0..4 { b @ b; } }
+    cuda::synchronize();
+});
+[seen.busy_ms[\"cuda:0\"], seen.idle_ms[\"cuda:0\"]]";
+    let (_keeps, got) = evaluate(&machine("sim:t4"), code).unwrap();
+    let got: Vec<f64> = got.cast::<rhai::Array>().into_iter().map(|t| t.as_float().unwrap()).collect();
+    assert!((20.2..20.4).contains(&got[0]) && got[1] < 0.03, "{got:?}");
+}
+
 #[test]
 fn the_header_says_where_the_lines_come_from() {
     let folder = Folder::new("header");

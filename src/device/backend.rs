@@ -246,4 +246,9 @@ pub trait Backend: Send + Sync {
 
     /// The host's time on the device's clock, in nanoseconds.
     fn now(&self) -> u64;
+
+    /// Nanoseconds of its time that kernels took so far, those that are still to run among them, where that is known.
+    fn worked(&self) -> u64 {
+        0
+    }
 }

@@ -340,10 +340,10 @@ impl Context {
         self.live.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// The error of a request for memory, of a library's to work in where one asked. Out of memory comes with the remedy
+    /// The error of a request for memory, and of what for if no batch changes its size. Out of memory comes with the remedy
     /// that the state allows.
     #[cold]
-    fn refused(&self, refusal: Refusal, bytes: usize, workspace: Option<&'static str>) -> Error {
+    fn refused(&self, refusal: Refusal, bytes: usize, of_no_batch: Option<&'static str>) -> Error {
         self.note_segments();
         // What the message names.
         let mut figure = None;
@@ -351,7 +351,7 @@ impl Context {
             Refusal::OutOfMemory(full) => {
                 figure = Some(full.segment);
                 let source = self.shared.source();
-                super::oom::explain(self.device, &full, &self.live, source, workspace)
+                super::oom::explain(self.device, &full, &self.live, source, of_no_batch)
             }
             Refusal::Other(error) => error,
         };

@@ -21,12 +21,12 @@ pub(super) fn explain(
     full: &OutOfMemory,
     live: &Arc<LiveTable>,
     source: Source,
-    workspace: Option<&'static str>,
+    of_no_batch: Option<&'static str>,
 ) -> Error {
     let mut then: Vec<(u64, Live)> = table(live).iter().map(|(a, l)| (*a, l.clone())).collect();
     then.sort_by_key(|(address, _)| *address);
     let now = Arc::clone(live);
-    let state = Refused { full: full.clone(), live: then, now, source, workspace, known: Mutex::default() };
+    let state = Refused { full: full.clone(), live: then, now, source, of_no_batch, known: Mutex::default() };
     let hint = state.hint(&Nothing);
     let teller = Teller(Arc::new(state));
     DeviceCause::OutOfMemory { device, message: full.message(), hint, teller }.into()
@@ -46,8 +46,8 @@ struct Refused {
     now: Arc<LiveTable>,
     /// The line that asked.
     source: Source,
-    /// The library that asked for memory to work in, if one did.
-    workspace: Option<&'static str>,
+    /// What the request is for, where no batch changes its size.
+    of_no_batch: Option<&'static str>,
     known: Mutex<Known>,
 }
 
@@ -73,10 +73,10 @@ impl Retell for Refused {
         let live: Vec<LiveTensor> =
             self.live.iter().map(|(address, live)| self.told(*address, live, &known)).collect();
         let remedy = match &known.cure {
-            Some((names, freed)) => remedy_by(&self.full, &live, &Cure(names, freed), self.workspace),
+            Some((names, freed)) => remedy_by(&self.full, &live, &Cure(names, freed), self.of_no_batch),
             None => {
                 let without = Without { variables, held: &known.held };
-                remedy_by(&self.full, &live, &without, self.workspace)
+                remedy_by(&self.full, &live, &without, self.of_no_batch)
             }
         };
         if let (None, Some(Action::Delete { names, tensors })) = (&known.cure, by_name(&remedy)) {
@@ -137,7 +137,8 @@ impl Refused {
             cell: if live.source.cell == self.source.cell { None } else { cell(live.source) },
             line: (live.source.line > 0 && !live.source.is_hidden()).then_some(live.source.line),
             held_by,
-            needed: known.needed.range(within).next().is_some(),
+            // What has a size of its own is nothing that the line could do without.
+            needed: live.of_no_batch.is_some() || known.needed.range(within).next().is_some(),
         }
     }
 }

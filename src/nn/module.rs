@@ -499,6 +499,17 @@ impl Module {
         all
     }
 
+    /// A handle of each tensor here and below for each that a module has, where none of the modules has another owner:
+    /// what would be gone with this one.
+    pub fn gone_with_it(&self) -> Option<Vec<Tensor>> {
+        let (mut tensors, mut alone) = (Vec::new(), true);
+        self.each(&mut |_, m| {
+            alone &= Arc::strong_count(&m.0) == 1;
+            tensors.extend(m.slots().iter().filter_map(|slot| slot.tensor.clone()));
+        });
+        alone.then_some(tensors)
+    }
+
     /// The trained tensors here and below, each once.
     pub fn parameters(&self) -> Vec<Tensor> {
         self.named(Role::Parameter).into_iter().map(|(_, t)| t).collect()

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::base::{DType, Device, DeviceSpec, Error, Result};
+use crate::device::live::{OF_A_MODULE, meant};
 use crate::device::{Context, Machine};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::set_grad_mode;
@@ -42,10 +43,8 @@ impl Module {
         let machine = Machine::current();
         let target = device.map(|d| machine.context(d)).transpose()?;
         for (_, t) in self.named(Role::Parameter).into_iter().chain(self.named(Role::Buffer)) {
-            convert(&t, target, dtype)?;
-            if let Some(grad) = t.grad() {
-                convert(&grad, target, dtype)?;
-            }
+            let parts = [Some(t.clone()), t.grad()];
+            meant(OF_A_MODULE, || parts.iter().flatten().try_for_each(|t| convert(t, target, dtype)))?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
+use std::ops::Range;
 
 use rhai::{
     ASTNode, Array, Dynamic, Engine, EvalAltResult, EvalContext, Expr, Expression, Map, Position, Scope,
@@ -219,9 +220,9 @@ struct Seen {
     names: Vec<(u64, String)>,
     graphs: Vec<(u64, String)>,
     needed: Vec<u64>,
-    /// Names that may be deleted, each with the place of its handle.
-    deletable: Vec<(String, usize)>,
-    /// A handle of each tensor that a variable, an array or a map holds one of.
+    /// Names that may be deleted, each with the places of its handles.
+    deletable: Vec<(String, Range<usize>)>,
+    /// A handle of each tensor that a variable, an array, a map or a module of a variable's own holds one of.
     handles: Vec<Tensor>,
     /// The place of each handle's variable, and whether a closure holds the variable as well.
     of: Vec<(usize, bool)>,
@@ -252,12 +253,14 @@ impl Seen {
             }
             let mut parts = Vec::new();
             collect(name, value, 0, &mut cells, &mut parts);
-            for (part, tensor) in parts.into_iter().filter(|(_, tensor)| tensor.device().is_cuda()) {
-                if !is_needed && !hidden && !constant && name != "_" {
-                    seen.deletable.push((part, seen.handles.len()));
+            for (part, mut tensors) in parts {
+                tensors.retain(|tensor| tensor.device().is_cuda());
+                let (first, count) = (seen.handles.len(), tensors.len());
+                if count > 0 && !is_needed && !hidden && !constant && name != "_" {
+                    seen.deletable.push((part, first..first + count));
                 }
-                seen.handles.push(tensor);
-                seen.of.push((scope.len() - 1 - i, value.is_shared()));
+                seen.handles.extend(tensors);
+                seen.of.extend(std::iter::repeat_n((scope.len() - 1 - i, value.is_shared()), count));
             }
         }
         // As they were written.
@@ -288,8 +291,8 @@ impl Variables for Seen {
     }
 
     fn freed(&self, chosen: &[usize]) -> Vec<u64> {
-        let dropped: Vec<usize> =
-            chosen.iter().filter_map(|&at| self.deletable.get(at)).map(|(_, handle)| *handle).collect();
+        let chosen = chosen.iter().filter_map(|&at| self.deletable.get(at));
+        let dropped: Vec<usize> = chosen.flat_map(|(_, handles)| handles.clone()).collect();
         ended(&self.handles, &dropped, &self.lost).memory
     }
 
@@ -332,13 +335,14 @@ const DEPTH: usize = 4;
 /// Of a longer array only the beginning is gone through.
 const LONG: usize = 4096;
 
-/// A handle of each tensor in a value, with its place. `cells` are captured variables that were met.
+/// A handle of each tensor in a value, with its place; those of a module together. `cells` are captured variables that
+/// were met.
 fn collect(
     name: &str,
     value: &Dynamic,
     depth: usize,
     cells: &mut HashSet<*const Dynamic>,
-    found: &mut Vec<(String, Tensor)>,
+    found: &mut Vec<(String, Vec<Tensor>)>,
 ) {
     if value.is_shared() {
         if value.is_locked() || depth == DEPTH {
@@ -349,7 +353,9 @@ fn collect(
             collect(name, &inner, depth + 1, cells, found);
         }
     } else if let Some(tensor) = value.read_lock::<Tensor>() {
-        found.push((name.to_owned(), tensor.clone()));
+        found.push((name.to_owned(), vec![tensor.clone()]));
+    } else if let Some(module) = value.read_lock::<Module>() {
+        found.extend(module.gone_with_it().map(|tensors| (name.to_owned(), tensors)));
     } else if depth == DEPTH {
     } else if let Some(items) = value.read_lock::<Array>() {
         for (i, item) in items.iter().take(LONG).enumerate().rev() {

@@ -53,6 +53,7 @@ struct Before {
     device: Device,
     clock: Clock,
     now: u64,
+    worked: u64,
     retries: INT,
 }
 
@@ -291,17 +292,21 @@ impl Summary {
 
     /// By accelerator, how long it worked, and how long the run took on its clock: from the beginning to when the host
     /// had ended and its work was done.
-    fn spans(&self) -> Vec<Worked> {
+    fn spans<'s>(&'s self) -> Vec<Worked> {
         let mut devices: Vec<Device> = self.before.iter().map(|before| before.device).collect();
         devices.extend(self.busy.keys().filter(|device| !self.before.iter().any(|b| b.device == **device)));
         devices.sort();
         let of = |device: &Device| {
-            let at = |moments: &[Before]| moments.iter().find(|m| m.device == *device).map(|m| m.now);
+            let moment = |moments: &'s [Before]| moments.iter().find(|m| m.device == *device);
+            let at = |moments| moment(moments).map(|m| m.now);
+            let worked = |moments| moment(moments).map_or(0, |m| m.worked);
             let busy = self.busy.get(device);
             let ends = busy.and_then(Busy::ends);
             let begin = at(&self.before).into_iter().chain(ends.map(|ends| ends.0)).min().unwrap_or(0);
             let end = at(&self.after).into_iter().chain(ends.map(|ends| ends.1)).max().unwrap_or(0);
-            (*device, busy.map_or(0, Busy::nanos), end.saturating_sub(begin))
+            // What a short kernel is said to have run beside is done later than was told.
+            let worked = worked(&self.after).saturating_sub(worked(&self.before));
+            (*device, busy.map_or(0, Busy::nanos).max(worked), end.saturating_sub(begin))
         };
         devices.iter().map(of).collect()
     }
@@ -362,6 +367,7 @@ fn moments(machine: &Machine) -> Vec<Before> {
         device: gpu.device,
         clock: gpu.backend.properties().clock,
         now: gpu.backend.now(),
+        worked: gpu.backend.worked(),
         retries: gpu.peaks().map_or(0, |stats| stats.num_alloc_retries),
     };
     machine.gpus().iter().map(moment).collect()

@@ -392,6 +392,12 @@ impl Saved {
         self.needs.get(i).copied().unwrap_or(false)
     }
 
+    /// Whether the gradient of input `i` goes to a leaf.
+    pub fn is_leaf(&self, i: usize) -> bool {
+        let node = self.node.as_ref().and_then(Weak::upgrade);
+        node.is_some_and(|node| matches!(node.inputs.get(i), Some((Edge::Leaf(_), _))))
+    }
+
     /// The shape of input `i`.
     pub fn shape(&self, i: usize) -> &[usize] {
         self.shapes.get(i).map_or(&[], |d| d.as_slice())

@@ -147,7 +147,7 @@ impl Context {
         }
         let source = self.shared.source();
         let bytes = buffer.bytes as u64;
-        let Purpose { op, dtype, shape } = purpose;
+        let (Purpose { op, dtype, shape }, of_no_batch) = (purpose, purpose.of_no_batch());
         self.shared.bus.emit(source, || {
             let (allocated, reserved) = self.memory();
             Body::Alloc {
@@ -164,7 +164,7 @@ impl Context {
         });
         if self.device.is_cuda() {
             let shape = Sizes::from_slice(shape);
-            let live = Live { bytes, requested, dtype, shape, op, source };
+            let live = Live { bytes, requested, dtype, shape, op, source, of_no_batch };
             self.live_table().insert(buffer.address, live);
         }
     }

@@ -30,7 +30,11 @@ impl Context {
                     Refusal::OutOfMemory(full) => full.requested,
                     Refusal::Other(_) => 0,
                 };
-                Err(self.refused(refusal, requested as usize, Some("workspace of cuBLAS")))
+                Err(self.refused(
+                    refusal,
+                    requested as usize,
+                    Some("as the workspace of cuBLAS, whose size no batch changes"),
+                ))
             }
         }
     }

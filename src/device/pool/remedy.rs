@@ -87,8 +87,8 @@ pub struct Remedy {
     /// What would have worked, each on its own; the first is the best.
     pub actions: Vec<Action>,
     requested: u64,
-    /// The library that asked for memory to work in, if one did.
-    workspace: Option<String>,
+    /// What it was for, in words, where no batch changes its size.
+    of_no_batch: Option<String>,
     /// What the allocator asked of the device, which the message names.
     segment: u64,
 }
@@ -106,13 +106,12 @@ pub fn remedy(error: &OutOfMemory, live: &[LiveTensor]) -> Remedy {
     remedy_by(error, live, &named, None)
 }
 
-/// The same where it is known what deleting names frees, and whether the request is for a library to work in: of a size
-/// that no batch changes.
+/// The same where it is known what deleting names frees, and what the request is for if no batch changes its size.
 pub fn remedy_by(
     error: &OutOfMemory,
     live: &[LiveTensor],
     deletable: &dyn Deletable,
-    workspace: Option<&str>,
+    of_no_batch: Option<&str>,
 ) -> Remedy {
     let mut holders = holders(error, live);
     holders.sort_by_key(|holder| std::cmp::Reverse(holder.block.size));
@@ -122,8 +121,8 @@ pub fn remedy_by(
         held: holders.len(),
         fragmentation: error.fragmentation,
         largest_cached: error.largest_cached,
-        actions: actions(error, &holders, deletable, workspace),
-        workspace: workspace.map(str::to_owned),
+        actions: actions(error, &holders, deletable, of_no_batch),
+        of_no_batch: of_no_batch.map(str::to_owned),
         requested: error.requested,
         segment: error.segment,
     }
@@ -171,7 +170,7 @@ fn actions(
     error: &OutOfMemory,
     holders: &[Holder<'_>],
     deletable: &dyn Deletable,
-    workspace: Option<&str>,
+    of_no_batch: Option<&str>,
 ) -> Vec<Action> {
     if error.would_fit(error.requested, &[]) {
         return vec![Action::TryAgain];
@@ -189,7 +188,7 @@ fn actions(
         actions.push(Action::RaiseLimit { bytes, fraction: bytes as f64 / error.total.max(1) as f64 });
     }
     actions
-        .extend(error.largest_fitting().filter(|_| workspace.is_none()).map(|bytes| smaller(error, bytes)));
+        .extend(error.largest_fitting().filter(|_| of_no_batch.is_none()).map(|bytes| smaller(error, bytes)));
     actions.extend(last.map(delete));
     let mut freeable = found;
     if !found {
@@ -331,8 +330,8 @@ impl Remedy {
     /// The figures of the request, where the message names another one.
     fn write_request(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (requested, segment) = (size(self.requested), size(self.segment));
-        if let Some(library) = &self.workspace {
-            return writeln!(f, "Requested: {requested} as the {library}, whose size no batch changes.");
+        if let Some(purpose) = &self.of_no_batch {
+            return writeln!(f, "Requested: {requested} {purpose}.");
         }
         if segment == requested {
             return Ok(());

@@ -431,6 +431,10 @@ impl Backend for SimBackend {
     fn now(&self) -> u64 {
         self.clock.lock().now()
     }
+
+    fn worked(&self) -> u64 {
+        self.clock.lock().worked(self.device.index())
+    }
 }
 
 /// What PyTorch 2.15 gives cuBLAS to work in, and which of its libraries: cuBLASLt serves a product with a row added to

@@ -186,6 +186,11 @@ impl Clock {
         Ok(self.device(device)?.busy.share(self.now))
     }
 
+    /// Nanoseconds of the device's time that its kernels took so far, those that are still to run among them.
+    pub(super) fn worked(&self, device: usize) -> u64 {
+        self.device(device).map_or(0, DeviceClock::worked)
+    }
+
     /// Back to time 0: nothing queued, the main thread running, all marks and threads void.
     pub fn reset(&mut self) {
         let profiles = std::mem::take(&mut self.devices).into_iter().map(|d| d.profile).collect();
@@ -479,7 +484,7 @@ impl Clock {
             // Beside whatever has the device, it starts when a running kernel's blocks have all been given out; what it
             // takes from others is taken where there is room for that.
             let start = device.compute.room(ready);
-            device.compute.take(start, cost.whole_device());
+            device.work(start, cost.whole_device());
             (start, start.saturating_add(cost.body))
         } else {
             device.share(at.stream, ready, cost.body)

@@ -14,6 +14,8 @@ pub(super) struct DeviceClock {
     pub profile: Profile,
     /// Where kernels do their work, one at a time.
     pub compute: Calendar,
+    /// Nanoseconds of work that they were given there.
+    worked: u64,
     /// When the last kernel that takes all of the device was told to end.
     ran: u64,
     /// When kernels ran, of late.
@@ -55,6 +57,7 @@ impl DeviceClock {
             profile,
             streams: BTreeMap::new(),
             compute: Calendar::default(),
+            worked: 0,
             ran: 0,
             busy: Busy::default(),
             engines,
@@ -79,7 +82,7 @@ impl DeviceClock {
     /// most, in which no kernel is told of.
     pub(super) fn share(&mut self, stream: u32, ready: u64, length: u64) -> (u64, u64) {
         let begin = self.compute.room(ready);
-        let (start, end) = self.compute.take(ready, length);
+        let (start, end) = self.work(ready, length);
         let others = self.streams.values_mut().filter(|other| other.computed > begin);
         let shared = begin.saturating_add(length.saturating_mul(others.count() as u64 + 1));
         let late = end.saturating_sub(self.ran.max(begin));
@@ -96,6 +99,17 @@ impl DeviceClock {
         self.ran = self.ran.max(ends);
         self.streams.entry(stream).or_default().computed = ends;
         (began, ends)
+    }
+
+    /// Takes `length` of the device's time from `ready` on, for a kernel. Returns when that begins and ends.
+    pub(super) fn work(&mut self, ready: u64, length: u64) -> (u64, u64) {
+        self.worked = self.worked.saturating_add(length);
+        self.compute.take(ready, length)
+    }
+
+    /// Nanoseconds of the device's time that its kernels took so far, those that are still to run among them.
+    pub(super) fn worked(&self) -> u64 {
+        self.worked
     }
 
     /// Makes room on the stream for one more operation. Returns when there is room.

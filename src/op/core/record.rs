@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::base::{Dims, Result};
+use crate::device::live::{OF_A_LEAF, meant};
 use crate::device::settings::Determinism;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{GradMode, Grads, Node, Rule, Saver, needs_graph, set_grad_mode};
@@ -80,7 +81,10 @@ pub fn wanted(
     i: usize,
     f: impl FnOnce() -> Result<Tensor>,
 ) -> Result<Option<Tensor>> {
-    if saved.needs(i) { f().map(Some) } else { Ok(None) }
+    if !saved.needs(i) {
+        return Ok(None);
+    }
+    if saved.is_leaf(i) { meant(OF_A_LEAF, f).map(Some) } else { f().map(Some) }
 }
 
 /// `shape` with the masked dimensions 1.
