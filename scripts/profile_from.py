@@ -263,6 +263,8 @@ def profile(found, base, source, comments, order=ORDER, names=None):
     read = {key: base[key] for key in ("id", "name", "summary")}
     for section, keys in order:
         of = section if names is None else names.get(section)
+        if section not in base and not any((of, key) in found for key in keys):
+            continue
         lines += ["", f"[{section}]"]
         read[section] = {}
         for key in keys:

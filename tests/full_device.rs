@@ -211,7 +211,7 @@ fn a_module_of_a_variable_s_own_may_be_deleted_and_one_with_other_owners_may_not
         ("let other = spare;\n", None),
         ("let net = nn::Sequential(spare);\n", None),
         ("let nets = [spare]; spare = ();\n", Some("nets[0]")),
-        ("let opt = optim::SGD(spare.parameters(), #{lr: 0.1});\n", None),
+        ("let opt = optim::SGD(spare.parameters(), #{lr: 0.1});\n", Some("spare, opt")),
         ("let weight = spare.weight;\n", Some("spare, weight")),
     ] {
         let hint = hint(&format!("{start}{between}{end}"));

@@ -11,7 +11,7 @@ use crate::cli::folders;
 use crate::device::sim::host_choice::{split_host, with_host};
 use crate::lab::{Book, Document, begin_step_anew, how_far, open_lesson_work};
 use crate::lesson::order;
-use crate::lesson::verify::{Report, StepReport, verify_in};
+use crate::lesson::verify::{Report, StepReport, verify_in, verify_own};
 use crate::lesson::{Entry, Key, Lesson, LessonMemory, Progress, ProgressLog, Record, records};
 use crate::repl::{WalkEnd, walk};
 
@@ -175,18 +175,21 @@ fn verify_all(names: &[String], devices: &str, json: bool) -> u8 {
     };
     let mut reports = Vec::new();
     for Chosen { lesson, folder, .. } in &chosen {
-        let sets = match split_host(devices) {
-            ("auto", host) if !lesson.front.devices.is_empty() => {
-                lesson.front.devices.iter().map(|own| with_host(own, host)).collect()
-            }
-            _ => vec![devices.to_string()],
-        };
-        for set in sets {
-            let report = verify_in(lesson, &set, folder.as_deref());
+        let told = |report: &Report| {
             if !json {
-                show(lesson, &report);
+                show(lesson, report);
             }
-            reports.push(report);
+        };
+        match split_host(devices) {
+            ("auto", host) if !lesson.front.devices.is_empty() => {
+                let own: Vec<String> = lesson.front.devices.iter().map(|own| with_host(own, host)).collect();
+                reports.extend(verify_own(lesson, &own, folder.as_deref(), told));
+            }
+            _ => {
+                let report = verify_in(lesson, devices, folder.as_deref());
+                told(&report);
+                reports.push(report);
+            }
         }
     }
     if json {
@@ -207,6 +210,10 @@ pub(super) fn status(reports: &[Report]) -> u8 {
 
 /// Prints what came of verifying a lesson.
 pub(super) fn show(lesson: &Lesson, report: &Report) {
+    if let Some(reason) = &report.skipped {
+        say!("skipped  {} on {}: {}", report.lesson, report.devices, strip_control(reason));
+        return;
+    }
     let runs: usize = report.steps.iter().map(|s| s.runs).sum();
     let total: f64 = report.steps.iter().map(|s| s.milliseconds).sum();
     let verdict = if report.is_fine() { "ok" } else { "FAILED" };

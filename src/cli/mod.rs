@@ -56,7 +56,7 @@ struct DeviceOptions {
     /// Devices to work with: auto, cpu, cuda, or sim:PROFILE[xN] such as sim:t4x2
     #[arg(long, global = true, env = "TENSORLAB_DEVICES", default_value = "auto", value_name = "DEVICES")]
     devices: String,
-    /// The computer around simulated GPUs: notebook, workstation, a .toml file, or measured for this one [default: notebook]
+    /// The computer around simulated GPUs: notebook, workstation, h100-server, a .toml file, or measured for this one [default: notebook]
     #[arg(long, global = true, value_name = "HOST")]
     host: Option<String>,
 }

@@ -32,6 +32,8 @@ pub struct Context {
     pub backend: Box<dyn Backend>,
     pub shared: Arc<Shared>,
     live: Arc<LiveTable>,
+    /// The line that took memory last: its cell and its number.
+    asked_last: AtomicU64,
     /// Tells contexts apart, those of other machines as well.
     id: u64,
     /// Another stream than the default one was current.
@@ -54,6 +56,7 @@ impl Context {
             backend,
             shared,
             live: Arc::default(),
+            asked_last: AtomicU64::new(0),
             id: next_id(),
             side_streams: AtomicBool::new(false),
             late: Mutex::default(),
@@ -351,7 +354,12 @@ impl Context {
             Refusal::OutOfMemory(full) => {
                 figure = Some(full.segment);
                 let source = self.shared.source();
-                super::oom::explain(self.device, &full, &self.live, source, of_no_batch)
+                let request = super::oom::Request {
+                    source,
+                    of_no_batch,
+                    is_first: self.asked_last.load(Ordering::Relaxed) != notes::line_of(source),
+                };
+                super::oom::explain(self.device, &full, &self.live, request)
             }
             Refusal::Other(error) => error,
         };

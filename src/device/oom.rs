@@ -15,18 +15,12 @@ use super::pool::{Action, CALLERS, Deletable, LiveTensor, OutOfMemory, Remedy, r
 /// PyTorch's error for a full device, with what the state of the device says about its remedy: the largest
 /// tensors by their variables' names, how far the memory is cut up, and what would have let this through.
 ///
-/// `live` are the tensors by address, now and as long as they live; `source` is where the request comes from.
-pub(super) fn explain(
-    device: Device,
-    full: &OutOfMemory,
-    live: &Arc<LiveTable>,
-    source: Source,
-    of_no_batch: Option<&'static str>,
-) -> Error {
+/// `live` are the tensors by address, now and as long as they live.
+pub(super) fn explain(device: Device, full: &OutOfMemory, live: &Arc<LiveTable>, request: Request) -> Error {
     let mut then: Vec<(u64, Live)> = table(live).iter().map(|(a, l)| (*a, l.clone())).collect();
     then.sort_by_key(|(address, _)| *address);
     let now = Arc::clone(live);
-    let state = Refused { full: full.clone(), live: then, now, source, of_no_batch, known: Mutex::default() };
+    let state = Refused { full: full.clone(), live: then, now, request, known: Mutex::default() };
     let hint = state.hint(&Nothing);
     let teller = Teller(Arc::new(state));
     DeviceCause::OutOfMemory { device, message: full.message(), hint, teller }.into()
@@ -39,15 +33,23 @@ fn table(live: &LiveTable) -> MutexGuard<'_, AddressMap<u64, Live>> {
     live.lock().unwrap_or_else(|e| e.into_inner())
 }
 
+/// What was refused.
+#[derive(Clone, Copy)]
+pub(super) struct Request {
+    /// The line that asked.
+    pub source: Source,
+    /// What for, where no batch changes its size.
+    pub of_no_batch: Option<&'static str>,
+    /// Whether the line took no memory before.
+    pub is_first: bool,
+}
+
 /// What the device held when it refused.
 struct Refused {
     full: OutOfMemory,
     live: Vec<(u64, Live)>,
     now: Arc<LiveTable>,
-    /// The line that asked.
-    source: Source,
-    /// What the request is for, where no batch changes its size.
-    of_no_batch: Option<&'static str>,
+    request: Request,
     known: Mutex<Known>,
 }
 
@@ -73,16 +75,21 @@ impl Retell for Refused {
         let live: Vec<LiveTensor> =
             self.live.iter().map(|(address, live)| self.told(*address, live, &known)).collect();
         let remedy = match &known.cure {
-            Some((names, freed)) => remedy_by(&self.full, &live, &Cure(names, freed), self.of_no_batch),
+            Some((names, freed)) => {
+                remedy_by(&self.full, &live, &Cure(names, freed), self.request.of_no_batch)
+            }
             None => {
                 let without = Without { variables, held: &known.held };
-                remedy_by(&self.full, &live, &without, self.of_no_batch)
+                remedy_by(&self.full, &live, &without, self.request.of_no_batch)
             }
         };
         if let (None, Some(Action::Delete { names, tensors })) = (&known.cure, by_name(&remedy)) {
             known.cure = Some((names.clone(), tensors.iter().map(|tensor| tensor.address).collect()));
         }
-        remedy.to_string()
+        match by_name(&remedy) {
+            Some(_) if !self.request.is_first => format!("{remedy}\n{TAKEN_BEFORE}"),
+            _ => remedy.to_string(),
+        }
     }
 
     fn note_held(&self, addresses: &[u64]) {
@@ -117,7 +124,8 @@ impl Refused {
         let names: Vec<&str> =
             known.names.range(within.clone()).flat_map(|(_, names)| names).map(String::as_str).collect();
         // What the line made and nothing holds any more once it has failed.
-        let is_of_this_line = || live.source.is_at(&self.source) && !table(&self.now).contains_key(&address);
+        let is_of_this_line =
+            || live.source.is_at(&self.request.source) && !table(&self.now).contains_key(&address);
         let graph = known.graphs.range(within.clone()).next();
         let held_by = match graph {
             Some((_, graph)) => Some(format!("{graph} keeps for the backward pass: {NO_GRAPH}")),
@@ -134,7 +142,7 @@ impl Refused {
             shape: show(&live.shape),
             dtype: live.dtype.to_string(),
             made_by: live.op.to_owned(),
-            cell: if live.source.cell == self.source.cell { None } else { cell(live.source) },
+            cell: if live.source.cell == self.request.source.cell { None } else { cell(live.source) },
             line: (live.source.line > 0 && !live.source.is_hidden()).then_some(live.source.line),
             held_by,
             // What has a size of its own is nothing that the line could do without.
@@ -142,6 +150,9 @@ impl Refused {
         }
     }
 }
+
+/// Of memory that is freed before a line which asks more than once.
+const TAKEN_BEFORE: &str = "The line took memory before: what is freed ahead of it may serve that, and leave no such room in one piece.";
 
 /// What keeps less for a backward pass.
 const NO_GRAPH: &str =

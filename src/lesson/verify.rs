@@ -32,6 +32,9 @@ pub struct Report {
     /// Nothing was run: there is no session on these devices, or they lack what the lesson needs.
     #[serde(skip)]
     pub no_device: bool,
+    /// Why a set that the lesson names was passed over: this machine can't have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
 }
 
 /// What came of one step.
@@ -65,6 +68,30 @@ pub fn verify(lesson: &Lesson, devices: &str) -> Report {
     verify_in(lesson, devices, None)
 }
 
+/// Runs every step of a lesson, of the pack in a folder, on each of the sets that it names. Real GPUs that are not there
+/// are passed over where there is another set.
+pub(crate) fn verify_own(
+    lesson: &Lesson,
+    sets: &[String],
+    pack: Option<&Path>,
+    mut each: impl FnMut(&Report),
+) -> Vec<Report> {
+    let one = |set: &String| {
+        let mut report = verify_in(lesson, set, pack);
+        if report.no_device && sets.len() > 1 && is_real(set) {
+            report.skipped = report.problems.pop().map(|problem| problem.message);
+        }
+        each(&report);
+        report
+    };
+    sets.iter().map(one).collect()
+}
+
+/// Whether a set of devices has a GPU that is not simulated.
+fn is_real(set: &str) -> bool {
+    set.split(',').any(|device| device.trim().starts_with("cuda"))
+}
+
 /// The same for a lesson of the pack in a folder: its session is confined to the pack.
 pub(crate) fn verify_in(lesson: &Lesson, devices: &str, pack: Option<&Path>) -> Report {
     let scratch = std::env::temp_dir().join(format!("tensorlab-scratch-{}", random_name()));
@@ -81,6 +108,7 @@ fn verify_with(lesson: &Lesson, devices: &str, pack: Option<&Path>, scratch: &Pa
         steps: Vec::new(),
         problems: Vec::new(),
         no_device: false,
+        skipped: None,
     };
     let whole = |line: usize, message: String| Problem { step: String::new(), line, message, answer: None };
     report.problems.extend(lint(lesson).into_iter().map(|error| whole(error.line, error.message)));

@@ -198,6 +198,12 @@ impl Optimizer {
         self.groups().get(group).map_or_else(Vec::new, |g| g.parameters.clone())
     }
 
+    /// A handle of each tensor for each that this has, where it has no other owner: what would be gone with it.
+    pub(crate) fn gone_with_it(&self) -> Option<Vec<Tensor>> {
+        let parameters = || (0..self.group_count()).flat_map(|group| self.parameters(group));
+        (Arc::strong_count(&self.0) == 1).then(|| parameters().chain(self.state()).collect())
+    }
+
     /// An option of a group, such as `lr`.
     pub fn option(&self, group: usize, name: &str) -> Option<Value> {
         self.groups().get(group)?.options.get(name).cloned()

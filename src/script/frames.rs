@@ -14,6 +14,7 @@ use rhai::{
 
 use crate::base::Error;
 use crate::base::error::kind::Variables;
+use crate::device::live::OF_A_MODULE;
 use crate::nn::{Module, Role};
 use crate::optim::Optimizer;
 use crate::script::custom::custom;
@@ -81,7 +82,8 @@ pub(super) fn meet(
     let lost = if lost.0 == id { lost.1 } else { Handles::new() };
     let seen = Seen { within_a_call, ..Seen::of(scope, needed(code, at).as_ref(), lost) };
     told.retell(&seen);
-    if goes_on(code, at) {
+    let moves = || told.hint().is_some_and(|hint| hint.contains(OF_A_MODULE));
+    if goes_on(code, at) || moves() {
         told.note(|| "what the rest of the line asks for may need more".into());
     }
     LOST.set((id, seen.lost_behind(from)));
@@ -116,10 +118,14 @@ fn thrown(error: &mut EvalAltResult) -> Option<&mut Dynamic> {
     }
 }
 
-/// The variables that the statement at a place names; `None` where it is not found.
+/// The variables that the statement at a place names, and others of its line; `None` where it is not found.
 fn needed(code: &[Stmt], at: Position) -> Option<HashSet<String>> {
     let is_there = |node: &ASTNode| !at.is_none() && node.position() == at;
-    named_where(code, is_there).or_else(|| named_where(code, |node| node.position().line() == at.line()))
+    let of_line = named_where(code, |node| node.position().line() == at.line());
+    match named_where(code, is_there) {
+        Some(names) => Some(names.into_iter().chain(of_line.into_iter().flatten()).collect()),
+        None => of_line,
+    }
 }
 
 /// Whether the statement in which the call at a place failed asks for more once that is served: other calls come after
@@ -135,12 +141,23 @@ fn goes_on(code: &[Stmt], at: Position) -> bool {
                 let within =
                     path.iter().rposition(|node| root.first().is_some_and(|root| std::ptr::eq(root, node)));
                 let around = path.get(within.unwrap_or(0)..path.len() - 1).unwrap_or_default();
-                found |= around.iter().any(is_call) || has_call_after(root, at);
+                let itself = path.last().is_some_and(asks_more);
+                found |= itself || around.iter().any(is_call) || has_call_after(root, at);
             }
             !found
         });
     }
     found
+}
+
+/// Whether a call may ask for memory more than once: one of functions and modules of the learner's.
+fn asks_more(call: &ASTNode) -> bool {
+    let name = match call {
+        ASTNode::Expr(Expr::FnCall(call, _) | Expr::MethodCall(call, _))
+        | ASTNode::Stmt(Stmt::FnCall(call, _)) => &call.name,
+        _ => return false,
+    };
+    ["forward", "call", "step", "checkpoint", "checkpoint_sequential"].contains(&name.as_str())
 }
 
 fn is_call(node: &ASTNode) -> bool {
@@ -356,6 +373,8 @@ fn collect(
         found.push((name.to_owned(), vec![tensor.clone()]));
     } else if let Some(module) = value.read_lock::<Module>() {
         found.extend(module.gone_with_it().map(|tensors| (name.to_owned(), tensors)));
+    } else if let Some(optimizer) = value.read_lock::<Optimizer>() {
+        found.extend(optimizer.gone_with_it().map(|tensors| (name.to_owned(), tensors)));
     } else if depth == DEPTH {
     } else if let Some(items) = value.read_lock::<Array>() {
         for (i, item) in items.iter().take(LONG).enumerate().rev() {

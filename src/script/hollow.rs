@@ -56,13 +56,17 @@ fn undecided(name: &str) -> Error {
 
 /// An error that may come of a number that was never computed says so.
 pub(super) fn explain(shared: &Shared, fault: Fault, origin: &Origin) -> Fault {
-    if shared.has_values() || !shared.has_told_of_no_values() || fault.message.contains("--values none") {
+    if shared.has_values()
+        || !shared.has_told_of_no_values()
+        || fault.message.contains("--values none")
+        || fault.kind == "OutOfMemoryError"
+    {
         return fault;
     }
     let told = "This run has no values (--values none): `item()` and what else reports them gives nan, which may be why. \
                 Put a number in its place, or run with values";
     let hint = match &fault.hint {
-        Some(hint) => format!("{hint}. {told}"),
+        Some(hint) => format!("{}. {told}", hint.trim_end_matches('.')),
         None => told.to_owned(),
     };
     fault.hinted(hint, origin)

@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::is_of_device;
 use crate::script::Fault;
 
 /// What came of an attempt at an exercise. Only `Pass` counts as passed, and only `Pass`, `Fail`,
@@ -56,7 +55,10 @@ impl Verdict {
         let message = format!("{}: {}", fault.kind, fault.message);
         match fault.kind.as_str() {
             "OutOfMemoryError" => Verdict::OutOfMemory { device: full_device(&fault.message), message },
-            kind if is_of_device(kind, &fault.message) => Verdict::DeviceUnavailable { message },
+            // A GPU that was never there is of the code: a session has what its lesson needs.
+            "DeviceError" if !fault.message.contains("invalid device ordinal") => {
+                Verdict::DeviceUnavailable { message }
+            }
             _ => Verdict::LearnerError { message, line: fault.line },
         }
     }

@@ -89,7 +89,7 @@ fn a_tensor_that_a_variable_holds_comes_before_one_that_none_holds() {
     let explained = remedy(&error, &live);
     assert_eq!(names(explained.actions.last().unwrap()), [None]);
     let text = explained.to_string();
-    let origin = "free one tensor (30.00 MiB) that randn made on line 1; more than variables that can be deleted holds";
+    let origin = "free one tensor (30.00 MiB) that randn made on line 1; no variable is known whose deletion alone frees that";
     assert!(text.contains(origin), "{text}");
 }
 

@@ -76,8 +76,10 @@ fn finish(
         let problems = faults.len() + reports.iter().map(|report| report.problems.len()).sum::<usize>();
         match (fine, reports.len()) {
             (true, 0) => say!("{name}: the files are fine; nothing was run"),
-            (true, runs) => {
-                let lessons: BTreeSet<&str> = reports.iter().map(|report| report.lesson.as_str()).collect();
+            (true, _) => {
+                let ran = || reports.iter().filter(|report| report.skipped.is_none());
+                let lessons: BTreeSet<&str> = ran().map(|report| report.lesson.as_str()).collect();
+                let runs = ran().count();
                 let all = if runs > lessons.len() { format!(", {runs} runs in all") } else { String::new() };
                 say!("{name}: fine, {} run through{all}", plural(lessons.len() as u64, "lesson", "lessons"));
             }

@@ -394,12 +394,13 @@ impl Remedy {
             "{percent}% of the {} requested: a smaller batch, where the request grows with it",
             size(self.requested)
         );
-        let Some(least) = least else { return format!("request at most {} at once, {of}", size(bytes)) };
-        let range = match size(least) == size(bytes) {
-            true => size(bytes),
-            false => format!("{} to {}", size(least), size(bytes)),
+        let most = size_down(bytes);
+        let Some(least) = least else { return format!("request at most {most} at once, {of}") };
+        let range = match size(least) == most {
+            true => most,
+            false => format!("{} to {most}", size(least)),
         };
-        let below = or.map(|most| format!(", or at most {}", size(most))).unwrap_or_default();
+        let below = or.map(|most| format!(", or at most {}", size_down(most))).unwrap_or_default();
         format!(
             "request {range} at once, {of} (less takes another segment, for which there is no room){below}"
         )
@@ -447,10 +448,7 @@ fn origin(tensors: &[LiveTensor]) -> String {
     let Some(tensor) = largest else { return String::new() };
     let preposition = if tensor.cell.is_some() { "in" } else { "on" };
     let place = place(tensor).map(|place| format!(" {preposition} {place}")).unwrap_or_default();
-    format!(
-        " that {} made{place}; more than variables that can be deleted holds what it made",
-        tensor.made_by
-    )
+    format!(" that {} made{place}; no variable is known whose deletion alone frees that", tensor.made_by)
 }
 
 /// `In [2], line 3`; the line alone in the cell that runs.
@@ -461,6 +459,18 @@ fn place(tensor: &LiveTensor) -> Option<String> {
         (Some(cell), None) => Some(cell.clone()),
         (None, line) => line,
     }
+}
+
+/// A size that is not more than it says.
+fn size_down(bytes: u64) -> String {
+    let (unit, name) = match bytes {
+        ..0x400 => return size(bytes),
+        ..0x10_0000 => (0x400, "KiB"),
+        ..0x4000_0000 => (0x10_0000, "MiB"),
+        _ => (0x4000_0000, "GiB"),
+    };
+    let hundredths = u128::from(bytes) * 100 / unit;
+    format!("{}.{:02} {name}", hundredths / 100, hundredths % 100)
 }
 
 /// A size as PyTorch writes it, but that 1 MiB is no 1024 KiB.

@@ -12,7 +12,7 @@ use crate::lesson::format::{Element, Lesson};
 use crate::lesson::lint::lint;
 use crate::lesson::pack::id::COURSE;
 use crate::lesson::pack::read::{Pack, fault_of};
-use crate::lesson::verify::{Report, verify_in};
+use crate::lesson::verify::{Report, verify_in, verify_own};
 
 use super::error::PackError;
 use super::hash;
@@ -219,10 +219,13 @@ pub fn run(
 ) -> Vec<Report> {
     let mut reports = Vec::new();
     for lesson in &pack.lessons {
-        let own = || lesson.front.devices.iter().map(|own| with_host(own, host)).collect();
-        let sets: Vec<String> = if sets.is_empty() { own() } else { sets.to_vec() };
-        for set in &sets {
-            let report = verify_in(lesson, set, pack.folder.as_deref());
+        let folder = pack.folder.as_deref();
+        if sets.is_empty() {
+            let own: Vec<String> = lesson.front.devices.iter().map(|own| with_host(own, host)).collect();
+            reports.extend(verify_own(lesson, &own, folder, |report| each(lesson, report)));
+        }
+        for set in sets {
+            let report = verify_in(lesson, set, folder);
             each(lesson, &report);
             reports.push(report);
         }

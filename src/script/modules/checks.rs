@@ -222,6 +222,12 @@ fn same(a: &Dynamic, b: &Dynamic) -> bool {
 fn expect_close(call: &mut Call) -> Outcome {
     let given = ExpectCloseParams::of(&call.args)?;
     let (a, b) = (&given.actual, &given.expected);
+    for (name, value) in [("rtol", given.rtol), ("atol", given.atol)] {
+        if let Some(value) = value.filter(|value| !(value.is_finite() && *value >= 0.0)) {
+            let text = format!("expect_close() expects `{name}` to be a number from 0 on, but it is {value}");
+            return Err(Error::value(text).into());
+        }
+    }
     if !has_numbers(b) {
         let text =
             format!("expect_close() compares tensors, numbers and arrays of them, not {}", type_name(b));
