@@ -148,7 +148,7 @@ pub(super) struct Passage {
 /// Carries out an exchange to which all have handed in their parts, by rank.
 pub(super) fn complete(parts: &[(usize, Posted)], shared: &Shared) -> Result<Exchanged> {
     let began = shared.nanos();
-    let (results, mut passage) = put_together(parts)?;
+    let (results, mut passage) = put_together(parts, true)?;
     let mut contexts: Vec<_> =
         parts.iter().map(|(rank, posted)| (*rank, Arc::clone(&posted.context))).collect();
     // Who is given a tensor waits for it where it lies.
@@ -162,8 +162,12 @@ pub(super) fn complete(parts: &[(usize, Posted)], shared: &Shared) -> Result<Exc
     Ok(Exchanged { kind: passage.kind, results, contexts, span })
 }
 
-/// Computes what every rank has of it, where the parts' tensors are, and how it goes over the links.
-pub(super) fn put_together(parts: &[(usize, Posted)]) -> Result<(Vec<(usize, Vec<Tensor>)>, Passage)> {
+/// What each rank has of an exchange.
+pub(super) type ByRank = Vec<(usize, Vec<Tensor>)>;
+
+/// Computes what every rank has of it, and how it goes over the links. Results come to lie `in_place`, in the tensors of
+/// the parts, or are the same tensors for all.
+pub(super) fn put_together(parts: &[(usize, Posted)], in_place: bool) -> Result<(ByRank, Passage)> {
     let Some((_, first)) = parts.first() else { return Err(Error::runtime("nobody takes part")) };
     check_devices(parts)?;
     let bytes = parts.iter().map(|(_, p)| p.part.inputs.iter().map(Tensor::nbytes).sum::<usize>()).max();
@@ -173,7 +177,7 @@ pub(super) fn put_together(parts: &[(usize, Posted)]) -> Result<(Vec<(usize, Vec
         ready: parts.iter().map(|(_, posted)| posted.ready).max().unwrap_or(0),
         bytes: bytes.unwrap_or(0) as u64,
     };
-    Ok((values(parts)?, passage))
+    Ok((values(parts, in_place)?, passage))
 }
 
 impl Passage {
@@ -264,14 +268,19 @@ fn way(kind: CollectiveKind, n: u64, bytes: u64) -> (u64, u64, u64) {
 }
 
 /// Computes what every rank has of it.
-fn values(parts: &[(usize, Posted)]) -> Result<Vec<(usize, Vec<Tensor>)>> {
+fn values(parts: &[(usize, Posted)], in_place: bool) -> Result<ByRank> {
     let Some((_, first)) = parts.first() else { return Ok(Vec::new()) };
+    let to_all = |tensors: &[Tensor]| parts.iter().map(|(rank, _)| (*rank, tensors.to_vec())).collect();
     let inputs = |rank: usize| parts.iter().find(|(r, _)| *r == rank).map(|(_, p)| p.part.inputs.as_slice());
     match first.part.kind {
         CollectiveKind::AllReduce(op) => {
             reduced(&first.part.inputs, parts, 0, op)?;
+            if !in_place {
+                return Ok(to_all(&first.part.inputs));
+            }
             spread(&first.part.inputs, parts)?;
         }
+        CollectiveKind::Broadcast { src } if !in_place => return Ok(to_all(inputs(src).unwrap_or_default())),
         CollectiveKind::Broadcast { src } => spread(inputs(src).unwrap_or_default(), parts)?,
         CollectiveKind::Reduce { dst, op } => reduced(inputs(dst).unwrap_or_default(), parts, dst, op)?,
         CollectiveKind::AllGather
@@ -279,6 +288,9 @@ fn values(parts: &[(usize, Posted)]) -> Result<Vec<(usize, Vec<Tensor>)>> {
         | CollectiveKind::Send { .. }
         | CollectiveKind::Recv { .. } => {
             let given = parts.iter().flat_map(|(_, p)| &p.part.inputs);
+            if !in_place {
+                return Ok(to_all(&given.cloned().collect::<Vec<_>>()));
+            }
             for (_, posted) in parts {
                 given.clone().zip(&posted.part.outputs).try_for_each(|(from, to)| copy(from, to))?;
             }
@@ -321,7 +333,7 @@ fn spread(from: &[Tensor], parts: &[(usize, Posted)]) -> Result<()> {
 }
 
 /// A tensor for each, on its own device.
-fn scattered(parts: &[(usize, Posted)], given: &[Tensor]) -> Result<Vec<(usize, Vec<Tensor>)>> {
+fn scattered(parts: &[(usize, Posted)], given: &[Tensor]) -> Result<ByRank> {
     let one = |((rank, posted), from): (&(usize, Posted), &Tensor)| {
         let gpu = posted.gpu.as_ref().filter(|_| from.device().is_cuda() && posted.part.inputs.is_empty());
         let context = gpu.cloned().unwrap_or_else(|| from.context());

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader};
-use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use crate::tensor::Tensor;
 
 use super::collect::{Posted, put_together};
 use super::group::{CollectiveKind, RankPart, Ticket};
-use super::wire::{self, FromRank, TensorForm, ToRank, Told};
+use super::wire::{self, Door, FromRank, Link, TensorForm, ToRank, Told};
 use super::words;
 
 /// How often is looked whether a rank waits too long, or a caller was interrupted.
@@ -28,6 +27,44 @@ pub(super) struct Hub {
     timeout: Duration,
     meeting: Mutex<Meeting>,
     changed: Condvar,
+    drawer: Arc<Drawer>,
+}
+
+/// Where rank 0, in whose process this is, puts the tensors that it hands in, and finds those that it is given: copies of
+/// its own, on a machine of the hub's.
+pub(super) struct Drawer {
+    machine: Arc<Machine>,
+    given: Mutex<Tensors>,
+    results: Mutex<Tensors>,
+}
+
+type Tensors = BTreeMap<Ticket, Vec<Tensor>>;
+
+impl Drawer {
+    /// Hands tensors in, which are contiguous and on the CPU, ahead of the message that speaks of them.
+    ///
+    /// # Errors
+    /// The host has no memory for them.
+    pub(super) fn hand_in(&self, ticket: Ticket, tensors: &[Tensor]) -> Result<()> {
+        let _here = self.machine.enter();
+        let copied = |from: &Tensor| {
+            let to = Tensor::empty(from.shape(), from.dtype(), self.machine.cpu(), "send")?;
+            copy_values(from, &to);
+            Ok(to)
+        };
+        let tensors = tensors.iter().map(copied).collect::<Result<Vec<_>>>()?;
+        locked(&self.given).insert(ticket, tensors);
+        Ok(())
+    }
+
+    /// What came of an exchange, of which rank 0 was told.
+    pub(super) fn take(&self, ticket: Ticket) -> Vec<Tensor> {
+        locked(&self.results).remove(&ticket).unwrap_or_default()
+    }
+}
+
+fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Meeting {
@@ -37,10 +74,11 @@ struct Meeting {
     broken: Option<Error>,
     /// Each has said hello.
     complete: bool,
+    drawer: Arc<Drawer>,
 }
 
 struct Member {
-    out: Option<TcpStream>,
+    out: Option<Link>,
     doing: Doing,
 }
 
@@ -55,23 +93,34 @@ enum Doing {
 }
 
 impl Hub {
-    /// Takes ranks in that come to `listener`, until all have come and gone.
+    /// Takes ranks in that come to one of the doors, until all have come and gone.
     ///
     /// # Errors
     /// The system starts no thread.
-    pub(super) fn open(listener: TcpListener, world: usize, timeout: Duration) -> io::Result<Arc<Hub>> {
+    pub(super) fn open(doors: Vec<Door>, world: usize, timeout: Duration) -> io::Result<Arc<Hub>> {
         let absent = || Member { out: None, doing: Doing::Absent };
+        let (given, results) = (Mutex::default(), Mutex::default());
+        let drawer = Arc::new(Drawer { machine: Machine::cpu_only(), given, results });
         let meeting = Meeting {
             ranks: (0..world).map(|_| absent()).collect(),
             slots: BTreeMap::new(),
             broken: None,
             complete: false,
+            drawer: Arc::clone(&drawer),
         };
-        let hub = Arc::new(Hub { world, timeout, meeting: Mutex::new(meeting), changed: Condvar::new() });
-        let (taking, watching) = (Arc::clone(&hub), Arc::clone(&hub));
-        threads::start("ranks-come".into(), STACK, move || taking.take_in(&listener))?;
+        let meeting = Mutex::new(meeting);
+        let hub = Arc::new(Hub { world, timeout, meeting, changed: Condvar::new(), drawer });
+        for door in doors {
+            let taking = Arc::clone(&hub);
+            threads::start("ranks-come".into(), STACK, move || taking.take_in(&door))?;
+        }
+        let watching = Arc::clone(&hub);
         threads::start("ranks-wait".into(), STACK, move || watching.watch())?;
         Ok(hub)
+    }
+
+    pub(super) fn drawer(&self) -> &Drawer {
+        &self.drawer
     }
 
     /// How many ranks have come.
@@ -91,9 +140,9 @@ impl Hub {
         self.meeting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take_in(self: &Arc<Self>, listener: &TcpListener) {
-        for stream in listener.incoming() {
-            let Ok(stream) = stream else { continue };
+    fn take_in(self: &Arc<Self>, door: &Door) {
+        loop {
+            let Ok(stream) = door.accept() else { continue };
             let hub = Arc::clone(self);
             // Who is no rank is hung up on; where there is no thread to be had, too.
             let _ = threads::start("rank-says".into(), STACK, move || hub.hear(stream));
@@ -120,10 +169,9 @@ impl Hub {
     }
 
     /// Takes what one rank says, to its end.
-    fn hear(self: &Arc<Self>, stream: TcpStream) {
+    fn hear(self: &Arc<Self>, stream: Link) {
         // Its values are this process's affair, and no work of its script.
-        let _here = Machine::cpu_only().enter();
-        let _ = stream.set_nodelay(true);
+        let _here = self.drawer.machine.enter();
         let Ok(out) = stream.try_clone() else { return };
         let mut input = BufReader::new(stream);
         let Ok(Some(FromRank::Hello { version, rank, world })) = wire::read(&mut input) else { return };
@@ -136,14 +184,14 @@ impl Hub {
             let said = wire::read::<FromRank>(&mut input).and_then(|said| {
                 let said = said.ok_or(io::ErrorKind::UnexpectedEof)?;
                 let FromRank::Post { inputs, .. } = &said else { return Ok((said, Vec::new())) };
-                let bytes = wire::bytes(&mut input, inputs)?;
-                Ok((said, bytes))
+                let tensors = wire::tensors(&mut input, inputs)?;
+                Ok((said, tensors))
             });
             let mut meeting = self.lock();
             let last = match said {
-                Ok((said, bytes)) => {
+                Ok((said, tensors)) => {
                     let last = matches!(said, FromRank::Ended | FromRank::Failed { .. });
-                    meeting.take(rank, said, &bytes);
+                    meeting.take(rank, said, tensors);
                     last
                 }
                 Err(_) => {
@@ -163,14 +211,18 @@ impl Hub {
     }
 }
 
+/// The values of a contiguous tensor on the CPU in another one of the same form.
+pub(super) fn copy_values(from: &Tensor, to: &Tensor) {
+    let (from_place, to_place) = (from.storage().place(), to.storage().place());
+    if let (Some(block), Some(other)) = (&from_place.buffer().host, &to_place.buffer().host) {
+        let start = |x: &Tensor| x.layout().offset() * x.dtype().size();
+        block.copy_to(start(from), other, start(to), from.nbytes());
+    }
+}
+
 impl Meeting {
     /// Whether a rank that says hello is one of these.
-    fn greet(
-        &mut self,
-        (version, rank, world): (u32, usize, usize),
-        wanted: usize,
-        mut out: TcpStream,
-    ) -> bool {
+    fn greet(&mut self, (version, rank, world): (u32, usize, usize), wanted: usize, mut out: Link) -> bool {
         let refusal = match self.ranks.get(rank) {
             _ if version != wire::VERSION => "this rank is of another version of the program".to_owned(),
             _ if world != wanted => {
@@ -200,17 +252,21 @@ impl Meeting {
     }
 
     /// Who does not hear it any more has said so, or is gone.
-    fn tell(&mut self, rank: usize, message: &ToRank, tensors: &[Vec<u8>]) {
+    fn tell(&mut self, rank: usize, message: &ToRank, tensors: &[Tensor]) {
         if let Some(out) = self.ranks.get_mut(rank).and_then(|rank| rank.out.as_mut()) {
             let _ = wire::write(out, message, tensors);
         }
     }
 
-    fn take(&mut self, rank: usize, said: FromRank, bytes: &[Option<Vec<u8>>]) {
+    fn take(&mut self, rank: usize, said: FromRank, inputs: Vec<Tensor>) {
         match said {
-            FromRank::Post { ticket, kind, line, ready, device, through_host, inputs, outputs } => {
-                let forms = (inputs.as_slice(), outputs.as_slice());
-                let posted = part(kind, through_host, forms, bytes)
+            FromRank::Post { ticket, kind, line, ready, device, through_host, outputs, .. } => {
+                let given = if rank == 0 { locked(&self.drawer.given).remove(&ticket) } else { None };
+                let inputs = given.unwrap_or(inputs);
+                let outputs = wire::tensors(&mut std::io::empty(), &outputs);
+                let outputs = outputs.map_err(|error| Error::runtime(error.to_string()));
+                let posted = outputs
+                    .map(|outputs| RankPart { kind, inputs, outputs, through_host })
                     .map(|part| Posted::of_other(part, line, ready, device))
                     .and_then(|posted| self.post(rank, ticket, posted));
                 if let Err(error) = posted {
@@ -266,7 +322,7 @@ impl Meeting {
     }
 
     fn finish(&mut self, ticket: Ticket, parts: &[(usize, Posted)]) -> Result<()> {
-        let (results, passage) = put_together(parts)?;
+        let (results, passage) = put_together(parts, false)?;
         let source =
             |src: usize| parts.iter().find(|(rank, _)| *rank == src).map(|(_, posted)| posted.device);
         for ((rank, tensors), (_, posted)) in results.into_iter().zip(parts) {
@@ -276,9 +332,14 @@ impl Meeting {
                 _ => posted.device.is_cuda(),
             };
             let given = if is_given(kind, rank) { tensors } else { Vec::new() };
-            let bytes = given.iter().map(|x| x.host_bytes(kind.name())).collect::<Result<Vec<_>>>()?;
-            let results = given.iter().map(|x| TensorForm::of(x, true)).collect();
-            self.tell(rank, &ToRank::Done { ticket, passage: passage.clone(), on_gpu, results }, &bytes);
+            let results = given.iter().map(|x| TensorForm::of(x, rank != 0)).collect();
+            let done = ToRank::Done { ticket, passage: passage.clone(), on_gpu, results };
+            if rank == 0 {
+                locked(&self.drawer.results).insert(ticket, given);
+                self.tell(rank, &done, &[]);
+            } else {
+                self.tell(rank, &done, &given);
+            }
             if matches!(self.ranks.get(rank), Some(Member { doing: Doing::Waits(waits, ..), .. }) if *waits == ticket)
             {
                 self.does(rank, Doing::Runs);
@@ -335,18 +396,6 @@ impl Meeting {
         };
         self.ranks.iter().enumerate().map(one).collect::<Vec<_>>().join("; ")
     }
-}
-
-fn part(
-    kind: CollectiveKind,
-    through_host: bool,
-    (inputs, outputs): (&[TensorForm], &[TensorForm]),
-    bytes: &[Option<Vec<u8>>],
-) -> Result<RankPart> {
-    let inputs = wire::tensors(inputs, bytes)?;
-    let none = vec![None; outputs.len()];
-    let outputs: Vec<Tensor> = wire::tensors(outputs, &none)?;
-    Ok(RankPart { kind, inputs, outputs, through_host })
 }
 
 /// Whether a rank's tensors become others by an exchange.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::BufReader;
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,9 +15,9 @@ use crate::tensor::Tensor;
 
 use super::collect::{Passage, Posted, copy};
 use super::group::{CollectiveKind, Group, RankPart, Ticket};
-use super::hub::{Hub, LOOK};
+use super::hub::{Hub, LOOK, copy_values};
 use super::ranks::MOST;
-use super::wire::{self, FromRank, TensorForm, ToRank, Told};
+use super::wire::{self, Door, FromRank, Link, TensorForm, ToRank, Told};
 
 const STACK: usize = 8 << 20;
 
@@ -46,7 +46,7 @@ pub(super) struct ProcessRank {
     rank: usize,
     world: usize,
     shared: Arc<Shared>,
-    out: Mutex<TcpStream>,
+    out: Mutex<Link>,
     inbox: Arc<Inbox>,
     under_way: Mutex<UnderWay>,
     /// In the process of rank 0.
@@ -65,7 +65,12 @@ struct UnderWay {
 struct Inbox {
     letters: Mutex<Letters>,
     arrived: Condvar,
+    /// Memory for what comes next.
+    spare: Mutex<Vec<Vec<u8>>>,
 }
+
+/// Blocks of memory that are kept: as many as exchanges are under way at once in a backward pass.
+const SPARE: usize = 4;
 
 #[derive(Default)]
 struct Letters {
@@ -78,7 +83,7 @@ struct Letter {
     passage: Passage,
     on_gpu: bool,
     forms: Vec<TensorForm>,
-    bytes: Vec<Option<Vec<u8>>>,
+    bytes: Vec<Vec<u8>>,
 }
 
 /// The local rank that the environment names, as torchrun does.
@@ -170,22 +175,21 @@ impl ProcessRank {
         };
         let hub = match place.rank {
             0 => {
-                let listener = TcpListener::bind(place.address).map_err(|e| failed("meet the others", e))?;
-                let open = Hub::open(listener, place.world, place.timeout);
+                let doors = Door::open(&place.address).map_err(|e| failed("meet the others", e))?;
+                let open = Hub::open(doors, place.world, place.timeout);
                 Some(open.map_err(|e| failed("meet the others", e))?)
             }
             _ => None,
         };
         let since = Instant::now();
         let mut out = loop {
-            match TcpStream::connect_timeout(&place.address, place.timeout) {
+            match Link::to(&place.address, place.timeout) {
                 Ok(stream) => break stream,
                 Err(error) if since.elapsed() > place.timeout => return Err(failed("reach rank 0", error)),
                 Err(_) => std::thread::sleep(LOOK),
             }
             shared.cancel.check()?;
         };
-        let _ = out.set_nodelay(true);
         let hello = FromRank::Hello { version: wire::VERSION, rank: place.rank, world: place.world };
         wire::write(&mut out, &hello, &[]).map_err(|e| failed("reach rank 0", e))?;
         let inbox: Arc<Inbox> = Arc::default();
@@ -226,7 +230,7 @@ impl ProcessRank {
         Ok(())
     }
 
-    fn say(&self, message: &FromRank, tensors: &[Vec<u8>]) -> Result<()> {
+    fn say(&self, message: &FromRank, tensors: &[Tensor]) -> Result<()> {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         wire::write(&mut *out, message, tensors).map_err(|error| match &self.inbox.lock().broken {
             Some(broken) => broken.clone(),
@@ -287,12 +291,14 @@ impl Group for ProcessRank {
             _ => None,
         };
         let sent = !matches!(part.kind, CollectiveKind::Broadcast { src } if src != self.rank);
-        let bytes = part.inputs.iter().filter(|_| sent).map(|x| bytes_of(x, part.kind.name()));
-        let bytes = bytes.collect::<Result<Vec<_>>>()?;
+        let inputs = part.inputs.iter().filter(|_| sent).map(|x| here(x, part.kind.name()));
+        let inputs = inputs.collect::<Result<Vec<_>>>()?;
         let mut under_way = self.under_way();
         let next = under_way.numbers.entry(between).or_default();
         let ticket = Ticket { between, number: *next };
         *next += 1;
+        let drawer = self.hub.as_ref().map(|hub| hub.drawer());
+        let sent = sent && drawer.is_none();
         let message = FromRank::Post {
             ticket,
             kind: part.kind,
@@ -305,7 +311,13 @@ impl Group for ProcessRank {
         };
         under_way.posted.insert(ticket, (posted, began));
         drop(under_way);
-        self.say(&message, &bytes)?;
+        match drawer {
+            Some(drawer) if !inputs.is_empty() => {
+                drawer.hand_in(ticket, &inputs)?;
+                self.say(&message, &[])?;
+            }
+            _ => self.say(&message, &inputs)?,
+        }
         Ok(ticket)
     }
 
@@ -313,20 +325,20 @@ impl Group for ProcessRank {
         let Letter { passage, on_gpu, forms, bytes } = self.letter(ticket)?;
         let own = self.under_way().posted.remove(&ticket);
         let (posted, began) = own.ok_or_else(|| Error::runtime("this exchange has ended"))?;
-        let given = wire::tensors(&forms, &bytes)?;
+        let given = match &self.hub {
+            Some(hub) => hub.drawer().take(ticket).into_iter().map(Given::Tensor).collect(),
+            None => bytes.into_iter().map(Given::Bytes).collect::<Vec<_>>(),
+        };
         let part = &posted.part;
-        let own = if part.outputs.is_empty() { &part.inputs } else { &part.outputs };
         let context: Arc<Context> = posted.place(on_gpu);
         let results = if let CollectiveKind::Scatter { .. } = part.kind {
-            let one = |x: &Tensor| {
-                let to = Tensor::empty(x.shape(), x.dtype(), &context, "scatter")?;
-                copy(x, &to).map(|()| to)
-            };
-            given.iter().map(one).collect::<Result<Vec<_>>>()?
+            let made = |form: &TensorForm| Tensor::empty(&form.shape, form.dtype, &context, "scatter");
+            forms.iter().map(made).collect::<Result<Vec<_>>>()?
         } else {
-            given.iter().zip(own).try_for_each(|(x, to)| copy(x, to))?;
-            own.clone()
+            if part.outputs.is_empty() { &part.inputs } else { &part.outputs }.clone()
         };
+        given.iter().zip(&results).try_for_each(|(values, to)| values.put_into(to))?;
+        self.inbox.keep(given);
         passage.arrived(self.rank, results, (began, context), &self.shared)
     }
 
@@ -344,14 +356,30 @@ impl Inbox {
         self.arrived.wait_timeout(letters, LOOK).unwrap_or_else(PoisonError::into_inner).0
     }
 
+    /// Memory of what was taken serves what comes next.
+    fn keep(&self, given: Vec<Given>) {
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        for values in given {
+            if let Given::Bytes(bytes) = values
+                && spare.len() < SPARE
+            {
+                spare.push(bytes);
+            }
+        }
+    }
+
+    fn spare(&self) -> Vec<u8> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
     /// Takes what is said, to the end of it.
-    fn fill(&self, input: TcpStream) {
+    fn fill(&self, input: Link) {
         let mut input = BufReader::new(input);
         loop {
             let said = wire::read::<ToRank>(&mut input).ok().flatten();
             let mut letter = None;
             if let Some(ToRank::Done { ticket, passage, on_gpu, results }) = &said {
-                let Ok(bytes) = wire::bytes(&mut input, results) else { return self.lose() };
+                let Ok(bytes) = wire::bytes(&mut input, results, || self.spare()) else { return self.lose() };
                 let (passage, forms) = (passage.clone(), results.clone());
                 letter = Some((*ticket, Letter { passage, on_gpu: *on_gpu, forms, bytes }));
             }
@@ -379,12 +407,45 @@ impl Inbox {
     }
 }
 
-/// The values as they are on their device, without a trace in what happens there.
-fn bytes_of(x: &Tensor, op: &'static str) -> Result<Vec<u8>> {
-    if !x.device().is_cuda() {
-        return x.host_bytes(op);
+/// What a rank is given.
+enum Given {
+    Bytes(Vec<u8>),
+    /// On the CPU of the hub's machine.
+    Tensor(Tensor),
+}
+
+impl Given {
+    fn put_into(&self, to: &Tensor) -> Result<()> {
+        if to.device().is_cuda() || !to.is_contiguous() {
+            let bytes = match self {
+                Given::Bytes(bytes) => bytes,
+                Given::Tensor(x) => &x.host_bytes("recv")?,
+            };
+            return copy(&Tensor::from_bytes(bytes, to.shape(), to.dtype())?, to);
+        }
+        match self {
+            Given::Tensor(x) => copy_values(x, to),
+            Given::Bytes(bytes) => {
+                if let Some(block) = &to.storage().place().buffer().host {
+                    block.write(to.layout().offset() * to.dtype().size(), bytes);
+                }
+            }
+        }
+        Ok(())
     }
-    let here = Tensor::empty(x.shape(), x.dtype(), Machine::current().cpu(), op)?;
-    copy(x, &here)?;
-    here.host_bytes(op)
+}
+
+/// A contiguous tensor on the CPU of the values as they are on their device, without a trace in what happens there.
+fn here(x: &Tensor, op: &'static str) -> Result<Tensor> {
+    let x = match x.device().is_cuda() {
+        false => x.contiguous_detached()?,
+        true => {
+            let here = Tensor::empty(x.shape(), x.dtype(), Machine::current().cpu(), op)?;
+            copy(x, &here)?;
+            here
+        }
+    };
+    x.may_be_read(op)?;
+    x.host_reads(op);
+    Ok(x)
 }

@@ -14,6 +14,9 @@ use super::{In, Tensor, launch};
 /// Elements that are turned into bytes, or back, between two looks at the cancel flag.
 const PIECE: usize = 1 << 15;
 
+/// Bytes that are read from a tensor or written to it at a time, where another end takes or gives them.
+const BYTES: usize = 1 << 17;
+
 /// What writes values to a file.
 const SAVES: &str = "save";
 
@@ -123,6 +126,32 @@ impl Tensor {
             block.read(offset, &mut bytes);
         }
         Ok(bytes)
+    }
+
+    /// Hands `take` the bytes of a contiguous tensor on the CPU in row-major order.
+    pub(crate) fn with_bytes<R>(&self, take: impl FnOnce(&[u8]) -> R) -> R {
+        let place = self.storage().place();
+        let start = self.layout().offset() * self.dtype().size();
+        let bytes = place.buffer().host.as_ref().map(|block| block.bytes(start, self.nbytes()));
+        take(bytes.unwrap_or_default())
+    }
+
+    /// Has `give` fill the bytes of a contiguous tensor on the CPU, piece by piece. No graph and no version knows of it.
+    pub(crate) fn fill_pieces<E>(
+        &self,
+        mut give: impl FnMut(&mut [u8]) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let place = self.storage().place();
+        let Some(block) = &place.buffer().host else { return Ok(()) };
+        let (mut at, mut piece) = (self.layout().offset() * self.dtype().size(), [0u8; BYTES]);
+        let end = at + self.nbytes();
+        while at < end {
+            let bytes = piece.get_mut(..BYTES.min(end - at)).unwrap_or_default();
+            give(bytes)?;
+            block.write(at, bytes);
+            at += bytes.len();
+        }
+        Ok(())
     }
 
     /// The host is about to read memory of its own itself, for `op`.

@@ -71,6 +71,14 @@ impl HostBlock {
         fits
     }
 
+    /// Bytes as they lie here; none where the range leaves the block. Nobody is to write to them meanwhile.
+    pub(crate) fn bytes(&self, offset: usize, bytes: usize) -> &[u8] {
+        let fits = offset.checked_add(bytes).is_some_and(|end| end <= self.capacity);
+        // SAFETY: the range lies inside the block, which was written to before anybody reads it, and work on a storage is
+        // done by one thread at a time: by the one that reads.
+        if fits { unsafe { std::slice::from_raw_parts(self.as_ptr().add(offset), bytes) } } else { &[] }
+    }
+
     /// Copies bytes between two blocks, which may be one; `false` where a range leaves its block.
     pub(crate) fn copy_to(&self, offset: usize, to: &HostBlock, to_offset: usize, bytes: usize) -> bool {
         let inside = |at: usize, b: &HostBlock| at.checked_add(bytes).is_some_and(|end| end <= b.capacity);
