@@ -17,7 +17,8 @@ struct Learner {
 
 impl Learner {
     fn new() -> Learner {
-        let (file, text) = tensorlab::lesson::BUILT_IN[0];
+        // A lesson of its own: that of the course may be told otherwise at any time.
+        let (file, text) = ("moving.md", include_str!("golden/moving.md"));
         Learner::on(Document::lesson(&tensorlab::lesson::parse(file, text.as_bytes()).unwrap()))
     }
 
@@ -305,9 +306,11 @@ fn a_check_is_not_the_learners_work_and_is_shown_apart() {
     let mut learner = Learner::new();
     learner.resize((200, 60));
     learner.until("session ready");
-    for title in ["How many", "", "", "", "Copy once"] {
+    let mut steps = 0;
+    while !learner.screen().contains("Copy once  ") && steps < 20 {
         learner.key(KeyCode::Char('n'));
-        learner.until(title);
+        learner.until("");
+        steps += 1;
     }
     learner.key(KeyCode::F(2));
     learner.key(KeyCode::Enter);

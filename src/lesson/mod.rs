@@ -10,6 +10,7 @@
 mod answer;
 pub mod attempt;
 mod body;
+mod course;
 mod elements;
 mod error;
 mod errors;
@@ -36,9 +37,11 @@ mod spoilt;
 mod strays;
 mod text;
 pub mod verify;
+pub(crate) mod written;
 
 pub use crate::session::verdict::Verdict;
 pub(crate) use answer::Answer;
+pub use course::built_in;
 pub use error::LessonError;
 pub use format::{
     Choice, Code, Element, Exercise, Front, Hint, Lesson, Limits, Link, PlacedCheck, Places, Predict, Quiz,
@@ -52,13 +55,3 @@ pub use progress::{Entry, Key, Progress, ProgressLog, Record, Recovery, StepProg
 pub(crate) use quantity::parse_quantity;
 pub use quantity::{Dimension, Quantity, QuantityError, Unit};
 pub(crate) use text::content_id;
-
-/// The built-in lessons in their order: file name and text.
-pub const BUILT_IN: &[(&str, &str)] = &[(
-    "03-moving.md",
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/lessons/course/lessons/03-moving.md")),
-)];
-
-/// The manifest of the pack that they are.
-const BUILT_IN_MANIFEST: &str =
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/lessons/course/pack.toml"));

@@ -175,7 +175,7 @@ fn the_built_in_course_is_a_pack_without_faults() {
     let checked = folder.json(&["pack", "check", course, "--no-run", "--json"]);
     assert_eq!((&checked["ok"], &checked["version"]), (&true.into(), &env!("CARGO_PKG_VERSION").into()));
     let info = folder.json(&["pack", "info", "course", "--json"]);
-    let names: Vec<&str> = tensorlab::lesson::BUILT_IN.iter().map(|(file, _)| *file).collect();
+    let names: Vec<&str> = tensorlab::lesson::built_in().iter().map(|(file, _)| file.as_str()).collect();
     assert_eq!(info["lessons"], serde_json::json!(names));
     assert!(folder.fails(&["pack", "install", course], 2).contains("built-in pack"));
     assert!(folder.fails(&["pack", "remove", "course"], 2).contains("can't be removed"));

@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn the_built_in_lessons_fall_into_sections_that_keep_every_element() {
-        for (name, source) in lesson::BUILT_IN {
+        for (name, source) in lesson::built_in() {
             let parsed = lesson::parse(name, source.as_bytes()).unwrap();
             let document = Document::lesson(&parsed);
             let elements = parsed.steps.iter().filter(|step| step.element.is_some()).count();

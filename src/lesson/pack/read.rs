@@ -9,7 +9,7 @@ use crate::lesson::pack::error::PackError;
 use crate::lesson::pack::manifest::{Listed, Manifest};
 use crate::lesson::pack::version::Version;
 use crate::lesson::source::{MAX_FILE_BYTES, Source};
-use crate::lesson::{BUILT_IN, BUILT_IN_MANIFEST, load, parse};
+use crate::lesson::{course, load, parse};
 
 use super::{path, tree};
 
@@ -29,8 +29,9 @@ impl Pack {
     /// As [`Pack::open`].
     pub fn built_in() -> Result<Pack, PackError> {
         let manifest =
-            Manifest::parse(path::MANIFEST, BUILT_IN_MANIFEST.as_bytes()).map_err(PackError::Faults)?;
-        let text = |name: &str| BUILT_IN.iter().find(|(file, _)| *file == name).map(|(_, text)| *text);
+            Manifest::parse(path::MANIFEST, course::manifest().as_bytes()).map_err(PackError::Faults)?;
+        let text =
+            |name: &str| course::built_in().iter().find(|(file, _)| file == name).map(|(_, text)| text);
         let lessons = read_lessons(&manifest, |listed| match text(&listed.name) {
             Some(text) => parse(&listed.name, text.as_bytes()),
             None => Err(vec![missing(&manifest, listed)]),
