@@ -353,3 +353,19 @@ fn identities_forms_and_seeded_values_are_those_of_pytorch() {
     let all: BTreeSet<&str> = recorded.keys().map(String::as_str).collect();
     assert_eq!(covered, all);
 }
+
+/// In PyTorch `set_grad_enabled(False)` acts as a line of its own.
+#[test]
+fn a_context_without_its_block_is_warned_of() {
+    let said = |code: &str| {
+        let file = std::env::temp_dir().join(format!("tensorlab-context-{}.rhai", std::process::id()));
+        std::fs::write(&file, code).unwrap();
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tensorlab"));
+        let out = command.args(["run", "--devices", "cpu"]).arg(&file).output().unwrap();
+        std::fs::remove_file(&file).unwrap();
+        String::from_utf8(out.stderr).unwrap()
+    };
+    let warned = said("set_grad_enabled(false);\nprint(is_grad_enabled());");
+    assert!(warned.contains("acts on a block alone: `with set_grad_enabled(…) { … }`"), "{warned}");
+    assert_eq!(said("with no_grad() { 1 }; let mode = no_grad(); with mode { 2 }"), "");
+}

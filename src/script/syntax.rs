@@ -21,6 +21,25 @@ use super::value::type_name;
 pub(crate) struct ContextManager {
     name: &'static str,
     enter: Arc<dyn Fn() -> Result<Box<dyn Any>> + Send + Sync>,
+    once: Arc<ContextUse>,
+}
+
+/// Whether a context was entered. One that never was has done nothing, which is said when it is gone: in PyTorch
+/// `set_grad_enabled(False)` acts as a line of its own.
+struct ContextUse {
+    name: &'static str,
+    entered: AtomicBool,
+}
+
+impl Drop for ContextUse {
+    fn drop(&mut self) {
+        if !*self.entered.get_mut() {
+            let name = self.name;
+            Machine::current()
+                .shared
+                .warn(&format!("{name}() acts on a block alone: `with {name}(…) {{ … }}`"));
+        }
+    }
 }
 
 impl ContextManager {
@@ -28,7 +47,8 @@ impl ContextManager {
         name: &'static str,
         enter: impl Fn() -> Result<G> + Send + Sync + 'static,
     ) -> ContextManager {
-        ContextManager { name, enter: Arc::new(move || Ok(Box::new(enter()?))) }
+        let once = Arc::new(ContextUse { name, entered: AtomicBool::new(false) });
+        ContextManager { name, enter: Arc::new(move || Ok(Box::new(enter()?))), once }
     }
 }
 
@@ -124,6 +144,7 @@ fn run_with(
         );
         return Err(placed(raise(error), subject.position()));
     };
+    manager.once.entered.store(true, Ordering::Relaxed);
     let guard = (manager.enter)().map_err(|e| placed(raise(e), subject.position()))?;
     let result = context.eval_expression_tree(block);
     drop(guard);
