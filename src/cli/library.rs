@@ -108,8 +108,9 @@ impl Library for Shelf {
     }
 
     fn devices(&self) -> Box<dyn FnOnce() -> Vec<Found> + Send> {
-        Box::new(|| {
-            let machine = Selection::Auto(None);
+        // What was wrong with it was said before.
+        let machine = self.devices.parse().unwrap_or(Selection::Auto(None));
+        Box::new(move || {
             let Ok(opened) = Machine::open(&machine, Use::Interactive) else { return Vec::new() };
             let found = opened.machine.contexts().map(|context| {
                 let properties = context.backend.properties();

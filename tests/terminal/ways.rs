@@ -43,7 +43,9 @@ fn a_lesson_whose_file_can_not_be_read_opens_as_it_begins_and_says_so() {
     let folder = Folder::new("unread");
     let kept = folder.0.join("tensorlab/lessons/course");
     std::fs::create_dir_all(&kept).unwrap();
-    std::fs::write(kept.join("moving.ipynb"), "no notebook").unwrap();
+    for lesson in ["moving", "first-contact"] {
+        std::fs::write(kept.join(lesson).with_extension("ipynb"), "no notebook").unwrap();
+    }
     for arguments in [&["lesson", "start", "moving"][..], &[]] {
         let mut command = program(&folder);
         command.args(arguments);
@@ -71,7 +73,7 @@ fn a_locale_of_ascii_and_the_bare_option_draw_with_ascii() {
         command.env("LC_ALL", locale).args(option).args(["--devices", "sim:t4"]);
         let mut lab = Lab::start(command);
         lab.until("Devices");
-        let shown = lab.until("T4");
+        let shown = lab.until("First contact");
         assert_eq!(shown.is_ascii(), ascii, "{locale} {option:?}\n{shown}");
         lab.keys("q");
         lab.terminal.end();

@@ -258,7 +258,10 @@ fn devices(out: &mut Vec<HomeRow>, state: &State, width: usize) {
         say(Line::from(spans));
     }
     if found.iter().all(|device| device.device == "cpu" || device.simulated) {
-        let text = "  no GPU was found: these are simulated, exact in bytes, modelled in time";
+        let text = match found.iter().any(|device| device.simulated) {
+            true => "  no real GPU among them: those are simulated, exact in bytes, modelled in time",
+            false => "  no GPU among them: `--devices sim:t4` simulates one",
+        };
         say(Line::styled(text::clip(text, width), theme.dim));
     }
 }
