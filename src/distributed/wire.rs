@@ -303,7 +303,7 @@ mod tests {
         let mut input = wire.as_slice();
         assert_eq!(read::<FromRank>(&mut input).unwrap(), Some(post));
         let mut again = input;
-        assert_eq!(bytes(&mut input, &forms, Vec::new).unwrap(), [sent.clone()]);
+        assert_eq!(bytes(&mut input, &forms, Vec::new).unwrap(), std::slice::from_ref(&sent));
         let tensors = tensors(&mut again, &forms).unwrap();
         assert_eq!((tensors[0].host_bytes("recv").unwrap(), tensors[1].shape()), (sent, &[3][..]));
         assert_eq!(read::<FromRank>(&mut input).unwrap(), Some(FromRank::Ended));

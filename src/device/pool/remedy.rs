@@ -464,9 +464,9 @@ fn place(tensor: &LiveTensor) -> Option<String> {
 /// A size that is not more than it says.
 fn size_down(bytes: u64) -> String {
     let (unit, name) = match bytes {
-        ..0x400 => return size(bytes),
-        ..0x10_0000 => (0x400, "KiB"),
-        ..0x4000_0000 => (0x10_0000, "MiB"),
+        0..0x400 => return size(bytes),
+        0x400..0x10_0000 => (0x400, "KiB"),
+        0x10_0000..0x4000_0000 => (0x10_0000, "MiB"),
         _ => (0x4000_0000, "GiB"),
     };
     let hundredths = u128::from(bytes) * 100 / unit;
