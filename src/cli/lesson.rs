@@ -17,7 +17,7 @@ use crate::repl::{WalkEnd, walk};
 
 use super::output::say;
 use super::packs::{self, Chosen};
-use super::{exit, lab, library, progress, setup, terminal};
+use super::{exit, exported, lab, library, progress, setup, terminal};
 
 #[derive(clap::Args)]
 pub(crate) struct LessonOptions {
@@ -38,6 +38,9 @@ enum LessonAction {
     Verify {
         /// Lesson files, or lessons as `lesson list` names them; all built-in ones where none is named
         lessons: Vec<String>,
+        /// Which of the sets of devices that a lesson names
+        #[arg(long, value_enum, default_value_t = Sets::All)]
+        sets: Sets,
         /// One JSON document
         #[arg(long)]
         json: bool,
@@ -51,6 +54,16 @@ enum LessonAction {
         plain: bool,
         #[command(flatten)]
         look: lab::LookOptions,
+    },
+    /// Write a lesson as a notebook for Jupyter, or as a page
+    ///
+    /// In the notebook exercises are cells; what checks them stays with the program. On the page cells and solutions have
+    /// run; solutions, answers and hints are shown on demand.
+    Export {
+        /// A lesson as `lesson list` names it, or a lesson's file
+        lesson: String,
+        #[command(flatten)]
+        forms: exported::Forms,
     },
     /// Begin a lesson, or one step of it, anew
     Reset {
@@ -67,11 +80,32 @@ enum LessonAction {
     },
 }
 
+/// Some of the sets of devices that a lesson names.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Sets {
+    All,
+    /// The one that it runs on by default
+    First,
+    /// All but the first
+    Others,
+}
+
+impl Sets {
+    fn of(self, named: &[String]) -> &[String] {
+        let (first, others) = named.split_at(named.len().min(1));
+        match self {
+            Sets::All => named,
+            Sets::First => first,
+            Sets::Others => others,
+        }
+    }
+}
+
 /// Runs a subcommand and gives the exit status.
 pub(super) fn run(options: &LessonOptions, devices: &str) -> u8 {
     match &options.command {
         LessonAction::List { json } => list(*json),
-        LessonAction::Verify { lessons, json } => verify_all(lessons, devices, *json),
+        LessonAction::Verify { lessons, sets, json } => verify_all(lessons, devices, *sets, *json),
         LessonAction::Start { lesson, plain, look } => match packs::find(lesson).and_then(|found| {
             // What is wrong with the devices is said here, as by every other command.
             setup::meant(devices).map_err(|error| format!("error: {error}"))?;
@@ -83,6 +117,7 @@ pub(super) fn run(options: &LessonOptions, devices: &str) -> u8 {
             Ok(found) => lab::open_lesson(&found, look, devices),
             Err(text) => refuse(&text),
         },
+        LessonAction::Export { lesson, forms } => exported::export(lesson, forms, devices),
         LessonAction::Reset { lesson, step } => reset(lesson, step.as_deref()),
         LessonAction::Progress { json } => progress::show(*json),
     }
@@ -134,6 +169,8 @@ fn list(json: bool) -> u8 {
     let progress = log.as_ref().map_or(&nothing, |(log, _)| log.progress());
     let mut all = Vec::new();
     let taken = library::taken(&packs);
+    let widths = taken.iter().map(|&(pack, lesson)| packs::name(pack, &lesson.front.id).chars().count());
+    let wide = widths.max().unwrap_or(0);
     for &(pack, lesson) in &taken {
         let shown = library::shown((pack, lesson), progress);
         let name = packs::name(pack, &shown.id);
@@ -147,11 +184,17 @@ fn list(json: bool) -> u8 {
             0 => String::new(),
             done => format!(", {done} of {} done", shown.steps),
         };
-        say!("{name:<16} {} ({} min{how_far})\n{:<16} {}", shown.title, shown.minutes, "", shown.summary);
+        say!(
+            "{name:<wide$} {} ({} min{how_far})\n{:<wide$} {}",
+            shown.title,
+            shown.minutes,
+            "",
+            shown.summary
+        );
         let missing = library::missing((pack, lesson), &taken);
         if !missing.is_empty() {
             let names = strip_control(&missing.join(", ")).into_owned();
-            say!("{:<16} it builds on {names}, which is not among the lessons here", "");
+            say!("{:<wide$} it builds on {names}, which is not among the lessons here", "");
         }
     }
     if json {
@@ -160,7 +203,7 @@ fn list(json: bool) -> u8 {
     if notes.is_empty() { exit::FINE } else { exit::SCRIPT }
 }
 
-fn verify_all(names: &[String], devices: &str, json: bool) -> u8 {
+fn verify_all(names: &[String], devices: &str, which: Sets, json: bool) -> u8 {
     if let Err(error) = setup::meant(devices) {
         return refuse(&format!("error: {}", strip_control(&error)));
     }
@@ -183,7 +226,7 @@ fn verify_all(names: &[String], devices: &str, json: bool) -> u8 {
         match split_host(devices) {
             ("auto", host) if !lesson.front.devices.is_empty() => {
                 let own: Vec<String> = lesson.front.devices.iter().map(|own| with_host(own, host)).collect();
-                reports.extend(verify_own(lesson, &own, folder.as_deref(), told));
+                reports.extend(verify_own(lesson, which.of(&own), folder.as_deref(), told));
             }
             _ => {
                 let report = verify_in(lesson, devices, folder.as_deref());

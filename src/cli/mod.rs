@@ -6,6 +6,7 @@ mod devices;
 mod docs;
 mod doctor;
 pub mod exit;
+mod exported;
 pub(crate) mod folders;
 mod lab;
 mod lesson;

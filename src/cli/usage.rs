@@ -17,6 +17,7 @@ const COMPUTE: &[&str] = &[
     "lesson",
     "lesson verify",
     "lesson start",
+    "lesson export",
     "pack",
     "pack check",
     "pack preview",

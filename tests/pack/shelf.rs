@@ -18,7 +18,7 @@ fn a_pack_is_installed_listed_updated_and_removed() {
     let names: Vec<&str> =
         lessons["lessons"].as_array().unwrap().iter().map(|l| l["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"moving") && names.last() == Some(&"p/first"), "{names:?}");
-    assert!(folder.says(&["lesson", "list"]).contains("p/first          A first lesson (5 min)"));
+    assert!(folder.says(&["lesson", "list"]).contains("p/first            A first lesson (5 min)"));
     assert!(folder.says(&["lesson", "verify", "p/first"]).starts_with("ok  first on sim:t4"));
     assert!(folder.fails(&["lesson", "start", "p/second"], 2).contains("lessons are p/first"));
 

@@ -18,6 +18,9 @@ use super::usage::parts;
 use crate::base::base64;
 use crate::session::protocol::Stream;
 
+/// What a cell's metadata say of one that a page shows on demand: its title there.
+pub(crate) const FOLDED: &str = "folded";
+
 const STYLE: &str = include_str!("style.css");
 
 /// The page. `title` is the file's name, where the notebook has no title of its own.
@@ -32,7 +35,14 @@ pub fn export(notebook: &Notebook, title: &str) -> String {
     );
     let is_rhai = notebook.language() == "rhai";
     for cell in &notebook.cells {
-        put_cell(&mut out, cell, is_rhai);
+        match cell.metadata.get(FOLDED).and_then(Value::as_str) {
+            Some(title) => {
+                out += &format!("<details>\n<summary>{}</summary>\n", escaped(title));
+                put_cell(&mut out, cell, is_rhai);
+                out.push_str("</details>\n");
+            }
+            None => put_cell(&mut out, cell, is_rhai),
+        }
     }
     out.push_str("</main>\n</body>\n</html>\n");
     out

@@ -1,0 +1,194 @@
+//! `tensorlab lesson export`: a lesson as a notebook for Jupyter, or as a page.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::base::file::{self, random_name};
+use crate::base::stderr::tell;
+use crate::base::text::strip_control;
+use crate::lesson::markdown::Block;
+use crate::lesson::written::written;
+use crate::lesson::{Element, Exercise, Lesson, Predict, Quiz, Unit};
+use crate::notebook::html::{self, FOLDED};
+use crate::notebook::run::{End, RunOptions, run_all};
+use crate::notebook::{Cell, Notebook, ipynb};
+
+use super::output::say;
+use super::packs::{self, Chosen};
+use super::{exit, setup};
+
+#[derive(clap::Args)]
+#[group(required = true, multiple = true)]
+pub(super) struct Forms {
+    /// A notebook for Jupyter, to OUT or LESSON.ipynb: exercises are cells, checks stay with the program
+    #[arg(long, num_args = 0..=1, value_name = "OUT")]
+    ipynb: Option<Option<PathBuf>>,
+    /// One page that needs nothing else, to OUT or LESSON.html: the solutions are run, and shown on demand
+    #[arg(long, num_args = 0..=1, value_name = "OUT")]
+    html: Option<Option<PathBuf>>,
+}
+
+/// Writes a lesson in the forms that are asked for.
+pub(super) fn export(name: &str, forms: &Forms, devices: &str) -> u8 {
+    let done = packs::find(name).map_err(|text| (exit::USAGE, text)).and_then(|chosen| {
+        let id = &chosen.lesson.front.id;
+        let named = |out: &Option<PathBuf>, ending: &str| {
+            out.clone().unwrap_or_else(|| PathBuf::from(format!("{id}.{ending}")))
+        };
+        if let Some(out) = &forms.ipynb {
+            put(&named(out, "ipynb"), &ipynb::write(&tasks(&chosen.lesson)))?;
+        }
+        if let Some(out) = &forms.html {
+            let page = solved(&chosen, devices)?;
+            put(&named(out, "html"), html::export(&page, &chosen.lesson.front.title).as_bytes())?;
+        }
+        Ok(())
+    });
+    match done {
+        Ok(()) => exit::FINE,
+        Err((status, text)) => {
+            tell!("error: {}", strip_control(text.trim_start_matches("error: ").trim_end()));
+            status
+        }
+    }
+}
+
+fn put(out: &Path, bytes: &[u8]) -> Result<(), (u8, String)> {
+    file::replace(out, |out| out.write_all(bytes)).map_err(|error: std::io::Error| {
+        (exit::SCRIPT, format!("cannot write {}: {error}", out.display()))
+    })?;
+    say!("wrote {}", out.display());
+    Ok(())
+}
+
+/// A lesson for whoever does it in Jupyter.
+fn tasks(lesson: &Lesson) -> Notebook {
+    let mut cells = cells(lesson, false);
+    let text = "This notebook is a lesson of tensorlab. Its code is Rhai with PyTorch's names: running it needs tensorlab's kernel. \
+                Exercises are cells to write in; what checks them stays with the program (`tensorlab lesson start`).";
+    cells.insert(0, Cell::markdown(text));
+    Notebook::new(cells)
+}
+
+/// A lesson whose cells and solutions have run.
+fn solved(chosen: &Chosen, devices: &str) -> Result<Notebook, (u8, String)> {
+    let chosen = setup::placed(chosen, devices);
+    let lesson = chosen.lesson.clone();
+    let mut notebook = Notebook::new(cells(&lesson, true));
+    let mut options = setup::lesson_session(&chosen, devices);
+    // The learner's own folder stays as it is.
+    let scratch = std::env::temp_dir().join(format!("tensorlab-scratch-{}", random_name()));
+    options.scratch = options.scratch.map(|(_, bytes)| (scratch.clone(), bytes));
+    let ran = options
+        .command()
+        .and_then(|command| run_all(&mut notebook, command, &RunOptions::default(), &mut |_, _| {}));
+    // Where there was none, there is nothing to take away.
+    let _ = std::fs::remove_dir_all(&scratch);
+    let ran = ran.map_err(|error| (exit::NO_DEVICE, format!("no session started: {error}")))?;
+    match ran.end {
+        End::Done => {}
+        End::Failed => {
+            let kind = ran.failed.first().map_or("an error", |(_, kind)| kind);
+            return Err((exit::SCRIPT, format!("a cell of the lesson failed: {kind}")));
+        }
+        other => return Err((exit::SCRIPT, format!("the lesson did not run through: {other:?}"))),
+    }
+    // What a learner begins with stands before what passes, and is not run.
+    let starters: Vec<(usize, Cell)> = (notebook.cells.iter().enumerate())
+        .filter_map(|(at, cell)| {
+            let starter = cell.metadata.get(STARTER)?.as_str()?;
+            Some((at, Cell::code(starter)))
+        })
+        .collect();
+    for (at, starter) in starters.into_iter().rev() {
+        notebook.insert(at, starter);
+    }
+    Ok(notebook)
+}
+
+/// What a solution's metadata say of what its learner begins with.
+const STARTER: &str = "starter";
+
+/// A lesson's cells. Solved, exercises are their solutions; else what a learner begins with.
+fn cells(lesson: &Lesson, solved: bool) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    let mut owed: Vec<Cell> = Vec::new();
+    for step in &lesson.steps {
+        if !step.text.is_empty() {
+            cells.push(Cell::markdown(written(&step.text)));
+        }
+        cells.extend(step.setup.iter().map(|code| folded(Cell::code(code.text.trim_end()), "Set-up")));
+        match &step.element {
+            Some(Element::Run(code)) => {
+                cells.push(Cell::code(code.text.trim_end()));
+                cells.append(&mut owed);
+            }
+            Some(Element::Predict(predict)) => {
+                cells.push(Cell::markdown(asked(predict)));
+                owed.push(folded(Cell::markdown(answered(predict)), "What the cell shows"));
+            }
+            Some(Element::Quiz(quiz)) => {
+                cells.push(Cell::markdown(choices(quiz)));
+                cells.push(folded(Cell::markdown(choices_told(quiz)), "The answers"));
+            }
+            Some(Element::Exercise(exercise)) => put_exercise(&mut cells, &step.id, exercise, solved),
+            None => {}
+        }
+    }
+    cells.append(&mut owed);
+    cells
+}
+
+fn put_exercise(cells: &mut Vec<Cell>, id: &str, exercise: &Exercise, solved: bool) {
+    let points =
+        if exercise.points == 1 { "1 point".to_owned() } else { format!("{} points", exercise.points) };
+    cells.push(Cell::markdown(format!("**Exercise** `{id}`, {points}")));
+    let hints = exercise.hints.iter().zip(1..).map(|(hint, n)| format!("{n}. {}", indented(&hint.text)));
+    let hints = hints.collect::<Vec<_>>().join("\n");
+    let starter = exercise.starter.text.trim_end();
+    if !solved {
+        cells.push(Cell::code(starter));
+        cells.extend((!hints.is_empty()).then(|| folded(Cell::markdown(hints), "Hints")));
+        return;
+    }
+    cells.extend((!hints.is_empty()).then(|| folded(Cell::markdown(hints), "Hints")));
+    let mut solution = folded(Cell::code(exercise.solution.text.trim_end()), "A solution, and what it gives");
+    solution.metadata.insert(STARTER.into(), starter.into());
+    cells.push(solution);
+}
+
+fn folded(mut cell: Cell, title: &str) -> Cell {
+    cell.metadata.insert(FOLDED.into(), title.into());
+    cell
+}
+
+fn asked(predict: &Predict) -> String {
+    let unit = match predict.unit {
+        Unit::Count => String::new(),
+        unit => format!(" *(in {})*", unit.name()),
+    };
+    format!("**Predict.** {}{unit}", written(&predict.ask))
+}
+
+fn answered(predict: &Predict) -> String {
+    format!("Measured: `{}`\n\n{}", predict.answer.text.trim(), written(&predict.explain))
+}
+
+fn choices(quiz: &Quiz) -> String {
+    let lines: Vec<String> =
+        quiz.choices.iter().zip(1..).map(|(choice, n)| format!("{n}. {}", indented(&choice.text))).collect();
+    format!("**Question.** {}\n\n{}", written(&quiz.ask), lines.join("\n"))
+}
+
+fn choices_told(quiz: &Quiz) -> String {
+    let told = quiz.choices.iter().zip(1..).map(|(choice, n)| {
+        let verdict = if choice.correct { "**right.** " } else { "**no.** " };
+        format!("{n}. {verdict}{}", indented(&choice.explain))
+    });
+    told.collect::<Vec<_>>().join("\n")
+}
+
+/// Blocks as they stand in an item of a list.
+fn indented(blocks: &[Block]) -> String {
+    written(blocks).replace('\n', "\n   ")
+}
