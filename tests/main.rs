@@ -17,6 +17,7 @@ mod checkpoint;
 mod cli;
 mod clocks;
 mod conformance;
+mod course;
 mod cuda;
 mod default_device;
 mod edges;
