@@ -22,6 +22,11 @@ const FIGURES: &[(&str, &str, &str)] = &[
         "let a = ones([64, 64], #{device: \"cuda\"}); let b = a @ a;",
     ),
     (
+        "let a = ones([64, 64], #{device: \"cuda\"}); let b = a @ a;",
+        "expect_equal(events.launches(\"conv_backward_weight\") + events.launches(\"layer_norm_backward\"), 0);",
+        "let net = nn::Conv2d(1, 1, 3).cuda(); net.forward(ones([1, 1, 8, 8], #{device: \"cuda\"})).sum().backward();",
+    ),
+    (
         "let a = ones([64], #{device: \"cuda\"}); let s = a.sum();",
         "expect_equal(events.waits.len(), 0); expect_equal(events.waited_ms, 0.0);",
         "let a = ones([64], #{device: \"cuda\"}); let s = a.sum().item();",
@@ -109,6 +114,9 @@ fn what_no_run_could_have_is_the_checks_fault() {
     let mut lesson = Lesson::new();
     for (check, words) in [
         ("expect_equal(events.ops(\"flot16\"), 0);", "flot16"),
+        ("expect_equal(events.launches(\"konv_backward_weight\"), 0);", "konv_backward_weight"),
+        ("expect_close(1.0, 2.0, #{rtol: -1.0});", "rtol"),
+        ("expect_close(1.0, 2.0, #{atol: 1.0 / 0.0});", "atol"),
         ("expect(!events.overlap(\"cuda:0\", 0, \"cuda:7\", 0));", "cuda:7"),
         ("expect(events.busy_ms(\"cuda:7\") < 1.0);", "cuda:7"),
         ("expect(events.idle_ms(\"cuda:7\") < 1.0);", "cuda:7"),

@@ -85,6 +85,11 @@ pub(crate) enum Doer {
 }
 
 impl Source {
+    /// Its cell and line as one number.
+    pub(crate) fn place(self) -> u64 {
+        (u64::from(self.cell) << 32) | u64::from(self.line)
+    }
+
     /// A line outside of functions.
     pub const fn at(cell: u32, line: u32) -> Source {
         Source { cell, line, caller: 0 }

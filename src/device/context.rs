@@ -357,7 +357,7 @@ impl Context {
                 let request = super::oom::Request {
                     source,
                     of_no_batch,
-                    is_first: self.asked_last.load(Ordering::Relaxed) != notes::line_of(source),
+                    is_first: self.asked_last.load(Ordering::Relaxed) != source.place(),
                 };
                 super::oom::explain(self.device, &full, &self.live, request)
             }

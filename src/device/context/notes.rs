@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
-use crate::base::event::{Body, Clock, Sizes, Source, Span};
+use crate::base::event::{Body, Clock, Sizes, Span};
 use crate::device::backend::{Transfer, When};
 use crate::device::buffer::Buffer;
 use crate::device::context::late::Late;
@@ -147,7 +147,7 @@ impl Context {
             return;
         }
         let source = self.shared.source();
-        self.asked_last.store(line_of(source), Ordering::Relaxed);
+        self.asked_last.store(source.place(), Ordering::Relaxed);
         let bytes = buffer.bytes as u64;
         let (Purpose { op, dtype, shape }, of_no_batch) = (purpose, purpose.of_no_batch());
         self.shared.bus.emit(source, || {
@@ -207,9 +207,4 @@ impl Context {
             span,
         });
     }
-}
-
-/// A cell and a line of it as one number.
-pub(super) fn line_of(source: Source) -> u64 {
-    (u64::from(source.cell) << 32) | u64::from(source.line)
 }

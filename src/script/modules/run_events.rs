@@ -469,7 +469,12 @@ fn launches(call: &mut Call) -> Outcome {
 /// A name that no operation has would be counted as launched never.
 fn known_operation(op: &str) -> Result<()> {
     let names: Vec<&str> = op::table().map(|def| def.name).collect();
-    if names.contains(&op) || launched_as("matmul").contains(&op) {
+    // Kernels of a gradient are named after the operation: `conv_backward_weight`, `layer_norm_backward`.
+    let of_gradient =
+        op.split_once("_backward").map(|(of, part)| (of, ["", "_input", "_weight"].contains(&part)));
+    let is_gradient =
+        of_gradient.is_some_and(|(of, known)| known && names.iter().any(|name| name.starts_with(of)));
+    if names.contains(&op) || is_gradient || launched_as("matmul").contains(&op) {
         return Ok(());
     }
     let hint = near::suggestion(op, &names, "operations are named as in PyTorch, such as");
