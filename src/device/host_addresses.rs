@@ -87,13 +87,16 @@ mod tests {
         assert_eq!((addresses.of(0, 0), addresses.of(7, 65), addresses.of(7, 1)), (0, BASE, BASE + 128));
         let (one, two) = (addresses.stretch(), addresses.stretch());
         std::thread::scope(|scope| {
-            for (stretch, first) in [(one, STRETCH), (two, 2 * STRETCH)] {
+            let work = |(stretch, first): (Stretch, u64)| {
                 let addresses = &addresses;
                 scope.spawn(move || {
                     take_from(stretch);
                     assert_eq!((addresses.of(7, 1), addresses.of(7, 1)), (first, first + 64));
-                });
-            }
+                })
+            };
+            let workers = [(one, STRETCH), (two, 2 * STRETCH)].map(work);
+            // The end of a scope waits for what threads run, and not for what they own to be dropped.
+            workers.into_iter().for_each(|worker| worker.join().unwrap());
         });
         assert_eq!(addresses.stretch().load(Ordering::Relaxed), STRETCH + 128, "goes on");
         assert_eq!(addresses.of(7, 1), BASE + 192);
