@@ -219,6 +219,15 @@ fn a_module_of_a_variable_s_own_may_be_deleted_and_one_with_other_owners_may_not
     }
 }
 
+/// A module that is made on the device asks for its weight and then for its bias.
+#[test]
+fn what_a_module_asks_for_besides_is_said() {
+    let hint = hint(
+        "let a = ones([250, 1024, 256], #{device: \"cuda\"});\nlet net = nn::Linear(2048, 2048, #{device: \"cuda\"});",
+    );
+    assert!(hint.contains("What the rest of the line asks for may need more"), "{hint}");
+}
+
 /// A smaller batch is no advice for what has a size of its own.
 #[test]
 fn weights_and_their_gradients_are_not_made_smaller_by_a_batch() {

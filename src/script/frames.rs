@@ -150,14 +150,17 @@ fn goes_on(code: &[Stmt], at: Position) -> bool {
     found
 }
 
-/// Whether a call may ask for memory more than once: one of functions and modules of the learner's.
+/// Whether a call may ask for memory more than once: one of a function or module, or that makes a module.
 fn asks_more(call: &ASTNode) -> bool {
-    let name = match call {
+    let call = match call {
         ASTNode::Expr(Expr::FnCall(call, _) | Expr::MethodCall(call, _))
-        | ASTNode::Stmt(Stmt::FnCall(call, _)) => &call.name,
+        | ASTNode::Stmt(Stmt::FnCall(call, _)) => call,
         _ => return false,
     };
-    ["forward", "call", "step", "checkpoint", "checkpoint_sequential"].contains(&name.as_str())
+    // A module that is made somewhere asks for each of its tensors.
+    let makes_module = !call.namespace.is_empty() && call.namespace.root() == "nn";
+    makes_module
+        || ["forward", "call", "step", "checkpoint", "checkpoint_sequential"].contains(&call.name.as_str())
 }
 
 fn is_call(node: &ASTNode) -> bool {
