@@ -334,7 +334,7 @@ proptest! {
         lines.truncate(at + 1);
         if let Some((again, served_then)) = refused(&lines) {
             // The same line may ask once more, and then that was said.
-            let told = [MORE_TO_COME, "what the rest of the line asks for may need more"];
+            let told = [MORE_TO_COME, "the rest of the line asks for may need more"];
             prop_assert!(served_then > served && told.iter().any(|told| hint.contains(told)), "{}\nis no cure:\n{}\nof\n{}", hint, again.report, lines.join("\n"));
         }
     }
