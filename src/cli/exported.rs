@@ -30,7 +30,10 @@ pub(super) struct Forms {
 
 /// Writes a lesson in the forms that are asked for.
 pub(super) fn export(name: &str, forms: &Forms, devices: &str) -> u8 {
-    let done = packs::find(name).map_err(|text| (exit::USAGE, text)).and_then(|chosen| {
+    // What is wrong with the devices is said here, as by every other command.
+    let meant = setup::meant(devices).map_err(|error| (exit::USAGE, error));
+    let found = meant.and_then(|()| packs::find(name).map_err(|text| (exit::USAGE, text)));
+    let done = found.and_then(|chosen| {
         let id = &chosen.lesson.front.id;
         let named = |out: &Option<PathBuf>, ending: &str| {
             out.clone().unwrap_or_else(|| PathBuf::from(format!("{id}.{ending}")))
@@ -73,8 +76,7 @@ fn tasks(lesson: &Lesson) -> Notebook {
 /// A lesson whose cells and solutions have run.
 fn solved(chosen: &Chosen, devices: &str) -> Result<Notebook, (u8, String)> {
     let chosen = setup::placed(chosen, devices);
-    let lesson = chosen.lesson.clone();
-    let mut notebook = Notebook::new(cells(&lesson, true));
+    let mut notebook = Notebook::new(cells(&chosen.lesson, true));
     let mut options = setup::lesson_session(&chosen, devices);
     // The learner's own folder stays as it is.
     let scratch = std::env::temp_dir().join(format!("tensorlab-scratch-{}", random_name()));

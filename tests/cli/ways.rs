@@ -196,3 +196,39 @@ fn devices_that_are_not_meant_or_not_there_end_every_command_alike() {
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn a_lesson_goes_into_a_notebook_without_its_checks_and_onto_a_page_with_what_its_solutions_give() {
+    let folder = std::env::temp_dir().join(format!("tensorlab-exported-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let lesson = folder.join("moving.md");
+    std::fs::write(&lesson, include_str!("../golden/moving.md")).unwrap();
+    let mut command = program();
+    let o = command
+        .current_dir(&folder)
+        .args(["lesson", "export", "moving.md", "--ipynb", "--html"])
+        .output()
+        .unwrap();
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    let notebook = std::fs::read_to_string(folder.join("moving.ipynb")).unwrap();
+    let page = std::fs::read_to_string(folder.join("moving.html")).unwrap();
+    let cells: serde_json::Value = serde_json::from_str(&notebook).unwrap();
+    assert!(cells["cells"].as_array().unwrap().len() > 30);
+    // The starter is a cell, and neither what checks it nor what passes is there.
+    assert!(
+        notebook.contains("let shifted = batch.to(") && !notebook.contains("let shifted = on_gpu + 1.0;")
+    );
+    assert!(!notebook.contains("expect_device") && !page.contains("expect_device"));
+    // On the page all has run: the exact bytes of a solution's copy stand below it.
+    for piece in ["<summary>A solution, and what it gives</summary>", "1 copy, 1.00 MiB", "In [ ]"] {
+        assert!(page.contains(piece), "{piece}");
+    }
+    fails(&tells(&["lesson", "export", "moving"]), 2, &["--ipynb", "--html"]);
+    fails(
+        &tells(&["lesson", "export", "moving", "--html", "--devices", "sim:nope"]),
+        2,
+        &["no device profile `nope`"],
+    );
+    fails(&tells(&["lesson", "export", "no-such-lesson", "--ipynb"]), 2, &["no-such-lesson"]);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
