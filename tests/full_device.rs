@@ -144,7 +144,7 @@ fn what_is_held_twice_is_named_twice_or_not_at_all() {
         ("let b = #{k: a};\n", Some("a, b.k")),
         ("let f = || a;\n", Some("a")),
         ("let f = |x| x; f = f.curry(a);\n", None),
-        ("let m = nn::Linear(1, 1); m.weight = nn::Parameter(a);\n", None),
+        ("let m = nn::Linear(1, 1); m.weight = nn::Parameter(a);\n", Some("a, m")),
         ("const K = a;\n", None),
         ("let set = data::TensorDataset(a);\n", None),
     ] {

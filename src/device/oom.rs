@@ -22,7 +22,7 @@ pub(super) fn explain(device: Device, full: &OutOfMemory, live: &Arc<LiveTable>,
     let now = Arc::clone(live);
     let state = Refused { full: full.clone(), live: then, now, request, known: Mutex::default() };
     let hint = state.hint(&Nothing);
-    let teller = Teller(Arc::new(state));
+    let teller = Teller::new(Arc::new(state));
     DeviceCause::OutOfMemory { device, message: full.message(), hint, teller }.into()
 }
 

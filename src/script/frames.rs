@@ -91,7 +91,7 @@ pub(super) fn meet(
 
 thread_local! {
     /// Handles that scopes held which an error has left, and which error.
-    static LOST: RefCell<(usize, Handles)> = RefCell::default();
+    static LOST: RefCell<(u64, Handles)> = RefCell::default();
 }
 
 fn may_fail(statement: &Stmt) -> bool {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The class of an error, by the name a script sees in `e.kind`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
@@ -62,7 +63,27 @@ impl fmt::Display for Kind {
 
 /// A [`Retell`] inside an error.
 #[derive(Clone)]
-pub struct Teller(pub Arc<dyn Retell>);
+pub struct Teller {
+    state: Arc<dyn Retell>,
+    number: u64,
+}
+
+impl Teller {
+    /// A teller of a new error.
+    pub fn new(state: Arc<dyn Retell>) -> Teller {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Teller { state, number: NEXT.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    pub(crate) fn state(&self) -> &dyn Retell {
+        &*self.state
+    }
+
+    /// Its own among all of the process: an address would serve a later error as well.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+}
 
 impl fmt::Debug for Teller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -72,7 +93,7 @@ impl fmt::Debug for Teller {
 
 impl PartialEq for Teller {
     fn eq(&self, other: &Teller) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        self.number == other.number
     }
 }
 

@@ -160,16 +160,14 @@ impl Error {
     /// Tells the remedy of an out-of-memory error with the variables of one more scope, from the inside out.
     pub fn retell(&mut self, variables: &dyn Variables) {
         if let Cause::Device(DeviceCause::OutOfMemory { hint, teller, .. }) = &mut self.0.cause {
-            *hint = teller.0.hint(variables);
+            *hint = teller.state().hint(variables);
         }
     }
 
     /// A number of the state behind an out-of-memory error, which its copies share: [`retell`](Error::retell) tells more.
-    pub(crate) fn teller(&self) -> Option<usize> {
+    pub(crate) fn teller(&self) -> Option<u64> {
         match &self.0.cause {
-            Cause::Device(DeviceCause::OutOfMemory { teller, .. }) => {
-                Some(std::sync::Arc::as_ptr(&teller.0).cast::<()>() as usize)
-            }
+            Cause::Device(DeviceCause::OutOfMemory { teller, .. }) => Some(teller.number()),
             _ => None,
         }
     }
@@ -177,7 +175,7 @@ impl Error {
     /// Notes memory, by addresses, that the work held which failed for memory.
     pub(crate) fn while_holding(self, addresses: impl FnOnce() -> Vec<u64>) -> Error {
         if let Cause::Device(DeviceCause::OutOfMemory { teller, .. }) = &self.0.cause {
-            teller.0.note_held(&addresses());
+            teller.state().note_held(&addresses());
         }
         self
     }
