@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Compile every CUDA kernel with NVRTC, on a machine without a GPU.
 
-    python3 scripts/check_kernels.py [--arch 80] [--only softmax] [--folder DIR | --release]
+    python3 scripts/check_kernels.py [--arch 80] [--only softmax] [--folder DIR | --release] [--cache DIR]
 
 Needs `pip install nvidia-cuda-nvrtc` (or nvidia-cuda-nvrtc-cu12) in the Python that runs it, and cargo. A test writes
 each kernel's source; all of them are compiled for one architecture, and a sample for each of sm_75, sm_80, sm_90 and
-sm_100. Prints what fails and exits with 1.
+sm_100. Prints what fails and exits with 1. With --cache, machine code for `--arch` is left in DIR as the program keeps
+it (`$XDG_CACHE_HOME/tensorlab/kernels`).
 """
 
 import argparse
 import ctypes
 import glob
+import hashlib
 import multiprocessing
 import os
 import subprocess
@@ -20,6 +22,7 @@ import tempfile
 import time
 
 ARCHITECTURES = ("75", "80", "90", "100")
+OPTIONS = (b"--std=c++17", b"--restrict")
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TEST = "device::cuda::kernels::tests::every_kernel_is_written"
 
@@ -41,13 +44,22 @@ def supported(nvrtc):
     return [str(v) for v in values]
 
 
-def compile_one(nvrtc, path, arch):
-    """None, or what the compiler says."""
+def keep(folder, path, arch, source, code):
+    """As `src/device/cuda/compile.rs` names and writes it."""
+    parts = (f"sm_{arch}".encode(), source, *OPTIONS)
+    digits = hashlib.sha256(b"".join(part + b"\0" for part in parts)).hexdigest()[:32]
+    entry = os.path.basename(path).removesuffix(".cu")
+    with open(os.path.join(folder, f"{entry}-sm_{arch}-{digits}.cubin"), "wb") as file:
+        file.write(hashlib.sha256(code).digest() + code)
+
+
+def compile_one(nvrtc, path, arch, cache=None):
+    """None, or what the compiler says. Compiled as the program does."""
     with open(path, "rb") as file:
         source = file.read()
     program = ctypes.c_void_p()
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, os.path.basename(path).encode(), 0, None, None)
-    options = [f"--gpu-architecture=sm_{arch}".encode(), b"--std=c++17"]
+    options = [f"--gpu-architecture=sm_{arch}".encode(), *OPTIONS]
     status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     size = ctypes.c_size_t()
     nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
@@ -56,6 +68,10 @@ def compile_one(nvrtc, path, arch):
     cubin = ctypes.c_size_t()
     if status == 0:
         nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(cubin))
+    if cache and cubin.value > 0:
+        code = ctypes.create_string_buffer(cubin.value)
+        nvrtc.nvrtcGetCUBIN(program, code)
+        keep(cache, path, arch, source, code.raw)
     nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
     if status == 0 and cubin.value > 0:
         return None
@@ -63,9 +79,9 @@ def compile_one(nvrtc, path, arch):
 
 
 def work(job):
-    path, arch = job
+    path, arch, cache = job
     try:
-        return path, arch, compile_one(work.nvrtc, path, arch)
+        return path, arch, compile_one(work.nvrtc, path, arch, cache)
     except OSError as error:
         return path, arch, str(error)
 
@@ -79,6 +95,7 @@ def main():
     parser.add_argument("--arch", default="80", help="the architecture that all kernels are compiled for")
     parser.add_argument("--only", default="", help="kernels whose name contains this")
     parser.add_argument("--folder", help="sources that are there already")
+    parser.add_argument("--cache", help="where machine code is left")
     parser.add_argument("--release", action="store_true", help="write the sources with the release build")
     options = parser.parse_args()
     known = supported(library())
@@ -94,8 +111,10 @@ def main():
     missing = [arch for arch in others if arch not in known]
     if missing:
         print(f"this compiler does not know sm_{', sm_'.join(missing)}")
-    jobs = [(path, options.arch) for path in paths]
-    jobs += [(path, arch) for arch in others if arch in known for path in paths[:: max(1, len(paths) // 120)]]
+    if options.cache:
+        os.makedirs(options.cache, exist_ok=True)
+    jobs = [(path, options.arch, options.cache) for path in paths]
+    jobs += [(path, arch, None) for arch in others if arch in known for path in paths[:: max(1, len(paths) // 120)]]
     began, failures = time.time(), 0
     with multiprocessing.Pool(initializer=start) as pool:
         for path, arch, log in pool.imap_unordered(work, jobs, chunksize=4):

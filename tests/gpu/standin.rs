@@ -58,6 +58,11 @@ impl Run {
         Run { command, scratch }
     }
 
+    fn with(mut self, name: &str, value: &str) -> Run {
+        self.command.env(name, value);
+        self
+    }
+
     fn output(&mut self) -> Output {
         self.command.output().unwrap()
     }
@@ -180,6 +185,54 @@ print(\"never\");";
     assert_eq!(out, "");
     assert!(err.contains("CUDA error: an illegal memory access was encountered"), "{err}");
     assert!(err.contains("script.rhai:3:"), "{err}");
+}
+
+/// A device that failed gives no memory either, which is no full device.
+#[test]
+fn a_device_that_failed_is_not_called_full() {
+    let script = "let x = zeros([1000]).cuda();
+x.exp();
+for work in [|| zeros([8 << 20], #{device: \"cuda\"}), || x.sum().item(), || x + x] {
+    try { work.call(); } catch (e) { print(`${e.kind}: ${e.message.split(\"(\")[0]}`); }
+}";
+    let printed = Run::new("failed", script).with("STANDIN_FAIL_AT", "1").printed();
+    assert_eq!(printed, "DeviceError: CUDA error: an illegal memory access was encountered \n".repeat(3));
+}
+
+/// What a stream's sums are kept in, and what libraries need, is memory beside the pool.
+#[test]
+fn memory_that_the_pool_keeps_makes_room_for_scratch() {
+    let script = "
+        let keep = [];
+        for size in [4 << 20, 512 << 10, 256 << 10] {
+            try { loop { keep.push(empty([size], #{device: \"cuda\"})); } } catch {}
+        }
+        keep = ();
+        ones([1 << 20], #{device: \"cuda\"}).sum();
+        print(cuda::memory_reserved() < (60 << 20));";
+    assert_eq!(Run::new("scratch", script).printed(), "true\n");
+}
+
+#[test]
+fn a_device_newer_than_the_compiler_gets_what_its_driver_compiles() {
+    let script = "let x = zeros([1000]).cuda(); x.exp(); print(cuda::get_device_capability());";
+    let mut run = Run::new("newer", script).with("STANDIN_CAPABILITY", "120");
+    assert_eq!(run.printed(), "[12, 0]\n");
+    assert_eq!(run.launches().len(), 1);
+}
+
+/// The second run has no compiler to ask.
+#[test]
+fn what_was_compiled_runs_without_a_compiler() {
+    let mut run = Run::new("kept-alone", "zeros([1000]).cuda().exp();");
+    run.printed();
+    let alone = run.scratch.join("driver-alone");
+    std::fs::create_dir_all(&alone).unwrap();
+    std::fs::copy(libraries().join("libcuda.so.1"), alone.join("libcuda.so.1")).unwrap();
+    run.command.env("TENSORLAB_CUDA_PATH", &alone).env_remove("LD_LIBRARY_PATH");
+    run.command.env_remove("CUDA_HOME").env_remove("CUDA_PATH");
+    run.printed();
+    assert_eq!(run.launches().len(), 2);
 }
 
 #[test]

@@ -11,13 +11,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 use cudarc::driver::sys::CUdevice_attribute as A;
 
 use crate::base::event::{Clock, Span};
-use crate::base::{Device, Error, Result};
+use crate::base::{Device, Error, Kind, Result};
 use crate::device::backend::{Backend, DevicePool, Mark, Moved, Properties, Refusal, Transfer, Vitals, When};
 use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::{HostBlock, HostPool, Keeper};
 use crate::device::cuda::found::FoundDevice;
 use crate::device::kernel::{Arg, Kernel, Launch, View};
-use crate::device::pool::Pool;
+use crate::device::pool::{OutOfMemory, Pool};
 use crate::device::scalar::MapOp;
 use crate::device::shared::Shared;
 
@@ -51,7 +51,9 @@ pub fn devices(found: &[FoundDevice], shared: &Arc<Shared>) -> Result<Vec<Box<dy
     let gpus = found.iter().map(|device| Gpu::open(device.ordinal as u16)).collect::<Result<Vec<Gpu>>>()?;
     let queues: Vec<Arc<Queues>> =
         gpus.iter().map(|gpu| Arc::new(Queues::new(*gpu, Arc::clone(shared)))).collect();
-    super::table::nvrtc()?;
+    if let Some(device) = found.first() {
+        Compiler::new(device.capability).check()?;
+    }
     let peers = Arc::new(Peers { pinned: Pinned::new(gpus.clone(), queues.clone()), gpus, queues });
     let keeper = Arc::clone(&peers);
     shared.pinned.keep_with(Box::new(Keeping(keeper)));
@@ -117,6 +119,12 @@ impl CudaBackend {
         self.pool.lock().unwrap_or_else(|e| e.into_inner())
     }
 
+    /// A full device, unless it failed: then it gives no memory either.
+    #[cold]
+    fn refusal(&self, full: Box<OutOfMemory>) -> Refusal {
+        self.gpu.memory().map_or_else(Refusal::Other, |_| full.into())
+    }
+
     fn queues_of(&self, device: Device) -> Result<&Queues> {
         let found = self.peers.queues.get(device.index()).filter(|_| device.is_cuda());
         found.map(Arc::as_ref).ok_or_else(|| Error::runtime(format!("{device} has no streams")))
@@ -147,7 +155,9 @@ impl CudaBackend {
             let memory = |bytes: usize, run: &mut dyn FnMut(u64) -> Result<()>| {
                 self.with_scratch(bytes, launch.stream, run)
             };
-            if dnn.convolve(launch, stream, switches, memory)? {
+            self.with_room(|| dnn.handle(launch.stream, stream))?;
+            let done = dnn.convolve(launch, stream, switches, &memory);
+            if done.map_err(|error| self.gpu.cause_of(error))? {
                 return Ok(());
             }
         }
@@ -197,7 +207,7 @@ impl CudaBackend {
 
     #[cold]
     fn compile(&self, key: &Key) -> Result<Handle> {
-        let function = self.compiler.load(&self.gpu, &key.entry(), &key.source())?;
+        let function = self.with_room(|| self.compiler.load(&self.gpu, &key.entry(), &key.source()))?;
         let mut functions = self.functions.write().unwrap_or_else(|e| e.into_inner());
         functions.insert(*key, function as usize);
         Ok(function)
@@ -231,7 +241,9 @@ impl CudaBackend {
             tf32: self.shared.settings.tf32().matmul,
             before: Some(&place),
         };
-        blas.product(&self.gpu, (launch.stream, stream), &product)
+        let at = (launch.stream, stream);
+        self.with_room(|| blas.handle(&self.gpu, at))?;
+        blas.product(&self.gpu, at, &product).map_err(|error| self.gpu.cause_of(error))
     }
 
     fn copy(&self, launch: &Launch, from: Arg, to: View, stream: Handle) -> Result<()> {
@@ -252,7 +264,8 @@ impl CudaBackend {
         if bytes <= OWN_SCRATCH {
             return enqueue(self.own_scratch(stream)?);
         }
-        let address = self.lock_pool().allocate(bytes as u64, stream).map_err(|_| full(bytes))?.address;
+        let block = self.lock_pool().allocate(bytes as u64, stream);
+        let address = block.map_err(|_| self.gpu.cause_of(full(bytes)))?.address;
         let done = enqueue(address);
         // Only later work of this stream can be given the block.
         self.lock_pool().free(address);
@@ -264,11 +277,24 @@ impl CudaBackend {
         if let Some(address) = all.get(&stream) {
             return Ok(*address);
         }
-        let mut address = 0;
-        // SAFETY: the place lives through the call.
-        self.gpu.check(unsafe { (self.gpu.driver.cuMemAlloc_v2)(&mut address, OWN_SCRATCH) })?;
+        let address = self.with_room(|| {
+            let mut address = 0;
+            // SAFETY: the place lives through the call.
+            self.gpu.check(unsafe { (self.gpu.driver.cuMemAlloc_v2)(&mut address, OWN_SCRATCH) })?;
+            Ok(address)
+        })?;
         all.insert(stream, address);
         Ok(address)
+    }
+
+    /// What takes memory past the pool; where there is none, the pool gives back what it keeps, and it is done again.
+    fn with_room<R>(&self, take: impl Fn() -> Result<R>) -> Result<R> {
+        let first = take();
+        if !matches!(&first, Err(error) if error.kind() == Kind::OutOfMemoryError) {
+            return first;
+        }
+        self.lock_pool().empty_cache();
+        take()
     }
 }
 
@@ -295,7 +321,7 @@ impl Backend for CudaBackend {
         if bytes == 0 {
             return Ok(Buffer::new(0, 0, None, false));
         }
-        let block = self.lock_pool().allocate(bytes as u64, stream)?;
+        let block = self.lock_pool().allocate(bytes as u64, stream).map_err(|full| self.refusal(full))?;
         Ok(Buffer::new(block.address, block.bytes as usize, None, false))
     }
 
@@ -332,12 +358,8 @@ impl Backend for CudaBackend {
         self.gpu.enter()?;
         let stream = self.queues.stream(transfer.stream)?;
         let pinned = transfer.from.1.pinned || transfer.to.1.pinned;
-        if !self.shared.bus.listening() {
-            let waited = self.carry_out(transfer, stream)?;
-            return Ok(Moved { when: When::Unknown, pinned, blocking: waited.is_some(), waited });
-        }
-        let (waited, ticket) = self.queues.timed(stream, || self.carry_out(transfer, stream))?;
-        Ok(Moved { when: When::Later(ticket), pinned, blocking: waited.is_some(), waited })
+        let (when, waited) = self.carry_out(transfer, stream)?;
+        Ok(Moved { when, pinned, blocking: waited.is_some(), waited })
     }
 
     fn begin_anew(&self) {
@@ -427,6 +449,6 @@ impl Keeper for Keeping {
 
 #[cold]
 fn full(bytes: usize) -> Error {
-    Error::new(crate::base::Kind::OutOfMemoryError, format!("no {bytes} bytes are left for a kernel's work"))
+    Error::new(Kind::OutOfMemoryError, format!("no {bytes} bytes are left for a kernel's work"))
         .with_hint("free tensors that are needed no more, or call cuda::empty_cache()")
 }

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use cudarc::cublas::sys::{
     cublasComputeType_t as Compute, cublasGemmAlgo_t, cublasOperation_t as Operation, cudaDataType_t as Data,
 };
+use smallvec::SmallVec;
 
 use crate::base::{DType, Error, Kind, Result};
 use crate::device::kernel::View;
@@ -16,6 +17,9 @@ use super::table::{Cublas, Handle, cublas};
 
 const AS_IT_IS: c_int = Operation::CUBLAS_OP_N as c_int;
 const TRANSPOSED: c_int = Operation::CUBLAS_OP_T as c_int;
+const ALLOC_FAILED: c_int = 3;
+const ARCH_MISMATCH: c_int = 8;
+const NOT_SUPPORTED: c_int = 15;
 const BY_HEURISTIC: c_int = cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT as c_int;
 
 /// cuBLAS on a device: a handle per stream, as PyTorch has them.
@@ -56,11 +60,21 @@ impl Blas {
 
     /// Enqueues a product; `false` where the matrices do not lie as cuBLAS needs them.
     pub(super) fn product(&self, gpu: &Gpu, stream: (u32, Handle), product: &Product) -> Result<bool> {
-        let Some(call) = Call::of(product) else { return Ok(false) };
+        let Some((call, others)) = Call::of(product) else { return Ok(false) };
         if let Some(before) = product.before {
             before()?;
         }
         let handle = self.handle(gpu, stream)?;
+        for i in 0..others.count() {
+            if !self.enqueue(handle, &call.moved(others.places(i)), product)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Equally spaced products in one call; `false` where the device's library does not support it.
+    fn enqueue(&self, handle: Handle, call: &Call, product: &Product) -> Result<bool> {
         let (alpha, beta) = (product.alpha, product.beta);
         let (alpha32, beta32) = (alpha as f32, beta as f32);
         let (alpha, beta): (*const c_void, *const c_void) = if call.wide {
@@ -100,10 +114,15 @@ impl Blas {
                 BY_HEURISTIC,
             )
         };
-        check(status).map(|()| true)
+        match status {
+            // The kernel of tiles takes what this device's library does not.
+            ARCH_MISMATCH | NOT_SUPPORTED => Ok(false),
+            status => check(status).map(|()| true),
+        }
     }
 
-    fn handle(&self, gpu: &Gpu, (stream, queue): (u32, Handle)) -> Result<Handle> {
+    /// The handle of a stream, made when it is first needed.
+    pub(super) fn handle(&self, gpu: &Gpu, (stream, queue): (u32, Handle)) -> Result<Handle> {
         let mut handles = self.handles.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(handle) = handles.get(&stream) {
             return Ok(*handle as Handle);
@@ -129,6 +148,7 @@ impl Drop for Blas {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Call {
     m: c_int,
     n: c_int,
@@ -143,8 +163,73 @@ struct Call {
     wide: bool,
 }
 
+/// Batch dimensions that no one step spans: a call for each of their places.
+#[derive(Default, PartialEq, Debug)]
+struct Others {
+    sizes: SmallVec<[usize; 4]>,
+    /// Bytes from one place to the next, of `a`, `b` and `y`.
+    steps: SmallVec<[[i64; 3]; 4]>,
+}
+
+impl Others {
+    /// With `a` and `b` in each other's place.
+    fn turned(mut self) -> Others {
+        self.steps.iter_mut().for_each(|[a, b, _]| std::mem::swap(a, b));
+        self
+    }
+
+    fn count(&self) -> usize {
+        self.sizes.iter().product()
+    }
+
+    /// Bytes from the first place of all to place `i`.
+    fn places(&self, mut i: usize) -> [i64; 3] {
+        let mut places = [0; 3];
+        for (&size, steps) in self.sizes.iter().zip(&self.steps) {
+            let at = (i % size.max(1)) as i64;
+            i /= size.max(1);
+            places.iter_mut().zip(steps).for_each(|(place, step)| *place += at * step);
+        }
+        places
+    }
+}
+
+/// More calls than this take longer than the kernel of tiles.
+const MOST_CALLS: usize = 4096;
+
+/// The batch of a product of views: equally spaced matrices in one call, their number and spacing in `a`, `b` and `y`,
+/// and what is left.
+fn batches(views: [&View; 3]) -> Option<(usize, [i64; 3], Others)> {
+    let shape = views.last()?.layout.shape();
+    let rank = shape.len().checked_sub(2)?;
+    if views.iter().any(|v| v.layout.rank() != shape.len()) {
+        return None;
+    }
+    let step = |v: &View, d: usize| v.layout.strides().get(d).map_or(0, |&s| s as i64);
+    // Neighbouring dimensions that one step spans in all three are one.
+    let mut all: SmallVec<[(usize, [i64; 3]); 4]> = SmallVec::new();
+    for (d, &size) in shape.iter().enumerate().take(rank).rev().filter(|(_, size)| **size != 1) {
+        let steps = views.map(|v| step(v, d));
+        match all.last_mut() {
+            Some((n, inner)) if inner.map(|s| s * *n as i64) == steps => *n *= size,
+            _ => all.push((size, steps)),
+        }
+    }
+    let largest = all.iter().enumerate().max_by_key(|(_, (size, _))| *size).map(|(i, _)| i);
+    let (count, apart) = largest.map_or((1, [0; 3]), |i| all.remove(i));
+    let mut others = Others::default();
+    for (size, steps) in all {
+        let bytes = |(step, view): (i64, &View)| step * view.dtype.size() as i64;
+        let [a, b, y] = views;
+        let [sa, sb, sy] = steps;
+        others.sizes.push(size);
+        others.steps.push([bytes((sa, a)), bytes((sb, b)), bytes((sy, y))]);
+    }
+    (others.count() <= MOST_CALLS).then_some((count, apart, others))
+}
+
 impl Call {
-    fn of(product: &Product) -> Option<Call> {
+    fn of(product: &Product) -> Option<(Call, Others)> {
         let dtype = product.y.dtype;
         if product.a.dtype != dtype || product.b.dtype != dtype {
             return None;
@@ -159,23 +244,30 @@ impl Call {
         };
         let [.., m, n] = product.y.layout.shape() else { return None };
         let k = product.a.layout.shape().last()?;
-        let y = Matrices::of(&product.y)?;
         let int = |n: usize| c_int::try_from(n).ok();
-        let batch: usize = product.y.layout.shape().iter().rev().skip(2).product();
+        let (batch, [a, b, y], others) = batches([&product.a, &product.b, &product.y])?;
         let call = Call {
             m: int(*m)?,
             n: int(*n)?,
             k: int(*k)?,
             batch: int(batch)?,
-            a: Matrices::of(&product.a)?,
-            b: Matrices::of(&product.b)?,
-            y,
+            a: Matrices::of(&product.a, a)?,
+            b: Matrices::of(&product.b, b)?,
+            y: Matrices::of(&product.y, y)?,
             kind: kind as c_int,
             compute: compute as c_int,
             wide: dtype == DType::Float64,
         };
         // A result that lies column by column is the product of the other two, the other way round.
-        Some(if call.y.transposed { call.turned() } else { call })
+        let is_turned = call.y.transposed;
+        let others = if is_turned { others.turned() } else { others };
+        Some((if is_turned { call.turned() } else { call }, others))
+    }
+
+    /// The same, so many bytes on in `a`, `b` and `y`.
+    fn moved(&self, [a, b, y]: [i64; 3]) -> Call {
+        let on = |m: Matrices, bytes: i64| Matrices { address: m.address.wrapping_add_signed(bytes), ..m };
+        Call { a: on(self.a, a), b: on(self.b, b), y: on(self.y, y), ..*self }
     }
 
     /// `yᵀ = bᵀ aᵀ`.
@@ -187,10 +279,9 @@ impl Call {
 
 impl Matrices {
     /// Row-major matrices count as lying as they are: their columns are cuBLAS's rows.
-    fn of(view: &View) -> Option<Matrices> {
+    fn of(view: &View, apart: i64) -> Option<Matrices> {
         let layout = view.layout;
-        let ([batch @ .., rows, columns], [steps @ .., down, across]) = (layout.shape(), layout.strides())
-        else {
+        let ([.., rows, columns], [.., down, across]) = (layout.shape(), layout.strides()) else {
             return None;
         };
         let (rows, columns) = (*rows as i64, *columns as i64);
@@ -206,25 +297,8 @@ impl Matrices {
         if i32::try_from(leading).is_err() {
             return None;
         }
-        Some(Matrices { address, transposed, leading, apart: apart(batch, steps)? })
+        Some(Matrices { address, transposed, leading, apart })
     }
-}
-
-/// The one step between matrices, where there is one.
-fn apart(batch: &[usize], steps: &[isize]) -> Option<i64> {
-    let mut step: Option<(i64, i64)> = None;
-    for (&size, &stride) in batch.iter().zip(steps).rev() {
-        if size == 1 {
-            continue;
-        }
-        let (size, stride) = (size as i64, stride as i64);
-        step = match step {
-            None => Some((stride, stride * size)),
-            Some((first, next)) if next == stride => Some((first, next * size)),
-            Some(_) => return None,
-        };
-    }
-    Some(step.map_or(0, |(first, _)| first))
 }
 
 fn check(status: c_int) -> Result<()> {
@@ -238,16 +312,16 @@ fn check(status: c_int) -> Result<()> {
 fn failed(status: c_int) -> Error {
     let name = match status {
         1 => "CUBLAS_STATUS_NOT_INITIALIZED",
-        3 => "CUBLAS_STATUS_ALLOC_FAILED",
+        ALLOC_FAILED => "CUBLAS_STATUS_ALLOC_FAILED",
         7 => "CUBLAS_STATUS_INVALID_VALUE",
-        8 => "CUBLAS_STATUS_ARCH_MISMATCH",
+        ARCH_MISMATCH => "CUBLAS_STATUS_ARCH_MISMATCH",
         13 => "CUBLAS_STATUS_EXECUTION_FAILED",
         14 => "CUBLAS_STATUS_INTERNAL_ERROR",
-        15 => "CUBLAS_STATUS_NOT_SUPPORTED",
+        NOT_SUPPORTED => "CUBLAS_STATUS_NOT_SUPPORTED",
         _ => "an unknown status",
     };
     Error::new(
-        Kind::DeviceError,
+        if status == ALLOC_FAILED { Kind::OutOfMemoryError } else { Kind::DeviceError },
         format!("CUDA error: {name} ({status}) when calling `cublasGemmStridedBatchedEx`"),
     )
 }
@@ -264,7 +338,9 @@ mod tests {
     fn seen(shape: &[usize], strides: &[isize], offset: usize) -> Option<Matrices> {
         let layout = Layout::new(shape.into(), strides.into(), offset).unwrap();
         let buffer = Buffer::new(BASE, 1 << 20, None, false);
-        Matrices::of(&View { buffer: &buffer, dtype: DType::Float32, layout: &layout })
+        let view = View { buffer: &buffer, dtype: DType::Float32, layout: &layout };
+        let (_, [apart, ..], others) = batches([&view; 3])?;
+        Matrices::of(&view, apart).filter(|_| others == Others::default())
     }
 
     fn lies(transposed: bool, leading: i64, apart: i64) -> Option<Matrices> {
@@ -292,7 +368,22 @@ mod tests {
         assert_eq!(seen(&[3, 5], &[0, 1], 0), None);
         assert_eq!(seen(&[3, 5], &[1, 0], 0), None);
         assert_eq!(seen(&[3, 5], &[20, 2], 0), None);
-        assert_eq!(seen(&[4, 2, 3, 5], &[15, 60, 5, 1], 0), None);
+    }
+
+    /// As heads of attention lie: batches whose dimensions no one step spans.
+    #[test]
+    fn batches_of_no_one_step_are_a_call_for_each_of_the_smaller_dimension() {
+        let buffer = Buffer::new(BASE, 1 << 20, None, false);
+        let heads = Layout::contiguous(&[4, 6, 7, 5]).unwrap().transpose(1, 2).unwrap();
+        let rows = Layout::contiguous(&[4, 7, 6, 6]).unwrap();
+        let once = Layout::contiguous(&[7, 6, 5]).unwrap().expand(&[4, 7, 6, 5]).unwrap();
+        let view = |layout| View { buffer: &buffer, dtype: DType::Float16, layout };
+        let (count, apart, others) = batches([&view(&rows), &view(&once), &view(&heads)]).unwrap();
+        assert_eq!((count, apart), (7, [36, 30, 5]));
+        assert_eq!((others.count(), others.places(0)), (4, [0; 3]));
+        assert_eq!(others.places(3), [3 * 7 * 36 * 2, 0, 3 * 210 * 2]);
+        let heads = Matrices::of(&view(&heads), 5).unwrap();
+        assert_eq!((heads.transposed, heads.leading, heads.apart), (false, 35, 5));
     }
 
     /// By the columns that cuBLAS goes by, element (i, j) of a matrix lies at i + leading j, or the other way round.
@@ -311,7 +402,8 @@ mod tests {
             tf32: false,
             before: None,
         };
-        let call = Call::of(&product).unwrap();
+        let (call, others) = Call::of(&product).unwrap();
+        assert_eq!(others, Others::default());
         assert_eq!((call.m, call.n, call.k, call.batch), (5, 3, 4, 1));
         // yᵀ = bᵀ aᵀ in rows: bᵀ lies in rows, aᵀ in columns.
         assert_eq!((call.a, call.b), (lies(false, 4, 0).unwrap(), lies(true, 4, 0).unwrap()));

@@ -13,11 +13,12 @@ use super::table::{Driver, Handle, driver};
 
 /// `CUDA_SUCCESS`, and results that are answers.
 pub(super) const SUCCESS: c_int = 0;
+const OUT_OF_MEMORY: c_int = 2;
 pub(crate) const NOT_READY: c_int = 600;
 const PEER_ACCESS_ALREADY_ENABLED: c_int = 704;
 
 /// Errors after which the context is lost: the device answers with the same until the process ends.
-const STICKY: [c_int; 8] = [700, 702, 710, 714, 715, 716, 717, 719];
+const STICKY: [c_int; 13] = [214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721];
 
 /// A device of the driver. Its primary context is made when it is first needed, and lives as long as the process.
 #[derive(Clone, Copy)]
@@ -113,6 +114,12 @@ impl Gpu {
         Ok((free as u64, total as u64))
     }
 
+    /// What a library's failure comes from: the device's own error where it has one, which the library only ran into.
+    #[cold]
+    pub(super) fn cause_of(&self, error: Error) -> Error {
+        self.memory().err().unwrap_or(error)
+    }
+
     /// Whether this device can reach the memory of `other`.
     pub(crate) fn can_reach(&self, other: &Gpu) -> bool {
         let mut can = 0;
@@ -156,6 +163,10 @@ fn failure(driver: &Driver, device: Device, code: c_int) -> Error {
     );
     if STICKY.contains(&code) {
         return DeviceCause::DeviceFault { device, message }.into();
+    }
+    if code == OUT_OF_MEMORY {
+        return Error::new(Kind::OutOfMemoryError, message)
+            .with_hint("free tensors that are needed no more, or call cuda::empty_cache()");
     }
     Error::new(Kind::DeviceError, message)
 }

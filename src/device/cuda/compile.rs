@@ -1,9 +1,11 @@
 //! From a kernel's source to machine code for the device that is there: NVRTC, and what it made before.
 //!
 //! PTX that is newer than a driver is refused, so sources are compiled to machine code. That is kept on disk under
-//! the hash of source, architecture and compiler, and loaded again by the next process.
+//! the hash of source, architecture and options, and loaded again by the next process, which needs no compiler then.
+//! Only for a device that is newer than the compiler it is PTX of the newest architecture that this knows.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::fmt;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,11 +18,12 @@ use super::call::Gpu;
 use super::table::{Handle, Nvrtc, nvrtc};
 
 const COMPILED: c_int = 0;
+const OPTIONS: [&CStr; 2] = [c"--std=c++17", c"--restrict"];
 
 /// Compiles for one architecture.
 pub(crate) struct Compiler {
-    /// Such as `sm_90`.
-    architecture: String,
+    /// Such as 90.
+    architecture: u32,
     /// Where machine code is kept; none where there is no such folder.
     folder: Option<PathBuf>,
 }
@@ -28,8 +31,16 @@ pub(crate) struct Compiler {
 impl Compiler {
     /// A compiler for devices of a capability.
     pub(super) fn new(capability: (u32, u32)) -> Compiler {
-        let architecture = format!("sm_{}{}", capability.0, capability.1);
-        Compiler { architecture, folder: folder() }
+        Compiler { architecture: capability.0 * 10 + capability.1, folder: folder() }
+    }
+
+    /// Whether there can be kernels at all.
+    ///
+    /// # Errors
+    /// `DeviceError` where there is neither a compiler nor anything that one left.
+    pub(super) fn check(&self) -> Result<()> {
+        let kept = self.folder.as_ref().and_then(|folder| fs::read_dir(folder).ok());
+        if kept.is_some_and(|mut files| files.next().is_some()) { Ok(()) } else { nvrtc().map(|_| ()) }
     }
 
     /// The function `entry` of a source, loaded into a device.
@@ -55,31 +66,75 @@ impl Compiler {
     pub(super) fn compile(&self, name: &str, source: &str) -> Result<Vec<u8>> {
         let nvrtc = nvrtc()?;
         let program = Program::new(nvrtc, name, source)?;
-        let option = text(&format!("--gpu-architecture={}", self.architecture))?;
-        let options = [option.as_ptr(), c"--std=c++17".as_ptr(), c"--restrict".as_ptr()];
+        let target = Target::of(self.architecture, &known(nvrtc));
+        let option = text(&format!("--gpu-architecture={target}"))?;
+        let options = [option.as_ptr(), OPTIONS[0].as_ptr(), OPTIONS[1].as_ptr()];
         // SAFETY: the options live through the call.
         let result =
             unsafe { (nvrtc.nvrtcCompileProgram)(program.handle, options.len() as c_int, options.as_ptr()) };
         if result != COMPILED {
             let log = program.log();
-            return Err(refused(&format!(
-                "NVRTC refuses the kernel {name} for {}: {log}",
-                self.architecture
-            )));
+            return Err(refused(&format!("NVRTC refuses the kernel {name} for {target}: {log}")));
         }
-        program.code()
+        program.code(target)
     }
 
     fn file(&self, entry: &str, source: &str) -> String {
         let mut hash = Sha256::new();
-        for part in [&self.architecture, source, &version()] {
-            hash.update(part.as_bytes());
+        let architecture = format!("sm_{}", self.architecture);
+        let options = OPTIONS.map(CStr::to_bytes);
+        for part in [architecture.as_bytes(), source.as_bytes()].iter().chain(&options) {
+            hash.update(part);
             hash.update([0]);
         }
         let hash = hash.finalize();
         let digits: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        format!("{entry}-{}-{digits}.cubin", self.architecture)
+        format!("{entry}-{architecture}-{digits}.cubin")
     }
+}
+
+/// What a source is compiled for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Target {
+    /// Machine code for the device.
+    Machine(u32),
+    /// PTX of an older architecture, which the driver compiles.
+    Portable(u32),
+}
+
+impl Target {
+    /// For a device, by the architectures that a compiler knows; nothing known of it, the device's own.
+    fn of(device: u32, known: &[u32]) -> Target {
+        let older = known.iter().copied().filter(|&known| known <= device).max();
+        match older {
+            Some(newest) if newest < device => Target::Portable(newest),
+            _ => Target::Machine(device),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Machine(architecture) => write!(f, "sm_{architecture}"),
+            Target::Portable(architecture) => write!(f, "compute_{architecture}"),
+        }
+    }
+}
+
+/// The architectures that a compiler knows; none where it does not tell.
+fn known(nvrtc: &Nvrtc) -> Vec<u32> {
+    let mut count = 0;
+    // SAFETY: the place lives through the call.
+    if unsafe { (nvrtc.nvrtcGetNumSupportedArchs)(&mut count) } != COMPILED {
+        return Vec::new();
+    }
+    let mut all: Vec<c_int> = vec![0; count.unsigned_abs() as usize];
+    // SAFETY: there is room for as many as were announced.
+    if unsafe { (nvrtc.nvrtcGetSupportedArchs)(all.as_mut_ptr()) } != COMPILED {
+        return Vec::new();
+    }
+    all.into_iter().map(c_int::unsigned_abs).collect()
 }
 
 struct Program {
@@ -108,8 +163,11 @@ impl Program {
         text.unwrap_or_default()
     }
 
-    fn code(&self) -> Result<Vec<u8>> {
-        let bytes = self.bytes(self.nvrtc.nvrtcGetCUBINSize, self.nvrtc.nvrtcGetCUBIN);
+    fn code(&self, target: Target) -> Result<Vec<u8>> {
+        let bytes = match target {
+            Target::Machine(_) => self.bytes(self.nvrtc.nvrtcGetCUBINSize, self.nvrtc.nvrtcGetCUBIN),
+            Target::Portable(_) => self.bytes(self.nvrtc.nvrtcGetPTXSize, self.nvrtc.nvrtcGetPTX),
+        };
         bytes.filter(|code| !code.is_empty()).ok_or_else(|| refused("NVRTC gives no machine code"))
     }
 
@@ -147,15 +205,6 @@ fn function(gpu: &Gpu, entry: &str, code: &[u8]) -> Result<Handle> {
         gpu.check((gpu.driver.cuModuleGetFunction)(&mut function, module, entry.as_ptr()))?;
     }
     Ok(function)
-}
-
-fn version() -> String {
-    let (mut major, mut minor) = (0, 0);
-    if let Ok(nvrtc) = nvrtc() {
-        // SAFETY: the places live through the call.
-        unsafe { (nvrtc.nvrtcVersion)(&mut major, &mut minor) };
-    }
-    format!("{major}.{minor}")
 }
 
 /// `$XDG_CACHE_HOME/tensorlab/kernels`, or the one in the home folder.
@@ -208,6 +257,16 @@ mod tests {
         assert_eq!(read(&path), None);
         fs::write(&path, b"short").unwrap();
         assert_eq!(read(&path), None);
+    }
+
+    #[test]
+    fn devices_that_a_compiler_does_not_know_get_ptx_of_the_newest_that_it_does() {
+        let known = [75, 80, 86, 89, 90];
+        assert_eq!(Target::of(90, &known), Target::Machine(90));
+        assert_eq!(Target::of(120, &known), Target::Portable(90));
+        assert_eq!(Target::of(87, &known).to_string(), "compute_86");
+        assert_eq!(Target::of(70, &known).to_string(), "sm_70", "dropped: it says so itself");
+        assert_eq!(Target::of(90, &[]), Target::Machine(90));
     }
 
     #[test]

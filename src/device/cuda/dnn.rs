@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use cudarc::cudnn::sys::{
     cudnnConvolutionMode_t, cudnnDataType_t as Data, cudnnDeterminism_t, cudnnMathType_t as Math,
@@ -26,6 +26,8 @@ const DEFAULT_MATH: c_int = Math::CUDNN_DEFAULT_MATH as c_int;
 const FMA_MATH: c_int = Math::CUDNN_FMA_MATH as c_int;
 const DETERMINISTIC: c_int = cudnnDeterminism_t::CUDNN_DETERMINISTIC as c_int;
 const ALGORITHMS: usize = 10;
+/// `CUDNN_STATUS_NOT_SUPPORTED` of cuDNN 8, and the family of cuDNN 9.
+const NOT_SUPPORTED: [std::ops::Range<c_int>; 2] = [9..10, 3000..4000];
 
 /// What the session allows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,7 +41,7 @@ pub(crate) struct Switches {
 pub(crate) struct Dnn {
     table: &'static Cudnn,
     handles: Mutex<HashMap<u32, usize>>,
-    chosen: Mutex<HashMap<Question, AlgorithmChoice>>,
+    chosen: Mutex<HashMap<Question, Arc<[AlgorithmChoice]>>>,
 }
 
 /// What an algorithm is chosen for.
@@ -101,17 +103,31 @@ impl Dnn {
         launch: &Launch,
         queue: Handle,
         switches: Switches,
-        workspace: impl FnOnce(usize, &mut dyn FnMut(u64) -> Result<()>) -> Result<()>,
+        workspace: &dyn Fn(usize, &mut dyn FnMut(u64) -> Result<()>) -> Result<()>,
     ) -> Result<bool> {
         let Some(what) = Convolution::of(launch) else { return Ok(false) };
         let handle = self.handle(launch.stream, queue)?;
-        let Some(described) = Described::of(self.table, &what, switches)? else { return Ok(false) };
-        let Some(choice) = self.choice(handle, &what, &described, switches)? else { return Ok(false) };
-        described.set_math(choice.math)?;
-        workspace(choice.workspace, &mut |memory| self.run(handle, &what, &described, choice, memory))?;
-        Ok(true)
+        // What its words have no room for, the kernels here compute.
+        let Ok(Some(described)) = Described::of(self.table, &what, switches) else { return Ok(false) };
+        for choice in self.choices(handle, &what, &described, switches).iter() {
+            described.set_math(choice.math)?;
+            let mut is_done = false;
+            let run = &mut |memory| {
+                is_done = self.run(handle, &what, &described, *choice, memory)?;
+                Ok(())
+            };
+            match workspace(choice.workspace, run) {
+                // The next one may do with less.
+                Err(error) if choice.workspace > 0 && error.kind() == Kind::OutOfMemoryError => {}
+                Err(error) => return Err(error),
+                Ok(()) if is_done => return Ok(true),
+                Ok(()) => {}
+            }
+        }
+        Ok(false)
     }
 
+    /// Enqueues it; `false` where the algorithm turns out not to support it.
     fn run(
         &self,
         handle: Handle,
@@ -119,49 +135,75 @@ impl Dnn {
         d: &Described,
         choice: AlgorithmChoice,
         memory: u64,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let Numbers { one, zero, .. } = Numbers::of(what.y.dtype);
         let (x, weight, y) = (address(&what.x), address(&what.weight), address(&what.y));
         let (algorithm, room) = (choice.algorithm, choice.workspace);
         // SAFETY: the descriptors are those of the views, whose memory the addresses are; the workspace has the size
         // that was asked for.
         unsafe {
-            match what.way {
-                Way::Forward => check((self.table.cudnnConvolutionForward)(
+            let status = match what.way {
+                Way::Forward => (self.table.cudnnConvolutionForward)(
                     handle, one, d.x.handle, x, d.weight, weight, d.conv, algorithm, memory, room, zero,
                     d.y.handle, y,
-                ))?,
-                Way::ByInput => check((self.table.cudnnConvolutionBackwardData)(
+                ),
+                Way::ByInput => (self.table.cudnnConvolutionBackwardData)(
                     handle, one, d.weight, weight, d.y.handle, y, d.conv, algorithm, memory, room, zero,
                     d.x.handle, x,
-                ))?,
-                Way::ByWeight => check((self.table.cudnnConvolutionBackwardFilter)(
+                ),
+                Way::ByWeight => (self.table.cudnnConvolutionBackwardFilter)(
                     handle, one, d.x.handle, x, d.y.handle, y, d.conv, algorithm, memory, room, zero,
                     d.weight, weight,
-                ))?,
+                ),
+            };
+            if NOT_SUPPORTED.iter().any(|family| family.contains(&status)) {
+                return Ok(false);
             }
+            check(status)?;
             if let (Some(bias), Some(described)) = (&what.bias, &d.bias) {
                 let at = address(bias);
                 check((self.table.cudnnAddTensor)(handle, one, described.handle, at, one, d.y.handle, y))?;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
-    fn choice(
+    /// The algorithms that may serve, the best one first: asked once and remembered, also that there is none.
+    fn choices(
         &self,
         handle: Handle,
         what: &Convolution,
         d: &Described,
         switches: Switches,
-    ) -> Result<Option<AlgorithmChoice>> {
+    ) -> Arc<[AlgorithmChoice]> {
         let question = what.question(switches);
         let mut chosen = self.chosen.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(choice) = chosen.get(&question) {
-            return Ok(Some(*choice));
+        if let Some(choices) = chosen.get(&question) {
+            return Arc::clone(choices);
         }
+        let mut found = if switches.benchmark { self.ask(handle, what, d, true) } else { Vec::new() };
+        if found.is_empty() {
+            found = self.ask(handle, what, d, false);
+        }
+        let full = is_full(what.y.dtype, switches);
+        let usable = |p: &&Performance| {
+            p.status == 0
+                && (!switches.deterministic || p.determinism == DETERMINISTIC)
+                && (!full || p.math == FMA_MATH || p.math == DEFAULT_MATH)
+        };
+        // `DEFAULT_MATH` would allow TF32 again.
+        let math = |p: &Performance| if full { FMA_MATH } else { p.math };
+        let choice =
+            |p: &Performance| AlgorithmChoice { algorithm: p.algorithm, math: math(p), workspace: p.memory };
+        let choices: Arc<[AlgorithmChoice]> = found.iter().filter(usable).map(choice).collect();
+        chosen.insert(question, Arc::clone(&choices));
+        choices
+    }
+
+    /// What cuDNN says of its algorithms, by trying them or by its heuristic; nothing where it fails.
+    fn ask(&self, handle: Handle, what: &Convolution, d: &Described, tried: bool) -> Vec<Performance> {
         let table = self.table;
-        let (ask, from, by, to) = match (what.way, switches.benchmark) {
+        let (ask, from, by, to) = match (what.way, tried) {
             (Way::Forward, false) => {
                 (table.cudnnGetConvolutionForwardAlgorithm_v7, d.x.handle, d.weight, d.y.handle)
             }
@@ -181,42 +223,18 @@ impl Dnn {
                 (table.cudnnFindConvolutionBackwardFilterAlgorithm, d.x.handle, d.y.handle, d.weight)
             }
         };
-        let mut found = [Performance::default(); ALGORITHMS];
-        let mut count = 0;
+        let mut found = vec![Performance::default(); ALGORITHMS];
+        let (room, mut count) = (ALGORITHMS as c_int, 0);
         // SAFETY: there is room for as many answers as are asked for.
         let status = unsafe {
-            ask(
-                handle,
-                from,
-                by,
-                d.conv,
-                to,
-                ALGORITHMS as c_int,
-                &mut count,
-                found.as_mut_ptr().cast::<c_void>(),
-            )
+            ask(handle, from, by, d.conv, to, room, &mut count, found.as_mut_ptr().cast::<c_void>())
         };
-        if status != 0 {
-            return Ok(None);
-        }
-        let usable = |p: &&Performance| {
-            p.status == 0
-                && (!switches.deterministic || p.determinism == DETERMINISTIC)
-                && (switches.tf32
-                    || what.y.dtype != DType::Float32
-                    || p.math == FMA_MATH
-                    || p.math == DEFAULT_MATH)
-        };
-        let best = found.iter().take(count.unsigned_abs() as usize).find(usable);
-        let choice =
-            best.map(|p| AlgorithmChoice { algorithm: p.algorithm, math: p.math, workspace: p.memory });
-        if let Some(choice) = choice {
-            chosen.insert(question, choice);
-        }
-        Ok(choice)
+        found.truncate(if status == 0 { count.unsigned_abs() as usize } else { 0 });
+        found
     }
 
-    fn handle(&self, stream: u32, queue: Handle) -> Result<Handle> {
+    /// The handle of a stream, made when it is first needed.
+    pub(super) fn handle(&self, stream: u32, queue: Handle) -> Result<Handle> {
         let mut handles = self.handles.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(handle) = handles.get(&stream) {
             return Ok(*handle as Handle);
@@ -319,8 +337,9 @@ impl Described {
         }
         let described = Described { table, x, y, bias, weight, conv };
         let [o, i, h, w] = [int(*outputs)?, int(*inputs)?, int(*height)?, int(*width)?];
-        let [[sh, sw], [ph, pw], [dh, dw]] =
-            [what.conv.stride, what.conv.padding, what.conv.dilation].map(|pair| pair.map(|n| n as c_int));
+        let pair = |[a, b]: [usize; 2]| Ok::<_, Error>([int(a)?, int(b)?]);
+        let ([sh, sw], [ph, pw]) = (pair(what.conv.stride)?, pair(what.conv.padding)?);
+        let [dh, dw] = pair(what.conv.dilation)?;
         let compute = if what.y.dtype == DType::Float64 { kind } else { Data::CUDNN_DATA_FLOAT as c_int };
         // SAFETY: both descriptors are new.
         unsafe {
@@ -338,8 +357,7 @@ impl Described {
             ))?;
             check((table.cudnnSetConvolutionGroupCount)(conv, int(what.conv.groups)?))?;
         }
-        let full = what.y.dtype == DType::Float32 && !switches.tf32;
-        described.set_math(if full { FMA_MATH } else { DEFAULT_MATH })?;
+        described.set_math(if is_full(what.y.dtype, switches) { FMA_MATH } else { DEFAULT_MATH })?;
         Ok(Some(described))
     }
 
@@ -438,7 +456,14 @@ fn check(status: c_int) -> Result<()> {
     if status == 0 { Ok(()) } else { Err(failed(status)) }
 }
 
+/// Whether float32 is to be computed as such, without TF32.
+fn is_full(dtype: DType, switches: Switches) -> bool {
+    dtype == DType::Float32 && !switches.tf32
+}
+
 #[cold]
 fn failed(status: c_int) -> Error {
-    Error::new(Kind::DeviceError, format!("cuDNN error: status {status}"))
+    // Of cuDNN 8, and of 9 for the host and the device.
+    let kind = if matches!(status, 2 | 4003 | 4004) { Kind::OutOfMemoryError } else { Kind::DeviceError };
+    Error::new(kind, format!("cuDNN error: status {status}"))
 }

@@ -29,7 +29,7 @@ const MOST_EVENTS: usize = 1024;
 /// Times of events that are kept as numbers.
 const MOST_TIMES: usize = 1 << 20;
 /// How long a wait asks again and again, before it sleeps in between.
-const EAGER: Duration = Duration::from_micros(200);
+const EAGER: Duration = Duration::from_millis(2);
 const PAUSE: Duration = Duration::from_micros(30);
 
 /// Asked while the host waits; an error ends the wait.
@@ -288,13 +288,17 @@ impl Queues {
         let Some(point) = self.lock().marks.get(&mark.value).copied() else { return Ok(()) };
         let waited = self.poll(point.event, interrupt);
         let mut state = self.lock();
-        state.marks.remove(&mark.value);
-        state.spare.push(point.event);
-        if mark.stream == 0 && state.anchor.is_none_or(|(_, _, at)| at.elapsed() > Duration::from_secs(2)) {
-            drop(state);
+        // Another thread may have settled it: its event then serves someone else.
+        if state.marks.remove(&mark.value).is_some() {
+            state.spare.push(point.event);
+        }
+        let is_old = state.anchor.is_none_or(|(_, _, at)| at.elapsed() > Duration::from_secs(2));
+        drop(state);
+        waited?;
+        if mark.stream == 0 && is_old {
             self.anchor()?;
         }
-        waited
+        Ok(())
     }
 
     fn poll(&self, event: usize, interrupt: Interrupt) -> Result<()> {
@@ -331,17 +335,23 @@ impl Queues {
     /// Ties the device's time to the host's. Work that is under way then counts from the anchor before.
     fn anchor(&self) -> Result<()> {
         let stream = self.stream(0)?;
-        let mut state = self.lock();
-        if !state.timed.is_empty() {
-            return Ok(());
-        }
-        let event = self.event(&mut state, true)?;
+        let event = {
+            let mut state = self.lock();
+            if !state.timed.is_empty() {
+                return Ok(());
+            }
+            self.event(&mut state, true)?
+        };
         // SAFETY: both are handles of this device.
         self.gpu.check(unsafe { (self.gpu.driver.cuEventRecord)(event as Handle, stream) })?;
-        self.poll(event, &|| Ok(()))?;
-        let before = state.anchor.replace((event, self.shared.nanos(), Instant::now()));
-        state.spare_timed.extend(before.map(|(event, ..)| event));
-        Ok(())
+        // Other threads go on meanwhile, and an interrupt is heard: the anchor before then stays.
+        let reached = self.poll(event, &|| self.shared.cancel.check());
+        let mut state = self.lock();
+        let now = (event, self.shared.nanos(), Instant::now());
+        let spare =
+            if reached.is_ok() { state.anchor.replace(now).map(|(event, ..)| event) } else { Some(event) };
+        state.spare_timed.extend(spare);
+        reached
     }
 
     /// Turns marks that are reached into numbers.

@@ -75,7 +75,8 @@ table! {
 table! {
     /// The compiler. Results are those of `nvrtcResult`.
     Nvrtc {
-        nvrtcVersion(*mut c_int, *mut c_int);
+        nvrtcGetNumSupportedArchs(*mut c_int);
+        nvrtcGetSupportedArchs(*mut c_int);
         nvrtcCreateProgram(
             *mut Handle, *const c_char, *const c_char, c_int, *const *const c_char, *const *const c_char,
         );
@@ -83,6 +84,8 @@ table! {
         nvrtcCompileProgram(Handle, c_int, *const *const c_char);
         nvrtcGetCUBINSize(Handle, *mut usize);
         nvrtcGetCUBIN(Handle, *mut c_char);
+        nvrtcGetPTXSize(Handle, *mut usize);
+        nvrtcGetPTX(Handle, *mut c_char);
         nvrtcGetProgramLogSize(Handle, *mut usize);
         nvrtcGetProgramLog(Handle, *mut c_char);
     }

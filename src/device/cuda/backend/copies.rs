@@ -2,7 +2,7 @@
 
 use crate::base::event::Span;
 use crate::base::{Device, Error, Result};
-use crate::device::backend::Transfer;
+use crate::device::backend::{Transfer, When};
 use crate::device::buffer::Buffer;
 use crate::device::cuda::table::Handle;
 
@@ -58,16 +58,26 @@ impl CudaBackend {
         self.gpu.check(code)
     }
 
+    /// Enqueues a copy, between events where someone wants to know when it ran.
+    fn copy_timed(&self, transfer: &Transfer, stream: Handle) -> Result<When> {
+        if !self.shared.bus.listening() {
+            return self.enqueue_copy(transfer, stream).map(|()| When::Unknown);
+        }
+        let ((), ticket) = self.queues.timed(stream, || self.enqueue_copy(transfer, stream))?;
+        Ok(When::Later(ticket))
+    }
+
     /// A copy between accelerators: it waits for the target's stream, and that for it.
-    fn to_peer(&self, transfer: &Transfer, stream: Handle) -> Result<()> {
+    fn to_peer(&self, transfer: &Transfer, stream: Handle) -> Result<When> {
         self.reach(transfer.to.0)?;
         let target = self.queues_of(transfer.to.0)?;
         let ready = target.record(transfer.target_stream, false)?;
         self.gpu.enter()?;
         target.wait(stream, ready)?;
-        self.enqueue_copy(transfer, stream)?;
+        let when = self.copy_timed(transfer, stream)?;
         let done = self.queues.record(transfer.stream, false)?;
-        self.queues.wait(target.stream(transfer.target_stream)?, done)
+        self.queues.wait(target.stream(transfer.target_stream)?, done)?;
+        Ok(when)
     }
 
     /// Lets this device and another reach each other's memory, where they can.
@@ -84,34 +94,33 @@ impl CudaBackend {
         Ok(())
     }
 
-    /// The copy, and the host's waiting where it was held.
-    pub(super) fn carry_out(&self, transfer: &Transfer, stream: Handle) -> Result<Option<Span>> {
+    /// The copy's own time, and the host's waiting where it was held.
+    pub(super) fn carry_out(&self, transfer: &Transfer, stream: Handle) -> Result<(When, Option<Span>)> {
         let ends = (transfer.from, transfer.to);
         let host = match ends {
             ((Device::Cpu, buffer, _), _) | (_, (Device::Cpu, buffer, _)) => buffer,
-            _ => {
-                self.to_peer(transfer, stream)?;
-                return Ok(None);
-            }
+            _ => return Ok((self.to_peer(transfer, stream)?, None)),
         };
         let start = self.queues.now();
         let interrupt = || self.shared.cancel.check();
         if transfer.non_blocking && host.pinned {
-            self.enqueue_copy(transfer, stream)?;
+            let when = self.copy_timed(transfer, stream)?;
             let done = self.queues.record(transfer.stream, false)?;
             if let Some(block) = &host.host {
                 self.peers.pinned.copied(block, done);
             }
-            return Ok(None);
+            return Ok((when, None));
         }
         if !transfer.non_blocking || ends.1.0 == Device::Cpu {
             // The wait before the copy can be interrupted; the copy can't, for its memory is in use.
             self.queues.synchronize(Some(transfer.stream), &interrupt)?;
         }
-        self.enqueue_copy(transfer, stream)?;
-        if !transfer.non_blocking || host.pinned {
+        let when = self.copy_timed(transfer, stream)?;
+        // A copy to memory that is not page-locked is over when the driver's call returns.
+        let is_over = ends.1.0 == Device::Cpu && !host.pinned;
+        if (!transfer.non_blocking || host.pinned) && !is_over {
             self.queues.synchronize(Some(transfer.stream), &|| Ok(()))?;
         }
-        Ok(Some(self.queues.since(start)))
+        Ok((when, Some(self.queues.since(start))))
     }
 }
