@@ -71,12 +71,23 @@ template <class N> struct Exponentials {
         largest = next;
         sum = mine + others;
     }
+    // Makes room for numbers up to `x`.
+    __device__ void reach(N x) {
+        if (x <= largest) return;
+        N c = x != x ? x : centre(x);
+        sum = sum == N(0) ? N(0) : sum * exp(centre(largest) - c);
+        largest = x;
+    }
     __device__ void add(N x) {
-        if (!(x <= largest)) {
-            N c = x != x ? x : centre(x);
-            sum = sum == N(0) ? N(0) : sum * exp(centre(largest) - c);
-            largest = x;
-        }
+        reach(x);
         sum += exp(x - centre(largest));
+    }
+    __device__ void add(const N (&some)[4]) {
+        N best = some[0];
+#pragma unroll
+        for (int k = 1; k < 4; k++) best = best != best || best > some[k] ? best : some[k];
+        reach(best);
+        N c = centre(largest);
+        sum += (exp(some[0] - c) + exp(some[1] - c)) + (exp(some[2] - c) + exp(some[3] - c));
     }
 };

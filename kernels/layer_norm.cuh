@@ -3,7 +3,7 @@
 #if FORWARD
 #define HELD 8
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(1024)
 ENTRY(S0* y, S1* mean, S2* rstd, const S3* x, const S4* weight, const S5* bias, Index rows, Index n, Step y_row,
       Step y_step, Step mean_step, Step rstd_step, Step x_row, Step x_step, Step weight_step, Step bias_step, T eps) {
     Index row = line_number();
@@ -52,7 +52,7 @@ ENTRY(S0* y, S1* mean, S2* rstd, const S3* x, const S4* weight, const S5* bias, 
     }
 }
 #elif BY_INPUT
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(1024)
 ENTRY(S0* dx, const S1* dy, const S2* x, const S3* mean, const S4* rstd, const S5* weight, Index rows, Index n,
       Step dx_row, Step dx_step, Step dy_row, Step dy_step, Step x_row, Step x_step, Step mean_step,
       Step rstd_step, Step weight_step) {
@@ -86,7 +86,7 @@ struct Slopes {
 };
 
 // Sums over the rows of a part, column by column, into `sums[part][column]`.
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(1024)
 ENTRY(const S0* dy, const S1* x, const S2* mean, const S3* rstd, Slopes* sums, Index rows, Index n, Index part,
       Step dy_row, Step dy_step, Step x_row, Step x_step, Step mean_step, Step rstd_step) {
     Index column = line_number();
@@ -110,7 +110,7 @@ struct Slopes {
     __device__ void join(const Slopes& o) { weight += o.weight, bias += o.bias; }
 };
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(1024)
 ENTRY(S0* dweight, S1* dbias, const Slopes* sums, Index n, Index parts, Step dweight_step, Step dbias_step) {
     Index column = line_number();
     bool active = column < n;

@@ -42,7 +42,7 @@ __device__ inline double along(double x, double slope, double start) { return fm
 __device__ inline float normal(const Bits& bits, int which, float) {
     unsigned x = bits.at[which & 2], y = bits.at[which & 2 | 1];
     float radius = sqrtf(__fmul_rn(-2.0f, logf(unit(x)))), s, c;
-    sincosf(line(__uint2float_rn(y), 1.4629180792671596e-09f, 7.314590396335798e-10f), &s, &c);
+    __sincosf(line(__uint2float_rn(y), 1.4629180792671596e-09f, 7.314590396335798e-10f), &s, &c);
     return __fmul_rn(radius, which & 1 ? c : s);
 }
 __device__ inline double normal(const Bits& bits, int which, double) {
@@ -120,29 +120,29 @@ __device__ inline T value(const Bits& bits, int which, long long low, unsigned l
 extern "C" __global__ void __launch_bounds__(256)
     ENTRY(S0* y, P p, Q q, double r, unsigned long long seed, unsigned long long block,
           unsigned long long threads, unsigned long long work, Walk walk) {
-    unsigned long long i = (unsigned long long)blockIdx.x * 256 + threadIdx.x, vector = q;
-    if (i >= work) return;
-    unsigned long long call = i / threads * ((vector + 3) / 4), thread = i % threads;
-    Bits bits;
-    for (int which = 0; which < int(vector); which++) {
-        if (which % 4 == 0) bits = draw(seed, block + call + which / 4, thread);
-        unsigned long long element = i * vector + which;
-        if (element < walk.count) store(y + places(walk, Index(element)).at[0], value(bits, which % 4, p, q, r));
+    unsigned long long thread = (unsigned long long)blockIdx.x * 256 + threadIdx.x, call = block;
+    int vector = int(q);
+    for (unsigned long long i = thread; i < work; i += threads, call += (vector + 3) / 4) {
+        Bits bits;
+        for (int which = 0; which < vector; which++) {
+            if (which % 4 == 0) bits = draw(seed, call + which / 4, thread);
+            unsigned long long element = i * vector + which;
+            if (element < walk.count) store(y + places(walk, Index(element)).at[0], value(bits, which % 4, p, q, r));
+        }
     }
 }
 #else
-// A thread makes one call of one of the `threads` that PyTorch runs; it serves elements `threads` apart.
+// The `threads` that PyTorch runs, each with its calls one after another; one serves elements `threads` apart.
 extern "C" __global__ void __launch_bounds__(256)
     ENTRY(S0* y, P p, Q q, double r, unsigned long long seed, unsigned long long block,
           unsigned long long threads, unsigned long long work, Walk walk) {
-    unsigned long long i = (unsigned long long)blockIdx.x * 256 + threadIdx.x;
-    if (i >= work) return;
-    unsigned long long call = i / threads, thread = i - call * threads;
-    Bits bits = draw(seed, block + call, thread);
+    unsigned long long thread = (unsigned long long)blockIdx.x * 256 + threadIdx.x;
+    Index element = Index(thread), pace = Index(threads);
+    for (unsigned long long done = thread; done < work; done += threads, block++) {
+        Bits bits = draw(seed, block, thread);
 #pragma unroll
-    for (int which = 0; which < PER_CALL; which++) {
-        unsigned long long element = thread + threads * (call * PER_CALL + which);
-        if (element < walk.count) store(y + places(walk, Index(element)).at[0], value(bits, which, p, q, r));
+        for (int which = 0; which < PER_CALL; which++, element += pace)
+            if (element < walk.count) store(y + places(walk, element).at[0], value(bits, which, p, q, r));
     }
 }
 #endif

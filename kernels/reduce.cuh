@@ -116,7 +116,7 @@ struct Fold {
 #endif
 
 #if JOIN
-extern "C" __global__ void ENTRY(OUTPUT, const Fold* folds, Index parts, double p, double q, Walk kept) {
+extern "C" __global__ void __launch_bounds__(1024) ENTRY(OUTPUT, const Fold* folds, Index parts, double p, double q, Walk kept) {
     Index line = line_number();
     bool active = line < kept.count;
     Fold fold = Fold::none();
@@ -151,7 +151,7 @@ __device__ inline Step along(const Along& walk, Index i) {
 // Values that a thread has on the way at a time, each with a fold of its own.
 #define EACH 4
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(1024)
 ENTRY(const S0* x, OUTPUT, Fold* folds, Index part, double p, double q, Walk kept, Along reduced) {
     Index line = line_number();
     bool active = line < kept.count;

@@ -1,10 +1,8 @@
-// Softmax, its logarithm, and their gradients, line by line. A short line stays in registers.
-
-#define HELD 8
+// Softmax, its logarithm, and their gradients, line by line. A line of up to `HELD` elements a thread stays in registers.
 
 #if GRADIENT
 // dx = y * (dy - sum(dy * y)), or dy - exp(y) * sum(dy)
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(1024)
 ENTRY(S0* dx, const S1* dy, const S2* y, Index length, Step dx_step, Step dy_step, Step y_step, Walk walk) {
     Index line = line_number();
     bool active = line < walk.count;
@@ -36,7 +34,7 @@ __device__ inline T finish(T x, T largest, T scale) {
     return LOGARITHM ? x - largest - scale : exp(x - largest) * scale;
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(1024)
 ENTRY(S0* y, const S1* x, Index length, Step y_step, Step x_step, Walk walk) {
     Index line = line_number();
     bool active = line < walk.count;
@@ -60,8 +58,16 @@ ENTRY(S0* y, const S1* x, Index length, Step y_step, Step x_step, Walk walk) {
         total = together(total);
     } else {
         Exponentials<T> e = Exponentials<T>::none();
-        if (active)
-            for (Index j = lane(); j < length; j += lanes()) e.add(load<T>(from + Step(j) * x_step));
+        if (active) {
+            Index j = lane(), pace = lanes();
+            for (; j < length && length - j > 3 * pace; j += 4 * pace) {
+                T some[4];
+#pragma unroll
+                for (int k = 0; k < 4; k++) some[k] = load<T>(from + Step(j + k * pace) * x_step);
+                e.add(some);
+            }
+            for (; j < length; j += pace) e.add(load<T>(from + Step(j) * x_step));
+        }
         e = together(e);
         largest = e.largest;
         total.sum = isinf(largest) ? T(NAN) : e.sum;

@@ -155,7 +155,7 @@ pub(super) fn random(launch: &Launch, random: &Random) -> Option<Plan> {
     args.double(r).word(seed).word(offset / 4).word(threads).word(work).walk(&walk);
     let form = CreateForm::Random { draw, per_call: u8::try_from(per_call).ok()? };
     let key = key(form, Compute::of(y.dtype), [y.dtype], wide);
-    let grid = [blocks(usize::try_from(work).ok()?, 256)?, 1, 1];
+    let grid = [blocks(usize::try_from(threads).ok()?, 256)?, 1, 1];
     Plan::of(Step { key, grid, block: [256, 1, 1], shared: 0, args })
 }
 

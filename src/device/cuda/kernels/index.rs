@@ -2,15 +2,18 @@
 
 use smallvec::SmallVec;
 
-use crate::base::DType;
 use crate::base::shape::contiguous_strides;
-use crate::device::kernel::{Arg, Launch, ScatterMode, View};
+use crate::base::{DType, Layout};
+use crate::device::buffer::Buffer;
+use crate::device::kernel::{Arg, Kernel, Launch, ScatterMode, View};
+use crate::device::scalar::MapOp;
 
 use super::args::Args;
 use super::cases::all;
 use super::compute::{Compute, Slot, Types};
 use super::form::forms;
 use super::key::Key;
+use super::map;
 use super::operands::{address, input, is_apart, key, output, per_element};
 use super::plan::Plan;
 use super::recipe::{BOTH, ON, RecipeParts, WALK, ending, flag, row, text};
@@ -32,7 +35,7 @@ forms! {
                 ("ADD", flag(add)),
                 ("FROM_END", flag(from_end)),
             ]),
-            all(|d| [d, d, DType::Int64]);
+            all(|d| [d, d, DType::Int64]).and(all(|d| [DType::Float32, d, DType::Int64]).only(is_half));
     }
 }
 
@@ -60,8 +63,37 @@ pub(super) fn gather(launch: &Launch, dim: usize) -> Option<Plan> {
     read(launch, [&y, &x, &index], &shape, &places, (size, step), false)
 }
 
-/// `y += source` at rows along `dim`.
-pub(super) fn add(launch: &Launch, dim: usize) -> Option<Plan> {
+/// Bytes in which rows of half precision are summed.
+pub(super) fn scratch_bytes(launch: &Launch) -> usize {
+    let halves = output(launch, 0).filter(|y| is_half(y.dtype));
+    halves.map_or(0, |y| y.layout.numel() * DType::Float32.size())
+}
+
+fn is_half(dtype: DType) -> bool {
+    matches!(dtype, DType::Float16 | DType::BFloat16)
+}
+
+/// `y += source` at rows along `dim`; in half precision summed as float32 and rounded once, as on the CPU.
+pub(super) fn add(launch: &Launch, scratch: u64, dim: usize) -> Option<Plan> {
+    let y = output(launch, 0)?;
+    if !is_half(y.dtype) {
+        return add_rows(launch, dim);
+    }
+    let layout = Layout::contiguous(y.layout.shape()).ok()?;
+    let room = Buffer::new(scratch, scratch_bytes(launch), None, false);
+    let sums = View { buffer: &room, dtype: DType::Float32, layout: &layout };
+    let convert = Kernel::Map { op: MapOp::Identity, params: [0.0; 2], compute: DType::Float32 };
+    let copy = |from: View, to: View| {
+        let launch = Launch { kernel: &convert, inputs: &[Arg::View(from)], outputs: &[to], ..*launch };
+        map::plan(&launch, MapOp::Identity, [0.0; 2], DType::Float32)
+    };
+    let mut plan = copy(y, sums)?;
+    plan.steps.extend(add_rows(&Launch { outputs: &[sums], ..*launch }, dim)?.steps);
+    plan.steps.extend(copy(sums, y)?.steps);
+    Some(plan)
+}
+
+fn add_rows(launch: &Launch, dim: usize) -> Option<Plan> {
     let (index, y) = (input(launch, 0)?, output(launch, 0)?);
     let shape = picked_shape(&y, dim, index.layout.numel())?;
     let source = match launch.inputs.get(1)? {
@@ -100,13 +132,46 @@ fn read(
     if !is_apart(launch, false) {
         return None;
     }
-    let walk = walk(shape, places)?;
+    let (dtype, shape, places, step) = match in_words([y, x], shape, places, step) {
+        Some((shape, places, step)) => (DType::Int64, shape, places, step),
+        None => (y.dtype, shape.into(), places.clone(), step),
+    };
+    let walk = walk(&shape, &places)?;
     let wide = is_wide(&walk, size, step);
     let mut args = Args::new(wide);
     args.word(address(y)).word(address(x)).word(address(index)).index(size).step(step).walk(&walk);
-    let key =
-        key(IndexForm::Gather { from_end }, Compute::of(y.dtype), [y.dtype, x.dtype, index.dtype], wide);
+    let from = if dtype == y.dtype { x.dtype } else { dtype };
+    let key = key(IndexForm::Gather { from_end }, Compute::of(dtype), [dtype, from, index.dtype], wide);
     per_element(key, walk.count(), args)
+}
+
+/// Rows that are copied eight bytes at a time: the shape and the steps in such words, where elements are smaller and
+/// all rows begin and end at whole ones.
+fn in_words(
+    [y, x]: [&View; 2],
+    shape: &[usize],
+    [to, from, index]: &[Steps; 3],
+    step: isize,
+) -> Option<(IndexSizes, [Steps; 3], isize)> {
+    let each = 8 / y.dtype.size();
+    let aligned = |view: &View| address(view).is_multiple_of(8);
+    if each < 2 || y.dtype != x.dtype || !aligned(y) || !aligned(x) {
+        return None;
+    }
+    let is_row = |d: &usize| to.get(*d) == Some(&1) && from.get(*d) == Some(&1) && index.get(*d) == Some(&0);
+    let row = (0..shape.len()).find(is_row)?;
+    let whole = |steps: &Steps| -> Option<Steps> {
+        let word = |(d, &step): (usize, &isize)| match step {
+            1 if d == row => Some(1),
+            step => (step % each as isize == 0).then_some(step / each as isize),
+        };
+        steps.iter().enumerate().map(word).collect()
+    };
+    let mut sizes: IndexSizes = shape.into();
+    let size = sizes.get_mut(row).filter(|size| **size % each == 0)?;
+    *size /= each;
+    let step = Some(step).filter(|step| step % each as isize == 0)? / each as isize;
+    Some((sizes, [whole(to)?, whole(from)?, index.clone()], step))
 }
 
 fn write(

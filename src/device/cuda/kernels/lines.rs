@@ -7,7 +7,7 @@ use super::args::{Args, compute_size};
 use super::cases::{all, floats, is_float32};
 use super::compute::{Compute, Types};
 use super::form::forms;
-use super::operands::{address, blocks, float, input, is_apart, is_far, key, output};
+use super::operands::{address, blocks, float, input, is_apart, is_far, key, output, per_element};
 use super::plan::{Gpu, Plan, Step};
 use super::recipe::{BOTH, GROUP, OFF, ON, Recipe, RecipeParts, WALK, ending, flag, row, text};
 use super::reduce::{across, along};
@@ -20,14 +20,15 @@ const SCAN: RecipeParts = &[WALK, text!("scan")];
 forms! {
     /// What goes line by line. `across` forms work where neighbouring lines are nearer than neighbours on a line.
     LineForm(types) {
-        Softmax { log: bool in BOTH, across: bool in BOTH } =>
-            row(softmax_name("softmax", log, across), 2, SOFTMAX, [
+        Softmax { log: bool in BOTH, across: bool in BOTH, held: u8 in [HELD, MANY] } =>
+            row(softmax_name("softmax", log, across, held), 2, SOFTMAX, [
                 ("LOGARITHM", flag(log)),
                 ("ACROSS", flag(across)),
-            ]),
-            floats(|d| [d; 2]).and_wide(|d| across && is_float32(d));
+            ])
+            .number("HELD", held),
+            floats(|d| [d; 2]).and_wide(|d| across && is_float32(d)).only(|_| held == HELD || !across);
         SoftmaxGrad { log: bool in BOTH, across: bool in BOTH } =>
-            row(softmax_name("softmax_grad", log, across), 3, SOFTMAX, [
+            row(softmax_name("softmax_grad", log, across, HELD), 3, SOFTMAX, [
                 ("GRADIENT", ON),
                 ("LOGARITHM", flag(log)),
                 ("ACROSS", flag(across)),
@@ -46,28 +47,41 @@ forms! {
             row("layer_norm_grad_join", 3, LAYER_NORM, [("ACROSS", ON)]),
             floats(|d| [d; 2]);
         Scan { product: bool in BOTH, across: bool in BOTH } =>
-            scanning(types, product, across),
+            scanning(types, product, if across { "_across" } else { "" }).and("ACROSS", flag(across)),
+            all(|d| [d; 2]);
+        /// What each piece of a line comes to.
+        ScanPieces { product: bool in BOTH } =>
+            scanning(types, product, "_pieces").and("PIECES", ON),
+            all(|d| [d; 2]);
+        /// What comes before each piece.
+        ScanStarts { product: bool in BOTH } =>
+            scanning(types, product, "_starts").and("STARTS", ON),
             all(|d| [d; 2]);
     }
 }
 
-fn softmax_name(name: &str, log: bool, across: bool) -> String {
-    ending(&format!("{}{name}", if log { "log_" } else { "" }), "_across", across)
+/// Elements of a line that a thread of a softmax keeps, and as many for lines that would not fit otherwise.
+const HELD: u8 = 8;
+const MANY: u8 = 32;
+
+fn softmax_name(name: &str, log: bool, across: bool, held: u8) -> String {
+    let name = ending(&format!("{}{name}", if log { "log_" } else { "" }), "_across", across);
+    ending(&name, "_many", held == MANY)
 }
 
-fn scanning(types: &Types, product: bool, across: bool) -> Recipe {
+fn scanning(types: &Types, product: bool, part: &str) -> Recipe {
     let accumulator = match types.compute {
         Compute::I64 => "long long",
         Compute::F32 if types.is_half() => "float",
         _ => "double",
     };
     let (name, run, start) = if product { ("cumprod", "times", "1") } else { ("cumsum", "plus", "0") };
-    let defines = [("ACCUMULATOR", accumulator), ("RUN", run), ("START", start), ("ACROSS", flag(across))];
-    row(ending(name, "_across", across), 2, SCAN, defines)
+    let defines = [("ACCUMULATOR", accumulator), ("RUN", run), ("START", start)];
+    row(format!("{name}{part}"), 2, SCAN, defines)
 }
 
 /// The lines of operands of one shape along a dimension.
-struct OperandLines<const N: usize> {
+pub(super) struct OperandLines<const N: usize> {
     others: Walk<N>,
     length: usize,
     steps: [isize; N],
@@ -77,7 +91,7 @@ struct OperandLines<const N: usize> {
 }
 
 impl<const N: usize> OperandLines<N> {
-    fn new(layouts: [&Layout; N], dim: usize) -> Option<OperandLines<N>> {
+    pub(super) fn new(layouts: [&Layout; N], dim: usize) -> Option<OperandLines<N>> {
         let shape = layouts.first()?.shape();
         if layouts.iter().any(|l| l.shape() != shape) {
             return None;
@@ -90,6 +104,29 @@ impl<const N: usize> OperandLines<N> {
         let near = others.step(0, 0).unsigned_abs();
         let across = others.rank() > 0 && length > 1 && near < steps.first()?.unsigned_abs();
         Some(OperandLines { others, length, steps, across, wide: is_far(&layouts) })
+    }
+
+    /// How many lines there are.
+    pub(super) fn count(&self) -> usize {
+        self.others.count()
+    }
+
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// From one element of a line to the next, of each operand.
+    pub(super) fn steps(&self) -> [isize; N] {
+        self.steps
+    }
+
+    /// Where the lines begin.
+    pub(super) fn others(&self) -> &Walk<N> {
+        &self.others
+    }
+
+    pub(super) fn is_wide(&self) -> bool {
+        self.wide
     }
 
     /// Puts the addresses, the length, the steps and the walk.
@@ -122,7 +159,15 @@ pub(super) fn softmax(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) -> Opti
         return None;
     }
     let lines = OperandLines::new([y.layout, x.layout], dim)?;
-    lines.step(gpu, LineForm::Softmax { log, across: lines.across }, compute, [&y, &x])
+    let many = !lines.across && (8 * 1024..=32 * 512).contains(&lines.length) && compute == Compute::F32;
+    let held = if many { MANY } else { HELD };
+    let mut plan =
+        lines.step(gpu, LineForm::Softmax { log, across: lines.across, held }, compute, [&y, &x])?;
+    if many {
+        // Two blocks to a multiprocessor: one reads while the other computes.
+        plan.steps.iter_mut().for_each(|step| step.block = [512, 1, 1]);
+    }
+    Some(plan)
 }
 
 pub(super) fn softmax_grad(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) -> Option<Plan> {
@@ -135,18 +180,71 @@ pub(super) fn softmax_grad(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) ->
     lines.step(gpu, LineForm::SoftmaxGrad { log, across: lines.across }, compute, [&dx, &dy, &y])
 }
 
-pub(super) fn scan(launch: &Launch, op: ScanOp, dim: usize) -> Option<Plan> {
+/// How the lines of a running sum are cut, by the sizes and the device alone.
+struct ScanShape {
+    lines: OperandLines<2>,
+    piece: usize,
+    pieces: usize,
+}
+
+impl ScanShape {
+    /// Elements that a block of `kernels/scan.cuh` takes at a time.
+    const TILE: usize = 2048;
+
+    fn new(launch: &Launch, gpu: &Gpu, dim: usize) -> Option<ScanShape> {
+        let (y, x) = (output(launch, 0)?, input(launch, 0)?);
+        let mut lines = OperandLines::new([y.layout, x.layout], dim)?;
+        let (count, processors) = (lines.others.count().max(1), gpu.multiprocessors as usize);
+        lines.across &= count >= processors * 64 || lines.length < 64;
+        let wanted = if lines.across { 1 } else { (processors * 8).div_ceil(count) };
+        let most = (lines.length / (2 * ScanShape::TILE)).max(1);
+        let piece = lines.length.div_ceil(wanted.min(most)).next_multiple_of(ScanShape::TILE);
+        Some(ScanShape { piece, pieces: lines.length.div_ceil(piece).max(1), lines })
+    }
+
+    /// Bytes of what pieces come to.
+    fn scratch(&self) -> usize {
+        if self.pieces == 1 { 0 } else { self.lines.others.count() * self.pieces * 8 }
+    }
+}
+
+pub(super) fn scan_scratch(launch: &Launch, gpu: &Gpu, dim: usize) -> usize {
+    ScanShape::new(launch, gpu, dim).map_or(0, |shape| shape.scratch())
+}
+
+pub(super) fn scan(launch: &Launch, gpu: &Gpu, scratch: u64, op: ScanOp, dim: usize) -> Option<Plan> {
     let (y, x) = (output(launch, 0)?, input(launch, 0)?);
     if !is_apart(launch, true) {
         return None;
     }
-    let lines = OperandLines::new([y.layout, x.layout], dim)?;
-    let form = LineForm::Scan { product: op == ScanOp::Prod, across: lines.across };
-    let key = key(form, Compute::of(y.dtype), [y.dtype, x.dtype], lines.wide);
-    let (threads, each) =
-        if lines.across { (128, 128) } else { (lines.length.next_power_of_two().clamp(32, 1024), 1) };
-    let grid = [blocks(lines.others.count(), each)?, 1, 1];
-    Plan::of(Step { key, grid, block: [threads as u32, 1, 1], shared: 0, args: lines.args([&y, &x]) })
+    let ScanShape { lines, piece, pieces } = ScanShape::new(launch, gpu, dim)?;
+    let (product, count) = (op == ScanOp::Prod, lines.others.count());
+    let key = |form| key(form, Compute::of(y.dtype), [y.dtype, x.dtype], lines.wide);
+    if lines.across {
+        let key = key(LineForm::Scan { product, across: true });
+        return per_element(key, count, lines.args([&y, &x]));
+    }
+    if count == 0 || lines.length == 0 {
+        return Some(Plan::default());
+    }
+    let ([y_step, x_step], mut plan) = (lines.steps, Plan::default());
+    let threads = lines.length.div_ceil(8).next_power_of_two().clamp(32, 256) as u32;
+    let grid = [blocks(count, 1)?, u32::try_from(pieces).ok()?, 1];
+    let starts = if pieces > 1 { scratch } else { 0 };
+    let step = |form, grid, args| Step { key: key(form), grid, block: [threads, 1, 1], shared: 0, args };
+    if pieces > 1 {
+        let mut args = Args::new(lines.wide);
+        args.word(starts).word(address(&x)).index(lines.length).step(x_step).index(piece).walk(&lines.others);
+        plan.steps.push(step(LineForm::ScanPieces { product }, grid, args));
+        let mut args = Args::new(lines.wide);
+        args.word(starts).index(pieces);
+        plan.steps.push(step(LineForm::ScanStarts { product }, [grid[0], 1, 1], args));
+    }
+    let mut args = Args::new(lines.wide);
+    args.word(address(&y)).word(address(&x)).word(starts).index(lines.length).step(y_step).step(x_step);
+    args.index(piece).walk(&lines.others);
+    plan.steps.push(step(LineForm::Scan { product, across: false }, grid, args));
+    Some(plan)
 }
 
 /// The rows and columns of an operand, and its steps from row to row and along one.

@@ -18,6 +18,7 @@ mod plan;
 mod pooling;
 mod recipe;
 mod reduce;
+mod sort;
 mod walk;
 
 #[cfg(test)]
@@ -35,6 +36,7 @@ use matmul::MatmulForm;
 use optimise::OptimiseForm;
 use pooling::PoolForm;
 use reduce::ReduceForm;
+use sort::SortForm;
 
 pub use args::Args;
 pub use key::Key;
@@ -55,6 +57,7 @@ pub fn every() -> impl Iterator<Item = Key> {
         PoolForm::every,
         MatmulForm::every,
         ConvForm::every,
+        SortForm::every,
     ];
     let forms = families.into_iter().flat_map(|family| family());
     forms.flat_map(|(form, cases)| cases.types().map(move |types| Key { form, types }))
@@ -67,6 +70,9 @@ pub(crate) fn scratch_bytes(launch: &Launch, gpu: &Gpu) -> usize {
         Kernel::ArgReduce { max, dim } => {
             reduce::scratch_bytes(launch, gpu, reduce::ReduceJob::place(*max), 1 << dim)
         }
+        Kernel::Sort { dim, .. } => sort::scratch_bytes(launch, gpu, *dim),
+        Kernel::Scan { dim, .. } => lines::scan_scratch(launch, gpu, *dim),
+        Kernel::IndexAdd { .. } => index::scratch_bytes(launch),
         Kernel::LayerNormGrad { .. } => lines::scratch_bytes(launch, gpu),
         Kernel::Conv2dGradWeight(conv) => convolution::scratch_bytes(launch, gpu, conv),
         _ => 0,
@@ -91,7 +97,7 @@ pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64) -> Option<Plan> {
         Kernel::ArgReduce { max, dim } => {
             reduce::plan(launch, gpu, scratch, reduce::ReduceJob::place(*max), 1u64.checked_shl(*dim as u32)?)
         }
-        Kernel::Scan { op, dim } => lines::scan(launch, *op, *dim),
+        Kernel::Scan { op, dim } => lines::scan(launch, gpu, scratch, *op, *dim),
         Kernel::Softmax { log, dim } => lines::softmax(launch, gpu, *log, *dim),
         Kernel::SoftmaxGrad { log, dim } => lines::softmax_grad(launch, gpu, *log, *dim),
         Kernel::LayerNorm { eps, .. } => lines::layer_norm(launch, *eps),
@@ -99,7 +105,7 @@ pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64) -> Option<Plan> {
         Kernel::NllLoss { reduction, ignore_index } => loss::nll(launch, *reduction, *ignore_index),
         Kernel::NllLossGrad { reduction, ignore_index } => loss::nll_grad(launch, *reduction, *ignore_index),
         Kernel::IndexSelect { dim } => index::select(launch, *dim),
-        Kernel::IndexAdd { dim } => index::add(launch, *dim),
+        Kernel::IndexAdd { dim } => index::add(launch, scratch, *dim),
         Kernel::Gather { dim } => index::gather(launch, *dim),
         Kernel::Scatter { dim, mode } => index::scatter(launch, *dim, *mode),
         Kernel::Sgd { .. } => optimise::sgd(launch),
@@ -115,6 +121,7 @@ pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64) -> Option<Plan> {
         Kernel::Conv2d(conv) => convolution::forward(launch, conv),
         Kernel::Conv2dGradInput(conv) => convolution::by_input(launch, conv),
         Kernel::Conv2dGradWeight(conv) => convolution::by_weight(launch, gpu, scratch, conv),
-        Kernel::Sort { .. } | Kernel::Factor(_) => None,
+        Kernel::Sort { dim, descending } => sort::plan(launch, gpu, scratch, *dim, *descending),
+        Kernel::Factor(_) => None,
     }
 }

@@ -264,8 +264,9 @@ impl ReduceShape {
             kept.rank() > 0 && reduced.rank() > 0 && near != 0 && near < reduced.step(0, 0).unsigned_abs();
         let (block, lines) = if across { self::across(gpu, count, n) } else { along(n, 4) };
         let lanes = block.get(usize::from(across)).map_or(1, |&l| l as usize);
-        let wanted = gpu.multiprocessors as usize * 4;
-        let most = (n / (lanes * 8)).clamp(1, 1024);
+        // Enough that the slowest multiprocessor keeps nobody waiting.
+        let wanted = gpu.multiprocessors as usize * 16;
+        let most = (n / (lanes * 8)).clamp(1, 4096);
         let parts = (wanted / count.div_ceil(lines).max(1)).clamp(1, most);
         let part = n.div_ceil(parts).max(1);
         ReduceShape { parts: n.div_ceil(part).max(1), kept, reduced, across, block, lines, part }

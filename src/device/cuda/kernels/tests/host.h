@@ -69,9 +69,11 @@ template <class F> static long long truncated(F v) {
            : v < F(-9223372036854775808.0) ? -0x7fffffffffffffffll - 1
                                            : (long long)v;
 }
+static long long __double_as_longlong(double v) { return bits_as<long long>(v); }
 static long long __float2ll_rz(float v) { return truncated(v); }
 static long long __double2ll_rz(double v) { return truncated(v); }
 static float __uint2float_rn(unsigned v) { return (float)v; }
+#define __sincosf sincosf
 static float __fadd_rn(float a, float b) { return a + b; }
 static float __fmul_rn(float a, float b) { return a * b; }
 static double __dadd_rn(double a, double b) { return a + b; }
@@ -147,6 +149,18 @@ template <class V> static V __shfl_up_sync(unsigned, V v, int off) {
     unsigned lane = current % 32;
     return from_lane(v, lane >= (unsigned)off ? lane - off : lane);
 }
+
+static unsigned __ballot_sync(unsigned, int vote) {
+    unsigned all = 0;
+    unsigned warp = current / 32;
+    exchanged[warp][current % 32] = vote != 0;
+    wait_at(warps[warp], 32);
+    for (unsigned lane = 0; lane < 32; lane++) all |= unsigned(exchanged[warp][lane]) << lane;
+    wait_at(warps[warp], 32);
+    return all;
+}
+static void __syncwarp() { wait_at(warps[current / 32], 32); }
+static unsigned __popc(unsigned v) { return __builtin_popcount(v); }
 
 template <class... A, size_t... I>
 static void call(void (*kernel)(A...), void** args, std::index_sequence<I...>) {

@@ -257,6 +257,14 @@ fn softmax_and_scans_along_any_dimension() {
     let out = || vec![Sample::zeros(F32, &[2, 9000])];
     agree(&Kernel::Softmax { log: false, dim: 1 }, &[long.arg()], out, 1e-4, 1e-9);
     agree(&Kernel::Scan { op: ScanOp::Sum, dim: 1 }, &[long.arg()], out, 1e-6, 1e-6);
+    // Few long lines, cut into pieces, along and across memory.
+    for (shape, dim) in [(vec![70_001], 0), (vec![2, 20_000], 1), (vec![20_000, 3], 0)] {
+        for dtype in [F32, I64, DType::Float16] {
+            let long = sample(dtype, &shape, 1);
+            let out = || vec![Sample::zeros(dtype, &shape)];
+            agree(&Kernel::Scan { op: ScanOp::Sum, dim }, &[long.arg()], out, tolerance(dtype) * 4.0, 1e-2);
+        }
+    }
     let whole = sample(I64, &[3, 2500], 1);
     let out = || vec![Sample::zeros(I64, &[3, 2500])];
     agree(&Kernel::Scan { op: ScanOp::Sum, dim: 1 }, &[whole.arg()], out, 0.0, 0.0);
@@ -321,6 +329,11 @@ fn elements_at_named_places() {
         let rows = Sample::new(I64, &[3], [4.0, -1.0, 0.0]);
         let out = || vec![Sample::zeros(dtype, &[6, 3, 4])];
         agree(&Kernel::IndexSelect { dim: 1 }, &[x.arg(), rows.arg()], out, 0.0, 0.0);
+        // Rows of whole words, and rows that are not.
+        for n in [32, 33] {
+            let (table, out) = (sample(dtype, &[6, n], 4), || vec![Sample::zeros(dtype, &[3, n])]);
+            agree(&Kernel::IndexSelect { dim: 0 }, &[table.arg(), rows.arg()], out, 0.0, 0.0);
+        }
         let source = sample(dtype, &[6, 3, 4], 2);
         let out = || vec![turned(dtype, &[6, 5, 4], 3)];
         agree(&Kernel::IndexAdd { dim: 1 }, &[rows.arg(), source.arg()], out, tolerance(dtype), sums);
@@ -331,6 +344,15 @@ fn elements_at_named_places() {
             tolerance(dtype),
             0.0,
         );
+        if dtype.is_float() {
+            // Half types would stop at 256 and 2048.
+            let (same, ones) = (
+                Sample::new(I64, &[3000], std::iter::repeat(1.0)),
+                Sample::new(dtype, &[3000, 2], std::iter::repeat(1.0)),
+            );
+            let out = || vec![Sample::zeros(dtype, &[4, 2])];
+            agree(&Kernel::IndexAdd { dim: 0 }, &[same.arg(), ones.arg()], out, tolerance(dtype), 0.0);
+        }
         let index = Sample::new(DType::Int32, &[2, 5, 3], (0..).map(|i| f64::from(i * 5 % 6)));
         agree(
             &Kernel::Gather { dim: 0 },
@@ -522,4 +544,30 @@ fn convolutions_and_their_gradients() {
         let dw = || vec![Sample::zeros(F32, &ws)];
         agree(&Kernel::Conv2dGradWeight(conv), &[dy.arg(), x.arg()], dw, 1e-4, 1e-3);
     }
+}
+
+#[test]
+#[ignore = "needs a C++ compiler"]
+fn sorts_of_short_and_long_lines() {
+    let all =
+        [F32, DType::Float64, DType::Float16, DType::BFloat16, I64, DType::Int8, DType::UInt8, DType::Bool];
+    for (shape, dim) in
+        [(vec![7], 0), (vec![3, 2048], 1), (vec![33, 70], 0), (vec![9000], 0), (vec![5000, 2], 0)]
+    {
+        for (i, &dtype) in all.iter().enumerate() {
+            // Few different values, so that many are equal, and NaN, both zeros and infinities.
+            let odd = [f64::NAN, -0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY];
+            let few = noise(3).map(|v| (v * 40.0).round() / 8.0).enumerate();
+            let x = if dtype.is_float() {
+                Sample::new(dtype, &shape, few.map(|(i, v)| if i % 7 == 0 { odd[i / 7 % 5] } else { v }))
+            } else {
+                Sample::new(dtype, &shape, few.map(|(_, v)| v.abs()))
+            };
+            let out = || vec![Sample::zeros(dtype, &shape), Sample::zeros(I64, &shape)];
+            agree(&Kernel::Sort { dim, descending: i % 2 == 0 }, &[x.arg()], out, 0.0, 0.0);
+        }
+    }
+    let far = Sample::new(I64, &[5001], (0..).map(|i: i64| ((i * 7_919_777) % 10_007 - 5000) as f64 * 1e12));
+    let out = || vec![Sample::zeros(I64, &[5001]), Sample::zeros(I64, &[5001])];
+    agree(&Kernel::Sort { dim: 0, descending: false }, &[far.arg()], out, 0.0, 0.0);
 }
