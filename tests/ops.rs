@@ -6,7 +6,7 @@ use tensorlab::base::{DType, Layout, Result, Scalar};
 use tensorlab::device::Machine;
 use tensorlab::tensor::Tensor;
 
-mod device_draws;
+pub mod device_draws;
 mod draws;
 pub mod gradients;
 mod graph;

@@ -1,4 +1,7 @@
-//! On a real GPU. Each test needs one, and the libraries that `tensorlab doctor` lists: `scripts/gpu_check.sh` runs them.
+//! On a real GPU. Each test needs one, and the libraries that `tensorlab doctor` lists: `scripts/gpu_check.py` runs them.
+
+mod large;
+mod trouble;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -10,33 +13,44 @@ use tensorlab::script::{Interpreter, Limits, Origin, Silent};
 
 use crate::conformance::{Laid, all_on, stretched_on};
 use crate::ops::ON_GPU;
+use crate::ops::device_draws::{draws_as_recorded, draws_of_any_size};
 use crate::ops::gradients::check_all;
 use crate::parallel::{fault, machine, on};
 
 const GPU: DeviceSpec = DeviceSpec::Cuda(Some(0));
 
+/// `cuda`, or what `TENSORLAB_GPU` names: these tests can be tried on a simulated device first.
+fn devices() -> String {
+    std::env::var("TENSORLAB_GPU").unwrap_or_else(|_| "cuda".to_owned())
+}
+
+/// The printed form of a script's last value on the GPU.
+fn on_gpu(code: &str) -> String {
+    on(&devices(), code)
+}
+
 #[test]
 #[ignore = "needs a GPU"]
 fn conformance_contiguous() {
-    all_on("cuda", GPU, Laid::Contiguous);
+    all_on(&devices(), GPU, Laid::Contiguous);
 }
 
 #[test]
 #[ignore = "needs a GPU"]
 fn conformance_transposed() {
-    all_on("cuda", GPU, Laid::Transposed);
+    all_on(&devices(), GPU, Laid::Transposed);
 }
 
 #[test]
 #[ignore = "needs a GPU"]
 fn conformance_sliced() {
-    all_on("cuda", GPU, Laid::Sliced);
+    all_on(&devices(), GPU, Laid::Sliced);
 }
 
 #[test]
 #[ignore = "needs a GPU"]
 fn conformance_stretched() {
-    stretched_on("cuda", GPU);
+    stretched_on(&devices(), GPU);
 }
 
 #[test]
@@ -129,16 +143,23 @@ fn draws_are_those_of_the_simulated_one() {
 
 #[test]
 #[ignore = "needs a GPU"]
+fn draws_are_pytorchs_on_such_a_device() {
+    draws_as_recorded(&devices());
+    draws_of_any_size(&devices());
+}
+
+#[test]
+#[ignore = "needs a GPU"]
 fn a_pinned_copy_under_way_keeps_its_memory() {
     let code = "
         let all = [];
         for i in 0..40 {
-            let block = full([1 << 20], float(i)).pin_memory();
+            let block = full([1 << 20], i.to_float()).pin_memory();
             all.push(block.to(\"cuda\", #{non_blocking: true}));
             block = ();
         }
         let right = true;
-        for i in 0..40 { right &&= (all[i] == float(i)).all().item(); }
+        for i in 0..40 { right = right && (all[i] == i.to_float()).all().item(); }
         right";
     assert_eq!(on("cuda", code), "true");
 }

@@ -13,8 +13,8 @@ fn golden() -> Value {
     serde_json::from_str(include_str!("../golden/cuda_draws.json")).unwrap()
 }
 
-fn lab() -> Interpreter {
-    let machine = Machine::open(&"sim:h100".parse().unwrap(), Use::Headless).unwrap().machine;
+fn lab(devices: &str) -> Interpreter {
+    let machine = Machine::open(&devices.parse().unwrap(), Use::Headless).unwrap().machine;
     Interpreter::new(machine, Arc::new(Silent), &Limits::default())
 }
 
@@ -87,7 +87,12 @@ fn same(got: &[f64], want: &[f64], tolerance: f64) -> bool {
 
 #[test]
 fn a_device_draws_pytorchs_numbers_from_the_seed() {
-    let (golden, mut lab) = (golden(), lab());
+    draws_as_recorded("sim:h100");
+}
+
+/// On a real device as well, within the same bounds.
+pub fn draws_as_recorded(devices: &str) {
+    let (golden, mut lab) = (golden(), lab(devices));
     let (mut wrong, calls) = (Vec::new(), golden["calls"].as_array().unwrap());
     for call in calls {
         lab.reset();
@@ -148,7 +153,12 @@ const LARGEST: [(&str, &str); 4] =
 
 #[test]
 fn draws_of_any_size_take_what_pytorch_takes_of_the_generator() {
-    let (golden, mut lab) = (golden(), lab());
+    draws_of_any_size("sim:h100");
+}
+
+/// The values at both ends, a digest of all, and the generator's offset behind them.
+pub fn draws_of_any_size(devices: &str) {
+    let (golden, mut lab) = (golden(), lab(devices));
     let (mut wrong, mut before) = (Vec::new(), 0);
     let rows = golden["large"].as_array().unwrap();
     for row in rows {
