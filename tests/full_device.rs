@@ -339,3 +339,26 @@ proptest! {
         }
     }
 }
+
+/// A captured graph keeps its memory, used or not: to try again is no remedy, and deleting the graph is one.
+#[test]
+fn what_a_captured_graph_keeps_is_freed_with_the_graph() {
+    let start = "let x = rand([8, 1024, 1024], #{device: \"cuda\"});
+let g = cuda::graph(|| { let a = x * 2.0; let b = a + 1.0; b * 3.0 });
+g.replay();
+let q = rand([20, 1024, 1024], #{device: \"cuda\"});
+";
+    let end = "let r = rand([20, 1024, 1024], #{device: \"cuda\"}); r.shape";
+    let fault = fault("sim:tiny", &format!("{start}{end}"));
+    assert!(
+        fault.message.contains("with 64.00 MiB allocated in private pools (e.g., CUDA Graphs), and"),
+        "{}",
+        fault.message
+    );
+    let hint = fault.hint.clone().unwrap();
+    assert!(hint.contains("delete the CUDA graphs, whose pools keep 64.00 MiB for their replays"), "{hint}");
+    assert!(!hint.contains("try again"), "{hint}");
+    for cure in ["g = ();", "g.reset();"] {
+        assert_eq!(on("sim:tiny", &format!("{start}{cure}\n{end}")), "[20, 1024, 1024]", "{cure}");
+    }
+}

@@ -351,6 +351,7 @@ proptest! {
                     assert!(*device > TOTAL);
                     continue;
                 }
+                Action::DeleteGraphs { .. } => panic!("no graph was captured"),
                 Action::FreeOthers { .. } => panic!("no one else uses the device"),
             };
             assert!(pool.allocate(asked, 0).is_ok(), "{action:?} does not help");

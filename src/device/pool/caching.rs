@@ -352,6 +352,7 @@ impl<M: Memory> Pool<M> {
             allocated: self.allocated(),
             reserved: self.reserved(),
             fragmentation: self.fragmentation().split_free,
+            retained: self.retained.clone(),
             largest_cached: self.free.largest_on(PoolKind::of(size), stream),
             snapshot: self.snapshot(),
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::size::{PoolKind, format_size};
-use super::snapshot::Snapshot;
+use super::snapshot::{BlockState, Segment, Snapshot};
 
 /// A request that neither the cache nor the device could serve, after everything
 /// cached that could be returned was returned. Sizes are in bytes.
@@ -40,6 +40,8 @@ pub struct OutOfMemory {
     pub fragmentation: u64,
     /// The largest free block of the request's pool and stream.
     pub largest_cached: u64,
+    /// The streams whose segments captured graphs keep, in use or not.
+    pub retained: Vec<u32>,
     /// The pool's segments.
     pub snapshot: Snapshot,
 }
@@ -58,9 +60,13 @@ impl OutOfMemory {
             Some(limit) => format!("{} allowed; ", format_size(limit)),
             None => String::new(),
         };
+        let private = match self.kept_by_graphs() {
+            0 => String::new(),
+            kept => format!("with {} allocated in private pools (e.g., CUDA Graphs), ", format_size(kept)),
+        };
         format!(
             "CUDA out of memory. Tried to allocate {}. GPU {} has a total capacity of {} of which {} is free. \
-             {process}{allowed}Of the allocated memory {} is allocated by PyTorch, and {} is reserved by PyTorch but \
+             {process}{allowed}Of the allocated memory {} is allocated by PyTorch, {private}and {} is reserved by PyTorch but \
              unallocated. If reserved but unallocated memory is large try setting \
              PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation for \
              Memory Management  (https://docs.pytorch.org/docs/stable/notes/cuda.html\
@@ -77,6 +83,18 @@ impl OutOfMemory {
     /// What segments hold and tensors do not.
     pub(crate) fn reserved_unallocated(&self) -> u64 {
         self.reserved.saturating_sub(self.allocated)
+    }
+
+    /// Whether a captured graph keeps a segment, whatever is in use of it.
+    pub(super) fn is_retained(&self, segment: &Segment) -> bool {
+        self.retained.contains(&segment.stream)
+    }
+
+    /// What is free in segments that captured graphs keep: no other request is served from there.
+    pub(super) fn kept_by_graphs(&self) -> u64 {
+        let kept = self.snapshot.segments.iter().filter(|segment| self.is_retained(segment));
+        let free = kept.flat_map(|s| &s.blocks).filter(|block| block.state == BlockState::Inactive);
+        free.map(|block| block.size).sum()
     }
 
     /// What others hold of the device.

@@ -59,6 +59,8 @@ pub enum Action {
     /// Free these tensors; tensors that share a block come together. Deleting the names does; where there are none,
     /// no names would.
     Delete { names: Vec<String>, tensors: Vec<LiveTensor> },
+    /// Delete captured graphs, which keep this many bytes that nothing uses.
+    DeleteGraphs { bytes: u64 },
     /// Allow the pool this many bytes, `fraction` of the device.
     RaiseLimit { bytes: u64, fraction: f64 },
     /// Ask for no more than this many bytes at once, and for no fewer than `least`, where fewer take a larger segment;
@@ -182,6 +184,9 @@ fn actions(
     let (first, last) = if short { (by_name, None) } else { (None, by_name) };
     let delete = |(names, tensors)| Action::Delete { names, tensors };
     actions.extend(first.map(delete));
+    let bare = StateChange { without_graphs: true, ..StateChange::none(error) };
+    let graphs_alone = bare.fits(error, error.requested);
+    actions.extend(graphs_alone.then(|| Action::DeleteGraphs { bytes: error.kept_by_graphs() }));
     let unlimited = StateChange { limit: error.ceiling, ..StateChange::none(error) };
     if error.limit != error.ceiling && unlimited.fits(error, error.requested) {
         let bytes = error.reserved.saturating_add(error.segment);
@@ -190,7 +195,7 @@ fn actions(
     actions
         .extend(error.largest_fitting().filter(|_| of_no_batch.is_none()).map(|bytes| smaller(error, bytes)));
     actions.extend(last.map(delete));
-    let mut freeable = found;
+    let mut freeable = found || graphs_alone;
     if !found {
         let unneeded = holders
             .iter()
@@ -368,6 +373,10 @@ impl Remedy {
                     (count, _) => format!("delete {count} variables and parts ({bytes}): {told}, ..."),
                 }
             }
+            Action::DeleteGraphs { bytes } => format!(
+                "delete the CUDA graphs, whose pools keep {} for their replays, or `reset()` them",
+                size(*bytes)
+            ),
             Action::RaiseLimit { bytes, fraction } => format!(
                 "raise the memory fraction to at least {:.4} ({} of the device)",
                 (fraction * 1e4).ceil() / 1e4,
@@ -448,7 +457,11 @@ fn origin(tensors: &[LiveTensor]) -> String {
     let Some(tensor) = largest else { return String::new() };
     let preposition = if tensor.cell.is_some() { "in" } else { "on" };
     let place = place(tensor).map(|place| format!(" {preposition} {place}")).unwrap_or_default();
-    format!(" that {} made{place}; no variable is known whose deletion alone frees that", tensor.made_by)
+    let same = |other: &LiveTensor| {
+        (&other.made_by, &other.cell, other.line) == (&tensor.made_by, &tensor.cell, tensor.line)
+    };
+    let that = if tensors.iter().all(same) { " that" } else { ", the largest of which" };
+    format!("{that} {} made{place}; no variable is known whose deletion alone frees that", tensor.made_by)
 }
 
 /// `In [2], line 3`; the line alone in the cell that runs.

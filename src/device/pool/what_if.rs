@@ -85,11 +85,13 @@ pub(super) struct StateChange {
     pub limit: Option<u64>,
     /// The device's free bytes.
     pub free: u64,
+    /// There are no captured graphs.
+    pub without_graphs: bool,
 }
 
 impl StateChange {
     pub(super) fn none(oom: &OutOfMemory) -> Self {
-        Self { released: BTreeSet::new(), limit: oom.limit, free: oom.free }
+        Self { released: BTreeSet::new(), limit: oom.limit, free: oom.free, without_graphs: false }
     }
 
     /// Whether a request of `bytes` bytes is served in the changed state.
@@ -102,7 +104,7 @@ impl StateChange {
             if longest >= size && oom.serves(segment, kind) {
                 return true;
             }
-            if longest == segment.size {
+            if longest == segment.size && (self.without_graphs || !oom.is_retained(segment)) {
                 returned = returned.saturating_add(segment.size);
             }
         }
@@ -142,7 +144,7 @@ impl HeldBlocks {
                 }
                 let (before, after) = segment.blocks.split_at(index);
                 let run = free_bytes(before.iter().rev()) + block.size + free_bytes(after.iter().skip(1));
-                let returned = if run == segment.size { run } else { 0 };
+                let returned = if run == segment.size && !oom.is_retained(segment) { run } else { 0 };
                 let enough = serves && run >= oom.rounded || change.takes(oom, oom.segment, returned);
                 blocks.insert(block.address, HeldBlock { address: block.address, size: block.size, enough });
             }
