@@ -457,3 +457,29 @@ telemetry::record(|| {
     }
     assert_eq!(ends, [(3, 4), (8, 9), (3, 4), (15, 16)]);
 }
+
+/// The line of a call is where it stands, whatever lines its arguments have.
+#[test]
+fn a_callers_line_is_that_of_the_call_and_not_of_its_last_argument() {
+    let code = "let x = ones([2, 2], #{device: \"cuda\"});
+fn item_of(a) {
+    a.item()
+}
+let look = |a, k| {
+    a.item()
+};
+let seen = telemetry::record(|| {
+    let v = item_of(
+        x.sum()
+    );
+    item_of(item_of(
+        x.mean()) + x.max()
+    );
+    look.call(
+        x.sum(),
+        2.0 * 3.0
+    );
+});
+seen.waits.map(|w| [w.line, w.caller])";
+    assert_eq!(on("sim:t4", code), "[[3, 9], [3, 12], [3, 12], [6, 15]]");
+}

@@ -258,18 +258,30 @@ impl Shared {
     /// A function of some code is called from the line that runs, and has lines of its own until what is given is
     /// dropped. What a lesson runs stays the lesson's.
     pub(crate) fn call(&self, code: CodePlace) -> Called<'_> {
-        let back = self.running();
+        let (back, calling) = (self.running(), CALLING.replace(0));
         let Source { cell, line, .. } = back.source;
         let cell = if cell >= HIDDEN_CELLS { cell } else { code.cell };
-        self.go_on_at(RunningLine { source: Source { cell, line, caller: line }, before: code.before });
-        Called { shared: self, back }
+        let caller = if calling > 0 { calling } else { line };
+        self.go_on_at(RunningLine { source: Source { cell, line: caller, caller }, before: code.before });
+        Called { shared: self, back, calling }
+    }
+
+    /// The line that runs is that of a call whose arguments, which may have lines of their own, come next. Gives the one
+    /// before, for [`called`](Shared::called) behind the call.
+    pub(crate) fn calling(&self) -> u32 {
+        CALLING.replace(self.running().source.line)
+    }
+
+    /// A call is over: the line of the one around it.
+    pub(crate) fn called(&self, before: u32) {
+        CALLING.set(before);
     }
 
     /// What a lesson asks about a cell runs, in lines of its own, until what is given is dropped.
     pub(crate) fn beside(&self, cell: u32) -> Called<'_> {
-        let back = self.running();
+        let (back, calling) = (self.running(), CALLING.replace(0));
         self.go_on_at(RunningLine { source: Source::at(cell, 0), before: 0 });
-        Called { shared: self, back }
+        Called { shared: self, back, calling }
     }
 
     /// Where the calling thread's code is.
@@ -345,11 +357,13 @@ pub(crate) struct RunningLine {
 pub(crate) struct Called<'s> {
     shared: &'s Shared,
     back: RunningLine,
+    calling: u32,
 }
 
 impl Drop for Called<'_> {
     fn drop(&mut self) {
         self.shared.go_on_at(self.back);
+        CALLING.set(self.calling);
     }
 }
 
@@ -370,6 +384,8 @@ pub(crate) const NO_VALUES: u8 = 15;
 thread_local! {
     /// 0 on the script's own thread.
     pub(crate) static ASIDE: Cell<u32> = const { Cell::new(0) };
+    /// The line of the call whose arguments are computed.
+    static CALLING: Cell<u32> = const { Cell::new(0) };
     /// Where the code of a thread is that works aside.
     static OWN: Cell<RunningLine> =
         const { Cell::new(RunningLine { source: Source::at(0, 0), before: 0 }) };

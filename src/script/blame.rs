@@ -40,7 +40,9 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
             let [whole] = inputs else { return Ok(Dynamic::UNIT) };
             let line = state.as_int().unwrap_or(0) as u32;
             here.set_line(line);
+            let before = here.calling();
             let value = context.eval_expression_tree(whole);
+            here.called(before);
             here.set_line(line);
             value
         },
