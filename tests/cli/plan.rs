@@ -65,6 +65,21 @@ fn a_script_fits_or_the_plan_says_what_would_make_it_fit() {
     assert!(text.contains("The smallest of the devices at hand that could hold it is"), "{text}");
 }
 
+/// Not only tensors take room: a device that was full is no larger one.
+#[test]
+fn a_device_that_was_full_is_not_named_as_one_that_could_hold_it() {
+    let split = "let keep = [];
+for i in 0..10 {
+    let big = rand([5, 1024, 1024], #{device: \"cuda\"});
+    big = ();
+    keep.push(rand([3, 1024, 1024], #{device: \"cuda\"}));
+}
+let z = rand([30, 1024, 1024], #{device: \"cuda\"});";
+    let folder = Folder::new("plan-split", split);
+    let text = out(&folder.plan(&["--devices", "tiny"]));
+    assert!(text.contains("could hold it is") && !text.contains("could hold it is tiny"), "{text}");
+}
+
 /// The memory is that of the run itself, and so is the time.
 #[test]
 fn a_plan_has_the_figures_of_the_run() {
