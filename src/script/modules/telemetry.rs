@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use rhai::{Dynamic, INT, Map};
+use rhai::{Dynamic, FnPtr, INT, Map};
 
 use crate::base::event::{Event, HIDDEN_CELLS, Page, Reader, Subscription};
 use crate::base::figures::word;
@@ -175,9 +175,10 @@ impl Reader for Log {
 fn record(call: &mut Call) -> Outcome {
     let body = RecordParams::of(&call.args)?.body;
     let machine = call.machine();
+    machine.settle()?;
     let sums = Arc::new(Sums(Mutex::new(Summary::begin(machine))));
     let subscription = machine.bus().read(Arc::clone(&sums) as _);
-    let result = call.run(&body, ());
+    let result = whole(call, &body);
     drop(subscription);
     let _ = result?;
     let mut sums = sums.0.lock().unwrap_or_else(|e| e.into_inner());
@@ -185,11 +186,19 @@ fn record(call: &mut Call) -> Outcome {
     Ok(sums.map().into())
 }
 
+/// Runs a closure to the end of its work: a real GPU tells of a kernel once it has run.
+fn whole(call: &Call, body: &FnPtr) -> Outcome {
+    let value = call.run(body, ())?;
+    call.machine().settle()?;
+    Ok(value)
+}
+
 /// Runs the closure, and has what happened written.
 fn exported(call: &Call, write: impl FnOnce(&str, &Machine, &[Event]) -> io::Result<()>) -> Outcome {
     let given = ExportParams::of(&call.args)?;
+    call.machine().settle()?;
     let (events, subscription) = collect(call.machine());
-    let result = call.run(&given.body, ());
+    let result = whole(call, &given.body);
     drop(subscription);
     let _ = result?;
     let events = events.events();
@@ -240,8 +249,9 @@ fn memory_snapshot(call: &mut Call) -> Outcome {
         write(&[])?;
         return Ok(Dynamic::UNIT);
     };
+    machine.settle()?;
     let (events, subscription) = collect(machine);
-    let result = call.run(&body, ());
+    let result = whole(call, &body);
     drop(subscription);
     let events = events.events();
     // A failure, such as running out of memory, is what one wants to look at.
