@@ -121,7 +121,8 @@ mod system {
         allowed.extend(confined.writable.iter().map(|folder| (folder.as_path(), CHANGE)));
         if confined.drives {
             allowed.extend(driver.map(|path| (Path::new(path), READ)));
-            allowed.push((Path::new("/dev"), USE));
+            // The driver names the threads that it starts, and does not start where it can't.
+            allowed.extend([(Path::new("/dev"), USE), (Path::new("/proc/self/task"), USE)]);
         }
         landlock::confine(&allowed)
     }
