@@ -606,3 +606,13 @@ fn a_program_as_pytorchs_tutorial_has_it_comes_through() {
     );
     assert!(full.hint.as_ref().is_some_and(|hint| hint.contains("ank 1 failed in line 1")), "{full:?}");
 }
+
+/// The first rank's turn never ends, so that the others never come to wait in anything.
+#[test]
+fn a_rank_that_never_comes_ends_the_others_wait_for_their_turn() {
+    let code = "distributed::spawn(|rank, world| { if rank == 0 { loop { } } distributed::barrier(); }, #{nprocs: 2, timeout: 0.4})";
+    let start = std::time::Instant::now();
+    let fault = fault("cpu", code);
+    assert!(start.elapsed() < std::time::Duration::from_secs(10));
+    assert!(fault.message.contains("rank 0 runs line 1; rank 1 waits for its turn"), "{}", fault.report);
+}

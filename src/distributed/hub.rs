@@ -123,9 +123,11 @@ impl Hub {
         &self.drawer
     }
 
-    /// How many ranks have come.
-    pub(super) fn came(&self) -> usize {
-        self.lock().ranks.iter().filter(|rank| rank.out.is_some()).count()
+    /// The ranks that have not come.
+    pub(super) fn missing(&self) -> Vec<usize> {
+        let meeting = self.lock();
+        let gone = meeting.ranks.iter().enumerate().filter(|(_, rank)| rank.out.is_none());
+        gone.map(|(number, _)| number).collect()
     }
 
     /// Waits until all ranks have ended, or until `stop` says so.

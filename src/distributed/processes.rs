@@ -18,6 +18,7 @@ use super::group::{CollectiveKind, Group, RankPart, Ticket};
 use super::hub::{Hub, LOOK, copy_values};
 use super::ranks::MOST;
 use super::wire::{self, Door, FromRank, Link, TensorForm, ToRank, Told};
+use super::words;
 
 const STACK: usize = 8 << 20;
 
@@ -217,8 +218,7 @@ impl ProcessRank {
                 return Err(broken.clone());
             }
             if since.elapsed() > timeout {
-                let came =
-                    self.hub.as_ref().map(|hub| format!("{} of {} ranks came", hub.came(), self.world));
+                let came = self.hub.as_ref().map(|hub| words::absent(&hub.missing(), self.world));
                 let came = came.unwrap_or_else(|| "not all ranks came".into());
                 let text = format!("{came} within {} s", timeout.as_secs_f64());
                 return Err(Error::runtime(text)

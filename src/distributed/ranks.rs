@@ -107,6 +107,8 @@ struct Ranks {
 struct Turns {
     /// Whose turn it is: a rank's, or the script's, which has the number behind them.
     running: usize,
+    /// Since when.
+    turn: Instant,
     states: Vec<State>,
     slots: BTreeMap<Ticket, Slot>,
     /// How many exchanges a rank has taken part in, among all and with each other one.
@@ -174,6 +176,7 @@ impl Ranks {
     fn new(shared: &Arc<Shared>, world: usize) -> Ranks {
         let turns = Turns {
             running: world,
+            turn: Instant::now(),
             states: (0..world).map(|_| State::Ready).collect(),
             slots: BTreeMap::new(),
             numbers: BTreeMap::new(),
@@ -211,6 +214,7 @@ impl Ranks {
 
     fn hand_on(&self, turns: &mut Turns) {
         turns.running = turns.next();
+        turns.turn = Instant::now();
         self.turn.notify_all();
     }
 
@@ -278,7 +282,13 @@ impl Turns {
         }
     }
 
+    /// Whether one waits longer than that for the others, or for a turn as long as all together may take.
     fn waits_longer(&self, timeout: Duration, now: Since) -> bool {
+        let waits = |(rank, state): (usize, &State)| rank != self.running && matches!(state, State::Ready);
+        let all = timeout.saturating_mul(u32::try_from(self.world()).unwrap_or(u32::MAX));
+        if self.turn.elapsed() > all && self.states.iter().enumerate().any(waits) {
+            return true;
+        }
         // What is done waits for a turn alone.
         let late = |state: &State| match state {
             State::Waits(ticket, _, since) => !self.is_done(ticket) && since.until(now) > timeout,

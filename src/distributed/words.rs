@@ -35,6 +35,13 @@ pub(super) fn disagreement(a: (usize, &Posted), b: (usize, &Posted)) -> Error {
     )
 }
 
+/// Ranks that did not come to the meeting.
+pub(super) fn absent(missing: &[usize], world: usize) -> String {
+    let named: Vec<String> = missing.iter().map(usize::to_string).collect();
+    let s = if missing.len() == 1 { "" } else { "s" };
+    format!("{} of {world} ranks came, and rank{s} {} did not,", world - missing.len(), named.join(", "))
+}
+
 /// Nobody can go on.
 pub(super) fn stuck(states: &str) -> Error {
     Error::runtime(format!("no rank can go on: {states}")).with_hint(
