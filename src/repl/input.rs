@@ -24,7 +24,11 @@ pub(crate) fn wants_more(text: &str) -> bool {
     if is_continued(text, last) || (!ends_blank && phrases::is_open(code)) {
         return true;
     }
-    matches!(whole::wholeness(&without_backslashes(code)), Wholeness::Incomplete(_))
+    match whole::wholeness(&without_backslashes(code)) {
+        Wholeness::Incomplete(_) => true,
+        Wholeness::Wrong(..) => !ends_blank && whole::is_value_open(code),
+        Wholeness::Whole => false,
+    }
 }
 
 /// Whether the last line ends in a backslash that is none of a text's.
@@ -105,6 +109,15 @@ mod tests {
             ("for i in range(3):\n    print(i)\n", false),
             ("if x:\n    y()\nelse:  # not x", true),
             ("if x:\n    y()\nz()", false),
+            // A literal or a call of Python's over several lines.
+            ("d = {", true),
+            ("d = {\n    \"a\": 1,", true),
+            ("d = {\n    \"a\": 1,\n}", false),
+            ("loader = DataLoader(\n    ds,\n    batch_size=4,", true),
+            ("loader = DataLoader(\n    ds,\n    batch_size=4,\n)", false),
+            ("s = \"\"\"one", true),
+            ("s = \"\"\"one\ntwo\"\"\"", false),
+            ("fn f() {\n    let 3 = 4;", false),
             ("?relu", false),
             ("relu?", false),
             ("", false),

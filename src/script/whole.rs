@@ -66,6 +66,20 @@ pub(crate) fn wholeness(code: &str) -> Wholeness {
     }
 }
 
+/// Whether a bracket is open that begins no block, or a text in three quotes: what is wrong in Rhai may be Python that
+/// goes on in the next line.
+pub(crate) fn is_value_open(code: &str) -> bool {
+    if [r#"""""#, "'''"].iter().any(|quotes| code.matches(quotes).count() % 2 == 1) {
+        return true;
+    }
+    let (pieces, open) = read(code);
+    let first = unclosed(code, &pieces).first().and_then(|at| code.split_at_checked(*at));
+    !open.string
+        && first.is_some_and(|(before, rest)| {
+            !rest.starts_with('{') || before.trim_end().ends_with(['=', '(', '[', ',', ':'])
+        })
+}
+
 /// Whether a place comes after the last character that is code.
 fn is_at_end(place: Position, code: &str, pieces: &[Piece]) -> bool {
     let Some(line) = place.line() else { return true };
