@@ -6,7 +6,10 @@ use crate::device::backend::{Transfer, When};
 use crate::device::buffer::Buffer;
 use crate::device::cuda::table::Handle;
 
-use super::CudaBackend;
+use super::{CudaBackend, Pinned};
+
+/// Bytes that are read through page-locked memory.
+const SMALL: usize = 4096;
 
 impl CudaBackend {
     /// Enqueues a copy on `stream`.
@@ -94,6 +97,29 @@ impl CudaBackend {
         Ok(())
     }
 
+    /// Reads a few bytes through page-locked memory: one wait that can be interrupted, where the driver would wait again
+    /// for a copy to other memory.
+    fn read_small(&self, transfer: &Transfer, stream: Handle) -> Result<When> {
+        let (_, target, end) = transfer.to;
+        let block =
+            self.shared.pinned.take_prepared(transfer.bytes, |block| Pinned::lock(&self.gpu, block))?;
+        let through = Buffer::new(block.as_ptr() as u64, block.capacity(), Some(block), true);
+        let copy = Transfer { to: (Device::Cpu, &through, 0), ..*transfer };
+        let when = self.copy_timed(&copy, stream);
+        let waited = self.queues.synchronize(Some(transfer.stream), &|| self.shared.cancel.check());
+        let Some(block) = through.host else { return when };
+        if waited.is_err() {
+            // It may be under way still.
+            if let Ok(done) = self.queues.record(transfer.stream, false) {
+                self.peers.pinned.copied(&block, done);
+            }
+        } else if let Some(host) = &target.host {
+            block.copy_to(0, host, end, transfer.bytes);
+        }
+        self.shared.pinned.give(block);
+        waited.and(when)
+    }
+
     /// The copy's own time, and the host's waiting where it was held.
     pub(super) fn carry_out(&self, transfer: &Transfer, stream: Handle) -> Result<(When, Option<Span>)> {
         let ends = (transfer.from, transfer.to);
@@ -110,6 +136,10 @@ impl CudaBackend {
                 self.peers.pinned.copied(block, done);
             }
             return Ok((when, None));
+        }
+        if ends.1.0 == Device::Cpu && !host.pinned && transfer.bytes <= SMALL {
+            let when = self.read_small(transfer, stream)?;
+            return Ok((when, Some(self.queues.since(start))));
         }
         if !transfer.non_blocking || ends.1.0 == Device::Cpu {
             // The wait before the copy can be interrupted; the copy can't, for its memory is in use.

@@ -113,7 +113,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
              lessons do; on the CPU the order is always the same. With this on they add in one order, and take longer: \
              the places are sorted first, as PyTorch does it, and convolutions do without atomics.\n\nErrors are: \
              max_pool3d, avg_pool3d, adaptive_avg_pool2d, grid_sample, ctc_loss, embedding_bag with `max`, and pad with \
-             `reflect` or `replicate`, when their gradient is computed, linear interpolation as well; nll_loss of more \
+             `reflect`, or with `replicate` of more than a vector, when their gradient is computed, linear interpolation as well; nll_loss of more \
              than a vector for each row, histc, bincount with weights, median along a dimension, and \
              scatter_reduce with `prod`, when they are called. With `warn_only` these warn. Bilinear and trilinear \
              interpolation and replicated borders of images are computed by other functions that have deterministic \
