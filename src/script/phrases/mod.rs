@@ -101,6 +101,13 @@ pub(crate) fn is_open(code: &str) -> bool {
     head.ends_with(':') && WORDS.contains(&word.as_str())
 }
 
+/// Whether a class of a module is still without what it computes: a blank line before that does not end it.
+pub(crate) fn lacks_forward(code: &str) -> bool {
+    code.rsplit_once("class ").is_some_and(|(_, class)| {
+        class.contains("def __init__") && !class.contains("def forward") && class.contains("Module")
+    })
+}
+
 /// A statement of the code, and what stands for it.
 struct Offer<'c> {
     /// From and up to which line, from 0.
