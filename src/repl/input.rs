@@ -108,6 +108,10 @@ mod tests {
                 "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n\n    def forward(self, x):\n        return x\n",
                 false,
             ),
+            (
+                "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n\n    def forward(self, x):",
+                true,
+            ),
             ("for i in range(3):\n    print(i)\n", false),
             ("if x:\n    y()\nelse:  # not x", true),
             ("if x:\n    y()\nz()", false),

@@ -94,7 +94,7 @@ fn uncalled(fault: &Fault) -> Option<String> {
 pub(crate) fn is_open(code: &str) -> bool {
     const WORDS: [&str; 11] =
         ["if", "for", "while", "with", "def", "class", "try", "elif", "else", "except", "finally"];
-    let starts = |line: &&str| !line.starts_with([' ', '\t']);
+    let starts = |line: &&str| !line.trim().is_empty() && !line.starts_with([' ', '\t']);
     let head = code.lines().rev().find(starts).unwrap_or_default();
     let head = head.split('#').next().unwrap_or_default().trim_end();
     let word: String = head.chars().take_while(|c| c.is_alphabetic()).collect();
