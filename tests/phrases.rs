@@ -91,6 +91,21 @@ const PROGRAMS: &[&str] = &[
     "let x = 3\nlet y = 4\nprint(x + y)",
     "for i in range(2)\n    print(i)",
     "cache = {}\ndef keep(k, v=0):\n    cache[k] = v\n    return v\nkeep('a')\nkeep('b', 2)",
+    "for v in [1, 2]:\n    loss = v\nassert f\"{loss}\" == \"2\"",
+    "def fit(model, loader):\n    for epoch in range(2):\n        for i, (x, y) in enumerate(loader):\n            \
+     loss = F.mse_loss(model(x), y)\n        print(f\"epoch {epoch}: loss {loss.item():.4f} of {i + 1}\")\n\
+     data = TensorDataset(torch.ones(4, 2), torch.ones(4, 1))\nfit(nn.Linear(2, 1), DataLoader(data, batch_size=2))",
+    "for i in range(3):\n    print(i)\nfor i in range(2):\n    print(i)\nassert i == 1",
+    "lr = 0.5\ndef show():\n    return f\"{lr}\"\nassert show() == \"0.5\"",
+    "@torch.no_grad()\ndef evaluate(m, v): return m(v)\nevaluate(nn.Linear(2, 1), torch.ones(1, 2))",
+    "def twice(f, x):\n    return f(f(x))\nassert twice(lambda x: x + 1, 1) == 3",
+    "case = 1\nnew = case + 1\nassert f\"{new}\" == \"2\"",
+    "out = 0\ntry:\n    y = 1 / 0\nexcept ZeroDivisionError:\n    out = 1\nassert out == 1",
+    "d = {v: v * 2 for v in [1, 2] if v > 1}\nassert len(d) == 1\ns = {v % 2 for v in [1, 2, 3]}\nassert len(s) == 2",
+    "first, *rest = [1, 2, 3]\n*init, last = [1, 2, 3]\nassert len(rest) == 2 and len(init) == 2 and first + last == 4",
+    "def count(n, *args, **kwargs):\n    return n + len(args) + len(kwargs)\nassert count(1, 2, 3, a=1) == 4 and count(1) == 1",
+    "hist = []\nhist.append((1, 0.5))\nhist.append([5, 6])\nassert len(hist) == 2\ns = \" hello \"\n\
+     out = s.strip().replace(\"l\", \"r\")\nassert out == \"herro\" and s == \" hello \"\nxs = [5, 6, 1]\nxs.remove(1)\nassert len(xs) == 2 and xs[1] == 6",
     "a, b = 1, 2\na, b = b, a\nx = torch.zeros(2, 3)\nx[0, 1] = a\nx[:, 0] = b\nprint(x[..., 0], x[1:], x[None].shape)",
 ];
 
@@ -164,6 +179,56 @@ fn a_function_of_a_module_is_told_to_be_called() {
     }
 }
 
+/// A rank, a closure that the lab calls, and a function are no other places than the lines around them.
+#[test]
+fn habits_within_functions_are_answered_as_outside() {
+    for (code, line, want, not) in [
+        (
+            "distributed::spawn(|rank, world| {\n    let net = nn::Linear(2, 2);\n    net(ones(1, 2))\n}, #{nprocs: 2});",
+            3,
+            "`net.forward(ones(1, 2))`",
+            "did you mean",
+        ),
+        (
+            "distributed::spawn(|rank, world| {\n    let x = ones(2);\n    all_reduce(x);\n}, #{nprocs: 2});",
+            3,
+            "`distributed::all_reduce(x);`",
+            "?all_reduce",
+        ),
+        (
+            "fn work(rank, world) {\n    rank + lr\n}\nlet lr = 1;\ndistributed::spawn(work, #{nprocs: 2});",
+            2,
+            "`fn work(rank, world, lr)`",
+            "did you mean",
+        ),
+        (
+            "[1].map(|x| {\n    let net = nn::Linear(2, 2);\n    net(ones(1, 2)) });",
+            3,
+            "`net.forward(",
+            "did you mean",
+        ),
+        (
+            "fn f(x) { x * lr } let lr = 2; f(3)",
+            1,
+            "`let f = |x| …;`, which `f.call(x)` calls",
+            "did you mean",
+        ),
+        ("nn.Linear(2, 1)", 1, "`nn::Linear(2, 1)`", "did you mean"),
+        ("let a = 3; str(a)", 1, "`let a = 3; a.to_string()`", "did you mean"),
+        ("for k in #{a: 1} { }", 1, "keys()", "did you mean"),
+    ] {
+        let fault = match lab().evaluate(1, &Origin { name: "test", code, first_line: 1 }) {
+            Err(Stopped::Fault(fault)) => fault,
+            other => panic!("{code}: {other:?}"),
+        };
+        let hint = fault.hint.clone().unwrap_or_default();
+        assert!(hint.contains(want) && !hint.contains(not), "{code}: {hint}");
+        assert_eq!(fault.line, Some(line), "{code}: {}", fault.report);
+        let shown = code.lines().nth(line as usize - 1).unwrap();
+        assert!(fault.report.contains(&format!("{line} | {shown}\n")), "{}", fault.report);
+    }
+}
+
 #[test]
 fn what_is_no_habit_keeps_its_own_hint() {
     for (code, own) in [
@@ -214,6 +279,10 @@ fn what_differs_in_silence_is_told_of_once() {
             "let l = data::DataLoader(data::TensorDataset(ones(4), ones(4))); let n = 0; for (x, y) in l { n += 1; } n",
             "let x = pair[0]; let y = pair[1]; … }` takes pairs apart",
         ),
+        ("let xs = []; xs.append([5, 6]);", "`push` adds one item, as Python's `append` does"),
+        ("let xs = []; let y = 1; xs.append([y]);", "adds each item of an array in line 1"),
+        ("let s = \" a \"; let t = s.trim();", "`replace` and `trim` give nothing in line 1"),
+        ("let s = \"ab\"; print(s.replace(\"a\", \"b\"));", "change the text itself"),
     ] {
         let host = Arc::new(Warned::default());
         let mut lab =
@@ -236,6 +305,8 @@ fn what_differs_in_silence_is_told_of_once() {
         "let s = 0; for (a, b) in zip([1], [2]) { s += b; } s",
         "let s = 0; for (x, i) in [[1, 2, 3], [4, 5, 6]] { s += i; } s",
         "let s = 0; for (n, i) in 0..3 { s += i; } s",
+        "let xs = [1]; let ys = [2]; xs.append(ys); xs.push([3]);",
+        "let s = \" ab \"; s.trim(); s.replace(\"a\", \"b\"); s",
     ] {
         let host = Arc::new(Warned::default());
         let mut lab =

@@ -16,6 +16,8 @@ pub(super) fn told(rank: usize, error: &Error, line: Option<u32>) -> Error {
         return error.clone().with_note_first(format!("rank {rank} failed{place}"));
     }
     let own = Error::new(error.kind(), format!("rank {rank} failed{place}: {}", error.message()));
+    // With its place, so that the line is shown in which it happened.
+    let own = error.place().cloned().into_iter().fold(own, Error::in_function);
     match error.hint() {
         Some(hint) => own.with_hint(hint),
         None => own,

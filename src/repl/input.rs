@@ -21,7 +21,7 @@ pub(crate) fn wants_more(text: &str) -> bool {
     }
     let last = text.lines().next_back().unwrap_or_default();
     let ends_blank = text.rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
-    if is_continued(text, last) || (!ends_blank && phrases::is_open(code)) {
+    if is_continued(text, last) || (phrases::is_open(code) && (!ends_blank || phrases::lacks_forward(code))) {
         return true;
     }
     match whole::wholeness(&without_backslashes(code)) {
@@ -106,6 +106,16 @@ mod tests {
             // As at Python's prompt, a blank line ends a block.
             ("for i in range(3):", true),
             ("for i in range(3):\n    print(i)", true),
+            ("class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n", true),
+            ("class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n\n", false),
+            (
+                "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n\n    def forward(self, x):\n        return x\n",
+                false,
+            ),
+            (
+                "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n\n    def forward(self, x):",
+                true,
+            ),
             ("for i in range(3):\n    print(i)\n", false),
             ("if x:\n    y()\nelse:  # not x", true),
             ("if x:\n    y()\nz()", false),

@@ -15,6 +15,7 @@ use crate::script::custom::custom;
 use super::carry;
 use super::fault::RhaiResult;
 use super::lexer::{self, Kind};
+use super::silent::{self, Unlike};
 
 /// The key of a wrapped division: no text of a script is read as this token.
 const DIVISION: &str = "\u{f}";
@@ -31,9 +32,11 @@ pub(super) enum Difference {
     OldAutocast,
     OldScaler,
     Pairs,
+    Append,
+    InPlace,
 }
 
-const _: () = assert!((Difference::Pairs as u8) < NO_VALUES);
+const _: () = assert!((Difference::InPlace as u8) < NO_VALUES);
 
 /// Tells of a difference, the first time.
 pub(super) fn tell(shared: &Shared, difference: Difference, text: impl FnOnce() -> String) {
@@ -187,6 +190,16 @@ pub(super) fn read(
                 line + before
             )
         });
+    }
+    if ["append", "replace", "trim"].iter().any(|name| code.contains(name)) {
+        for (unlike, line) in silent::found(ast) {
+            let difference = match unlike {
+                Unlike::Append => Difference::Append,
+                Unlike::InPlace => Difference::InPlace,
+            };
+            let [what, instead] = unlike.told();
+            tell(shared, difference, || format!("{what} in line {}{instead}", line + before));
+        }
     }
     if code.matches(['<', '>']).nth(1).is_some()
         && let Some(line) = chained(ast)

@@ -323,6 +323,11 @@ pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
             let hint = truth(&got).filter(|_| want == "bool");
             Fault::bare("TypeError", format!("{want} is expected, not {got}"), hint)
         }
+        EvalAltResult::ErrorFor(_) => Fault::bare(
+            "TypeError",
+            "a `for` loop can't go through this".into(),
+            Some("`for name in d.keys()` goes through a map".into()),
+        ),
         EvalAltResult::ErrorPropertyNotFound(name, _) => {
             Fault::bare("KeyError", format!("{NO_FIELD}{name}'"), None)
         }

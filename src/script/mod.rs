@@ -49,6 +49,7 @@ pub(crate) mod reach;
 pub(crate) mod reads;
 mod report;
 mod rewrite;
+mod silent;
 pub mod snapshot;
 mod sources;
 pub mod spaces;

@@ -6,13 +6,11 @@ use super::statements::Statements;
 use super::tree::{Arg, Expr};
 use super::writer::Holds;
 
-/// Blocks in each other.
-const DEEPEST: usize = 8;
 /// Columns of a statement with its block in one line.
 const WIDTH: usize = 90;
 
 /// Lines, or nothing where they can't be written.
-type Lines = Option<Vec<String>>;
+pub(super) type Lines = Option<Vec<String>>;
 
 impl Statements<'_, '_, '_> {
     /// A statement with a block, if the word begins one.
@@ -34,44 +32,13 @@ impl Statements<'_, '_, '_> {
         Some(self.hoisted(read))
     }
 
-    /// A variable that a block binds and that is read behind it is made before it.
-    fn hoisted(&mut self, read: fn(&mut Self) -> Lines) -> Lines {
-        if self.depth >= DEEPEST {
-            return None;
-        }
-        let before = self.clone();
-        self.ended.clear();
-        self.depth += 1;
-        let lines = read(self);
-        self.depth -= 1;
-        let lines = lines?;
-        let later = self.reader.tokens.get(self.reader.at..)?;
-        let needed =
-            |name: &&String| later.iter().any(|token| token.kind == TokenKind::Name && token.text == **name);
-        let mut names: Vec<String> = self.ended.iter().filter(needed).cloned().collect();
-        names.dedup();
-        if names.is_empty() {
-            self.ended.extend(before.ended);
-            return Some(lines);
-        }
-        *self = before;
-        self.writer.uses(Idiom::Hoisted);
-        names.iter().for_each(|name| self.writer.bind(name, Holds::Other));
-        let mut lines: Vec<String> = names.iter().map(|name| format!("let {name} = ();")).collect();
-        self.depth += 1;
-        let rest = read(self);
-        self.depth -= 1;
-        lines.extend(rest?);
-        Some(lines)
-    }
-
     /// The block behind a head that stands in a column, in a scope of its own.
     pub(super) fn block(&mut self, column: usize, bound: &[(String, Holds)]) -> Lines {
         self.writer.scopes.push(bound.iter().cloned().collect());
         let lines = self.suite(column);
         let scope = self.writer.scopes.pop().unwrap_or_default();
         let own = scope.into_keys().filter(|name| !bound.iter().any(|(known, _)| known == name));
-        self.ended.extend(own);
+        self.ended.extend(own.map(|name| (name, false)));
         lines
     }
 
@@ -128,7 +95,7 @@ impl Statements<'_, '_, '_> {
     }
 
     fn branches(&mut self) -> Lines {
-        let (mut all, mut first) = (Vec::new(), true);
+        let (mut all, mut first, mut before) = (Vec::new(), true, Vec::new());
         let mut column = self.reader.peek()?.column;
         loop {
             let at = self.reader.at;
@@ -166,7 +133,10 @@ impl Statements<'_, '_, '_> {
                         self.writer.uses(Idiom::Main);
                         return self.suite(column);
                     }
-                    format!("{head} {}", self.writer.condition(&condition)?)
+                    let text = self.writer.condition(&condition)?;
+                    before.append(&mut self.writer.prelude);
+                    (first || before.is_empty()).then_some(())?;
+                    format!("{head} {text}")
                 }
             };
             let is_last = head == "else";
@@ -177,7 +147,8 @@ impl Statements<'_, '_, '_> {
             }
         }
         self.end_block();
-        Some(written(&all))
+        before.extend(written(&all));
+        Some(before)
     }
 
     /// The end of a line behind a block.
@@ -190,6 +161,7 @@ impl Statements<'_, '_, '_> {
         let column = self.head()?;
         let condition = self.reader.value()?;
         let head = format!("while {}", self.writer.condition(&condition)?);
+        self.writer.prelude.is_empty().then_some(())?;
         let body = self.block(column, &[])?;
         self.end_block();
         Some(written(&[(head, body)]))
@@ -222,17 +194,19 @@ impl Statements<'_, '_, '_> {
         let names = self.reader.targets()?;
         self.reader.expect("in")?;
         let items = self.reader.values()?;
-        let (head, lets) = match names.as_slice() {
+        let (turns, given) = self.lifted_turns(&names);
+        let (head, mut body) = match turns.as_slice() {
             [_, _] if brackets && self.reader.word() == "{" => {
-                (format!("for ({}) in {}", names.join(", "), self.writer.expr(&items)?), Vec::new())
+                (format!("for ({}) in {}", turns.join(", "), self.writer.expr(&items)?), Vec::new())
             }
-            _ => self.loop_head(&names, &items)?,
+            _ => self.loop_head(&turns, &items)?,
         };
+        body.extend(given);
         let counts = matches!(&items, Expr::Call(callee, _) if matches!(callee.as_ref(), Expr::Name(name) if name == "range"));
         let holds = if counts { Holds::Int } else { Holds::Other };
         let bound: Vec<(String, Holds)> = names.iter().map(|name| (name.clone(), holds)).collect();
-        let mut body = lets;
         body.extend(self.block(column, &bound)?);
+        self.ended.extend(names.into_iter().map(|name| (name, true)));
         self.end_block();
         Some(written(&[(head, body)]))
     }
@@ -270,7 +244,11 @@ impl Statements<'_, '_, '_> {
 
     /// One variable for an item, and those that stand for its parts.
     fn item(&mut self, names: &[String], items: &Expr) -> Option<(String, Vec<String>, String)> {
-        let of = self.writer.expr(items)?;
+        let mut of = self.writer.expr(items)?;
+        if self.writer.kind(items) == Holds::Map {
+            self.writer.uses(Idiom::Keys);
+            of += ".keys()";
+        }
         if let [name] = names {
             return Some((of, Vec::new(), name.clone()));
         }
@@ -283,7 +261,10 @@ impl Statements<'_, '_, '_> {
     fn attempt(&mut self) -> Lines {
         let column = self.head()?;
         let rhai = self.reader.word() == "{";
+        let rest = self.reader.tokens.get(self.reader.at..).unwrap_or_default();
+        self.writer.whole = rest.iter().any(|token| token.text == "ZeroDivisionError");
         let mut body = self.block(column, &[])?;
+        self.writer.whole = false;
         if rhai {
             self.reader.expect("catch")?;
         }

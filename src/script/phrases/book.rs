@@ -2,31 +2,25 @@
 //! and the tests are made.
 
 pub use super::idiom::Idiom;
-
-/// A line of Python's and what stands for it here.
-pub struct Phrase {
-    pub idiom: Idiom,
-    /// What is told of it; empty where the row above says it.
-    pub note: &'static str,
-    /// What is there before the line.
-    pub given: &'static str,
-    pub python: &'static str,
-    /// The line here, or a line of those that stand for it; empty where nothing does.
-    pub rhai: &'static str,
-}
-
-const fn phrase(
-    idiom: Idiom,
-    note: &'static str,
-    given: &'static str,
-    python: &'static str,
-    rhai: &'static str,
-) -> Phrase {
-    Phrase { idiom, note, given, python, rhai }
-}
+pub use super::phrase::Phrase;
+use super::phrase::phrase;
+use super::statement_book::STATEMENTS;
 
 /// Every phrase.
-pub const BOOK: &[Phrase] = &[
+pub const BOOK: &[Phrase] = &joined::<{ VALUES.len() + STATEMENTS.len() }>(VALUES, STATEMENTS);
+
+#[allow(clippy::indexing_slicing, reason = "it runs while the program is compiled")]
+const fn joined<const N: usize>(first: &[Phrase], second: &[Phrase]) -> [Phrase; N] {
+    let mut all = [first[0]; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = if at < first.len() { first[at] } else { second[at - first.len()] };
+        at += 1;
+    }
+    all
+}
+
+const VALUES: &[Phrase] = &[
     phrase(Idiom::Let, "a new variable begins with `let`", "", "x = 1", "let x = 1;"),
     phrase(Idiom::Let, "", "", "net = nn::Linear(3, 2)", "let net = nn::Linear(3, 2);"),
     phrase(
@@ -126,6 +120,13 @@ pub const BOOK: &[Phrase] = &[
     ),
     phrase(Idiom::Repeated, "", "", "zeros = [0] * 3", "let zeros = (0..3).map(|_i| 0);"),
     phrase(
+        Idiom::Repeated,
+        "",
+        "let xs = [1, 2];",
+        "xs * 2",
+        "(0..2).map(|_i| xs).reduce(|all, x| all + x, [])",
+    ),
+    phrase(
         Idiom::Join,
         "`reduce` puts texts together",
         "let names = [\"a\", \"b\"];",
@@ -140,6 +141,7 @@ pub const BOOK: &[Phrase] = &[
         "s.to_upper()",
     ),
     phrase(Idiom::Method, "", "let s = \"abc\";", "s.startswith(\"a\")", "s.starts_with(\"a\")"),
+    phrase(Idiom::Method, "", "let xs = [1, 2];", "v = xs.pop(0)", "let v = xs.remove(0);"),
     phrase(
         Idiom::Str,
         "`to_string()` is Python's `str`",
@@ -172,6 +174,7 @@ pub const BOOK: &[Phrase] = &[
     ),
     phrase(Idiom::Several, "one name at a time", "", "a, b = 1, 2", "let a = 1;"),
     phrase(Idiom::Several, "", "let a = 1; let b = 2;", "a, b = b, a", "let parts = [b, a];"),
+    phrase(Idiom::Several, "", "let xs = [1, 2, 3];", "first, *rest = xs", "let rest = parts.extract(1..);"),
     phrase(
         Idiom::Several,
         "",
@@ -253,6 +256,14 @@ pub const BOOK: &[Phrase] = &[
         "let xs = list(range(3));",
     ),
     phrase(Idiom::Set, "there are no sets: an array", "", "s = {1, 2}", "let s = [1, 2];"),
+    phrase(Idiom::Set, "", "", "seen = set()", "let seen = [];"),
+    phrase(
+        Idiom::Set,
+        "",
+        "let xs = [1, 1];",
+        "s = {x + 1 for x in xs}",
+        "xs.map(|x| x + 1).reduce(|all, x| if x in all { all } else { all + [x] }, []);",
+    ),
     phrase(Idiom::Dict, "a map begins with `#`", "", "d = {\"a\": 1, \"b\": 2}", "let d = #{a: 1, b: 2};"),
     phrase(Idiom::Dict, "", "", "d = dict(a=1, b=2)", "let d = #{a: 1, b: 2};"),
     phrase(
@@ -263,6 +274,21 @@ pub const BOOK: &[Phrase] = &[
         "d.get(\"b\") ?? 0",
     ),
     phrase(Idiom::Append, "`push` adds one item to an array", "let xs = [1];", "xs.append(2)", "xs.push(2)"),
+    phrase(Idiom::Append, "", "let xs = [];", "xs.append((1, 0.5))", "xs.push([1, 0.5])"),
+    phrase(
+        Idiom::InPlace,
+        "`replace` and `trim` change the text itself, and give nothing",
+        "let s = \" hello \";",
+        "out = s.strip()",
+        "let out = { let text = s; text.trim(); text };",
+    ),
+    phrase(
+        Idiom::Remove,
+        "`remove` takes the place, and `index_of` finds it",
+        "let xs = [\"a\", \"b\"];",
+        "xs.remove(\"b\")",
+        "xs.remove(xs.index_of(\"b\"))",
+    ),
     phrase(
         Idiom::Comprehension,
         "`map` and `filter` make an array of another",
@@ -271,6 +297,20 @@ pub const BOOK: &[Phrase] = &[
         "let ys = xs.filter(|x| x > 1).map(|x| x * 2);",
     ),
     phrase(Idiom::Comprehension, "", "", "sq = [i * i for i in range(3)]", "let sq = (0..3).map(|i| i * i);"),
+    phrase(
+        Idiom::Comprehension,
+        "",
+        "let xs = [1, 2];",
+        "d = {x: x * 2 for x in xs}",
+        "let d = xs.reduce(|all, x| { all[`${x}`] = x * 2; all }, #{});",
+    ),
+    phrase(
+        Idiom::Comprehension,
+        "",
+        "let pairs = [[1, 2]];",
+        "[a for a, b in pairs]",
+        "pairs.map(|pair| { let a = pair[0]; let b = pair[1]; a })",
+    ),
     phrase(
         Idiom::AnyAll,
         "`some` and `all` are Python's `any` and `all`",
@@ -285,6 +325,7 @@ pub const BOOK: &[Phrase] = &[
         "ys = map(lambda x: x + 1, xs)",
         "let ys = xs.map(|x| x + 1);",
     ),
+    phrase(Idiom::MapOf, "", "let xs = [1];", "list(map(str, xs))", "list(xs.map(|x| x.to_string()))"),
     phrase(
         Idiom::Copy,
         "arrays and maps are copied on assignment",
@@ -292,231 +333,6 @@ pub const BOOK: &[Phrase] = &[
         "ys = xs.copy()",
         "let ys = xs;",
     ),
-    phrase(
-        Idiom::Ternary,
-        "`if` has a value itself",
-        "let x = 1;",
-        "y = 2 if x > 0 else 3",
-        "let y = if x > 0 { 2 } else { 3 };",
-    ),
-    phrase(
-        Idiom::Lambda,
-        "`|x| …` is Python's `lambda x: …`",
-        "",
-        "f = lambda x: x + 1",
-        "let f = |x| x + 1;",
-    ),
-    phrase(Idiom::Braces, "a block stands in braces", "", "while True: break", "while true { break; }"),
-    phrase(Idiom::Braces, "", "", "for i in range(3): print(i)", "for i in range(3) { print(i); }"),
-    phrase(Idiom::Braces, "", "let x = 1;", "if x == 1: print(x)", "if x == 1 { print(x); }"),
-    phrase(Idiom::Braces, "", "", "with torch.no_grad(): y = 1", "with no_grad() {"),
-    phrase(
-        Idiom::Elif,
-        "`else if` is Python's `elif`",
-        "let x = 1;",
-        "if x == 1:\n    print(1)\nelif x == 2:\n    print(2)\nelse:\n    print(3)",
-        "} else if x == 2 {",
-    ),
-    phrase(
-        Idiom::Main,
-        "a script has no `__main__`: the lines stand alone",
-        "",
-        "if __name__ == \"__main__\":\n    print(1)",
-        "print(1)",
-    ),
-    phrase(Idiom::Pass, "an empty block is `{ }`", "", "for i in range(3): pass", "for i in range(3) { }"),
-    phrase(
-        Idiom::Try,
-        "`catch (e)` takes every error",
-        "",
-        "try:\n    print(1)\nexcept ValueError as e:\n    print(e)",
-        "try { print(1); } catch (e) { print(e); }",
-    ),
-    phrase(
-        Idiom::Try,
-        "",
-        "",
-        "try:\n    print(1)\nexcept ValueError as e:\n    print(e)\nexcept IndexError:\n    raise",
-        "} else if e.kind == \"IndexError\" {",
-    ),
-    phrase(
-        Idiom::Raise,
-        "`throw` is Python's `raise`",
-        "",
-        "raise ValueError(\"no\")",
-        "throw ValueError(\"no\")",
-    ),
-    phrase(
-        Idiom::Assert,
-        "`assert` is a call",
-        "let x = 1;",
-        "assert x == 1, \"no\"",
-        "assert(x == 1, \"no\")",
-    ),
-    phrase(Idiom::Del, "`drop(x)` is Python's `del x`", "let x = 1;", "del x", "drop(x)"),
-    phrase(
-        Idiom::Global,
-        "a closure changes variables around it",
-        "let n = 0;",
-        "def more():\n    global n\n    n += 1",
-        "let more = || { n += 1; };",
-    ),
-    phrase(
-        Idiom::Hoisted,
-        "a variable of a block ends with it, and is made before",
-        "let x = 1;",
-        "if x == 1:\n    y = 2\nelse:\n    y = 3\nprint(y)",
-        "let y = ();",
-    ),
-    phrase(
-        Idiom::Def,
-        "`fn` makes a function",
-        "",
-        "def double(x):\n    return x * 2",
-        "fn double(x) { return x * 2; }",
-    ),
-    phrase(
-        Idiom::Defaults,
-        "a function for each number of arguments",
-        "",
-        "def add(x, n=1):\n    return x + n",
-        "fn add(x) { add(x, 1) }",
-    ),
-    phrase(
-        Idiom::Closure,
-        "a closure sees variables around it, a function none",
-        "let w = 2;",
-        "def scale(x):\n    return x * w",
-        "let scale = |x| { return x * w; };",
-    ),
-    phrase(Idiom::CallOfVariable, "a closure is called by `call`", "let f = |x| x + 1;", "f(2)", "f.call(2)"),
-    phrase(
-        Idiom::Ordered,
-        "a function of the script takes its arguments in order",
-        "fn f(a, b) { a - b }",
-        "f(b=1, a=2)",
-        "f(2, 1)",
-    ),
-    phrase(
-        Idiom::Forward,
-        "a module is called by `forward`",
-        "let net = nn::Linear(2, 1); let x = ones(1, 2);",
-        "net(x)",
-        "net.forward(x)",
-    ),
-    phrase(
-        Idiom::Forward,
-        "",
-        "let y = ones(2, 2); let t = tensor([0, 1]);",
-        "nn.CrossEntropyLoss()(y, t)",
-        "nn::CrossEntropyLoss().forward(y, t)",
-    ),
-    phrase(
-        Idiom::Class,
-        "a class of a module is a closure that makes one",
-        "",
-        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.fc = nn.Linear(2, 1)\n    def forward(self, x):\n        return self.fc(x)",
-        "let Net = || {",
-    ),
-    phrase(
-        Idiom::Spread,
-        "an array is given as it is",
-        "let layers = [nn::ReLU()];",
-        "net = nn.Sequential(*layers)",
-        "let net = nn::Sequential(layers);",
-    ),
-    phrase(
-        Idiom::Import,
-        "nothing is imported: the line falls away; `torch.ones` is `ones` here, `torch.nn.Linear` is `nn::Linear`",
-        "",
-        "import torch",
-        "",
-    ),
-    phrase(Idiom::Import, "", "", "import torch.nn as nn", ""),
-    phrase(Idiom::Import, "", "", "from torch import nn, optim", ""),
-    phrase(Idiom::Import, "", "", "import numpy as np\nx = np.zeros(3)", "let x = zeros(3);"),
-    phrase(
-        Idiom::Import,
-        "",
-        "",
-        "from torch.nn import Linear\nnet = Linear(2, 1)",
-        "let net = nn::Linear(2, 1);",
-    ),
-    phrase(
-        Idiom::Torch,
-        "`torch.` falls away, and `::` stands behind a module",
-        "",
-        "torch.ones(3)",
-        "ones(3)",
-    ),
-    phrase(Idiom::Torch, "", "", "torch.cuda.is_available()", "cuda::is_available()"),
-    phrase(
-        Idiom::Torch,
-        "",
-        "",
-        "x = torch.zeros(2, dtype=torch.float64)",
-        "let x = zeros(2, #{dtype: float64});",
-    ),
-    phrase(Idiom::Torch, "", "", "torch.nn.functional.relu(torch.ones(2))", "F::relu(ones(2))"),
-    phrase(Idiom::Module, "`::` stands behind a module", "", "nn.Linear(3, 2)", "nn::Linear(3, 2)"),
-    phrase(Idiom::Module, "", "", "F.relu(ones(2))", "F::relu(ones(2))"),
-    phrase(Idiom::Module, "", "", "cuda.is_available()", "cuda::is_available()"),
-    phrase(Idiom::Inside, "it stands in a module", "", "l = Linear(3, 2)", "let l = nn::Linear(3, 2);"),
-    phrase(Idiom::Numpy, "tensors do what NumPy does", "", "x = np.array([1, 2])", "let x = tensor([1, 2]);"),
-    phrase(
-        Idiom::Library,
-        "functions of other packages have their names alone",
-        "",
-        "math.sqrt(2.0)",
-        "sqrt(2.0)",
-    ),
-    phrase(Idiom::Library, "", "", "math.pi", "PI()"),
-    phrase(Idiom::Library, "", "", "math.log(10)", "ln(10.0)"),
-    phrase(Idiom::Power, "`**` is Python's `pow`", "", "pow(2, 3)", "2 ** 3"),
-    phrase(
-        Idiom::Clock,
-        "`t0.elapsed` is the time since `t0 = timestamp()`",
-        "",
-        "t0 = time.perf_counter()",
-        "let t0 = timestamp();",
-    ),
-    phrase(
-        Idiom::Setting,
-        "a setting is a call",
-        "",
-        "torch.backends.cudnn.benchmark = True",
-        "cudnn::benchmark(true)",
-    ),
-    phrase(Idiom::Setting, "", "", "cudnn::benchmark = true", "cudnn::benchmark(true)"),
-    phrase(Idiom::Print, "`print` is a call", "", "print \"hello\"", "print(\"hello\")"),
-    phrase(Idiom::PrintEnd, "`print` ends its line", "let x = 1;", "print(x, end=\"\")", "print(x)"),
-    phrase(Idiom::Property, "it is no function", "let x = ones(3);", "x.shape()", "x.shape"),
-    phrase(Idiom::Uncalled, "it is a function", "let x = ones(3);", "x.mean", "x.mean()"),
-    phrase(Idiom::Uncalled, "", "", "cuda.is_available", "cuda::is_available()"),
-    phrase(
-        Idiom::Floor,
-        "`//` begins a comment; `/` of integers is Python's `//` where neither is negative",
-        "let n = 7;",
-        "print(n // 2)",
-        "print(n / 2)",
-    ),
-    phrase(
-        Idiom::Timeit,
-        "`timeit` takes a closure",
-        "let x = ones(3);",
-        "%timeit x.sum()",
-        "timeit(|| x.sum())",
-    ),
-    phrase(Idiom::Shell, "`smi()` shows what `nvidia-smi` does", "", "!nvidia-smi", "smi()"),
-    phrase(Idiom::Braces, "", "", "@torch.no_grad()\ndef twice(x):\n    return x * 2", "with no_grad() {"),
-    phrase(
-        Idiom::Help,
-        "`?name` at the prompt, Alt-h in the lab and `tensorlab docs name` show its page",
-        "",
-        "help(softmax)",
-        "",
-    ),
-    phrase(Idiom::Semicolon, "a statement ends with `;`", "", "let a = 1\nlet b = 2", "let a = 1;"),
 ];
 
 /// What is told of an idiom.

@@ -2,11 +2,12 @@
 
 use super::book::Idiom;
 use super::names;
-use super::tree::{Arg, Expr, Loop};
-use super::writer::{ATOM, Holds, Writer};
+use super::tree::{Arg, Expr};
+use super::writer::{ATOM, Holds, LOOSE, Writer};
 
 /// Methods that have another name here, and how many arguments they take.
-const METHODS: [(&str, usize, &str); 9] = [
+const METHODS: [(&str, usize, &str); 10] = [
+    ("pop", 1, "remove"),
     ("upper", 0, "to_upper"),
     ("lower", 0, "to_lower"),
     ("startswith", 1, "starts_with"),
@@ -27,11 +28,14 @@ impl Writer<'_> {
                 match self.path(callee).and_then(|path| names::resolved(&path, &self.imports)) {
                     Some((here, idiom)) => {
                         self.uses(idiom);
-                        if matches!(here.as_str(), "PI()") {
-                            return None;
+                        match (here.as_str(), arguments) {
+                            ("PI()", _) => return None,
+                            // A shape is an array.
+                            ("Size", [one]) => return self.written(&one.value),
+                            _ => {}
                         }
                         let arguments = match idiom {
-                            Idiom::Library => self.floats(arguments)?,
+                            Idiom::Library if here != "manual_seed" => self.floats(arguments)?,
                             _ => self.arguments(arguments)?,
                         };
                         atom(format!("{here}({arguments})"))
@@ -87,9 +91,15 @@ impl Writer<'_> {
     /// A call of what has one name.
     fn named(&mut self, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
         let atom = |text: String| Some((text, ATOM));
+        match (name, arguments) {
+            ("open", _) if self.is_free(name) => return None,
+            (":=", [name, value]) => return self.assigned_before(&name.value, &value.value),
+            _ => {}
+        }
         if let Some(params) = self.functions.get(name).cloned() {
             let mut ordered = self.in_order(&params, arguments)?;
-            let missing = params.len().saturating_sub(arguments.len());
+            let collects = params.iter().any(|param| param.starts_with('*'));
+            let missing = params.len().saturating_sub(arguments.len()) * usize::from(!collects);
             if let Some(defaults) = self.defaults.get(name).filter(|all| missing > 0 && missing <= all.len())
             {
                 let rest = defaults.iter().skip(defaults.len() - missing).cloned();
@@ -115,6 +125,12 @@ impl Writer<'_> {
                 let arguments = self.arguments(arguments)?;
                 return atom(format!("{name}.call({arguments})"));
             }
+            Some(Holds::Other) if !names::is_function(name) => {
+                let (idiom, method) = self.of_unknown(name, arguments);
+                self.uses(idiom);
+                let arguments = self.arguments(arguments)?;
+                return atom(format!("{name}.{method}({arguments})"));
+            }
             _ => {}
         }
         if let Some(found) = self.built_in(name, arguments) {
@@ -138,8 +154,34 @@ impl Writer<'_> {
         atom(format!("{callee}({arguments})"))
     }
 
+    /// `(n := value)`: a line before the statement.
+    fn assigned_before(&mut self, name: &Expr, value: &Expr) -> Option<(String, u8)> {
+        let Expr::Name(name) = name else { return None };
+        self.uses(Idiom::Walrus);
+        let (holds, value) = (self.kind(value), self.expr(value)?);
+        let word = if self.holds(name).is_some() { "" } else { "let " };
+        self.prelude.push(format!("{word}{name} = {value};"));
+        self.bind(name, holds);
+        Some((name.clone(), ATOM))
+    }
+
+    /// How a variable is called of which nothing is known, such as a parameter: a module, unless it is given plain values
+    /// or has a name that functions have.
+    fn of_unknown(&self, name: &str, arguments: &[Arg]) -> (Idiom, &'static str) {
+        const FUNCTIONS: [&str; 9] = ["f", "g", "h", "fn", "func", "function", "callback", "closure", "op"];
+        let plain = |argument: &Arg| !matches!(self.kind(&argument.value), Holds::Tensor | Holds::Other);
+        let function = match &self.said.absent {
+            Some((absent, given)) if absent == name => !given.contains("Tensor"),
+            _ => FUNCTIONS.contains(&name) || arguments.iter().all(plain),
+        };
+        if function { (Idiom::CallOfVariable, "call") } else { (Idiom::Forward, "forward") }
+    }
+
     /// Arguments in the order of a function's parameters.
     fn in_order(&mut self, params: &[String], arguments: &[Arg]) -> Option<String> {
+        if params.iter().any(|param| param.starts_with('*')) {
+            return self.collected(params, arguments);
+        }
         let mut all: Vec<Option<String>> = vec![None; params.len().max(arguments.len())];
         for (at, argument) in arguments.iter().enumerate() {
             let value = self.expr(&argument.value)?;
@@ -154,6 +196,30 @@ impl Writer<'_> {
         }
         let given: Vec<String> = all.iter().take_while(|value| value.is_some()).flatten().cloned().collect();
         (given.len() == arguments.len()).then(|| given.join(", "))
+    }
+
+    /// Arguments of a function that takes any number: what is more goes in an array, and what has a name in a map.
+    fn collected(&mut self, params: &[String], arguments: &[Arg]) -> Option<String> {
+        self.uses(Idiom::Rest);
+        let own = params.iter().take_while(|param| !param.starts_with('*')).count();
+        let (mut all, mut rest, mut named) = (Vec::new(), Vec::new(), Vec::new());
+        for argument in arguments {
+            let value = self.expr(&argument.value)?;
+            match &argument.name {
+                _ if argument.spread || argument.name.as_ref().is_some_and(|name| params.contains(name)) => {
+                    return None;
+                }
+                Some(name) => named.push(format!("{name}: {value}")),
+                None if all.len() < own => all.push(value),
+                None => rest.push(value),
+            }
+        }
+        (all.len() == own).then_some(())?;
+        all.extend(params.iter().skip(own).map(|param| match param.starts_with("**") {
+            true => format!("#{{{}}}", named.join(", ")),
+            false => format!("[{}]", rest.join(", ")),
+        }));
+        Some(all.join(", "))
     }
 
     /// Functions that Python has built in.
@@ -194,27 +260,6 @@ impl Writer<'_> {
             |argument: &Arg| Some(format!("{}: {}", argument.name.as_deref()?, self.expr(&argument.value)?));
         let pairs: Option<Vec<String>> = arguments.iter().map(pair).collect();
         Some(format!("#{{{}}}", pairs?.join(", ")))
-    }
-
-    /// Functions of lists.
-    fn of_items(&mut self, name: &str, plain: &[&Expr]) -> Option<(Idiom, String)> {
-        Some(match (name, plain) {
-            ("any" | "all", [Expr::Comprehension(test, None, loops)]) => {
-                let [one] = loops.as_slice() else { return None };
-                let method = if name == "any" { "some" } else { "all" };
-                (
-                    Idiom::AnyAll,
-                    format!("{}.{method}({})", self.items(&one.items)?, self.function(&one.names, test)?),
-                )
-            }
-            ("map", [function, of]) => {
-                (Idiom::MapOf, format!("{}.map({})", self.items(of)?, self.expr(function)?))
-            }
-            ("filter", [function, of]) => {
-                (Idiom::MapOf, format!("{}.filter({})", self.items(of)?, self.expr(function)?))
-            }
-            _ => return None,
-        })
     }
 
     /// What stands at the end is no option here.
@@ -269,77 +314,6 @@ impl Writer<'_> {
         Some(if text.starts_with(|c: char| c.is_ascii_digit()) { format!("({text})") } else { text })
     }
 
-    /// Values as an array.
-    pub(super) fn items(&mut self, value: &Expr) -> Option<String> {
-        match value {
-            Expr::Call(callee, arguments) if matches!(callee.as_ref(), Expr::Name(name) if name == "range") =>
-            {
-                let plain: Vec<&Expr> = arguments.iter().map(|argument| &argument.value).collect();
-                Some(match plain.as_slice() {
-                    [to] => format!("(0..{})", self.bound(to, 150)?),
-                    [from, to] => format!("({}..{})", self.bound(from, 150)?, self.bound(to, 150)?),
-                    _ => format!("range({})", self.arguments(arguments)?),
-                })
-            }
-            Expr::Range(from, Some(to), false) => {
-                Some(format!("({}..{})", self.bound(from, 150)?, self.bound(to, 150)?))
-            }
-            value if self.kind(value) == Holds::Tensor => Some(format!("{}.tolist()", self.on(value)?)),
-            value => self.on(value),
-        }
-    }
-
-    fn function(&mut self, names: &[String], value: &Expr) -> Option<String> {
-        // A parameter has to have a name.
-        let named = |name: &String| if name == "_" { "_i".to_owned() } else { name.clone() };
-        let names: Vec<String> = names.iter().map(named).collect();
-        self.scopes.push(names.iter().map(|name| (name.clone(), Holds::Other)).collect());
-        let value = self.expr(value);
-        self.scopes.pop();
-        Some(format!("|{}| {}", names.join(", "), value?))
-    }
-
-    /// `[f(x) for x in xs if c]`
-    pub(super) fn comprehension(
-        &mut self,
-        item: &Expr,
-        key: Option<&Expr>,
-        loops: &[Loop],
-    ) -> Option<(String, u8)> {
-        let ([one], None) = (loops, key) else { return None };
-        self.uses(Idiom::Comprehension);
-        let mut text = match &one.items {
-            Expr::Call(callee, arguments) => {
-                match (callee.as_ref(), arguments.as_slice(), one.names.as_slice()) {
-                    (Expr::Name(name), [a, b], [x, y]) if name == "zip" => {
-                        let (a, b) = (self.items(&a.value)?, self.items(&b.value)?);
-                        let function = self.function(&[x.clone(), y.clone()], item)?;
-                        return one
-                            .conditions
-                            .is_empty()
-                            .then(|| (format!("{a}.zip({b}, {function})"), ATOM));
-                    }
-                    (Expr::Name(name), [of], [i, x]) if name == "enumerate" => {
-                        let function = self.function(&[x.clone(), i.clone()], item)?;
-                        let items = self.items(&of.value)?;
-                        return one.conditions.is_empty().then(|| (format!("{items}.map({function})"), ATOM));
-                    }
-                    _ => self.items(&one.items)?,
-                }
-            }
-            items => self.items(items)?,
-        };
-        let [_] = one.names.as_slice() else { return None };
-        for condition in &one.conditions {
-            text += &format!(".filter({})", self.function(&one.names, condition)?);
-        }
-        let same = matches!((item, one.names.as_slice()), (Expr::Name(item), [name]) if item == name);
-        if !same {
-            text += &format!(".map({})", self.function(&one.names, item)?);
-        }
-        Some((text, ATOM))
-    }
-
     fn method(&mut self, on: &Expr, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
         let atom = |text: String| Some((text, ATOM));
         if let (Expr::Text(raw), "format") = (on, name) {
@@ -372,10 +346,24 @@ impl Writer<'_> {
                 return atom(format!("{text}.{name}.forward({arguments})"));
             }
             ("append", [one])
-                if !matches!(holds, Holds::Text | Holds::Module) && plain && !self.is_array_of_rhai(one) =>
+                if !matches!(holds, Holds::Text | Holds::Module)
+                    && plain
+                    && (self.python || !self.is_array_of_rhai(one)) =>
             {
                 self.uses(Idiom::Append);
                 return atom(format!("{text}.push({})", self.expr(&one.value)?));
+            }
+            ("replace", [_, _]) | ("strip" | "trim", [])
+                if plain && !matches!(holds, Holds::Array | Holds::Map | Holds::Module | Holds::Tensor) =>
+            {
+                self.uses(Idiom::InPlace);
+                let name = if name == "strip" { "trim" } else { name };
+                let (own, arguments) = (self.free_name("text"), self.arguments(arguments)?);
+                return Some((format!("{{ let {own} = {text}; {own}.{name}({arguments}); {own} }}"), LOOSE));
+            }
+            ("remove", [one]) if holds == Holds::Array && (self.python || self.is_refused("remove")) => {
+                self.uses(Idiom::Remove);
+                return atom(format!("{text}.remove({text}.index_of({}))", self.expr(&one.value)?));
             }
             ("get", [key, default]) if plain => {
                 self.uses(Idiom::GetDefault);
@@ -395,7 +383,9 @@ impl Writer<'_> {
             }
             _ => {}
         }
-        if let Some((_, _, here)) = renamed.filter(|_| plain && !tensor && !ambiguous) {
+        if let Some((_, _, here)) =
+            renamed.filter(|_| plain && !tensor && !ambiguous && (name != "pop" || holds == Holds::Array))
+        {
             self.uses(Idiom::Method);
             let arguments = self.arguments(arguments)?;
             return atom(format!("{text}.{here}({arguments})"));
@@ -406,7 +396,11 @@ impl Writer<'_> {
 
     /// Rhai's `append` takes an array: only another value is Python's.
     fn is_array_of_rhai(&self, argument: &Arg) -> bool {
-        let refused = self.said.refused.as_ref().is_some_and(|(name, _)| name == "append");
-        !refused && self.kind(&argument.value) == Holds::Array
+        let tuple = matches!(argument.value, Expr::Tuple(_));
+        !tuple && !self.is_refused("append") && self.kind(&argument.value) == Holds::Array
+    }
+
+    fn is_refused(&self, name: &str) -> bool {
+        self.said.refused.as_ref().is_some_and(|(refused, _)| refused == name)
     }
 }

@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use super::blocks::written;
 use super::book::Idiom;
-use super::lex::TokenKind;
+use super::lex::{Tok, TokenKind};
 use super::statements::Statements;
+use super::texts;
 use super::tree::Expr;
 use super::writer::Holds;
 
@@ -23,10 +24,12 @@ impl Statements<'_, '_, '_> {
             self.reader.expect("fn")?;
         }
         let name = self.reader.name()?;
-        let params = self.parameters()?;
+        let mut params = self.parameters()?;
+        let given = params.iter().map(|(name, _)| name.clone()).collect();
+        self.writer.functions.insert(name.clone(), given);
+        params.iter_mut().for_each(|(name, _)| *name = name.trim_start_matches('*').to_owned());
         let names: Vec<String> = params.iter().map(|(name, _)| name.clone()).collect();
         let around = self.reads_around(column, &names);
-        self.writer.functions.insert(name.clone(), names.clone());
         if around && python {
             self.writer.bind(&name, Holds::Closure);
         }
@@ -68,11 +71,12 @@ impl Statements<'_, '_, '_> {
         self.reader.expect("(")?;
         let mut all = Vec::new();
         while !self.reader.eat(")") {
-            if self.reader.eat("/") || self.reader.eat("*") && self.reader.word() == "," {
+            let star = ["**", "*"].into_iter().find(|star| self.reader.eat(star)).unwrap_or_default();
+            if self.reader.eat("/") || star == "*" && self.reader.word() == "," {
                 self.reader.eat(",");
                 continue;
             }
-            let name = self.reader.name()?;
+            let name = format!("{star}{}", self.reader.name()?);
             if self.reader.eat(":") {
                 self.writer.uses(Idiom::Annotation);
                 self.reader.value()?;
@@ -80,8 +84,11 @@ impl Statements<'_, '_, '_> {
             let default = if self.reader.eat("=") {
                 let value = self.reader.value()?;
                 Some(self.writer.expr(&value)?)
-            } else {
+            } else if star.is_empty() {
                 None
+            } else {
+                self.writer.uses(Idiom::Rest);
+                Some(if star == "*" { "[]" } else { "#{}" }.to_owned())
             };
             all.push((name, default));
             if !self.reader.eat(",") {
@@ -98,11 +105,12 @@ impl Statements<'_, '_, '_> {
 
     /// A function's block, in which assignments make variables of its own.
     fn body(&mut self, column: usize, params: &[String]) -> Option<Vec<String>> {
-        let (around, ended) = (self.function, std::mem::take(&mut self.ended));
+        let (around, inside, ended) = (self.function, self.inside, std::mem::take(&mut self.ended));
+        self.inside = column + 1;
         self.function = self.writer.scopes.len();
         let bound: Vec<(String, Holds)> = params.iter().map(|name| (name.clone(), Holds::Other)).collect();
         let lines = self.block(column, &bound);
-        self.function = around;
+        (self.function, self.inside) = (around, inside);
         self.ended = ended;
         self.reader.at += usize::from(self.reader.peek().is_some_and(|token| token.kind == TokenKind::Line));
         lines
@@ -120,16 +128,22 @@ impl Statements<'_, '_, '_> {
             inside.windows(2).any(|pair| matches!(pair, [a, b] if a.text == name && b.text == "="))
                 && !inside.windows(2).any(|pair| matches!(pair, [a, b] if matches!(a.text, "global" | "nonlocal") && b.text == name))
         };
-        inside.iter().enumerate().any(|(i, token)| {
-            let before = i.checked_sub(1).and_then(|i| inside.get(i)).map_or("", |token| token.text);
-            token.kind == TokenKind::Name
-                && before != "."
-                && before != "::"
-                && !params.iter().any(|param| param == token.text)
-                && self.writer.holds(token.text).is_some()
-                && !(inside.get(i + 1).is_some_and(|next| next.text == "=") && before != "=")
-                && !assigned(token.text)
-        })
+        let shown = |token: &&&Tok| {
+            let mut held = self.writer.scopes.iter().flat_map(|scope| scope.keys());
+            let around = |name: &&String| !params.contains(name) && !assigned(name);
+            token.kind == TokenKind::Text && held.any(|name| around(&name) && texts::reads(token.text, name))
+        };
+        inside.iter().any(|token| shown(&token))
+            || inside.iter().enumerate().any(|(i, token)| {
+                let before = i.checked_sub(1).and_then(|i| inside.get(i)).map_or("", |token| token.text);
+                token.kind == TokenKind::Name
+                    && before != "."
+                    && before != "::"
+                    && !params.iter().any(|param| param == token.text)
+                    && self.writer.holds(token.text).is_some()
+                    && !(inside.get(i + 1).is_some_and(|next| next.text == "=") && before != "=")
+                    && !assigned(token.text)
+            })
     }
 
     /// `class Net(nn.Module):` with `__init__` and `forward`: a closure that makes such a module.

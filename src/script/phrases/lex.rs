@@ -189,6 +189,19 @@ pub(super) fn is_operand(rest: &str) -> bool {
     !operand.is_empty() && ends
 }
 
+/// Whether a text has a word.
+pub(super) fn has_word(text: &str, word: &str) -> bool {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|other| other == word)
+}
+
+/// The names that stand behind `fn`.
+pub(super) fn functions<'c>(tokens: &[Tok<'c>]) -> impl Iterator<Item = &'c str> {
+    tokens.windows(2).filter_map(|pair| match pair {
+        [first, name] if first.text == "fn" && name.kind == TokenKind::Name => Some(name.text),
+        _ => None,
+    })
+}
+
 /// The bytes of a text that begins here, with what stands before its quotes.
 fn text(rest: &str) -> Option<usize> {
     let marks = rest.find(|c: char| !matches!(c, 'f' | 'F' | 'r' | 'R' | 'b' | 'B' | 'u' | 'U'))?;

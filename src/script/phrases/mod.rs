@@ -4,16 +4,22 @@
 //! and written as Rhai (`writer` and what stands beside it), statement by statement; what it has met of the phrase
 //! book (`book`) says why. A rewritten statement is offered once Rhai's parser takes it.
 
+mod around;
 mod blocks;
 pub mod book;
 mod calls;
 mod functions;
+mod hoist;
 mod idiom;
+mod items;
 mod lex;
 mod names;
 pub(crate) mod page;
 mod parse;
+mod phrase;
 mod places;
+mod reserved;
+mod statement_book;
 mod statements;
 mod texts;
 mod tree;
@@ -24,7 +30,7 @@ use super::lexer;
 use super::whole::{self, Wholeness};
 
 use book::{Idiom, note};
-use lex::{Tok, TokenKind};
+use lex::{Tok, TokenKind, has_word};
 use parse::PythonReader;
 use statements::Statements;
 use writer::{FaultSays, Writer};
@@ -51,13 +57,13 @@ pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> Sessio
     if !matches!(fault.kind.as_str(), "SyntaxError" | "NameError" | "TypeError") {
         return fault;
     }
-    let Some(hint) = hint(&fault, origin, &known()).or_else(|| uncalled(&fault)) else { return fault };
+    let known = known();
+    let found = hint(&fault, origin, &known)
+        .or_else(|| around::unseen(&fault, origin, wrong(&fault), &known.variables));
+    let Some(hint) = found.or_else(|| uncalled(&fault)) else { return fault };
     // What is misspelt stays so in the line that is offered.
     let misspelt = fault.hint.as_deref().filter(|own| own.starts_with("did you mean"));
-    let wrong = fault.missing.as_deref().or_else(|| fault.message.split('\'').nth(1)).unwrap_or_default();
-    let stays =
-        |own: &&str| has_word(&hint, wrong) && !hint.contains(&format!("let {wrong} = ")) && !own.is_empty();
-    match misspelt.filter(stays) {
+    match misspelt.filter(|_| stays(&hint, wrong(&fault))) {
         Some(own) => {
             let both = format!("{own} {hint}");
             fault.hinted(both, origin)
@@ -66,25 +72,40 @@ pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> Sessio
     }
 }
 
+/// The name that a fault is about.
+fn wrong(fault: &Fault) -> &str {
+    fault.missing.as_deref().or_else(|| fault.message.split('\'').nth(1)).unwrap_or_default()
+}
+
+/// Whether code that is offered still calls or reads a name that nothing has.
+fn stays(hint: &str, wrong: &str) -> bool {
+    let code = hint.rsplit_once(": `").or_else(|| hint.split_once(":\n")).map_or("", |(_, code)| code);
+    let found = [format!("let {wrong} = "), format!("{wrong}::"), format!("{wrong}."), format!("?{wrong}")];
+    has_word(code, wrong) && !found.iter().any(|found| code.contains(found))
+}
+
 /// What is told of a module's function that stands without a call.
 fn uncalled(fault: &Fault) -> Option<String> {
     let full = fault.missing.as_deref().filter(|full| names::is_in_module(full))?;
     Some(format!("it is a function: `{full}()` calls it"))
 }
 
-fn has_word(text: &str, word: &str) -> bool {
-    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|other| other == word)
-}
-
 /// Whether lines may follow that belong to a block of Python's: as at Python's prompt, a blank line ends it.
 pub(crate) fn is_open(code: &str) -> bool {
     const WORDS: [&str; 11] =
         ["if", "for", "while", "with", "def", "class", "try", "elif", "else", "except", "finally"];
-    let starts = |line: &&str| !line.starts_with([' ', '\t']);
+    let starts = |line: &&str| !line.trim().is_empty() && !line.starts_with([' ', '\t']);
     let head = code.lines().rev().find(starts).unwrap_or_default();
     let head = head.split('#').next().unwrap_or_default().trim_end();
     let word: String = head.chars().take_while(|c| c.is_alphabetic()).collect();
     head.ends_with(':') && WORDS.contains(&word.as_str())
+}
+
+/// Whether a class of a module is still without what it computes: a blank line before that does not end it.
+pub(crate) fn lacks_forward(code: &str) -> bool {
+    code.rsplit_once("class ").is_some_and(|(_, class)| {
+        class.contains("def __init__") && !class.contains("def forward") && class.contains("Module")
+    })
 }
 
 /// A statement of the code, and what stands for it.
@@ -131,9 +152,14 @@ fn hint(fault: &Fault, origin: &Origin, known: &SessionNames) -> Option<String> 
     // Within a block of Rhai's, the line alone.
     let inside = piece.lines.0 < row && row <= piece.lines.1 && piece.written.contains('{');
     if inside && !piece.used.contains(&Idiom::Braces) {
-        let bound = lexer::bound(origin.code).into_iter().map(|name| (name, Holds::Other));
+        let tokens = reserved::tokens(origin.code)?;
+        let own: Vec<&str> = lex::functions(&tokens).collect();
+        let bound = lexer::bound(origin.code).into_iter().filter(|name| !own.contains(&name.as_str()));
+        let bound = bound.map(|name| (name, Holds::Other));
         let variables = known.variables.iter().cloned().chain(bound).collect();
-        let known = SessionNames { variables, functions: known.functions.clone() };
+        let mut functions = known.functions.clone();
+        functions.extend(own.into_iter().map(|name| (name.to_owned(), Vec::new())));
+        let known = SessionNames { variables, functions };
         if let Some(hint) = of_line(line, &known, &said) {
             return Some(hint);
         }
@@ -168,7 +194,21 @@ fn hint(fault: &Fault, origin: &Origin, known: &SessionNames) -> Option<String> 
 
 /// The answer to a line that is read alone.
 fn of_line(line: &str, known: &SessionNames, said: &FaultSays) -> Option<String> {
-    let all = pieces(line, known, said)?;
+    // Without the brackets that close what began before it.
+    let (mut depth, mut end) = (0usize, line.len());
+    for token in reserved::tokens(line)? {
+        match token.text {
+            "(" | "[" | "{" | "#{" => depth += 1,
+            ")" | "]" | "}" if depth == 0 => {
+                end = token.range.start;
+                break;
+            }
+            ")" | "]" | "}" => depth -= 1,
+            _ => {}
+        }
+    }
+    let line = line.get(..end).filter(|line| !line.trim().is_empty()).unwrap_or(line);
+    let all = pieces(line.trim_end(), known, said)?;
     offered(&all)
 }
 
@@ -186,11 +226,25 @@ fn failed(all: &[Offer], fault: &Fault, code: &str, row: usize) -> Option<usize>
 
 /// The statements of some code.
 fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<Vec<Offer<'c>>> {
-    let tokens = lex::tokens(code)?;
+    let tokens = reserved::tokens(code)?;
     let mut writer = Writer::new(&known.variables, said);
     writer.functions = known.functions.iter().cloned().collect();
+    for name in lex::functions(&tokens) {
+        writer.functions.entry(name.to_owned()).or_default();
+    }
+    let of_rhai = |token: &Tok| matches!(token.text, ";" | "let" | "const" | "fn" | "#{" | "&&" | "||" | "|");
+    writer.python = !tokens.iter().any(of_rhai);
     let reader = PythonReader::new(&tokens, code);
-    let mut all = Statements { reader, writer, function: 0, ended: Vec::new(), caught: None, depth: 0 };
+    let mut all = Statements {
+        reader,
+        writer,
+        function: 0,
+        inside: 0,
+        ended: Vec::new(),
+        lifted: Vec::new(),
+        caught: None,
+        depth: 0,
+    };
     let mut pieces = Vec::new();
     loop {
         all.skip_lines();
@@ -253,7 +307,8 @@ fn words(tokens: &[Tok], writer: &mut Writer) {
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|at| tokens.get(at)).map_or("", |token| token.text);
         let after = tokens.get(at + 1).map_or("", |token| token.text);
-        if token.kind == TokenKind::Comment || matches!(before, "." | "::") {
+        let member = matches!(before, "." | "::") && !matches!(token.text, "__version__" | "environ");
+        if token.kind == TokenKind::Comment || member {
             continue;
         }
         match token.text {
@@ -263,6 +318,10 @@ fn words(tokens: &[Tok], writer: &mut Writer) {
             "not" if before != "is" => writer.uses(Idiom::Not),
             "~" => writer.uses(Idiom::Invert),
             "lambda" => writer.uses(Idiom::Lambda),
+            "__version__" => writer.uses(Idiom::Version),
+            "environ" => writer.uses(Idiom::Environ),
+            "open" if after == "(" && writer.is_free("open") => writer.uses(Idiom::Open),
+            _ if reserved::is_renamed(token) => writer.uses(Idiom::Reserved),
             _ => {}
         }
     }
@@ -277,7 +336,15 @@ fn said(fault: &Fault) -> FaultSays {
     let refused = fault.message.split_once("() does not take (");
     FaultSays {
         uncalled: uncalled.map(str::to_owned),
-        refused: refused.map(|(name, given)| (name.to_owned(), given.trim_end_matches(')').to_owned())),
+        refused: refused.map(|(name, given)| {
+            let name = name.rsplit(' ').next().unwrap_or(name);
+            (name.to_owned(), given.trim_end_matches(')').to_owned())
+        }),
+        absent: fault
+            .message
+            .split_once("there is no function '")
+            .and_then(|(_, rest)| rest.split_once("' for ("))
+            .map(|(name, given)| (name.to_owned(), given.trim_end_matches(')').to_owned())),
     }
 }
 

@@ -9,7 +9,9 @@ use crate::script::{python, spaces};
 use super::book::Idiom;
 
 /// What names stand for that nothing of the script's has.
-const KNOWN: [(&str, &str); 18] = [
+const KNOWN: [(&str, &str); 20] = [
+    ("dist", "torch.distributed"),
+    ("random", "random"),
     ("sys", "sys"),
     ("time", "time"),
     ("os", "os"),
@@ -31,7 +33,9 @@ const KNOWN: [(&str, &str); 18] = [
 ];
 
 /// Functions of other packages, and of PyTorch's that have another name here.
-const OTHERS: [(&str, &str); 16] = [
+const OTHERS: [(&str, &str); 18] = [
+    ("random.seed", "manual_seed"),
+    ("numpy.random.seed", "manual_seed"),
     ("sys.argv", "ARGS"),
     ("math.pi", "PI()"),
     ("math.inf", "(1.0 / 0.0)"),
@@ -56,7 +60,9 @@ pub(super) type Imports = HashMap<String, String>;
 /// What a path of Python's is here, with what is told of it.
 pub(super) fn resolved(path: &[String], imports: &Imports) -> Option<(String, Idiom)> {
     let (root, rest) = path.split_first()?;
-    let known = || KNOWN.iter().find(|(name, _)| name == root).map(|(_, of)| (*of).to_owned());
+    // `dist` alone is a function.
+    let is = |name: &str| name == root && (name != "dist" || path.len() > 1);
+    let known = || KNOWN.iter().find(|(name, _)| is(name)).map(|(_, of)| (*of).to_owned());
     let root = imports.get(root).cloned().or_else(known)?;
     let full = rest.iter().fold(root, |path, name| format!("{path}.{name}"));
     let idiom = match full.split('.').next() {

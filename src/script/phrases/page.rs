@@ -15,6 +15,9 @@ const SILENT: &[(&str, &str)] = &[
         "for (a, b) in xs",
         "has an item in a and its number in b, where xs are no pairs of zip() (told of once)",
     ),
+    ("xs.append([5, 6])", "adds 5 and 6: xs.push([5, 6]) adds one item (told of once)"),
+    ("let t = s.trim();", "is (): trim() and replace() change s itself (told of once); let t = s; t.trim();"),
+    ("xs.remove(1)", "takes out the item at 1, not the item that is 1"),
     ("let b = a;", "copies an array or a map; a tensor is the same tensor"),
     ("fn f() { x }", "sees no variable around it; a closure does: let f = || x;"),
 ];

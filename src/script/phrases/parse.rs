@@ -176,6 +176,7 @@ impl<'t, 'c> PythonReader<'t, 'c> {
             "-" => "-",
             "+" => "+",
             "~" | "!" => "!",
+            "*" => "*",
             _ => {
                 let base = self.postfix()?;
                 let power = self.eat("**");
@@ -323,6 +324,11 @@ impl<'t, 'c> PythonReader<'t, 'c> {
                     self.expect(")")?;
                     return Some(Expr::Comprehension(value.into(), None, loops));
                 }
+                if self.eat(":=") {
+                    let both = [value, self.value()?].map(|value| Arg { name: None, spread: false, value });
+                    self.expect(")")?;
+                    return Some(Expr::Call(Expr::Name(":=".into()).into(), both.into()));
+                }
                 if self.eat(")") {
                     return Some(value);
                 }
@@ -363,6 +369,12 @@ impl<'t, 'c> PythonReader<'t, 'c> {
         let (mut pairs, mut set) = (Vec::new(), Vec::new());
         while !self.eat("}") {
             let key = self.value()?;
+            if self.word() == "for" {
+                let value = Expr::Comprehension(key.into(), None, self.loops()?);
+                self.expect("}")?;
+                let all = vec![Arg { name: None, spread: false, value }];
+                return Some(Expr::Call(Expr::Name("set".into()).into(), all));
+            }
             if !self.eat(":") {
                 set.push(key);
             } else {

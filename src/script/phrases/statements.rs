@@ -4,7 +4,7 @@ use super::book::Idiom;
 use super::lex::TokenKind;
 use super::parse::PythonReader;
 use super::texts::taken_apart;
-use super::tree::{Expr, IndexPlace};
+use super::tree::{self, Expr, IndexPlace};
 use super::writer::{Holds, Writer};
 
 /// Reads statements and writes them in lines.
@@ -14,8 +14,12 @@ pub(super) struct Statements<'t, 'c, 'k> {
     pub writer: Writer<'k>,
     /// Where among the scopes the function around begins: Python assigns to its own variables alone.
     pub function: usize,
-    /// Names that blocks have bound which ended.
-    pub ended: Vec<String>,
+    /// Where the lines of the function around begin, in columns.
+    pub inside: usize,
+    /// Names that blocks have bound which ended, and whether loops went through their values.
+    pub ended: Vec<(String, bool)>,
+    /// Those of loops that outlive them.
+    pub lifted: Vec<String>,
     /// What the `except` around calls its error.
     pub caught: Option<String>,
     /// Blocks around the statement.
@@ -23,8 +27,6 @@ pub(super) struct Statements<'t, 'c, 'k> {
 }
 
 const AUGMENTED: [&str; 12] = ["+=", "-=", "*=", "/=", "%=", "**=", "//=", "@=", "&=", "|=", "^=", "<<="];
-/// What gives values with their places.
-const PAIRS: [&str; 9] = ["max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"];
 
 impl<'c> Statements<'_, 'c, '_> {
     /// The lines of the next statement, and what ends it taken.
@@ -63,7 +65,8 @@ impl<'c> Statements<'_, 'c, '_> {
             }
             _ => self.assignment(),
         }?;
-        self.end(lines)
+        let before = std::mem::take(&mut self.writer.prelude);
+        self.end(before.into_iter().chain(lines).collect())
     }
 
     /// What stands behind a statement: a semicolon, a comment, the line's end.
@@ -304,6 +307,14 @@ impl<'c> Statements<'_, 'c, '_> {
             self.writer.uses(Idiom::Comment);
             return Some(inside.trim().lines().map(|line| format!("// {}", line.trim())).collect());
         }
+        // Rhai's own, which changes the text.
+        if let (Expr::Call(callee, arguments), false) = (value, self.writer.python)
+            && let Expr::Attr(on, name) = callee.as_ref()
+            && matches!(name.as_str(), "replace" | "trim")
+        {
+            let (on, arguments) = (self.writer.on(on)?, self.writer.arguments(arguments)?);
+            return Some(vec![format!("{on}.{name}({arguments});")]);
+        }
         let text = self.writer.expr(value)?;
         Some(vec![format!("{text};")])
     }
@@ -383,8 +394,10 @@ impl<'c> Statements<'_, 'c, '_> {
         self.writer.uses(Idiom::Several);
         let named = |target: &Expr| matches!(target, Expr::Name(name) if name != "_");
         let mut lines = Vec::new();
+        let plain = !targets.iter().any(|target| matches!(target, Expr::Unary("*", _)));
         if let Expr::Tuple(values) | Expr::List(values) = value
             && values.len() == targets.len()
+            && plain
         {
             let is_simple = |value: &Expr| matches!(value, Expr::Number(_) | Expr::Text(_));
             if values.iter().all(is_simple)
@@ -405,13 +418,22 @@ impl<'c> Statements<'_, 'c, '_> {
         lines.push(format!("let {all} = {text};"));
         let called = |value: &Expr| match value {
             Expr::Call(callee, _) => match callee.as_ref() {
-                Expr::Attr(_, name) | Expr::Name(name) => PAIRS.contains(&name.as_str()),
+                Expr::Attr(_, name) | Expr::Name(name) => tree::PAIRS.contains(&name.as_str()),
                 _ => false,
             },
             _ => false,
         };
+        let starred = targets.iter().position(|target| matches!(target, Expr::Unary("*", _)));
         for (at, target) in targets.iter().enumerate() {
+            let behind = targets.len() - 1 - at;
+            let target = match target {
+                Expr::Unary("*", target) => target,
+                target => target,
+            };
             let part = match (called(value), at) {
+                _ if starred == Some(at) && behind == 0 => format!("{all}.extract({at}..)"),
+                _ if starred == Some(at) => format!("{all}.extract({at}..{all}.len() - {behind})"),
+                _ if starred.is_some_and(|star| star < at) => format!("{all}[-{}]", behind + 1),
                 (true, 0) => format!("{all}.values"),
                 (true, _) => format!("{all}.indices"),
                 _ => format!("{all}[{at}]"),

@@ -3,8 +3,9 @@
 use super::book::Idiom;
 use super::lex;
 use super::parse::PythonReader;
+use super::reserved;
 use super::tree::{Arg, Expr};
-use super::writer::Writer;
+use super::writer::{Holds, Writer};
 
 /// The longest text that is written out where Python multiplies one.
 const REPEATED: usize = 80;
@@ -88,7 +89,7 @@ impl Writer<'_> {
     }
 
     fn parsed(&mut self, code: &str) -> Option<Expr> {
-        let tokens = lex::tokens(code)?;
+        let tokens = reserved::tokens(code)?;
         let mut reader = PythonReader::new(&tokens, code);
         let value = reader.value()?;
         (reader.at == tokens.len()).then_some(value)
@@ -141,6 +142,11 @@ impl Writer<'_> {
                 let (item, count) = (self.expr(item)?, self.expr(count)?);
                 Some(format!("(0..{count}).map(|_i| {item})"))
             }
+            ("*", a, count) if self.kind(a) == Holds::Array => {
+                self.uses(Idiom::Repeated);
+                let (items, count) = (self.bound(a, 150)?, self.bound(count, 150)?);
+                Some(format!("(0..{count}).map(|_i| {items}).reduce(|all, x| all + x, [])"))
+            }
             _ => None,
         }
     }
@@ -176,6 +182,14 @@ pub(super) fn taken_apart(raw: &str) -> Option<(&str, &str, String)> {
     let quote = three.unwrap_or(one);
     let inside = rest.strip_prefix(quote)?.strip_suffix(quote)?;
     Some((marks, quote, inside.to_owned()))
+}
+
+/// Whether a text shows a variable's value.
+pub(super) fn reads(raw: &str, name: &str) -> bool {
+    let marks = raw.split(['"', '\'']).next().unwrap_or_default();
+    let shows = raw.starts_with('`') || marks.len() <= 2 && marks.contains(['f', 'F']);
+    let fields = raw.split('{').skip(1).map(|field| field.split('}').next().unwrap_or_default());
+    shows && fields.into_iter().any(|field| lex::has_word(field, name))
 }
 
 fn in_back_quotes(text: &str) -> String {

@@ -58,3 +58,25 @@ pub(super) enum Expr {
     /// From, to, and whether the end belongs to it.
     Range(Box<Expr>, Option<Box<Expr>>, bool),
 }
+
+/// What gives values with their places.
+pub(super) const PAIRS: [&str; 9] =
+    ["max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"];
+
+/// Whether a call gives values with their places: `x.max(1)` and `torch.max(x, 1)` do, `max(a)` does not.
+pub(super) fn gives_places(value: &Expr) -> bool {
+    match value {
+        Expr::Call(callee, arguments) => match callee.as_ref() {
+            Expr::Attr(on, name) => {
+                let needed = usize::from(matches!(on.as_ref(), Expr::Name(on) if on == "torch")) + 1;
+                let none = matches!(name.as_str(), "sort" | "mode");
+                PAIRS.contains(&name.as_str()) && arguments.len() >= needed - usize::from(none)
+            }
+            Expr::Name(name) => {
+                PAIRS.contains(&name.as_str()) && arguments.len() > 1 && name != "min" && name != "max"
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::book::Idiom;
 use super::names::{self, Imports};
-use super::tree::{Expr, IndexPlace};
+use super::tree::{self, Expr, IndexPlace};
 
 /// What is known of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +28,8 @@ pub(super) struct FaultSays {
     pub uncalled: Option<String>,
     /// What a call does not take: the function's name, and the types in brackets.
     pub refused: Option<(String, String)>,
+    /// What a call finds no function for: the name, and the types in brackets.
+    pub absent: Option<(String, String)>,
 }
 
 /// Writes Rhai, and notes what of Python it has met.
@@ -42,6 +44,12 @@ pub(super) struct Writer<'k> {
     pub defaults: HashMap<String, Vec<String>>,
     pub used: Vec<Idiom>,
     pub said: &'k FaultSays,
+    /// Whether nothing in the code is Rhai's alone.
+    pub python: bool,
+    /// Whether integers stay such when they divide, as where it is an error by zero that is waited for.
+    pub whole: bool,
+    /// Lines that stand before the statement.
+    pub prelude: Vec<String>,
 }
 
 /// How tightly Rhai binds.
@@ -74,6 +82,9 @@ impl<'k> Writer<'k> {
             defaults: HashMap::new(),
             used: Vec::new(),
             said,
+            python: false,
+            whole: false,
+            prelude: Vec::new(),
         }
     }
 
@@ -98,6 +109,11 @@ impl<'k> Writer<'k> {
         if let Some(own) = self.scopes.iter_mut().rev().find_map(|scope| scope.get_mut(name)) {
             *own = holds;
         }
+    }
+
+    /// Whether neither the script nor the lab has something of this name.
+    pub(super) fn is_free(&self, name: &str) -> bool {
+        self.holds(name).is_none() && !self.functions.contains_key(name) && !names::is_function(name)
     }
 
     /// A name that no variable has yet.
@@ -125,7 +141,7 @@ impl<'k> Writer<'k> {
         }
     }
 
-    fn written(&mut self, value: &Expr) -> Option<(String, u8)> {
+    pub(super) fn written(&mut self, value: &Expr) -> Option<(String, u8)> {
         let atom = |text: String| Some((text, ATOM));
         match value {
             Expr::Name(name) => atom(self.name(name)),
@@ -224,6 +240,9 @@ impl<'k> Writer<'k> {
         });
         if let Some((here, idiom)) = path.and_then(|path| names::resolved(&path, &self.imports)) {
             self.uses(idiom);
+            if name == "__version__" {
+                return None;
+            }
             // A class of `nn` may stand alone, what `cuda` tells may not.
             if here.starts_with("cuda::") && names::is_in_module(&here) {
                 self.uses(Idiom::Uncalled);
@@ -233,6 +252,7 @@ impl<'k> Writer<'k> {
         }
         let on = self.bound(on, ATOM)?;
         match name {
+            "environ" if on == "os" => None,
             "__name__" if on.starts_with("type_of(") => Some((on, ATOM)),
             name if self.said.uncalled.as_deref() == Some(name) => {
                 self.uses(Idiom::Uncalled);
@@ -259,7 +279,9 @@ impl<'k> Writer<'k> {
                 text
             }
             // Python divides integers as floats.
-            "/" if self.kind(a) == Holds::Int && self.kind(b) == Holds::Int => match (a, b) {
+            "/" if self.kind(a) == Holds::Int && self.kind(b) == Holds::Int && !self.whole => match (a, b) {
+                // An error in both.
+                (_, Expr::Number(zero)) if zero == "0" => format!("{} / 0", self.bound(a, 180)?),
                 (_, Expr::Number(whole)) => format!("{} / {whole}.0", self.bound(a, 180)?),
                 (Expr::Number(whole), _) => format!("{whole}.0 / {}", self.bound(b, 181)?),
                 _ => format!("1.0 * {} / {}", self.bound(a, 181)?, self.bound(b, 181)?),
@@ -334,6 +356,15 @@ impl<'k> Writer<'k> {
 
     fn index(&mut self, on: &Expr, places: &[IndexPlace]) -> Option<(String, u8)> {
         let holds = self.kind(on);
+        let part = match places {
+            [IndexPlace::One(Expr::Number(part))] if part == "0" => "values",
+            [IndexPlace::One(Expr::Number(part))] if part == "1" => "indices",
+            _ => "",
+        };
+        if !part.is_empty() && tree::gives_places(on) {
+            self.uses(Idiom::Parts);
+            return Some((format!("{}.{part}", self.bound(on, ATOM)?), ATOM));
+        }
         let on = self.bound(on, ATOM)?;
         Some((self.indexed(&on, holds, places)?, ATOM))
     }
@@ -384,6 +415,8 @@ impl<'k> Writer<'k> {
         };
         match name.as_str() {
             "nn::Parameter" => Holds::Tensor,
+            "list" | "sorted" | "reversed" | "tuple" | "set" => Holds::Array,
+            "dict" => Holds::Map,
             name if name.starts_with("nn::") && !name.starts_with("nn::utils") => Holds::Module,
             name if names::in_module(name).is_some_and(|full| full.starts_with("nn::")) => Holds::Module,
             "device" | "load" | "print" | "manual_seed" => Holds::Other,

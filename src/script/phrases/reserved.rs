@@ -1,0 +1,84 @@
+//! Words that Rhai keeps for itself and Python does not: a variable of such a name gets another one.
+
+use super::lex::{self, Tok, TokenKind};
+
+/// What is called so instead. No code may have these as names.
+const KEPT: [&str; 17] = [
+    "case_",
+    "default_",
+    "go_",
+    "goto_",
+    "match_",
+    "new_",
+    "nil_",
+    "null_",
+    "package_",
+    "private_",
+    "protected_",
+    "public_",
+    "shared_",
+    "static_",
+    "sync_",
+    "thread_",
+    "void_",
+];
+/// Those that begin something of Rhai's, and are names only where that cannot be.
+const BEGINNING: [&str; 9] =
+    ["catch_", "const_", "do_", "export_", "fn_", "let_", "loop_", "switch_", "until_"];
+/// What stands behind a name, and behind no such word.
+const BEHIND_A_NAME: [&str; 21] = [
+    "=", ")", ",", "]", "+", "*", "/", "%", "==", "!=", "<", ">", "<=", ">=", "+=", "-=", "*=", "/=", ";",
+    "@", "**",
+];
+
+/// The tokens of some code, in which every such variable has its other name; none where a text does not end.
+pub(super) fn tokens(code: &str) -> Option<Vec<Tok<'_>>> {
+    let mut tokens = lex::tokens(code)?;
+    rename(&mut tokens);
+    Some(tokens)
+}
+
+fn rename(tokens: &mut [Tok<'_>]) {
+    let mut depth = 0usize;
+    for at in 0..tokens.len() {
+        let before = at.checked_sub(1).and_then(|at| tokens.get(at)).map_or("", |token| token.text);
+        let behind = tokens.get(at + 1).map(|token| (token.kind, token.text));
+        let Some(token) = tokens.get(at) else { return };
+        match token.text {
+            "(" | "[" => depth += 1,
+            ")" | "]" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let option = depth > 0 && matches!(behind, Some((_, "=")));
+        if token.kind != TokenKind::Name || matches!(before, "." | "::" | "'") || option {
+            continue;
+        }
+        let is = |other: &&&str| other.strip_suffix('_') == Some(token.text);
+        let kept = KEPT.iter().find(is).filter(|_| ends_a_name(behind));
+        let begins = || {
+            BEGINNING.iter().find(is).filter(|_| {
+                behind.is_some_and(|(kind, text)| kind == TokenKind::Sign && BEHIND_A_NAME.contains(&text))
+            })
+        };
+        if let (Some(other), Some(token)) = (kept.or_else(begins).copied(), tokens.get_mut(at)) {
+            token.text = other;
+        }
+    }
+}
+
+/// `match x:` is a statement of Python's, and `default: 1` in a map has a name that is no variable.
+fn ends_a_name(behind: Option<(TokenKind, &str)>) -> bool {
+    match behind {
+        Some((TokenKind::Name, text)) => {
+            matches!(text, "in" | "and" | "or" | "is" | "not" | "if" | "else" | "for")
+        }
+        Some((TokenKind::Number | TokenKind::Text, _)) => false,
+        Some((_, text)) => text != ":",
+        None => true,
+    }
+}
+
+/// Whether a token has been given another name.
+pub(super) fn is_renamed(token: &Tok<'_>) -> bool {
+    token.text.len() > token.range.len()
+}
