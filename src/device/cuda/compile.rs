@@ -66,7 +66,7 @@ impl Compiler {
     pub(super) fn compile(&self, name: &str, source: &str) -> Result<Vec<u8>> {
         let nvrtc = nvrtc()?;
         let program = Program::new(nvrtc, name, source)?;
-        let target = Target::of(self.architecture, &known(nvrtc));
+        let target = CodeTarget::of(self.architecture, &known(nvrtc));
         let option = text(&format!("--gpu-architecture={target}"))?;
         let options = [option.as_ptr(), OPTIONS[0].as_ptr(), OPTIONS[1].as_ptr()];
         // SAFETY: the options live through the call.
@@ -95,29 +95,29 @@ impl Compiler {
 
 /// What a source is compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Target {
+enum CodeTarget {
     /// Machine code for the device.
     Machine(u32),
     /// PTX of an older architecture, which the driver compiles.
     Portable(u32),
 }
 
-impl Target {
+impl CodeTarget {
     /// For a device, by the architectures that a compiler knows; nothing known of it, the device's own.
-    fn of(device: u32, known: &[u32]) -> Target {
+    fn of(device: u32, known: &[u32]) -> CodeTarget {
         let older = known.iter().copied().filter(|&known| known <= device).max();
         match older {
-            Some(newest) if newest < device => Target::Portable(newest),
-            _ => Target::Machine(device),
+            Some(newest) if newest < device => CodeTarget::Portable(newest),
+            _ => CodeTarget::Machine(device),
         }
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for CodeTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Target::Machine(architecture) => write!(f, "sm_{architecture}"),
-            Target::Portable(architecture) => write!(f, "compute_{architecture}"),
+            CodeTarget::Machine(architecture) => write!(f, "sm_{architecture}"),
+            CodeTarget::Portable(architecture) => write!(f, "compute_{architecture}"),
         }
     }
 }
@@ -163,10 +163,10 @@ impl Program {
         text.unwrap_or_default()
     }
 
-    fn code(&self, target: Target) -> Result<Vec<u8>> {
+    fn code(&self, target: CodeTarget) -> Result<Vec<u8>> {
         let bytes = match target {
-            Target::Machine(_) => self.bytes(self.nvrtc.nvrtcGetCUBINSize, self.nvrtc.nvrtcGetCUBIN),
-            Target::Portable(_) => self.bytes(self.nvrtc.nvrtcGetPTXSize, self.nvrtc.nvrtcGetPTX),
+            CodeTarget::Machine(_) => self.bytes(self.nvrtc.nvrtcGetCUBINSize, self.nvrtc.nvrtcGetCUBIN),
+            CodeTarget::Portable(_) => self.bytes(self.nvrtc.nvrtcGetPTXSize, self.nvrtc.nvrtcGetPTX),
         };
         bytes.filter(|code| !code.is_empty()).ok_or_else(|| refused("NVRTC gives no machine code"))
     }
@@ -262,11 +262,11 @@ mod tests {
     #[test]
     fn devices_that_a_compiler_does_not_know_get_ptx_of_the_newest_that_it_does() {
         let known = [75, 80, 86, 89, 90];
-        assert_eq!(Target::of(90, &known), Target::Machine(90));
-        assert_eq!(Target::of(120, &known), Target::Portable(90));
-        assert_eq!(Target::of(87, &known).to_string(), "compute_86");
-        assert_eq!(Target::of(70, &known).to_string(), "sm_70", "dropped: it says so itself");
-        assert_eq!(Target::of(90, &[]), Target::Machine(90));
+        assert_eq!(CodeTarget::of(90, &known), CodeTarget::Machine(90));
+        assert_eq!(CodeTarget::of(120, &known), CodeTarget::Portable(90));
+        assert_eq!(CodeTarget::of(87, &known).to_string(), "compute_86");
+        assert_eq!(CodeTarget::of(70, &known).to_string(), "sm_70", "dropped: it says so itself");
+        assert_eq!(CodeTarget::of(90, &[]), CodeTarget::Machine(90));
     }
 
     #[test]

@@ -557,11 +557,15 @@ fn sorts_of_short_and_long_lines() {
         for (i, &dtype) in all.iter().enumerate() {
             // Few different values, so that many are equal, and NaN, both zeros and infinities.
             let odd = [f64::NAN, -0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY];
-            let few = noise(3).map(|v| (v * 40.0).round() / 8.0).enumerate();
+            let few = noise(3).map(|v| (v * 40.0).round() / 8.0);
             let x = if dtype.is_float() {
-                Sample::new(dtype, &shape, few.map(|(i, v)| if i % 7 == 0 { odd[i / 7 % 5] } else { v }))
+                Sample::new(
+                    dtype,
+                    &shape,
+                    few.enumerate().map(|(i, v)| if i % 7 == 0 { odd[i / 7 % 5] } else { v }),
+                )
             } else {
-                Sample::new(dtype, &shape, few.map(|(_, v)| v.abs()))
+                Sample::new(dtype, &shape, few.map(f64::abs))
             };
             let out = || vec![Sample::zeros(dtype, &shape), Sample::zeros(I64, &shape)];
             agree(&Kernel::Sort { dim, descending: i % 2 == 0 }, &[x.arg()], out, 0.0, 0.0);
