@@ -136,6 +136,20 @@ fn one_stream_never_overlaps_with_itself() {
     assert!(matches!(lesson.attempt(code, check), Verdict::Fail { .. }));
 }
 
+/// Ranks exchange gradients on a stream of their own while the backward pass goes on.
+#[test]
+fn a_collective_overlaps_with_the_backward_pass_beside_it() {
+    let mut lesson = Lesson::new();
+    let code = "fn net() { nn::Sequential([nn::Linear(64, 512), nn::ReLU(), nn::Linear(512, 512), nn::ReLU(), nn::Linear(512, 512)]) }
+        distributed::spawn(|rank, world| {
+            cuda::set_device(rank);
+            let ddp = nn::parallel::DistributedDataParallel(net().to(\"cuda\"), #{device_ids: [rank], bucket_cap_mb: 1});
+            for i in 0..3 { ddp.forward(rand([128, 64], #{device: \"cuda\"})).sum().backward(); }
+        });";
+    let check = "expect(events.overlap(\"cuda:0\", 0, \"cuda:0\", 33)); expect(!events.overlap(\"cuda:0\", 0, \"cuda:0\", 7));";
+    assert_eq!(lesson.attempt(code, check), Verdict::Pass);
+}
+
 /// The allocator gives back what it has cached before it refuses.
 #[test]
 fn retries_are_counted_and_point_at_no_other_device() {

@@ -229,7 +229,10 @@ pub static ROWS: &[ScriptRow] = &[
             "Whether two streams, of one GPU or two, worked at the same time.",
             OverlapParams::LIST,
         )
-        .details("A stream's work is not held against itself. A stream without work overlaps with nothing.")
+        .details(
+            "A stream's work is not held against itself. A stream without work overlaps with nothing. Collectives of \
+             ranks run on a stream of their own, number 33.",
+        )
         .errors(ABSENT)
         .example("events.overlap(\"cuda:0\", 0, \"cuda:0\", 1)", "false"),
         |call| {
@@ -394,6 +397,9 @@ impl RunEvents {
             self.0.events.iter().enumerate().filter_map(move |(at, event)| {
                 let (on, number, span) = match &event.body {
                     Body::Launch { device, stream, span, .. } => (*device, *stream, *span),
+                    Body::Collective { devices, stream, span, .. } => {
+                        (devices.iter().copied().find(|on| *on == device)?, *stream, *span)
+                    }
                     // A copy runs on a stream of the GPU that has the data, or gets it from the host.
                     Body::Copy { from, to, stream, span, .. } => {
                         (if from.is_cuda() { *from } else { *to }, *stream, *span)
