@@ -1,4 +1,4 @@
-//! `tensorlab lesson export`: a lesson as a notebook for Jupyter, or as a page.
+//! `tensorlab lesson export`: a lesson as a notebook for Jupyter, as a page, or as what of it passed, for PyTorch.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::notebook::{Cell, Notebook, ipynb};
 
 use super::output::say;
 use super::packs::{self, Chosen};
-use super::{exit, setup};
+use super::{answers, exit, setup};
 
 #[derive(clap::Args)]
 #[group(required = true, multiple = true)]
@@ -26,6 +26,12 @@ pub(super) struct Forms {
     /// One page that needs nothing else, to OUT or LESSON.html: the solutions are run, and shown on demand
     #[arg(long, num_args = 0..=1, value_name = "OUT")]
     html: Option<Option<PathBuf>>,
+    /// Your answers that passed, for PyTorch, to OUT or LESSON.py, each with the code that it runs after
+    #[arg(long, num_args = 0..=1, value_name = "OUT")]
+    py: Option<Option<PathBuf>>,
+    /// With --py: the lesson's own solutions in place of your answers
+    #[arg(long, requires = "py")]
+    solutions: bool,
 }
 
 /// Writes a lesson in the forms that are asked for.
@@ -44,6 +50,10 @@ pub(super) fn export(name: &str, forms: &Forms, devices: &str) -> u8 {
         if let Some(out) = &forms.html {
             let page = solved(&chosen, devices)?;
             put(&named(out, "html"), html::export(&page, &chosen.lesson.front.title).as_bytes())?;
+        }
+        if let Some(out) = &forms.py {
+            let answers = answers::of(&chosen, forms.solutions).map_err(|text| (exit::USAGE, text))?;
+            put(&named(out, "py"), answers.python().as_bytes())?;
         }
         Ok(())
     });

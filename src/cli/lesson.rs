@@ -55,10 +55,11 @@ enum LessonAction {
         #[command(flatten)]
         look: lab::LookOptions,
     },
-    /// Write a lesson as a notebook for Jupyter, or as a page
+    /// Write a lesson as a notebook for Jupyter, as a page, or what you passed of it for PyTorch
     ///
     /// In the notebook exercises are cells; what checks them stays with the program. On the page cells and solutions have
-    /// run; solutions, answers and hints are shown on demand.
+    /// run; solutions, answers and hints are shown on demand. The file for PyTorch has the answers that passed, each below
+    /// the code of the lesson that it needs; what PyTorch has not is said in comments.
     Export {
         /// A lesson as `lesson list` names it, or a lesson's file
         lesson: String,

@@ -1,5 +1,6 @@
 //! Arguments, modes, exit codes.
 
+mod answers;
 mod bench;
 mod config;
 mod devices;

@@ -232,3 +232,103 @@ fn a_lesson_goes_into_a_notebook_without_its_checks_and_onto_a_page_with_what_it
     fails(&tells(&["lesson", "export", "no-such-lesson", "--ipynb"]), 2, &["no-such-lesson"]);
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// A lesson that asks for three answers, of which the last needs the one before.
+const SUMS: &str = r#"+++
+id = "sums"
+title = "Sums"
+summary = "Adding."
+concepts = ["sum"]
+minutes = 1
+devices = ["cpu"]
++++
+
+# Sums
+
+```rhai hidden
+manual_seed(1);
+let x = rand([2, 3]);
+```
+
+```rhai run id="unused"
+let t = telemetry::record(|| x + 1.0);
+```
+
+## Rows
+
+```rhai exercise id="rows"
+```
+
+```rhai check
+expect_close(rows, x.sum(1));
+```
+
+```rhai solution
+let rows = x.sum(1);
+```
+
+```rhai exercise id="scale"
+```
+
+```rhai check
+expect_close(call("scale", [x]), x * 3.0);
+```
+
+```rhai solution
+fn scale(t) { t * 3.0 }
+```
+
+## Scaled *rows*
+
+```rhai run id="half"
+let half = 7 / 2;
+```
+
+```rhai exercise id="scaled"
+```
+
+```rhai check
+expect_close(scaled, scale(rows));
+```
+
+```rhai solution
+let scaled = scale(rows) + telemetry::record(|| half).launches.len();
+```
+"#;
+
+#[test]
+fn what_passed_of_a_lesson_goes_into_a_file_for_pytorch_with_what_it_needs() {
+    use tensorlab::lesson::{Entry, Key, ProgressLog, Record, Verdict};
+    let folder = std::env::temp_dir().join(format!("tensorlab-passed-{}", std::process::id()));
+    let progress = folder.join("tensorlab/progress.jsonl");
+    std::fs::create_dir_all(progress.parent().unwrap()).unwrap();
+    std::fs::write(folder.join("sums.md"), SUMS).unwrap();
+    let export = |arguments: &[&str]| {
+        let mut program = program();
+        program.current_dir(&folder).env("XDG_DATA_HOME", &folder);
+        program.args(["lesson", "export", "sums.md"]).args(arguments).output().unwrap()
+    };
+    let file = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    fails(
+        &export(&["--py"]),
+        2,
+        &["no exercise of 'sums' is passed yet", "lesson start sums", "--solutions"],
+    );
+    fails(&export(&["--solutions"]), 2, &["--py"]);
+    assert!(!folder.join("sums.py").exists());
+    let (mut log, _) = ProgressLog::open(&progress).unwrap();
+    let mut tried = |step: &str, verdict, code: Option<&str>| {
+        let key = Key { pack: "file".into(), lesson: "sums".into(), step: step.into() };
+        let entry = Entry::Attempt { verdict, trace: None, code: code.map(Into::into) };
+        log.append(&Record { key, version: "0.0.0".into(), at_ms: 1, entry }).unwrap();
+    };
+    tried("rows", Verdict::Pass, Some("// mine\nlet rows = x.sum(1, #{keepdim: false});"));
+    tried("rows", Verdict::Fail { reason: "no".into(), line: None }, None);
+    tried("scaled", Verdict::Pass, Some("let scaled = scale(rows);"));
+    assert_eq!(export(&["--py", "--ipynb"]).status.code(), Some(0));
+    assert!(folder.join("sums.ipynb").exists());
+    insta::assert_snapshot!("passed_for_pytorch", file("sums.py"));
+    assert_eq!(export(&["--solutions", "--py", "all.py"]).status.code(), Some(0));
+    insta::assert_snapshot!("solutions_for_pytorch", file("all.py"));
+    std::fs::remove_dir_all(&folder).unwrap();
+}

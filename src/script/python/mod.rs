@@ -20,31 +20,64 @@ use super::whole::{self, Wholeness};
 
 pub(crate) use names::gives_tensor;
 
+/// Python of pieces of code, each of which goes on from those before it.
+pub(crate) struct Translation {
+    writer: PythonWriter,
+}
+
 /// Python for some Rhai code: imports first, then the code, statement by statement. Where the code can't be read, that
 /// is all it says.
 pub(crate) fn translate(code: &str) -> String {
-    let no = |line: Option<usize>, text: &str| match line {
-        Some(line) => format!("# no Python: line {line}: {text}"),
-        None => format!("# no Python: {text}"),
-    };
+    let mut translation = Translation::new();
+    translation.add(code);
+    translation.text()
+}
+
+impl Translation {
+    pub(crate) fn new() -> Translation {
+        Translation { writer: PythonWriter { scopes: vec![HashMap::new()], ..PythonWriter::default() } }
+    }
+
+    /// Goes on with some code. Where that can't be read, a comment says so, and it is false.
+    pub(crate) fn add(&mut self, code: &str) -> bool {
+        let read = read(code);
+        match &read {
+            Ok(block) => self.writer.block(block, &stmt::Sink::Leave),
+            Err((Some(line), text)) => self.line(&format!("# no Python: line {line}: {text}")),
+            Err((None, text)) => self.line(&format!("# no Python: {text}")),
+        }
+        read.is_ok()
+    }
+
+    /// Goes on with a line of Python, and what it imports.
+    pub(crate) fn line(&mut self, line: &str) {
+        self.writer.line(line);
+    }
+
+    pub(crate) fn import(&mut self, import: &'static str) {
+        self.writer.imports.insert(import);
+    }
+
+    /// All of it, below its imports.
+    pub(crate) fn text(mut self) -> String {
+        let mut out: Vec<String> = self.writer.imports.iter().map(|import| (*import).to_owned()).collect();
+        if !out.is_empty() {
+            out.push(String::new());
+        }
+        out.append(&mut self.writer.lines);
+        out.join("\n")
+    }
+}
+
+/// The code as a tree, or the line from which on it can't be read, and why.
+fn read(code: &str) -> Result<tree::Block, (Option<usize>, String)> {
     match whole::wholeness(code) {
         Wholeness::Whole => {}
-        Wholeness::Incomplete(why) => return no(None, &why),
-        Wholeness::Wrong(line, why) => return no(line, &why),
+        Wholeness::Incomplete(why) => return Err((None, why)),
+        Wholeness::Wrong(line, why) => return Err((line, why)),
     }
-    let block = match parse::parse(code) {
-        Ok(block) => block,
-        Err(parse::Trouble(text, at)) => {
-            let line = 1 + code.get(..at).unwrap_or(code).matches('\n').count();
-            return no(Some(line), &text);
-        }
-    };
-    let mut writer = PythonWriter { scopes: vec![HashMap::new()], ..PythonWriter::default() };
-    writer.block(&block, &stmt::Sink::Leave);
-    let mut out: Vec<String> = writer.imports.iter().map(|import| (*import).to_owned()).collect();
-    if !out.is_empty() {
-        out.push(String::new());
-    }
-    out.append(&mut writer.lines);
-    out.join("\n")
+    parse::parse(code).map_err(|parse::Trouble(text, at)| {
+        let line = 1 + code.get(..at).unwrap_or(code).matches('\n').count();
+        (Some(line), text)
+    })
 }

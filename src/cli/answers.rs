@@ -1,0 +1,159 @@
+//! What passed of a lesson, or its solutions, as one file: each answer below the code of the lesson that it needs.
+
+use std::collections::BTreeSet;
+
+use crate::lesson::markdown::{Block, words};
+use crate::lesson::{Element, Lesson, LessonMemory, records};
+use crate::notebook::names::{Name, Names, names};
+use crate::script::python::Translation;
+
+use super::folders;
+use super::packs::Chosen;
+
+/// Answers of a lesson in its order, with what they run after.
+pub(super) struct Answers {
+    title: String,
+    /// What is said of the answers.
+    whose: &'static str,
+    pieces: Vec<LessonCode>,
+    /// Exercises without an answer.
+    open: Vec<String>,
+}
+
+/// Code of a lesson, or an exercise without an answer.
+struct LessonCode {
+    /// The exercise's id and title; none for code that the lesson gives.
+    exercise: Option<String>,
+    code: Option<String>,
+    names: Names,
+    /// Names of an open exercise's that are used further down.
+    missed: Vec<String>,
+}
+
+/// The answers that passed, by the learner's progress, or the lesson's own.
+///
+/// # Errors
+/// In words, where there are none.
+pub(super) fn of(chosen: &Chosen, solutions: bool) -> Result<Answers, String> {
+    let lesson = &chosen.lesson;
+    let known = folders::progress_file().and_then(|file| records(&file));
+    let known = known.map_err(|error| format!("your progress can't be read: {error}"));
+    let memory = match solutions {
+        true => LessonMemory::default(),
+        false => LessonMemory::of(&known?, &chosen.pack, &lesson.front.id),
+    };
+    let passed = memory.passed();
+    let all = pieces(lesson, &|id, solution| {
+        if solutions { Some(solution.to_owned()) } else { passed.get(id).cloned() }
+    });
+    let open = all.iter().filter(|piece| piece.code.is_none());
+    let open: Vec<String> = open.filter_map(|piece| piece.exercise.clone()).collect();
+    if !all.iter().any(|piece| piece.exercise.is_some() && piece.code.is_some()) {
+        let id = &lesson.front.id;
+        return Err(match open.is_empty() {
+            true => format!("'{id}' has no exercises"),
+            false => format!(
+                "no exercise of '{id}' is passed yet, so that there is nothing to write\nhint: `tensorlab lesson start {id}` \
+                 goes on with the lesson; --solutions takes its own solutions"
+            ),
+        });
+    }
+    let whose = if solutions { "its solutions" } else { "the answers that passed" };
+    Ok(Answers { title: lesson.front.title.clone(), whose, pieces: needed(all), open })
+}
+
+impl Answers {
+    /// One file for PyTorch, a cell for each exercise and one for what it runs after.
+    pub(super) fn python(&self) -> String {
+        let mut translation = Translation::new();
+        if self.pieces.iter().any(|piece| piece.code.as_ref().is_some_and(|code| code.contains("SCRATCH"))) {
+            translation.import("import tempfile");
+            translation.line("SCRATCH = tempfile.mkdtemp()");
+            translation.line("");
+        }
+        let mut before: Option<&LessonCode> = None;
+        for piece in &self.pieces {
+            match &piece.exercise {
+                Some(exercise) => translation.line(&format!("# %% Exercise {exercise}")),
+                None if before.is_none_or(|piece| piece.exercise.is_some()) => {
+                    translation.line("# %% Given by the lesson");
+                }
+                None => {}
+            }
+            before = Some(piece);
+            match &piece.code {
+                Some(code) => {
+                    if !translation.add(code.trim_end()) {
+                        code.trim_end().lines().for_each(|line| translation.line(&format!("#   {line}")));
+                    }
+                }
+                None => translation.line(&format!(
+                    "# Not passed yet; what stands below uses {} of it.",
+                    piece.missed.join(", ")
+                )),
+            }
+            translation.line("");
+        }
+        let mut head = format!("# {}: {}, for PyTorch.\n", self.title, self.whose);
+        for exercise in &self.open {
+            head += &format!("# Not passed yet: {exercise}\n");
+        }
+        format!("{head}\n{}\n", translation.text().trim_end())
+    }
+}
+
+/// All code that a lesson runs, in its order, with the answers as they are found by id and solution.
+fn pieces(lesson: &Lesson, answer: &dyn Fn(&str, &str) -> Option<String>) -> Vec<LessonCode> {
+    let mut all = Vec::new();
+    let mut title = lesson.front.title.clone();
+    for step in &lesson.steps {
+        let mut headings = step.text.iter().filter_map(|block| match block {
+            Block::Heading { text, .. } => Some(words(text)),
+            _ => None,
+        });
+        // A line of a comment, whatever a pack writes.
+        let said = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        title = headings.next_back().map_or(title, said);
+        let given = |code: &str| LessonCode {
+            exercise: None,
+            code: Some(code.to_owned()),
+            names: names(code),
+            missed: Vec::new(),
+        };
+        all.extend(step.setup.iter().map(|code| given(&code.text)));
+        match &step.element {
+            Some(Element::Run(code)) => all.push(given(&code.text)),
+            Some(Element::Exercise(exercise)) => {
+                let solution = &exercise.solution.text;
+                let code = answer(&step.id, solution);
+                let names = names(code.as_ref().unwrap_or(solution));
+                let exercise = Some(format!("{}: {title}", step.id));
+                all.push(LessonCode { exercise, code, names, missed: Vec::new() });
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+/// The answers, and of the rest what binds or changes names that they need. An open exercise stays where it would.
+fn needed(all: Vec<LessonCode>) -> Vec<LessonCode> {
+    let mut needed: BTreeSet<Name> = BTreeSet::new();
+    let mut kept = Vec::new();
+    for mut piece in all.into_iter().rev() {
+        let gives: Vec<&Name> = piece.names.defines.intersection(&needed).collect();
+        let is_answer = piece.exercise.is_some() && piece.code.is_some();
+        if !is_answer && gives.is_empty() {
+            continue;
+        }
+        if piece.code.is_none() {
+            piece.missed = gives.into_iter().map(ToString::to_string).collect();
+        } else {
+            needed.extend(piece.names.uses.iter().cloned());
+            needed.extend(piece.names.bodies.values().flatten().cloned());
+        }
+        kept.push(piece);
+    }
+    kept.reverse();
+    kept
+}
