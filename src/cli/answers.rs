@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::{Value, json};
+
 use crate::lesson::markdown::{Block, words};
 use crate::lesson::{Element, Lesson, LessonMemory, records};
 use crate::notebook::names::{Name, Names, names};
@@ -65,7 +67,7 @@ pub(super) fn of(chosen: &Chosen, solutions: bool) -> Result<Answers, String> {
 impl Answers {
     /// One file for PyTorch, a cell for each exercise and one for what it runs after.
     pub(super) fn python(&self) -> String {
-        let mut translation = Translation::new();
+        let mut translation = self.translation();
         if self.pieces.iter().any(|piece| piece.code.as_ref().is_some_and(|code| code.contains("SCRATCH"))) {
             translation.import("import tempfile");
             translation.line("SCRATCH = tempfile.mkdtemp()");
@@ -99,6 +101,33 @@ impl Answers {
             head += &format!("# Not passed yet: {exercise}\n");
         }
         format!("{head}\n{}\n", translation.text().trim_end())
+    }
+
+    /// A translation that knows what functions are called with further down.
+    fn translation(&self) -> Translation {
+        let mut translation = Translation::new();
+        self.pieces
+            .iter()
+            .filter_map(|piece| piece.code.as_ref())
+            .for_each(|code| translation.look_ahead(code));
+        translation
+    }
+
+    /// A cell for each piece of code: what it is in both languages, and what checks it in Python.
+    pub(super) fn cells(&self, lesson: &Lesson) -> Value {
+        let mut translation = self.translation();
+        let cells = self.pieces.iter().filter_map(|piece| {
+            let code = piece.code.as_ref()?;
+            translation.add(code.trim_end());
+            let step = piece.exercise.as_ref().and_then(|exercise| lesson.step(exercise.split(':').next()?));
+            let check = match step.and_then(|step| step.element.as_ref()) {
+                Some(Element::Exercise(exercise)) => translation.aside(&exercise.check.text),
+                _ => String::new(),
+            };
+            let python = translation.take();
+            Some(json!({"exercise": piece.exercise, "rhai": code, "python": python, "check": check}))
+        });
+        cells.collect()
     }
 }
 

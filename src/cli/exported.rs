@@ -29,6 +29,9 @@ pub(super) struct Forms {
     /// Your answers that passed, for PyTorch, to OUT or LESSON.py, each with the code that it runs after
     #[arg(long, num_args = 0..=1, value_name = "OUT")]
     py: Option<Option<PathBuf>>,
+    /// The cells of --py with the code that they are made of, and the checks, for scripts/check_translations.py
+    #[arg(long, value_name = "OUT", requires = "py", hide = true)]
+    cells: Option<PathBuf>,
     /// With --py: the lesson's own solutions in place of your answers
     #[arg(long, requires = "py")]
     solutions: bool,
@@ -54,6 +57,9 @@ pub(super) fn export(name: &str, forms: &Forms, devices: &str) -> u8 {
         if let Some(out) = &forms.py {
             let answers = answers::of(&chosen, forms.solutions).map_err(|text| (exit::USAGE, text))?;
             put(&named(out, "py"), answers.python().as_bytes())?;
+            if let Some(out) = &forms.cells {
+                put(out, answers.cells(&chosen.lesson).to_string().as_bytes())?;
+            }
         }
         Ok(())
     });

@@ -19,7 +19,7 @@ use super::fault::{RhaiResult, raise};
 const UNPACK: &str = "\u{17}";
 
 /// Functions and methods that give pairs.
-const PAIRING: [&str; 7] =
+pub(super) const PAIRING: [&str; 7] =
     ["enumerate", "zip", "items", "named_parameters", "named_buffers", "named_modules", "named_children"];
 
 /// Teaches the engine to evaluate what [`wrap`] makes.

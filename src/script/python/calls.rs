@@ -1,11 +1,13 @@
 //! Calls: options become keywords, `forward` a call of the module, and what Rhai's own values have their names in Python.
 
 use super::names::method_name;
-use super::tree::{Expr, Stmt, only_value};
+use super::tree::{Expr, Stmt, gives_once, only_value};
 use crate::base::text::capitalised;
 use crate::script::python::writer::{PythonWriter, Type};
 
 const ATOM: u8 = 14;
+/// Functions of a number that Python has in `math`.
+const MATHS: [&str; 9] = ["sqrt", "exp", "log", "sin", "cos", "tan", "tanh", "floor", "ceil"];
 /// How losses put their elements together.
 const REDUCTIONS: [&str; 4] = ["none", "mean", "sum", "batchmean"];
 
@@ -47,6 +49,26 @@ impl PythonWriter {
                 let name = self.path(path, true);
                 return format!("{name}({})", parts.join(", "));
             }
+            (["nn", "Sequential"], [parts @ (Expr::Path(_) | Expr::Method(..) | Expr::Index(..))]) => {
+                let parts = self.bound(parts, 5);
+                return format!("{}(*{parts})", self.path(path, true));
+            }
+            ([name], _) if self.is_number_call(name, arguments) => return self.number_call(name, arguments),
+            (["data", "Dataset"], [length, get]) => return self.dataset(length, get),
+            (["sleep"], [seconds]) => {
+                self.imports.insert("import time");
+                return format!("time.sleep({})", self.expr(seconds));
+            }
+            (["timestamp"], []) => {
+                self.imports.insert("import time");
+                return "time.perf_counter()".into();
+            }
+            (["timeit"], [function, ..]) => {
+                let timer = self.torch("utils.benchmark.Timer");
+                self.imports.insert("import torch.utils.benchmark");
+                let function = self.expr(function);
+                return format!("{timer}(\"f()\", globals={{\"f\": {function}}}).blocked_autorange()");
+            }
             (["nn", "ModuleDict" | "ParameterDict"], _) => {
                 let name = self.path(path, true);
                 return format!("{name}({})", self.arguments(arguments, false));
@@ -68,9 +90,16 @@ impl PythonWriter {
                 self.note("progress(…) shows a bar here; tqdm does in Python");
                 return self.items(items);
             }
-            (["checkpoint"], _) => {
+            (["checkpoint" | "checkpoint_sequential"], _) => {
                 let name = self.path(path, true);
                 return format!("{name}({}, use_reentrant=False)", self.arguments(arguments, true));
+            }
+            // PyTorch wants to know whose operations choose.
+            (["autocast"] | ["amp", "autocast"], [] | [Expr::Map(_)]) => {
+                let given = std::iter::once("\"cuda\"".to_owned())
+                    .chain(Some(self.arguments(arguments, true)).filter(|given| !given.is_empty()));
+                let given = given.collect::<Vec<_>>().join(", ");
+                return format!("{}({given})", self.path(path, true));
             }
             _ => {}
         }
@@ -111,7 +140,17 @@ impl PythonWriter {
                 _ => {}
             }
         }
-        let map = self.type_of(on) == Type::Map;
+        // Groups of an optimiser's parameters are dicts in PyTorch.
+        let group = matches!(on, Expr::Index(of, _) if matches!(of.as_ref(), Expr::Field(_, name) if name == "param_groups"));
+        let map = group || self.type_of(on) == Type::Map;
+        match name {
+            "elapsed" if !map => {
+                self.imports.insert("import time");
+                return format!("(time.perf_counter() - {})", self.bound(on, 10));
+            }
+            "median_ms" if !map => return format!("({}.median * 1000.0)", self.bound(on, ATOM)),
+            _ => {}
+        }
         let text = self.bound(on, ATOM);
         let text = in_brackets_if_number(text);
         if map { format!("{text}[{}]", super::expr::quoted(name)) } else { format!("{text}.{name}") }
@@ -127,7 +166,11 @@ impl PythonWriter {
         let text = in_brackets_if_number(text);
         let name = match name {
             "forward" => return atom(format!("{text}({})", self.arguments(arguments, true))),
-            "round" | "abs" if number && arguments.is_empty() => return atom(format!("{name}({text})")),
+            "push" | "insert" => {
+                let name = method_name(name);
+                return atom(format!("{text}.{name}({})", self.arguments(arguments, false)));
+            }
+            "round" if number && arguments.is_empty() => return atom(format!("{name}({text})")),
             "floor" | "ceiling" | "ceil" | "sqrt" | "exp" | "ln" if number && arguments.is_empty() => {
                 self.imports.insert("import math");
                 let name = match name {
@@ -146,10 +189,28 @@ impl PythonWriter {
     fn own_method(&mut self, on: &Expr, name: &str, arguments: &[Expr]) -> Option<(String, u8)> {
         let atom = |text: String| Some((text, ATOM));
         match (name, arguments) {
+            // Whoever calls a closure passes a map as it is.
+            ("call", _) => {
+                let on = self.bound(on, ATOM);
+                atom(format!("{on}({})", self.arguments(arguments, false)))
+            }
+            ("len", []) if gives_once(on) => atom(format!("len(list({}))", self.expr(on))),
             ("len", []) => atom(format!("len({})", self.expr(on))),
             ("to_string", []) => atom(format!("str({})", self.expr(on))),
             ("to_float", []) => atom(format!("float({})", self.expr(on))),
+            ("to_int", []) if matches!(on, Expr::Call(callee, given) if given.len() == 1 && **callee == Expr::Path(vec!["round".into()])) =>
+            {
+                let Expr::Call(_, given) = on else { return None };
+                atom(format!("round({})", self.arguments(given, false)))
+            }
             ("to_int", []) => atom(format!("int({})", self.expr(on))),
+            // A size is a whole number.
+            ("split", [Expr::Binary(operator, a, b)]) if operator == "/" => {
+                let (on, a, b) = (self.bound(on, ATOM), self.bound(a, 10), self.bound(b, 11));
+                atom(format!("{on}.split({a} // {b})"))
+            }
+            // Python's own takes tensors as well.
+            ("abs", []) if self.type_of(on) != Type::Tensor => atom(format!("abs({})", self.expr(on))),
             ("is_empty", []) => {
                 let on = self.expr(on);
                 Some((format!("len({on}) == 0"), 4))
@@ -170,6 +231,28 @@ impl PythonWriter {
             }
             _ => None,
         }
+    }
+
+    /// Whether a function of tensors and numbers is called with a number.
+    fn is_number_call(&self, name: &str, arguments: &[Expr]) -> bool {
+        let number = |value: &Expr| matches!(self.type_of(value), Type::Int | Type::Float);
+        let tensor = |value: &Expr| self.type_of(value) == Type::Tensor;
+        match (name, arguments) {
+            ("round", [value, digits]) => !tensor(value) && number(digits),
+            ("max" | "min", [a, b]) => !tensor(a) && !tensor(b) && (number(a) || number(b)),
+            ("round" | "abs", [value]) => number(value),
+            (name, [value]) => MATHS.contains(&name) && number(value),
+            _ => false,
+        }
+    }
+
+    fn number_call(&mut self, name: &str, arguments: &[Expr]) -> String {
+        let given = self.arguments(arguments, false);
+        if !MATHS.contains(&name) {
+            return format!("{name}({given})");
+        }
+        self.imports.insert("import math");
+        format!("math.{name}({given})")
     }
 
     /// `a.map(|x| f(x))` as a list is built in Python.
@@ -229,6 +312,32 @@ impl PythonWriter {
             self.function("forward", params, body);
             self.scopes.pop();
         }
+        self.indent -= 1;
+        self.line("");
+        self.target = target;
+        format!("{name}()")
+    }
+
+    /// `data::Dataset(length, |i| …)` as a class, of which this makes one.
+    fn dataset(&mut self, length: &Expr, get: &Expr) -> String {
+        let name = self.class_name();
+        self.imports.insert("import torch.utils.data");
+        let target = self.target.take();
+        let length = self.expr(length);
+        let (params, body) = match get {
+            Expr::Closure(params, body) => (params.clone(), (**body).clone()),
+            get => {
+                let called = Expr::Call(Box::new(get.clone()), vec![Expr::Path(vec!["i".into()])]);
+                (vec!["i".into()], vec![Stmt::Expr(called, false)])
+            }
+        };
+        self.line(&format!("class {name}(torch.utils.data.Dataset):"));
+        self.indent += 1;
+        self.line("def __len__(self):");
+        self.line(&format!("    return {length}"));
+        self.line("");
+        let params: Vec<String> = std::iter::once("self".to_owned()).chain(params).collect();
+        self.function("__getitem__", &params, &body);
         self.indent -= 1;
         self.line("");
         self.target = target;

@@ -14,6 +14,10 @@ const UNARY: u8 = 11;
 const POWER: u8 = 12;
 const ATOM: u8 = 14;
 
+/// Methods of tensors that give something else.
+const NO_TENSORS: [&str; 9] =
+    ["item", "tolist", "to_string", "size", "stride", "equal", "allclose", "element_size", "is_contiguous"];
+
 /// An operator in Python, and how tightly it binds.
 fn operator(rhai: &str) -> Option<(&'static str, u8)> {
     Some(match rhai {
@@ -83,7 +87,9 @@ impl PythonWriter {
             Expr::Method(on, name, arguments) => self.method(on, name, arguments),
             Expr::Field(on, name) => atom(self.field(on, name)),
             Expr::Index(on, index) => {
+                let once = super::tree::gives_once(on);
                 let on = self.bound(on, ATOM);
+                let on = if once { format!("list({on})") } else { on };
                 let index = self.index(index);
                 atom(format!("{on}[{index}]"))
             }
@@ -136,6 +142,10 @@ impl PythonWriter {
         if let Some(special) = not_finite(rhai, a, b) {
             return (format!("float(\"{special}\")"), ATOM);
         }
+        if let Some(type_name) = class_named(a, b).filter(|_| matches!(rhai, "==" | "!=")) {
+            let a = self.bound(a, COMPARE + 1);
+            return (format!("{a} {rhai} \"{type_name}\""), COMPARE);
+        }
         let none = *a == Expr::Unit || *b == Expr::Unit;
         let both = |writer: &PythonWriter, of: Type| writer.type_of(a) == of && writer.type_of(b) == of;
         let python = match (rhai, none) {
@@ -144,6 +154,17 @@ impl PythonWriter {
             ("/", _) if both(self, Type::Int) => "//",
             _ => python,
         };
+        if matches!(rhai, "==" | "!=")
+            && let Expr::Field(_, shape) = a
+            && let Expr::Array(sizes) = b
+            && shape == "shape"
+        {
+            // PyTorch's shapes are tuples.
+            let (a, sizes) =
+                (self.bound(a, COMPARE + 1), sizes.iter().map(|size| self.expr(size)).collect::<Vec<_>>());
+            let comma = if sizes.len() == 1 { "," } else { "" };
+            return (format!("{a} {rhai} ({}{comma})", sizes.join(", ")), COMPARE);
+        }
         // Comparisons side by side are chained in Python.
         let (left, right) = match rhai {
             "**" => (power + 1, power - 1),
@@ -261,6 +282,10 @@ impl PythonWriter {
             Expr::Method(_, name, _) if matches!(name.as_str(), "len" | "numel" | "dim" | "nelement") => {
                 Type::Int
             }
+            Expr::Index(sizes, _) if matches!(sizes.as_ref(), Expr::Field(_, name) if name == "shape") => {
+                Type::Int
+            }
+            Expr::Method(_, name, _) if NO_TENSORS.contains(&name.as_str()) => Type::Other,
             Expr::Method(on, ..) if self.type_of(on) == Type::Tensor => Type::Tensor,
             Expr::Call(callee, _) => self.type_of_call(callee),
             _ => Type::Other,
@@ -307,6 +332,25 @@ pub(super) fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+/// What Python calls the type that `type_of` is compared with.
+fn class_named(asked: &Expr, name: &Expr) -> Option<&'static str> {
+    let (Expr::Call(callee, _), Expr::Text(name)) = (asked, name) else { return None };
+    let Expr::Path(path) = callee.as_ref() else { return None };
+    if path.first().is_none_or(|first| first != "type_of") {
+        return None;
+    }
+    Some(match name.as_str() {
+        "array" => "list",
+        "map" => "dict",
+        "string" => "str",
+        "i64" => "int",
+        "f64" => "float",
+        "()" => "NoneType",
+        "Fn" => "function",
+        _ => return None,
+    })
 }
 
 /// What a division of two numbers by zero gives, which Python refuses.

@@ -3,6 +3,7 @@
 
 mod calls;
 mod expr;
+mod given;
 mod names;
 mod parse;
 mod stmt;
@@ -42,11 +43,34 @@ impl Translation {
     pub(crate) fn add(&mut self, code: &str) -> bool {
         let read = read(code);
         match &read {
-            Ok(block) => self.writer.block(block, &stmt::Sink::Leave),
+            Ok(block) => {
+                self.writer.look_for_calls(block);
+                self.writer.block(block, &stmt::Sink::Leave);
+            }
             Err((Some(line), text)) => self.line(&format!("# no Python: line {line}: {text}")),
             Err((None, text)) => self.line(&format!("# no Python: {text}")),
         }
         read.is_ok()
+    }
+
+    /// Looks at code that will follow: what calls give says what parameters are.
+    pub(crate) fn look_ahead(&mut self, code: &str) {
+        if let Ok(block) = read(code) {
+            self.writer.look_for_calls(&block);
+        }
+    }
+
+    /// The Python of some code that could follow.
+    pub(crate) fn aside(&self, code: &str) -> String {
+        let scopes = self.writer.scopes.clone();
+        let mut aside = Translation { writer: PythonWriter { scopes, ..PythonWriter::default() } };
+        aside.add(code);
+        aside.take()
+    }
+
+    /// The lines since the last ones that were taken, without what they import.
+    pub(crate) fn take(&mut self) -> String {
+        std::mem::take(&mut self.writer.lines).join("\n")
     }
 
     /// Goes on with a line of Python, and what it imports.

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use crate::script::python::writer::{PythonWriter, Type};
+use crate::script::unpack::PAIRING;
 
+use super::given::defaulting;
 use super::tree::{Block, Case, Expr, Stmt, only_value};
 
 /// What becomes of a block's value.
@@ -19,10 +21,17 @@ pub(crate) enum Sink {
 impl PythonWriter {
     pub(super) fn block(&mut self, block: &[Stmt], sink: &Sink) {
         let last = block.iter().rposition(|s| !matches!(s, Stmt::Comment(..) | Stmt::Blank));
+        let before = self.defaults.len();
+        self.defaults.extend(block.iter().filter_map(defaulting));
         for (i, statement) in block.iter().enumerate() {
+            // Python has one function of a name, whose last parameters may be left out.
+            if defaulting(statement).is_some() {
+                continue;
+            }
             let sink = if Some(i) == last { sink } else { &Sink::Leave };
             self.statement(statement, sink);
         }
+        self.defaults.truncate(before);
         let valued = last.and_then(|i| block.get(i)).is_some_and(|s| matches!(s, Stmt::Expr(_, false)));
         if let (Sink::To(name), false) = (sink, valued) {
             self.line(&format!("{name} = None"));
@@ -46,9 +55,11 @@ impl PythonWriter {
 
     fn statement(&mut self, statement: &Stmt, sink: &Sink) {
         let before = self.lines.len();
+        // What is said of the statement around stands before that.
+        let around = std::mem::take(&mut self.notes);
         match statement {
-            Stmt::Comment(text, behind) => return self.comment(text, *behind),
-            Stmt::Blank => return self.line(""),
+            Stmt::Comment(text, behind) => self.comment(text, *behind),
+            Stmt::Blank => self.line(""),
             Stmt::Let(name, value) => self.bind_value(name, value.as_ref()),
             Stmt::Assign(target, operator, value) => self.assign(target, operator, value),
             Stmt::Expr(value, ended) => self.value(value, if *ended { &Sink::Leave } else { sink }),
@@ -79,6 +90,9 @@ impl PythonWriter {
                 self.line(&format!("break  # {value}"));
             }
             Stmt::Continue => self.line("continue"),
+            Stmt::Throw(Some(Expr::Path(path))) if path.last().is_some_and(|e| self.caught.contains(e)) => {
+                self.line("raise");
+            }
             Stmt::Throw(value) => {
                 let text = value.as_ref().map(|value| self.expr(value)).unwrap_or_default();
                 self.line(&format!("raise RuntimeError({text})"));
@@ -86,6 +100,7 @@ impl PythonWriter {
             Stmt::Try(body, name, handler) => self.try_catch(body, name.as_deref(), handler, sink),
         }
         self.say_notes(before);
+        self.notes = around;
     }
 
     /// Puts what has no form before the statement.
@@ -171,8 +186,11 @@ impl PythonWriter {
         if let Sink::To(name) = sink {
             self.target = Some(name.clone());
         }
-        let text = self.expr(value);
+        let mut text = self.expr(value);
         self.target = None;
+        if matches!(sink, Sink::To(_)) && super::tree::gives_once(value) {
+            text = format!("list({text})");
+        }
         match sink {
             // The empty value is no statement of its own.
             Sink::Leave if *value == Expr::Unit => {}
@@ -251,7 +269,10 @@ impl PythonWriter {
     }
 
     pub(super) fn function(&mut self, name: &str, params: &[String], body: &[Stmt]) {
-        let shown: Vec<String> = params.iter().map(|param| PythonWriter::variable(param)).collect();
+        let mut shown: Vec<String> = params.iter().map(|param| PythonWriter::variable(param)).collect();
+        for (shown, default) in shown.iter_mut().rev().zip(self.defaults_of(name, params.len())) {
+            *shown = format!("{shown}={default}");
+        }
         self.line(&format!("def {name}({}):", shown.join(", ")));
         let outside = self.assigned_outside(params, body);
         if !outside.is_empty() {
@@ -260,7 +281,9 @@ impl PythonWriter {
             self.line(&format!("{word} {}", outside.join(", ")));
             self.indent -= 1;
         }
-        self.scopes.push(params.iter().map(|param| (param.clone(), Type::Other)).collect::<HashMap<_, _>>());
+        let given = self.given.get(&(name.to_owned(), params.len())).cloned().unwrap_or_default();
+        let types = given.into_iter().chain(std::iter::repeat(Type::Other));
+        self.scopes.push(params.iter().cloned().zip(types).collect::<HashMap<_, _>>());
         self.inner(body, &Sink::Return);
         self.scopes.pop();
         self.bind(name, Type::Other);
@@ -277,16 +300,38 @@ impl PythonWriter {
 
     fn for_loop(&mut self, names: &[String], items: &Expr, body: &[Stmt]) {
         let of = if let Expr::Range(from, ..) = items { self.type_of(from) } else { Type::Other };
-        let items = self.items(items);
+        let pairs = self.gives_pairs(items);
+        let shown_items = self.items(items);
         let shown: Vec<String> = names.iter().map(|name| PythonWriter::variable(name)).collect();
         match shown.as_slice() {
-            [item, count] => self.line(&format!("for {count}, {item} in enumerate({items}):")),
-            _ => self.line(&format!("for {} in {items}:", shown.join(", "))),
+            [_, _] if pairs => self.line(&format!("for {} in {shown_items}:", shown.join(", "))),
+            [item, count] => self.line(&format!("for {count}, {item} in enumerate({shown_items}):")),
+            _ => self.line(&format!("for {} in {shown_items}:", shown.join(", "))),
         }
         for (i, name) in names.iter().enumerate() {
-            self.bind(name, if i == 1 { Type::Int } else { of });
+            self.bind(name, if i == 1 && !pairs { Type::Int } else { of });
         }
         self.inner(body, &Sink::Leave);
+    }
+
+    /// Whether a loop with two names takes apart what it goes through, as in Python; else the second one counts.
+    fn gives_pairs(&self, items: &Expr) -> bool {
+        match items {
+            Expr::Call(callee, arguments) => match (callee.as_ref(), arguments.as_slice()) {
+                (Expr::Path(path), arguments) if path.len() == 1 => {
+                    let name = path.first().map_or("", String::as_str);
+                    let free = self.known(name).is_none();
+                    match (name, arguments) {
+                        ("progress", [of, ..]) => self.gives_pairs(of),
+                        ("enumerate", _) | ("zip", [_, _]) => free,
+                        _ => false,
+                    }
+                }
+                _ => false,
+            },
+            Expr::Method(_, name, _) => PAIRING.contains(&name.as_str()),
+            _ => false,
+        }
     }
 
     fn try_catch(&mut self, body: &[Stmt], name: Option<&str>, handler: &[Stmt], sink: &Sink) {

@@ -54,6 +54,35 @@ fn values_and_calls() {
         ("F::kl_div(a, b, \"sum\")", "F.kl_div(a, b, reduction=\"sum\")"),
         ("F::pad(x, [1, 1], \"reflect\")", "F.pad(x, [1, 1], \"reflect\")"),
         ("2.5.sqrt()", "math.sqrt((2.5))"),
+        ("f.call(x, #{a: 1})", "f(x, {\"a\": 1})"),
+        ("nn::Sequential(parts)", "nn.Sequential(*parts)"),
+        ("nn::Sequential((0..2).map(|i| f(i)))", "nn.Sequential(*[f(i) for i in range(2)])"),
+        ("round(x / 3.0, 2)", "round(x / 3.0, 2)"),
+        ("round(100.0 * x).to_int()", "round(100.0 * x)"),
+        ("max(0.5, best)", "max(0.5, best)"),
+        ("(x - 1.0).abs()", "abs(x - 1.0)"),
+        ("zeros([2]).abs()", "torch.zeros([2]).abs()"),
+        ("(zeros([2]).sum().item() - 1.0).abs()", "abs(torch.zeros([2]).sum().item() - 1.0)"),
+        ("let t = timestamp(); t.elapsed * 2.0", "t = time.perf_counter()\n(time.perf_counter() - t) * 2.0"),
+        ("sleep(0.1)", "time.sleep(0.1)"),
+        (
+            "timeit(f).median_ms",
+            "(torch.utils.benchmark.Timer(\"f()\", globals={\"f\": f}).blocked_autorange().median * 1000.0)",
+        ),
+        ("type_of(x) == \"array\"", "type(x).__name__ == \"list\""),
+        ("all.push(#{a: 1})", "all.append({\"a\": 1})"),
+        ("x.shape == [2, 3] && y.shape != [4]", "x.shape == (2, 3) and y.shape != (4,)"),
+        ("net.parameters().len()", "len(list(net.parameters()))"),
+        ("net.parameters()[0]", "list(net.parameters())[0]"),
+        ("opt.param_groups[0].lr", "opt.param_groups[0][\"lr\"]"),
+        ("let all = net.parameters();", "all = list(net.parameters())"),
+        ("x.split(256 / pieces)", "x.split(256 // pieces)"),
+        ("x.shape[0] / 2", "x.shape[0] // 2"),
+        ("autocast(#{enabled: on})", "torch.autocast(\"cuda\", enabled=on)"),
+        (
+            "checkpoint_sequential(net, 2, x)",
+            "torch.utils.checkpoint.checkpoint_sequential(net, 2, x, use_reentrant=False)",
+        ),
     ] {
         assert_eq!(python(code), want, "{code}");
     }
@@ -89,6 +118,12 @@ fn statements_and_blocks() {
         ),
         ("// one\n\nlet x = 1; // two", "# one\n\nx = 1  # two"),
         ("throw \"no\";", "raise RuntimeError(\"no\")"),
+        ("try { f() } catch (e) { throw e; }", "try:\n    f()\nexcept Exception as e:\n    raise"),
+        ("for (a, b) in zip(xs, ys) { f(a, b); }", "for a, b in zip(xs, ys):\n    f(a, b)"),
+        ("for (n, p) in net.named_parameters() { f(n); }", "for n, p in net.named_parameters():\n    f(n)"),
+        ("fn f(n, x) { x / n }\nf(2, y); f(3, 1)", "def f(n, x):\n    return x / n\nf(2, y)\nf(3, 1)"),
+        ("fn f(n) { n / 2 }\nlet y = f(5);", "def f(n):\n    return n // 2\ny = f(5)"),
+        ("fn f(a, i) { g(a, i) }\nfn f(a) { f(a, 0) }\nf(1)", "def f(a, i=0):\n    return g(a, i)\nf(1)"),
         ("let x = 5; for i in 0..4 { x = i / 2; }", "x = 5\nfor i in range(4):\n    x = i // 2"),
     ] {
         assert_eq!(python(code), want, "{code}");
@@ -101,6 +136,20 @@ fn a_module_becomes_a_class() {
     let want = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        \
                 self.fc = nn.Linear(3, 2)\n\n    def forward(self, x):\n        return self.fc(x)\n\nnet = Net()\nnet(x)";
     assert_eq!(python(code), want);
+}
+
+#[test]
+fn a_dataset_becomes_a_class() {
+    let code = "let rows = data::Dataset(3, |i| x[i]);\nrows[1]";
+    let want = "class Rows(torch.utils.data.Dataset):\n    def __len__(self):\n        return 3\n\n    \
+                def __getitem__(self, i):\n        return x[i]\n\nrows = Rows()\nrows[1]";
+    assert_eq!(python(code), want);
+}
+
+#[test]
+fn what_is_said_of_a_call_stands_before_it_whatever_its_closure_says() {
+    let text = python("let t = telemetry::record(|| { f(); g(); });");
+    assert!(text.starts_with("# telemetry::record is this lab's own"), "{text}");
 }
 
 #[test]

@@ -76,3 +76,9 @@ pub(crate) fn only_value(block: &[Stmt]) -> Option<&Expr> {
         _ => None,
     }
 }
+
+/// What Python goes through once and has no places in: a module's parameters.
+pub(super) fn gives_once(value: &Expr) -> bool {
+    let names = ["parameters", "buffers", "named_parameters", "named_buffers", "children", "modules"];
+    matches!(value, Expr::Method(_, name, _) if names.contains(&name.as_str()))
+}

@@ -2,6 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::tree::Expr;
+
+/// The types of a function's arguments, by its name and how many there are; `Other` where calls differ.
+pub(super) type CalledWith = HashMap<(String, usize), Vec<Type>>;
+
+/// A function's name, how many of its parameters have no default, and all values of a call without the others.
+pub(super) type Defaults = (String, usize, Vec<Expr>);
+
 /// Python as it is written, line by line.
 #[derive(Default)]
 pub(crate) struct PythonWriter {
@@ -10,6 +18,10 @@ pub(crate) struct PythonWriter {
     pub(super) imports: BTreeSet<&'static str>,
     /// Variables of the script, and of each function around.
     pub(super) scopes: Vec<HashMap<String, Type>>,
+    /// What functions are called with.
+    pub(super) given: CalledWith,
+    /// Functions of the blocks around that call the one of their name with values for the rest.
+    pub(super) defaults: Vec<Defaults>,
     /// Names made up so far.
     pub(super) made: usize,
     /// What the statement being written has no form for.
