@@ -61,5 +61,9 @@ fn live_tensors_are_told_with_what_made_them() {
 fn words_that_are_kept_are_explained() {
     let fault = fault("cpu", "let shared = 1;");
     assert_eq!(fault.message, "'shared' is a reserved keyword");
-    assert!(fault.report.contains("another name will do, such as `shared_`"), "{}", fault.report);
+    assert!(
+        fault.report.contains("words that Rhai keeps for itself are no names: `let shared_ = 1;`"),
+        "{}",
+        fault.report
+    );
 }

@@ -22,6 +22,9 @@ pub trait HostTime: Send + Sync {
     /// The host's time, in nanoseconds since the machine was made.
     fn now(&self) -> u64;
 
+    /// The same for a thread that only looks on: steps of the script that are not on the clock yet stay off it.
+    fn seen(&self) -> u64;
+
     /// How many cores the host has.
     fn cores(&self) -> usize;
 

@@ -137,6 +137,11 @@ impl Since {
         Since(Instant::now(), shared.host_time().map_or(0, |host| host.now()))
     }
 
+    /// The moment for who looks on while a rank runs, whose steps are its own to count.
+    fn seen(shared: &Shared) -> Since {
+        Since(Instant::now(), shared.host_time().map_or(0, |host| host.seen()))
+    }
+
     /// How long ago that was, on the clock that has gone further.
     fn until(self, now: Since) -> Duration {
         now.0.saturating_duration_since(self.0).max(Duration::from_nanos(now.1.saturating_sub(self.1)))
@@ -201,7 +206,7 @@ impl Ranks {
         while turns.running != script {
             turns = self.turn.wait_timeout(turns, LOOK).unwrap_or_else(PoisonError::into_inner).0;
             let is_over = turns.running == script || turns.broken.is_some() || self.shared.cancel.is_set();
-            if !is_over && turns.waits_longer(timeout, Since::now(&self.shared)) {
+            if !is_over && turns.waits_longer(timeout, Since::seen(&self.shared)) {
                 let states = turns.told_states(&self.shared);
                 let error = words::late(timeout, &states, "spawn");
                 turns.broken = Some(error.clone());

@@ -197,6 +197,25 @@ fn devices_that_are_not_meant_or_not_there_end_every_command_alike() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// The page that the README links, but for the times of the computer that wrote it.
+#[test]
+fn the_linked_page_of_a_lesson_is_what_the_program_writes() {
+    let folder = std::env::temp_dir().join(format!("tensorlab-linked-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let o = program().current_dir(&folder).args(["lesson", "export", "moving", "--html"]).output().unwrap();
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    let page = std::fs::read_to_string(folder.join("moving.html")).unwrap();
+    let timeless = |page: &str| {
+        page.lines().filter(|line| !line.contains("class=\"usage\"")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let linked = timeless(include_str!("../../docs/moving.html"));
+    assert!(
+        timeless(&page) == linked,
+        "write it anew: tensorlab lesson export moving --html docs/moving.html"
+    );
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn a_lesson_goes_into_a_notebook_without_its_checks_and_onto_a_page_with_what_its_solutions_give() {
     let folder = std::env::temp_dir().join(format!("tensorlab-exported-{}", std::process::id()));

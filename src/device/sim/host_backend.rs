@@ -211,6 +211,10 @@ impl HostTime for ModelledHost {
         self.clock.lock().now()
     }
 
+    fn seen(&self) -> u64 {
+        self.clock.look().now()
+    }
+
     fn cores(&self) -> usize {
         self.clock.lock().host().cpu.cores as usize
     }

@@ -23,10 +23,15 @@ impl SharedClock {
         SharedClock { clock: Arc::new(Mutex::new(clock)), steps }
     }
 
+    /// The clock as it is, for who looks on while another thread's steps are counted.
+    pub(super) fn look(&self) -> MutexGuard<'_, Clock> {
+        self.clock.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
     /// The clock, with the script's steps so far on it where the script's own thread asks: a loader's worker comes at any
     /// moment, and must not decide when they are counted.
     pub(super) fn lock(&self) -> MutexGuard<'_, Clock> {
-        let mut clock = self.clock.lock().unwrap_or_else(|e| e.into_inner());
+        let mut clock = self.look();
         if ASIDE.get() > 0 {
             return clock;
         }
