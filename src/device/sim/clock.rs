@@ -328,20 +328,14 @@ impl Clock {
     /// What is queued on the stream from now on waits for the mark. The host goes on.
     pub fn wait_event(&mut self, at: StreamId, mark: Mark) -> Result<(), ClockError> {
         self.call(at.device)?;
-        let reached = self.reached(mark);
-        self.device_mut(at.device)?.advance(at.stream, reached);
+        self.device_mut(at.device)?.advance(at.stream, mark.time);
         Ok(())
     }
 
     /// Whether the mark has been reached. Costs the host a call, so that polling moves time.
     pub fn query(&mut self, mark: Mark) -> Result<bool, ClockError> {
         self.call(mark.at.device)?;
-        Ok(self.reached(mark) <= self.now)
-    }
-
-    /// When the mark is reached, as far as is known.
-    fn reached(&self, mark: Mark) -> u64 {
-        self.device(mark.at.device).map_or(mark.time, |device| device.reached(mark.at.stream, mark.time))
+        Ok(mark.time <= self.now)
     }
 
     /// The host waits for the stream. Returns the nanoseconds waited, beyond the cost of the call.
@@ -360,7 +354,7 @@ impl Clock {
     /// The host waits for the mark. Returns the nanoseconds waited, beyond the cost of the call.
     pub fn synchronize_mark(&mut self, mark: Mark) -> Result<u64, ClockError> {
         self.call(mark.at.device)?;
-        Ok(self.wait_until(self.reached(mark)))
+        Ok(self.wait_until(mark.time))
     }
 
     /// Milliseconds from one mark to the other, negative if `end` came first (`Event.elapsed_time`). As in
@@ -369,13 +363,12 @@ impl Clock {
         if start.at.device != end.at.device {
             return Err(ClockError::DifferentDevices { start: start.at.device, end: end.at.device });
         }
-        let (from, to) = (self.reached(start), self.reached(end));
-        let ready = from.max(to);
+        let ready = start.time.max(end.time);
         if ready > self.now {
             return Err(ClockError::NotReached { ready_in: ready - self.now });
         }
-        let size = to.abs_diff(from) as f64 / 1e6;
-        Ok(if to < from { -size } else { size })
+        let size = end.time.abs_diff(start.time) as f64 / 1e6;
+        Ok(if end.time < start.time { -size } else { size })
     }
 
     /// The host takes a segment from the device (`cudaMalloc`), which does not wait for it.
