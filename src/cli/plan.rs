@@ -273,12 +273,12 @@ fn larger(tried: &Tried, all: &[Tried]) -> Option<String> {
         return Some(format!("It fits on {}.", fitting.join(", ")));
     }
     let (_, peak) = tried.peak()?;
-    let profiles = || builtin_ids().filter_map(|id| Profile::builtin(id).ok());
+    let profiles = builtin_ids().filter_map(|id| Profile::builtin(id).ok());
     // One that was full holds it as little when it is named again: tensors are not all that takes room.
     let full = all.iter().flat_map(|one| &one.set.profiles).map(|profile| profile.device.memory).max();
-    let full = full.unwrap_or(0);
-    let holding = profiles().filter(|profile| {
-        profile.device.memory > full && profile.device.memory.saturating_sub(profile.device.context) >= peak
+    let holding = profiles.filter(|profile| {
+        let memory = profile.device.memory;
+        full.is_none_or(|full| memory > full) && memory.saturating_sub(profile.device.context) >= peak
     });
     let smallest = holding.min_by_key(|profile| profile.device.memory);
     Some(match smallest {

@@ -155,8 +155,8 @@ impl CudaBackend {
             let memory = |bytes: usize, run: &mut dyn FnMut(u64) -> Result<()>| {
                 self.with_scratch(bytes, launch.stream, run)
             };
-            self.with_room(|| dnn.handle(launch.stream, stream))?;
-            let done = dnn.convolve(launch, stream, switches, &memory);
+            let handle = self.with_room(|| dnn.handle(launch.stream, stream))?;
+            let done = dnn.convolve(launch, handle, switches, &memory);
             if done.map_err(|error| self.gpu.cause_of(error))? {
                 return Ok(());
             }
@@ -241,9 +241,8 @@ impl CudaBackend {
             tf32: self.shared.settings.tf32().matmul,
             before: Some(&place),
         };
-        let at = (launch.stream, stream);
-        self.with_room(|| blas.handle(&self.gpu, at))?;
-        blas.product(&self.gpu, at, &product).map_err(|error| self.gpu.cause_of(error))
+        let handle = || self.with_room(|| blas.handle(&self.gpu, (launch.stream, stream)));
+        blas.product(&handle, &product).map_err(|error| self.gpu.cause_of(error))
     }
 
     fn copy(&self, launch: &Launch, from: Arg, to: View, stream: Handle) -> Result<()> {

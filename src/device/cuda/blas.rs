@@ -59,12 +59,13 @@ impl Blas {
     }
 
     /// Enqueues a product; `false` where the matrices do not lie as cuBLAS needs them.
-    pub(super) fn product(&self, gpu: &Gpu, stream: (u32, Handle), product: &Product) -> Result<bool> {
+    /// `handle` gives the handle of the stream, where one is needed.
+    pub(super) fn product(&self, handle: &dyn Fn() -> Result<Handle>, product: &Product) -> Result<bool> {
         let Some((call, others)) = Call::of(product) else { return Ok(false) };
         if let Some(before) = product.before {
             before()?;
         }
-        let handle = self.handle(gpu, stream)?;
+        let handle = handle()?;
         for i in 0..others.count() {
             if !self.enqueue(handle, &call.moved(others.places(i)), product)? {
                 return Ok(false);

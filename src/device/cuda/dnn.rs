@@ -96,17 +96,16 @@ impl Dnn {
         cudnn().map(|table| Dnn { table, handles: Mutex::default(), chosen: Mutex::default() })
     }
 
-    /// Enqueues a convolution or one of its gradients; `false` where cuDNN has none for it. `workspace` gives memory
-    /// that lasts until the stream's later work.
+    /// Enqueues a convolution or one of its gradients on a stream's handle; `false` where cuDNN has none for it.
+    /// `workspace` gives memory that lasts until the stream's later work.
     pub(crate) fn convolve(
         &self,
         launch: &Launch,
-        queue: Handle,
+        handle: Handle,
         switches: Switches,
         workspace: &dyn Fn(usize, &mut dyn FnMut(u64) -> Result<()>) -> Result<()>,
     ) -> Result<bool> {
         let Some(what) = Convolution::of(launch) else { return Ok(false) };
-        let handle = self.handle(launch.stream, queue)?;
         // What its words have no room for, the kernels here compute.
         let Ok(Some(described)) = Described::of(self.table, &what, switches) else { return Ok(false) };
         for choice in self.choices(handle, &what, &described, switches).iter() {

@@ -82,12 +82,14 @@ fn scanning(types: &Types, product: bool, part: &str) -> Recipe {
 
 /// The lines of operands of one shape along a dimension.
 pub(super) struct OperandLines<const N: usize> {
-    others: Walk<N>,
-    length: usize,
-    steps: [isize; N],
+    /// Where the lines begin.
+    pub others: Walk<N>,
+    pub length: usize,
+    /// From one element of a line to the next, of each operand.
+    pub steps: [isize; N],
     /// Neighbouring lines lie closer than neighbours on a line.
     across: bool,
-    wide: bool,
+    pub wide: bool,
 }
 
 impl<const N: usize> OperandLines<N> {
@@ -104,29 +106,6 @@ impl<const N: usize> OperandLines<N> {
         let near = others.step(0, 0).unsigned_abs();
         let across = others.rank() > 0 && length > 1 && near < steps.first()?.unsigned_abs();
         Some(OperandLines { others, length, steps, across, wide: is_far(&layouts) })
-    }
-
-    /// How many lines there are.
-    pub(super) fn count(&self) -> usize {
-        self.others.count()
-    }
-
-    pub(super) fn length(&self) -> usize {
-        self.length
-    }
-
-    /// From one element of a line to the next, of each operand.
-    pub(super) fn steps(&self) -> [isize; N] {
-        self.steps
-    }
-
-    /// Where the lines begin.
-    pub(super) fn others(&self) -> &Walk<N> {
-        &self.others
-    }
-
-    pub(super) fn is_wide(&self) -> bool {
-        self.wide
     }
 
     /// Puts the addresses, the length, the steps and the walk.

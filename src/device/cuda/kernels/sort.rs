@@ -51,7 +51,7 @@ fn key_bytes(dtype: DType) -> usize {
     dtype.size().max(4)
 }
 
-/// The bits of a key in which elements can differ, from the first on.
+/// The digits of a key in which elements can differ, from the lowest on.
 fn digits(dtype: DType) -> std::ops::Range<u32> {
     match dtype {
         DType::Float64 | DType::Int64 => 0..8,
@@ -63,21 +63,21 @@ fn digits(dtype: DType) -> std::ops::Range<u32> {
     }
 }
 
-/// How long lines are sorted, and where in scratch memory.
-struct LongSort {
+/// Lines that are sorted: how many, how long, and the tiles of a long one.
+struct SortShape {
     lines: OperandLines<3>,
     length: usize,
     count: usize,
     tiles: usize,
 }
 
-impl LongSort {
-    fn new(launch: &Launch, dim: usize) -> Option<LongSort> {
+impl SortShape {
+    fn new(launch: &Launch, dim: usize) -> Option<SortShape> {
         let (values, indices, x) = (output(launch, 0)?, output(launch, 1)?, input(launch, 0)?);
         let lines = OperandLines::new([values.layout, x.layout, indices.layout], dim)?;
-        let (length, count) = (lines.length(), lines.count());
+        let (length, count) = (lines.length, lines.others.count());
         // Places are 32 bits wide, and counts signed.
-        (length < i32::MAX as usize).then_some(LongSort {
+        (length < i32::MAX as usize).then_some(SortShape {
             lines,
             length,
             count,
@@ -99,7 +99,7 @@ impl LongSort {
 }
 
 pub(super) fn scratch_bytes(launch: &Launch, gpu: &Gpu, dim: usize) -> usize {
-    let Some((sort, y)) = LongSort::new(launch, dim).zip(output(launch, 0)) else { return 0 };
+    let Some((sort, y)) = SortShape::new(launch, dim).zip(output(launch, 0)) else { return 0 };
     if sort.length <= SHORT || sort.count == 0 {
         return 0;
     }
@@ -109,16 +109,16 @@ pub(super) fn scratch_bytes(launch: &Launch, gpu: &Gpu, dim: usize) -> usize {
 
 pub(super) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, dim: usize, descending: bool) -> Option<Plan> {
     let (values, indices, x) = (output(launch, 0)?, output(launch, 1)?, input(launch, 0)?);
-    let sort = LongSort::new(launch, dim)?;
+    let sort = SortShape::new(launch, dim)?;
     if values.dtype != x.dtype || !is_apart(launch, false) {
         return None;
     }
     if sort.count == 0 || sort.length == 0 {
         return Some(Plan::default());
     }
-    let wide = sort.lines.is_wide() || sort.length * sort.count > i32::MAX as usize;
+    let wide = sort.lines.wide || sort.length * sort.count > i32::MAX as usize;
     let key = |form| key(form, Compute::of(x.dtype), [values.dtype, x.dtype, indices.dtype], wide);
-    let ([value_step, x_step, index_step], others) = (sort.lines.steps(), sort.lines.others());
+    let ([value_step, x_step, index_step], others) = (sort.lines.steps, &sort.lines.others);
     if sort.length <= SHORT {
         let room = sort.length.next_power_of_two();
         let lanes = (room / 2).clamp(1, 1024);
@@ -143,8 +143,8 @@ pub(super) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, dim: usize, descend
     let sums = with_counts(launch, &sort, counts, |scan| lines::scan(scan, gpu, at, ScanOp::Sum, 1))??;
     let grid = [blocks(sort.count * sort.tiles, 1)?, 1, 1];
     let step = |form, args| Step { key: key(form), grid, block: [THREADS as u32, 1, 1], shared: 0, args };
-    let (tiles, descends) = (sort.tiles as i32, digits(x.dtype));
-    for digit in descends {
+    let tiles = sort.tiles as i32;
+    for digit in digits(x.dtype) {
         let shift = 8 * digit as i32;
         let mut args = Args::new(wide);
         args.word(keys).word(counts).index(sort.length).int(tiles).int(shift);
@@ -167,7 +167,7 @@ pub(super) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, dim: usize, descend
 /// The running sums of each line's counts, in place, as a launch.
 fn with_counts<R>(
     launch: &Launch,
-    sort: &LongSort,
+    sort: &SortShape,
     counts: u64,
     then: impl FnOnce(&Launch) -> R,
 ) -> Option<R> {
