@@ -1,6 +1,7 @@
 //! Help on a name, from the op table.
 
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 use crate::base::near::nearest;
 use crate::op::args::signature;
@@ -75,6 +76,11 @@ pub(crate) fn suggestions(name: &str) -> Vec<&'static str> {
 /// Every row: operations, modules, optimisers, data and files, what sees the script, what the language brings, and the
 /// modules that all of it stands in.
 pub fn rows() -> impl Iterator<Item = &'static OpDef> {
+    ALL.iter().copied()
+}
+
+/// Gathered once: a chain of all tables would be compiled anew for everyone who goes through it.
+static ALL: LazyLock<Vec<&OpDef>> = LazyLock::new(|| {
     let modules = crate::nn::table().chain(crate::optim::table()).chain(crate::data::table());
     let script = super::modules::rows().map(|row| &row.def);
     let all = crate::op::table().chain(crate::op::homonyms()).chain(modules);
@@ -82,7 +88,8 @@ pub fn rows() -> impl Iterator<Item = &'static OpDef> {
         .chain(script)
         .chain(super::language::rows())
         .chain(super::spaces::ROWS)
-}
+        .collect()
+});
 
 /// Properties and methods of a type, properties first.
 pub(crate) fn members(type_name: &str) -> Vec<&'static str> {
