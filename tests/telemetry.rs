@@ -354,6 +354,32 @@ let seen = telemetry::record(|| {
     assert!((20.2..20.4).contains(&got[0]) && got[1] < 0.03, "{got:?}");
 }
 
+/// An event behind all of a stream's work is reached with it, also where a short kernel of another stream came between.
+#[test]
+fn an_event_behind_work_that_is_overtaken_is_reached_with_it() {
+    let code =
+        "let a = zeros([8000000], #{device: \"cuda\"}); let b = zeros([300000], #{device: \"cuda\"});
+let s = cuda::Stream();
+let main = cuda::current_stream();
+a + a; b + b; with cuda::stream(s) { b + b; }
+cuda::synchronize();
+let timed = || cuda::Event(#{enable_timing: true});
+let start = timed.call();
+let end = timed.call();
+start.record();
+for i in 0..5 { a + a; }
+end.record();
+with cuda::stream(s) { for i in 0..4 { b + b; } }
+let before = end.query();
+end.synchronize();
+let reached = main.query();
+let alone = timed.call();
+alone.record();
+cuda::synchronize();
+[before, reached, (end.elapsed_time(alone) * 100.0).round()]";
+    assert_eq!(on("sim:t4", code), "[false, true, 0.0]");
+}
+
 #[test]
 fn the_header_says_where_the_lines_come_from() {
     let folder = Folder::new("header");

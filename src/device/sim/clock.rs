@@ -328,14 +328,20 @@ impl Clock {
     /// What is queued on the stream from now on waits for the mark. The host goes on.
     pub fn wait_event(&mut self, at: StreamId, mark: Mark) -> Result<(), ClockError> {
         self.call(at.device)?;
-        self.device_mut(at.device)?.advance(at.stream, mark.time);
+        let reached = self.reached(mark);
+        self.device_mut(at.device)?.advance(at.stream, reached);
         Ok(())
     }
 
     /// Whether the mark has been reached. Costs the host a call, so that polling moves time.
     pub fn query(&mut self, mark: Mark) -> Result<bool, ClockError> {
         self.call(mark.at.device)?;
-        Ok(mark.time <= self.now)
+        Ok(self.reached(mark) <= self.now)
+    }
+
+    /// When the mark is reached, as far as is known.
+    fn reached(&self, mark: Mark) -> u64 {
+        self.device(mark.at.device).map_or(mark.time, |device| device.reached(mark.at.stream, mark.time))
     }
 
     /// The host waits for the stream. Returns the nanoseconds waited, beyond the cost of the call.
@@ -354,7 +360,7 @@ impl Clock {
     /// The host waits for the mark. Returns the nanoseconds waited, beyond the cost of the call.
     pub fn synchronize_mark(&mut self, mark: Mark) -> Result<u64, ClockError> {
         self.call(mark.at.device)?;
-        Ok(self.wait_until(mark.time))
+        Ok(self.wait_until(self.reached(mark)))
     }
 
     /// Milliseconds from one mark to the other, negative if `end` came first (`Event.elapsed_time`). As in
@@ -363,12 +369,13 @@ impl Clock {
         if start.at.device != end.at.device {
             return Err(ClockError::DifferentDevices { start: start.at.device, end: end.at.device });
         }
-        let ready = start.time.max(end.time);
+        let (from, to) = (self.reached(start), self.reached(end));
+        let ready = from.max(to);
         if ready > self.now {
             return Err(ClockError::NotReached { ready_in: ready - self.now });
         }
-        let size = end.time.abs_diff(start.time) as f64 / 1e6;
-        Ok(if end.time < start.time { -size } else { size })
+        let size = to.abs_diff(from) as f64 / 1e6;
+        Ok(if to < from { -size } else { size })
     }
 
     /// The host takes a segment from the device (`cudaMalloc`), which does not wait for it.

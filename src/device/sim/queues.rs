@@ -32,6 +32,25 @@ struct SimStream {
     computed: u64,
     /// The ends of the youngest operations, at most `queue_depth` of them.
     ends: VecDeque<u64>,
+    /// Ends of all that was queued, and when they came to be instead: marks behind it are reached then.
+    moved: BTreeMap<u64, u64>,
+}
+
+/// Ends that moved and are remembered.
+const MOST_MOVED: usize = 4096;
+
+impl SimStream {
+    /// What is queued is done no sooner than at `end`, although nothing was added to it.
+    fn put_off(&mut self, end: u64) {
+        if end <= self.free {
+            return;
+        }
+        self.moved.insert(self.free, end);
+        if self.moved.len() > MOST_MOVED {
+            self.moved.pop_first();
+        }
+        self.free = end;
+    }
 }
 
 /// The copy engines; what shares one shares its calendar.
@@ -69,6 +88,15 @@ impl DeviceClock {
         self.streams.get(&stream).map_or(0, |s| s.free)
     }
 
+    /// When a mark is reached that was put behind all of the stream's work when that was to end at `time`.
+    pub(super) fn reached(&self, stream: u32, time: u64) -> u64 {
+        let mut reached = time;
+        while let Some(later) = self.streams.get(&stream).and_then(|stream| stream.moved.get(&reached)) {
+            reached = *later;
+        }
+        reached
+    }
+
     /// When all that is queued on the device is done.
     pub(super) fn idle(&self) -> u64 {
         self.streams.values().map(|s| s.free).max().unwrap_or(0)
@@ -89,7 +117,8 @@ impl DeviceClock {
         let is_short = late.saturating_mul(SHORT) <= self.ran.saturating_sub(begin);
         let (began, ends) = if is_short && shared < end {
             for other in self.streams.values_mut().filter(|other| other.computed > begin) {
-                (other.computed, other.free) = (other.computed.max(end), other.free.max(end));
+                other.computed = other.computed.max(end);
+                other.put_off(end);
             }
             (begin, shared)
         } else {
