@@ -354,11 +354,38 @@ let seen = telemetry::record(|| {
     assert!((20.2..20.4).contains(&got[0]) && got[1] < 0.03, "{got:?}");
 }
 
+/// As PyTorch's `AccumulateGrad` takes over a gradient that nobody else holds, and copies any other.
+#[test]
+fn a_leaf_takes_over_its_first_gradient_where_nobody_else_holds_it() {
+    let cases = [
+        ("let x = leaf(); let l = (x * 2.0).sum();", "l.backward()", 0),
+        ("let x = leaf(); let l = x.exp().sum();", "l.backward()", 0),
+        ("let x = leaf(); let l = (x @ x).sum();", "l.backward()", 0),
+        (
+            "let n = nn::Linear(8, 8).to(\"cuda\"); let l = n.forward(ones([4, 8], #{device: \"cuda\"})).sum();",
+            "l.backward()",
+            0,
+        ),
+        ("let x = leaf(); let l = softmax(x, -1).select(1, 0).sum();", "l.backward()", 0),
+        // An expanded gradient, and one that the caller keeps.
+        ("let x = leaf(); let l = x.sum();", "l.backward()", 1),
+        ("let x = leaf(); let y = x + 1.0; let g = ones([8, 8], #{device: \"cuda\"});", "y.backward(g)", 1),
+    ];
+    for (before, pass, copies) in cases {
+        let code = format!(
+            "fn leaf() {{ rand([8, 8], #{{device: \"cuda\", requires_grad: true}}) }}
+{before}
+let seen = telemetry::record(|| {{ {pass} }});
+if \"clone\" in seen.by_op {{ seen.by_op.clone.float32 }} else {{ 0 }}"
+        );
+        assert_eq!(on("sim:t4", &code), copies.to_string(), "{before}");
+    }
+}
+
 /// An event behind all of a stream's work is reached with it, also where a short kernel of another stream came between.
 #[test]
 fn an_event_behind_work_that_is_overtaken_is_reached_with_it() {
-    let code =
-        "let a = zeros([8000000], #{device: \"cuda\"}); let b = zeros([300000], #{device: \"cuda\"});
+    let code = "let a = zeros([8000000], #{device: \"cuda\"}); let b = zeros([300000], #{device: \"cuda\"});
 let s = cuda::Stream();
 let main = cuda::current_stream();
 a + a; b + b; with cuda::stream(s) { b + b; }

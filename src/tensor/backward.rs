@@ -270,7 +270,9 @@ impl<'a> BackwardRun<'a> {
         if matches!(edge, Edge::None) {
             return Ok(());
         }
-        let grad = accumulate::sum_to(&grad, &meta.shape)?;
+        // A second handle would keep a leaf from taking the gradient over.
+        let grad =
+            if grad.shape() == &meta.shape[..] { grad } else { accumulate::sum_to(&grad, &meta.shape)? };
         let grad = if grad.dtype() == meta.dtype { grad } else { grad.copied(meta.dtype, "to")? };
         let _there = self.streams.hand(&grad, from, edge)?;
         match edge {
