@@ -94,7 +94,7 @@ impl Tolerance {
 
     fn show(self, unit: Unit) -> String {
         match self {
-            Tolerance::Absolute(distance) => unit.show(distance),
+            Tolerance::Absolute(distance) => apart(distance, unit),
             Tolerance::Relative(share) => format!("{} %", text::number(share * 100.0)),
         }
     }
@@ -153,8 +153,15 @@ fn miss(guess: &Quantity, answer: f64, unit: Unit, tolerance: Tolerance) -> Stri
         let rounded = (ratio * 10.0).round() / 10.0;
         return format!("{direction} by a factor of {}.", text::number(rounded));
     }
-    let distance = unit.show((guess.value - answer).abs());
-    format!("{direction} by {distance}.")
+    format!("{direction} by {}.", apart((guess.value - answer).abs(), unit))
+}
+
+/// How far two values are from each other. "10 %" would be read as a tenth of one of them.
+fn apart(distance: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Percent => format!("{} percentage points", text::number(distance)),
+        _ => unit.show(distance),
+    }
 }
 
 #[cfg(test)]
@@ -202,6 +209,7 @@ mod tests {
         assert!(remark("2", 0.0, Unit::Count).ends_with("Too high by 2."));
         assert!(remark("0", 4096.0, Unit::Bytes).ends_with("Too low by 4,096 bytes (4 KiB)."));
         assert!(remark("-2", 2.0, Unit::Count).ends_with("Too low by 4."));
+        assert!(remark("120", 100.0, Unit::Percent).ends_with("Too high by 20 percentage points."));
     }
 
     #[test]

@@ -220,7 +220,7 @@ impl Printer {
 }
 
 /// Columns and rows of the terminal.
-fn screen() -> (usize, usize) {
+pub(super) fn screen() -> (usize, usize) {
     let size = crossterm::terminal::size();
     size.map_or((80, 24), |(columns, rows)| (usize::from(columns.max(20)), usize::from(rows)))
 }

@@ -20,7 +20,7 @@ use crate::session::protocol::{Message, Outcome};
 
 use super::lines::{Lines, Typed};
 use super::paint::Paint;
-use super::printer::Printer;
+use super::printer::{Printer, screen};
 use super::{show, waiting};
 
 /// What is said at the end of a lesson, of what was done in it.
@@ -77,6 +77,7 @@ pub(crate) fn walk(
         passed,
         standing: Standing::Before(0),
         seed,
+        columns: io::stdout().is_terminal().then(|| screen().0),
         guesses: Vec::new(),
     };
     walk.go(memory, from)?;
@@ -95,6 +96,8 @@ struct Walk<'w> {
     standing: Standing,
     /// What the order of a quiz's choices is drawn from.
     seed: u64,
+    /// The width that prose is broken at; a pipe has none.
+    columns: Option<usize>,
     /// Numbers that wait for their cell: the place of the prediction, and the number where there is one.
     guesses: Vec<(usize, Option<Quantity>)>,
 }
@@ -151,7 +154,12 @@ impl Walk<'_> {
         if let Some(so_far) = so_far {
             self.say(&[so_far])?;
         }
-        self.say(&["At any question: s skips it, q leaves, and what you have done is kept.".into()])?;
+        self.say(&["At any question: s skips it, q leaves, and what you have done is kept. Enter, an empty line, runs \
+                    the cell that is shown."
+            .into()])?;
+        for (place, step) in steps.iter().enumerate().take(first) {
+            self.take_up(place, step);
+        }
         for (place, step) in steps.iter().enumerate().skip(first) {
             self.text(&step.text)?;
             if self.step(place, step, memory)? == Then::Leave {
@@ -175,6 +183,16 @@ impl Walk<'_> {
             Some(Element::Quiz(quiz)) => self.quiz(step, quiz),
             Some(Element::Exercise(exercise)) => self.exercise(place, step, exercise),
         }
+    }
+
+    /// A number that was said in an earlier walk and waits for its cell; whether there is one.
+    fn take_up(&mut self, place: usize, step: &Step) -> Option<String> {
+        let Some(Element::Predict(predict)) = &step.element else { return None };
+        let known = self.memory.step(&step.id)?;
+        let waits = known.answer.is_none() && known.told.is_none();
+        let typed = known.typed.clone().filter(|_| waits)?;
+        self.guesses.push((place, Some(parse_quantity(&typed, predict.unit).ok()?)));
+        Some(typed)
     }
 
     /// A cell that runs as it stands, again until it has run to its end and what it answers is told.
@@ -240,6 +258,10 @@ impl Walk<'_> {
             self.say(&["You have answered it; its answer stays what it was.".into()])?;
             return Ok(Then::Next);
         }
+        if let Some(typed) = self.take_up(place, step) {
+            self.say(&[format!("You have said {}; the next cell shows what it is.", strip_control(&typed))])?;
+            return Ok(Then::Next);
+        }
         loop {
             let unit = if predict.unit == Unit::Count { "" } else { predict.unit.name() };
             match self.ask(&format!("Your number{}{unit}: ", if unit.is_empty() { "" } else { ", in " }))? {
@@ -253,10 +275,13 @@ impl Walk<'_> {
                     }
                     Err(error) => self.say(&[strip_control(&error.to_string()).into_owned()])?,
                 },
-                Said::Skip | Said::Hint | Said::Solution => {
+                Said::Skip => {
                     self.record(&step.id, &Entry::Skipped)?;
                     self.guesses.push((place, None));
                     return Ok(Then::Next);
+                }
+                Said::Hint | Said::Solution => {
+                    self.say(&["The next cell shows it; say what you expect, or s goes on without.".into()])?;
                 }
             }
         }
@@ -309,9 +334,13 @@ impl Walk<'_> {
             let text = match self.ask(prompt)? {
                 Said::Leave => return Ok(Then::Leave),
                 Said::Text(text) => text,
-                Said::Skip | Said::Hint | Said::Solution => {
+                Said::Skip => {
                     self.record(&step.id, &Entry::Skipped)?;
                     return Ok(Then::Next);
+                }
+                Said::Hint | Said::Solution => {
+                    self.say(&["Each choice says why, once it is taken; s goes on without.".into()])?;
+                    continue;
                 }
             };
             let numbers = text.split([' ', ',']).filter(|word| !word.is_empty()).map(str::parse::<usize>);
@@ -482,7 +511,7 @@ impl Walk<'_> {
     }
 
     fn text(&mut self, blocks: &[Block]) -> io::Result<()> {
-        if blocks.is_empty() { Ok(()) } else { self.say(&linear::lines(blocks)) }
+        if blocks.is_empty() { Ok(()) } else { self.say(&linear::lines(blocks, self.columns)) }
     }
 
     fn code(&mut self, head: &str, code: &str) -> io::Result<()> {
