@@ -538,6 +538,43 @@ fn a_walk_keeps_the_answer_of_a_question_that_was_passed_over() {
 }
 
 #[test]
+fn a_number_that_was_said_before_leaving_waits_for_its_cell() {
+    let lesson = Lesson::new("said", SIM, &whole());
+    let (said, _) = lesson.walk("sim:t4x2", "1 KiB\nq\n");
+    assert!(!said.contains("Counted"), "{said}");
+    let (said, _) = lesson.walk("sim:t4x2", "\nq\n");
+    assert!(
+        said.contains("You said 1,024 bytes (1 KiB). Counted: 1,024 bytes (1 KiB). Exactly right."),
+        "{said}"
+    );
+}
+
+#[test]
+fn who_asks_for_a_hint_where_there_is_none_is_told_and_skips_nothing() {
+    let lesson = Lesson::new("unhinted", SIM, &whole());
+    let (said, _) = lesson.walk("sim:t4x2", "h\nl\n1 KiB\n\nh\nq\n");
+    assert_eq!(said.matches("say what you expect, or s goes on without").count(), 2, "{said}");
+    assert!(said.contains("Exactly right."), "{said}");
+    assert!(said.contains("Each choice says why, once it is taken"), "{said}");
+}
+
+/// A function runs only when the check calls it: what is wrong within is told as if the cell had stopped.
+#[test]
+fn what_a_called_function_stops_with_or_is_warned_of_is_told() {
+    let check = "let a = 9 / 2;\nprint(a);\nexpect_equal(call(\"half\", [7]), 3.5);";
+    let body = exercise("fn half(n) { n }", check, "fn half(n) { n / 2.0 }", &[]);
+    let lesson = Lesson::new("called", SIM, &body);
+    let typed = |code: &str| lesson.walk("sim:t4x2", &format!("{code}\n.\nq\n")).0;
+    let said = typed("fn half(n) {\n    let a = ones(2);\n    a + ones(2, #{device: \"cuda\"})\n}");
+    let told =
+        ["3 |     a + ones(2, #{device: \"cuda\"})\n  |       ^", "hint: move one of them", "(line 3)"];
+    assert!(told.iter().all(|part| said.contains(part)), "{said}");
+    let said = typed("fn half(n) {\n    n / 2\n}");
+    assert!(said.contains("`7 / 2` of integers is 3 in line 2, and 3.5 in Python"), "{said}");
+    assert_eq!(said.matches("warning").count(), 1, "{said}");
+}
+
+#[test]
 fn a_lesson_that_asks_for_it_has_a_folder_to_write_to_with_a_limit() {
     let front = "devices = [\"cpu\"]\n[limits]\nscratch = \"64 KiB\"";
     let save = |n: usize| {

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::base::event::{Clock, HIDDEN_CELLS};
-use crate::session::protocol::{Fault, GivenName, Message, Outcome, ProbeValue, Request};
+use crate::session::protocol::{Fault, GivenName, Message, Outcome, ProbeValue, Request, Stream};
 use crate::session::verdict::Verdict;
 
 use super::format::{Code, Element, Lesson, Step};
@@ -278,7 +278,12 @@ impl Attempt {
         if message.request() != Some(*id) {
             return Took::Nothing;
         }
-        let took = if matches!(piece, Ask::Shown(_)) { Took::Shown } else { Took::Unseen };
+        let took = match piece {
+            Ask::Shown(_) => Took::Shown,
+            // What the learner's code was warned of, or stopped with, when the check called it.
+            Ask::Check(_) if matches!(message, Message::Output { stream: Stream::Stderr, .. }) => Took::Shown,
+            _ => Took::Unseen,
+        };
         if message.answers() == Some(*id)
             && let Some((_, piece)) = self.asked.take()
         {

@@ -102,9 +102,9 @@ impl Runner {
         while attempt.waits_for().is_some() {
             match self.exchange.next(Some(until)) {
                 Said::Message(message) => {
-                    let shown = attempt.is_shown();
-                    *heard |= attempt.take(&message) != Took::Nothing;
-                    if shown {
+                    let took = attempt.take(&message);
+                    *heard |= took != Took::Nothing;
+                    if took == Took::Shown {
                         each(message);
                     }
                 }

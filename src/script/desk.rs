@@ -14,6 +14,7 @@ use crate::device::examine::{Examination, NO_CHANGE};
 use crate::nn::{Module, Role};
 use crate::tensor::Tensor;
 
+use super::calling::Calling;
 use super::engine::Interpreter;
 use super::fault::{Fault, Origin, RhaiResult, raise};
 use super::lender::{HandedFunction, Lender};
@@ -214,6 +215,7 @@ impl Desk {
         let result = {
             let _here = self.machine.enter();
             let _paused = (lent == Lent::Copies).then(Examination::pause);
+            let _calling = Calling::begin();
             learner.call(function, args, scope)
         };
         // It stays so where the call was interrupted: then it is the learner's code that takes so long.

@@ -12,6 +12,7 @@ use crate::device::Shared;
 use crate::device::shared::{CodePlace, NO_VALUES};
 use crate::script::custom::custom;
 
+use super::calling::is_calling;
 use super::carry;
 use super::fault::RhaiResult;
 use super::lexer::{self, Kind};
@@ -41,7 +42,7 @@ const _: () = assert!((Difference::InPlace as u8) < NO_VALUES);
 /// Tells of a difference, the first time.
 pub(super) fn tell(shared: &Shared, difference: Difference, text: impl FnOnce() -> String) {
     // What a lesson runs by itself is none of the learner's.
-    if shared.source().cell < HIDDEN_CELLS && shared.is_first(difference as u8) {
+    if (shared.source().cell < HIDDEN_CELLS || is_calling()) && shared.is_first(difference as u8) {
         shared.warn(&text());
     }
 }

@@ -6,6 +6,7 @@ pub mod bind;
 mod blame;
 mod busy;
 pub mod call;
+mod calling;
 mod captures;
 pub(crate) mod carry;
 mod caught;

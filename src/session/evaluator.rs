@@ -1,7 +1,7 @@
 //! The script interpreter as a session's evaluator.
 
 use std::collections::VecDeque;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rhai::{Array, Dynamic, Map};
@@ -283,10 +283,15 @@ impl Evaluator for ScriptEvaluator {
         code: &str,
         host: &Arc<dyn Host>,
     ) -> Result<Verdict, CheckStopped> {
-        self.relay.set(Some(Arc::clone(host)));
+        let called = OfCalled { host: Arc::clone(host), calling: Arc::clone(&self.calling) };
+        self.relay.set(Some(Arc::new(called)));
         let events = self.run_of(of);
         let origin = Origin { name: "check", code, first_line };
         let result = self.aside(CHECK_CELLS.saturating_add(of), &events, (&origin, true), |_, _| Ok(()));
+        if let Err(Refused::Called(fault)) = &result {
+            // The cell ran to its end: nobody has shown where its function stopped, and what to do.
+            host.print(Stream::Stderr, &format!("{}\n", fault.report.trim_end()));
+        }
         self.relay.set(None);
         if let Some(fault) = result.as_ref().err().and_then(Refused::mixture) {
             let line = fault.line.map(|line| line.saturating_sub(first_line) + 1);
@@ -469,6 +474,28 @@ impl crate::script::Host for Relay {
 
     fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str) {
         self.with(|h| h.progress(label, done, total, note));
+    }
+}
+
+/// Who hears what a check says: of warnings, those alone that the learner's code gives while the check calls it.
+struct OfCalled {
+    host: Arc<dyn Host>,
+    calling: Arc<AtomicBool>,
+}
+
+impl Host for OfCalled {
+    fn print(&self, stream: Stream, text: &str) {
+        if stream == Stream::Stdout || self.calling.load(Ordering::Relaxed) {
+            self.host.print(stream, text);
+        }
+    }
+
+    fn display(&self, content: Display, display_id: Option<&str>) {
+        self.host.display(content, display_id);
+    }
+
+    fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str) {
+        self.host.progress(label, done, total, note);
     }
 }
 
