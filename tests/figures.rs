@@ -49,6 +49,10 @@ fn every_kind_of_figure_is_saved_as_png_and_svg() {
             "heat",
             "plot::heatmap(rand([2, 3]), #{row_labels: [\"x\", \"y\"], column_labels: [\"a\", \"b\", \"c\"], color_map: \"gray\"})",
         ),
+        (
+            "spans",
+            "plot::spans([\"cpu\", \"gpu\"], [0, 1], tensor([1.0, 3.0]), #{texts: [\"load\", \"train\"], label: \"l\"})",
+        ),
     ] {
         let (png, svg) = (folder.at(&format!("{name}.png")), folder.at(&format!("{name}.svg")));
         lab.run(&format!("plot::figure(#{{width: 320, height: 200}}); {code}; plot::save(\"{png}\"); plot::save(\"{svg}\");"));
@@ -96,6 +100,10 @@ fn what_cannot_be_drawn_is_an_error_that_says_what_can() {
         ("plot::line([1, 2]); plot::image(rand([2, 3]))", "image", "`plot::figure()` begins a new figure"),
         ("plot::scatter([1, 2, 3], [1, 2])", "x has 3 values and y has 2", ""),
         ("plot::line(\"up\")", "numbers are drawn here, not string", ""),
+        ("plot::spans(\"r\", [1, 2], [1])", "lengths has 1 values and starts has 2", ""),
+        ("plot::spans(3, [1], [1])", "'rows' must be an array of names", ""),
+        ("plot::memory(\"cpu\")", "cpu has no caching allocator", "cuda:0"),
+        ("plot::timeline(3)", "plot::timeline()", ""),
         ("plot::save(\"figure.jpg\")", "figures are saved as .png or .svg", ""),
     ] {
         lab.run("plot::figure();");

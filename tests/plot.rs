@@ -42,6 +42,17 @@ fn heatmap(rows: usize, columns: usize, data: Vec<f32>) -> Series {
     }
 }
 
+fn spans(rows: &[&str], starts: &[f64], lengths: &[f64], texts: &[&str], label: &str) -> Series {
+    let names = |all: &[&str]| all.iter().map(|name| name.to_string()).collect();
+    Series::Spans {
+        rows: names(rows),
+        starts: starts.to_vec(),
+        lengths: lengths.to_vec(),
+        texts: names(texts),
+        label: label.to_string(),
+    }
+}
+
 fn losses() -> Figure {
     let train: Vec<f64> = (0..60).map(|i| 2.3 * (-f64::from(i) / 12.0).exp() + 0.1).collect();
     let validation: Vec<f64> =
@@ -302,10 +313,51 @@ fn compact_figures_look_the_same() {
 }
 
 #[test]
+fn spans_lie_in_their_rows_with_their_texts_and_kinds_keep_their_colours() {
+    let figure = Figure {
+        x_label: "ms".to_string(),
+        series: vec![
+            // Rows have their places before a span is in them, a kind its colour without one.
+            spans(&["cpu", "bus", "gpu"], &[], &[], &[], ""),
+            spans(&[], &[], &[], &[], "wait"),
+            spans(&["gpu"], &[2.0, 5.0], &[3.0, 5.0], &["mm", "add"], "kernel"),
+            spans(&["bus"], &[0.0], &[2.0], &["copy"], "copy"),
+            spans(&["bus"], &[f64::NAN], &[1.0], &[], "copy"),
+        ],
+        ..Figure::default()
+    };
+    let drawn = figure.to_text(26, 9, true);
+    let want = [
+        "▒ kernel   ░ copy",
+        "cpu │",
+        "bus │░copy",
+        "gpu │    ▒▒mm▒▒▒▒▒add▒▒▒▒",
+        "    └┬────────┬─────────┬",
+        "     0        5        10",
+        "               ms",
+        "1 value not drawn: NaN or…",
+    ];
+    assert_eq!(drawn, want);
+    let rgb = figure.to_rgb(400, 200).unwrap();
+    let has = |color: [u8; 3]| rgb.chunks(3).filter(|pixel| *pixel == color).count() > 500;
+    assert!(!has(BLUE) && has(VERMILLION), "no wait is drawn, and kernels have the second colour");
+    let many: Vec<f64> = (0..10_000).map(f64::from).collect();
+    let small = Figure::from(spans(&["r"], &many, &many, &[], "")).compact().unwrap();
+    let Series::Spans { starts, .. } = &small.series[0] else { panic!() };
+    assert!(starts.len() == 4096 && starts.contains(&9999.0), "the longest are kept");
+    assert_eq!(small.left_out.short, 5904);
+}
+
+#[test]
 fn mistakes_are_named_with_their_values() {
     let mut two = Figure::from(image(1, 1, 1, vec![0.0]));
     two.series.push(line(&[1.0], ""));
-    let cases: [(Figure, &str); 11] = [
+    let mut timed = Figure::from(spans(&["a"], &[1.0], &[1.0], &[], ""));
+    timed.series.push(line(&[1.0], ""));
+    let cases: [(Figure, &str); 14] = [
+        (spans(&["a", "b"], &[1.0], &[1.0], &[], "").into(), "spans: rows has 2 values and starts has 1"),
+        (spans(&["a"], &[1.0], &[1.0, 2.0], &[], "").into(), "spans: lengths has 2 values and starts has 1"),
+        (timed, "spans and line cannot share one figure"),
         (scatter(&[1.0, 2.0], &[1.0]).into(), "scatter: x has 2 values and y has 1"),
         (bar(&["a"], &[1.0, 2.0], "").into(), "bar: labels has 1 values and values has 2"),
         (hist(vec![1.0], Bins::Count(-4)).into(), "-4 bins"),
@@ -387,6 +439,14 @@ fn hostile_figures_are_drawn_or_refused() {
         image(1, 5000, 1, vec![f32::MAX; 5000]),
         heatmap(5000, 1, vec![-f32::MAX; 5000]),
         heatmap(2, 2, vec![f32::MIN, f32::MAX, 1e-45, f32::INFINITY]),
+        spans(
+            &["\u{1F600}", "", "\u{0}", "d", "e", "f", "g", "", "h"],
+            &extremes,
+            &extremes,
+            &["損失"; 9],
+            "x",
+        ),
+        spans(&[], &[], &[], &[], ""),
     ];
     for series in &all {
         for scale in [Scale::Linear, Scale::Log] {
@@ -405,8 +465,10 @@ fn hostile_figures_are_drawn_or_refused() {
             }
         }
     }
-    let charts =
-        all.into_iter().filter(|series| !matches!(series, Series::Image { .. } | Series::Heatmap { .. }));
+    let is_chart = |series: &Series| {
+        !matches!(series, Series::Image { .. } | Series::Heatmap { .. } | Series::Spans { .. })
+    };
+    let charts = all.into_iter().filter(is_chart);
     let together = Figure {
         series: charts.filter(|series| Figure::from(series.clone()).check().is_ok()).collect(),
         ..Figure::default()

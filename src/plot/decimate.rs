@@ -190,6 +190,38 @@ fn placer(points: Points<'_>, scales: (Scale, Scale)) -> impl Fn(f64, f64) -> Op
     move |x, y| (verdict(scales, x, y) == Verdict::Shown).then(|| (x_axis.unit(x), y_axis.unit(y)))
 }
 
+/// Keeps the longest `most` spans; gives how many went.
+pub(super) fn keep_longest(
+    most: usize,
+    (rows, texts): (&mut Vec<String>, &mut Vec<String>),
+    (starts, lengths): (&mut Vec<f64>, &mut Vec<f64>),
+) -> u64 {
+    let all = starts.len();
+    if all <= most {
+        return 0;
+    }
+    let mut order: Vec<usize> = (0..all).collect();
+    order.sort_by(|a, b| length(lengths, *b).total_cmp(&length(lengths, *a)));
+    let mut kept = vec![false; all];
+    order.into_iter().take(most).for_each(|place| kept[place] = true);
+    retain(starts, &kept);
+    retain(lengths, &kept);
+    if rows.len() == all {
+        retain(rows, &kept);
+    }
+    retain(texts, &kept);
+    (all - most) as u64
+}
+
+fn length(lengths: &[f64], place: usize) -> f64 {
+    lengths.get(place).copied().unwrap_or(0.0).abs()
+}
+
+fn retain<T>(values: &mut Vec<T>, kept: &[bool]) {
+    let mut keeps = kept.iter();
+    values.retain(|_| keeps.next().copied().unwrap_or(false));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -98,7 +98,7 @@ impl fmt::Display for PlotError {
             }
             Self::Mixed { first, second } => write!(
                 f,
-                "{first} and {second} cannot share one figure; draw the picture in a figure of its own"
+                "{first} and {second} cannot share one figure; draw one of them in a figure of its own"
             ),
             Self::Size { width, height, max_side, max_pixels } => write!(
                 f,

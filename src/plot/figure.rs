@@ -128,7 +128,25 @@ pub enum Series {
         #[serde(default)]
         range: Option<(f64, f64)>,
     },
+    /// Spans in named rows, from the top in the order in which the rows are first named; an x axis of numbers below. Series
+    /// of one label look alike.
+    Spans {
+        /// The row of each, or one for all. Without spans, rows that have their place before others.
+        rows: Vec<String>,
+        #[serde(with = "numbers")]
+        starts: Vec<f64>,
+        #[serde(with = "numbers")]
+        lengths: Vec<f64>,
+        /// Stand within the spans that have room. Empty for none.
+        #[serde(default)]
+        texts: Vec<String>,
+        #[serde(default)]
+        label: String,
+    },
 }
+
+/// Spans that a compact figure keeps of a series.
+const MOST_SPANS: usize = 4096;
 
 fn gray() -> ColorMap {
     ColorMap::Gray
@@ -148,9 +166,9 @@ impl Figure {
     pub(super) fn check_series(&self) -> Result<(), PlotError> {
         for series in &self.series {
             series.check()?;
-            if let (true, Some(other)) =
-                (series.is_picture(), self.series.iter().find(|other| !std::ptr::eq(*other, series)))
-            {
+            let others = self.series.iter().filter(|other| !std::ptr::eq(*other, series));
+            let beside = others.into_iter().find(|other| !series.stands_beside(other));
+            if let Some(other) = beside {
                 return Err(PlotError::Mixed { first: series.kind(), second: other.kind() });
             }
         }
@@ -198,6 +216,7 @@ impl Series {
             Self::Hist { .. } => "hist",
             Self::Image { .. } => "image",
             Self::Heatmap { .. } => "heatmap",
+            Self::Spans { .. } => "spans",
         }
     }
 
@@ -225,6 +244,13 @@ impl Series {
                 color_map: *color_map,
                 range: *range,
             },
+            Self::Spans { rows, starts, lengths, texts, label } => Self::Spans {
+                rows: rows.clone(),
+                starts: copied(starts)?,
+                lengths: copied(lengths)?,
+                texts: texts.clone(),
+                label: label.clone(),
+            },
             Self::Heatmap { rows, columns, data, row_labels, column_labels, color_map, range } => {
                 Self::Heatmap {
                     rows: *rows,
@@ -239,8 +265,11 @@ impl Series {
         })
     }
 
-    fn is_picture(&self) -> bool {
-        matches!(self, Self::Image { .. } | Self::Heatmap { .. })
+    /// Whether both have a place in one figure: a picture stands alone, and spans have rows of their own.
+    fn stands_beside(&self, other: &Series) -> bool {
+        let is_picture = matches!(self, Self::Image { .. } | Self::Heatmap { .. });
+        let is_spans = |series: &Series| matches!(series, Self::Spans { .. });
+        !is_picture && is_spans(self) == is_spans(other)
     }
 
     fn check(&self) -> Result<(), PlotError> {
@@ -255,6 +284,22 @@ impl Series {
             Self::Hist { values, weights, bins, .. } => {
                 same_or_empty(kind, ("weights", weights.len()), ("values", values.len()))?;
                 bins.check()
+            }
+            Self::Spans { rows, starts, lengths, texts, .. } => {
+                if rows.len() != 1 && !starts.is_empty() {
+                    same_or_empty(kind, ("rows", rows.len()), ("starts", starts.len()))?;
+                }
+                same_or_empty(kind, ("texts", texts.len()), ("starts", starts.len()))?;
+                match starts.len() == lengths.len() {
+                    true => Ok(()),
+                    false => Err(PlotError::Lengths {
+                        series: kind,
+                        left: "lengths",
+                        left_len: lengths.len(),
+                        right: "starts",
+                        right_len: starts.len(),
+                    }),
+                }
             }
             Self::Image { height, width, channels, data, range, .. } => {
                 if !matches!(channels, 1 | 3) {
@@ -282,6 +327,9 @@ impl Series {
                 keep(x, y, &kept, scales, left_out);
             }
             Self::Bar { .. } => {}
+            Self::Spans { rows, starts, lengths, texts, .. } => {
+                left_out.short += decimate::keep_longest(MOST_SPANS, (rows, texts), (starts, lengths));
+            }
             Self::Hist { values, weights, bins, .. } => {
                 let binned = bin(values, weights, bins)?;
                 if values.len() > 2 * binned.counts.len() {

@@ -14,6 +14,8 @@ pub struct LeftOut {
     pub non_positive: u64,
     /// Beyond the outer edges of a histogram.
     pub outside: u64,
+    /// Spans that are shorter than all that are kept.
+    pub short: u64,
 }
 
 impl LeftOut {

@@ -24,6 +24,7 @@ mod numbers;
 mod picture;
 mod plotters;
 mod png;
+mod rows;
 mod save;
 mod scene;
 pub(crate) mod size;

@@ -15,11 +15,13 @@ use super::decimate::Points;
 use super::figure::{Figure, Series};
 use super::label::count;
 use super::picture::{Picture, range_of};
+use super::rows::RowsScene;
 
 /// A figure ready for drawing at any size.
 pub(super) enum Scene<'a> {
     Chart(Chart<'a>),
     Picture(PictureScene<'a>),
+    Rows(RowsScene<'a>),
 }
 
 /// Series on one pair of axes.
@@ -90,6 +92,10 @@ impl<'a> Scene<'a> {
                     notes: picture_notes(data, figure.left_out, 1, range),
                 }))
             }
+            Some(Series::Spans { .. }) => {
+                let (scene, left_out) = RowsScene::new(figure);
+                Ok(Self::Rows(RowsScene { notes: notes(left_out), ..scene }))
+            }
             _ => Chart::new(figure).map(Self::Chart),
         }
     }
@@ -98,6 +104,7 @@ impl<'a> Scene<'a> {
         match self {
             Self::Chart(chart) => &chart.notes,
             Self::Picture(picture) => &picture.notes,
+            Self::Rows(rows) => &rows.notes,
         }
     }
 }
@@ -122,6 +129,7 @@ fn notes(left_out: LeftOut) -> Vec<String> {
         (left_out.non_finite, "not drawn: NaN or infinite"),
         (left_out.non_positive, "not drawn: zero or less on a log axis"),
         (left_out.outside, "outside the bins"),
+        (left_out.short, "not drawn: shorter than all others"),
     ];
     parts
         .iter()
@@ -155,7 +163,7 @@ impl<'a> Chart<'a> {
                     let bars = fitting.hist(bin(values, weights, bins)?);
                     (label, Shape::Bars(fitting.bars(bars, true, several_hists)?))
                 }
-                Series::Image { .. } | Series::Heatmap { .. } => continue,
+                Series::Image { .. } | Series::Heatmap { .. } | Series::Spans { .. } => continue,
             };
             layers.push(Layer { label, color: color::series(index), index, shape });
         }
@@ -284,7 +292,7 @@ mod tests {
     fn chart(figure: &Figure) -> Chart<'_> {
         match Scene::new(figure).unwrap() {
             Scene::Chart(chart) => chart,
-            Scene::Picture(_) => panic!("a chart was expected"),
+            Scene::Picture(_) | Scene::Rows(_) => panic!("a chart was expected"),
         }
     }
 

@@ -150,6 +150,7 @@ pub(super) fn figure(figure: &Figure) -> String {
                 format!("picture of {} x {} pixels", count(*height as u64), width)
             }
             Series::Heatmap { rows, columns, .. } => format!("heat map of {rows} x {columns}"),
+            Series::Spans { starts, label, .. } => of("spans", label, starts),
         };
         out += if i == 0 { " " } else { "; " };
         out += &text;

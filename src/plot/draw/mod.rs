@@ -5,6 +5,7 @@ mod layout;
 mod legend;
 mod marker;
 mod picture;
+mod rows;
 pub(crate) mod style;
 
 use super::PlotError;
@@ -26,5 +27,6 @@ pub(super) fn draw(
     match scene {
         Scene::Chart(chart) => chart::draw(canvas, figure, chart, size),
         Scene::Picture(picture) => picture::draw(canvas, figure, picture, size),
+        Scene::Rows(rows) => rows::draw(canvas, figure, rows, size),
     }
 }

@@ -1,6 +1,7 @@
 //! Axes, lines and upright bars in characters.
 
 use super::grid::{Area, Grid, width_of};
+use crate::plot::axis::Axis;
 use crate::plot::bar::Bars;
 use crate::plot::color::Rgb;
 use crate::plot::decimate::{self, Points};
@@ -86,8 +87,13 @@ fn x_ticks(chart: &Chart<'_>, columns: usize) -> (Vec<(usize, String)>, String) 
         });
         return (shown.collect(), String::new());
     }
+    axis_ticks(&chart.x, columns)
+}
+
+/// The same of an axis of numbers.
+pub(super) fn axis_ticks(axis: &Axis, columns: usize) -> (Vec<(usize, String)>, String) {
     for most in (2..=10).rev() {
-        let ticks = Ticks::new(&chart.x, most);
+        let ticks = Ticks::new(axis, most);
         let placed: Vec<(usize, String)> = ticks
             .major
             .iter()
@@ -102,7 +108,7 @@ fn x_ticks(chart: &Chart<'_>, columns: usize) -> (Vec<(usize, String)>, String) 
     (Vec::new(), String::new())
 }
 
-fn x_axis(
+pub(super) fn x_axis(
     grid: &mut Grid,
     (rule, labels): (Area, Area),
     inner: Area,

@@ -4,6 +4,7 @@ mod bars;
 mod chart;
 mod grid;
 mod picture;
+mod rows;
 pub(crate) mod style;
 
 use crate::plot::text::style::{Style, fill, plain, sign};
@@ -69,6 +70,7 @@ fn render(figure: &Figure, width: usize, height: usize, style: Style) -> Grid {
             area.height + 1
         }
         Scene::Picture(scene) => picture::draw(&mut grid, area, figure, scene, style),
+        Scene::Rows(scene) => rows::draw(&mut grid, area, figure, scene, style),
     };
     if let Some(mut row) = notes_row {
         // Right under what is shorter than its area.

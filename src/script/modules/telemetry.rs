@@ -187,7 +187,7 @@ fn record(call: &mut Call) -> Outcome {
 }
 
 /// Runs a closure to the end of its work: a real GPU tells of a kernel once it has run.
-fn whole(call: &Call, body: &FnPtr) -> Outcome {
+pub(super) fn whole(call: &Call, body: &FnPtr) -> Outcome {
     let value = call.run(body, ())?;
     call.machine().settle()?;
     Ok(value)

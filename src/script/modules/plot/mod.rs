@@ -1,24 +1,29 @@
 //! `plot::`: figures from arrays and tensors.
 
 mod display;
+mod machine;
 mod options;
 pub(crate) mod screen;
 mod series;
+mod sheet;
 
 use std::sync::Arc;
 
 use rhai::{Dynamic, Engine};
 
-use crate::base::Error;
 use crate::op::params::kind::Str;
 use crate::op::params::params;
 use crate::op::{Family, Form, OpDef, Param, Receiver};
-use crate::plot::{Figure, PlotError, Series};
+use crate::plot::{Figure, Series};
 use crate::script::call::kind::Given;
-use crate::script::call::{self, Call, Outcome, ScriptRow, Sheet};
+use crate::script::call::{self, ScriptRow, Sheet};
 use crate::script::modules::plot::screen::{Drawn, Screen, id_of, lock};
 
-use options::{BarParams, FigureOptions, FigureParams, HeatmapParams, HistParams, ImageParams, LineParams};
+use options::{
+    BarParams, FigureParams, HeatmapParams, HistParams, ImageParams, LineParams, MemoryParams, SpansParams,
+    TimelineParams,
+};
+use sheet::add;
 
 params! {
     SaveParams {
@@ -135,6 +140,53 @@ static ROWS: &[ScriptRow] = &[
         },
     ),
     ScriptRow::of(
+        series(
+            "spans",
+            "Spans in named rows, such as what ran when; an axis of numbers lies below.",
+            SpansParams::LIST,
+        )
+        .errors(&[
+            "ValueError: rows, starts, lengths and texts are not as many",
+            "ValueError: the figure has series of another kind already",
+        ])
+        .example(
+            "plot::figure(); plot::spans([\"cpu\", \"gpu\"], [0, 1], [1, 3], #{texts: [\"load\", \"train\"]})",
+            "figure",
+        ),
+        |call| {
+            let given = SpansParams::of(&call.args)?;
+            let made = series::spans(&given)?;
+            add(call, "spans", &given.told(), made)
+        },
+    ),
+    ScriptRow::of(
+        function(
+            "timeline",
+            "Draws what the devices do while a closure runs: kernels, copies, exchanges of ranks, and waits of the host.",
+            TimelineParams::LIST,
+        )
+        .details(
+            "A row for the host, for each direction of the bus and for each stream. Time begins with the first of them; the \
+             axis says whether it is modelled or measured. The figure is a new one.",
+        )
+        .errors(&["Error: whatever the function fails with"])
+        .example("plot::timeline(|| ones(3).sum())", "figure"),
+        machine::timeline,
+    ),
+    ScriptRow::of(
+        function(
+            "memory",
+            "Draws the segments of a GPU's caching allocator, and the blocks in them.",
+            MemoryParams::LIST,
+        )
+        .details(
+            "A row for each segment. Blocks that tensors hold have their shapes, free ones their size. The figure is a new one.",
+        )
+        .errors(&["ValueError: the device is the CPU", "DeviceError: there is no such GPU"])
+        .example("let x = ones([512, 512], #{device: \"cuda\"}); plot::memory(\"cuda:0\")", "figure"),
+        machine::memory,
+    ),
+    ScriptRow::of(
         function("save", "Writes the current figure to a .png or .svg file.", SaveParams::LIST)
             .errors(&["ValueError: the path ends in something else", "ValueError: the file can't be written"])
             .example("plot::figure(); plot::line([1, 2]); plot::save(\"run.svg\"); 1", "1"),
@@ -188,20 +240,4 @@ pub(crate) fn register(engine: &mut Engine) {
 pub(crate) fn figure_of(value: &Dynamic) -> Option<Figure> {
     let drawn = value.read_lock::<Drawn>()?;
     drawn.0.copied().and_then(Figure::compact).ok()
-}
-
-fn add(call: &Call, function: &str, told: &FigureOptions, series: Series) -> Outcome {
-    let mut sheet = lock(&call.here.figure);
-    let mut next = sheet.figure.copied().map_err(Error::from)?;
-    told.apply(&mut next, function)?;
-    next.series.push(series);
-    next.check().map_err(wrong)?;
-    *sheet = Sheet { figure: Arc::new(next), unseen: true };
-    Ok(Dynamic::from(Drawn(Arc::clone(&sheet.figure))))
-}
-
-fn wrong(error: PlotError) -> Error {
-    let hint = matches!(error, PlotError::Mixed { .. });
-    let error = Error::from(error);
-    if hint { error.with_hint("`plot::figure()` begins a new figure") } else { error }
 }

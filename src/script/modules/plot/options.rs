@@ -1,10 +1,10 @@
 //! What functions that draw can be told.
 
 use crate::base::{Error, Result};
-use crate::op::params::kind::{Int, Str};
+use crate::op::params::kind::{self, Int, Str};
 use crate::op::params::{Maybe, params};
 use crate::plot::{Figure, Scale};
-use crate::script::call::kind::Given;
+use crate::script::call::kind::{Function, Given};
 
 /// Declares the parameters of a function that draws: its own, and what any figure can be told.
 macro_rules! drawing {
@@ -78,6 +78,28 @@ drawing! {
         column_labels: Given = (), "an array of names that stand below the columns";
         color_map: Maybe<Str>, "colours of the cells: \"gray\" or \"viridis\" (viridis)";
         range: Given = (), "[lowest, highest] of what is shown; those of the values where it is not given";
+    }
+}
+
+drawing! {
+    SpansParams {
+        rows: Given, "the name of each span's row: an array, or a string for all";
+        starts: Given, "where the spans begin: an array or a tensor";
+        lengths: Given, "how long they are";
+        texts: Given = (), "an array of what stands within them, where there is room";
+        label: Str = "", "names these spans in the legend; spans of one label look alike";
+    }
+}
+
+drawing! {
+    TimelineParams {
+        body: Function, "what runs meanwhile";
+    }
+}
+
+drawing! {
+    MemoryParams {
+        device: Maybe<kind::Device>, "the GPU; the current one where it is not given";
     }
 }
 

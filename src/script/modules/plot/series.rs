@@ -7,7 +7,7 @@ use crate::plot::{Bins, ColorMap, Series};
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
 
-use super::options::{BarParams, HeatmapParams, HistParams, unfit};
+use super::options::{BarParams, HeatmapParams, HistParams, SpansParams, unfit};
 
 /// x and y of points; what stands alone is y.
 pub(super) fn pair(x: &Dynamic, y: &Dynamic) -> Result<(Vec<f64>, Vec<f64>)> {
@@ -17,6 +17,16 @@ pub(super) fn pair(x: &Dynamic, y: &Dynamic) -> Result<(Vec<f64>, Vec<f64>)> {
 pub(super) fn bar(given: &BarParams) -> Result<Series> {
     let labels = names("bar", "labels", &given.labels)?;
     Ok(Series::Bar { labels, values: numbers(&given.values)?, label: given.label.into() })
+}
+
+pub(super) fn spans(given: &SpansParams) -> Result<Series> {
+    let rows = match given.rows.clone().into_string() {
+        Ok(name) => vec![name],
+        Err(_) => names("spans", "rows", &given.rows)?,
+    };
+    let texts = names("spans", "texts", &given.texts)?;
+    let (starts, lengths) = (numbers(&given.starts)?, numbers(&given.lengths)?);
+    Ok(Series::Spans { rows, starts, lengths, texts, label: given.label.into() })
 }
 
 pub(super) fn hist(given: &HistParams) -> Result<Series> {

@@ -1,0 +1,90 @@
+//! Spans in named rows, a line a row.
+
+use super::chart::{axis_ticks, x_axis};
+use super::grid::{Area, Cell, Grid, fit, width_of};
+use crate::plot::figure::Figure;
+use crate::plot::label::{clean, count};
+use crate::plot::rows::{RowSpan, RowsScene};
+use crate::plot::text::style::{Style, fill, plain};
+
+/// Gives the rows used.
+pub(super) fn draw(
+    grid: &mut Grid,
+    mut area: Area,
+    figure: &Figure,
+    scene: &RowsScene<'_>,
+    style: Style,
+) -> usize {
+    let height = area.height;
+    if area.height >= 4 && scene.named().next().is_some() {
+        legend(grid, area.take_top(), scene, style);
+    }
+    let label = plain(&clean(&figure.x_label, 300), style);
+    let below = usize::from(!label.is_empty()) + 2;
+    let room = area.height.saturating_sub(if area.height > below + 1 { below } else { 0 });
+    let shown = if scene.rows.len() > room { room.saturating_sub(1) } else { scene.rows.len() };
+    let names: Vec<String> = scene.rows.iter().map(|name| plain(&clean(name, 200), style)).collect();
+    let widest = names.iter().map(|name| width_of(name)).max().unwrap_or(0).min(area.width / 3);
+    let inner = Area { left: area.left + widest + 2, width: area.width.saturating_sub(widest + 2), ..area };
+    for (row, name) in names.iter().enumerate().take(shown) {
+        grid.right(area.row(row).narrow(widest), &fit(name, widest), None);
+        grid.put((inner.left - 1, inner.top + row), if style == Style::Ascii { '|' } else { '│' }, None);
+    }
+    for span in scene.spans.iter().filter(|span| span.row < shown) {
+        draw_span(grid, inner.row(span.row), scene, span, style);
+    }
+    let mut used = shown;
+    if shown < scene.rows.len() {
+        let more = format!("… {} more rows", count((scene.rows.len() - shown) as u64));
+        grid.write(area.row(used), &plain(&more, style), None);
+        used += 1;
+    }
+    if room < area.height {
+        let (rule, labels) = (area.row(used), area.row(used + 1));
+        let ticks = axis_ticks(&scene.x, inner.width);
+        x_axis(grid, (rule, labels), inner, &ticks.0, style);
+        let words = [label, ticks.1].map(|word| word.trim().to_string()).join("  ");
+        grid.center(Area { height: 1, top: area.top + used + 2, ..inner }, words.trim());
+        used += below;
+    }
+    height - area.height + used
+}
+
+fn draw_span(grid: &mut Grid, line: Area, scene: &RowsScene<'_>, span: &RowSpan<'_>, style: Style) {
+    let Some(kind) = scene.kinds.get(span.kind) else { return };
+    let column = |unit: f64| (unit.clamp(0.0, 1.0) * line.width as f64).round() as usize;
+    let (from, to) = (column(span.from.min(span.to)), column(span.from.max(span.to)));
+    let from = from.min(line.width.saturating_sub(1));
+    let to = to.max(from + 1).min(line.width);
+    let text = plain(&clean(span.text, 80), style);
+    let fits = width_of(&text) + 2 <= to - from && width_of(&text) == text.chars().count();
+    let text = if fits { text } else { String::new() };
+    let before = (to - from - width_of(&text)) / 2;
+    let mut letters = text.chars();
+    for place in 0..to - from {
+        let letter = if place >= before { letters.next() } else { None };
+        let cell = match (letter, style) {
+            (Some(symbol), Style::Color) => Cell { symbol, fg: Some(over(kind.color)), bg: Some(kind.color) },
+            (Some(symbol), _) => Cell { symbol, fg: None, bg: None },
+            (None, _) => Cell { symbol: fill(kind.index, style), fg: Some(kind.color), bg: None },
+        };
+        grid.set((line.left + from + place, line.top), cell);
+    }
+}
+
+/// The colour of letters on a coloured ground.
+fn over(ground: crate::plot::Rgb) -> crate::plot::Rgb {
+    if crate::plot::color::is_dark(ground) { [0xff; 3] } else { [0; 3] }
+}
+
+fn legend(grid: &mut Grid, mut area: Area, scene: &RowsScene<'_>, style: Style) {
+    for kind in scene.named() {
+        if area.width < 4 {
+            return;
+        }
+        grid.put((area.left, area.top), fill(kind.index, style), Some(kind.color));
+        area.skip(2);
+        let used = grid.write(area, &plain(&clean(kind.label, 60), style), None);
+        area.skip(used + 3);
+    }
+}

@@ -1,0 +1,37 @@
+//! The figure that calls draw on.
+
+use std::sync::Arc;
+
+use rhai::Dynamic;
+
+use crate::base::Error;
+use crate::plot::{Figure, PlotError, Series};
+use crate::script::call::{Call, Outcome, Sheet};
+
+use super::options::FigureOptions;
+use super::screen::{Drawn, lock};
+
+/// Makes a figure the current one.
+pub(super) fn place(call: &Call, function: &str, told: &FigureOptions, mut figure: Figure) -> Outcome {
+    told.apply(&mut figure, function)?;
+    let figure = Arc::new(figure.compact().map_err(wrong)?);
+    *lock(&call.here.figure) = Sheet { figure: Arc::clone(&figure), unseen: true };
+    Ok(Dynamic::from(Drawn(figure)))
+}
+
+/// Draws one more series on the current figure.
+pub(super) fn add(call: &Call, function: &str, told: &FigureOptions, series: Series) -> Outcome {
+    let mut sheet = lock(&call.here.figure);
+    let mut next = sheet.figure.copied().map_err(Error::from)?;
+    told.apply(&mut next, function)?;
+    next.series.push(series);
+    next.check().map_err(wrong)?;
+    *sheet = Sheet { figure: Arc::new(next), unseen: true };
+    Ok(Dynamic::from(Drawn(Arc::clone(&sheet.figure))))
+}
+
+fn wrong(error: PlotError) -> Error {
+    let hint = matches!(error, PlotError::Mixed { .. });
+    let error = Error::from(error);
+    if hint { error.with_hint("`plot::figure()` begins a new figure") } else { error }
+}
