@@ -10,8 +10,9 @@ use crate::lesson::markdown::Block;
 use crate::lesson::written::written;
 use crate::lesson::{Element, Exercise, Lesson, Predict, Quiz, Unit};
 use crate::notebook::html::{self, FOLDED};
+use crate::notebook::output::FIGURE;
 use crate::notebook::run::{End, RunOptions, run_all};
-use crate::notebook::{Cell, Notebook, ipynb};
+use crate::notebook::{Cell, Notebook, Output, ipynb};
 
 use super::output::say;
 use super::packs::{self, Chosen};
@@ -48,7 +49,7 @@ pub(super) fn export(name: &str, forms: &Forms, devices: &str) -> u8 {
             out.clone().unwrap_or_else(|| PathBuf::from(format!("{id}.{ending}")))
         };
         if let Some(out) = &forms.ipynb {
-            put(&named(out, "ipynb"), &ipynb::write(&tasks(&chosen.lesson)))?;
+            put(&named(out, "ipynb"), &ipynb::write(&tasks(&chosen, devices)))?;
         }
         if let Some(out) = &forms.html {
             let page = solved(&chosen, devices)?;
@@ -80,13 +81,35 @@ fn put(out: &Path, bytes: &[u8]) -> Result<(), (u8, String)> {
     Ok(())
 }
 
-/// A lesson for whoever does it in Jupyter.
-fn tasks(lesson: &Lesson) -> Notebook {
-    let mut cells = cells(lesson, false);
+/// A lesson for whoever does it in Jupyter, with the figures that its cells draw where no question waits for the cell.
+fn tasks(chosen: &Chosen, devices: &str) -> Notebook {
+    let mut cells = cells(&chosen.lesson, false);
+    if cells.iter().any(draws) {
+        match solved(chosen, devices) {
+            Ok(ran) => {
+                let drawn = ran.cells.iter().filter(|cell| draws(cell));
+                for (cell, ran) in cells.iter_mut().filter(|cell| draws(cell)).zip(drawn) {
+                    cell.outputs = ran.outputs.iter().filter(|output| is_figure(output)).cloned().collect();
+                }
+            }
+            Err((_, text)) => {
+                tell!("note: without figures, as its cells can't run here: {}", strip_control(&text))
+            }
+        }
+    }
     let text = "This notebook is a lesson of tensorlab. Its code is Rhai with PyTorch's names: running it needs tensorlab's kernel. \
                 Exercises are cells to write in; what checks them stays with the program (`tensorlab lesson start`).";
     cells.insert(0, Cell::markdown(text));
     Notebook::new(cells)
+}
+
+/// Whether it is a cell that runs as it stands, draws, and gives no answer away.
+fn draws(cell: &Cell) -> bool {
+    cell.metadata.contains_key(DRAWS)
+}
+
+fn is_figure(output: &Output) -> bool {
+    matches!(output, Output::Data { data, .. } if data.contains_key(FIGURE))
 }
 
 /// A lesson whose cells and solutions have run.
@@ -127,6 +150,9 @@ fn solved(chosen: &Chosen, devices: &str) -> Result<Notebook, (u8, String)> {
 /// What a solution's metadata say of what its learner begins with.
 const STARTER: &str = "starter";
 
+/// Marks cells that draw and that no prediction waits for.
+const DRAWS: &str = "draws";
+
 /// A lesson's cells. Solved, exercises are their solutions; else what a learner begins with.
 fn cells(lesson: &Lesson, solved: bool) -> Vec<Cell> {
     let mut cells = Vec::new();
@@ -138,7 +164,11 @@ fn cells(lesson: &Lesson, solved: bool) -> Vec<Cell> {
         cells.extend(step.setup.iter().map(|code| folded(Cell::code(code.text.trim_end()), "Set-up")));
         match &step.element {
             Some(Element::Run(code)) => {
-                cells.push(Cell::code(code.text.trim_end()));
+                let mut cell = Cell::code(code.text.trim_end());
+                if owed.is_empty() && code.text.contains("plot::") {
+                    cell.metadata.insert(DRAWS.into(), true.into());
+                }
+                cells.push(cell);
                 cells.append(&mut owed);
             }
             Some(Element::Predict(predict)) => {

@@ -13,7 +13,7 @@ use crate::device::backend::{Exchange, Mark};
 use crate::device::shared::Shared;
 use crate::device::{Context, Kernel, Machine, MapOp};
 use crate::tensor::Tensor;
-use crate::tensor::launch::compute;
+use crate::tensor::launch::{compute, watch_exchange};
 
 use super::group::{CollectiveKind, RankPart, Reduction};
 
@@ -34,6 +34,19 @@ pub(super) struct Posted {
     gpu: Option<Arc<Context>>,
 }
 
+/// Until the exchange is waited for, its stream reads and writes the rank's tensors.
+fn watch(rank: usize, part: &RankPart, context: &Context) {
+    let (inputs, outputs): (Vec<_>, Vec<_>) = (part.inputs.iter().collect(), part.outputs.iter().collect());
+    let in_place = match part.kind {
+        CollectiveKind::AllReduce(_) => true,
+        CollectiveKind::Broadcast { src } => rank != src,
+        CollectiveKind::Reduce { dst, .. } => rank == dst,
+        _ => false,
+    };
+    let (read, written) = if in_place { (outputs, inputs) } else { (inputs, outputs) };
+    watch_exchange(part.kind.name(), (context, STREAM), &read, &written);
+}
+
 /// What came of an exchange.
 pub(super) struct Exchanged {
     kind: CollectiveKind,
@@ -44,7 +57,8 @@ pub(super) struct Exchanged {
 }
 
 impl Posted {
-    pub(super) fn new(part: RankPart) -> Result<Posted> {
+    /// What the rank of this number hands in now.
+    pub(super) fn new(rank: usize, part: RankPart) -> Result<Posted> {
         let machine = Machine::current();
         let first = part.inputs.first().or(part.outputs.first());
         let context = first.map_or_else(|| Arc::clone(machine.cpu()), Tensor::context);
@@ -59,6 +73,9 @@ impl Posted {
         };
         let gpu = machine.gpus().get(machine.current_gpu()).cloned();
         let (line, device) = (machine.shared.source().line, context.device);
+        if device.is_cuda() {
+            watch(rank, &part, &context);
+        }
         Ok(Posted { part, line, ready, device, context, gpu })
     }
 
@@ -120,6 +137,7 @@ impl Exchanged {
             if context.device.is_cuda() {
                 let mark = Mark { device: context.device, stream: STREAM, value: self.span.end() };
                 context.backend.wait(context.stream(), mark)?;
+                context.watch_joined(STREAM);
             } else if let Some(time) = shared.host_time() {
                 let span = time.wait_until(self.span.end());
                 let (device, cause) = (Device::Cpu, self.kind.name().into());

@@ -282,7 +282,7 @@ impl Group for ProcessRank {
         if let Some(broken) = &self.inbox.lock().broken {
             return Err(broken.clone());
         }
-        let posted = Posted::new(part)?;
+        let posted = Posted::new(self.rank, part)?;
         let began = self.shared.nanos();
         let part = &posted.part;
         let between = match part.kind {

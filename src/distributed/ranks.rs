@@ -439,7 +439,7 @@ impl Group for Seat {
     }
 
     fn post(&self, part: RankPart) -> Result<Ticket> {
-        let posted = Posted::new(part)?;
+        let posted = Posted::new(self.rank, part)?;
         self.ranks.lock().post(self.rank, posted, &self.ranks.shared)
     }
 

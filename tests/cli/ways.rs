@@ -242,6 +242,24 @@ fn a_lesson_goes_into_a_notebook_without_its_checks_and_onto_a_page_with_what_it
     for piece in ["<summary>A solution, and what it gives</summary>", "1 copy, 1.00 MiB", "In [ ]"] {
         assert!(page.contains(piece), "{piece}");
     }
+    // The course's own figure stands in both, and no output that a prediction asks for.
+    let mut command = program();
+    let o = command
+        .current_dir(&folder)
+        .args(["lesson", "export", "moving", "--ipynb", "c.ipynb"])
+        .output()
+        .unwrap();
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    let cells = std::fs::read_to_string(folder.join("c.ipynb")).unwrap();
+    let cells: serde_json::Value = serde_json::from_str(&cells).unwrap();
+    let outputs: Vec<_> = cells["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|cell| cell["outputs"].as_array())
+        .flatten()
+        .collect();
+    assert!(outputs.len() == 1 && outputs[0]["data"]["image/png"].is_string(), "{outputs:?}");
     fails(&tells(&["lesson", "export", "moving"]), 2, &["--ipynb", "--html"]);
     fails(
         &tells(&["lesson", "export", "moving", "--html", "--devices", "sim:nope"]),

@@ -112,6 +112,23 @@ impl Context {
         }
     }
 
+    /// Watches what an exchange between ranks does on a stream, which first waits for the thread's own.
+    pub(crate) fn watch_exchange(&self, op: &'static str, stream: u32, inputs: &[Arg], outputs: &[View]) {
+        if self.watched {
+            let given = self.shared.races.moment(self.device, self.stream());
+            self.shared.races.wait(self.device, stream, &given);
+            self.watch_kernel(op, stream, inputs, outputs);
+        }
+    }
+
+    /// The thread's stream has waited for all that another of this device was given.
+    pub(crate) fn watch_joined(&self, stream: u32) {
+        if self.watched {
+            let done = self.shared.races.moment(self.device, stream);
+            self.shared.races.wait(self.device, self.stream(), &done);
+        }
+    }
+
     /// Watches a kernel that is written down.
     pub(crate) fn watch_capture(&self, op: &'static str, inputs: &[Arg], outputs: &[View]) {
         if self.watched {
