@@ -88,6 +88,8 @@ pub enum Kernel {
     ArgReduce { max: bool, dim: usize },
     /// `x -> y`: running reduction along `dim`.
     Scan { op: ScanOp, dim: usize },
+    /// `mask (bool, row-major) -> y [k]` (int64): the numbers of true elements in row-major order, as many as `y` has.
+    Places,
     /// `a [.., m, k], b [.., k, n][, c [.., m, n]] -> y [.., m, n]`: `alpha * a @ b + beta * c`, in any strides,
     /// batch dimensions already expanded (zero strides). `transposed` outputs are ordinary strides.
     Matmul { alpha: f64, beta: f64 },
@@ -111,7 +113,8 @@ pub enum Kernel {
     Gather { dim: usize },
     /// `index, source -> y` (read and written): `y[..index..] (op)= source` along `dim`.
     Scatter { dim: usize, mode: ScatterMode },
-    /// `x -> values, indices` (int64), stable along `dim`; NaN sorts as the largest.
+    /// `x -> values, indices` (int64), stable along `dim`; NaN sorts as the largest. Outputs that are shorter along `dim`
+    /// have the first of the order.
     Sort { dim: usize, descending: bool },
     /// Matrices, the last two dimensions of `a`, taken apart; computed in f64.
     Factor(Factor),
@@ -276,6 +279,7 @@ impl Kernel {
             Kernel::Reduce { .. } => ("reduce", C::Reduction),
             Kernel::ArgReduce { .. } => ("arg_reduce", C::ArgReduction),
             Kernel::Scan { .. } => ("scan", C::Reduction),
+            Kernel::Places => ("places", C::Reduction),
             Kernel::Matmul { .. } => ("matmul", C::Matmul),
             Kernel::Softmax { .. } => ("softmax", C::Normalise),
             Kernel::SoftmaxGrad { .. } => ("softmax_grad", C::Normalise),

@@ -29,6 +29,7 @@ mod optimise;
 mod order;
 mod pages;
 pub mod parallel;
+mod places;
 mod pooling;
 mod random;
 mod reduce;

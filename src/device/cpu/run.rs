@@ -5,8 +5,8 @@ use crate::base::Result;
 use super::super::kernel::{Kernel, Launch};
 use super::super::scalar::MapOp;
 use super::{
-    convolution, copy, create, factor, index, loss, loss_scale, map, matmul, normalise, optimise, pooling,
-    random, reduce, scan, softmax, sort,
+    convolution, copy, create, factor, index, loss, loss_scale, map, matmul, normalise, optimise, places,
+    pooling, random, reduce, scan, softmax, sort,
 };
 
 /// Computes a launch on the host's memory behind its views.
@@ -28,6 +28,7 @@ pub(crate) fn run_in_order(launch: &Launch, chance: Option<u64>) -> Result<()> {
         Kernel::Arange { start, step } => create::arange(launch, *start, *step),
         Kernel::Triangle { upper, diagonal } => create::triangle(launch, *upper, *diagonal),
         Kernel::Scan { op, dim } => scan::scan(launch, *op, *dim),
+        Kernel::Places => places::places(launch),
         Kernel::Sort { dim, descending } => sort::sort(launch, *dim, *descending),
         Kernel::Factor(what) => factor::factor(launch, *what),
         Kernel::Random(what) => random::random(launch, what),

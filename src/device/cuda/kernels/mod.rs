@@ -14,6 +14,7 @@ mod map;
 mod matmul;
 mod operands;
 mod optimise;
+mod places;
 mod plan;
 mod pooling;
 mod recipe;
@@ -34,6 +35,7 @@ use loss::LossForm;
 use map::MapForm;
 use matmul::MatmulForm;
 use optimise::OptimiseForm;
+use places::PlacesForm;
 use pooling::PoolForm;
 use reduce::ReduceForm;
 use sort::SortForm;
@@ -58,6 +60,7 @@ pub fn every() -> impl Iterator<Item = Key> {
         MatmulForm::every,
         ConvForm::every,
         SortForm::every,
+        PlacesForm::every,
     ];
     let forms = families.into_iter().flat_map(|family| family());
     forms.flat_map(|(form, cases)| cases.types().map(move |types| Key { form, types }))
@@ -72,6 +75,7 @@ pub(crate) fn scratch_bytes(launch: &Launch, gpu: &Gpu) -> usize {
         }
         Kernel::Sort { dim, .. } => sort::scratch_bytes(launch, gpu, *dim),
         Kernel::Scan { dim, .. } => lines::scan_scratch(launch, gpu, *dim),
+        Kernel::Places => places::scratch_bytes(launch, gpu),
         Kernel::IndexAdd { .. } => index::scratch_bytes(launch),
         Kernel::LayerNormGrad { .. } => lines::scratch_bytes(launch, gpu),
         Kernel::Conv2dGradWeight(conv) => convolution::scratch_bytes(launch, gpu, conv),
@@ -98,6 +102,7 @@ pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64) -> Option<Plan> {
             reduce::plan(launch, gpu, scratch, reduce::ReduceJob::place(*max), 1u64.checked_shl(*dim as u32)?)
         }
         Kernel::Scan { op, dim } => lines::scan(launch, gpu, scratch, *op, *dim),
+        Kernel::Places => places::plan(launch, gpu, scratch),
         Kernel::Softmax { log, dim } => lines::softmax(launch, gpu, *log, *dim),
         Kernel::SoftmaxGrad { log, dim } => lines::softmax_grad(launch, gpu, *log, *dim),
         Kernel::LayerNorm { eps, .. } => lines::layer_norm(launch, *eps),
