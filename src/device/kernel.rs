@@ -95,6 +95,11 @@ pub enum Kernel {
     Matmul { alpha: f64, beta: f64 },
     /// `x -> y` along `dim`.
     Softmax { log: bool, dim: usize },
+    /// `q [.., l, e], k [.., s, e], v [.., s, e] -> y [.., l, e], lse [.., l]` (float32): `softmax(scale * q @ kᵀ) @ v`, and
+    /// the logarithms of the sums that the softmax divides by. Where `causal`, query `i` sees keys up to `i`.
+    Attention { scale: f64, causal: bool },
+    /// `dy, q, k, v, y, lse -> dq, dk, dv` of [`Kernel::Attention`], the last five inputs and the outputs as there.
+    AttentionGrad { scale: f64, causal: bool },
     /// `dy, y -> dx` along `dim`.
     SoftmaxGrad { log: bool, dim: usize },
     /// `x [rows, n], weight [n]?, bias [n]? -> y, mean [rows], rstd [rows]`.
@@ -283,6 +288,8 @@ impl Kernel {
             Kernel::Matmul { .. } => ("matmul", C::Matmul),
             Kernel::Softmax { .. } => ("softmax", C::Normalise),
             Kernel::SoftmaxGrad { .. } => ("softmax_grad", C::Normalise),
+            Kernel::Attention { .. } => ("attention", C::Matmul),
+            Kernel::AttentionGrad { .. } => ("attention_grad", C::Matmul),
             Kernel::LayerNorm { .. } => ("layer_norm", C::Normalise),
             Kernel::LayerNormGrad { .. } => ("layer_norm_grad", C::Normalise),
             Kernel::NllLoss { .. } => ("nll_loss", C::GatherScatter),
@@ -347,6 +354,12 @@ impl Launch<'_> {
             Kernel::Conv2dGradWeight(_) => {
                 let filters = self.outputs.first().map_or(0, |v| per_filter(v.layout.shape()));
                 times(product(shape(0)), filters)
+            }
+            // Two products, and five of the gradient; of what is causal half.
+            Kernel::Attention { causal, .. } | Kernel::AttentionGrad { causal, .. } => {
+                let keys = shape(2).iter().rev().nth(1).copied().unwrap_or(0) as u64;
+                let products = if matches!(self.kernel, Kernel::Attention { .. }) { 2 } else { 5 };
+                times(out, keys).saturating_mul(products) / if *causal { 2 } else { 1 }
             }
             Kernel::Reduce { .. } | Kernel::ArgReduce { .. } => product(shape(0)),
             // Householder's and the usual iterations' counts, of square matrices.

@@ -2,6 +2,7 @@
 
 pub mod access;
 mod along;
+mod attention;
 mod block;
 pub mod clock;
 pub mod convert;

@@ -5,8 +5,8 @@ use crate::base::Result;
 use super::super::kernel::{Kernel, Launch};
 use super::super::scalar::MapOp;
 use super::{
-    convolution, copy, create, factor, index, loss, loss_scale, map, matmul, normalise, optimise, places,
-    pooling, random, reduce, scan, softmax, sort,
+    attention, convolution, copy, create, factor, index, loss, loss_scale, map, matmul, normalise, optimise,
+    places, pooling, random, reduce, scan, softmax, sort,
 };
 
 /// Computes a launch on the host's memory behind its views.
@@ -22,6 +22,8 @@ pub(crate) fn run_in_order(launch: &Launch, chance: Option<u64>) -> Result<()> {
         Kernel::Map { op, params, compute } => map::map(launch, *op, *params, *compute),
         Kernel::Reduce { op, dims } => reduce::reduce(launch, *op, *dims),
         Kernel::ArgReduce { max, dim } => reduce::arg_reduce(launch, *max, *dim),
+        Kernel::Attention { scale, causal } => attention::attention(launch, *causal, *scale),
+        Kernel::AttentionGrad { scale, causal } => attention::attention_grad(launch, *causal, *scale),
         Kernel::Softmax { log, dim } => softmax::softmax(launch, *log, *dim),
         Kernel::SoftmaxGrad { log, dim } => softmax::softmax_grad(launch, *log, *dim),
 

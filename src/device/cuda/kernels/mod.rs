@@ -1,6 +1,7 @@
 //! The kernels of a real GPU: which ones carry a launch out, and with what arguments. Their text is in `kernels/`.
 
 mod args;
+mod attention;
 mod cases;
 mod compute;
 mod convolution;
@@ -27,6 +28,7 @@ mod tests;
 
 use crate::device::kernel::{Kernel, Launch};
 
+use attention::AttentionForm;
 use convolution::ConvForm;
 use create::CreateForm;
 use index::IndexForm;
@@ -61,6 +63,7 @@ pub fn every() -> impl Iterator<Item = Key> {
         ConvForm::every,
         SortForm::every,
         PlacesForm::every,
+        AttentionForm::every,
     ];
     let forms = families.into_iter().flat_map(|family| family());
     forms.flat_map(|(form, cases)| cases.types().map(move |types| Key { form, types }))
@@ -76,6 +79,7 @@ pub(crate) fn scratch_bytes(launch: &Launch, gpu: &Gpu) -> usize {
         Kernel::Sort { dim, .. } => sort::scratch_bytes(launch, gpu, *dim),
         Kernel::Scan { dim, .. } => lines::scan_scratch(launch, gpu, *dim),
         Kernel::Places => places::scratch_bytes(launch, gpu),
+        Kernel::AttentionGrad { .. } => attention::scratch_bytes(launch),
         Kernel::IndexAdd { .. } => index::scratch_bytes(launch),
         Kernel::LayerNormGrad { .. } => lines::scratch_bytes(launch, gpu),
         Kernel::Conv2dGradWeight(conv) => convolution::scratch_bytes(launch, gpu, conv),
@@ -103,6 +107,8 @@ pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64) -> Option<Plan> {
         }
         Kernel::Scan { op, dim } => lines::scan(launch, gpu, scratch, *op, *dim),
         Kernel::Places => places::plan(launch, gpu, scratch),
+        Kernel::Attention { scale, causal } => attention::forward(launch, *causal, *scale),
+        Kernel::AttentionGrad { scale, causal } => attention::backward(launch, scratch, *causal, *scale),
         Kernel::Softmax { log, dim } => lines::softmax(launch, gpu, *log, *dim),
         Kernel::SoftmaxGrad { log, dim } => lines::softmax_grad(launch, gpu, *log, *dim),
         Kernel::LayerNorm { eps, .. } => lines::layer_norm(launch, *eps),

@@ -1,5 +1,6 @@
 //! Tests of all kernels together.
 
+mod attended;
 mod chosen;
 mod host;
 mod plans;
