@@ -197,6 +197,12 @@ pub trait Backend: Send + Sync {
         false
     }
 
+    /// Whether it has [`Kernel::LstmCell`](super::kernel::Kernel::LstmCell). Where it has not, cells are made of functions
+    /// of their gates.
+    fn has_cells(&self) -> bool {
+        false
+    }
+
     /// The spans of timed work that is done by now, by ticket, each given once.
     fn timings(&self) -> Vec<(u64, Span)> {
         Vec::new()

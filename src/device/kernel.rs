@@ -100,6 +100,12 @@ pub enum Kernel {
     Attention { scale: f64, causal: bool },
     /// `dy, q, k, v, y, lse -> dq, dk, dv` of [`Kernel::Attention`], the last five inputs and the outputs as there.
     AttentionGrad { scale: f64, causal: bool },
+    /// `x, from [n, 4h], c [n, h][, bias [4h]] -> h, c [n, h], gates [n, 4h]`: a step of an LSTM whose gates are the sums of
+    /// the inputs, in the order input, forget, cell, output; row-major and of one dtype.
+    LstmCell,
+    /// `dh, more, dc [n, h], gates [n, 4h], c before, c [n, h] -> dgates [n, 4h], dc before [n, h]` of
+    /// [`Kernel::LstmCell`]: by the output `dh + more`, and by the memory `dc`.
+    LstmCellGrad,
     /// `dy, y -> dx` along `dim`.
     SoftmaxGrad { log: bool, dim: usize },
     /// `x [rows, n], weight [n]?, bias [n]? -> y, mean [rows], rstd [rows]`.
@@ -290,6 +296,8 @@ impl Kernel {
             Kernel::SoftmaxGrad { .. } => ("softmax_grad", C::Normalise),
             Kernel::Attention { .. } => ("attention", C::Matmul),
             Kernel::AttentionGrad { .. } => ("attention_grad", C::Matmul),
+            Kernel::LstmCell => ("lstm_cell", C::Elementwise),
+            Kernel::LstmCellGrad => ("lstm_cell_grad", C::Elementwise),
             Kernel::LayerNorm { .. } => ("layer_norm", C::Normalise),
             Kernel::LayerNormGrad { .. } => ("layer_norm_grad", C::Normalise),
             Kernel::NllLoss { .. } => ("nll_loss", C::GatherScatter),

@@ -3,6 +3,7 @@
 mod attention;
 mod chosen;
 mod large;
+mod recurrent;
 mod trouble;
 
 use std::collections::HashSet;

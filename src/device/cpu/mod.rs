@@ -4,6 +4,7 @@ pub mod access;
 mod along;
 mod attention;
 mod block;
+mod cell;
 pub mod clock;
 pub mod convert;
 mod convolution;

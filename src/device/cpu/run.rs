@@ -5,8 +5,8 @@ use crate::base::Result;
 use super::super::kernel::{Kernel, Launch};
 use super::super::scalar::MapOp;
 use super::{
-    attention, convolution, copy, create, factor, index, loss, loss_scale, map, matmul, normalise, optimise,
-    places, pooling, random, reduce, scan, softmax, sort,
+    attention, cell, convolution, copy, create, factor, index, loss, loss_scale, map, matmul, normalise,
+    optimise, places, pooling, random, reduce, scan, softmax, sort,
 };
 
 /// Computes a launch on the host's memory behind its views.
@@ -24,6 +24,8 @@ pub(crate) fn run_in_order(launch: &Launch, chance: Option<u64>) -> Result<()> {
         Kernel::ArgReduce { max, dim } => reduce::arg_reduce(launch, *max, *dim),
         Kernel::Attention { scale, causal } => attention::attention(launch, *causal, *scale),
         Kernel::AttentionGrad { scale, causal } => attention::attention_grad(launch, *causal, *scale),
+        Kernel::LstmCell => cell::lstm(launch),
+        Kernel::LstmCellGrad => cell::lstm_grad(launch),
         Kernel::Softmax { log, dim } => softmax::softmax(launch, *log, *dim),
         Kernel::SoftmaxGrad { log, dim } => softmax::softmax_grad(launch, *log, *dim),
 

@@ -363,6 +363,10 @@ impl Backend for CudaBackend {
         half && width.is_multiple_of(8) && width <= 128 && self.properties.capability >= (8, 0)
     }
 
+    fn has_cells(&self) -> bool {
+        true
+    }
+
     fn timings(&self) -> Vec<(u64, Span)> {
         self.queues.timings()
     }

@@ -3,6 +3,7 @@
 mod args;
 mod attention;
 mod cases;
+mod cell;
 mod compute;
 mod convolution;
 mod create;
@@ -29,6 +30,7 @@ mod tests;
 use crate::device::kernel::{Kernel, Launch};
 
 use attention::AttentionForm;
+use cell::CellForm;
 use convolution::ConvForm;
 use create::CreateForm;
 use index::IndexForm;
@@ -64,6 +66,7 @@ pub fn every() -> impl Iterator<Item = Key> {
         SortForm::every,
         PlacesForm::every,
         AttentionForm::every,
+        CellForm::every,
     ];
     let forms = families.into_iter().flat_map(|family| family());
     forms.flat_map(|(form, cases)| cases.types().map(move |types| Key { form, types }))
@@ -109,6 +112,8 @@ pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64) -> Option<Plan> {
         Kernel::Places => places::plan(launch, gpu, scratch),
         Kernel::Attention { scale, causal } => attention::forward(launch, *causal, *scale),
         Kernel::AttentionGrad { scale, causal } => attention::backward(launch, scratch, *causal, *scale),
+        Kernel::LstmCell => cell::forward(launch),
+        Kernel::LstmCellGrad => cell::backward(launch),
         Kernel::Softmax { log, dim } => lines::softmax(launch, gpu, *log, *dim),
         Kernel::SoftmaxGrad { log, dim } => lines::softmax_grad(launch, gpu, *log, *dim),
         Kernel::LayerNorm { eps, .. } => lines::layer_norm(launch, *eps),

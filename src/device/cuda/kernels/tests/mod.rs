@@ -1,6 +1,7 @@
 //! Tests of all kernels together.
 
 mod attended;
+mod cells;
 mod chosen;
 mod host;
 mod plans;
