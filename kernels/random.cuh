@@ -39,16 +39,18 @@ __device__ inline float along(float x, float slope, float start) { return fmaf(x
 __device__ inline double along(double x, double slope, double start) { return fma(x, slope, start); }
 
 // Standard normal numbers: four single ones, or two double ones.
-__device__ inline float normal(const Bits& bits, int which, float) {
-    unsigned x = bits.at[which & 2], y = bits.at[which & 2 | 1];
-    float radius = sqrtf(__fmul_rn(-2.0f, logf(unit(x)))), s, c;
-    __sincosf(line(__uint2float_rn(y), 1.4629180792671596e-09f, 7.314590396335798e-10f), &s, &c);
-    return __fmul_rn(radius, which & 1 ? c : s);
+__device__ inline void normal(const Bits& bits, float (&to)[4]) {
+#pragma unroll
+    for (int k = 0; k < 4; k += 2) {
+        float radius = sqrtf(__fmul_rn(-2.0f, logf(unit(bits.at[k])))), s, c;
+        __sincosf(line(__uint2float_rn(bits.at[k + 1]), 1.4629180792671596e-09f, 7.314590396335798e-10f), &s, &c);
+        to[k] = __fmul_rn(radius, s), to[k + 1] = __fmul_rn(radius, c);
+    }
 }
-__device__ inline double normal(const Bits& bits, int which, double) {
+__device__ inline void normal(const Bits& bits, double (&to)[2]) {
     double radius = sqrt(__dmul_rn(-2.0, log(unit(bits.at[0], bits.at[1])))), s, c;
     sincos(__dmul_rn(unit(bits.at[2], bits.at[3]), 6.283185307179586), &s, &c);
-    return __dmul_rn(radius, which & 1 ? c : s);
+    to[0] = __dmul_rn(radius, s), to[1] = __dmul_rn(radius, c);
 }
 __device__ inline float uniform(const Bits& bits, int which, float) { return unit(bits.at[which]); }
 __device__ inline double uniform(const Bits& bits, int which, double) {
@@ -73,14 +75,17 @@ __device__ inline Real value(const Bits& bits, int which, double p, double q, do
     Real drawn = As<Real>::of(number(As<STORED>::of(along(uniform(bits, which, Real()), Real(q), Real(p)))));
     return drawn == Real(r) ? Real(p) : drawn;
 }
-#elif NORMAL
+#elif NORMAL || LOG_NORMAL
 // p = mean, q = std
-__device__ inline Real value(const Bits& bits, int which, double p, double q, double) {
-    return along(normal(bits, which, Real()), Real(q), Real(p));
-}
-#elif LOG_NORMAL
-__device__ inline Real value(const Bits& bits, int which, double p, double q, double) {
-    return exp(along(normal(bits, which, Real()), Real(q), Real(p)));
+__device__ inline void values(const Bits& bits, double p, double q, double, Real (&to)[PER_CALL]) {
+    normal(bits, to);
+#pragma unroll
+    for (int k = 0; k < PER_CALL; k++) {
+        to[k] = along(to[k], Real(q), Real(p));
+#if LOG_NORMAL
+        to[k] = exp(to[k]);
+#endif
+    }
 }
 #elif EXPONENTIAL
 // p = -1 / rate, q = half of the distance from 1 to the next number: no waiting time is zero.
@@ -105,9 +110,8 @@ __device__ inline T value(const Bits& bits, int which, double p, double, double)
     return (T)(double(uniform(bits, which, Real())) < p);
 }
 #elif KEEP
-__device__ inline T value(const Bits& bits, int which, double p, double, double) {
-    return (T)(double(unit(bits.at[which])) < p);
-}
+// Less than p, or than the next single number above it, is the same.
+__device__ inline T value(const Bits& bits, int which, float above) { return T(unit(bits.at[which]) < above); }
 #else
 // low + bits % span
 __device__ inline T value(const Bits& bits, int which, long long low, unsigned long long span, double) {
@@ -122,12 +126,24 @@ extern "C" __global__ void __launch_bounds__(256)
           unsigned long long threads, unsigned long long work, Walk walk) {
     unsigned long long thread = (unsigned long long)blockIdx.x * 256 + threadIdx.x, call = block;
     int vector = int(q);
+    float above = __double2float_ru(p);
+    bool packed = vector % 4 == 0 && walk.rank <= 1 && walk.step[0][0] == 1 && (reinterpret_cast<size_t>(y) & 3) == 0;
     for (unsigned long long i = thread; i < work; i += threads, call += (vector + 3) / 4) {
         Bits bits;
+        if (packed && (i + 1) * vector <= walk.count) {
+            for (int which = 0; which < vector; which += 4) {
+                bits = draw(seed, call + which / 4, thread);
+                unsigned four = 0;
+#pragma unroll
+                for (int k = 0; k < 4; k++) four |= unsigned(value(bits, k, above)) << 8 * k;
+                *reinterpret_cast<unsigned*>(y + i * vector + which) = four;
+            }
+            continue;
+        }
         for (int which = 0; which < vector; which++) {
             if (which % 4 == 0) bits = draw(seed, call + which / 4, thread);
             unsigned long long element = i * vector + which;
-            if (element < walk.count) store(y + places(walk, Index(element)).at[0], value(bits, which % 4, p, q, r));
+            if (element < walk.count) store(y + places(walk, Index(element)).at[0], value(bits, which % 4, above));
         }
     }
 }
@@ -140,9 +156,16 @@ extern "C" __global__ void __launch_bounds__(256)
     Index element = Index(thread), pace = Index(threads);
     for (unsigned long long done = thread; done < work; done += threads, block++) {
         Bits bits = draw(seed, block, thread);
+#if NORMAL || LOG_NORMAL
+        Real drawn[PER_CALL];
+        values(bits, p, q, r, drawn);
+#define DRAWN(which) drawn[which]
+#else
+#define DRAWN(which) value(bits, which, p, q, r)
+#endif
 #pragma unroll
         for (int which = 0; which < PER_CALL; which++, element += pace)
-            if (element < walk.count) store(y + places(walk, element).at[0], value(bits, which, p, q, r));
+            if (element < walk.count) store(y + places(walk, element).at[0], DRAWN(which));
     }
 }
 #endif

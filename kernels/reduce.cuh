@@ -103,7 +103,10 @@ struct Fold {
         bool wins = mine != theirs ? theirs : equal ? o.place() < place() : ARG_MAX ? o.best > best : o.best < best;
         if (place() == ~0ull || wins) *this = o;
     }
-    __device__ void add(T x, Index i) { join(of(x, i)); }
+    // Places come in order.
+    __device__ void add(T x, Index i) {
+        if (best == best && (x != x || (ARG_MAX ? x > best : x < best)) || first[1] == 0xffffffffu) *this = of(x, i);
+    }
 };
 #endif
 

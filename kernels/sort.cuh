@@ -27,8 +27,8 @@ __device__ inline Key key(const S1* x) {
 #if SHORT
 // A line to each row of the block, whose threads each compare two elements at a time; `room` is a power of 2 up to 2048.
 extern "C" __global__ void __launch_bounds__(1024)
-    ENTRY(S0* values, const S1* x, S2* indices, Index length, Step value_step, Step x_step, Step index_step,
-          unsigned room, Walk walk) {
+    ENTRY(S0* values, const S1* x, S2* indices, Index length, unsigned kept, Step value_step, Step x_step,
+          Step index_step, unsigned room, Walk walk) {
     __shared__ Key all_keys[2048];
     __shared__ unsigned short all_places[2048];
     Key* keys = all_keys + threadIdx.y * room;
@@ -58,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(1024)
             __syncthreads();
         }
     if (!active) return;
-    for (unsigned j = threadIdx.x; j < length; j += blockDim.x) {
+    for (unsigned j = threadIdx.x; j < kept; j += blockDim.x) {
         unsigned from = own[j];
         values[place.at[0] + Step(j) * value_step] = x[place.at[1] + Step(from) * x_step];
         store(indices + place.at[2] + Step(j) * index_step, (long long)from);
@@ -143,15 +143,16 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         to_from[to] = from[base + i];
     }
 }
-#else
+#elif END
+// The first `kept` of each line, `total` of all.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    ENTRY(S0* values, const S1* x, S2* indices, const unsigned* from, Index total, Index length, Step value_step,
-          Step x_step, Step index_step, Walk walk) {
+    ENTRY(S0* values, const S1* x, S2* indices, const unsigned* from, Index total, Index length, Index kept,
+          Step value_step, Step x_step, Step index_step, Walk walk) {
     Index i = thread_number();
     if (i >= total) return;
-    Index line = i / length, j = i - line * length;
+    Index line = i / kept, j = i - line * kept;
     Places place = places(walk, line);
-    unsigned source = from[i];
+    unsigned source = from[(size_t)line * length + j];
     values[place.at[0] + Step(j) * value_step] = x[place.at[1] + Step(source) * x_step];
     store(indices + place.at[2] + Step(j) * index_step, (long long)source);
 }

@@ -64,6 +64,7 @@ for name, (sizes, ours, theirs), work, their_work in (
     ("cumsum(1) 256M", ROWS, "a.cumsum(1);", "a.cumsum(1)"),
     ("cumsum of a vector 256M", WIDE, "a.cumsum(0);", "a.cumsum(0)"),
     ("x[mask] of 64M, half true", ({"n": 1 << 26}, "let a = rand([n], d); let mask = rand([n], d) < 0.5;", "a = rand(n); mask = rand(n) < 0.5"), "a[mask];", "a[mask]"),
+    ("nonzero of 64M, half true", ({"n": 1 << 26}, "let mask = rand([n], d) < 0.5;", "mask = rand(n) < 0.5"), "mask.nonzero();", "mask.nonzero()"),
     ("index_select 256M", LINES, "a.index_select(0, index);", "a.index_select(0, index)"),
 ):
     case(name, sizes, ours, work, theirs, their_work)
@@ -201,6 +202,7 @@ for size, label in ((1 << 10, "1 KiB"), (1 << 16, "64 KiB"), (1 << 24, "16 MiB")
 # The rest.
 case("sort 16M", {"n": 1 << 24}, "let a = rand([n], d);", "a.sort();", "a = rand(n)", "a.sort()")
 case("topk(10) of [4096, 16384]", {"n": 4096, "m": 16384}, "let a = rand([n, m], d);", "a.topk(10);", "a = rand(n, m)", "a.topk(10)")
+case("topk(500) of 64M", {"n": 1 << 26}, "let a = rand([n], d);", "a.topk(500);", "a = rand(n)", "a.topk(500)")
 case("softmax(-1) of [4096, 8192], float64", {"n": 4096, "m": 8192}, "let a = rand([n, m], d).to(float64);", "a.softmax(-1);", "a = rand(n, m).double()", "a.softmax(-1)")
 for label, allow in (("TF32", True), ("float32", False)):
     case(

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use crate::base::event::{Clock, Span};
-use crate::base::{Device, Error, Result};
+use crate::base::{DType, Device, Error, Result};
 use crate::device::buffer::Buffer;
 
 use super::cpu::memory::HostBlock;
@@ -189,6 +189,19 @@ pub trait Backend: Send + Sync {
 
     /// Runs or enqueues a kernel; says when it ran if `timed` asks for it.
     fn launch(&self, launch: &Launch) -> Result<When>;
+
+    /// Whether it has [`Kernel::Attention`](super::kernel::Kernel::Attention) for rows of `width` elements. Where it has
+    /// not, attention is made of products and a softmax.
+    fn attends(&self, dtype: DType, width: usize) -> bool {
+        let _ = (dtype, width);
+        false
+    }
+
+    /// Whether it has [`Kernel::LstmCell`](super::kernel::Kernel::LstmCell). Where it has not, cells are made of functions
+    /// of their gates.
+    fn has_cells(&self) -> bool {
+        false
+    }
 
     /// The spans of timed work that is done by now, by ticket, each given once.
     fn timings(&self) -> Vec<(u64, Span)> {

@@ -88,11 +88,24 @@ pub enum Kernel {
     ArgReduce { max: bool, dim: usize },
     /// `x -> y`: running reduction along `dim`.
     Scan { op: ScanOp, dim: usize },
+    /// `mask (bool, row-major) -> y [k]` (int64): the numbers of true elements in row-major order, as many as `y` has.
+    Places,
     /// `a [.., m, k], b [.., k, n][, c [.., m, n]] -> y [.., m, n]`: `alpha * a @ b + beta * c`, in any strides,
     /// batch dimensions already expanded (zero strides). `transposed` outputs are ordinary strides.
     Matmul { alpha: f64, beta: f64 },
     /// `x -> y` along `dim`.
     Softmax { log: bool, dim: usize },
+    /// `q [.., l, e], k [.., s, e], v [.., s, e] -> y [.., l, e], lse [.., l]` (float32): `softmax(scale * q @ kᵀ) @ v`, and
+    /// the logarithms of the sums that the softmax divides by. Where `causal`, query `i` sees keys up to `i`.
+    Attention { scale: f64, causal: bool },
+    /// `dy, q, k, v, y, lse -> dq, dk, dv` of [`Kernel::Attention`], the last five inputs and the outputs as there.
+    AttentionGrad { scale: f64, causal: bool },
+    /// `x, from [n, 4h], c [n, h][, bias [4h]] -> h, c [n, h], gates [n, 4h]`: a step of an LSTM whose gates are the sums of
+    /// the inputs, in the order input, forget, cell, output; row-major and of one dtype.
+    LstmCell,
+    /// `dh, more, dc [n, h], gates [n, 4h], c before, c [n, h] -> dgates [n, 4h], dc before [n, h]` of
+    /// [`Kernel::LstmCell`]: by the output `dh + more`, and by the memory `dc`.
+    LstmCellGrad,
     /// `dy, y -> dx` along `dim`.
     SoftmaxGrad { log: bool, dim: usize },
     /// `x [rows, n], weight [n]?, bias [n]? -> y, mean [rows], rstd [rows]`.
@@ -111,7 +124,8 @@ pub enum Kernel {
     Gather { dim: usize },
     /// `index, source -> y` (read and written): `y[..index..] (op)= source` along `dim`.
     Scatter { dim: usize, mode: ScatterMode },
-    /// `x -> values, indices` (int64), stable along `dim`; NaN sorts as the largest.
+    /// `x -> values, indices` (int64), stable along `dim`; NaN sorts as the largest. Outputs that are shorter along `dim`
+    /// have the first of the order.
     Sort { dim: usize, descending: bool },
     /// Matrices, the last two dimensions of `a`, taken apart; computed in f64.
     Factor(Factor),
@@ -276,9 +290,14 @@ impl Kernel {
             Kernel::Reduce { .. } => ("reduce", C::Reduction),
             Kernel::ArgReduce { .. } => ("arg_reduce", C::ArgReduction),
             Kernel::Scan { .. } => ("scan", C::Reduction),
+            Kernel::Places => ("places", C::Reduction),
             Kernel::Matmul { .. } => ("matmul", C::Matmul),
             Kernel::Softmax { .. } => ("softmax", C::Normalise),
             Kernel::SoftmaxGrad { .. } => ("softmax_grad", C::Normalise),
+            Kernel::Attention { .. } => ("attention", C::Matmul),
+            Kernel::AttentionGrad { .. } => ("attention_grad", C::Matmul),
+            Kernel::LstmCell => ("lstm_cell", C::Elementwise),
+            Kernel::LstmCellGrad => ("lstm_cell_grad", C::Elementwise),
             Kernel::LayerNorm { .. } => ("layer_norm", C::Normalise),
             Kernel::LayerNormGrad { .. } => ("layer_norm_grad", C::Normalise),
             Kernel::NllLoss { .. } => ("nll_loss", C::GatherScatter),
@@ -343,6 +362,12 @@ impl Launch<'_> {
             Kernel::Conv2dGradWeight(_) => {
                 let filters = self.outputs.first().map_or(0, |v| per_filter(v.layout.shape()));
                 times(product(shape(0)), filters)
+            }
+            // Two products, and five of the gradient; of what is causal half.
+            Kernel::Attention { causal, .. } | Kernel::AttentionGrad { causal, .. } => {
+                let keys = shape(2).iter().rev().nth(1).copied().unwrap_or(0) as u64;
+                let products = if matches!(self.kernel, Kernel::Attention { .. }) { 2 } else { 5 };
+                times(out, keys).saturating_mul(products) / if *causal { 2 } else { 1 }
             }
             Kernel::Reduce { .. } | Kernel::ArgReduce { .. } => product(shape(0)),
             // Householder's and the usual iterations' counts, of square matrices.

@@ -7,6 +7,7 @@ use crate::op::activation::dropout::dropout;
 use crate::op::core::autocast::{self, Casts};
 use crate::op::def::DefaultValue;
 use crate::op::linalg::linear::linear;
+use crate::op::linalg::lstm::lstm_sequence;
 use crate::op::params::{OfWeights, by_name, kind, params};
 use crate::op::shape::join::{cat, stack};
 use crate::op::shape::part::{narrow, select};
@@ -184,6 +185,14 @@ impl Recurrent {
         reverse: bool,
         weights: &Weights,
     ) -> Result<(Tensor, Hidden)> {
+        if self.mode == Mode::Lstm
+            && let (Some(c), None) = (&start.c, &weights.hr)
+            && let Some((out, c)) =
+                lstm_sequence(all, [&start.h, c], &weights.hh, weights.bias.as_ref(), reverse)?
+        {
+            let h = select(&out, 0, if reverse { 0 } else { -1 })?;
+            return Ok((out, Hidden { h, c: Some(c) }));
+        }
         let mut inputs = Vec::new();
         steps(all, &mut inputs)?;
         if reverse {

@@ -1,6 +1,9 @@
 //! On a real GPU. Each test needs one, and the libraries that `tensorlab doctor` lists: `scripts/gpu_check.py` runs them.
 
+mod attention;
+mod chosen;
 mod large;
+mod recurrent;
 mod trouble;
 
 use std::collections::HashSet;

@@ -2,7 +2,9 @@
 
 pub mod access;
 mod along;
+mod attention;
 mod block;
+mod cell;
 pub mod clock;
 pub mod convert;
 mod convolution;
@@ -29,6 +31,7 @@ mod optimise;
 mod order;
 mod pages;
 pub mod parallel;
+mod places;
 mod pooling;
 mod random;
 mod reduce;

@@ -5,8 +5,8 @@ use crate::base::Result;
 use super::super::kernel::{Kernel, Launch};
 use super::super::scalar::MapOp;
 use super::{
-    convolution, copy, create, factor, index, loss, loss_scale, map, matmul, normalise, optimise, pooling,
-    random, reduce, scan, softmax, sort,
+    attention, cell, convolution, copy, create, factor, index, loss, loss_scale, map, matmul, normalise,
+    optimise, places, pooling, random, reduce, scan, softmax, sort,
 };
 
 /// Computes a launch on the host's memory behind its views.
@@ -22,12 +22,17 @@ pub(crate) fn run_in_order(launch: &Launch, chance: Option<u64>) -> Result<()> {
         Kernel::Map { op, params, compute } => map::map(launch, *op, *params, *compute),
         Kernel::Reduce { op, dims } => reduce::reduce(launch, *op, *dims),
         Kernel::ArgReduce { max, dim } => reduce::arg_reduce(launch, *max, *dim),
+        Kernel::Attention { scale, causal } => attention::attention(launch, *causal, *scale),
+        Kernel::AttentionGrad { scale, causal } => attention::attention_grad(launch, *causal, *scale),
+        Kernel::LstmCell => cell::lstm(launch),
+        Kernel::LstmCellGrad => cell::lstm_grad(launch),
         Kernel::Softmax { log, dim } => softmax::softmax(launch, *log, *dim),
         Kernel::SoftmaxGrad { log, dim } => softmax::softmax_grad(launch, *log, *dim),
 
         Kernel::Arange { start, step } => create::arange(launch, *start, *step),
         Kernel::Triangle { upper, diagonal } => create::triangle(launch, *upper, *diagonal),
         Kernel::Scan { op, dim } => scan::scan(launch, *op, *dim),
+        Kernel::Places => places::places(launch),
         Kernel::Sort { dim, descending } => sort::sort(launch, *dim, *descending),
         Kernel::Factor(what) => factor::factor(launch, *what),
         Kernel::Random(what) => random::random(launch, what),

@@ -6,18 +6,20 @@ use crate::device::kernel::Launch;
 
 use super::convert::{Compute, with_compute};
 use super::dense::{DenseOut, dense};
-use super::lines::{Lines, expect_shape, input_shape, output_shape};
+use super::lines::{Lines, expect_shape, input_shape, mismatch, output_shape};
 use super::parallel::{self, SharedMut};
 use super::scratch::zeros;
 
 /// Values along `dim` in order, and the places (int64) they came from. Equal values keep their order; NaN
-/// sorts as the largest, as in `torch.sort(stable=True)`.
+/// sorts as the largest, as in `torch.sort(stable=True)`. Of outputs with shorter lines the first of the order.
 pub(super) fn sort(launch: &Launch, dim: usize, descending: bool) -> Result<()> {
-    let shape = output_shape(launch, 0)?;
-    expect_shape(launch, "the input", input_shape(launch, 0)?, shape)?;
+    let (from, shape) = (input_shape(launch, 0)?, output_shape(launch, 0)?);
+    let (lines, first) = (Lines::new(from, dim), Lines::new(shape, dim));
+    if first.size > lines.size || (first.outer, first.inner) != (lines.outer, lines.inner) {
+        return Err(mismatch(launch, "the input", from, shape));
+    }
     expect_shape(launch, "the indices", output_shape(launch, 1)?, shape)?;
-    let lines = Lines::new(shape, dim);
-    with_compute!(launch.dtype(), C => sort_lines::<C>(launch, lines, descending))
+    with_compute!(launch.dtype(), C => sort_lines::<C>(launch, lines, first, descending))
 }
 
 /// A type with a key that orders its values as unsigned numbers.
@@ -54,7 +56,7 @@ impl Sortable for i64 {
 /// What is sorted: the key, then the place, so that equal values keep their order.
 type SortEntry = (u64, usize);
 
-fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, descending: bool) -> Result<()> {
+fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, first: Lines, descending: bool) -> Result<()> {
     let x = dense::<C>(launch, 0)?;
     let mut values = DenseOut::<C>::new(launch, 0)?;
     let mut indices = DenseOut::<i64>::new(launch, 1)?;
@@ -63,12 +65,13 @@ fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, descending: bool) -> R
         let key = x.get(start + i * lines.inner).map_or(0, |v| v.key());
         (if descending { !key } else { key }, i)
     };
-    let write = |start: usize, sorted: &[SortEntry]| -> Result<()> {
-        for (i, &(_, from)) in sorted.iter().enumerate() {
+    let write = |line: usize, sorted: &[SortEntry]| -> Result<()> {
+        let start = lines.start(line);
+        for (i, &(_, from)) in sorted.iter().take(first.size).enumerate() {
             if i % RUN == 0 {
                 launch.cancel.check()?;
             }
-            let to = start + i * lines.inner;
+            let to = first.start(line) + i * lines.inner;
             // SAFETY: lines are disjoint, and each has one writer.
             let (value, index) = unsafe { (to_values.slice(to..to + 1), to_indices.slice(to..to + 1)) };
             if let (Some(&v), [value], [index]) = (x.get(start + from * lines.inner), value, index) {
@@ -81,7 +84,7 @@ fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, descending: bool) -> R
     if lines.size > LONG {
         for line in 0..lines.count() {
             let start = lines.start(line);
-            write(start, &long_line(launch, lines.size, |i| entry(start, i))?)?;
+            write(line, &long_line(launch, lines.size, |i| entry(start, i))?)?;
         }
     } else {
         let cost = lines.size * 16;
@@ -91,8 +94,13 @@ fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, descending: bool) -> R
                 let start = lines.start(line);
                 entries.clear();
                 entries.extend((0..lines.size).map(|i| entry(start, i)));
+                let wanted = first.size;
+                if wanted < lines.size / 4 && wanted > 0 {
+                    entries.select_nth_unstable(wanted - 1);
+                    entries.truncate(wanted);
+                }
                 entries.sort_unstable();
-                write(start, &entries)?;
+                write(line, &entries)?;
             }
             Ok(())
         })?;
@@ -214,7 +222,7 @@ mod tests {
 
     #[test]
     fn long_lines_too() {
-        let values = (0..200_000).map(|i| f64::from(i * 7919 % 1009));
+        let values = (0..200_000).map(|i| f64::from(i % 20_011 * 7919 % 1009));
         check(&Sample::new(DType::Float32, &[200_000], values.clone()), 0, false);
         check(&Sample::new(DType::Int32, &[100_000, 2], values), 0, true);
     }
@@ -229,5 +237,28 @@ mod tests {
         let kernel = Kernel::Sort { dim: 0, descending: false };
         run(&kernel, &[x.arg()], &[values.view(), indices.view()]).unwrap();
         assert_eq!(indices.values(), [1.0, 2.0, 0.0]);
+    }
+
+    #[test]
+    fn shorter_outputs_have_the_first_of_the_order() {
+        let x = Sample::new(
+            DType::Float32,
+            &[3, 70_000, 2],
+            (0..420_000).map(|i| f64::from(i % 20_011 * 7919 % 1009)),
+        );
+        let short = Sample::new(DType::Float32, &[3, 50, 2], (0..300).map(|i| f64::from(i * 7919 % 31)));
+        for (x, n) in [(x, 70_000), (short, 50)] {
+            let whole = [Sample::zeros(DType::Float32, &[3, n, 2]), Sample::zeros(DType::Int64, &[3, n, 2])];
+            let first = [Sample::zeros(DType::Float32, &[3, 5, 2]), Sample::zeros(DType::Int64, &[3, 5, 2])];
+            for (out, kept) in [(&whole, n), (&first, 5)] {
+                let kernel = Kernel::Sort { dim: 1, descending: true };
+                run(&kernel, &[x.arg()], &[out[0].view(), out[1].view()]).unwrap();
+                assert_eq!(out[0].layout.shape()[1], kept);
+            }
+            for (whole, first) in whole.into_iter().zip(first) {
+                let want = whole.layout.slice(1, 0, 5, 1).unwrap();
+                assert_eq!(first.values(), whole.through(want).values());
+            }
+        }
     }
 }

@@ -4,14 +4,14 @@
 mod copies;
 
 use std::collections::{BTreeSet, HashMap};
-use std::ffi::c_uint;
+use std::ffi::{c_int, c_uint};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
-use cudarc::driver::sys::CUdevice_attribute as A;
+use cudarc::driver::sys::{CUdevice_attribute as A, CUfunction_attribute as F};
 
 use crate::base::event::{Clock, Span};
-use crate::base::{Device, Error, Kind, Result};
+use crate::base::{DType, Device, Error, Kind, Result};
 use crate::device::backend::{Backend, DevicePool, Mark, Moved, Properties, Refusal, Transfer, Vitals, When};
 use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::{HostBlock, HostPool, Keeper};
@@ -35,6 +35,9 @@ use super::table::Handle;
 
 /// Scratch memory up to here stays with its stream; more comes from the allocator.
 const OWN_SCRATCH: usize = 4 << 20;
+
+/// Bytes of shared memory that every kernel may have; more is asked for.
+const FREE_SHARED: u32 = 48 << 10;
 
 /// What the devices of one machine share.
 struct Peers {
@@ -181,7 +184,7 @@ impl CudaBackend {
         let known = self.functions.read().unwrap_or_else(|e| e.into_inner()).get(&step.key).copied();
         let function = match known {
             Some(function) => function as Handle,
-            None => self.compile(&step.key)?,
+            None => self.compile(&step.key, step.shared)?,
         };
         let ([x, y, z], [i, j, k]) = (step.grid, step.block);
         let mut arguments = step.args.pointers();
@@ -206,8 +209,14 @@ impl CudaBackend {
     }
 
     #[cold]
-    fn compile(&self, key: &Key) -> Result<Handle> {
+    fn compile(&self, key: &Key, shared: u32) -> Result<Handle> {
         let function = self.with_room(|| self.compiler.load(&self.gpu, &key.entry(), &key.source()))?;
+        if shared > FREE_SHARED {
+            let most = F::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as c_int;
+            // SAFETY: the function was loaded just now.
+            self.gpu
+                .check(unsafe { (self.gpu.driver.cuFuncSetAttribute)(function, most, shared as c_int) })?;
+        }
         let mut functions = self.functions.write().unwrap_or_else(|e| e.into_inner());
         functions.insert(*key, function as usize);
         Ok(function)
@@ -347,6 +356,15 @@ impl Backend for CudaBackend {
         }
         let ((), ticket) = self.queues.timed(stream, || self.enqueue(launch, stream))?;
         Ok(When::Later(ticket))
+    }
+
+    fn attends(&self, dtype: DType, width: usize) -> bool {
+        let half = matches!(dtype, DType::Float16 | DType::BFloat16);
+        half && width.is_multiple_of(8) && width <= 128 && self.properties.capability >= (8, 0)
+    }
+
+    fn has_cells(&self) -> bool {
+        true
     }
 
     fn timings(&self) -> Vec<(u64, Span)> {

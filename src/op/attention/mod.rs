@@ -1,5 +1,7 @@
 //! Attention.
 
+mod fused;
+mod hidden;
 pub mod scaled;
 
 use crate::op::core::def::{OpDef, documented};

@@ -5,15 +5,15 @@ use crate::op::activation::dropout::dropout;
 use crate::op::core::autocast;
 use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
-use crate::op::core::record::no_grad;
 use crate::op::elementwise::arithmetic::{add, scale};
-use crate::op::elementwise::choose::masked_fill;
 use crate::op::elementwise::predicates::logical_not;
 use crate::op::linalg::matmul::matmul;
 use crate::op::reduce::softmax::softmax;
 use crate::op::shape::permute::transpose;
-use crate::op::shape::triangle::tril;
 use crate::tensor::Tensor;
+
+use super::fused;
+use super::hidden::{after, hide};
 
 /// What attention takes beside queries, keys and values.
 #[derive(Clone, Copy, Default)]
@@ -57,6 +57,12 @@ fn run(q: &Tensor, k: &Tensor, v: &Tensor, options: &Attention) -> Result<Tensor
         ));
     }
     let factor = options.scale.unwrap_or_else(|| 1.0 / (q.size(-1).unwrap_or(1).max(1) as f64).sqrt());
+    if options.mask.is_none()
+        && options.dropout_p == 0.0
+        && let Some(out) = fused::attention(q, k, v, factor, options.is_causal)?
+    {
+        return Ok(out);
+    }
     let scores = matmul(&scale(q, factor)?, &transpose(k, -2, -1)?)?;
     let scores = match options.mask {
         Some(mask) if mask.dtype() == DType::Bool => hide(&scores, &logical_not(mask)?)?,
@@ -66,18 +72,6 @@ fn run(q: &Tensor, k: &Tensor, v: &Tensor, options: &Attention) -> Result<Tensor
     };
     let weights = dropout(&softmax(&scores, -1, None)?, options.dropout_p, true)?;
     matmul(&weights, v)
-}
-
-fn hide(scores: &Tensor, mask: &Tensor) -> Result<Tensor> {
-    masked_fill(scores, mask, f64::NEG_INFINITY.into())
-}
-
-/// True above the diagonal of the last two dimensions.
-fn after(scores: &Tensor) -> Result<Tensor> {
-    let _quiet = no_grad();
-    let shape = [scores.size(-2)?, scores.size(-1)?];
-    let seen = Tensor::full(&shape, true.into(), DType::Bool, &scores.context(), "causal_mask")?;
-    logical_not(&tril(&seen, 0)?)
 }
 
 pub(crate) const fn matrix(name: &'static str) -> Draw {

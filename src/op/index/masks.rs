@@ -1,8 +1,7 @@
 //! Where a mask is true: the one kind of result whose size the values decide, so that the host must wait.
 
-use crate::base::{DType, Dims, Error, Result, Scalar};
+use crate::base::{DType, Dims, Error, Result};
 use crate::device::Kernel;
-use crate::device::kernel::ScatterMode;
 use crate::op::core::args::{to_list, to_value};
 use crate::op::core::def::{Args, Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::operand::Operand;
@@ -10,18 +9,16 @@ use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use crate::op::core::promote::common_device;
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::value::Value;
-use crate::op::elementwise::arithmetic::{floor_divide, mul, remainder};
+use crate::op::elementwise::arithmetic::{floor_divide, remainder};
 use crate::op::elementwise::choose;
 use crate::op::elementwise::comparison::ne;
-use crate::op::gather::along_dim::write;
 use crate::op::gather::select::{index_add, select_rows};
-use crate::op::reduce::scan::cumsum;
+use crate::op::reduce::sums::sum;
 use crate::op::shape::join::stack;
-use crate::op::shape::part::{select, slice};
 use crate::op::shape::view::reshape_to;
 use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
-use crate::tensor::{Tensor, launch};
+use crate::tensor::{In, Tensor, launch};
 
 /// The places of non-zero elements, one row each: `[count, rank]`.
 pub fn nonzero(x: &Tensor) -> Result<Tensor> {
@@ -76,8 +73,7 @@ pub fn masked_select(x: &Tensor, mask: &Tensor) -> Result<Tensor> {
 
 /// The places of non-zero elements in row-major order, as int64 numbers of the flattened tensor.
 ///
-/// Each true element takes the next free slot, by a running count; the false ones share a slot that is dropped.
-/// The host reads how many there are.
+/// The host reads how many there are, so that they have a tensor of that size.
 pub fn positions(x: &Tensor) -> Result<Tensor> {
     let _off = no_grad();
     let count = x.numel();
@@ -87,14 +83,10 @@ pub fn positions(x: &Tensor) -> Result<Tensor> {
     }
     let mask = if x.dtype() == DType::Bool { x.clone() } else { ne(x, 0i64)? };
     let flat = reshape_to(&mask, &[count])?;
-    let slots = cumsum(&flat, 0, None)?;
-    let total = select(&slots, 0, -1)?.decided("nonzero")?.as_i64().max(0) as usize;
-    let slots = mul(&slots, &flat)?;
-    let places = Tensor::empty(&[count], DType::Int64, &context, "nonzero")?;
-    launch("nonzero", &Kernel::Arange { start: Scalar::Int(0), step: Scalar::Int(1) }, &[], &[&places])?;
-    let out = Tensor::empty(&[total + 1], DType::Int64, &context, "nonzero")?;
-    write("nonzero", &out, 0, &slots, Operand::Tensor(&places), ScatterMode::Assign)?;
-    slice(&out, 0, 1, total, 1)
+    let total = sum(&flat, None, false)?.decided("nonzero")?.as_i64().max(0) as usize;
+    let out = Tensor::empty(&[total], DType::Int64, &context, "nonzero")?;
+    launch("nonzero", &Kernel::Places, &[In::Tensor(&flat)], &[&out])?;
+    Ok(out)
 }
 
 fn masked_select_grad(s: &Saved, g: &Tensor) -> Result<Grads> {

@@ -10,6 +10,7 @@ pub mod distance;
 pub mod eigen;
 pub mod einsum;
 pub mod linear;
+pub mod lstm;
 pub mod matmul;
 pub mod norms;
 pub mod products;

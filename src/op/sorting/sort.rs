@@ -7,11 +7,10 @@ use crate::op::core::args::{to_pair, to_value};
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
-use crate::op::core::record::{no_grad, recorded};
+use crate::op::core::record::recorded;
 use crate::op::core::shapes;
 use crate::op::gather::along_dim::{out_of_range, ranked, write};
 use crate::op::reduce::sums::max_all;
-use crate::op::shape::part::slice;
 use crate::op::shape::view::unsqueeze;
 use crate::tensor::autograd::Vjp;
 use crate::tensor::{In, Tensor, launch};
@@ -23,7 +22,7 @@ use super::extremum::selected_grad;
 pub fn sort(x: &Tensor, dim: i64, descending: bool) -> Result<(Tensor, Tensor)> {
     static RULE: Vjp = Vjp { name: "SortBackward0", run: selected_grad };
     let dim = x.dim(dim)?;
-    let (values, indices) = sorted(x, dim, descending, "sort")?;
+    let (values, indices) = sorted(x, dim, None, descending, "sort")?;
     let values = recorded(values, &RULE, &[x], |s, _| {
         s.constant(Some(&indices));
         s.attribute(dim);
@@ -33,7 +32,7 @@ pub fn sort(x: &Tensor, dim: i64, descending: bool) -> Result<(Tensor, Tensor)> 
 
 /// The indices that would sort `x` along `dim`.
 pub fn argsort(x: &Tensor, dim: i64, descending: bool) -> Result<Tensor> {
-    sorted(x, x.dim(dim)?, descending, "argsort").map(|(_, indices)| indices)
+    sorted(x, x.dim(dim)?, None, descending, "argsort").map(|(_, indices)| indices)
 }
 
 /// The `k` largest (or smallest) elements along `dim`, in order, and where they came from.
@@ -48,16 +47,7 @@ pub fn topk(x: &Tensor, k: i64, dim: i64, largest: bool) -> Result<(Tensor, Tens
     let k = usize::try_from(k).ok().filter(|&k| k <= size).ok_or_else(|| {
         Error::runtime("selected index k out of range").with_hint(format!("dimension {dim} has size {size}"))
     })?;
-    let (values, indices) = sorted(x, dim, largest, "topk")?;
-    let first = |t: &Tensor| -> Result<Tensor> {
-        let _off = no_grad();
-        if x.rank() == 0 || k == size {
-            Ok(t.clone())
-        } else {
-            slice(t, dim, 0, k, 1)?.copied(t.dtype(), "topk")
-        }
-    };
-    let (values, indices) = (first(&values)?, first(&indices)?);
+    let (values, indices) = sorted(x, dim, Some(k), largest, "topk")?;
     let values = recorded(values, &RULE, &[x], |s, _| {
         s.constant(Some(&indices));
         s.attribute(dim);
@@ -94,11 +84,21 @@ pub fn one_hot(x: &Tensor, classes: i64) -> Result<Tensor> {
     Ok(out)
 }
 
-/// Values and indices in order; no graph.
-fn sorted(x: &Tensor, dim: usize, descending: bool, name: &'static str) -> Result<(Tensor, Tensor)> {
+/// Values and indices in order, the first `kept` of them; no graph.
+fn sorted(
+    x: &Tensor,
+    dim: usize,
+    kept: Option<usize>,
+    descending: bool,
+    name: &'static str,
+) -> Result<(Tensor, Tensor)> {
     let context = x.context();
-    let values = Tensor::empty(x.shape(), x.dtype(), &context, name)?;
-    let indices = Tensor::empty(x.shape(), DType::Int64, &context, name)?;
+    let mut shape: crate::base::Dims = x.shape().into();
+    if let (Some(size), Some(kept)) = (shape.get_mut(dim), kept) {
+        *size = kept;
+    }
+    let values = Tensor::empty(&shape, x.dtype(), &context, name)?;
+    let indices = Tensor::empty(&shape, DType::Int64, &context, name)?;
     let from = ranked(x)?;
     let (a, b) = (values.with_layout(ranked(&values)?), indices.with_layout(ranked(&indices)?));
     launch(name, &Kernel::Sort { dim, descending }, &[In::Laid(x, &from)], &[&a, &b])?;

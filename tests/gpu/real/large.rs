@@ -3,7 +3,7 @@
 use super::on_gpu;
 
 /// Runs `body`, which calls `check(label, got, want, rtol, atol)` and `equal(label, got, want)`, and prints what is wrong.
-fn compared(body: &str) {
+pub(super) fn compared(body: &str) {
     let code = format!(
         "let d = #{{device: \"cuda\"}};
          let wrong = [];

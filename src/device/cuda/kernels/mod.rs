@@ -1,7 +1,9 @@
 //! The kernels of a real GPU: which ones carry a launch out, and with what arguments. Their text is in `kernels/`.
 
 mod args;
+mod attention;
 mod cases;
+mod cell;
 mod compute;
 mod convolution;
 mod create;
@@ -14,6 +16,7 @@ mod map;
 mod matmul;
 mod operands;
 mod optimise;
+mod places;
 mod plan;
 mod pooling;
 mod recipe;
@@ -26,6 +29,8 @@ mod tests;
 
 use crate::device::kernel::{Kernel, Launch};
 
+use attention::AttentionForm;
+use cell::CellForm;
 use convolution::ConvForm;
 use create::CreateForm;
 use index::IndexForm;
@@ -34,6 +39,7 @@ use loss::LossForm;
 use map::MapForm;
 use matmul::MatmulForm;
 use optimise::OptimiseForm;
+use places::PlacesForm;
 use pooling::PoolForm;
 use reduce::ReduceForm;
 use sort::SortForm;
@@ -58,6 +64,9 @@ pub fn every() -> impl Iterator<Item = Key> {
         MatmulForm::every,
         ConvForm::every,
         SortForm::every,
+        PlacesForm::every,
+        AttentionForm::every,
+        CellForm::every,
     ];
     let forms = families.into_iter().flat_map(|family| family());
     forms.flat_map(|(form, cases)| cases.types().map(move |types| Key { form, types }))
@@ -72,6 +81,8 @@ pub(crate) fn scratch_bytes(launch: &Launch, gpu: &Gpu) -> usize {
         }
         Kernel::Sort { dim, .. } => sort::scratch_bytes(launch, gpu, *dim),
         Kernel::Scan { dim, .. } => lines::scan_scratch(launch, gpu, *dim),
+        Kernel::Places => places::scratch_bytes(launch, gpu),
+        Kernel::AttentionGrad { .. } => attention::scratch_bytes(launch),
         Kernel::IndexAdd { .. } => index::scratch_bytes(launch),
         Kernel::LayerNormGrad { .. } => lines::scratch_bytes(launch, gpu),
         Kernel::Conv2dGradWeight(conv) => convolution::scratch_bytes(launch, gpu, conv),
@@ -98,6 +109,11 @@ pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64) -> Option<Plan> {
             reduce::plan(launch, gpu, scratch, reduce::ReduceJob::place(*max), 1u64.checked_shl(*dim as u32)?)
         }
         Kernel::Scan { op, dim } => lines::scan(launch, gpu, scratch, *op, *dim),
+        Kernel::Places => places::plan(launch, gpu, scratch),
+        Kernel::Attention { scale, causal } => attention::forward(launch, *causal, *scale),
+        Kernel::AttentionGrad { scale, causal } => attention::backward(launch, scratch, *causal, *scale),
+        Kernel::LstmCell => cell::forward(launch),
+        Kernel::LstmCellGrad => cell::backward(launch),
         Kernel::Softmax { log, dim } => lines::softmax(launch, gpu, *log, *dim),
         Kernel::SoftmaxGrad { log, dim } => lines::softmax_grad(launch, gpu, *log, *dim),
         Kernel::LayerNorm { eps, .. } => lines::layer_norm(launch, *eps),

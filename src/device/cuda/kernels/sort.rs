@@ -9,16 +9,22 @@ use super::cases::{Cases, all};
 use super::compute::{Compute, Slot, Types};
 use super::form::forms;
 use super::lines::{self, OperandLines};
-use super::operands::{THREADS, address, blocks, input, is_apart, key, output, per_element};
+use super::operands::{THREADS, address, blocks, input, is_apart, is_far, key, output, per_element};
 use super::plan::{Gpu, Plan, Step};
 use super::recipe::{BOTH, ON, Recipe, RecipeParts, WALK, flag, row, text};
 
 const SORT: RecipeParts = &[WALK, text!("sort")];
+const PICK: RecipeParts = &[WALK, text!("sort"), text!("pick")];
 /// Elements of a line that is sorted in shared memory.
 const SHORT: usize = 2048;
 /// Elements of a tile of `kernels/sort.cuh`, and values of a digit.
 const TILE: usize = 4096;
 const DIGITS: usize = 256;
+/// Threads of a block of `kernels/pick.cuh`, and elements of which it takes the first.
+const PICKERS: u32 = 512;
+const PICKED: usize = 1024;
+/// Elements that make a piece of a line worth a block.
+const PIECE: usize = 1 << 14;
 
 forms! {
     /// Lines in order.
@@ -30,6 +36,10 @@ forms! {
         Move => sorting(types, "move", "MOVE", false), cases();
         /// Elements where their keys came to lie.
         End => sorting(types, "end", "END", false), cases();
+        /// The first elements of a line, of its pieces, and of theirs together.
+        Pick { descending: bool in BOTH } => picking(types, "pick", "WHOLE", descending), cases();
+        PickPieces { descending: bool in BOTH } => picking(types, "pick_pieces", "PIECES", descending), cases();
+        PickJoin => picking(types, "pick_join", "JOIN", false), cases();
     }
 }
 
@@ -45,6 +55,10 @@ fn sorting(types: &Types, name: &str, part: &'static str, descending: bool) -> R
     };
     let key = if size == 8 { "unsigned long long" } else { "unsigned" };
     row(name, 3, SORT, [(part, ON), ("DESCENDING", flag(descending)), ("KEY", key)])
+}
+
+fn picking(types: &Types, name: &str, part: &'static str, descending: bool) -> Recipe {
+    Recipe { parts: PICK, ..sorting(types, name, part, descending) }
 }
 
 fn key_bytes(dtype: DType) -> usize {
@@ -67,6 +81,8 @@ fn digits(dtype: DType) -> std::ops::Range<u32> {
 struct SortShape {
     lines: OperandLines<3>,
     length: usize,
+    /// Elements that are wanted, the first of the order.
+    kept: usize,
     count: usize,
     tiles: usize,
 }
@@ -74,15 +90,29 @@ struct SortShape {
 impl SortShape {
     fn new(launch: &Launch, dim: usize) -> Option<SortShape> {
         let (values, indices, x) = (output(launch, 0)?, output(launch, 1)?, input(launch, 0)?);
-        let lines = OperandLines::new([values.layout, x.layout, indices.layout], dim)?;
-        let (length, count) = (lines.length, lines.others.count());
+        let of = |view: &View| view.layout.shape().get(dim).copied();
+        let (length, kept) = (of(&x)?, of(&values)?);
+        // Lines that have as many elements as are wanted tell where all lie.
+        let first = x.layout.slice(dim, 0, kept.min(length), 1).ok()?;
+        let mut lines = OperandLines::new([values.layout, &first, indices.layout], dim)?;
+        lines.wide |= is_far(&[x.layout]);
+        let count = lines.others.count();
         // Places are 32 bits wide, and counts signed.
-        (length < i32::MAX as usize).then_some(SortShape {
-            lines,
-            length,
-            count,
-            tiles: length.div_ceil(TILE),
-        })
+        let fits = length < i32::MAX as usize && kept <= length;
+        fits.then_some(SortShape { lines, length, kept, count, tiles: length.div_ceil(TILE) })
+    }
+
+    /// Few are wanted of long lines.
+    fn picks(&self) -> bool {
+        self.length > SHORT && self.kept <= PICKED && self.kept < self.length
+    }
+
+    /// The pieces of each line, where there are so few that all multiprocessors take part of them.
+    fn pieces(&self, gpu: &Gpu) -> usize {
+        let wanted = (gpu.multiprocessors as usize * 4).div_ceil(self.count.max(1));
+        // What pieces give is less than they have.
+        let most = self.length / PIECE.max(self.kept * 8);
+        wanted.min(most).max(1)
     }
 
     /// A row of counts, with the zero before them.
@@ -100,8 +130,13 @@ impl SortShape {
 
 pub(super) fn scratch_bytes(launch: &Launch, gpu: &Gpu, dim: usize) -> usize {
     let Some((sort, y)) = SortShape::new(launch, dim).zip(output(launch, 0)) else { return 0 };
-    if sort.length <= SHORT || sort.count == 0 {
+    if sort.length <= SHORT || sort.count == 0 || sort.kept == 0 {
         return 0;
+    }
+    if sort.picks() {
+        let pieces = sort.pieces(gpu);
+        let each = sort.count * sort.kept * (key_bytes(y.dtype) + 4);
+        return if pieces > 1 { pieces * each } else { 0 };
     }
     let sums = with_counts(launch, &sort, 0, |scan| lines::scan_scratch(scan, gpu, 1));
     sort.sizes(y.dtype).iter().sum::<usize>() + sums.unwrap_or(0)
@@ -113,19 +148,27 @@ pub(super) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, dim: usize, descend
     if values.dtype != x.dtype || !is_apart(launch, false) {
         return None;
     }
-    if sort.count == 0 || sort.length == 0 {
+    if sort.count == 0 || sort.kept == 0 {
         return Some(Plan::default());
     }
     let wide = sort.lines.wide || sort.length * sort.count > i32::MAX as usize;
     let key = |form| key(form, Compute::of(x.dtype), [values.dtype, x.dtype, indices.dtype], wide);
     let ([value_step, x_step, index_step], others) = (sort.lines.steps, &sort.lines.others);
+    if sort.picks() {
+        return pick(launch, gpu, scratch, &sort, descending);
+    }
     if sort.length <= SHORT {
         let room = sort.length.next_power_of_two();
         let lanes = (room / 2).clamp(1, 1024);
         let each = (256 / room.max(1)).max(1);
         let mut args = Args::new(wide);
         args.word(address(&values)).word(address(&x)).word(address(&indices)).index(sort.length);
-        args.step(value_step).step(x_step).step(index_step).int(room as i32).walk(others);
+        args.int(sort.kept as i32)
+            .step(value_step)
+            .step(x_step)
+            .step(index_step)
+            .int(room as i32)
+            .walk(others);
         let (grid, block) = ([blocks(sort.count, each)?, 1, 1], [lanes as u32, each as u32, 1]);
         return Plan::of(Step { key: key(SortForm::Short { descending }), grid, block, shared: 0, args });
     }
@@ -158,9 +201,41 @@ pub(super) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, dim: usize, descend
         std::mem::swap(&mut from, &mut to_from);
     }
     let mut args = Args::new(wide);
+    let total = sort.kept * sort.count;
     args.word(address(&values)).word(address(&x)).word(address(&indices)).word(from).index(total);
-    args.index(sort.length).step(value_step).step(x_step).step(index_step).walk(others);
+    args.index(sort.length).index(sort.kept).step(value_step).step(x_step).step(index_step).walk(others);
     plan.steps.extend(per_element(key(SortForm::End), total, args)?.steps);
+    Some(plan)
+}
+
+/// The first of each line, a block to each; long lines in pieces, and then of theirs together.
+fn pick(launch: &Launch, gpu: &Gpu, scratch: u64, sort: &SortShape, descending: bool) -> Option<Plan> {
+    let (values, indices, x) = (output(launch, 0)?, output(launch, 1)?, input(launch, 0)?);
+    let SortShape { lines, length, kept, count, .. } = sort;
+    let (pieces, [value_step, x_step, index_step]) = (sort.pieces(gpu), lines.steps);
+    let wide = lines.wide;
+    let key = |form| key(form, Compute::of(x.dtype), [values.dtype, x.dtype, indices.dtype], wide);
+    let step = |form, pieces: usize, args| {
+        let grid = [blocks(*count, 1)?, u32::try_from(pieces).ok()?, 1];
+        Some(Step { key: key(form), grid, block: [PICKERS, 1, 1], shared: 0, args })
+    };
+    let mut plan = Plan::default();
+    let own = scratch + (pieces * count * kept * key_bytes(x.dtype)) as u64;
+    if pieces > 1 {
+        let mut args = Args::new(wide);
+        args.word(scratch).word(own).word(address(&x)).index(*length).index(length.div_ceil(pieces));
+        args.int(*kept as i32).step(x_step).walk(&lines.others);
+        plan.steps.push(step(SortForm::PickPieces { descending }, pieces, args)?);
+    }
+    let (form, from) = if pieces > 1 {
+        (SortForm::PickJoin, pieces * kept)
+    } else {
+        (SortForm::Pick { descending }, *length)
+    };
+    let mut args = Args::new(wide);
+    args.word(address(&values)).word(address(&x)).word(address(&indices)).word(scratch).word(own).index(from);
+    args.int(*kept as i32).step(value_step).step(x_step).step(index_step).walk(&lines.others);
+    plan.steps.push(step(form, 1, args)?);
     Some(plan)
 }
 

@@ -73,6 +73,10 @@ static long long __double_as_longlong(double v) { return bits_as<long long>(v); 
 static long long __float2ll_rz(float v) { return truncated(v); }
 static long long __double2ll_rz(double v) { return truncated(v); }
 static float __uint2float_rn(unsigned v) { return (float)v; }
+static float __double2float_ru(double v) {
+    float to = (float)v;
+    return to < v ? nextafterf(to, INFINITY) : to;
+}
 #define __sincosf sincosf
 static float __fadd_rn(float a, float b) { return a + b; }
 static float __fmul_rn(float a, float b) { return a * b; }

@@ -19,7 +19,9 @@ static COMPILED: LazyLock<Mutex<HashMap<Key, Entry>>> = LazyLock::new(Mutex::def
 
 /// The text of a kernel with what the host lacks put in its place.
 fn host_source(key: &Key) -> String {
-    let mut source = key.source();
+    let mut source = key
+        .source()
+        .replace(include_str!("../../../../../kernels/tensor_core.cuh"), include_str!("tensor_core.h"));
     for (asm, plain) in [
         (r#"asm("cvt.f32.f16 %0, %1;" : "=f"(to) : "h"(v.bits));"#, "to = of_half(v.bits);"),
         (r#"asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(float(v)));"#, "to.bits = half_of(float(v));"),

@@ -1,5 +1,8 @@
 //! Tests of all kernels together.
 
+mod attended;
+mod cells;
+mod chosen;
 mod host;
 mod plans;
 mod values;

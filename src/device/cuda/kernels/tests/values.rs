@@ -10,7 +10,7 @@ use super::host::agree;
 const F32: DType = DType::Float32;
 const I64: DType = DType::Int64;
 
-fn noise(seed: u64) -> impl Iterator<Item = f64> {
+pub(super) fn noise(seed: u64) -> impl Iterator<Item = f64> {
     let mut state = seed;
     std::iter::repeat_with(move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -18,11 +18,11 @@ fn noise(seed: u64) -> impl Iterator<Item = f64> {
     })
 }
 
-fn sample(dtype: DType, shape: &[usize], seed: u64) -> Sample {
+pub(super) fn sample(dtype: DType, shape: &[usize], seed: u64) -> Sample {
     Sample::new(dtype, shape, noise(seed))
 }
 
-fn turned(dtype: DType, shape: &[usize], seed: u64) -> Sample {
+pub(super) fn turned(dtype: DType, shape: &[usize], seed: u64) -> Sample {
     let last = shape.len() - 1;
     let mut room = shape.to_vec();
     room.swap(0, last);
@@ -30,7 +30,7 @@ fn turned(dtype: DType, shape: &[usize], seed: u64) -> Sample {
     Sample::laid_out(dtype, layout, noise(seed))
 }
 
-fn tolerance(dtype: DType) -> f64 {
+pub(super) fn tolerance(dtype: DType) -> f64 {
     match dtype {
         DType::Float16 => 1e-3,
         DType::BFloat16 => 8e-3,

@@ -1,0 +1,180 @@
+//! A whole sequence through one layer of an LSTM, a product and a kernel to a step, where the device has the kernel.
+
+use std::sync::atomic::Ordering;
+
+use crate::base::{Dims, Error, Kind, Layout, Result};
+use crate::device::Kernel;
+use crate::op::core::record::recorded;
+use crate::op::reduce::sums::sum;
+use crate::op::shape::part::{narrow, select};
+use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled};
+use crate::tensor::{In, Tensor, launch};
+
+const NAME: &str = "lstm";
+const PRODUCT: Kernel = Kernel::Matmul { alpha: 1.0, beta: 0.0 };
+
+/// The sizes of a sequence, and its direction.
+#[derive(Clone, Copy)]
+struct Sequence {
+    length: usize,
+    n: usize,
+    hidden: usize,
+    reverse: bool,
+}
+
+/// `all [t, n, 4h]` is what inputs give the gates; states `h, c [n, h]`, weights `hh [4h, h]` and `bias [4h]`. Gives the
+/// outputs `[t, n, h]` and the last memory; `None` where it goes step by step.
+pub fn lstm_sequence(
+    all: &Tensor,
+    [h, c]: [&Tensor; 2],
+    hh: &Tensor,
+    bias: Option<&Tensor>,
+    reverse: bool,
+) -> Result<Option<(Tensor, Tensor)>> {
+    static RULE: Vjp = Vjp { name: "CudnnRnnBackward0", run: sequence_grad };
+    let context = all.context();
+    let enabled = context.shared.settings.cudnn_enabled.load(Ordering::Relaxed);
+    let (&[length, n, _], &[_, hidden]) = (all.shape(), hh.shape()) else { return Ok(None) };
+    let alike = |t: &&Tensor| t.dtype() == all.dtype() && t.device() == all.device();
+    let others = [h, c, hh].into_iter().chain(bias);
+    if !enabled || !context.backend.has_cells() || all.numel() == 0 || !others.clone().all(|t| alike(&t)) {
+        return Ok(None);
+    }
+    let of = Sequence { length, n, hidden, reverse };
+    let [x, h0, c0] = [all.contiguous_detached()?, h.contiguous_detached()?, c.contiguous_detached()?];
+    let bias_row = bias.map(Tensor::contiguous_detached).transpose()?;
+    let empty = |shape: &[usize]| Tensor::empty(shape, all.dtype(), &context, NAME);
+    // The last memory lies behind the outputs, so that both are of one tensor.
+    let out = empty(&[length + 1, n, hidden])?;
+    let (memories, gates) = (empty(&[length, n, hidden])?, empty(&[length, n, 4 * hidden])?);
+    let from = empty(&[n, 4 * hidden])?;
+    let turned = hh.layout().transpose(0, 1)?;
+    let (mut last_h, mut last_c) = (h0.clone(), c0.clone());
+    for step in of.steps() {
+        launch(NAME, &PRODUCT, &[In::Tensor(&last_h), In::Laid(hh, &turned)], &[&from])?;
+        let own = row(&x, step, [n, 4 * hidden])?;
+        let (to_h, to_c) = (row(&out, step, [n, hidden])?, of.memory(&out, &memories, step)?);
+        let to_gates = row(&gates, step, [n, 4 * hidden])?;
+        let mut inputs = vec![In::Tensor(&own), In::Tensor(&from), In::Tensor(&last_c)];
+        inputs.extend(bias_row.as_ref().map(In::Tensor));
+        launch(NAME, &Kernel::LstmCell, &inputs, &[&to_h, &to_c, &to_gates])?;
+        (last_h, last_c) = (to_h, to_c);
+    }
+    let inputs: Vec<&Tensor> = [all, h, c, hh].into_iter().chain(bias).collect();
+    let out = recorded(out, &RULE, &inputs, |s, y| {
+        s.input(h);
+        s.input(c);
+        s.input(hh);
+        s.output(y);
+        s.constant(Some(&memories));
+        s.constant(Some(&gates));
+        s.attribute(of);
+    });
+    let length = length as i64;
+    Ok(Some((narrow(&out, 0, 0, length)?, select(&out, 0, length)?)))
+}
+
+impl Sequence {
+    /// Steps in the order in which they are taken.
+    fn steps(self) -> impl DoubleEndedIterator<Item = usize> {
+        let Sequence { length, reverse, .. } = self;
+        (0..length).map(move |i| if reverse { length - 1 - i } else { i })
+    }
+
+    /// Where the memory after a step lies.
+    fn memory(self, out: &Tensor, memories: &Tensor, step: usize) -> Result<Tensor> {
+        let size = [self.n, self.hidden];
+        if Some(step) == self.steps().next_back() {
+            row(out, self.length, size)
+        } else {
+            row(memories, step, size)
+        }
+    }
+
+    /// The step before, if there is one.
+    fn before(self, step: usize) -> Option<usize> {
+        if self.reverse { Some(step + 1).filter(|&s| s < self.length) } else { step.checked_sub(1) }
+    }
+}
+
+/// Matrix number `i` of a row-major tensor of such.
+fn row(x: &Tensor, i: usize, [rows, width]: [usize; 2]) -> Result<Tensor> {
+    block(x, i, [rows, width], 1)
+}
+
+/// Matrices from number `i` on, one below the other.
+fn block(x: &Tensor, i: usize, [rows, width]: [usize; 2], count: usize) -> Result<Tensor> {
+    let plain = Layout::contiguous(&[rows * count, width])?;
+    let start = x.layout().offset() + i * rows * width;
+    Ok(x.with_layout(Layout::new(plain.shape().into(), plain.strides().into(), start)?))
+}
+
+fn sequence_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    if grad_enabled() {
+        let text = "the derivative for '_cudnn_rnn_backward' is not implemented. Double backwards is not supported for \
+                    CuDNN RNNs due to limitations in the CuDNN API.";
+        return Err(Error::new(Kind::NotImplementedError, text)
+            .with_hint("with `cudnn::enabled(false)` before the forward pass it goes step by step"));
+    }
+    let [h, c, hh, out, memories, gates] = [0, 1, 2, 3, 4, 5].map(|i| s.tensor(i));
+    let (h, c, hh, out, memories, gates) = (h?, c?, hh?, out?, memories?, gates?);
+    let &of: &Sequence = s.attribute()?;
+    let Sequence { length, n, hidden, .. } = of;
+    let (g, context) = (g.contiguous_detached()?, out.context());
+    let empty = |shape: &[usize]| Tensor::empty(shape, out.dtype(), &context, BACKWARD);
+    let dgates = empty(&[length, n, 4 * hidden])?;
+    let zeros = Tensor::full(&[n, hidden], 0i64.into(), out.dtype(), &context, BACKWARD)?;
+    let (h0, c0) = (h.contiguous_detached()?, c.contiguous_detached()?);
+    let (mut more, mut dc) = (zeros, row(&g, length, [n, hidden])?);
+    for step in of.steps().rev() {
+        let before = match of.before(step) {
+            Some(before) => row(&memories, before, [n, hidden])?,
+            None => c0.clone(),
+        };
+        let own = [row(&g, step, [n, hidden])?, more, dc, row(&gates, step, [n, 4 * hidden])?, before];
+        let memory = of.memory(&out, &memories, step)?;
+        let inputs: Vec<In> = own.iter().chain([&memory]).map(In::Tensor).collect();
+        let (by_gates, by_before) = (row(&dgates, step, [n, 4 * hidden])?, empty(&[n, hidden])?);
+        launch(BACKWARD, &Kernel::LstmCellGrad, &inputs, &[&by_gates, &by_before])?;
+        let next = empty(&[n, hidden])?;
+        launch(BACKWARD, &PRODUCT, &[In::Tensor(&by_gates), In::Tensor(&hh)], &[&next])?;
+        (more, dc) = (next, by_before);
+    }
+    let mut grads: Grads = [Some(dgates.clone()), Some(more), Some(dc)].into_iter().collect();
+    grads.push(if s.needs(3) { Some(by_weight(of, &dgates, &out, &h0)?) } else { None });
+    let shape: Dims = Dims::from_slice(&[length * n, 4 * hidden]);
+    if s.needs(4) {
+        grads.push(Some(sum(&dgates.with_layout(Layout::contiguous(&shape)?), Some(&[0]), false)?));
+    }
+    Ok(grads)
+}
+
+const BACKWARD: &str = "lstm_backward";
+
+/// The gradient of the state's weight: products of all steps at once, and of the first with the state before.
+fn by_weight(of: Sequence, dgates: &Tensor, out: &Tensor, h0: &Tensor) -> Result<Tensor> {
+    let Sequence { length, n, hidden, reverse } = of;
+    let empty = || Tensor::empty(&[4 * hidden, hidden], out.dtype(), &out.context(), BACKWARD);
+    let first = if reverse { length - 1 } else { 0 };
+    let product = |left: Tensor, right: &Tensor, added: Option<&Tensor>, to: &Tensor| {
+        let turned = left.layout().transpose(0, 1)?;
+        let mut inputs = vec![In::Laid(&left, &turned), In::Tensor(right)];
+        inputs.extend(added.map(In::Tensor));
+        let beta = if added.is_some() { 1.0 } else { 0.0 };
+        launch(BACKWARD, &Kernel::Matmul { alpha: 1.0, beta }, &inputs, &[to])
+    };
+    let to = empty()?;
+    product(row(dgates, first, [n, 4 * hidden])?, h0, None, &to)?;
+    if length == 1 {
+        return Ok(to);
+    }
+    let (later, earlier) = if reverse { (0, 1) } else { (1, 0) };
+    let (rows, whole) = (length - 1, empty()?);
+    product(
+        block(dgates, later, [n, 4 * hidden], rows)?,
+        &block(out, earlier, [n, hidden], rows)?,
+        Some(&to),
+        &whole,
+    )?;
+    Ok(whole)
+}
