@@ -16,6 +16,7 @@ pub mod locale;
 pub mod memory;
 mod name;
 pub mod near;
+pub(crate) mod packed;
 pub mod python;
 pub(crate) mod quota;
 pub mod shape;

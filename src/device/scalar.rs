@@ -32,8 +32,8 @@ pub(crate) trait Visitor {
     fn visit<F: ScalarFunction>(self) -> Self::Output;
 }
 
-/// Device functions that the CUDA expressions use, to be put before them.
-pub(crate) const CUDA_HELPERS: &str = include_str!("../../kernels/scalar.cuh");
+/// The text of `kernels/` with the device functions that the CUDA expressions use, to be put before them.
+pub(crate) const CUDA_HELPERS: &str = "scalar";
 
 macro_rules! map_ops {
     (($a:ident $b:ident $c:ident $p:ident $q:ident)

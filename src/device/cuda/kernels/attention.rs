@@ -9,10 +9,10 @@ use super::compute::Compute;
 use super::form::forms;
 use super::operands::{address, blocks, input, is_apart, key, output};
 use super::plan::{Plan, Step};
-use super::recipe::{BOTH, OFF, ON, Recipe, RecipeParts, WALK, flag, row, text};
+use super::recipe::{BOTH, OFF, ON, Recipe, RecipeParts, WALK, flag, row};
 use super::walk::{Order, Walk};
 
-const ATTENTION: RecipeParts = &[WALK, text!("tensor_core"), text!("attention")];
+const ATTENTION: RecipeParts = &[WALK, "tensor_core", "attention"];
 
 forms! {
     /// Attention whose scores stay on the chip. `large`: rows of 128 halves, else of 64.

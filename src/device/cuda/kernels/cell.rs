@@ -8,9 +8,9 @@ use super::cases::floats;
 use super::form::forms;
 use super::operands::{THREADS, address, float, input, is_apart, is_far, key, output, per_element};
 use super::plan::Plan;
-use super::recipe::{ON, RecipeParts, row, text};
+use super::recipe::{ON, RecipeParts, row};
 
-const CELL: RecipeParts = &[text!("cell")];
+const CELL: RecipeParts = &["cell"];
 const _: () = assert!(THREADS == 256, "as in `kernels/cell.cuh`");
 
 forms! {

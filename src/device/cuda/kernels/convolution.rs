@@ -9,10 +9,10 @@ use super::form::forms;
 use super::matmul::{GRID, THREADS, TILE};
 use super::operands::{address, blocks, float, input, is_apart, is_far, key, output, per_element};
 use super::plan::{Gpu, Plan, Step};
-use super::recipe::{self, ON, RecipeParts, WALK, row, text};
+use super::recipe::{self, ON, RecipeParts, WALK, row};
 use super::walk::{Order, Walk};
 
-const CONV: RecipeParts = &[WALK, recipe::TILE, text!("conv")];
+const CONV: RecipeParts = &[WALK, recipe::TILE, "conv"];
 
 forms! {
     /// Convolutions of planes.

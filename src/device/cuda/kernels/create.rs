@@ -10,11 +10,11 @@ use super::compute::{Compute, Types};
 use super::form::{Field, forms};
 use super::operands::{address, blocks, input, is_apart, key, output, per_element};
 use super::plan::{Plan, Step};
-use super::recipe::{BOTH, ON, Recipe, RecipeParts, WALK, flag, row, text};
+use super::recipe::{BOTH, ON, Recipe, RecipeParts, WALK, flag, row};
 use super::walk::{Order, Walk};
 
-const CREATE: RecipeParts = &[WALK, text!("create")];
-const RANDOM: RecipeParts = &[WALK, text!("random")];
+const CREATE: RecipeParts = &[WALK, "create"];
+const RANDOM: RecipeParts = &[WALK, "random"];
 
 forms! {
     /// What is made from the numbers of elements.

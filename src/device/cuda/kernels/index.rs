@@ -16,10 +16,10 @@ use super::key::Key;
 use super::map;
 use super::operands::{address, input, is_apart, key, output, per_element};
 use super::plan::Plan;
-use super::recipe::{BOTH, ON, RecipeParts, WALK, ending, flag, row, text};
+use super::recipe::{BOTH, ON, RecipeParts, WALK, ending, flag, row};
 use super::walk::{Order, Walk};
 
-const INDEX: RecipeParts = &[WALK, text!("index")];
+const INDEX: RecipeParts = &[WALK, "index"];
 
 forms! {
     /// What is read or written at the places that an index names.

@@ -6,6 +6,7 @@ use crate::base::DType;
 
 use super::compute::{Compute, Slot, Types, c_type, slot_name};
 use super::form::Form;
+use super::recipe;
 
 /// Which compiled kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -39,9 +40,9 @@ impl Key {
     /// The whole text for the compiler.
     pub fn source(&self) -> String {
         let mut text = String::new();
-        text.push_str(TYPES);
+        text.push_str(recipe::text("types"));
         let recipe = self.form.recipe(&self.types);
-        text.push_str(recipe.prelude);
+        text.push_str(recipe::text(recipe.prelude));
         let mut line = |args: std::fmt::Arguments| {
             let _ = text.write_fmt(args);
             text.push('\n');
@@ -67,10 +68,8 @@ impl Key {
         }
         for part in recipe.parts {
             text.push('\n');
-            text.push_str(part);
+            text.push_str(recipe::text(part));
         }
         text
     }
 }
-
-const TYPES: &str = include_str!("../../../../kernels/types.cuh");

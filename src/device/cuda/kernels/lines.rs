@@ -9,13 +9,13 @@ use super::compute::{Compute, Types};
 use super::form::forms;
 use super::operands::{address, blocks, float, input, is_apart, is_far, key, output, per_element};
 use super::plan::{Gpu, Plan, Step};
-use super::recipe::{BOTH, GROUP, OFF, ON, Recipe, RecipeParts, WALK, ending, flag, row, text};
+use super::recipe::{BOTH, GROUP, OFF, ON, Recipe, RecipeParts, WALK, ending, flag, row};
 use super::reduce::{across, along};
 use super::walk::{Order, Walk};
 
-const SOFTMAX: RecipeParts = &[WALK, GROUP, text!("softmax")];
-const LAYER_NORM: RecipeParts = &[GROUP, text!("layer_norm")];
-const SCAN: RecipeParts = &[WALK, text!("scan")];
+const SOFTMAX: RecipeParts = &[WALK, GROUP, "softmax"];
+const LAYER_NORM: RecipeParts = &[GROUP, "layer_norm"];
+const SCAN: RecipeParts = &[WALK, "scan"];
 
 forms! {
     /// What goes line by line. `across` forms work where neighbouring lines are nearer than neighbours on a line.

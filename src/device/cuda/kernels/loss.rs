@@ -8,10 +8,10 @@ use super::cases::floats;
 use super::form::forms;
 use super::operands::{address, blocks, float, input, is_apart, is_far, key, output, per_element};
 use super::plan::{Plan, Step};
-use super::recipe::{BOTH, GROUP, OFF, ON, RecipeParts, WALK, ending, flag, row, text};
+use super::recipe::{BOTH, GROUP, OFF, ON, RecipeParts, WALK, ending, flag, row};
 use super::walk::{Order, Walk};
 
-const LOSS: &str = text!("loss");
+const LOSS: &str = "loss";
 const LOSSES: RecipeParts = &[WALK, GROUP, LOSS];
 const LOSS_GRADIENTS: RecipeParts = &[WALK, LOSS];
 

@@ -11,11 +11,11 @@ use super::form::{Field, forms};
 use super::key::Key;
 use super::operands::{Meeting, address, blocks, is_apart, meeting};
 use super::plan::{Plan, Step};
-use super::recipe::{RecipeParts, WALK, row, text};
+use super::recipe::{RecipeParts, WALK, row};
 use super::walk::{Order, Walk};
 
-const MAP: RecipeParts = &[WALK, text!("map")];
-const MAP_VECTOR: RecipeParts = &[text!("map_vector")];
+const MAP: RecipeParts = &[WALK, "map"];
+const MAP_VECTOR: RecipeParts = &["map_vector"];
 
 forms! {
     /// A scalar function of elements.

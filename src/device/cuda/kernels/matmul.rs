@@ -9,10 +9,10 @@ use super::form::forms;
 use super::key::Key;
 use super::operands::{address, blocks, input, is_apart, is_far, output};
 use super::plan::{Plan, Step};
-use super::recipe::{self, RecipeParts, WALK, row, text};
+use super::recipe::{self, RecipeParts, WALK, row};
 use super::walk::{Order, Walk};
 
-const MATMUL: RecipeParts = &[WALK, recipe::TILE, text!("matmul")];
+const MATMUL: RecipeParts = &[WALK, recipe::TILE, "matmul"];
 
 forms! {
     /// Products of matrices.

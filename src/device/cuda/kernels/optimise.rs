@@ -9,10 +9,10 @@ use super::compute::Compute;
 use super::form::forms;
 use super::operands::{address, float, input, is_apart, key, output, per_element};
 use super::plan::{Plan, Step};
-use super::recipe::{ON, RecipeParts, WALK, row, text};
+use super::recipe::{ON, RecipeParts, WALK, row};
 use super::walk::{Order, Walk};
 
-const OPTIMISE: RecipeParts = &[WALK, text!("optimise")];
+const OPTIMISE: RecipeParts = &[WALK, "optimise"];
 
 forms! {
     /// Steps of optimisers and of gradient scaling.

@@ -11,9 +11,9 @@ use super::form::forms;
 use super::lines;
 use super::operands::{THREADS, address, blocks, input, key, output};
 use super::plan::{Gpu, Plan, Step};
-use super::recipe::{ON, RecipeParts, row, text};
+use super::recipe::{ON, RecipeParts, row};
 
-const PLACES: RecipeParts = &[text!("places")];
+const PLACES: RecipeParts = &["places"];
 /// Elements of a tile of `kernels/places.cuh`.
 const TILE: usize = 4096;
 

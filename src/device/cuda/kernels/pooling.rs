@@ -9,9 +9,9 @@ use super::compute::{Compute, Types};
 use super::form::forms;
 use super::operands::{address, input, is_apart, is_far, key, output, per_element};
 use super::plan::Plan;
-use super::recipe::{BOTH, OFF, ON, RecipeParts, WALK, ending, flag, row, text};
+use super::recipe::{BOTH, OFF, ON, RecipeParts, WALK, ending, flag, row};
 
-const POOL: RecipeParts = &[WALK, text!("pool")];
+const POOL: RecipeParts = &[WALK, "pool"];
 
 forms! {
     /// Windows of planes.

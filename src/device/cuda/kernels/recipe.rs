@@ -1,6 +1,9 @@
 //! How a kernel's text comes about.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use crate::base::packed::{PackedFile, unpacked};
 
 /// What a kernel's text is made of.
 pub(crate) struct Recipe {
@@ -8,9 +11,9 @@ pub(crate) struct Recipe {
     pub name: String,
     /// The operands of its walk.
     pub operands: usize,
-    /// Functions that its texts use, before everything else.
+    /// The text with functions that the others use, before everything else; empty for none.
     pub prelude: &'static str,
-    /// The texts of `kernels/` that make it up.
+    /// The texts of `kernels/` that make it up, by their names.
     pub parts: RecipeParts,
     /// What those texts ask for.
     pub defines: Vec<(&'static str, Cow<'static, str>)>,
@@ -18,16 +21,18 @@ pub(crate) struct Recipe {
 
 pub(super) type RecipeParts = &'static [&'static str];
 
-macro_rules! text {
-    ($name:literal) => {
-        include_str!(concat!("../../../../kernels/", $name, ".cuh"))
-    };
-}
-pub(super) use text;
+pub(super) const WALK: &str = "walk";
+pub(super) const GROUP: &str = "group";
+pub(super) const TILE: &str = "tile";
 
-pub(super) const WALK: &str = text!("walk");
-pub(super) const GROUP: &str = text!("group");
-pub(super) const TILE: &str = text!("tile");
+static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kernels.gz"));
+static TEXTS: LazyLock<Vec<PackedFile>> = LazyLock::new(|| unpacked(PACKED).unwrap_or_default());
+
+/// A text of `kernels/`, by its name without the ending; nothing where there is none of that name.
+pub(super) fn text(name: &str) -> &'static str {
+    let is_it = |file: &&PackedFile| file.0.strip_suffix(".cuh") == Some(name);
+    TEXTS.iter().find(is_it).map_or("", |(_, text)| text)
+}
 
 impl Recipe {
     pub(super) fn after(mut self, prelude: &'static str) -> Recipe {

@@ -10,10 +10,10 @@ use super::form::{Field, forms};
 use super::key::Key;
 use super::operands::{address, blocks, input, is_apart, key, output};
 use super::plan::{Gpu, Plan, Step};
-use super::recipe::{BOTH, GROUP, ON, RecipeParts, WALK, ending, flag, row, text};
+use super::recipe::{BOTH, GROUP, ON, RecipeParts, WALK, ending, flag, row};
 use super::walk::{Order, Walk};
 
-const REDUCE: RecipeParts = &[WALK, GROUP, text!("reduce")];
+const REDUCE: RecipeParts = &[WALK, GROUP, "reduce"];
 
 forms! {
     /// Lines that are folded into one value each. `across` forms work where neighbouring lines are nearer than

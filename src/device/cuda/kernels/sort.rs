@@ -11,10 +11,10 @@ use super::form::forms;
 use super::lines::{self, OperandLines};
 use super::operands::{THREADS, address, blocks, input, is_apart, is_far, key, output, per_element};
 use super::plan::{Gpu, Plan, Step};
-use super::recipe::{BOTH, ON, Recipe, RecipeParts, WALK, flag, row, text};
+use super::recipe::{BOTH, ON, Recipe, RecipeParts, WALK, flag, row};
 
-const SORT: RecipeParts = &[WALK, text!("sort")];
-const PICK: RecipeParts = &[WALK, text!("sort"), text!("pick")];
+const SORT: RecipeParts = &[WALK, "sort"];
+const PICK: RecipeParts = &[WALK, "sort", "pick"];
 /// Elements of a line that is sorted in shared memory.
 const SHORT: usize = 2048;
 /// Elements of a tile of `kernels/sort.cuh`, and values of a digit.
