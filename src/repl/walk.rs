@@ -359,7 +359,8 @@ impl Walk<'_> {
                 self.say(&["Right.".into()])?;
                 return Ok(Then::Next);
             }
-            self.say(&["Not that.".into()])?;
+            let is_part = taken.iter().all(|&choice| quiz.choices.get(choice).is_some_and(|c| c.correct));
+            self.say(&[if is_part { "Right as far as it goes: there are more." } else { "Not that." }.into()])?;
         }
     }
 

@@ -219,7 +219,8 @@ impl Evaluator for ScriptEvaluator {
         let subscription = machine.bus().read(Arc::clone(&recorder) as _);
         machine.shared.begin(CodePlace { cell, before: first_line.saturating_sub(1) });
         machine.bus().emit(machine.shared.source(), || Body::CellStart { cell, at: machine.shared.nanos() });
-        let name = format!("In [{cell}]");
+        // What a lesson runs again by itself has no number that anybody knows.
+        let name = if cell < HIDDEN_CELLS { format!("In [{cell}]") } else { "an earlier step".into() };
         let origin = Origin { name: &name, code, first_line };
         let result = self.interpreter.evaluate(cell, &origin);
         let last = result.as_ref().ok().filter(|value| self.keeps_last && !value.is_unit()).cloned();
