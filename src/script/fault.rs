@@ -8,6 +8,7 @@ use crate::base::{Error, Kind};
 use crate::tensor::Tensor;
 use crate::tensor::display::display;
 
+use super::arity::{CLOSURE, Takes};
 pub use super::sources::Origin;
 use super::sources::Sources;
 
@@ -61,6 +62,8 @@ pub(crate) struct KnownNames<'a> {
     pub members: fn(&str) -> Vec<&'static str>,
     /// How a name of the vocabulary is written, each way: `ones`, `nn::init::ones_`, `x.ones_like`.
     pub written: fn(&str) -> Vec<String>,
+    /// What a function of the script takes, so far as that is known.
+    pub takes: &'a dyn Fn(&str) -> Option<Takes>,
 }
 
 /// Where the names come from that a misspelt one is compared with.
@@ -355,10 +358,19 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
         // What Rhai's own functions say of values that they can't compare.
         return Fault::bare("TypeError", signature.into(), None);
     };
-    let arguments = arguments.trim_end_matches(')');
+    let arguments = arguments.strip_suffix(')').unwrap_or(arguments);
     let shown: Vec<String> = arguments.split(", ").filter(|a| !a.is_empty()).map(words).collect();
     let bare = name.rsplit("::").next().unwrap_or(name);
     let bare = bare.strip_prefix("get$").or_else(|| bare.strip_prefix("set$")).unwrap_or(bare);
+    let takes = (known.takes)(bare);
+    if let Some((text, hint)) = takes.and_then(|takes| takes.of_call(bare, shown.len())) {
+        return Fault::bare("TypeError", text, Some(hint));
+    }
+    // Rhai's own name of it says nothing.
+    if bare.starts_with(CLOSURE) {
+        let text = format!("the closure takes another number of arguments than ({})", shown.join(", "));
+        return Fault::bare("TypeError", text, None);
+    }
     let ways = if name.contains("::") { (known.written)(bare) } else { Vec::new() };
     if !ways.is_empty() && !ways.iter().any(|way| way == name) {
         let text = format!("there is no function '{name}'");
