@@ -106,6 +106,38 @@ const PROGRAMS: &[&str] = &[
     "def count(n, *args, **kwargs):\n    return n + len(args) + len(kwargs)\nassert count(1, 2, 3, a=1) == 4 and count(1) == 1",
     "hist = []\nhist.append((1, 0.5))\nhist.append([5, 6])\nassert len(hist) == 2\ns = \" hello \"\n\
      out = s.strip().replace(\"l\", \"r\")\nassert out == \"herro\" and s == \" hello \"\nxs = [5, 6, 1]\nxs.remove(1)\nassert len(xs) == 2 and xs[1] == 6",
+    "class Net(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n        self.d = d\n        \
+     self.fc = nn.Linear(self.d, 2)\n    def forward(self, x):\n        return self.fc(x)\n\
+     assert Net(3)(torch.ones(1, 3)).shape[1] == 2",
+    "class Net(nn.Module):\n    def __init__(self):\n        torch.nn.Module.__init__(self)\n        \
+     self.register_buffer(\"m\", torch.zeros(2))\n        self.layers = nn.ModuleList()\n        \
+     for i in range(2):\n            self.layers.append(nn.Linear(2, 2))\n        \
+     nn.init.zeros_(self.layers[0].bias)\n    def forward(self, x, mask=None):\n        for l in self.layers:\n            \
+     x = l(x)\n        if mask is not None:\n            x = x * mask\n        return x + self.m\nnet = Net()\n\
+     assert net(torch.ones(1, 2)).numel() == 2 and net(torch.ones(1, 2), mask=torch.zeros(2)).sum().item() == 0",
+    "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        \
+     self.encoder = nn.Linear(2, 2)\n        self.fc = nn.Linear(2, 2)\n        self.fc.weight.data.normal_()\n        \
+     for p in self.encoder.parameters():\n            p.requires_grad = False\n        if True:\n            \
+     self.head = nn.Linear(2, 1)\n        self.n = sum(p.numel() for p in self.parameters())\n        \
+     self.apply(self._init_weights)\n    def _init_weights(self, m):\n        if isinstance(m, nn.Linear):\n            \
+     nn.init.ones_(m.bias)\n    def forward(self, x):\n        return self.head(self.fc(self.encoder(x)))\n    \
+     def predict(self, x):\n        return self(x) > 0\nnet = Net()\nassert net(torch.ones(1, 2)).numel() == 1\n\
+     assert net.n == 15 and net.fc.bias.sum().item() == 2 and net.predict(torch.ones(1, 2)).numel() == 1",
+    "class Rows(Dataset):\n    def __init__(self, n):\n        self.x = torch.arange(n)\n    def __len__(self):\n        \
+     return len(self.x)\n    def __getitem__(self, i):\n        return self.x[i], self.x[i] * 2\nrows = Rows(4)\n\
+     for x, y in DataLoader(rows, batch_size=2):\n    assert y[1].item() == 2 * x[1].item()\nassert len(rows) == 4",
+    "def step(x, y):\n    opt.zero_grad()\n    loss = loss_fn(net(x), y)\n    loss.backward()\n    opt.step()\n    \
+     return loss.item()\ndef fit(n):\n    for i in range(n):\n        last = step(x, y)\n    return last\n\
+     net = nn.Linear(2, 1)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\nloss_fn = nn.MSELoss()\n\
+     x, y = torch.ones(1, 2), torch.ones(1, 1)\nassert fit(3) >= 0.0",
+    "n = 10\nout = 0\nwhile n > 0:\n    n -= 3\n    if n == 4:\n        for i in range(3):\n            \
+     if i == 1:\n                break\n        break\nelse:\n    out = 1\nassert out == 0 and n == 4\n\
+     for i in [1, 2]:\n    pass\nelse:\n    out = 2\nassert out == 2",
+    "x = 3\nout = 0\nif type(x) is int and type(x) != str:\n    out = 1\nassert out == 1 and isinstance(x, (int, float))\n\
+     assert torch.Tensor([1, 2]).dtype == torch.float32 and torch.LongTensor(3).numel() == 3",
+    "n = -7\nm = 3 - 10\nassert n // 2 == -4 and m // 2 == -4\nn //= 2\nassert n == -4\nassert 2048 / 1024**2 < 1",
+    "found = []\nx = 3\ns = \"\"\nout = found if found else [1]\nodd = \"odd\" if x % 2 else \"even\"\n\
+     assert len(out) == 1 and odd == \"odd\"\nif not found and x and not s:\n    x = 0\nassert x == 0",
     "a, b = 1, 2\na, b = b, a\nx = torch.zeros(2, 3)\nx[0, 1] = a\nx[:, 0] = b\nprint(x[..., 0], x[1:], x[None].shape)",
 ];
 
@@ -265,6 +297,7 @@ impl Host for Warned {
 fn what_differs_in_silence_is_told_of_once() {
     for (code, what) in [
         ("7 / 2", "`7 / 2` of integers is 3"),
+        ("-7 / 2", "`(-7.0 / 2).floor().to_int()` is -4, as `-7 // 2` there"),
         ("let a = 7; let b = 2; a / b", "3.5 in Python"),
         ("let x = ones(7); x.numel() / 2", "`7 / 2` of integers"),
         ("fn half(n) { n / 2 } half(7)", "`7 / 2` of integers"),

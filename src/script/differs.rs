@@ -140,8 +140,16 @@ fn note(shared: &Shared, divides: bool, (a, b): (INT, INT), at: Position) {
     if divides {
         tell(shared, Difference::Division, || {
             let (here, there) = (a / b, a as f64 / b as f64);
+            // Python's `//` goes down, Rhai's `/` towards zero.
+            let floor = match (a < 0) != (b < 0) {
+                true => format!(
+                    ", and `({a}.0 / {b}).floor().to_int()` is {}, as `{a} // {b}` there",
+                    there.floor()
+                ),
+                false => String::new(),
+            };
             format!(
-                "`{a} / {b}` of integers is {here}{place}, and {there} in Python: `{a}.0 / {b}` gives that"
+                "`{a} / {b}` of integers is {here}{place}, and {there} in Python: `{a}.0 / {b}` gives that{floor}"
             )
         });
     } else {

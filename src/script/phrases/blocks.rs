@@ -162,9 +162,49 @@ impl Statements<'_, '_, '_> {
         let condition = self.reader.value()?;
         let head = format!("while {}", self.writer.condition(&condition)?);
         self.writer.prelude.is_empty().then_some(())?;
+        let (around, left) = self.begin_loop(column);
         let body = self.block(column, &[])?;
         self.end_block();
-        Some(written(&[(head, body)]))
+        self.end_loop(column, (around, left), written(&[(head, body)]))
+    }
+
+    /// Has the `break` of a loop note that it left it, where an `else` follows in the loop's own column. Gives what the
+    /// loop around has, and the name of the note.
+    fn begin_loop(&mut self, column: usize) -> (Option<String>, Option<String>) {
+        let mut rest = self.reader.tokens.get(self.reader.at..).unwrap_or_default().windows(2);
+        let behind = rest.find_map(|pair| match pair {
+            [end, next]
+                if end.kind == TokenKind::Line && next.kind != TokenKind::Line && next.column <= column =>
+            {
+                Some(next)
+            }
+            _ => None,
+        });
+        let follows = behind.is_some_and(|next| next.text == "else" && next.column == column);
+        let left = follows.then(|| self.writer.free_name("left"));
+        (std::mem::replace(&mut self.left, left.clone()), left)
+    }
+
+    /// The loop's lines, with what its `else` does where no `break` left it.
+    fn end_loop(
+        &mut self,
+        column: usize,
+        (around, left): (Option<String>, Option<String>),
+        lines: Vec<String>,
+    ) -> Lines {
+        self.left = around;
+        let Some(left) = left else { return Some(lines) };
+        self.skip_lines();
+        self.reader.expect("else")?;
+        self.writer.uses(Idiom::LoopElse);
+        let otherwise = self.block(column, &[])?;
+        self.end_block();
+        let noted = format!("{left} = true;");
+        if !lines.iter().any(|line| line.contains(&noted)) {
+            return Some(lines.into_iter().chain(otherwise).collect());
+        }
+        let asked = written(&[(format!("if !{left}"), otherwise)]);
+        Some([format!("let {left} = false;")].into_iter().chain(lines).chain(asked).collect())
     }
 
     fn with(&mut self) -> Lines {
@@ -205,10 +245,11 @@ impl Statements<'_, '_, '_> {
         let counts = matches!(&items, Expr::Call(callee, _) if matches!(callee.as_ref(), Expr::Name(name) if name == "range"));
         let holds = if counts { Holds::Int } else { Holds::Other };
         let bound: Vec<(String, Holds)> = names.iter().map(|name| (name.clone(), holds)).collect();
+        let (around, left) = self.begin_loop(column);
         body.extend(self.block(column, &bound)?);
         self.ended.extend(names.into_iter().map(|name| (name, true)));
         self.end_block();
-        Some(written(&[(head, body)]))
+        self.end_loop(column, (around, left), written(&[(head, body)]))
     }
 
     /// A loop's head, and what its block begins with.

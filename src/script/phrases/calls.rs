@@ -2,22 +2,8 @@
 
 use super::book::Idiom;
 use super::names;
-use super::tree::{Arg, Expr};
-use super::writer::{ATOM, Holds, LOOSE, Writer};
-
-/// Methods that have another name here, and how many arguments they take.
-const METHODS: [(&str, usize, &str); 10] = [
-    ("pop", 1, "remove"),
-    ("upper", 0, "to_upper"),
-    ("lower", 0, "to_lower"),
-    ("startswith", 1, "starts_with"),
-    ("endswith", 1, "ends_with"),
-    ("find", 1, "index_of"),
-    ("index", 1, "index_of"),
-    ("extend", 1, "append"),
-    ("update", 1, "mixin"),
-    ("has_key", 1, "contains"),
-];
+use super::tree::{Arg, Expr, is_environment};
+use super::writer::{ATOM, Holds, Writer};
 
 impl Writer<'_> {
     pub(super) fn call(&mut self, callee: &Expr, arguments: &[Arg]) -> Option<(String, u8)> {
@@ -28,6 +14,9 @@ impl Writer<'_> {
                 match self.path(callee).and_then(|path| names::resolved(&path, &self.imports)) {
                     Some((here, idiom)) => {
                         self.uses(idiom);
+                        if let Some((_, dtype)) = names::OLD_TENSORS.iter().find(|(name, _)| *name == here) {
+                            return atom(self.old_tensor(dtype, arguments)?);
+                        }
                         match (here.as_str(), arguments) {
                             ("PI()", _) => return None,
                             // A shape is an array.
@@ -35,6 +24,7 @@ impl Writer<'_> {
                             _ => {}
                         }
                         let arguments = match idiom {
+                            _ if matches!(here.as_str(), "save" | "load") => self.with_file(arguments)?,
                             Idiom::Library if here != "manual_seed" => self.floats(arguments)?,
                             _ => self.arguments(arguments)?,
                         };
@@ -77,6 +67,25 @@ impl Writer<'_> {
         Some(all.join(", "))
     }
 
+    /// Arguments of a module whose class is known: a closure takes every one, and the class says what stands for those
+    /// that are not given.
+    pub(super) fn forwarded(&mut self, of: &str, arguments: &[Arg]) -> Option<String> {
+        let Some(params) = self.forwards.get(of).cloned() else { return self.arguments(arguments) };
+        let place = |(at, argument): (usize, &Arg)| match &argument.name {
+            Some(name) => params.iter().position(|(param, _)| param == name),
+            None => Some(at),
+        };
+        let places: Option<Vec<usize>> = arguments.iter().enumerate().map(place).collect();
+        let Some(places) = places.filter(|_| !arguments.iter().any(|argument| argument.spread)) else {
+            return self.arguments(arguments);
+        };
+        let mut all: Vec<Option<String>> = params.into_iter().map(|(_, default)| default).collect();
+        for (argument, at) in arguments.iter().zip(places) {
+            *all.get_mut(at)? = Some(self.expr(&argument.value)?);
+        }
+        Some(all.into_iter().collect::<Option<Vec<String>>>()?.join(", "))
+    }
+
     /// Arguments of functions that take no integers here.
     fn floats(&mut self, arguments: &[Arg]) -> Option<String> {
         let float = |argument: &Arg| match &argument.value {
@@ -86,6 +95,40 @@ impl Writer<'_> {
         };
         let all: Option<Vec<String>> = arguments.iter().map(float).collect();
         Some(all?.join(", "))
+    }
+
+    /// `torch.FloatTensor([1, 2])` has these values, and `torch.FloatTensor(2, 3)` these sizes.
+    fn old_tensor(&mut self, dtype: &str, arguments: &[Arg]) -> Option<String> {
+        self.uses(Idiom::OldTensor);
+        let sizes = arguments.iter().all(|argument| self.kind(&argument.value) == Holds::Int);
+        let given = self.arguments(arguments)?;
+        Some(match (sizes, arguments.is_empty()) {
+            (_, true) => format!("empty(0, #{{dtype: {dtype}}})"),
+            (true, _) => format!("empty({given}, #{{dtype: {dtype}}})"),
+            (false, _) => format!("tensor({given}, #{{dtype: {dtype}}})"),
+        })
+    }
+
+    /// Arguments among which a file's name ends as it has to.
+    fn with_file(&mut self, arguments: &[Arg]) -> Option<String> {
+        const ENDS: [&str; 5] = [".pt", ".pth", ".bin", ".ckpt", ".pkl"];
+        let named = |argument: &Arg| {
+            let Expr::Text(raw) = &argument.value else { return None };
+            let (inside, quote) = raw.split_at_checked(raw.len().checked_sub(1)?)?;
+            let stem = ENDS.iter().find_map(|end| inside.strip_suffix(end))?;
+            Some(Arg { value: Expr::Text(format!("{stem}.safetensors{quote}")), ..argument.clone() })
+        };
+        let renamed: Vec<Arg> =
+            arguments.iter().map(|argument| named(argument).unwrap_or_else(|| argument.clone())).collect();
+        if arguments.iter().any(|argument| named(argument).is_some()) {
+            self.uses(Idiom::FileName);
+        }
+        // What Python's files need beside the name.
+        let renamed: Vec<Arg> = renamed
+            .into_iter()
+            .filter(|argument| !matches!(argument.name.as_deref(), Some("weights_only" | "map_location")))
+            .collect();
+        self.arguments(&renamed)
     }
 
     /// A call of what has one name.
@@ -117,7 +160,7 @@ impl Writer<'_> {
         match self.holds(name) {
             Some(Holds::Module) => {
                 self.uses(Idiom::Forward);
-                let arguments = self.arguments(arguments)?;
+                let arguments = self.forwarded(name, arguments)?;
                 return atom(format!("{name}.forward({arguments})"));
             }
             Some(Holds::Closure) => {
@@ -230,10 +273,12 @@ impl Writer<'_> {
         let (idiom, text) = match (name, plain.as_slice()) {
             ("print", _) => return self.print(arguments),
             ("str", [of]) => (Idiom::Str, format!("{}.to_string()", self.on(of)?)),
+            ("int", [of]) if is_environment(of) => return self.written(of),
             ("int" | "float", [of]) => (Idiom::Number, self.numeric(name, of)?),
             ("isinstance", [of, class]) => {
-                let class = self.class(class)?;
-                (Idiom::Type, format!("type_of({}) == {class}", self.expr(of)?))
+                let (sign, class) = self.classes(class)?;
+                let sign = if sign == "in" { "in" } else { "==" };
+                (Idiom::Type, format!("type_of({}) {sign} {class}", self.expr(of)?))
             }
             ("type", [of]) => (Idiom::Type, format!("type_of({})", self.expr(of)?)),
             ("tuple", [of]) => (Idiom::List, format!("list({})", self.expr(of)?)),
@@ -288,6 +333,17 @@ impl Writer<'_> {
         }
     }
 
+    /// What `type_of` says of a class, or of several, and whether it is one of them.
+    pub(super) fn classes(&mut self, class: &Expr) -> Option<(&'static str, String)> {
+        match class {
+            Expr::Tuple(all) | Expr::List(all) => {
+                let all: Option<Vec<String>> = all.iter().map(|class| self.class(class)).collect();
+                Some(("in", format!("[{}]", all?.join(", "))))
+            }
+            class => Some(("==", self.class(class)?)),
+        }
+    }
+
     /// What `type_of` says of a class.
     fn class(&mut self, class: &Expr) -> Option<String> {
         let text = match class {
@@ -312,95 +368,5 @@ impl Writer<'_> {
     pub(super) fn on(&mut self, value: &Expr) -> Option<String> {
         let text = self.bound(value, ATOM)?;
         Some(if text.starts_with(|c: char| c.is_ascii_digit()) { format!("({text})") } else { text })
-    }
-
-    fn method(&mut self, on: &Expr, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
-        let atom = |text: String| Some((text, ATOM));
-        if let (Expr::Text(raw), "format") = (on, name) {
-            return self.formatted(raw, arguments).map(|text| (text, ATOM));
-        }
-        let holds = self.kind(on);
-        if let (Expr::Text(_), "join", [items]) = (on, name, arguments) {
-            self.uses(Idiom::Join);
-            let (between, items) = (self.expr(on)?, self.items(&items.value)?);
-            return atom(match between.as_str() {
-                "\"\"" => format!("{items}.reduce(|all, x| all + x, \"\")"),
-                // It begins with nothing.
-                _ => {
-                    format!("{items}.reduce(|all, x| if all == () {{ x }} else {{ all + {between} + x }})")
-                }
-            });
-        }
-        let text = self.on(on)?;
-        let is_self = text == "self" || text.starts_with("self.");
-        let plain = arguments.iter().all(|argument| argument.name.is_none());
-        let tensor = holds == Holds::Tensor;
-        let known = matches!(holds, Holds::Text | Holds::Array | Holds::Map);
-        let closure = arguments.iter().any(|argument| self.kind(&argument.value) == Holds::Closure);
-        let ambiguous = closure || (!known && names::is_method(name));
-        let renamed = METHODS.iter().find(|(known, count, _)| *known == name && *count == arguments.len());
-        match (name, arguments) {
-            (name, arguments) if is_self && self.holds(&format!("self.{name}")) == Some(Holds::Module) => {
-                self.uses(Idiom::Forward);
-                let arguments = self.arguments(arguments)?;
-                return atom(format!("{text}.{name}.forward({arguments})"));
-            }
-            ("append", [one])
-                if !matches!(holds, Holds::Text | Holds::Module)
-                    && plain
-                    && (self.python || !self.is_array_of_rhai(one)) =>
-            {
-                self.uses(Idiom::Append);
-                return atom(format!("{text}.push({})", self.expr(&one.value)?));
-            }
-            ("replace", [_, _]) | ("strip" | "trim", [])
-                if plain && !matches!(holds, Holds::Array | Holds::Map | Holds::Module | Holds::Tensor) =>
-            {
-                self.uses(Idiom::InPlace);
-                let name = if name == "strip" { "trim" } else { name };
-                let (own, arguments) = (self.free_name("text"), self.arguments(arguments)?);
-                return Some((format!("{{ let {own} = {text}; {own}.{name}({arguments}); {own} }}"), LOOSE));
-            }
-            ("remove", [one]) if holds == Holds::Array && (self.python || self.is_refused("remove")) => {
-                self.uses(Idiom::Remove);
-                return atom(format!("{text}.remove({text}.index_of({}))", self.expr(&one.value)?));
-            }
-            ("get", [key, default]) if plain => {
-                self.uses(Idiom::GetDefault);
-                return Some((
-                    format!("{text}.get({}) ?? {}", self.expr(&key.value)?, self.bound(&default.value, 136)?),
-                    135,
-                ));
-            }
-            ("copy", []) if matches!(holds, Holds::Array | Holds::Map) => {
-                self.uses(Idiom::Copy);
-                return atom(text);
-            }
-            ("numel" | "item" | "tolist", _) => {}
-            (_, []) if names::is_property(name) && holds != Holds::Map => {
-                self.uses(Idiom::Property);
-                return atom(format!("{text}.{name}"));
-            }
-            _ => {}
-        }
-        if let Some((_, _, here)) =
-            renamed.filter(|_| plain && !tensor && !ambiguous && (name != "pop" || holds == Holds::Array))
-        {
-            self.uses(Idiom::Method);
-            let arguments = self.arguments(arguments)?;
-            return atom(format!("{text}.{here}({arguments})"));
-        }
-        let arguments = self.arguments(arguments)?;
-        atom(format!("{text}.{name}({arguments})"))
-    }
-
-    /// Rhai's `append` takes an array: only another value is Python's.
-    fn is_array_of_rhai(&self, argument: &Arg) -> bool {
-        let tuple = matches!(argument.value, Expr::Tuple(_));
-        !tuple && !self.is_refused("append") && self.kind(&argument.value) == Holds::Array
-    }
-
-    fn is_refused(&self, name: &str) -> bool {
-        self.said.refused.as_ref().is_some_and(|(refused, _)| refused == name)
     }
 }

@@ -8,12 +8,16 @@ mod around;
 mod blocks;
 pub mod book;
 mod calls;
+mod classes;
+mod environ;
 mod functions;
 mod hoist;
 mod idiom;
 mod items;
 mod lex;
+mod methods;
 mod names;
+mod order;
 pub(crate) mod page;
 mod parse;
 mod phrase;
@@ -23,6 +27,7 @@ mod statement_book;
 mod statements;
 mod texts;
 mod tree;
+mod truth;
 mod writer;
 
 use super::fault::{Fault, Origin};
@@ -175,6 +180,10 @@ fn hint(fault: &Fault, origin: &Origin, known: &SessionNames) -> Option<String> 
     {
         at -= 1;
     }
+    // A function that stands behind what it reads has left its place.
+    if !all.is_sorted_by_key(|piece| piece.start) {
+        at = 0;
+    }
     // What follows fails next.
     let rest = all.get(at..)?;
     let changed = rest.iter().rposition(Offer::is_changed).unwrap_or(0);
@@ -214,19 +223,24 @@ fn of_line(line: &str, known: &SessionNames, said: &FaultSays) -> Option<String>
 
 /// The statement that failed: Rhai misses the end of one where the next begins.
 fn failed(all: &[Offer], fault: &Fault, code: &str, row: usize) -> Option<usize> {
+    // Functions may stand behind what they read.
+    let before = |place: usize| {
+        let there = all.iter().enumerate().filter(|(_, piece)| piece.start <= place);
+        there.max_by_key(|(_, piece)| piece.start).map(|(at, _)| at)
+    };
     let column = fault.column.unwrap_or(1) as usize;
     let start: usize = code.lines().take(row).map(|line| line.len() + 1).sum();
     let line = code.lines().nth(row)?;
     let place = start + line.char_indices().nth(column.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
-    let at = all.iter().rposition(|piece| piece.start <= place).unwrap_or(0);
+    let at = before(place).unwrap_or(0);
     let ended = fault.kind == "SyntaxError" && all.get(at).is_some_and(|piece| piece.start == place);
-    let before = at.checked_sub(1).filter(|before| ended && all.get(*before).is_some_and(Offer::is_changed));
-    Some(before.unwrap_or(at))
+    let before = place.checked_sub(1).filter(|_| ended).and_then(before);
+    Some(before.filter(|before| all.get(*before).is_some_and(Offer::is_changed)).unwrap_or(at))
 }
 
 /// The statements of some code.
 fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<Vec<Offer<'c>>> {
-    let tokens = reserved::tokens(code)?;
+    let mut tokens = reserved::tokens(code)?;
     let mut writer = Writer::new(&known.variables, said);
     writer.functions = known.functions.iter().cloned().collect();
     for name in lex::functions(&tokens) {
@@ -234,6 +248,9 @@ fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<V
     }
     let of_rhai = |token: &Tok| matches!(token.text, ";" | "let" | "const" | "fn" | "#{" | "&&" | "||" | "|");
     writer.python = !tokens.iter().any(of_rhai);
+    if writer.python {
+        tokens = order::ordered(tokens);
+    }
     let reader = PythonReader::new(&tokens, code);
     let mut all = Statements {
         reader,
@@ -242,6 +259,7 @@ fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<V
         inside: 0,
         ended: Vec::new(),
         lifted: Vec::new(),
+        left: None,
         caught: None,
         depth: 0,
     };
@@ -319,7 +337,7 @@ fn words(tokens: &[Tok], writer: &mut Writer) {
             "~" => writer.uses(Idiom::Invert),
             "lambda" => writer.uses(Idiom::Lambda),
             "__version__" => writer.uses(Idiom::Version),
-            "environ" => writer.uses(Idiom::Environ),
+            "environ" if !writer.used.contains(&Idiom::LocalRank) => writer.uses(Idiom::Environ),
             "open" if after == "(" && writer.is_free("open") => writer.uses(Idiom::Open),
             _ if reserved::is_renamed(token) => writer.uses(Idiom::Reserved),
             _ => {}

@@ -33,7 +33,7 @@ const KNOWN: [(&str, &str); 20] = [
 ];
 
 /// Functions of other packages, and of PyTorch's that have another name here.
-const OTHERS: [(&str, &str); 18] = [
+const OTHERS: [(&str, &str); 15] = [
     ("random.seed", "manual_seed"),
     ("numpy.random.seed", "manual_seed"),
     ("sys.argv", "ARGS"),
@@ -46,12 +46,22 @@ const OTHERS: [(&str, &str); 18] = [
     ("numpy.pi", "PI()"),
     ("torch.pi", "PI()"),
     ("torch.inf", "(1.0 / 0.0)"),
-    ("torch.Tensor", "tensor"),
-    ("torch.FloatTensor", "tensor"),
-    ("torch.LongTensor", "tensor"),
     ("time.time", "timestamp"),
     ("time.perf_counter", "timestamp"),
     ("time.monotonic", "timestamp"),
+];
+
+/// What makes a tensor of one dtype.
+pub(super) const OLD_TENSORS: [(&str, &str); 9] = [
+    ("Tensor", "float32"),
+    ("FloatTensor", "float32"),
+    ("DoubleTensor", "float64"),
+    ("HalfTensor", "float16"),
+    ("LongTensor", "int64"),
+    ("IntTensor", "int32"),
+    ("ShortTensor", "int16"),
+    ("ByteTensor", "uint8"),
+    ("BoolTensor", "bool"),
 ];
 
 /// What imports have bound, by its path in Python.

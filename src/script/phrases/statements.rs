@@ -20,6 +20,8 @@ pub(super) struct Statements<'t, 'c, 'k> {
     pub ended: Vec<(String, bool)>,
     /// Those of loops that outlive them.
     pub lifted: Vec<String>,
+    /// What notes that the loop around was left by `break`, where its `else` asks for it.
+    pub left: Option<String>,
     /// What the `except` around calls its error.
     pub caught: Option<String>,
     /// Blocks around the statement.
@@ -48,7 +50,9 @@ impl<'c> Statements<'_, 'c, '_> {
             "pass" => self.word(Idiom::Pass, Vec::new()),
             "break" | "continue" => {
                 self.reader.at += 1;
-                Some(vec![format!("{};", token.text)])
+                let left = self.left.as_ref().filter(|_| token.text == "break");
+                let noted = left.map(|left| format!("{left} = true;"));
+                Some(noted.into_iter().chain([format!("{};", token.text)]).collect())
             }
             "del" => self.del(),
             "assert" => self.assert(),
@@ -267,7 +271,7 @@ impl<'c> Statements<'_, 'c, '_> {
         }
         let value = self.reader.values()?;
         let Expr::Name(name) = &target else { return self.assign(&[target], &value) };
-        let holds = self.writer.kind(&value);
+        let holds = self.writer.kept(&value);
         let text = self.writer.expr(&value)?;
         self.writer.bind(name, holds);
         Some(vec![format!("{word} {name} = {text};")])
@@ -321,6 +325,11 @@ impl<'c> Statements<'_, 'c, '_> {
 
     fn augmented(&mut self, target: &Expr, sign: &str, value: &Expr) -> Option<Vec<String>> {
         let on = self.writer.expr(target)?;
+        if let ("-=", Expr::Name(name)) = (sign, target)
+            && self.writer.holds(name) == Some(Holds::Int)
+        {
+            self.writer.rebind(name, Holds::Negative);
+        }
         if let ("//=" | "@=", _) = (sign, target) {
             let sign = if sign == "//=" { "//" } else { "@" };
             let whole = Expr::Binary(sign, target.clone().into(), value.clone().into());
@@ -341,13 +350,19 @@ impl<'c> Statements<'_, 'c, '_> {
                 lines.extend(self.several(names, value)?);
                 continue;
             }
-            let holds = self.writer.kind(value);
+            let holds = self.writer.kept(value);
             let text = match &given {
                 Some(text) => text.clone(),
                 None => self.writer.expr(value)?,
             };
             lines.push(self.one(target, &text, holds)?);
-            given = Some(self.writer.expr(target)?);
+            let own = self.writer.expr(target)?;
+            if let Some(takes) = self.writer.class_of(value).and_then(|class| self.writer.forwards.get(class))
+            {
+                let takes = takes.clone();
+                self.writer.forwards.insert(own.clone(), takes);
+            }
+            given = Some(own);
         }
         Some(lines)
     }
@@ -369,6 +384,9 @@ impl<'c> Statements<'_, 'c, '_> {
                 if target.contains("::") {
                     self.writer.uses(Idiom::Setting);
                     return Some(format!("{target}({value});"));
+                }
+                if let Some(scope) = self.writer.scopes.first_mut().filter(|_| target.starts_with("self.")) {
+                    scope.insert(target.clone(), holds);
                 }
                 Some(format!("{target} = {value};"))
             }
@@ -404,7 +422,7 @@ impl<'c> Statements<'_, 'c, '_> {
                 || targets.iter().all(|target| matches!(target, Expr::Name(name) if !self.is_own(name)))
             {
                 for (target, value) in targets.iter().zip(values) {
-                    let (holds, text) = (self.writer.kind(value), self.writer.expr(value)?);
+                    let (holds, text) = (self.writer.kept(value), self.writer.expr(value)?);
                     lines.push(self.one(target, &text, holds)?);
                 }
                 return Some(lines);

@@ -80,3 +80,21 @@ pub(super) fn gives_places(value: &Expr) -> bool {
         _ => false,
     }
 }
+
+/// `os` or `os.environ`.
+pub(super) fn is_os(value: &Expr) -> bool {
+    match value {
+        Expr::Name(name) => name == "os",
+        Expr::Attr(on, name) => name == "environ" && is_os(on),
+        _ => false,
+    }
+}
+
+/// `os.environ["RANK"]` and `os.environ.get("RANK")`.
+pub(super) fn is_environment(value: &Expr) -> bool {
+    match value {
+        Expr::Index(on, _) => is_os(on),
+        Expr::Call(callee, _) => matches!(callee.as_ref(), Expr::Attr(on, _) if is_os(on)),
+        _ => false,
+    }
+}
