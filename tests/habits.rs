@@ -44,6 +44,7 @@ fn each_gives_what_python_gives() {
         ("with cuda::amp::autocast(false) { is_autocast_enabled(\"cuda\") }", "false"),
         ("with amp::autocast(\"cpu\") { is_autocast_enabled(\"cpu\") }", "true"),
         ("cuda::amp::GradScaler(2.0).get_scale()", "2.0"),
+        ("[sqrt(4), 9.sqrt(), exp(0), ln(1), cos(0)]", "[2.0, 3.0, 1.0, 0.0, 1.0]"),
     ] {
         assert_eq!(lab.text(code), want, "{code}");
     }
@@ -192,6 +193,8 @@ fn a_function_of_another_module_is_told_where_it_is() {
     for (code, text, hint) in [
         ("F::ones(1)", "there is no function 'F::ones'", "here it is `ones`"),
         ("cuda::live_tensors()", "there is no function 'cuda::live_tensors'", "`telemetry::live_tensors`"),
+        ("cuda::is_initialized()", "there is no function 'cuda::is_initialized'", "`cuda::is_available()`"),
+        ("cudnn::version()", "there is no function 'cudnn::version'", "`doctor()`"),
         ("nn::relu(ones(2))", "there is no function 'nn::relu'", "`relu`"),
     ] {
         let fault = fault("cpu", code);
@@ -237,4 +240,10 @@ fn a_call_with_another_number_of_arguments_is_told_by_what_was_written() {
     let mut lab = Lab::new();
     lab.run("let k = 1; let f = |x, y| x + y + k;");
     assert!(lab.error("f.call(1)").0.contains("`|x, y|` takes 2 arguments, and is given 1"));
+}
+
+#[test]
+fn what_a_computer_has_is_printed_one_thing_to_a_line() {
+    let text = Lab::new().text("`${doctor()}`");
+    assert!(text.contains("processor") && text.contains("cuBLAS") && !text.contains("#{"), "{text}");
 }

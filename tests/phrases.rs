@@ -133,6 +133,15 @@ const PROGRAMS: &[&str] = &[
     "n = 10\nout = 0\nwhile n > 0:\n    n -= 3\n    if n == 4:\n        for i in range(3):\n            \
      if i == 1:\n                break\n        break\nelse:\n    out = 1\nassert out == 0 and n == 4\n\
      for i in [1, 2]:\n    pass\nelse:\n    out = 2\nassert out == 2",
+    "out = 0\ntry:\n    try:\n        y = 1 / 0\n    finally:\n        out = 1\nexcept ZeroDivisionError:\n    out = out + 1\n\
+     assert out == 2",
+    "id2label = {0: \"a\"}\nid2label[3] = \"b\"\ni = 3\nassert id2label[i] == \"b\" and id2label[0] == \"a\"\n\
+     stoi = {\"a\": 0, \"b\": 1}\nassert sum([stoi[c] for c in \"bab\"]) == 2 and len(set(\"hello\")) == 4\nn = 0\n\
+     for c in \"ab\":\n    n += stoi[c]\nassert n == 1 and max([\"a\", \"bb\"], key=len) == \"bb\"",
+    "xs = [[[1, 2], 3]]\nn = 0\nfor (a, b), c in xs:\n    n += a + b + c\nassert n == 6\nx = torch.zeros(3, 3)\ny = torch.ones(3)\n\
+     x[1, :] += 10\nx[0, 0] *= 2\nx[:, 0] -= y\nx[..., -1] = 5\nassert x.sum().item() == 32\n\
+     assert \"ab\".capitalize() == \"Ab\" and \"a b\".title() == \"A B\" and \"12\".isdigit() and not \"1a\".isdigit()\n\
+     assert \"7\".zfill(3) == \"007\" and \"a\".rjust(2) == \" a\" and len(\"a\\nb\".splitlines()) == 2 and \"aba\".count(\"a\") == 2",
     "x = 3\nout = 0\nif type(x) is int and type(x) != str:\n    out = 1\nassert out == 1 and isinstance(x, (int, float))\n\
      assert torch.Tensor([1, 2]).dtype == torch.float32 and torch.LongTensor(3).numel() == 3",
     "n = -7\nm = 3 - 10\nassert n // 2 == -4 and m // 2 == -4\nn //= 2\nassert n == -4\nassert 2048 / 1024**2 < 1",
@@ -338,6 +347,8 @@ fn what_differs_in_silence_is_told_of_once() {
         "let s = 0; for (a, b) in zip([1], [2]) { s += b; } s",
         "let s = 0; for (x, i) in [[1, 2, 3], [4, 5, 6]] { s += i; } s",
         "let s = 0; for (n, i) in 0..3 { s += i; } s",
+        "let s = 0; for (pair, i) in [[1, 2], [3, 4]] { s += pair[0] * i; } s",
+        "let xs = [1]; xs += [4];",
         "let xs = [1]; let ys = [2]; xs.append(ys); xs.push([3]);",
         "let s = \" ab \"; s.trim(); s.replace(\"a\", \"b\"); s",
     ] {
@@ -385,4 +396,36 @@ fn the_page_has_every_phrase_and_what_differs_in_silence() {
     for silent in ["7 / 2", "-5 % 3", "7 // 2", "x.device ==", "copies an array"] {
         assert!(page.contains(silent), "{silent}");
     }
+}
+
+/// Where no line can be offered, what there is instead is named.
+#[test]
+fn what_has_no_line_here_is_told_with_what_there_is() {
+    for (given, code, want) in [
+        ("", "class A:\n    def __init__(self):\n        self.x = 1", "a map holds values and closures"),
+        ("", "class B(A):\n    pass", "nothing is inherited"),
+        ("", "class Net(nn.Sequential):\n    pass", "`let Net = || nn::Sequential([…]);`"),
+        ("", "class F(torch.autograd.Function):\n    pass", "`x.register_hook(|g| …)`"),
+        ("", "class D(Dataset):\n    pass", "`data::Dataset(length, |i| …)`"),
+        ("", "@dataclass\nclass C:\n    lr: float = 0.1", "`let c = #{lr: 0.1};`"),
+        ("", "2 ** -1", "`2.0 ** -1`"),
+        ("let xs = [1, 2];", "xs[1..]", "`xs.extract(1..)`"),
+        ("let d = #{};", "d['a']", "names of a map are texts"),
+        ("", "let model = 3; print(modle)", "did you mean `model`?"),
+        ("", "fn f(s) { s.to_int() } f(\"12\")", "parse_int(s)"),
+        ("", "let i = 1; i++;", "i += 1;"),
+    ] {
+        let hint = told(given, code).unwrap_or_default();
+        assert!(hint.contains(want), "{code}: {hint}");
+    }
+}
+
+/// One statement that is not known takes nothing from the answer to the others.
+#[test]
+fn what_is_not_known_is_marked_in_the_program_that_is_offered() {
+    let code = "import torch\nx = torch.ones(2)\ntype Num = int\ny = x.sum()\nassert y.item() == 2.0";
+    let hint = told("", code).unwrap_or_default();
+    let here = offered(&hint).unwrap();
+    assert!(here.contains("// ? type Num = int") && here.contains("let y = x.sum();"), "{hint}");
+    assert!(lab().evaluate(1, &Origin { name: "test", code: &here, first_line: 1 }).is_ok(), "{here}");
 }

@@ -327,7 +327,8 @@ impl Interpreter {
     /// The names a misspelt one is compared with: functions, modules and variables.
     pub(crate) fn known_names(&self) -> Vec<&str> {
         let variables = self.scope.iter_raw().map(|(name, _, _)| name);
-        self.names.iter().copied().chain(variables).collect()
+        // Of two that are as near the learner's own is meant.
+        variables.chain(self.names.iter().copied()).collect()
     }
 
     /// What a line may name that is not in it.

@@ -231,7 +231,7 @@ impl Statements<'_, '_, '_> {
     fn each(&mut self) -> Lines {
         let column = self.head()?;
         let brackets = self.reader.word() == "(" && self.reader.nth(2) == "," && self.reader.nth(5) == "in";
-        let names = self.reader.targets()?;
+        let (names, places): (Vec<String>, Vec<String>) = self.reader.targets()?.into_iter().unzip();
         self.reader.expect("in")?;
         let items = self.reader.values()?;
         let (turns, given) = self.lifted_turns(&names);
@@ -239,11 +239,15 @@ impl Statements<'_, '_, '_> {
             [_, _] if brackets && self.reader.word() == "{" => {
                 (format!("for ({}) in {}", turns.join(", "), self.writer.expr(&items)?), Vec::new())
             }
-            _ => self.loop_head(&turns, &items)?,
+            _ => self.loop_head(&turns, &places, &items)?,
         };
         body.extend(given);
         let counts = matches!(&items, Expr::Call(callee, _) if matches!(callee.as_ref(), Expr::Name(name) if name == "range"));
-        let holds = if counts { Holds::Int } else { Holds::Other };
+        let holds = match names.as_slice() {
+            _ if counts => Holds::Int,
+            [_] => self.writer.kind_of_item(&items),
+            _ => Holds::Other,
+        };
         let bound: Vec<(String, Holds)> = names.iter().map(|name| (name.clone(), holds)).collect();
         let (around, left) = self.begin_loop(column);
         body.extend(self.block(column, &bound)?);
@@ -253,7 +257,12 @@ impl Statements<'_, '_, '_> {
     }
 
     /// A loop's head, and what its block begins with.
-    fn loop_head(&mut self, names: &[String], items: &Expr) -> Option<(String, Vec<String>)> {
+    fn loop_head(
+        &mut self,
+        names: &[String],
+        places: &[String],
+        items: &Expr,
+    ) -> Option<(String, Vec<String>)> {
         let called = |value: &Expr| match value {
             Expr::Call(callee, arguments) => match callee.as_ref() {
                 Expr::Name(name) | Expr::Attr(_, name) => Some((name.clone(), arguments.clone())),
@@ -264,10 +273,14 @@ impl Statements<'_, '_, '_> {
         let function = called(items);
         match (function, names) {
             (Some((name, arguments)), [count, rest @ ..]) if name == "enumerate" && rest.len() > 1 => {
-                let [Arg { value: of, .. }] = arguments.as_slice() else { return None };
+                let [Arg { value: of, .. }, start @ ..] = arguments.as_slice() else { return None };
                 self.writer.uses(Idiom::Enumerate);
-                let (of, lets, item) = self.item(rest, of)?;
-                Some((format!("for ({count}, {item}) in enumerate({of})"), lets))
+                let own =
+                    places.iter().skip(1).map(|place| place.strip_prefix("[1]").unwrap_or(place).to_owned());
+                let (of, lets, item) = self.item(rest, &own.collect::<Vec<_>>(), of)?;
+                let start = self.writer.arguments(start)?;
+                let start = if start.is_empty() { start } else { format!(", {start}") };
+                Some((format!("for ({count}, {item}) in enumerate({of}{start})"), lets))
             }
             (Some((name, arguments)), [x, y])
                 if matches!(name.as_str(), "enumerate" | "items" | "named_parameters")
@@ -277,15 +290,23 @@ impl Statements<'_, '_, '_> {
                 Some((format!("for ({x}, {y}) in {}", self.writer.expr(items)?), Vec::new()))
             }
             (_, names) => {
-                let (of, lets, item) = self.item(names, items)?;
+                let (of, lets, item) = self.item(names, places, items)?;
                 Some((format!("for {item} in {of}"), lets))
             }
         }
     }
 
     /// One variable for an item, and those that stand for its parts.
-    fn item(&mut self, names: &[String], items: &Expr) -> Option<(String, Vec<String>, String)> {
+    fn item(
+        &mut self,
+        names: &[String],
+        places: &[String],
+        items: &Expr,
+    ) -> Option<(String, Vec<String>, String)> {
         let mut of = self.writer.expr(items)?;
+        if self.writer.kind(items) == Holds::Text && self.writer.python {
+            of = self.writer.items(items)?;
+        }
         if self.writer.kind(items) == Holds::Map {
             self.writer.uses(Idiom::Keys);
             of += ".keys()";
@@ -295,7 +316,7 @@ impl Statements<'_, '_, '_> {
         }
         self.writer.uses(Idiom::Unpacked);
         let pair = self.writer.free_name("pair");
-        let lets = names.iter().enumerate().map(|(i, name)| format!("let {name} = {pair}[{i}];"));
+        let lets = names.iter().zip(places).map(|(name, place)| format!("let {name} = {pair}{place};"));
         Some((of, lets.collect(), pair))
     }
 
@@ -348,8 +369,12 @@ impl Statements<'_, '_, '_> {
         }
         self.caught = around;
         let caught = handlers.first().map_or("e".to_owned(), |(_, caught, _)| caught.clone());
-        let mut lines =
-            written(&[("try".into(), body), (format!("catch ({caught})"), handled(&caught, handlers)?)]);
+        let handler = match handlers.is_empty() {
+            // What comes last is done before the error goes on.
+            true => last.iter().cloned().chain([format!("throw {caught};")]).collect(),
+            false => handled(&caught, handlers)?,
+        };
+        let mut lines = written(&[("try".into(), body), (format!("catch ({caught})"), handler)]);
         lines.extend(last);
         Some(lines)
     }

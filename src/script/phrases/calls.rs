@@ -3,7 +3,7 @@
 use super::book::Idiom;
 use super::names;
 use super::tree::{Arg, Expr, is_environment};
-use super::writer::{ATOM, Holds, Writer};
+use super::writer::{ATOM, Holds, LOOSE, Writer};
 
 impl Writer<'_> {
     pub(super) fn call(&mut self, callee: &Expr, arguments: &[Arg]) -> Option<(String, u8)> {
@@ -11,6 +11,15 @@ impl Writer<'_> {
         match callee {
             Expr::Name(name) => self.named(name, arguments),
             Expr::Attr(on, name) => {
+                if let Some(path) = self.path(callee)
+                    && let Some((text, idiom)) = self.of_package(&path, arguments)
+                {
+                    self.uses(idiom);
+                    return Some((text, LOOSE));
+                }
+                if self.path(callee).and_then(|path| names::foreign(path.first()?)).is_some() {
+                    return None;
+                }
                 match self.path(callee).and_then(|path| names::resolved(&path, &self.imports)) {
                     Some((here, idiom)) => {
                         self.uses(idiom);
@@ -18,7 +27,10 @@ impl Writer<'_> {
                             return atom(self.old_tensor(dtype, arguments)?);
                         }
                         match (here.as_str(), arguments) {
-                            ("PI()", _) => return None,
+                            ("PI()" | "telemetry::record", _) => return None,
+                            ("plot::figure", [size]) if size.name.as_deref() == Some("figsize") => {
+                                return atom(format!("{here}({})", self.pixels(&size.value)?));
+                            }
                             // A shape is an array.
                             ("Size", [one]) => return self.written(&one.value),
                             _ => {}
@@ -53,9 +65,24 @@ impl Writer<'_> {
             if argument.spread {
                 self.uses(Idiom::Spread);
             }
-            let value = self.expr(&argument.value)?;
+            let value = match (&argument.value, argument.name.as_deref()) {
+                // A function that has a name is no value.
+                (Expr::Name(function), Some("key")) if self.holds(function).is_none() => {
+                    let item = Arg { name: None, spread: false, value: Expr::Name("x".into()) };
+                    let call = Expr::Call(argument.value.clone().into(), vec![item]);
+                    format!("|x| {}", self.expr(&call)?)
+                }
+                (value, _) => self.expr(value)?,
+            };
             match &argument.name {
-                Some(name) => options.push(format!("{name}: {value}")),
+                Some(name) => {
+                    let name = match name.as_str() {
+                        "axis" => "dim",
+                        "keepdims" => "keepdim",
+                        name => name,
+                    };
+                    options.push(format!("{name}: {value}"));
+                }
                 None if options.is_empty() => all.push(value),
                 None => return None,
             }
@@ -97,6 +124,18 @@ impl Writer<'_> {
         Some(all?.join(", "))
     }
 
+    /// A figure's size in inches as options in pixels.
+    fn pixels(&mut self, size: &Expr) -> Option<String> {
+        let Expr::Tuple(sides) = size else { return None };
+        let side = |side: &Expr| match side {
+            Expr::Number(inches) => inches.parse::<f64>().ok().map(|inches| inches * 100.0),
+            _ => None,
+        };
+        let [width, height] = sides.iter().map(side).collect::<Option<Vec<f64>>>()?.try_into().ok()?;
+        self.uses(Idiom::Options);
+        Some(format!("#{{width: {width}, height: {height}}}"))
+    }
+
     /// `torch.FloatTensor([1, 2])` has these values, and `torch.FloatTensor(2, 3)` these sizes.
     fn old_tensor(&mut self, dtype: &str, arguments: &[Arg]) -> Option<String> {
         self.uses(Idiom::OldTensor);
@@ -135,7 +174,7 @@ impl Writer<'_> {
     fn named(&mut self, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
         let atom = |text: String| Some((text, ATOM));
         match (name, arguments) {
-            ("open", _) if self.is_free(name) => return None,
+            ("open" | "input", _) if self.is_free(name) => return None,
             (":=", [name, value]) => return self.assigned_before(&name.value, &value.value),
             _ => {}
         }
@@ -231,7 +270,8 @@ impl Writer<'_> {
             let place = match &argument.name {
                 Some(name) => {
                     self.uses(Idiom::Ordered);
-                    params.iter().position(|param| param == name)?
+                    // One that Rhai keeps for itself has another name.
+                    params.iter().position(|param| param == name || param.strip_suffix('_') == Some(name))?
                 }
                 None => at,
             };

@@ -6,7 +6,7 @@ use super::tree::{Arg, Expr, is_os};
 use super::writer::{ATOM, Holds, LOOSE, Writer};
 
 /// Methods that have another name here, and how many arguments they take.
-const METHODS: [(&str, usize, &str); 10] = [
+const RENAMED: [(&str, usize, &str); 10] = [
     ("pop", 1, "remove"),
     ("upper", 0, "to_upper"),
     ("lower", 0, "to_lower"),
@@ -40,6 +40,64 @@ impl Writer<'_> {
         Some(Some((format!("{closure}.call({given})"), ATOM)))
     }
 
+    /// What changes a value's type, and what changes a list in place.
+    fn converted(
+        &mut self,
+        (text, holds): (&str, Holds),
+        name: &str,
+        arguments: &[Arg],
+    ) -> Option<Option<(String, u8)>> {
+        let made = |text: String| Some(Some((text, ATOM)));
+        let plain = arguments.iter().all(|argument| argument.name.is_none());
+        match (name, arguments) {
+            // `append` of what stands in brackets is told of as Python's.
+            ("extend", [one])
+                if matches!(one.value, Expr::List(_))
+                    && (holds == Holds::Array || self.is_refused("extend")) =>
+            {
+                self.uses(Idiom::Method);
+                return Some(Some((format!("{text} += {}", self.expr(&one.value)?), LOOSE)));
+            }
+            ("type", []) if !matches!(holds, Holds::Map | Holds::Module) => {
+                self.uses(Idiom::Property);
+                return made(format!("{text}.dtype"));
+            }
+            ("type", [dtype]) if plain => {
+                self.uses(Idiom::Method);
+                return made(format!("{text}.to({})", self.expr(&dtype.value)?));
+            }
+            ("sort", [_, ..]) if holds == Holds::Array && !plain => {
+                self.uses(Idiom::Sorted);
+                return Some(Some((
+                    format!("{text} = sorted({text}, {})", self.arguments(arguments)?),
+                    LOOSE,
+                )));
+            }
+            ("to_int" | "to_float", [])
+                if self.said.refused.as_ref().is_some_and(|(_, of)| of == "string") =>
+            {
+                self.uses(Idiom::Number);
+                return made(format!("parse_{}({text})", name.trim_start_matches("to_")));
+            }
+            ("copy", []) if matches!(holds, Holds::Array | Holds::Map) => {
+                self.uses(Idiom::Copy);
+                made(text.to_owned())
+            }
+            _ => Some(None),
+        }
+    }
+
+    /// `", ".join(items)`
+    fn joined(&mut self, between: &Expr, items: &Expr) -> Option<String> {
+        self.uses(Idiom::Join);
+        let (between, items) = (self.expr(between)?, self.items(items)?);
+        Some(match between.as_str() {
+            "\"\"" => format!("{items}.reduce(|all, x| all + x, \"\")"),
+            // It begins with nothing.
+            _ => format!("{items}.reduce(|all, x| if all == () {{ x }} else {{ all + {between} + x }})"),
+        })
+    }
+
     pub(super) fn method(&mut self, on: &Expr, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
         let atom = |text: String| Some((text, ATOM));
         if is_os(on) {
@@ -50,15 +108,7 @@ impl Writer<'_> {
         }
         let holds = self.kind(on);
         if let (Expr::Text(_), "join", [items]) = (on, name, arguments) {
-            self.uses(Idiom::Join);
-            let (between, items) = (self.expr(on)?, self.items(&items.value)?);
-            return atom(match between.as_str() {
-                "\"\"" => format!("{items}.reduce(|all, x| all + x, \"\")"),
-                // It begins with nothing.
-                _ => {
-                    format!("{items}.reduce(|all, x| if all == () {{ x }} else {{ all + {between} + x }})")
-                }
-            });
+            return self.joined(on, &items.value).map(|text| (text, ATOM));
         }
         let text = self.on(on)?;
         let is_self = text == "self" || text.starts_with("self.");
@@ -67,8 +117,18 @@ impl Writer<'_> {
         let known = matches!(holds, Holds::Text | Holds::Array | Holds::Map);
         let closure = arguments.iter().any(|argument| self.kind(&argument.value) == Holds::Closure);
         let ambiguous = closure || (!known && names::is_method(name));
-        let renamed = METHODS.iter().find(|(known, count, _)| *known == name && *count == arguments.len());
+        let renamed = RENAMED.iter().find(|(known, count, _)| *known == name && *count == arguments.len());
         if let Some(found) = self.of_module((is_self, name), holds, &text, arguments)? {
+            return Some(found);
+        }
+        if plain
+            && !is_self
+            && let Some(found) = self.method_from_template((&text, holds), name, arguments)
+        {
+            self.uses(Idiom::Method);
+            return Some((found, LOOSE));
+        }
+        if let Some(found) = self.converted((&text, holds), name, arguments)? {
             return Some(found);
         }
         match (name, arguments) {
@@ -98,10 +158,6 @@ impl Writer<'_> {
                     format!("{text}.get({}) ?? {}", self.expr(&key.value)?, self.bound(&default.value, 136)?),
                     135,
                 ));
-            }
-            ("copy", []) if matches!(holds, Holds::Array | Holds::Map) => {
-                self.uses(Idiom::Copy);
-                return atom(text);
             }
             ("numel" | "item" | "tolist", _) => {}
             (_, []) if names::is_property(name) && holds != Holds::Map => {

@@ -28,6 +28,9 @@ pub(super) struct Statements<'t, 'c, 'k> {
     pub depth: usize,
 }
 
+/// What such an assignment does with what is there.
+const LEVELS: [&str; 7] = ["+", "-", "*", "/", "%", "**", "//"];
+
 const AUGMENTED: [&str; 12] = ["+=", "-=", "*=", "/=", "%=", "**=", "//=", "@=", "&=", "|=", "^=", "<<="];
 
 impl<'c> Statements<'_, 'c, '_> {
@@ -39,7 +42,18 @@ impl<'c> Statements<'_, 'c, '_> {
             self.reader.at += usize::from(self.reader.peek().is_some_and(|t| t.kind == TokenKind::Line));
             return Some(vec![self.comment(token.text)]);
         }
+        if token.text == ">>" && self.reader.nth(1) == ">" {
+            self.writer.uses(Idiom::Prompt);
+            self.reader.at += 2;
+            return self.statement();
+        }
         let next = self.reader.nth(1);
+        if token.kind == TokenKind::Name && matches!((next, self.reader.nth(2)), ("+", "+") | ("-", "-")) {
+            self.writer.uses(Idiom::Increment);
+            self.reader.at += 3;
+            let line = format!("{} {next}= 1;", token.text);
+            return self.end(vec![line]);
+        }
         let is_name = matches!(next, "=" | "." | "+=" | "-=" | "[" | "," | ")");
         if !is_name && let Some(lines) = self.compound(token.text) {
             return lines;
@@ -66,6 +80,9 @@ impl<'c> Statements<'_, 'c, '_> {
                 self.reader.at += 4;
                 self.writer.uses(Idiom::Shell);
                 Some(vec!["smi();".into()])
+            }
+            "!" if self.writer.python && matches!(next, "pip" | "apt" | "wget" | "ls" | "conda") => {
+                self.notebook()
             }
             _ => self.assignment(),
         }?;
@@ -253,11 +270,20 @@ impl<'c> Statements<'_, 'c, '_> {
         self.reader.at += 1;
         self.reader.eat("%");
         if !matches!(self.reader.name()?.as_str(), "timeit" | "time") {
-            return None;
+            return self.notebook();
         }
         self.writer.uses(Idiom::Timeit);
         let value = self.reader.value()?;
         Some(vec![format!("timeit(|| {});", self.writer.expr(&value)?)])
+    }
+
+    /// What a notebook of Python's tells its surroundings.
+    fn notebook(&mut self) -> Option<Vec<String>> {
+        self.writer.uses(Idiom::Notebook);
+        while self.reader.peek().is_some_and(|token| token.kind != TokenKind::Line) {
+            self.reader.at += 1;
+        }
+        Some(Vec::new())
     }
 
     /// Rhai's own `let`, which may have Python behind it.
@@ -320,10 +346,19 @@ impl<'c> Statements<'_, 'c, '_> {
             return Some(vec![format!("{on}.{name}({arguments});")]);
         }
         let text = self.writer.expr(value)?;
-        Some(vec![format!("{text};")])
+        // What has nothing to do here falls away.
+        Some(if text.is_empty() { Vec::new() } else { vec![format!("{text};")] })
     }
 
     fn augmented(&mut self, target: &Expr, sign: &str, value: &Expr) -> Option<Vec<String>> {
+        if let Expr::Index(_, places) = target
+            && (places.len() > 1 || matches!(places.as_slice(), [IndexPlace::One(Expr::Tuple(_))]))
+        {
+            let sign = LEVELS.into_iter().find(|level| sign.strip_suffix('=') == Some(level))?;
+            let whole = Expr::Binary(sign, target.clone().into(), value.clone().into());
+            let text = self.writer.expr(&whole)?;
+            return Some(vec![self.one(target, &text, Holds::Tensor)?]);
+        }
         let on = self.writer.expr(target)?;
         if let ("-=", Expr::Name(name)) = (sign, target)
             && self.writer.holds(name) == Some(Holds::Int)
@@ -357,6 +392,17 @@ impl<'c> Statements<'_, 'c, '_> {
             };
             lines.push(self.one(target, &text, holds)?);
             let own = self.writer.expr(target)?;
+            if let Expr::LambdaWith(params, _) = value {
+                let defaults: Option<Vec<String>> = params
+                    .iter()
+                    .filter_map(|(_, default)| default.as_ref())
+                    .map(|default| self.writer.expr(default))
+                    .collect();
+                self.writer
+                    .functions
+                    .insert(own.clone(), params.iter().map(|(name, _)| name.clone()).collect());
+                self.writer.defaults.insert(own.clone(), defaults?);
+            }
             if let Some(takes) = self.writer.class_of(value).and_then(|class| self.writer.forwards.get(class))
             {
                 let takes = takes.clone();
@@ -394,8 +440,14 @@ impl<'c> Statements<'_, 'c, '_> {
                 self.writer.uses(Idiom::Setting);
                 Some(format!("{}({value});", self.writer.expr(target)?))
             }
-            Expr::Index(on, places) => {
-                let on = self.writer.on(on)?;
+            Expr::Index(map, places) => {
+                let on = self.writer.on(map)?;
+                if let [IndexPlace::One(key)] = places.as_slice()
+                    && self.writer.kind(map) == Holds::Map
+                    && self.writer.kind(key) == Holds::Int
+                {
+                    return Some(format!("{on}[{}] = {value};", self.writer.key(key)?));
+                }
                 Some(format!("{};", self.writer.assigned(&on, places, value)?))
             }
             _ => None,
@@ -456,6 +508,12 @@ impl<'c> Statements<'_, 'c, '_> {
                 (true, _) => format!("{all}.indices"),
                 _ => format!("{all}[{at}]"),
             };
+            if let Expr::Tuple(inner) | Expr::List(inner) = target {
+                for (at, target) in inner.iter().enumerate() {
+                    lines.push(self.one(target, &format!("{part}[{at}]"), Holds::Other)?);
+                }
+                continue;
+            }
             if named(target) || !matches!(target, Expr::Name(_)) {
                 lines.push(self.one(target, &part, Holds::Other)?);
             }

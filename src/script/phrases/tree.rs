@@ -24,6 +24,8 @@ pub(super) enum IndexPlace {
 #[derive(Clone, Debug)]
 pub(super) struct Loop {
     pub names: Vec<String>,
+    /// Where in an item each of them stands: `[1][0]`.
+    pub places: Vec<String>,
     pub items: Expr,
     pub conditions: Vec<Expr>,
 }
@@ -47,6 +49,8 @@ pub(super) enum Expr {
     /// The value, the condition, the other value.
     Ternary(Box<Expr>, Box<Expr>, Box<Expr>),
     Lambda(Vec<String>, Box<Expr>),
+    /// With what stands for parameters that are not given.
+    LambdaWith(Vec<(String, Option<Expr>)>, Box<Expr>),
     List(Vec<Expr>),
     Tuple(Vec<Expr>),
     Set(Vec<Expr>),

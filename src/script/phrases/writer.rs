@@ -86,7 +86,7 @@ pub(super) fn binds(sign: &str) -> u8 {
         "<" | "<=" | ">" | ">=" => 130,
         "??" => 135,
         ".." => 140,
-        "+" | "-" => 150,
+        "+" | "-" | "++" => 150,
         "**" => 190,
         "<<" | ">>" => 210,
         _ => 180,
@@ -207,6 +207,10 @@ impl<'k> Writer<'k> {
                 Some((format!("if {condition} {{ {value} }} else {{ {} }}", self.expr(other)?), LOOSE))
             }
             Expr::Lambda(names, value) => self.closure(names, value),
+            Expr::LambdaWith(params, value) => {
+                let names: Vec<String> = params.iter().map(|(name, _)| name.clone()).collect();
+                self.closure(&names, value)
+            }
             Expr::List(items) => atom(format!("[{}]", self.each(items)?)),
             Expr::Tuple(items) => {
                 self.uses(Idiom::Tuple);
@@ -275,8 +279,17 @@ impl<'k> Writer<'k> {
             path.push(name.to_owned());
             path
         });
+        if path.as_ref().and_then(|path| path.first()).is_some_and(|root| names::foreign(root).is_some()) {
+            return None;
+        }
         if let Some((here, idiom)) = path.and_then(|path| names::resolved(&path, &self.imports)) {
             self.uses(idiom);
+            // What makes tensors of one dtype names the dtype.
+            if let Some((_, dtype)) =
+                names::OLD_TENSORS.iter().find(|(old, _)| *old == here && here != "Tensor")
+            {
+                return Some(((*dtype).to_owned(), ATOM));
+            }
             if name == "__version__" {
                 return None;
             }
@@ -337,6 +350,10 @@ impl<'k> Writer<'k> {
                 _ => format!("1.0 * {} / {}", self.bound(a, 181)?, self.bound(b, 181)?),
             },
             "**" => format!("{} ** {}", self.bound(a, 191)?, self.bound(b, 185)?),
+            "++" => {
+                self.uses(Idiom::Beside);
+                format!("{} + {}", self.bound(a, level)?, self.bound(b, level + 1)?)
+            }
             sign => format!("{} {sign} {}", self.bound(a, level)?, self.bound(b, level + 1)?),
         };
         Some((text, level))
@@ -428,11 +445,26 @@ impl<'k> Writer<'k> {
             self.uses(Idiom::Parts);
             return Some((format!("{}.{part}", self.bound(on, ATOM)?), ATOM));
         }
+        if let ([IndexPlace::One(key)], Holds::Map) = (places, holds)
+            && self.kind(key) == Holds::Int
+        {
+            let (on, key) = (self.bound(on, ATOM)?, self.key(key)?);
+            return Some((format!("{on}[{key}]"), ATOM));
+        }
         if let ([IndexPlace::One(name)], true) = (places, is_os(on)) {
             return self.of_launcher(name).map(|text| (text, ATOM));
         }
         let on = self.bound(on, ATOM)?;
         Some((self.indexed(&on, holds, places)?, ATOM))
+    }
+
+    /// A number as the text that a map has in its place.
+    pub(super) fn key(&mut self, key: &Expr) -> Option<String> {
+        self.uses(Idiom::MapKey);
+        Some(match key {
+            Expr::Number(number) => format!("\"{number}\""),
+            key => format!("`${{{}}}`", self.expr(key)?),
+        })
     }
 
     /// What a value is, as far as its form tells.
@@ -444,7 +476,7 @@ impl<'k> Writer<'k> {
             Expr::Text(_) => Holds::Text,
             Expr::List(_) | Expr::Tuple(_) | Expr::Comprehension(_, None, _) => Holds::Array,
             Expr::Dict(_) | Expr::Map(_) => Holds::Map,
-            Expr::Lambda(..) => Holds::Closure,
+            Expr::Lambda(..) | Expr::LambdaWith(..) => Holds::Closure,
             Expr::Rhai(text) if text.starts_with('|') => Holds::Closure,
             Expr::Unary(_, of) => self.kind(of),
             Expr::Binary(_, a, b) => match (self.kind(a), self.kind(b)) {
