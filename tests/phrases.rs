@@ -130,6 +130,12 @@ const PROGRAMS: &[&str] = &[
      return loss.item()\ndef fit(n):\n    for i in range(n):\n        last = step(x, y)\n    return last\n\
      net = nn.Linear(2, 1)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\nloss_fn = nn.MSELoss()\n\
      x, y = torch.ones(1, 2), torch.ones(1, 1)\nassert fit(3) >= 0.0",
+    "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.part = Part()\n    \
+     def forward(self, x):\n        return self.part(x)\nclass Part(nn.Module):\n    def __init__(self):\n        \
+     super().__init__()\n        self.fc = nn.Linear(2, 2)\n    def forward(self, x, k=1):\n        return self.fc(x) * k\n\
+     assert Net()(torch.ones(1, 2)).numel() == 2",
+    "best = float(\"inf\")\nfor epoch in range(3):\n    val = torch.ones(1).item() / (epoch + 1)\n    if val < best:\n        \
+     best = val\nassert best < 0.5",
     "n = 10\nout = 0\nwhile n > 0:\n    n -= 3\n    if n == 4:\n        for i in range(3):\n            \
      if i == 1:\n                break\n        break\nelse:\n    out = 1\nassert out == 0 and n == 4\n\
      for i in [1, 2]:\n    pass\nelse:\n    out = 2\nassert out == 2",
@@ -414,6 +420,11 @@ fn what_has_no_line_here_is_told_with_what_there_is() {
         ("", "let model = 3; print(modle)", "did you mean `model`?"),
         ("", "fn f(s) { s.to_int() } f(\"12\")", "parse_int(s)"),
         ("", "let i = 1; i++;", "i += 1;"),
+        (
+            "let f = |s| s.map(|c| c);",
+            "let g = |s| s.map(|c| c);\ng.call(\"ab\")",
+            "list(s).map(|c| c.to_string()).map(|c| c)",
+        ),
     ] {
         let hint = told(given, code).unwrap_or_default();
         assert!(hint.contains(want), "{code}: {hint}");

@@ -23,7 +23,7 @@ impl Writer<'_> {
                 (Idiom::Dict, format!("list({}).{each}", self.expr(of)?))
             }
             ("hasattr" | "getattr", _) => {
-                let (text, idiom) = self.from_template(&format!("builtins.{name}"), plain)?;
+                let (text, idiom) = self.by_template(&format!("builtins.{name}"), plain)?;
                 (idiom, text)
             }
             ("map", [Expr::Name(function), of]) if self.holds(function).is_none() => {

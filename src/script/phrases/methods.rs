@@ -56,28 +56,36 @@ impl Writer<'_> {
                     && (holds == Holds::Array || self.is_refused("extend")) =>
             {
                 self.uses(Idiom::Method);
-                return Some(Some((format!("{text} += {}", self.expr(&one.value)?), LOOSE)));
+                Some(Some((format!("{text} += {}", self.expr(&one.value)?), LOOSE)))
+            }
+            ("map" | "filter", [_])
+                if self
+                    .said
+                    .refused
+                    .as_ref()
+                    .is_some_and(|(own, of)| own == name && of.starts_with("string")) =>
+            {
+                self.uses(Idiom::Characters);
+                let function = self.arguments(arguments)?;
+                made(format!("list({text}).map(|c| c.to_string()).{name}({function})"))
             }
             ("type", []) if !matches!(holds, Holds::Map | Holds::Module) => {
                 self.uses(Idiom::Property);
-                return made(format!("{text}.dtype"));
+                made(format!("{text}.dtype"))
             }
             ("type", [dtype]) if plain => {
                 self.uses(Idiom::Method);
-                return made(format!("{text}.to({})", self.expr(&dtype.value)?));
+                made(format!("{text}.to({})", self.expr(&dtype.value)?))
             }
             ("sort", [_, ..]) if holds == Holds::Array && !plain => {
                 self.uses(Idiom::Sorted);
-                return Some(Some((
-                    format!("{text} = sorted({text}, {})", self.arguments(arguments)?),
-                    LOOSE,
-                )));
+                Some(Some((format!("{text} = sorted({text}, {})", self.arguments(arguments)?), LOOSE)))
             }
             ("to_int" | "to_float", [])
                 if self.said.refused.as_ref().is_some_and(|(_, of)| of == "string") =>
             {
                 self.uses(Idiom::Number);
-                return made(format!("parse_{}({text})", name.trim_start_matches("to_")));
+                made(format!("parse_{}({text})", name.trim_start_matches("to_")))
             }
             ("copy", []) if matches!(holds, Holds::Array | Holds::Map) => {
                 self.uses(Idiom::Copy);
@@ -123,7 +131,7 @@ impl Writer<'_> {
         }
         if plain
             && !is_self
-            && let Some(found) = self.method_from_template((&text, holds), name, arguments)
+            && let Some(found) = self.method_by_template((&text, holds), name, arguments)
         {
             self.uses(Idiom::Method);
             return Some((found, LOOSE));

@@ -11,6 +11,8 @@ struct Span {
     to: usize,
     /// The name that `def` or `class` gives.
     defines: Option<String>,
+    /// A class is a closure, which is seen from where it stands on.
+    is_class: bool,
     /// The variables that it binds, and none before it.
     binds: Vec<String>,
 }
@@ -56,7 +58,10 @@ fn needed(tokens: &[Tok], spans: &[Span], behind: &[usize], (at, span): (usize, 
         // A function of its own is seen from everywhere, unless it has to wait itself.
         let waits = || behind.get(other).is_some_and(|place| *place > other);
         let is_read = there.binds.iter().any(reads)
-            || there.defines.as_ref().is_some_and(|name| waits() && name != own && reads(name));
+            || there
+                .defines
+                .as_ref()
+                .is_some_and(|name| (there.is_class || waits()) && name != own && reads(name));
         if is_read {
             place = place.max(behind.get(other).copied().unwrap_or(other));
         }
@@ -136,7 +141,8 @@ fn span(tokens: &[Tok], from: usize, to: usize) -> Span {
     let decorated = own.first().is_some_and(|token| token.text == "@");
     let head = own.iter().position(|token| matches!(token.text, "def" | "class") && token.column == 0);
     let head = head.filter(|at| *at == 0 || decorated);
+    let is_class = head.and_then(|at| own.get(at)).is_some_and(|token| token.text == "class");
     let defines = head.and_then(|at| own.get(at + 1)).map(|token| token.text.to_owned());
     let binds = if head.is_none() { bound(own) } else { Vec::new() };
-    Span { from, to, defines, binds }
+    Span { from, to, defines, is_class, binds }
 }

@@ -72,11 +72,11 @@ impl Writer<'_> {
     pub(super) fn of_package(&mut self, path: &[String], arguments: &[Arg]) -> Option<(String, Idiom)> {
         let full = names::full(path, &self.imports)?;
         let plain = arguments.iter().filter(|argument| argument.name.is_none());
-        self.from_template(&full, &plain.map(|argument| &argument.value).collect::<Vec<_>>())
+        self.by_template(&full, &plain.map(|argument| &argument.value).collect::<Vec<_>>())
     }
 
     /// What stands for a function that is given some values.
-    pub(super) fn from_template(&mut self, full: &str, values: &[&Expr]) -> Option<(String, Idiom)> {
+    pub(super) fn by_template(&mut self, full: &str, values: &[&Expr]) -> Option<(String, Idiom)> {
         let rows = TEMPLATES.iter().filter(|(path, ..)| *path == full);
         let (_, template, idiom) =
             rows.into_iter().find(|(_, template, _)| needed(template) <= values.len())?;
@@ -84,7 +84,7 @@ impl Writer<'_> {
     }
 
     /// What stands for a method of a text, a list or a dictionary.
-    pub(super) fn method_from_template(
+    pub(super) fn method_by_template(
         &mut self,
         (on, holds): (&str, Holds),
         name: &str,
