@@ -134,6 +134,16 @@ const PROGRAMS: &[&str] = &[
      def forward(self, x):\n        return self.part(x)\nclass Part(nn.Module):\n    def __init__(self):\n        \
      super().__init__()\n        self.fc = nn.Linear(2, 2)\n    def forward(self, x, k=1):\n        return self.fc(x) * k\n\
      assert Net()(torch.ones(1, 2)).numel() == 2",
+    "class Rows(Dataset):\n    def __init__(self, n, transform=None):\n        self.x = torch.ones(n, 3)\n        \
+     self.transform = transform\n    def __len__(self):\n        return self.x.shape[0]\n    def __getitem__(self, i):\n        \
+     x = self.x[i]\n        if self.transform:\n            x = self.transform(x)\n        return x, i\n\
+     assert Rows(2)[1][1] == 1 and Rows(2, lambda v: v + 1)[0][0].sum().item() == 6",
+    "@torch.no_grad()\ndef hits(loader):\n    n = 0\n    for x, y in loader:\n        \
+     n += (net(x).argmax(1) == y).sum().item()\n    return n\nnet = nn.Linear(2, 2)\n\
+     assert hits([(torch.ones(1, 2), torch.tensor([1]))]) < 2",
+    "import random\nxs = list(range(5))\nrandom.shuffle(xs)\nassert sum(xs) == 10 and random.randint(1, 3) < 4\n\
+     def steps(sizes):\n    n = 0\n    for a, b in zip(sizes[:-1], sizes[1:]):\n        n += b - a\n    return n\n\
+     assert steps([1, 2, 4]) == 3",
     "best = float(\"inf\")\nfor epoch in range(3):\n    val = torch.ones(1).item() / (epoch + 1)\n    if val < best:\n        \
      best = val\nassert best < 0.5",
     "n = 10\nout = 0\nwhile n > 0:\n    n -= 3\n    if n == 4:\n        for i in range(3):\n            \

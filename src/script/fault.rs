@@ -438,7 +438,8 @@ fn truth(of: &str) -> Option<String> {
         "array" => ("!xs.is_empty()", "an array"),
         "map" => ("!d.is_empty()", "a map"),
         "string" => ("s != \"\"", "a text"),
-        "()" => ("x != ()", "what may be None"),
+        // What a closure holds as well has no other name.
+        "()" | "a value that a closure holds" => ("x != ()", "what may be None"),
         _ => return None,
     };
     Some(format!("a condition is true or false here: `{test}` is Python's truth of {what}"))
@@ -463,6 +464,7 @@ fn suggestion(name: &str, names: &[&str]) -> Option<String> {
 fn words(name: &str) -> String {
     let short = name.trim().rsplit("::").next().unwrap_or(name);
     match short {
+        "Dynamic>>" => "a value that a closure holds".into(),
         // Rhai's word for all that a text can be.
         all if all.contains(" | ") && all.contains("String") => "string".into(),
         "i64" => "int".into(),

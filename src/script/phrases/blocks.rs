@@ -400,7 +400,12 @@ impl Statements<'_, '_, '_> {
             ),
             [] => return None,
         };
-        Some(written(&[(head.trim_end_matches(" {").to_owned(), written(&[(format!("with {mode}"), body)]))]))
+        let mut lines =
+            written(&[(head.trim_end_matches(" {").to_owned(), written(&[(format!("with {mode}"), body)]))]);
+        if let Some(last) = lines.last_mut().filter(|_| head.starts_with("let ")) {
+            last.push(';');
+        }
+        Some(lines)
     }
 }
 

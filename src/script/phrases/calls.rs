@@ -2,7 +2,7 @@
 
 use super::book::Idiom;
 use super::names;
-use super::tree::{Arg, Expr, is_environment};
+use super::tree::{Arg, Expr, IndexPlace, is_environment};
 use super::writer::{ATOM, Holds, LOOSE, Writer};
 
 impl Writer<'_> {
@@ -37,7 +37,9 @@ impl Writer<'_> {
                         }
                         let arguments = match idiom {
                             _ if matches!(here.as_str(), "save" | "load") => self.with_file(arguments)?,
-                            Idiom::Library if here != "manual_seed" => self.floats(arguments)?,
+                            Idiom::Library if here != "manual_seed" && !here.contains("::") => {
+                                self.floats(arguments)?
+                            }
                             _ => self.arguments(arguments)?,
                         };
                         atom(format!("{here}({arguments})"))
@@ -175,6 +177,17 @@ impl Writer<'_> {
         let atom = |text: String| Some((text, ATOM));
         match (name, arguments) {
             ("open" | "input", _) if self.is_free(name) => return None,
+            // What is cut for it is a list.
+            ("zip", parts) => {
+                for part in parts {
+                    if let Expr::Index(on, places) = &part.value
+                        && let (Expr::Name(list), [IndexPlace::Slice(..)]) = (on.as_ref(), places.as_slice())
+                        && self.holds(list) == Some(Holds::Other)
+                    {
+                        self.rebind(list, Holds::Array);
+                    }
+                }
+            }
             (":=", [name, value]) => return self.assigned_before(&name.value, &value.value),
             _ => {}
         }
@@ -250,7 +263,8 @@ impl Writer<'_> {
     /// How a variable is called of which nothing is known, such as a parameter: a module, unless it is given plain values
     /// or has a name that functions have.
     fn of_unknown(&self, name: &str, arguments: &[Arg]) -> (Idiom, &'static str) {
-        const FUNCTIONS: [&str; 9] = ["f", "g", "h", "fn", "func", "function", "callback", "closure", "op"];
+        const FUNCTIONS: [&str; 10] =
+            ["f", "g", "h", "fn", "func", "function", "callback", "closure", "op", "transform"];
         let plain = |argument: &Arg| !matches!(self.kind(&argument.value), Holds::Tensor | Holds::Other);
         let function = match &self.said.absent {
             Some((absent, given)) if absent == name => !given.contains("Tensor"),

@@ -34,7 +34,7 @@ impl Statements<'_, '_, '_> {
         for scope in &mut self.writer.scopes {
             scope.retain(|name, _| !name.starts_with("self."));
         }
-        let mut class = Class { name: name.clone(), ..Class::default() };
+        let mut class = Class { name: name.clone(), is_data: base == Base::Dataset, ..Class::default() };
         if base == Base::Module {
             self.announce(column, &name)?;
         }
@@ -101,7 +101,9 @@ impl Statements<'_, '_, '_> {
             for field in class.names() {
                 let field = format!("self.{field}");
                 if matches!(self.writer.holds(&field), None | Some(Holds::Other)) {
-                    self.writer.bind(&field, Holds::Module);
+                    // What a data set calls is a function, what a module calls is a layer.
+                    let holds = if class.is_data { Holds::Closure } else { Holds::Module };
+                    self.writer.bind(&field, holds);
                 }
             }
             return Some(());
@@ -135,6 +137,7 @@ impl Statements<'_, '_, '_> {
 #[derive(Default)]
 struct Class {
     name: String,
+    is_data: bool,
     params: Vec<String>,
     defaults: Vec<Parameter>,
     /// What is done before the module is made.

@@ -87,6 +87,11 @@ impl Statements<'_, '_, '_> {
                 self.writer.uses(Idiom::Rest);
                 Some(if star == "*" { "[]" } else { "#{}" }.to_owned())
             };
+            if default.as_deref() == Some("()") {
+                self.writer.optional.insert(name.clone());
+            } else {
+                self.writer.optional.remove(&name);
+            }
             all.push((name, default));
             if !self.reader.eat(",") {
                 self.reader.expect(")")?;

@@ -33,6 +33,11 @@ impl Writer<'_> {
             let arguments = self.forwarded(&format!("{text}.{name}"), arguments)?;
             return Some(Some((format!("{text}.{name}.forward({arguments})"), ATOM)));
         }
+        if is_self && self.holds(&format!("self.{name}")) == Some(Holds::Closure) {
+            self.uses(Idiom::CallOfVariable);
+            let arguments = self.arguments(arguments)?;
+            return Some(Some((format!("{text}.{name}.call({arguments})"), ATOM)));
+        }
         let known = is_self || holds == Holds::Module || holds == Holds::Other && !names::is_method(name);
         let Some(closure) = self.methods.get(name).filter(|_| known).cloned() else { return Some(None) };
         let given = self.arguments(arguments)?;

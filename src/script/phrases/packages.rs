@@ -8,7 +8,7 @@ use super::writer::{Holds, Writer};
 
 /// A function's path, what stands for its call, with `{0}` for its first argument, and what is told. Of several rows the
 /// first is taken that needs no more arguments than are given.
-const TEMPLATES: [(&str, &str, Idiom); 33] = [
+const TEMPLATES: [(&str, &str, Idiom); 34] = [
     ("builtins.hasattr", "{1} in {0}", Idiom::Method),
     ("builtins.getattr", "{0}[{1}] ?? {2}", Idiom::Method),
     ("builtins.getattr", "{0}[{1}]", Idiom::Method),
@@ -16,6 +16,7 @@ const TEMPLATES: [(&str, &str, Idiom); 33] = [
     ("random.choice", "{0}[randint(0, {0}.len(), [1]).item()]", Idiom::Random),
     ("random.randint", "randint({0}, {1} + 1, [1]).item()", Idiom::Random),
     ("random.uniform", "{0} + ({1} - {0}) * rand(1).item()", Idiom::Random),
+    ("random.shuffle", "{0} = randperm({0}.len()).tolist().map(|i| {0}[i])", Idiom::Random),
     ("sys.exit", "exit()", Idiom::Exit),
     ("json.dumps", "{0}.to_json()", Idiom::Method),
     ("json.loads", "parse_json({0})", Idiom::Method),

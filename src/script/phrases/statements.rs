@@ -392,6 +392,9 @@ impl<'c> Statements<'_, 'c, '_> {
             };
             lines.push(self.one(target, &text, holds)?);
             let own = self.writer.expr(target)?;
+            if self.writer.may_be_none(value) {
+                self.writer.optional.insert(own.clone());
+            }
             if let Expr::LambdaWith(params, _) = value {
                 let defaults: Option<Vec<String>> = params
                     .iter()

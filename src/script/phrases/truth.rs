@@ -38,6 +38,18 @@ impl Writer<'_> {
         }
     }
 
+    /// Whether a value is a parameter whose default is None, or a field that keeps one.
+    pub(super) fn may_be_none(&self, value: &Expr) -> bool {
+        match value {
+            Expr::Name(name) => self.optional.contains(name),
+            Expr::Attr(on, name) => {
+                matches!(on.as_ref(), Expr::Name(on) if on == "self")
+                    && self.optional.contains(&format!("self.{name}"))
+            }
+            _ => false,
+        }
+    }
+
     /// What asks whether a value is true to Python, and whether it is not; none where that is the value itself.
     fn test(&mut self, value: &Expr) -> Option<Option<Both>> {
         let zero = match self.kind(value) {
@@ -53,6 +65,7 @@ impl Writer<'_> {
             Holds::Float => "0.0",
             Holds::Int => "0",
             Holds::Other if matches!(value, Expr::Binary("%", ..)) => "0",
+            _ if self.may_be_none(value) => "()",
             _ => return Some(None),
         };
         self.uses(Idiom::Truth);

@@ -1,6 +1,6 @@
 //! Rhai that is written in the place of Python.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::book::Idiom;
 use super::names::{self, Imports};
@@ -46,6 +46,8 @@ pub(super) struct Writer<'k> {
     pub defaults: HashMap<String, Vec<String>>,
     /// What `forward` takes of a class's modules, by the name of the class, of a variable or of a field.
     pub forwards: HashMap<String, Vec<(String, Option<String>)>>,
+    /// Parameters and fields that are None where nothing is given.
+    pub optional: HashSet<String>,
     /// Closures that stand for methods of modules.
     pub methods: HashMap<String, String>,
     pub used: Vec<Idiom>,
@@ -101,6 +103,7 @@ impl<'k> Writer<'k> {
             functions: HashMap::new(),
             defaults: HashMap::new(),
             forwards: HashMap::new(),
+            optional: HashSet::new(),
             methods: HashMap::new(),
             used: Vec::new(),
             said,
