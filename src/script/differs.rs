@@ -76,7 +76,11 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
         let numbers = Number::of(&left).zip(Number::of(&right));
         match numbers.and_then(|(a, b)| of_infinite(*op, a.float(), b.float())) {
             Some(result) => Ok(result.into()),
-            None => called(context, name, &mut [&mut left, &mut right], whole.position()),
+            None => {
+                // What a closure has captured as well has its type behind a lock.
+                (left, right) = (left.flatten(), right.flatten());
+                called(context, name, &mut [&mut left, &mut right], whole.position())
+            }
         }
     };
     engine.register_custom_syntax_with_state_raw(COMPARISON, |_, _, _| Ok(None), false, evaluate);

@@ -314,6 +314,18 @@ mod tests {
             ),
             ("let n = 0.0 / 0.0; let b = 1.0 / 0.0; [n < b, n > b, n == n]", "[false, false, false]"),
             ("0.1 + 0.2 == 0.3", "true"),
+            (
+                "let b = 1.0; let f = |x| x.item() == b; [f.call(ones(1)), ones(1).item() < b, b != ones(1).item()]",
+                "[true, false, false]",
+            ),
+            (
+                "[ones(1).item() == (), ones(1).item() != \"1\", ones(1).item() == [1.0], () == ones(1).item()]",
+                "[false, true, false, false]",
+            ),
+            (
+                "let b = true; let f = || b; [(ones(1) > 0).item() == b, f.call() != (ones(1) > 0).item()]",
+                "[true, false]",
+            ),
         ] {
             assert_eq!(shown(&[code]), want, "{code}");
         }
