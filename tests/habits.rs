@@ -44,6 +44,7 @@ fn each_gives_what_python_gives() {
         ("with cuda::amp::autocast(false) { is_autocast_enabled(\"cuda\") }", "false"),
         ("with amp::autocast(\"cpu\") { is_autocast_enabled(\"cpu\") }", "true"),
         ("cuda::amp::GradScaler(2.0).get_scale()", "2.0"),
+        ("[sqrt(4), 9.sqrt(), exp(0), ln(1), cos(0)]", "[2.0, 3.0, 1.0, 0.0, 1.0]"),
     ] {
         assert_eq!(lab.text(code), want, "{code}");
     }
@@ -173,13 +174,14 @@ fn a_gradient_that_does_not_go_with_its_tensor_is_refused_where_it_is_given() {
 #[test]
 fn what_python_takes_as_true_is_told_where_a_bool_is_expected() {
     for (code, test) in [
-        ("let xs = [1]; if xs { 1 }", "`!xs.is_empty()`"),
-        ("let n = 2; while n { n -= 1; }", "`n != 0`"),
-        ("let s = \"a\"; if s { 1 }", "`s != \"\"`"),
-        ("let d = #{}; if d { 1 }", "`!d.is_empty()`"),
+        ("let xs = [1]; if xs { 1 }", "if !xs.is_empty() { 1 }"),
+        ("let n = 2; while n { n -= 1; }", "while n != 0 { n -= 1; }"),
+        ("let s = \"a\"; if s { 1 }", "if s != \"\" { 1 }"),
+        ("let d = #{}; if d { 1 }", "if !d.is_empty() { 1 }"),
         ("let x = (); if x { 1 }", "`x != ()`"),
-        ("let n = 0; if !n { 1 }", "`n != 0`"),
-        ("let xs = []; if !xs { 1 }", "`!xs.is_empty()`"),
+        ("let n = 0; if !n { 1 }", "if n == 0 { 1 }"),
+        ("let xs = []; if !xs { 1 }", "if xs.is_empty() { 1 }"),
+        ("let f = |v| { if v { 1 } }; f.call([])", "`!xs.is_empty()`"),
     ] {
         let fault = fault("cpu", code);
         assert!(fault.hint.as_ref().is_some_and(|hint| hint.contains(test)), "{code}: {}", fault.report);
@@ -191,6 +193,8 @@ fn a_function_of_another_module_is_told_where_it_is() {
     for (code, text, hint) in [
         ("F::ones(1)", "there is no function 'F::ones'", "here it is `ones`"),
         ("cuda::live_tensors()", "there is no function 'cuda::live_tensors'", "`telemetry::live_tensors`"),
+        ("cuda::is_initialized()", "there is no function 'cuda::is_initialized'", "`cuda::is_available()`"),
+        ("cudnn::version()", "there is no function 'cudnn::version'", "`doctor()`"),
         ("nn::relu(ones(2))", "there is no function 'nn::relu'", "`relu`"),
     ] {
         let fault = fault("cpu", code);
@@ -200,4 +204,46 @@ fn a_function_of_another_module_is_told_where_it_is() {
     // Where it is, what it takes is told.
     let taken = fault("cpu", "F::relu(5, 6, 7, 8)");
     assert!(!taken.message.contains("there is no function 'F::relu'"), "{}", taken.report);
+}
+
+/// What is told of a call with another number of arguments names what the code has written.
+#[test]
+fn a_call_with_another_number_of_arguments_is_told_by_what_was_written() {
+    for (code, text, hint) in [
+        (
+            "let net = nn::module(#{fc: nn::Linear(4, 2)}, |self, x, mask| self.fc.forward(x));\nnet.forward(ones(1, 4))",
+            "`|self, x, mask|` takes 2 arguments beside `self`, and is given 1",
+            "`()` stands for one",
+        ),
+        (
+            "let k = 1; let f = |x, y| x + y + k; f.call(1)",
+            "`|x, y|` takes 2 arguments, and is given 1",
+            "`()`",
+        ),
+        ("fn f(x, y) { x + y } f(1)", "`f(x, y)` takes 2 arguments, and is given 1", "`()`"),
+        ("fn f(x) { x } f(1, 2)", "`f(x)` takes 1 argument, and is given 2", "`|x, b| …`"),
+        (
+            "distributed::spawn(|rank| rank, #{nprocs: 2})",
+            "`|rank|` takes 1 argument, and is given 2",
+            "`|rank, b| …`",
+        ),
+        (
+            "try { let f = |x| x; f.call() } catch (e) { throw e.message; }",
+            "the closure takes another number",
+            "",
+        ),
+    ] {
+        let fault = fault("cpu", code);
+        assert!(fault.message.contains(text) && !fault.report.contains("anon$"), "{code}: {}", fault.report);
+        assert!(fault.hint.unwrap_or_default().contains(hint), "{code}");
+    }
+    let mut lab = Lab::new();
+    lab.run("let k = 1; let f = |x, y| x + y + k;");
+    assert!(lab.error("f.call(1)").0.contains("`|x, y|` takes 2 arguments, and is given 1"));
+}
+
+#[test]
+fn what_a_computer_has_is_printed_one_thing_to_a_line() {
+    let text = Lab::new().text("`${doctor()}`");
+    assert!(text.contains("processor") && text.contains("cuBLAS") && !text.contains("#{"), "{text}");
 }

@@ -134,9 +134,9 @@ fn what_is_on_the_device_takes_no_memory_here() {
 #[test]
 fn many_random_numbers_are_not_drawn_on_the_host_either() {
     assert!(run("sim:t4", true, "rand([1024, 512]).isnan().any().item()").0.unwrap() == "false");
-    assert_eq!(hollow("rand([1024, 512]).sum().item().is_nan()").unwrap(), "true");
-    assert_eq!(hollow("nn::Linear(1024, 512).weight.sum().item().is_nan()").unwrap(), "true");
-    assert_eq!(hollow("rand([4]).sum().item().is_nan()").unwrap(), "false");
+    assert_eq!(hollow("`${rand([1024, 512]).sum().item()}`").unwrap(), "\"NaN\"");
+    assert_eq!(hollow("`${nn::Linear(1024, 512).weight.sum().item()}`").unwrap(), "\"NaN\"");
+    assert_ne!(hollow("`${rand([4]).sum().item()}`").unwrap(), "\"NaN\"");
     assert_eq!(hollow("randint(0, 9, [1024, 512]).max().item()").unwrap(), "8");
     let fault = hollow("if rand([1024, 512]).sum() > 0.0 { 1 }").unwrap_err();
     assert!(fault.message.contains("no values"), "{}", fault.report);
@@ -153,6 +153,23 @@ fn nothing_is_saved_that_has_no_values() {
     }
 }
 
+/// Who asks whether a loss is still finite guards a run that goes as it should.
+#[test]
+fn a_guard_against_numbers_that_are_not_finite_lets_a_planned_loop_go_on() {
+    let x = "let x = ones(2, #{device: \"cuda\"}); let n = 0; for i in 0..3 { let loss = x.sum().item(); ";
+    for guard in
+        ["if loss.is_nan() { break; }", "if !loss.is_finite() { break; }", "if loss.is_infinite() { break; }"]
+    {
+        assert_eq!(hollow(&format!("{x}{guard} n += 1; }} n")).unwrap(), "3", "{guard}");
+        assert_eq!(run("sim:t4", true, &format!("{x}{guard} n += 1; }} n")).0.unwrap(), "3", "{guard}");
+    }
+    assert_eq!(
+        hollow("[(0.0 / 0.0).is_nan(), (1.0 / 0.0).is_finite(), \"a\" == \"a\", \"nan\" != \"b\"]").unwrap(),
+        "[true, false, true, true]"
+    );
+    assert_eq!(hollow("switch 2.0 { 2.0 => 1, _ => 0 }").unwrap(), "1");
+}
+
 /// A number that was never computed decides nothing, wherever it has come; what only passes it on goes on.
 #[test]
 fn what_a_reported_number_decides_is_an_error_with_its_line() {
@@ -166,6 +183,11 @@ fn what_a_reported_number_decides_is_an_error_with_its_line() {
         "let c = #{l: x.sum().item() / 2}; c.l != 3",
         "x.sum().item().to_int()",
         "let f = |v| v > 1; f.call(x.mean().item())",
+        "switch x.sum().item() { 2.0 => 1, _ => 0 }",
+        "fn f(v) { switch v { 2.0 => 1, _ => 0 } } f(x.sum().item())",
+        "`${x.sum().item()}` == \"2.0\"",
+        "let v = x.sum().item(); \"sum \" + v != \"sum 2.0\"",
+        "x.sum().item().to_string() in [\"2.0\"]",
     ] {
         let fault = hollow(&format!("{x}{decides}")).unwrap_err();
         assert!(fault.message.contains("this run has no values (--values none)"), "{}", fault.report);

@@ -106,6 +106,63 @@ const PROGRAMS: &[&str] = &[
     "def count(n, *args, **kwargs):\n    return n + len(args) + len(kwargs)\nassert count(1, 2, 3, a=1) == 4 and count(1) == 1",
     "hist = []\nhist.append((1, 0.5))\nhist.append([5, 6])\nassert len(hist) == 2\ns = \" hello \"\n\
      out = s.strip().replace(\"l\", \"r\")\nassert out == \"herro\" and s == \" hello \"\nxs = [5, 6, 1]\nxs.remove(1)\nassert len(xs) == 2 and xs[1] == 6",
+    "class Net(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n        self.d = d\n        \
+     self.fc = nn.Linear(self.d, 2)\n    def forward(self, x):\n        return self.fc(x)\n\
+     assert Net(3)(torch.ones(1, 3)).shape[1] == 2",
+    "class Net(nn.Module):\n    def __init__(self):\n        torch.nn.Module.__init__(self)\n        \
+     self.register_buffer(\"m\", torch.zeros(2))\n        self.layers = nn.ModuleList()\n        \
+     for i in range(2):\n            self.layers.append(nn.Linear(2, 2))\n        \
+     nn.init.zeros_(self.layers[0].bias)\n    def forward(self, x, mask=None):\n        for l in self.layers:\n            \
+     x = l(x)\n        if mask is not None:\n            x = x * mask\n        return x + self.m\nnet = Net()\n\
+     assert net(torch.ones(1, 2)).numel() == 2 and net(torch.ones(1, 2), mask=torch.zeros(2)).sum().item() == 0",
+    "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        \
+     self.encoder = nn.Linear(2, 2)\n        self.fc = nn.Linear(2, 2)\n        self.fc.weight.data.normal_()\n        \
+     for p in self.encoder.parameters():\n            p.requires_grad = False\n        if True:\n            \
+     self.head = nn.Linear(2, 1)\n        self.n = sum(p.numel() for p in self.parameters())\n        \
+     self.apply(self._init_weights)\n    def _init_weights(self, m):\n        if isinstance(m, nn.Linear):\n            \
+     nn.init.ones_(m.bias)\n    def forward(self, x):\n        return self.head(self.fc(self.encoder(x)))\n    \
+     def predict(self, x):\n        return self(x) > 0\nnet = Net()\nassert net(torch.ones(1, 2)).numel() == 1\n\
+     assert net.n == 15 and net.fc.bias.sum().item() == 2 and net.predict(torch.ones(1, 2)).numel() == 1",
+    "class Rows(Dataset):\n    def __init__(self, n):\n        self.x = torch.arange(n)\n    def __len__(self):\n        \
+     return len(self.x)\n    def __getitem__(self, i):\n        return self.x[i], self.x[i] * 2\nrows = Rows(4)\n\
+     for x, y in DataLoader(rows, batch_size=2):\n    assert y[1].item() == 2 * x[1].item()\nassert len(rows) == 4",
+    "def step(x, y):\n    opt.zero_grad()\n    loss = loss_fn(net(x), y)\n    loss.backward()\n    opt.step()\n    \
+     return loss.item()\ndef fit(n):\n    for i in range(n):\n        last = step(x, y)\n    return last\n\
+     net = nn.Linear(2, 1)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\nloss_fn = nn.MSELoss()\n\
+     x, y = torch.ones(1, 2), torch.ones(1, 1)\nassert fit(3) >= 0.0",
+    "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.part = Part()\n    \
+     def forward(self, x):\n        return self.part(x)\nclass Part(nn.Module):\n    def __init__(self):\n        \
+     super().__init__()\n        self.fc = nn.Linear(2, 2)\n    def forward(self, x, k=1):\n        return self.fc(x) * k\n\
+     assert Net()(torch.ones(1, 2)).numel() == 2",
+    "class Rows(Dataset):\n    def __init__(self, n, transform=None):\n        self.x = torch.ones(n, 3)\n        \
+     self.transform = transform\n    def __len__(self):\n        return self.x.shape[0]\n    def __getitem__(self, i):\n        \
+     x = self.x[i]\n        if self.transform:\n            x = self.transform(x)\n        return x, i\n\
+     assert Rows(2)[1][1] == 1 and Rows(2, lambda v: v + 1)[0][0].sum().item() == 6",
+    "@torch.no_grad()\ndef hits(loader):\n    n = 0\n    for x, y in loader:\n        \
+     n += (net(x).argmax(1) == y).sum().item()\n    return n\nnet = nn.Linear(2, 2)\n\
+     assert hits([(torch.ones(1, 2), torch.tensor([1]))]) < 2",
+    "import random\nxs = list(range(5))\nrandom.shuffle(xs)\nassert sum(xs) == 10 and random.randint(1, 3) < 4\n\
+     def steps(sizes):\n    n = 0\n    for a, b in zip(sizes[:-1], sizes[1:]):\n        n += b - a\n    return n\n\
+     assert steps([1, 2, 4]) == 3",
+    "best = float(\"inf\")\nfor epoch in range(3):\n    val = torch.ones(1).item() / (epoch + 1)\n    if val < best:\n        \
+     best = val\nassert best < 0.5",
+    "n = 10\nout = 0\nwhile n > 0:\n    n -= 3\n    if n == 4:\n        for i in range(3):\n            \
+     if i == 1:\n                break\n        break\nelse:\n    out = 1\nassert out == 0 and n == 4\n\
+     for i in [1, 2]:\n    pass\nelse:\n    out = 2\nassert out == 2",
+    "out = 0\ntry:\n    try:\n        y = 1 / 0\n    finally:\n        out = 1\nexcept ZeroDivisionError:\n    out = out + 1\n\
+     assert out == 2",
+    "id2label = {0: \"a\"}\nid2label[3] = \"b\"\ni = 3\nassert id2label[i] == \"b\" and id2label[0] == \"a\"\n\
+     stoi = {\"a\": 0, \"b\": 1}\nassert sum([stoi[c] for c in \"bab\"]) == 2 and len(set(\"hello\")) == 4\nn = 0\n\
+     for c in \"ab\":\n    n += stoi[c]\nassert n == 1 and max([\"a\", \"bb\"], key=len) == \"bb\"",
+    "xs = [[[1, 2], 3]]\nn = 0\nfor (a, b), c in xs:\n    n += a + b + c\nassert n == 6\nx = torch.zeros(3, 3)\ny = torch.ones(3)\n\
+     x[1, :] += 10\nx[0, 0] *= 2\nx[:, 0] -= y\nx[..., -1] = 5\nassert x.sum().item() == 32\n\
+     assert \"ab\".capitalize() == \"Ab\" and \"a b\".title() == \"A B\" and \"12\".isdigit() and not \"1a\".isdigit()\n\
+     assert \"7\".zfill(3) == \"007\" and \"a\".rjust(2) == \" a\" and len(\"a\\nb\".splitlines()) == 2 and \"aba\".count(\"a\") == 2",
+    "x = 3\nout = 0\nif type(x) is int and type(x) != str:\n    out = 1\nassert out == 1 and isinstance(x, (int, float))\n\
+     assert torch.Tensor([1, 2]).dtype == torch.float32 and torch.LongTensor(3).numel() == 3",
+    "n = -7\nm = 3 - 10\nassert n // 2 == -4 and m // 2 == -4\nn //= 2\nassert n == -4\nassert 2048 / 1024**2 < 1",
+    "found = []\nx = 3\ns = \"\"\nout = found if found else [1]\nodd = \"odd\" if x % 2 else \"even\"\n\
+     assert len(out) == 1 and odd == \"odd\"\nif not found and x and not s:\n    x = 0\nassert x == 0",
     "a, b = 1, 2\na, b = b, a\nx = torch.zeros(2, 3)\nx[0, 1] = a\nx[:, 0] = b\nprint(x[..., 0], x[1:], x[None].shape)",
 ];
 
@@ -265,6 +322,7 @@ impl Host for Warned {
 fn what_differs_in_silence_is_told_of_once() {
     for (code, what) in [
         ("7 / 2", "`7 / 2` of integers is 3"),
+        ("-7 / 2", "`(-7.0 / 2).floor().to_int()` is -4, as `-7 // 2` there"),
         ("let a = 7; let b = 2; a / b", "3.5 in Python"),
         ("let x = ones(7); x.numel() / 2", "`7 / 2` of integers"),
         ("fn half(n) { n / 2 } half(7)", "`7 / 2` of integers"),
@@ -305,6 +363,8 @@ fn what_differs_in_silence_is_told_of_once() {
         "let s = 0; for (a, b) in zip([1], [2]) { s += b; } s",
         "let s = 0; for (x, i) in [[1, 2, 3], [4, 5, 6]] { s += i; } s",
         "let s = 0; for (n, i) in 0..3 { s += i; } s",
+        "let s = 0; for (pair, i) in [[1, 2], [3, 4]] { s += pair[0] * i; } s",
+        "let xs = [1]; xs += [4];",
         "let xs = [1]; let ys = [2]; xs.append(ys); xs.push([3]);",
         "let s = \" ab \"; s.trim(); s.replace(\"a\", \"b\"); s",
     ] {
@@ -352,4 +412,41 @@ fn the_page_has_every_phrase_and_what_differs_in_silence() {
     for silent in ["7 / 2", "-5 % 3", "7 // 2", "x.device ==", "copies an array"] {
         assert!(page.contains(silent), "{silent}");
     }
+}
+
+/// Where no line can be offered, what there is instead is named.
+#[test]
+fn what_has_no_line_here_is_told_with_what_there_is() {
+    for (given, code, want) in [
+        ("", "class A:\n    def __init__(self):\n        self.x = 1", "a map holds values and closures"),
+        ("", "class B(A):\n    pass", "nothing is inherited"),
+        ("", "class Net(nn.Sequential):\n    pass", "`let Net = || nn::Sequential([…]);`"),
+        ("", "class F(torch.autograd.Function):\n    pass", "`x.register_hook(|g| …)`"),
+        ("", "class D(Dataset):\n    pass", "`data::Dataset(length, |i| …)`"),
+        ("", "@dataclass\nclass C:\n    lr: float = 0.1", "`let c = #{lr: 0.1};`"),
+        ("", "2 ** -1", "`2.0 ** -1`"),
+        ("let xs = [1, 2];", "xs[1..]", "`xs.extract(1..)`"),
+        ("let d = #{};", "d['a']", "names of a map are texts"),
+        ("", "let model = 3; print(modle)", "did you mean `model`?"),
+        ("", "fn f(s) { s.to_int() } f(\"12\")", "parse_int(s)"),
+        ("", "let i = 1; i++;", "i += 1;"),
+        (
+            "let f = |s| s.map(|c| c);",
+            "let g = |s| s.map(|c| c);\ng.call(\"ab\")",
+            "list(s).map(|c| c.to_string()).map(|c| c)",
+        ),
+    ] {
+        let hint = told(given, code).unwrap_or_default();
+        assert!(hint.contains(want), "{code}: {hint}");
+    }
+}
+
+/// One statement that is not known takes nothing from the answer to the others.
+#[test]
+fn what_is_not_known_is_marked_in_the_program_that_is_offered() {
+    let code = "import torch\nx = torch.ones(2)\ntype Num = int\ny = x.sum()\nassert y.item() == 2.0";
+    let hint = told("", code).unwrap_or_default();
+    let here = offered(&hint).unwrap();
+    assert!(here.contains("// ? type Num = int") && here.contains("let y = x.sum();"), "{hint}");
+    assert!(lab().evaluate(1, &Origin { name: "test", code: &here, first_line: 1 }).is_ok(), "{here}");
 }

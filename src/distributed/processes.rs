@@ -176,7 +176,13 @@ impl ProcessRank {
         };
         let hub = match place.rank {
             0 => {
-                let doors = Door::open(&place.address).map_err(|e| failed("meet the others", e))?;
+                let doors = Door::open(&place.address).map_err(|e| match e.kind() {
+                    std::io::ErrorKind::AddrInUse => failed("meet the others", e).with_hint(format!(
+                        "another run meets at port {}: another MASTER_PORT will do, the same for all ranks",
+                        place.address.port()
+                    )),
+                    _ => failed("meet the others", e),
+                })?;
                 let open = Hub::open(doors, place.world, place.timeout);
                 Some(open.map_err(|e| failed("meet the others", e))?)
             }

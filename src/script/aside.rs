@@ -13,6 +13,7 @@ use crate::base::{Error, Result};
 use crate::data::dataset::{Function, Run};
 use crate::op::{Copies, Value};
 
+use super::arity::Takes;
 use super::caught;
 use super::fault::{Traced, Vocabulary, innermost, shown};
 use super::value::{Callback, Held, from_dynamic, given, to_dynamic};
@@ -111,6 +112,17 @@ impl AsideFunction {
         self.function.call(&context, args).map_err(|e| self.apart(&e))
     }
 
+    /// What the function takes that is called, if it is the one of a name.
+    fn takes(&self, name: &str) -> Option<Takes> {
+        /// Parameters of a function.
+        const MOST: usize = 32;
+        let function = self.function.function();
+        let all = self.global.lib.iter().filter(|_| function.fn_name() == name);
+        let mut found = all.filter_map(|lib| (0..MOST).find_map(|count| lib.get_script_fn(name, count)));
+        let params = found.next()?.params.iter().map(|param| param.to_string()).collect();
+        Some(Takes { params, captured: function.curry().len() })
+    }
+
     /// A script's error as a value with the place where it happened, and the line of that.
     fn apart(&self, error: &EvalAltResult) -> (Error, Option<usize>) {
         let Traced { inner, calls } = innermost(error);
@@ -120,7 +132,7 @@ impl AsideFunction {
                 Some(thrown) => thrown.clone(),
                 None => Error::runtime(shown(value)),
             },
-            other => caught::of_rhai(other, &[], self.words),
+            other => caught::of_rhai(other, &[], self.words, &|name| self.takes(name)),
         };
         let Some(call) = calls.last() else { return (error, None) };
         let line = call.position.line();

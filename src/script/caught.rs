@@ -6,6 +6,7 @@ use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Expr, Expression, Positi
 use crate::base::Error;
 use crate::base::error::kind::Kind;
 
+use super::arity::Takes;
 use super::custom::custom;
 use super::fault::{Fault, KnownNames, RhaiResult, Vocabulary, from_rhai};
 
@@ -51,18 +52,26 @@ fn reworded(error: &mut EvalAltResult, variables: &[String], words: Vocabulary) 
         EvalAltResult::ErrorRuntime(..) => {}
         other if other.is_catchable() && !other.is_pseudo_error() => {
             let position = other.position();
-            *other = EvalAltResult::ErrorRuntime(Dynamic::from(of_rhai(other, variables, words)), position);
+            *other = EvalAltResult::ErrorRuntime(
+                Dynamic::from(of_rhai(other, variables, words, &|_| None)),
+                position,
+            );
         }
         _ => {}
     }
 }
 
 /// An error that Rhai itself raises as one of ours. `variables` could be meant by a misspelt name.
-pub(super) fn of_rhai(error: &EvalAltResult, variables: &[String], words: Vocabulary) -> Error {
+pub(super) fn of_rhai(
+    error: &EvalAltResult,
+    variables: &[String],
+    words: Vocabulary,
+    takes: &dyn Fn(&str) -> Option<Takes>,
+) -> Error {
     let mut names = (words.names)();
     names.extend(variables.iter().map(String::as_str));
-    let Fault { kind, message, hint, .. } =
-        from_rhai(error, &KnownNames { names: &names, members: words.members, written: words.written });
+    let known = KnownNames { names: &names, members: words.members, written: words.written, takes };
+    let Fault { kind, message, hint, .. } = from_rhai(error, &known);
     let error = Error::new(Kind::of_language(&kind).unwrap_or(Kind::RuntimeError), message);
     match hint {
         Some(hint) => error.with_hint(hint),

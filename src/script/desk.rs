@@ -257,7 +257,12 @@ impl Desk {
             return self.fail(Error::type_error(text));
         }
         let origin = Origin { name: "", code: "", first_line: 1 };
-        let known = super::fault::KnownNames { names: &[], members: help::members, written: help::written };
+        let known = super::fault::KnownNames {
+            names: &[],
+            members: help::members,
+            written: help::written,
+            takes: &|_| None,
+        };
         let sources = state.learner.as_ref().map(|learner| learner.sources.clone()).unwrap_or_default();
         let mut fault = Fault::from_eval(error, &origin, &sources, &known, |_, _| ());
         // Where it stands in the attempt; a function of an earlier cell has lines of its own.

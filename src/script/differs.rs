@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rhai::{AST, ASTNode, Dynamic, Engine, EvalContext, Expr, Expression, FnCallExpr, INT, Position};
 
 use crate::base::event::HIDDEN_CELLS;
+use crate::device::MapOp;
 use crate::device::Shared;
 use crate::device::shared::{CodePlace, NO_VALUES};
 use crate::script::custom::custom;
@@ -20,6 +21,19 @@ use super::silent::{self, Unlike};
 
 /// The key of a wrapped division: no text of a script is read as this token.
 const DIVISION: &str = "\u{f}";
+
+/// The key of a wrapped comparison: no text of a script is read as this token.
+const COMPARISON: &str = "\u{1a}";
+
+/// Comparisons, and what they do.
+const COMPARISONS: [(&str, MapOp); 6] = [
+    ("<", MapOp::Lt),
+    ("<=", MapOp::Le),
+    (">", MapOp::Gt),
+    (">=", MapOp::Ge),
+    ("==", MapOp::Eq),
+    ("!=", MapOp::Ne),
+];
 
 /// What is told of once each.
 #[derive(Clone, Copy)]
@@ -54,6 +68,23 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     } else {
         register_division::<false>(engine, shared);
     }
+    let evaluate = |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
+        let [left, right, whole] = inputs else { return Ok(Dynamic::UNIT) };
+        let (mut left, mut right) =
+            (context.eval_expression_tree(left)?, context.eval_expression_tree(right)?);
+        let nth = state.as_int().ok().and_then(|nth| usize::try_from(nth).ok());
+        let Some((name, op)) = nth.and_then(|nth| COMPARISONS.get(nth)) else { return Ok(Dynamic::UNIT) };
+        let numbers = Number::of(&left).zip(Number::of(&right));
+        match numbers.and_then(|(a, b)| of_infinite(*op, a.float(), b.float())) {
+            Some(result) => Ok(result.into()),
+            None => {
+                // What a closure has captured as well has its type behind a lock.
+                (left, right) = (left.flatten(), right.flatten());
+                called(context, name, &mut [&mut left, &mut right], whole.position())
+            }
+        }
+    };
+    engine.register_custom_syntax_with_state_raw(COMPARISON, |_, _, _| Ok(None), false, evaluate);
 }
 
 /// `CARRIES` where results have the clocks of their operands.
@@ -124,6 +155,22 @@ fn called(
     })
 }
 
+/// A comparison with what is infinite, which Rhai's tolerance makes nothing of: `0.5 < 1.0 / 0.0` is false there.
+pub(super) fn of_infinite(op: MapOp, a: f64, b: f64) -> Option<bool> {
+    if a.is_nan() || b.is_nan() || !(a.is_infinite() || b.is_infinite()) {
+        return None;
+    }
+    match op {
+        MapOp::Lt => Some(a < b),
+        MapOp::Le => Some(a <= b),
+        MapOp::Gt => Some(a > b),
+        MapOp::Ge => Some(a >= b),
+        MapOp::Eq => Some(a == b),
+        MapOp::Ne => Some(a != b),
+        _ => None,
+    }
+}
+
 /// The result of integers, where it is one; what goes over is left to Rhai's errors.
 #[inline]
 pub(super) fn divided(shared: &Shared, divides: bool, (a, b): (INT, INT), at: Position) -> Option<Dynamic> {
@@ -141,8 +188,16 @@ fn note(shared: &Shared, divides: bool, (a, b): (INT, INT), at: Position) {
     if divides {
         tell(shared, Difference::Division, || {
             let (here, there) = (a / b, a as f64 / b as f64);
+            // Python's `//` goes down, Rhai's `/` towards zero.
+            let floor = match (a < 0) != (b < 0) {
+                true => format!(
+                    ", and `({a}.0 / {b}).floor().to_int()` is {}, as `{a} // {b}` there",
+                    there.floor()
+                ),
+                false => String::new(),
+            };
             format!(
-                "`{a} / {b}` of integers is {here}{place}, and {there} in Python: `{a}.0 / {b}` gives that"
+                "`{a} / {b}` of integers is {here}{place}, and {there} in Python: `{a}.0 / {b}` gives that{floor}"
             )
         });
     } else {
@@ -166,13 +221,31 @@ pub(super) fn line(shared: &Shared, at: Position) -> String {
 pub(super) fn wrap(expr: &mut Expr) {
     let Expr::FnCall(call, at) = &*expr else { return };
     let FnCallExpr { args, name, op_token: Some(_), .. } = call.as_ref() else { return };
+    let at = *at;
+    if let Some(nth) = COMPARISONS.iter().position(|(sign, _)| sign == name)
+        && args.iter().any(gives_float)
+    {
+        let compared = args.iter().cloned().chain([expr.clone()]);
+        let wrapper = custom(COMPARISON, compared, INT::try_from(nth).unwrap_or_default().into());
+        *expr = Expr::Custom(Box::new(wrapper), at);
+        return;
+    }
     if args.len() != 2 || !matches!(name.as_str(), "/" | "%") {
         return;
     }
-    let at = *at;
     let divides = name == "/";
     let wrapper = custom(DIVISION, args.iter().cloned().chain([expr.clone()]), divides.into());
     *expr = Expr::Custom(Box::new(wrapper), at);
+}
+
+/// Whether an operand is what is read of a tensor, or a quotient, which may be infinite.
+fn gives_float(expr: &Expr) -> bool {
+    match expr {
+        Expr::Dot(x, ..) | Expr::Index(x, ..) => gives_float(&x.rhs),
+        Expr::MethodCall(call, _) => call.name == "item" && call.args.is_empty(),
+        Expr::Custom(x, _) => x.tokens.first().is_some_and(|key| key == DIVISION),
+        _ => false,
+    }
 }
 
 /// Tells of what is seen in code before it runs. `is_variable` knows those of the session.

@@ -265,7 +265,7 @@ fn of_floats(op: MapOp, a: f64, b: f64) -> Option<Dynamic> {
         MapOp::Div => Some((a / b).into()),
         MapOp::Remainder => Some((a % b).into()),
         // Rhai compares floats with some tolerance.
-        _ => None,
+        op => differs::of_infinite(op, a, b).map(Dynamic::from),
     }
 }
 
@@ -290,6 +290,42 @@ mod tests {
             ("let a = 1.5; let b = 0.5; [a < b, a <= b, a > b, a >= b]", "[false, false, true, true]"),
             ("let a = \"ab\"; let b = \"c\"; a + b", "\"abc\""),
             ("let a = [1]; let b = [2]; a + b", "[1, 2]"),
+        ] {
+            assert_eq!(shown(&[code]), want, "{code}");
+        }
+    }
+
+    #[test]
+    fn what_is_infinite_is_compared_as_it_is() {
+        for (code, want) in [
+            (
+                "let a = 1.0 / 0.0; let b = 0.5; [b < a, b <= a, b > a, b >= a, a == a, a != a, b == a, b != a]",
+                "[true, true, false, false, true, false, false, true]",
+            ),
+            ("let a = -1.0 / 0.0; let n = 3; [a < n, n < a, a < 0, a == 2.0]", "[true, false, true, false]"),
+            ("let best = 1.0 / 0.0; [ones(2).sum().item() < best, best > ones(1).item()]", "[true, true]"),
+            (
+                "let x = 2.5; [x < 1.0 / 0.0, x == 1.0 / 0.0, 1.0 / 0.0 != x, 1 > -1.0 / 0.0]",
+                "[true, false, true, true]",
+            ),
+            (
+                "[ones(2).sum().item() < 3, 2.0 == ones(2).sum().item(), arange(3)[2].item() > 1]",
+                "[true, true, true]",
+            ),
+            ("let n = 0.0 / 0.0; let b = 1.0 / 0.0; [n < b, n > b, n == n]", "[false, false, false]"),
+            ("0.1 + 0.2 == 0.3", "true"),
+            (
+                "let b = 1.0; let f = |x| x.item() == b; [f.call(ones(1)), ones(1).item() < b, b != ones(1).item()]",
+                "[true, false, false]",
+            ),
+            (
+                "[ones(1).item() == (), ones(1).item() != \"1\", ones(1).item() == [1.0], () == ones(1).item()]",
+                "[false, true, false, false]",
+            ),
+            (
+                "let b = true; let f = || b; [(ones(1) > 0).item() == b, f.call() != (ones(1) > 0).item()]",
+                "[true, false]",
+            ),
         ] {
             assert_eq!(shown(&[code]), want, "{code}");
         }

@@ -14,6 +14,7 @@ use crate::script::host::Host;
 use crate::tensor::Tensor;
 use crate::tensor::display::display;
 
+use super::arity::Takes;
 use super::aside::{Aside, Latest};
 use super::carry::{self, Clocks, Mixing};
 use super::clocks::{Look, Times};
@@ -176,11 +177,9 @@ impl Interpreter {
         })?;
         let is_variable = |name: &str| self.scope.get(name).is_some();
         differs::read(&self.machine.shared, &ast, origin.code, place, is_variable);
-        let told = program::prepared(
-            &self.engine,
-            &ast,
-            &Before { scope: &self.scope, library: &self.library, place, code: origin.code },
-        );
+        let hollow = !self.machine.shared.has_values();
+        let before = Before { scope: &self.scope, library: &self.library, place, code: origin.code, hollow };
+        let told = program::prepared(&self.engine, &ast, &before);
         let functions = told.clone_functions_only();
         self.sources.define(&functions, origin);
         let program = self.library.merge(&told);
@@ -270,7 +269,8 @@ impl Interpreter {
             })?;
         let cell = self.machine.shared.source().cell;
         let place = CodePlace { cell, before: 0 };
-        let before = Before { scope: &scope, library: &AST::empty(), place, code: origin.code };
+        let hollow = !self.machine.shared.has_values();
+        let before = Before { scope: &scope, library: &AST::empty(), place, code: origin.code, hollow };
         let mut program = program::prepared(&self.engine, &ast, &before);
         scope.push(ENDED, !to_its_end);
         let end = self.engine.compile_with_scope(&scope, format!("{ENDED} = true;"));
@@ -327,7 +327,8 @@ impl Interpreter {
     /// The names a misspelt one is compared with: functions, modules and variables.
     pub(crate) fn known_names(&self) -> Vec<&str> {
         let variables = self.scope.iter_raw().map(|(name, _, _)| name);
-        self.names.iter().copied().chain(variables).collect()
+        // Of two that are as near the learner's own is meant.
+        variables.chain(self.names.iter().copied()).collect()
     }
 
     /// What a line may name that is not in it.
@@ -339,6 +340,7 @@ impl Interpreter {
             value if value.is_array() => Holds::Array,
             value if value.is_map() => Holds::Map,
             value if value.is_string() => Holds::Text,
+            value if value.as_int().is_ok_and(|number| number < 0) => Holds::Negative,
             value if value.is_int() => Holds::Int,
             value if value.is_float() => Holds::Float,
             _ => Holds::Other,
@@ -355,11 +357,23 @@ impl Interpreter {
         phrases::SessionNames { variables, functions: self.library.iter_functions().map(function).collect() }
     }
 
+    /// What a function takes that this code has, or code before it.
+    fn takes(&self, name: &str, ast: &AST) -> Option<Takes> {
+        let is_own = || ast.iter_functions().any(|function| function.name == name);
+        let earlier = || self.sources.of(name).filter(|_| !is_own()).map(|source| &source.code);
+        match earlier().map(|code| self.engine.compile(rewrite::prepared(&self.engine, code))) {
+            Some(Ok(code)) => Takes::of(name, &code, &self.library),
+            _ => Takes::of(name, ast, &self.library),
+        }
+    }
+
     fn stopped(&self, error: &EvalAltResult, origin: &Origin, ast: &AST, scope: &Scope) -> Stopped {
         if self.cancel().is_set() {
             return Stopped::Cancelled(self.cancel().error());
         }
-        let known = KnownNames { names: &self.known_names(), members: help::members, written: help::written };
+        let takes = |name: &str| self.takes(name, ast);
+        let (members, written) = (help::members, help::written);
+        let known = KnownNames { names: &self.known_names(), members, written, takes: &takes };
         let explain = |error: &mut crate::base::Error, position| {
             operands::name(error.operands_mut(), ast, position, scope);
         };

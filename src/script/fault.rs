@@ -8,6 +8,7 @@ use crate::base::{Error, Kind};
 use crate::tensor::Tensor;
 use crate::tensor::display::display;
 
+use super::arity::{CLOSURE, Takes};
 pub use super::sources::Origin;
 use super::sources::Sources;
 
@@ -61,6 +62,8 @@ pub(crate) struct KnownNames<'a> {
     pub members: fn(&str) -> Vec<&'static str>,
     /// How a name of the vocabulary is written, each way: `ones`, `nn::init::ones_`, `x.ones_like`.
     pub written: fn(&str) -> Vec<String>,
+    /// What a function of the script takes, so far as that is known.
+    pub takes: &'a dyn Fn(&str) -> Option<Takes>,
 }
 
 /// Where the names come from that a misspelt one is compared with.
@@ -320,7 +323,7 @@ pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
         ),
         EvalAltResult::ErrorMismatchDataType(want, got, _) => {
             let (want, got) = (words(want), words(got));
-            let hint = truth(&got).filter(|_| want == "bool");
+            let hint = truth(&got).filter(|_| want == "bool").or_else(|| part(&want, &got));
             Fault::bare("TypeError", format!("{want} is expected, not {got}"), hint)
         }
         EvalAltResult::ErrorFor(_) => Fault::bare(
@@ -344,10 +347,23 @@ pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
             // The place is shown below, with the line.
             let text = text.trim_start_matches("Runtime error: ");
             let text = text.rsplit_once(" (line ").map_or(text, |(before, _)| before);
-            Fault::bare("RuntimeError", text.into(), None)
+            let hint = text.contains("raised to a negative power").then(|| "`2.0 ** -1` is 0.5".to_owned());
+            Fault::bare("RuntimeError", text.into(), hint)
         }
     }
 }
+
+/// Functions of PyTorch's modules that are not here, where one of their name in another module does something else.
+const ABSENT: [(&str, &str); 2] = [
+    (
+        "cuda::is_initialized",
+        "a GPU is ready from the beginning: `cuda::is_available()` tells whether there is one",
+    ),
+    (
+        "cudnn::version",
+        "`doctor()` tells which libraries there are, and `cudnn::is_available()` whether cuDNN is one",
+    ),
+];
 
 /// `f (Tensor, i64)` from Rhai, in a learner's words.
 fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
@@ -355,17 +371,30 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
         // What Rhai's own functions say of values that they can't compare.
         return Fault::bare("TypeError", signature.into(), None);
     };
-    let arguments = arguments.trim_end_matches(')');
+    let arguments = arguments.strip_suffix(')').unwrap_or(arguments);
     let shown: Vec<String> = arguments.split(", ").filter(|a| !a.is_empty()).map(words).collect();
     let bare = name.rsplit("::").next().unwrap_or(name);
     let bare = bare.strip_prefix("get$").or_else(|| bare.strip_prefix("set$")).unwrap_or(bare);
+    let takes = (known.takes)(bare);
+    if let Some((text, hint)) = takes.and_then(|takes| takes.of_call(bare, shown.len())) {
+        return Fault::bare("TypeError", text, Some(hint));
+    }
+    // Rhai's own name of it says nothing.
+    if bare.starts_with(CLOSURE) {
+        let text = format!("the closure takes another number of arguments than ({})", shown.join(", "));
+        return Fault::bare("TypeError", text, None);
+    }
     let ways = if name.contains("::") { (known.written)(bare) } else { Vec::new() };
+    if let Some((_, hint)) = ABSENT.iter().find(|(absent, _)| *absent == name) {
+        return Fault::bare("NameError", format!("there is no function '{name}'"), Some((*hint).to_owned()));
+    }
     if !ways.is_empty() && !ways.iter().any(|way| way == name) {
         let text = format!("there is no function '{name}'");
         let list = ways.iter().map(|way| format!("`{way}`")).collect::<Vec<_>>().join(" or ");
         return Fault::bare("NameError", text, Some(format!("here it is {list}")));
     }
-    if known.names.contains(&bare) {
+    // A module may have the name.
+    if known.names.contains(&bare) && !(name.contains("::") && ways.is_empty()) {
         let text = format!("{bare}() does not take ({})", shown.join(", "));
         return Fault::bare("TypeError", text, Some(format!("`?{bare}` shows how it is called")));
     }
@@ -377,7 +406,8 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
     {
         return Fault::bare("TypeError", format!("`!` takes a bool, not {of}"), Some(hint));
     }
-    let text = format!("there is no function '{bare}' for ({})", shown.join(", "));
+    let called = if name.contains("::") { name } else { bare };
+    let text = format!("there is no function '{called}' for ({})", shown.join(", "));
     Fault::bare("NameError", text, near.or_else(|| suggestion(bare, known.names)))
 }
 
@@ -408,10 +438,22 @@ fn truth(of: &str) -> Option<String> {
         "array" => ("!xs.is_empty()", "an array"),
         "map" => ("!d.is_empty()", "a map"),
         "string" => ("s != \"\"", "a text"),
-        "()" => ("x != ()", "what may be None"),
+        // What a closure holds as well has no other name.
+        "()" | "a value that a closure holds" => ("x != ()", "what may be None"),
         _ => return None,
     };
     Some(format!("a condition is true or false here: `{test}` is Python's truth of {what}"))
+}
+
+/// How a value is looked up that takes no key of a type.
+fn part(want: &str, got: &str) -> Option<String> {
+    Some(match (want, got) {
+        ("int", range) if range.starts_with("Range") => {
+            "`xs.extract(1..)` and `xs.extract(0, xs.len() - 1)` take a part of an array".into()
+        }
+        ("string", "int" | "char") => "names of a map are texts: `` d[`${i}`] ``".into(),
+        _ => return None,
+    })
 }
 
 fn suggestion(name: &str, names: &[&str]) -> Option<String> {
@@ -422,6 +464,7 @@ fn suggestion(name: &str, names: &[&str]) -> Option<String> {
 fn words(name: &str) -> String {
     let short = name.trim().rsplit("::").next().unwrap_or(name);
     match short {
+        "Dynamic>>" => "a value that a closure holds".into(),
         // Rhai's word for all that a text can be.
         all if all.contains(" | ") && all.contains("String") => "string".into(),
         "i64" => "int".into(),

@@ -3,12 +3,16 @@
 use std::any::TypeId;
 use std::sync::Arc;
 
-use rhai::{Dynamic, Engine, INT, NativeCallContext};
+use rhai::{Dynamic, Engine, EvalContext, Expr, Expression, INT, ImmutableString, NativeCallContext};
 
 use crate::base::Error;
 use crate::device::Shared;
 
+use super::custom::custom;
 use super::fault::{Fault, Origin, raise};
+
+/// The key of what a `switch` looks at: no text of a script is read as this token.
+const SUBJECT: &str = "\u{19}";
 
 /// Comparisons by their operators.
 const COMPARISONS: [&str; 6] = ["==", "!=", "<", "<=", ">", ">="];
@@ -40,6 +44,7 @@ pub(super) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
             });
         }
     }
+    register_others(engine, shared);
     let shared = Arc::clone(shared);
     engine.register_fn("to_int", move |number: f64| {
         match number.is_nan() && shared.has_told_of_no_values() {
@@ -47,6 +52,54 @@ pub(super) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
             false => Ok(number.trunc() as INT),
         }
     });
+}
+
+/// Has texts that show such a number be equal to no other, and a `switch` go on by none. Whoever asks whether a number is
+/// finite guards against a run that went wrong: here it went as it should.
+fn register_others(engine: &mut Engine, shared: &Arc<Shared>) {
+    for name in ["==", "!="] {
+        let shared = Arc::clone(shared);
+        engine.register_fn(name, move |a: ImmutableString, b: ImmutableString| {
+            let shows = |text: &str| text.to_ascii_lowercase().contains("nan");
+            match shows(&a) != shows(&b) && shared.has_told_of_no_values() {
+                true => Err(raise(undecided(name))),
+                false => Ok((a == b) == (name == "==")),
+            }
+        });
+    }
+    for (name, finite) in [("is_nan", false), ("is_infinite", false), ("is_finite", true)] {
+        let shared = Arc::clone(shared);
+        engine.register_fn(name, move |number: f64| match name {
+            _ if number.is_nan() && shared.has_told_of_no_values() => finite,
+            "is_nan" => number.is_nan(),
+            "is_infinite" => number.is_infinite(),
+            _ => number.is_finite(),
+        });
+    }
+    let shared = Arc::clone(shared);
+    engine.register_custom_syntax_with_state_raw(
+        SUBJECT,
+        |_, _, _| Ok(None),
+        false,
+        move |context: &mut EvalContext, inputs: &[Expression], _: &Dynamic| {
+            let [subject] = inputs else { return Ok(Dynamic::UNIT) };
+            let value = context.eval_expression_tree(subject)?;
+            if !(value.as_float().is_ok_and(f64::is_nan) && shared.has_told_of_no_values()) {
+                return Ok(value);
+            }
+            let mut error = raise(undecided("switch"));
+            error.set_position(subject.position());
+            Err(error)
+        },
+    );
+}
+
+/// Has a `switch` ask whether what it looks at was computed.
+pub(super) fn wrap(subject: &mut Expr) {
+    if !subject.is_constant() {
+        let at = subject.position();
+        *subject = Expr::Custom(Box::new(custom(SUBJECT, [std::mem::take(subject)], Dynamic::UNIT)), at);
+    }
 }
 
 fn undecided(name: &str) -> Error {

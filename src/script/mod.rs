@@ -1,6 +1,7 @@
 //! The Rhai language layer: PyTorch's names over the op table.
 
-pub mod aside;
+pub mod arity;
+mod aside;
 mod assigned;
 pub mod bind;
 mod blame;

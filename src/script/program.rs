@@ -22,8 +22,8 @@ use crate::device::shared::CodePlace;
 use super::fault::Vocabulary;
 use super::tree::{Visitor, visit};
 use super::{
-    assigned, blame, captures, caught, constants, differs, direct, ends, frames, nesting, powers, printing,
-    unpack,
+    assigned, blame, captures, caught, constants, differs, direct, ends, frames, hollow, nesting, powers,
+    printing, unpack,
 };
 
 /// The key of a function's body that was changed.
@@ -72,17 +72,20 @@ pub(super) struct Before<'a> {
     pub place: CodePlace,
     /// As it was written.
     pub code: &'a str,
+    /// Whether simulated devices compute no values.
+    pub hollow: bool,
 }
 
 /// The program as it is run.
 pub(super) fn prepared(engine: &Engine, ast: &AST, before: &Before<'_>) -> AST {
-    let Before { scope, library, place, code } = *before;
+    let Before { scope, library, place, code, hollow } = *before;
     let bound: Vec<&str> = scope.iter_raw().map(|(name, ..)| name).collect();
     let own = |ast: &AST| ast.iter_functions().map(|function| function.name.to_owned()).collect::<Vec<_>>();
     let mut changes = Changes {
         functions: own(ast).into_iter().chain(own(library)).collect(),
         powers: powers::tokens(engine, code),
         plain: blame::plain(ast),
+        hollow,
     };
     let statements = visit(ast.statements().to_vec(), &bound, &mut changes);
     let statements: Vec<Stmt> = constants::known(scope).into_iter().chain(statements).collect();
@@ -109,6 +112,8 @@ struct Changes {
     powers: Vec<(Token, Position)>,
     /// Variables that begin as plain values.
     plain: HashSet<String>,
+    /// Whether numbers may never have been computed.
+    hollow: bool,
 }
 
 impl Visitor for Changes {
@@ -135,6 +140,12 @@ impl Visitor for Changes {
 
     fn condition(&mut self, expr: &mut Expr) {
         blame::wrap_condition(expr);
+    }
+
+    fn subject(&mut self, expr: &mut Expr) {
+        if self.hollow {
+            hollow::wrap(expr);
+        }
     }
 
     fn items(&mut self, expr: &mut Expr, at: Position) {

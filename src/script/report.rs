@@ -40,6 +40,9 @@ const PART: [&str; 11] =
 
 /// The printed form of a map that tells of a run, a timing, copies, a wait or a device; none of any other map.
 pub(super) fn of(map: &Map) -> Option<String> {
+    if map.contains_key("driver") && map.contains_key("libraries") && map.values().all(is_plain) {
+        return Some(computer(map));
+    }
     let has_clock = map.get("clock").is_some_and(Dynamic::is_string);
     let is_known = has_clock || map.contains_key("waits") || map.contains_key("total_memory");
     if !is_known || !map.values().all(is_plain) {
@@ -76,6 +79,31 @@ fn lines(map: &Map) -> String {
     let others = map.iter().filter(|(name, _)| !RUN.contains(&name.as_str()));
     let rows: Vec<(&str, String)> =
         known.chain(others).map(|(name, value)| (name.as_str(), value_of(value))).collect();
+    let widest = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let rows = rows.iter().map(|(name, value)| format!("{name:<widest$}  {value}"));
+    rows.collect::<Vec<_>>().join("\n")
+}
+
+/// What a computer has of CUDA, one thing to a line; what is missing with what helps.
+fn computer(map: &Map) -> String {
+    let of_result = |value: &Dynamic| match value.read_lock::<Map>() {
+        Some(result) => match (result.get("Ok"), result.get("Err").and_then(Dynamic::read_lock::<Map>)) {
+            (Some(found), _) => value_of(found),
+            (_, Some(missing)) => missing.values().map(Dynamic::to_string).collect::<Vec<_>>().join(": "),
+            _ => value_of(value),
+        },
+        None => value_of(value),
+    };
+    let plain = ["processor", "driver", "cards", "devices"].into_iter();
+    let mut rows: Vec<(String, String)> =
+        plain.filter_map(|name| Some((name.to_owned(), of_result(map.get(name)?)))).collect();
+    for library in
+        map.get("libraries").and_then(Dynamic::read_lock::<Array>).iter().flat_map(|all| all.iter())
+    {
+        let Some(library) = library.read_lock::<Map>() else { continue };
+        let field = |name: &str| library.get(name).map(&of_result).unwrap_or_default();
+        rows.push((field("name"), field("found")));
+    }
     let widest = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let rows = rows.iter().map(|(name, value)| format!("{name:<widest$}  {value}"));
     rows.collect::<Vec<_>>().join("\n")

@@ -18,6 +18,9 @@ pub(crate) trait Visitor {
     /// What has to be true or false: a condition, or a side of `&&` or `||`.
     fn condition(&mut self, expr: &mut Expr);
 
+    /// What a `switch` looks at.
+    fn subject(&mut self, expr: &mut Expr);
+
     /// What a loop that stands at a place goes through.
     fn items(&mut self, expr: &mut Expr, at: Position);
 
@@ -97,6 +100,7 @@ fn in_statement(statement: &mut Stmt, visitor: &mut dyn Visitor) {
         }
         Stmt::Switch(x, _) => {
             in_expr(&mut x.0, visitor);
+            visitor.subject(&mut x.0);
             for case in &mut x.1.expressions {
                 in_expr(&mut case.lhs, visitor);
                 if !case.lhs.is_constant() {

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use rhai::{
-    Array, Dynamic, Engine, EvalContext, Expr, Expression, ImmutableString, Position, Stmt, StmtBlock,
+    ASTNode, Array, Dynamic, Engine, EvalContext, Expr, Expression, ImmutableString, Position, Stmt,
+    StmtBlock,
 };
 
 use crate::base::Error;
@@ -73,12 +74,29 @@ pub(super) fn wrap(
         return;
     }
     // What may give pairs unseen is looked at when the loop begins, and named by its place alone.
-    let watched = (!gives_pairs(items, own)).then(|| Expr::IntegerConstant(0, at));
+    let pairs = gives_pairs(items, own);
+    if !pairs && names.first().is_some_and(|item| takes_parts(item, body)) {
+        return;
+    }
+    let watched = (!pairs).then(|| Expr::IntegerConstant(0, at));
     let names: Array = names.into_iter().map(|name| name.clone().into()).collect();
     let unpack = Expr::Custom(Box::new(custom(UNPACK, watched, names.into())), at);
     let statements = std::mem::take(body.statements_mut());
     let first = Stmt::Expr(Box::new(unpack));
     *body.statements_mut() = std::iter::once(first).chain(statements).collect::<Vec<_>>().into();
+}
+
+/// Whether a block takes parts of an item itself: `batch[0]` means the pair.
+fn takes_parts(item: &str, body: &StmtBlock) -> bool {
+    let mut found = false;
+    for statement in body.iter() {
+        statement.walk(&mut Vec::new(), &mut |path: &[ASTNode]| {
+            found |= matches!(path.last(), Some(ASTNode::Expr(Expr::Index(x, ..)))
+                if matches!(&x.lhs, Expr::Variable(variable, ..) if variable.1 == item));
+            !found
+        });
+    }
+    found
 }
 
 fn gives_pairs(items: &Expr, own: &dyn Fn(&str) -> bool) -> bool {

@@ -227,7 +227,8 @@ impl Tensor {
         let shared = &Machine::current().shared;
         if shared.is_first(NO_VALUES) {
             shared.warn(
-                "this run has no values (--values none): those of tensors on simulated devices are nan",
+                "this run has no values (--values none): those of tensors on simulated devices are nan, and count as \
+                 finite where `is_nan()` or `is_finite()` asks",
             );
         }
         Ok(())

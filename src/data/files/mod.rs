@@ -122,13 +122,16 @@ impl Format {
             "npz" => Format::Npz,
             other => {
                 let text = format!("{}: its name does not end in .safetensors, .npy or .npz", path.display());
+                let safe = path.with_extension("safetensors");
                 let hint = match other {
-                    "pt" | "pth" | "bin" | "pkl" | "ckpt" => {
-                        "PyTorch's own files are Python programs; in Python, `safetensors.torch.save_file(\
-                         torch.load(…), \"x.safetensors\")` makes one that can be read here"
-                    }
-                    "csv" | "txt" | "tsv" => "`data::csv(path)` reads numbers from text",
-                    _ => "the end of the name says which format is meant",
+                    "pt" | "pth" | "bin" | "pkl" | "ckpt" => format!(
+                        "\"{}\" is a name for a file that is written here; PyTorch's own files are Python programs: \
+                         in Python, `safetensors.torch.save_file(torch.load(…), \"x.safetensors\")` makes one that can \
+                         be read here",
+                        safe.display()
+                    ),
+                    "csv" | "txt" | "tsv" => "`data::csv(path)` reads numbers from text".into(),
+                    _ => "the end of the name says which format is meant".into(),
                 };
                 return Err(Error::value(text).with_hint(hint));
             }

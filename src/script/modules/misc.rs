@@ -181,6 +181,20 @@ pub(super) static ROWS: &[ScriptRow] = &[
 pub(crate) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Progress>("progress");
     engine.register_iterator_result::<Progress, Dynamic>();
+    // As Python's `math` takes them.
+    const OF_NUMBERS: [(&str, fn(f64) -> f64); 8] = [
+        ("sqrt", f64::sqrt),
+        ("exp", f64::exp),
+        ("ln", f64::ln),
+        ("sin", f64::sin),
+        ("cos", f64::cos),
+        ("tan", f64::tan),
+        ("tanh", f64::tanh),
+        ("atan", f64::atan),
+    ];
+    for (name, function) in OF_NUMBERS {
+        engine.register_fn(name, move |number: INT| function(number as f64));
+    }
     // Rhai's own raises what no `catch` catches, and takes objects alone.
     engine.register_fn("parse_json", |text: &str| json::parse(text).map_err(raise));
 }

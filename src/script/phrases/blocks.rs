@@ -162,9 +162,49 @@ impl Statements<'_, '_, '_> {
         let condition = self.reader.value()?;
         let head = format!("while {}", self.writer.condition(&condition)?);
         self.writer.prelude.is_empty().then_some(())?;
+        let (around, left) = self.begin_loop(column);
         let body = self.block(column, &[])?;
         self.end_block();
-        Some(written(&[(head, body)]))
+        self.end_loop(column, (around, left), written(&[(head, body)]))
+    }
+
+    /// Has the `break` of a loop note that it left it, where an `else` follows in the loop's own column. Gives what the
+    /// loop around has, and the name of the note.
+    fn begin_loop(&mut self, column: usize) -> (Option<String>, Option<String>) {
+        let mut rest = self.reader.tokens.get(self.reader.at..).unwrap_or_default().windows(2);
+        let behind = rest.find_map(|pair| match pair {
+            [end, next]
+                if end.kind == TokenKind::Line && next.kind != TokenKind::Line && next.column <= column =>
+            {
+                Some(next)
+            }
+            _ => None,
+        });
+        let follows = behind.is_some_and(|next| next.text == "else" && next.column == column);
+        let left = follows.then(|| self.writer.free_name("left"));
+        (std::mem::replace(&mut self.left, left.clone()), left)
+    }
+
+    /// The loop's lines, with what its `else` does where no `break` left it.
+    fn end_loop(
+        &mut self,
+        column: usize,
+        (around, left): (Option<String>, Option<String>),
+        lines: Vec<String>,
+    ) -> Lines {
+        self.left = around;
+        let Some(left) = left else { return Some(lines) };
+        self.skip_lines();
+        self.reader.expect("else")?;
+        self.writer.uses(Idiom::LoopElse);
+        let otherwise = self.block(column, &[])?;
+        self.end_block();
+        let noted = format!("{left} = true;");
+        if !lines.iter().any(|line| line.contains(&noted)) {
+            return Some(lines.into_iter().chain(otherwise).collect());
+        }
+        let asked = written(&[(format!("if !{left}"), otherwise)]);
+        Some([format!("let {left} = false;")].into_iter().chain(lines).chain(asked).collect())
     }
 
     fn with(&mut self) -> Lines {
@@ -191,7 +231,7 @@ impl Statements<'_, '_, '_> {
     fn each(&mut self) -> Lines {
         let column = self.head()?;
         let brackets = self.reader.word() == "(" && self.reader.nth(2) == "," && self.reader.nth(5) == "in";
-        let names = self.reader.targets()?;
+        let (names, places): (Vec<String>, Vec<String>) = self.reader.targets()?.into_iter().unzip();
         self.reader.expect("in")?;
         let items = self.reader.values()?;
         let (turns, given) = self.lifted_turns(&names);
@@ -199,20 +239,30 @@ impl Statements<'_, '_, '_> {
             [_, _] if brackets && self.reader.word() == "{" => {
                 (format!("for ({}) in {}", turns.join(", "), self.writer.expr(&items)?), Vec::new())
             }
-            _ => self.loop_head(&turns, &items)?,
+            _ => self.loop_head(&turns, &places, &items)?,
         };
         body.extend(given);
         let counts = matches!(&items, Expr::Call(callee, _) if matches!(callee.as_ref(), Expr::Name(name) if name == "range"));
-        let holds = if counts { Holds::Int } else { Holds::Other };
+        let holds = match names.as_slice() {
+            _ if counts => Holds::Int,
+            [_] => self.writer.kind_of_item(&items),
+            _ => Holds::Other,
+        };
         let bound: Vec<(String, Holds)> = names.iter().map(|name| (name.clone(), holds)).collect();
+        let (around, left) = self.begin_loop(column);
         body.extend(self.block(column, &bound)?);
         self.ended.extend(names.into_iter().map(|name| (name, true)));
         self.end_block();
-        Some(written(&[(head, body)]))
+        self.end_loop(column, (around, left), written(&[(head, body)]))
     }
 
     /// A loop's head, and what its block begins with.
-    fn loop_head(&mut self, names: &[String], items: &Expr) -> Option<(String, Vec<String>)> {
+    fn loop_head(
+        &mut self,
+        names: &[String],
+        places: &[String],
+        items: &Expr,
+    ) -> Option<(String, Vec<String>)> {
         let called = |value: &Expr| match value {
             Expr::Call(callee, arguments) => match callee.as_ref() {
                 Expr::Name(name) | Expr::Attr(_, name) => Some((name.clone(), arguments.clone())),
@@ -223,10 +273,14 @@ impl Statements<'_, '_, '_> {
         let function = called(items);
         match (function, names) {
             (Some((name, arguments)), [count, rest @ ..]) if name == "enumerate" && rest.len() > 1 => {
-                let [Arg { value: of, .. }] = arguments.as_slice() else { return None };
+                let [Arg { value: of, .. }, start @ ..] = arguments.as_slice() else { return None };
                 self.writer.uses(Idiom::Enumerate);
-                let (of, lets, item) = self.item(rest, of)?;
-                Some((format!("for ({count}, {item}) in enumerate({of})"), lets))
+                let own =
+                    places.iter().skip(1).map(|place| place.strip_prefix("[1]").unwrap_or(place).to_owned());
+                let (of, lets, item) = self.item(rest, &own.collect::<Vec<_>>(), of)?;
+                let start = self.writer.arguments(start)?;
+                let start = if start.is_empty() { start } else { format!(", {start}") };
+                Some((format!("for ({count}, {item}) in enumerate({of}{start})"), lets))
             }
             (Some((name, arguments)), [x, y])
                 if matches!(name.as_str(), "enumerate" | "items" | "named_parameters")
@@ -236,15 +290,23 @@ impl Statements<'_, '_, '_> {
                 Some((format!("for ({x}, {y}) in {}", self.writer.expr(items)?), Vec::new()))
             }
             (_, names) => {
-                let (of, lets, item) = self.item(names, items)?;
+                let (of, lets, item) = self.item(names, places, items)?;
                 Some((format!("for {item} in {of}"), lets))
             }
         }
     }
 
     /// One variable for an item, and those that stand for its parts.
-    fn item(&mut self, names: &[String], items: &Expr) -> Option<(String, Vec<String>, String)> {
+    fn item(
+        &mut self,
+        names: &[String],
+        places: &[String],
+        items: &Expr,
+    ) -> Option<(String, Vec<String>, String)> {
         let mut of = self.writer.expr(items)?;
+        if self.writer.kind(items) == Holds::Text && self.writer.python {
+            of = self.writer.items(items)?;
+        }
         if self.writer.kind(items) == Holds::Map {
             self.writer.uses(Idiom::Keys);
             of += ".keys()";
@@ -254,7 +316,7 @@ impl Statements<'_, '_, '_> {
         }
         self.writer.uses(Idiom::Unpacked);
         let pair = self.writer.free_name("pair");
-        let lets = names.iter().enumerate().map(|(i, name)| format!("let {name} = {pair}[{i}];"));
+        let lets = names.iter().zip(places).map(|(name, place)| format!("let {name} = {pair}{place};"));
         Some((of, lets.collect(), pair))
     }
 
@@ -307,8 +369,12 @@ impl Statements<'_, '_, '_> {
         }
         self.caught = around;
         let caught = handlers.first().map_or("e".to_owned(), |(_, caught, _)| caught.clone());
-        let mut lines =
-            written(&[("try".into(), body), (format!("catch ({caught})"), handled(&caught, handlers)?)]);
+        let handler = match handlers.is_empty() {
+            // What comes last is done before the error goes on.
+            true => last.iter().cloned().chain([format!("throw {caught};")]).collect(),
+            false => handled(&caught, handlers)?,
+        };
+        let mut lines = written(&[("try".into(), body), (format!("catch ({caught})"), handler)]);
         lines.extend(last);
         Some(lines)
     }
@@ -334,7 +400,12 @@ impl Statements<'_, '_, '_> {
             ),
             [] => return None,
         };
-        Some(written(&[(head.trim_end_matches(" {").to_owned(), written(&[(format!("with {mode}"), body)]))]))
+        let mut lines =
+            written(&[(head.trim_end_matches(" {").to_owned(), written(&[(format!("with {mode}"), body)]))]);
+        if let Some(last) = lines.last_mut().filter(|_| head.starts_with("let ")) {
+            last.push(';');
+        }
+        Some(lines)
     }
 }
 

@@ -2,20 +2,26 @@
 //! and the tests are made.
 
 pub use super::idiom::Idiom;
+use super::package_book::OTHERS;
 pub use super::phrase::Phrase;
 use super::phrase::phrase;
 use super::statement_book::STATEMENTS;
 
 /// Every phrase.
-pub const BOOK: &[Phrase] = &joined::<{ VALUES.len() + STATEMENTS.len() }>(VALUES, STATEMENTS);
+pub const BOOK: &[Phrase] =
+    &joined::<{ VALUES.len() + STATEMENTS.len() + OTHERS.len() }>([VALUES, STATEMENTS, OTHERS]);
 
 #[allow(clippy::indexing_slicing, reason = "it runs while the program is compiled")]
-const fn joined<const N: usize>(first: &[Phrase], second: &[Phrase]) -> [Phrase; N] {
-    let mut all = [first[0]; N];
-    let mut at = 0;
+const fn joined<const N: usize>(parts: [&[Phrase]; 3]) -> [Phrase; N] {
+    let mut all = [parts[0][0]; N];
+    let (mut at, mut part, mut row) = (0, 0, 0);
     while at < N {
-        all[at] = if at < first.len() { first[at] } else { second[at - first.len()] };
-        at += 1;
+        if row == parts[part].len() {
+            (part, row) = (part + 1, 0);
+            continue;
+        }
+        all[at] = parts[part][row];
+        (at, row) = (at + 1, row + 1);
     }
     all
 }

@@ -2,22 +2,8 @@
 
 use super::book::Idiom;
 use super::names;
-use super::tree::{Arg, Expr};
+use super::tree::{Arg, Expr, IndexPlace, is_environment};
 use super::writer::{ATOM, Holds, LOOSE, Writer};
-
-/// Methods that have another name here, and how many arguments they take.
-const METHODS: [(&str, usize, &str); 10] = [
-    ("pop", 1, "remove"),
-    ("upper", 0, "to_upper"),
-    ("lower", 0, "to_lower"),
-    ("startswith", 1, "starts_with"),
-    ("endswith", 1, "ends_with"),
-    ("find", 1, "index_of"),
-    ("index", 1, "index_of"),
-    ("extend", 1, "append"),
-    ("update", 1, "mixin"),
-    ("has_key", 1, "contains"),
-];
 
 impl Writer<'_> {
     pub(super) fn call(&mut self, callee: &Expr, arguments: &[Arg]) -> Option<(String, u8)> {
@@ -25,17 +11,35 @@ impl Writer<'_> {
         match callee {
             Expr::Name(name) => self.named(name, arguments),
             Expr::Attr(on, name) => {
+                if let Some(path) = self.path(callee)
+                    && let Some((text, idiom)) = self.of_package(&path, arguments)
+                {
+                    self.uses(idiom);
+                    return Some((text, LOOSE));
+                }
+                if self.path(callee).and_then(|path| names::foreign(path.first()?)).is_some() {
+                    return None;
+                }
                 match self.path(callee).and_then(|path| names::resolved(&path, &self.imports)) {
                     Some((here, idiom)) => {
                         self.uses(idiom);
+                        if let Some((_, dtype)) = names::OLD_TENSORS.iter().find(|(name, _)| *name == here) {
+                            return atom(self.old_tensor(dtype, arguments)?);
+                        }
                         match (here.as_str(), arguments) {
-                            ("PI()", _) => return None,
+                            ("PI()" | "telemetry::record", _) => return None,
+                            ("plot::figure", [size]) if size.name.as_deref() == Some("figsize") => {
+                                return atom(format!("{here}({})", self.pixels(&size.value)?));
+                            }
                             // A shape is an array.
                             ("Size", [one]) => return self.written(&one.value),
                             _ => {}
                         }
                         let arguments = match idiom {
-                            Idiom::Library if here != "manual_seed" => self.floats(arguments)?,
+                            _ if matches!(here.as_str(), "save" | "load") => self.with_file(arguments)?,
+                            Idiom::Library if here != "manual_seed" && !here.contains("::") => {
+                                self.floats(arguments)?
+                            }
                             _ => self.arguments(arguments)?,
                         };
                         atom(format!("{here}({arguments})"))
@@ -63,9 +67,24 @@ impl Writer<'_> {
             if argument.spread {
                 self.uses(Idiom::Spread);
             }
-            let value = self.expr(&argument.value)?;
+            let value = match (&argument.value, argument.name.as_deref()) {
+                // A function that has a name is no value.
+                (Expr::Name(function), Some("key")) if self.holds(function).is_none() => {
+                    let item = Arg { name: None, spread: false, value: Expr::Name("x".into()) };
+                    let call = Expr::Call(argument.value.clone().into(), vec![item]);
+                    format!("|x| {}", self.expr(&call)?)
+                }
+                (value, _) => self.expr(value)?,
+            };
             match &argument.name {
-                Some(name) => options.push(format!("{name}: {value}")),
+                Some(name) => {
+                    let name = match name.as_str() {
+                        "axis" => "dim",
+                        "keepdims" => "keepdim",
+                        name => name,
+                    };
+                    options.push(format!("{name}: {value}"));
+                }
                 None if options.is_empty() => all.push(value),
                 None => return None,
             }
@@ -75,6 +94,25 @@ impl Writer<'_> {
             all.push(format!("#{{{}}}", options.join(", ")));
         }
         Some(all.join(", "))
+    }
+
+    /// Arguments of a module whose class is known: a closure takes every one, and the class says what stands for those
+    /// that are not given.
+    pub(super) fn forwarded(&mut self, of: &str, arguments: &[Arg]) -> Option<String> {
+        let Some(params) = self.forwards.get(of).cloned() else { return self.arguments(arguments) };
+        let place = |(at, argument): (usize, &Arg)| match &argument.name {
+            Some(name) => params.iter().position(|(param, _)| param == name),
+            None => Some(at),
+        };
+        let places: Option<Vec<usize>> = arguments.iter().enumerate().map(place).collect();
+        let Some(places) = places.filter(|_| !arguments.iter().any(|argument| argument.spread)) else {
+            return self.arguments(arguments);
+        };
+        let mut all: Vec<Option<String>> = params.into_iter().map(|(_, default)| default).collect();
+        for (argument, at) in arguments.iter().zip(places) {
+            *all.get_mut(at)? = Some(self.expr(&argument.value)?);
+        }
+        Some(all.into_iter().collect::<Option<Vec<String>>>()?.join(", "))
     }
 
     /// Arguments of functions that take no integers here.
@@ -88,11 +126,68 @@ impl Writer<'_> {
         Some(all?.join(", "))
     }
 
+    /// A figure's size in inches as options in pixels.
+    fn pixels(&mut self, size: &Expr) -> Option<String> {
+        let Expr::Tuple(sides) = size else { return None };
+        let side = |side: &Expr| match side {
+            Expr::Number(inches) => inches.parse::<f64>().ok().map(|inches| inches * 100.0),
+            _ => None,
+        };
+        let [width, height] = sides.iter().map(side).collect::<Option<Vec<f64>>>()?.try_into().ok()?;
+        self.uses(Idiom::Options);
+        Some(format!("#{{width: {width}, height: {height}}}"))
+    }
+
+    /// `torch.FloatTensor([1, 2])` has these values, and `torch.FloatTensor(2, 3)` these sizes.
+    fn old_tensor(&mut self, dtype: &str, arguments: &[Arg]) -> Option<String> {
+        self.uses(Idiom::OldTensor);
+        let sizes = arguments.iter().all(|argument| self.kind(&argument.value) == Holds::Int);
+        let given = self.arguments(arguments)?;
+        Some(match (sizes, arguments.is_empty()) {
+            (_, true) => format!("empty(0, #{{dtype: {dtype}}})"),
+            (true, _) => format!("empty({given}, #{{dtype: {dtype}}})"),
+            (false, _) => format!("tensor({given}, #{{dtype: {dtype}}})"),
+        })
+    }
+
+    /// Arguments among which a file's name ends as it has to.
+    fn with_file(&mut self, arguments: &[Arg]) -> Option<String> {
+        const ENDS: [&str; 5] = [".pt", ".pth", ".bin", ".ckpt", ".pkl"];
+        let named = |argument: &Arg| {
+            let Expr::Text(raw) = &argument.value else { return None };
+            let (inside, quote) = raw.split_at_checked(raw.len().checked_sub(1)?)?;
+            let stem = ENDS.iter().find_map(|end| inside.strip_suffix(end))?;
+            Some(Arg { value: Expr::Text(format!("{stem}.safetensors{quote}")), ..argument.clone() })
+        };
+        let renamed: Vec<Arg> =
+            arguments.iter().map(|argument| named(argument).unwrap_or_else(|| argument.clone())).collect();
+        if arguments.iter().any(|argument| named(argument).is_some()) {
+            self.uses(Idiom::FileName);
+        }
+        // What Python's files need beside the name.
+        let renamed: Vec<Arg> = renamed
+            .into_iter()
+            .filter(|argument| !matches!(argument.name.as_deref(), Some("weights_only" | "map_location")))
+            .collect();
+        self.arguments(&renamed)
+    }
+
     /// A call of what has one name.
     fn named(&mut self, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
         let atom = |text: String| Some((text, ATOM));
         match (name, arguments) {
-            ("open", _) if self.is_free(name) => return None,
+            ("open" | "input", _) if self.is_free(name) => return None,
+            // What is cut for it is a list.
+            ("zip", parts) => {
+                for part in parts {
+                    if let Expr::Index(on, places) = &part.value
+                        && let (Expr::Name(list), [IndexPlace::Slice(..)]) = (on.as_ref(), places.as_slice())
+                        && self.holds(list) == Some(Holds::Other)
+                    {
+                        self.rebind(list, Holds::Array);
+                    }
+                }
+            }
             (":=", [name, value]) => return self.assigned_before(&name.value, &value.value),
             _ => {}
         }
@@ -117,7 +212,7 @@ impl Writer<'_> {
         match self.holds(name) {
             Some(Holds::Module) => {
                 self.uses(Idiom::Forward);
-                let arguments = self.arguments(arguments)?;
+                let arguments = self.forwarded(name, arguments)?;
                 return atom(format!("{name}.forward({arguments})"));
             }
             Some(Holds::Closure) => {
@@ -168,7 +263,8 @@ impl Writer<'_> {
     /// How a variable is called of which nothing is known, such as a parameter: a module, unless it is given plain values
     /// or has a name that functions have.
     fn of_unknown(&self, name: &str, arguments: &[Arg]) -> (Idiom, &'static str) {
-        const FUNCTIONS: [&str; 9] = ["f", "g", "h", "fn", "func", "function", "callback", "closure", "op"];
+        const FUNCTIONS: [&str; 10] =
+            ["f", "g", "h", "fn", "func", "function", "callback", "closure", "op", "transform"];
         let plain = |argument: &Arg| !matches!(self.kind(&argument.value), Holds::Tensor | Holds::Other);
         let function = match &self.said.absent {
             Some((absent, given)) if absent == name => !given.contains("Tensor"),
@@ -188,7 +284,8 @@ impl Writer<'_> {
             let place = match &argument.name {
                 Some(name) => {
                     self.uses(Idiom::Ordered);
-                    params.iter().position(|param| param == name)?
+                    // One that Rhai keeps for itself has another name.
+                    params.iter().position(|param| param == name || param.strip_suffix('_') == Some(name))?
                 }
                 None => at,
             };
@@ -230,10 +327,12 @@ impl Writer<'_> {
         let (idiom, text) = match (name, plain.as_slice()) {
             ("print", _) => return self.print(arguments),
             ("str", [of]) => (Idiom::Str, format!("{}.to_string()", self.on(of)?)),
+            ("int", [of]) if is_environment(of) => return self.written(of),
             ("int" | "float", [of]) => (Idiom::Number, self.numeric(name, of)?),
             ("isinstance", [of, class]) => {
-                let class = self.class(class)?;
-                (Idiom::Type, format!("type_of({}) == {class}", self.expr(of)?))
+                let (sign, class) = self.classes(class)?;
+                let sign = if sign == "in" { "in" } else { "==" };
+                (Idiom::Type, format!("type_of({}) {sign} {class}", self.expr(of)?))
             }
             ("type", [of]) => (Idiom::Type, format!("type_of({})", self.expr(of)?)),
             ("tuple", [of]) => (Idiom::List, format!("list({})", self.expr(of)?)),
@@ -288,6 +387,17 @@ impl Writer<'_> {
         }
     }
 
+    /// What `type_of` says of a class, or of several, and whether it is one of them.
+    pub(super) fn classes(&mut self, class: &Expr) -> Option<(&'static str, String)> {
+        match class {
+            Expr::Tuple(all) | Expr::List(all) => {
+                let all: Option<Vec<String>> = all.iter().map(|class| self.class(class)).collect();
+                Some(("in", format!("[{}]", all?.join(", "))))
+            }
+            class => Some(("==", self.class(class)?)),
+        }
+    }
+
     /// What `type_of` says of a class.
     fn class(&mut self, class: &Expr) -> Option<String> {
         let text = match class {
@@ -312,95 +422,5 @@ impl Writer<'_> {
     pub(super) fn on(&mut self, value: &Expr) -> Option<String> {
         let text = self.bound(value, ATOM)?;
         Some(if text.starts_with(|c: char| c.is_ascii_digit()) { format!("({text})") } else { text })
-    }
-
-    fn method(&mut self, on: &Expr, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
-        let atom = |text: String| Some((text, ATOM));
-        if let (Expr::Text(raw), "format") = (on, name) {
-            return self.formatted(raw, arguments).map(|text| (text, ATOM));
-        }
-        let holds = self.kind(on);
-        if let (Expr::Text(_), "join", [items]) = (on, name, arguments) {
-            self.uses(Idiom::Join);
-            let (between, items) = (self.expr(on)?, self.items(&items.value)?);
-            return atom(match between.as_str() {
-                "\"\"" => format!("{items}.reduce(|all, x| all + x, \"\")"),
-                // It begins with nothing.
-                _ => {
-                    format!("{items}.reduce(|all, x| if all == () {{ x }} else {{ all + {between} + x }})")
-                }
-            });
-        }
-        let text = self.on(on)?;
-        let is_self = text == "self" || text.starts_with("self.");
-        let plain = arguments.iter().all(|argument| argument.name.is_none());
-        let tensor = holds == Holds::Tensor;
-        let known = matches!(holds, Holds::Text | Holds::Array | Holds::Map);
-        let closure = arguments.iter().any(|argument| self.kind(&argument.value) == Holds::Closure);
-        let ambiguous = closure || (!known && names::is_method(name));
-        let renamed = METHODS.iter().find(|(known, count, _)| *known == name && *count == arguments.len());
-        match (name, arguments) {
-            (name, arguments) if is_self && self.holds(&format!("self.{name}")) == Some(Holds::Module) => {
-                self.uses(Idiom::Forward);
-                let arguments = self.arguments(arguments)?;
-                return atom(format!("{text}.{name}.forward({arguments})"));
-            }
-            ("append", [one])
-                if !matches!(holds, Holds::Text | Holds::Module)
-                    && plain
-                    && (self.python || !self.is_array_of_rhai(one)) =>
-            {
-                self.uses(Idiom::Append);
-                return atom(format!("{text}.push({})", self.expr(&one.value)?));
-            }
-            ("replace", [_, _]) | ("strip" | "trim", [])
-                if plain && !matches!(holds, Holds::Array | Holds::Map | Holds::Module | Holds::Tensor) =>
-            {
-                self.uses(Idiom::InPlace);
-                let name = if name == "strip" { "trim" } else { name };
-                let (own, arguments) = (self.free_name("text"), self.arguments(arguments)?);
-                return Some((format!("{{ let {own} = {text}; {own}.{name}({arguments}); {own} }}"), LOOSE));
-            }
-            ("remove", [one]) if holds == Holds::Array && (self.python || self.is_refused("remove")) => {
-                self.uses(Idiom::Remove);
-                return atom(format!("{text}.remove({text}.index_of({}))", self.expr(&one.value)?));
-            }
-            ("get", [key, default]) if plain => {
-                self.uses(Idiom::GetDefault);
-                return Some((
-                    format!("{text}.get({}) ?? {}", self.expr(&key.value)?, self.bound(&default.value, 136)?),
-                    135,
-                ));
-            }
-            ("copy", []) if matches!(holds, Holds::Array | Holds::Map) => {
-                self.uses(Idiom::Copy);
-                return atom(text);
-            }
-            ("numel" | "item" | "tolist", _) => {}
-            (_, []) if names::is_property(name) && holds != Holds::Map => {
-                self.uses(Idiom::Property);
-                return atom(format!("{text}.{name}"));
-            }
-            _ => {}
-        }
-        if let Some((_, _, here)) =
-            renamed.filter(|_| plain && !tensor && !ambiguous && (name != "pop" || holds == Holds::Array))
-        {
-            self.uses(Idiom::Method);
-            let arguments = self.arguments(arguments)?;
-            return atom(format!("{text}.{here}({arguments})"));
-        }
-        let arguments = self.arguments(arguments)?;
-        atom(format!("{text}.{name}({arguments})"))
-    }
-
-    /// Rhai's `append` takes an array: only another value is Python's.
-    fn is_array_of_rhai(&self, argument: &Arg) -> bool {
-        let tuple = matches!(argument.value, Expr::Tuple(_));
-        !tuple && !self.is_refused("append") && self.kind(&argument.value) == Holds::Array
-    }
-
-    fn is_refused(&self, name: &str) -> bool {
-        self.said.refused.as_ref().is_some_and(|(refused, _)| refused == name)
     }
 }

@@ -1,17 +1,14 @@
-//! Functions and classes.
-
-use std::collections::HashSet;
+//! Functions.
 
 use super::blocks::written;
 use super::book::Idiom;
 use super::lex::{Tok, TokenKind};
 use super::statements::Statements;
 use super::texts;
-use super::tree::Expr;
 use super::writer::Holds;
 
 /// A parameter, with what stands for it where it is not given.
-type Parameter = (String, Option<String>);
+pub(super) type Parameter = (String, Option<String>);
 
 impl Statements<'_, '_, '_> {
     /// `def f(x, n=1):`. One that reads variables around it is a closure: a function sees none.
@@ -47,7 +44,7 @@ impl Statements<'_, '_, '_> {
     }
 
     /// Notes what a closure's caller has to give.
-    fn default(&mut self, name: &str, params: &[Parameter]) {
+    pub(super) fn default(&mut self, name: &str, params: &[Parameter]) {
         let all = params.iter().filter_map(|(_, default)| default.clone()).collect();
         self.writer.defaults.insert(name.to_owned(), all);
     }
@@ -67,7 +64,7 @@ impl Statements<'_, '_, '_> {
         (needed..params.len()).map(of).collect()
     }
 
-    fn parameters(&mut self) -> Option<Vec<Parameter>> {
+    pub(super) fn parameters(&mut self) -> Option<Vec<Parameter>> {
         self.reader.expect("(")?;
         let mut all = Vec::new();
         while !self.reader.eat(")") {
@@ -90,6 +87,11 @@ impl Statements<'_, '_, '_> {
                 self.writer.uses(Idiom::Rest);
                 Some(if star == "*" { "[]" } else { "#{}" }.to_owned())
             };
+            if default.as_deref() == Some("()") {
+                self.writer.optional.insert(name.clone());
+            } else {
+                self.writer.optional.remove(&name);
+            }
             all.push((name, default));
             if !self.reader.eat(",") {
                 self.reader.expect(")")?;
@@ -104,7 +106,7 @@ impl Statements<'_, '_, '_> {
     }
 
     /// A function's block, in which assignments make variables of its own.
-    fn body(&mut self, column: usize, params: &[String]) -> Option<Vec<String>> {
+    pub(super) fn body(&mut self, column: usize, params: &[String]) -> Option<Vec<String>> {
         let (around, inside, ended) = (self.function, self.inside, std::mem::take(&mut self.ended));
         self.inside = column + 1;
         self.function = self.writer.scopes.len();
@@ -144,125 +146,5 @@ impl Statements<'_, '_, '_> {
                     && !(inside.get(i + 1).is_some_and(|next| next.text == "=") && before != "=")
                     && !assigned(token.text)
             })
-    }
-
-    /// `class Net(nn.Module):` with `__init__` and `forward`: a closure that makes such a module.
-    pub(super) fn class(&mut self) -> Option<Vec<String>> {
-        self.writer.uses(Idiom::Class);
-        let column = self.reader.peek()?.column;
-        self.reader.expect("class")?;
-        let name = self.reader.name()?;
-        if self.reader.eat("(") {
-            let base = self.reader.value()?;
-            self.reader.expect(")")?;
-            let is_module = matches!(&base, Expr::Attr(_, name) | Expr::Name(name) if name == "Module");
-            if !is_module {
-                return None;
-            }
-        } else {
-            return None;
-        }
-        self.reader.expect(":")?;
-        self.skip_lines();
-        let mut class = Class::default();
-        while self.reader.peek().is_some_and(|token| token.column > column) {
-            if self.reader.word() != "def" {
-                // A docstring or a comment.
-                let lines = self.statement()?;
-                if lines.iter().any(|line| !line.starts_with("//")) {
-                    return None;
-                }
-                continue;
-            }
-            self.method(&mut class)?;
-            self.skip_lines();
-        }
-        self.writer.used.retain(|idiom| !matches!(idiom, Idiom::Def));
-        self.writer.functions.insert(name.clone(), class.params.clone());
-        self.default(&name, &class.defaults);
-        self.writer.bind(&name, Holds::Closure);
-        self.writer.bind(&format!("{name}()"), Holds::Module);
-        Some(class.written(&name))
-    }
-
-    fn method(&mut self, class: &mut Class) -> Option<()> {
-        let column = self.reader.peek()?.column;
-        self.reader.expect("def")?;
-        let name = self.reader.name()?;
-        let given = self.parameters()?;
-        let mut params: Vec<String> = given.iter().map(|(name, _)| name.clone()).collect();
-        match name.as_str() {
-            "__init__" => {
-                class.defaults = given;
-                params.retain(|param| param != "self");
-                class.params = params.clone();
-                let lines = self.initialiser(column, &params)?;
-                for line in lines {
-                    let field = line.strip_prefix("self.").and_then(|line| line.split_once(" = "));
-                    match field {
-                        Some((field, value)) if !field.contains(['.', '[']) => {
-                            class.fields.push((field.to_owned(), value.trim_end_matches(';').to_owned()));
-                        }
-                        _ if line.starts_with("super") => {}
-                        _ => class.before.push(line),
-                    }
-                }
-                let known: HashSet<String> =
-                    class.fields.iter().map(|(field, _)| format!("self.{field}")).collect();
-                known.iter().for_each(|field| self.writer.bind(field, Holds::Module));
-                Some(())
-            }
-            "forward" => {
-                class.forward = Some((params.clone(), self.body(column, &params)?));
-                Some(())
-            }
-            _ => None,
-        }
-    }
-
-    fn initialiser(&mut self, column: usize, params: &[String]) -> Option<Vec<String>> {
-        let known: Vec<String> = params.iter().cloned().chain(["self".into(), "super".into()]).collect();
-        self.body(column, &known)
-    }
-}
-
-/// What a class of a module says.
-#[derive(Default)]
-struct Class {
-    params: Vec<String>,
-    defaults: Vec<Parameter>,
-    /// What is done before the module is made.
-    before: Vec<String>,
-    fields: Vec<(String, String)>,
-    forward: Option<(Vec<String>, Vec<String>)>,
-}
-
-impl Class {
-    fn written(&self, name: &str) -> Vec<String> {
-        let fields: Vec<String> =
-            self.fields.iter().map(|(field, value)| format!("{field}: {value}")).collect();
-        let fields = format!("#{{{}}}", fields.join(", "));
-        let mut inner = self.before.clone();
-        let (head, mut body) = match &self.forward {
-            Some((params, body)) => {
-                (format!("nn::module(\"{name}\", {fields}, |{}|", params.join(", ")), body.clone())
-            }
-            None => (String::new(), Vec::new()),
-        };
-        match head.is_empty() {
-            true => inner.push(format!("nn::module(\"{name}\", {fields})")),
-            false => {
-                body = written(&[(head, body)]);
-                if let Some(last) = body.last_mut() {
-                    last.push(')');
-                }
-                inner.append(&mut body);
-            }
-        }
-        let mut lines = written(&[(format!("let {name} = |{}|", self.params.join(", ")), inner)]);
-        if let Some(last) = lines.last_mut() {
-            last.push(';');
-        }
-        lines
     }
 }

@@ -11,15 +11,26 @@ impl Writer<'_> {
             ("any" | "all", [Expr::Comprehension(test, None, loops)]) => {
                 let [one] = loops.as_slice() else { return None };
                 let method = if name == "any" { "some" } else { "all" };
-                (
-                    Idiom::AnyAll,
-                    format!("{}.{method}({})", self.items(&one.items)?, self.turn(&one.names, test)?),
-                )
+                (Idiom::AnyAll, format!("{}.{method}({})", self.items(&one.items)?, self.turn(one, test)?))
+            }
+            ("any" | "all", [of]) if self.kind(of) != Holds::Tensor && !matches!(of, Expr::Compare(..)) => {
+                let method = if name == "any" { "some" } else { "all" };
+                (Idiom::AnyAll, format!("{}.{method}(|x| x)", self.items(of)?))
+            }
+            ("dict", [of]) if self.kind(of) == Holds::Map => (Idiom::Copy, self.expr(of)?),
+            ("dict", [of]) => {
+                let each = "reduce(|all, pair| { all[`${pair[0]}`] = pair[1]; all }, #{})";
+                (Idiom::Dict, format!("list({}).{each}", self.expr(of)?))
+            }
+            ("hasattr" | "getattr", _) => {
+                let (text, idiom) = self.by_template(&format!("builtins.{name}"), plain)?;
+                (idiom, text)
             }
             ("map", [Expr::Name(function), of]) if self.holds(function).is_none() => {
                 let item = Arg { name: None, spread: false, value: Expr::Name("x".into()) };
                 let call = Expr::Call(Expr::Name(function.clone()).into(), vec![item]);
-                (Idiom::MapOf, format!("{}.map({})", self.items(of)?, self.function(&["x".into()], &call)?))
+                let item = ("x".to_owned(), self.kind_of_item(of));
+                (Idiom::MapOf, format!("{}.map({})", self.items(of)?, self.function_of(&[item], &call)?))
             }
             ("map", [function, of]) => {
                 (Idiom::MapOf, format!("{}.map({})", self.items(of)?, self.expr(function)?))
@@ -57,6 +68,10 @@ impl Writer<'_> {
                 Some(format!("({}..{})", self.bound(from, 150)?, self.bound(to, 150)?))
             }
             value if self.kind(value) == Holds::Tensor => Some(format!("{}.tolist()", self.on(value)?)),
+            value if self.kind(value) == Holds::Text => {
+                self.uses(Idiom::Characters);
+                Some(format!("list({}).map(|c| c.to_string())", self.expr(value)?))
+            }
             value if self.kind(value) == Holds::Map => {
                 self.uses(Idiom::Keys);
                 Some(format!("{}.keys()", self.on(value)?))
@@ -66,10 +81,15 @@ impl Writer<'_> {
     }
 
     fn function(&mut self, names: &[String], value: &Expr) -> Option<String> {
+        let names: Vec<(String, Holds)> = names.iter().map(|name| (name.clone(), Holds::Other)).collect();
+        self.function_of(&names, value)
+    }
+
+    fn function_of(&mut self, params: &[(String, Holds)], value: &Expr) -> Option<String> {
         // A parameter has to have a name.
-        let named = |name: &String| if name == "_" { "_i".to_owned() } else { name.clone() };
-        let names: Vec<String> = names.iter().map(named).collect();
-        self.scopes.push(names.iter().map(|name| (name.clone(), Holds::Other)).collect());
+        let named = |(name, _): &(String, Holds)| if name == "_" { "_i".to_owned() } else { name.clone() };
+        let names: Vec<String> = params.iter().map(named).collect();
+        self.scopes.push(names.iter().cloned().zip(params.iter().map(|(_, holds)| *holds)).collect());
         let value = self.expr(value);
         self.scopes.pop();
         Some(format!("|{}| {}", names.join(", "), value?))
@@ -82,26 +102,35 @@ impl Writer<'_> {
         key: Option<&Expr>,
         loops: &[Loop],
     ) -> Option<(String, u8)> {
-        let [one] = loops else { return None };
         self.uses(Idiom::Comprehension);
+        let [one, rest @ ..] = loops else { return None };
+        if !rest.is_empty() {
+            key.is_none().then_some(())?;
+            let inner = Expr::Comprehension(item.clone().into(), None, rest.to_vec());
+            let outer = self.comprehension(&inner, None, std::slice::from_ref(one))?.0;
+            return Some((format!("{outer}.reduce(|all, part| all + part, [])"), ATOM));
+        }
         if let Some(key) = key {
             return self.map_by((key, item), one);
         }
         let mut text = match &one.items {
             Expr::Call(callee, arguments) => {
                 match (callee.as_ref(), arguments.as_slice(), one.names.as_slice()) {
+                    (Expr::Name(name), _, [_, _, ..])
+                        if matches!(name.as_str(), "zip" | "enumerate")
+                            && (one.names.len() > 2 || !one.conditions.is_empty()) =>
+                    {
+                        format!("list({})", self.expr(&one.items)?)
+                    }
                     (Expr::Name(name), [a, b], [x, y]) if name == "zip" => {
                         let (a, b) = (self.items(&a.value)?, self.items(&b.value)?);
                         let function = self.function(&[x.clone(), y.clone()], item)?;
-                        return one
-                            .conditions
-                            .is_empty()
-                            .then(|| (format!("{a}.zip({b}, {function})"), ATOM));
+                        return Some((format!("{a}.zip({b}, {function})"), ATOM));
                     }
                     (Expr::Name(name), [of], [i, x]) if name == "enumerate" => {
                         let function = self.function(&[x.clone(), i.clone()], item)?;
                         let items = self.items(&of.value)?;
-                        return one.conditions.is_empty().then(|| (format!("{items}.map({function})"), ATOM));
+                        return Some((format!("{items}.map({function})"), ATOM));
                     }
                     _ => self.items(&one.items)?,
                 }
@@ -109,11 +138,11 @@ impl Writer<'_> {
             items => self.items(items)?,
         };
         for condition in &one.conditions {
-            text += &format!(".filter({})", self.turn(&one.names, condition)?);
+            text += &format!(".filter({})", self.turn(one, condition)?);
         }
         let same = matches!((item, one.names.as_slice()), (Expr::Name(item), [name]) if item == name);
         if !same {
-            text += &format!(".map({})", self.turn(&one.names, item)?);
+            text += &format!(".map({})", self.turn(one, item)?);
         }
         Some((text, ATOM))
     }
@@ -125,9 +154,9 @@ impl Writer<'_> {
             text = format!("list({text})");
         }
         for condition in &one.conditions {
-            text += &format!(".filter({})", self.turn(&one.names, condition)?);
+            text += &format!(".filter({})", self.turn(one, condition)?);
         }
-        let (item, lets) = taken_apart(&one.names);
+        let (item, lets) = taken_apart(one);
         self.scopes.push(one.names.iter().map(|name| (name.clone(), Holds::Other)).collect());
         let (is_text, key, value) = (self.kind(key) == Holds::Text, self.expr(key), self.expr(value));
         self.scopes.pop();
@@ -136,24 +165,46 @@ impl Writer<'_> {
     }
 
     /// A function of an item, whose parts may have names.
-    fn turn(&mut self, names: &[String], value: &Expr) -> Option<String> {
-        if let [_] = names {
-            return self.function(names, value);
+    fn turn(&mut self, one: &Loop, value: &Expr) -> Option<String> {
+        let holds = self.kind_of_item(&one.items);
+        if let [name] = one.names.as_slice() {
+            return self.function_of(&[(name.clone(), holds)], value);
         }
-        let (item, lets) = taken_apart(names);
-        self.scopes.push(names.iter().map(|name| (name.clone(), Holds::Other)).collect());
+        let (item, lets) = taken_apart(one);
+        self.scopes.push(one.names.iter().map(|name| (name.clone(), Holds::Other)).collect());
         let value = self.expr(value);
         self.scopes.pop();
         Some(format!("|{item}| {{ {lets}{} }}", value?))
     }
+
+    /// What each item of a value is, as far as its form tells.
+    pub(super) fn kind_of_item(&self, items: &Expr) -> Holds {
+        match items {
+            Expr::Call(callee, _) => match callee.as_ref() {
+                Expr::Name(name) if name == "range" => Holds::Int,
+                Expr::Attr(_, name) if matches!(name.as_str(), "split" | "splitlines" | "keys") => {
+                    Holds::Text
+                }
+                _ => Holds::Other,
+            },
+            Expr::List(all) | Expr::Tuple(all) => {
+                let mut kinds = all.iter().map(|item| self.kind(item));
+                let first = kinds.next().unwrap_or(Holds::Other);
+                if kinds.all(|kind| kind == first) { first } else { Holds::Other }
+            }
+            items if matches!(self.kind(items), Holds::Text | Holds::Map) => Holds::Text,
+            _ => Holds::Other,
+        }
+    }
 }
 
 /// The name of an item, and what gives its parts their own.
-fn taken_apart(names: &[String]) -> (String, String) {
-    match names {
+fn taken_apart(one: &Loop) -> (String, String) {
+    match one.names.as_slice() {
         [name] => (name.clone(), String::new()),
         names => {
-            let lets = names.iter().enumerate().map(|(at, name)| format!("let {name} = pair[{at}]; "));
+            let lets =
+                names.iter().zip(&one.places).map(|(name, place)| format!("let {name} = pair{place}; "));
             ("pair".into(), lets.collect())
         }
     }

@@ -8,12 +8,18 @@ mod around;
 mod blocks;
 pub mod book;
 mod calls;
+mod classes;
+mod environ;
 mod functions;
 mod hoist;
 mod idiom;
 mod items;
 mod lex;
+mod methods;
 mod names;
+mod order;
+mod package_book;
+mod packages;
 pub(crate) mod page;
 mod parse;
 mod phrase;
@@ -23,6 +29,7 @@ mod statement_book;
 mod statements;
 mod texts;
 mod tree;
+mod truth;
 mod writer;
 
 use super::fault::{Fault, Origin};
@@ -118,6 +125,8 @@ struct Offer<'c> {
     /// The lines in its place; none where it can't be read.
     rewritten: Option<Vec<String>>,
     used: Vec<Idiom>,
+    /// Whether the code is Python's throughout: what of it can't be read is no Rhai.
+    python: bool,
 }
 
 impl Offer<'_> {
@@ -129,8 +138,16 @@ impl Offer<'_> {
     fn text(&self) -> String {
         match &self.rewritten {
             Some(lines) if self.is_changed() => lines.join("\n"),
+            None if self.is_unknown() => {
+                self.written.lines().map(|line| format!("// ? {line}")).collect::<Vec<_>>().join("\n")
+            }
             _ => self.written.to_owned(),
         }
+    }
+
+    /// Whether it is neither read nor Rhai's.
+    fn is_unknown(&self) -> bool {
+        self.python && self.rewritten.is_none() && whole::wholeness(self.written) != Wholeness::Whole
     }
 }
 
@@ -164,8 +181,11 @@ fn hint(fault: &Fault, origin: &Origin, known: &SessionNames) -> Option<String> 
             return Some(hint);
         }
     }
-    if !piece.is_changed() {
-        return alone(piece, line);
+    if !piece.is_changed()
+        && let told = alone(piece, line)
+        && (told.is_some() || !piece.is_unknown())
+    {
+        return told;
     }
     // A line is offered as a whole.
     while at
@@ -175,13 +195,17 @@ fn hint(fault: &Fault, origin: &Origin, known: &SessionNames) -> Option<String> 
     {
         at -= 1;
     }
+    // A function that stands behind what it reads has left its place.
+    if !all.is_sorted_by_key(|piece| piece.start) {
+        at = 0;
+    }
     // What follows fails next.
     let rest = all.get(at..)?;
     let changed = rest.iter().rposition(Offer::is_changed).unwrap_or(0);
     let last = changed.max(rest.iter().rposition(|other| other.lines.0 == piece.lines.1).unwrap_or(0));
     let lines = |pieces: &[Offer]| pieces.iter().map(|piece| piece.text().lines().count()).sum::<usize>();
     let several = if lines(rest) <= MOST { rest } else { rest.get(..=last)? };
-    let readable = several.iter().all(|piece| piece.rewritten.is_some());
+    let readable = several.iter().all(|piece| piece.rewritten.is_some() || piece.python);
     if last > 0
         && lines(several) <= MOST
         && readable
@@ -214,19 +238,24 @@ fn of_line(line: &str, known: &SessionNames, said: &FaultSays) -> Option<String>
 
 /// The statement that failed: Rhai misses the end of one where the next begins.
 fn failed(all: &[Offer], fault: &Fault, code: &str, row: usize) -> Option<usize> {
+    // Functions may stand behind what they read.
+    let before = |place: usize| {
+        let there = all.iter().enumerate().filter(|(_, piece)| piece.start <= place);
+        there.max_by_key(|(_, piece)| piece.start).map(|(at, _)| at)
+    };
     let column = fault.column.unwrap_or(1) as usize;
     let start: usize = code.lines().take(row).map(|line| line.len() + 1).sum();
     let line = code.lines().nth(row)?;
     let place = start + line.char_indices().nth(column.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
-    let at = all.iter().rposition(|piece| piece.start <= place).unwrap_or(0);
+    let at = before(place).unwrap_or(0);
     let ended = fault.kind == "SyntaxError" && all.get(at).is_some_and(|piece| piece.start == place);
-    let before = at.checked_sub(1).filter(|before| ended && all.get(*before).is_some_and(Offer::is_changed));
-    Some(before.unwrap_or(at))
+    let before = place.checked_sub(1).filter(|_| ended).and_then(before);
+    Some(before.filter(|before| all.get(*before).is_some_and(Offer::is_changed)).unwrap_or(at))
 }
 
 /// The statements of some code.
 fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<Vec<Offer<'c>>> {
-    let tokens = reserved::tokens(code)?;
+    let mut tokens = reserved::tokens(code)?;
     let mut writer = Writer::new(&known.variables, said);
     writer.functions = known.functions.iter().cloned().collect();
     for name in lex::functions(&tokens) {
@@ -234,6 +263,9 @@ fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<V
     }
     let of_rhai = |token: &Tok| matches!(token.text, ";" | "let" | "const" | "fn" | "#{" | "&&" | "||" | "|");
     writer.python = !tokens.iter().any(of_rhai);
+    if writer.python {
+        tokens = order::ordered(tokens);
+    }
     let reader = PythonReader::new(&tokens, code);
     let mut all = Statements {
         reader,
@@ -242,6 +274,7 @@ fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<V
         inside: 0,
         ended: Vec::new(),
         lifted: Vec::new(),
+        left: None,
         caught: None,
         depth: 0,
     };
@@ -270,6 +303,9 @@ fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<V
             let binds = line.starts_with("let ") || line.contains(" = ") || line.contains("//");
             *line = if binds { line.clone() } else { line.trim_end_matches(';').to_owned() };
         }
+        // What Rhai does not take is not known either.
+        let is_whole = |lines: &Vec<String>| whole::wholeness(&lines.join("\n")) == Wholeness::Whole;
+        lines = lines.filter(|lines| !all.writer.python || all.writer.used.is_empty() || is_whole(lines));
         let end = last.line + last.text.matches('\n').count();
         let used = std::mem::take(&mut all.writer.used);
         pieces.push(Offer {
@@ -278,6 +314,7 @@ fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<V
             written,
             rewritten: lines,
             used,
+            python: all.writer.python,
         });
     }
 }
@@ -307,7 +344,11 @@ fn words(tokens: &[Tok], writer: &mut Writer) {
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|at| tokens.get(at)).map_or("", |token| token.text);
         let after = tokens.get(at + 1).map_or("", |token| token.text);
-        let member = matches!(before, "." | "::") && !matches!(token.text, "__version__" | "environ");
+        let told = ["__version__", "environ", "profiler"];
+        let member = matches!(before, "." | "::") && !told.contains(&token.text);
+        if token.text == "profiler" && before == "." {
+            writer.uses(Idiom::Profiler);
+        }
         if token.kind == TokenKind::Comment || member {
             continue;
         }
@@ -319,8 +360,13 @@ fn words(tokens: &[Tok], writer: &mut Writer) {
             "~" => writer.uses(Idiom::Invert),
             "lambda" => writer.uses(Idiom::Lambda),
             "__version__" => writer.uses(Idiom::Version),
-            "environ" => writer.uses(Idiom::Environ),
+            "environ" if !writer.used.contains(&Idiom::LocalRank) => writer.uses(Idiom::Environ),
             "open" if after == "(" && writer.is_free("open") => writer.uses(Idiom::Open),
+            "input" if after == "(" && writer.is_free("input") => writer.uses(Idiom::Input),
+            "yield" => writer.uses(Idiom::Generator),
+            name if matches!(after, "." | "(") && writer.holds(name).is_none() => {
+                names::foreign(name).into_iter().for_each(|idiom| writer.uses(idiom));
+            }
             _ if reserved::is_renamed(token) => writer.uses(Idiom::Reserved),
             _ => {}
         }
@@ -351,7 +397,11 @@ fn said(fault: &Fault) -> FaultSays {
 /// The rewritten statements with what is told of them, where Rhai takes them.
 fn offered(pieces: &[Offer]) -> Option<String> {
     let mut used: Vec<Idiom> = Vec::new();
-    for idiom in pieces.iter().filter(|piece| piece.is_changed()).flat_map(|piece| &piece.used) {
+    let unknown = |piece: &&Offer| piece.is_unknown();
+    pieces.iter().any(|piece| piece.is_changed()).then_some(())?;
+    used.extend(pieces.iter().any(|piece| unknown(&piece)).then_some(Idiom::Unknown));
+    let changed = pieces.iter().filter(|piece| piece.is_changed());
+    for idiom in pieces.iter().filter(unknown).chain(changed).flat_map(|piece| &piece.used) {
         if !used.contains(idiom) {
             used.push(*idiom);
         }
@@ -407,14 +457,53 @@ fn alone(piece: &Offer, line: &str) -> Option<String> {
         return None;
     }
     Some(match first.as_str() {
-        "class" => "there are no classes: a map holds values and closures, `nn::module(#{…}, |self, x| …)` makes a network".into(),
-        "yield" => "there are no generators: an array is filled with `push`".into(),
+        "class" => of_class(line).into(),
+        "" if line.trim().starts_with('@') => decorator(line).into(),
         "async" | "await" => "nothing runs beside the script: the call alone".into(),
         "except" | "finally" => note(Idiom::Try).into(),
         "elif" => note(Idiom::Elif).into(),
         "match" => "`switch x { 1 => …, _ => … }` is Python's `match`".into(),
         _ => return None,
     })
+}
+
+/// What is told of a class for which no line can be offered, by what it is derived from.
+fn of_class(line: &str) -> &'static str {
+    const BASES: [(&str, &str); 5] = [
+        (
+            "Dataset",
+            "a data set is what `data::Dataset(length, |i| …)` makes, or `data::TensorDataset(x, y)`: a loader takes either",
+        ),
+        ("Sequential", "`let Net = || nn::Sequential([…]);` is such a class"),
+        (
+            "Function",
+            "there are no gradients of one's own: `x.register_hook(|g| …)` changes one on its way, and operations are put together",
+        ),
+        (
+            "Module",
+            "a class of a module is a closure that makes one: `let Net = || nn::module(#{…}, |self, x| …);`, with its methods \
+             as closures that are given the module",
+        ),
+        ("Scheduler", "`optim::lr_scheduler::LambdaLR(opt, |epoch| …)` takes a rule of one's own"),
+    ];
+    let base = line.split_once('(').map_or("", |(_, base)| base);
+    let known = BASES.iter().find(|(name, _)| base.contains(name)).map(|(_, told)| *told);
+    known.unwrap_or(
+        "there are no classes, and nothing is inherited: a map holds values and closures, `nn::module(#{…}, |self, x| …)` \
+         makes a network",
+    )
+}
+
+fn decorator(line: &str) -> &'static str {
+    match line.trim() {
+        line if line.starts_with("@dataclass") => {
+            "a map holds values that belong together: `let c = #{lr: 0.1};`, and `c.lr`"
+        }
+        line if line.starts_with("@property") => {
+            "a value of a map is a property: `#{area: w * h}`, or a closure that is called"
+        }
+        _ => "nothing stands before a function here: a closure that takes it is called with it",
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,11 @@ use crate::script::{python, spaces};
 use super::book::Idiom;
 
 /// What names stand for that nothing of the script's has.
-const KNOWN: [(&str, &str); 20] = [
+const KNOWN: [(&str, &str); 24] = [
+    ("gc", "gc"),
+    ("warnings", "warnings"),
+    ("logging", "logging"),
+    ("json", "json"),
     ("dist", "torch.distributed"),
     ("random", "random"),
     ("sys", "sys"),
@@ -33,7 +37,9 @@ const KNOWN: [(&str, &str); 20] = [
 ];
 
 /// Functions of other packages, and of PyTorch's that have another name here.
-const OTHERS: [(&str, &str); 18] = [
+const OTHERS: [(&str, &str); 17] = [
+    ("numpy.concatenate", "cat"),
+    ("numpy.load", "load"),
     ("random.seed", "manual_seed"),
     ("numpy.random.seed", "manual_seed"),
     ("sys.argv", "ARGS"),
@@ -46,25 +52,51 @@ const OTHERS: [(&str, &str); 18] = [
     ("numpy.pi", "PI()"),
     ("torch.pi", "PI()"),
     ("torch.inf", "(1.0 / 0.0)"),
-    ("torch.Tensor", "tensor"),
-    ("torch.FloatTensor", "tensor"),
-    ("torch.LongTensor", "tensor"),
     ("time.time", "timestamp"),
     ("time.perf_counter", "timestamp"),
     ("time.monotonic", "timestamp"),
 ];
+
+/// What makes a tensor of one dtype.
+pub(super) const OLD_TENSORS: [(&str, &str); 9] = [
+    ("Tensor", "float32"),
+    ("FloatTensor", "float32"),
+    ("DoubleTensor", "float64"),
+    ("HalfTensor", "float16"),
+    ("LongTensor", "int64"),
+    ("IntTensor", "int32"),
+    ("ShortTensor", "int16"),
+    ("ByteTensor", "uint8"),
+    ("BoolTensor", "bool"),
+];
+
+/// Packages of which there is nothing here, by the name that they usually have.
+const FOREIGN: [(&str, Idiom); 12] = [
+    ("argparse", Idiom::Arguments),
+    ("torchvision", Idiom::Packages),
+    ("transforms", Idiom::Packages),
+    ("datasets", Idiom::Packages),
+    ("pandas", Idiom::Packages),
+    ("pd", Idiom::Packages),
+    ("sklearn", Idiom::Packages),
+    ("PIL", Idiom::Packages),
+    ("Image", Idiom::Packages),
+    ("transformers", Idiom::Packages),
+    ("requests", Idiom::Packages),
+    ("tqdm", Idiom::Packages),
+];
+
+/// What is told of a name with a point behind it that is a package's.
+pub(super) fn foreign(name: &str) -> Option<Idiom> {
+    FOREIGN.iter().find(|(own, _)| *own == name).map(|(_, idiom)| *idiom)
+}
 
 /// What imports have bound, by its path in Python.
 pub(super) type Imports = HashMap<String, String>;
 
 /// What a path of Python's is here, with what is told of it.
 pub(super) fn resolved(path: &[String], imports: &Imports) -> Option<(String, Idiom)> {
-    let (root, rest) = path.split_first()?;
-    // `dist` alone is a function.
-    let is = |name: &str| name == root && (name != "dist" || path.len() > 1);
-    let known = || KNOWN.iter().find(|(name, _)| is(name)).map(|(_, of)| (*of).to_owned());
-    let root = imports.get(root).cloned().or_else(known)?;
-    let full = rest.iter().fold(root, |path, name| format!("{path}.{name}"));
+    let full = full(path, imports)?;
     let idiom = match full.split('.').next() {
         Some("numpy") => Idiom::Numpy,
         Some("torch") if path.first().is_some_and(|name| name == "torch") => Idiom::Torch,
@@ -74,6 +106,16 @@ pub(super) fn resolved(path: &[String], imports: &Imports) -> Option<(String, Id
         _ => Idiom::Library,
     };
     Some((here(&full)?, idiom))
+}
+
+/// A path of Python's from its package on.
+pub(super) fn full(path: &[String], imports: &Imports) -> Option<String> {
+    let (root, rest) = path.split_first()?;
+    // `dist` alone is a function.
+    let is = |name: &str| name == root && (name != "dist" || path.len() > 1);
+    let known = || KNOWN.iter().find(|(name, _)| is(name)).map(|(_, of)| (*of).to_owned());
+    let root = imports.get(root).cloned().or_else(known)?;
+    Some(rest.iter().fold(root, |path, name| format!("{path}.{name}")))
 }
 
 /// The name, with its module, of something that no name alone calls: `nn::Linear` of `Linear`.
@@ -122,6 +164,10 @@ pub(super) fn makes_tensor(name: &str) -> bool {
 fn here(full: &str) -> Option<String> {
     if let Some((_, own)) = OTHERS.iter().find(|(name, _)| *name == full) {
         return Some((*own).to_owned());
+    }
+    // `dist.ReduceOp.SUM`
+    if let Some((_, name)) = full.split_once(".ReduceOp.") {
+        return Some(format!("\"{}\"", name.to_lowercase()));
     }
     let path = full.strip_prefix("numpy.").map_or(full.to_owned(), |rest| format!("torch.{rest}"));
     let last = path.rsplit('.').next()?;

@@ -17,6 +17,15 @@ const SILENT: &[(&str, &str)] = &[
     ),
     ("xs.append([5, 6])", "adds 5 and 6: xs.push([5, 6]) adds one item (told of once)"),
     ("let t = s.trim();", "is (): trim() and replace() change s itself (told of once); let t = s; t.trim();"),
+    (
+        "d.misspelt",
+        "is () where a map has no such key, and an option that is () is not given: d.contains(\"lr\") asks",
+    ),
+    (
+        "fn f(xs) { xs.push(1); }",
+        "changes a copy: let xs = f(xs); with the array as f's value; a tensor or a module is the same one",
+    ),
+    ("0.1 + 0.2 == 0.3", "is true: == of floats takes those as equal that lie next to each other"),
     ("xs.remove(1)", "takes out the item at 1, not the item that is 1"),
     ("let b = a;", "copies an array or a map; a tensor is the same tensor"),
     ("fn f() { x }", "sees no variable around it; a closure does: let f = || x;"),

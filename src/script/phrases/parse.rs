@@ -86,13 +86,7 @@ impl<'t, 'c> PythonReader<'t, 'c> {
 
     fn ternary(&mut self) -> Option<Expr> {
         if self.eat("lambda") {
-            let mut names = Vec::new();
-            while self.word() != ":" {
-                names.push(self.name()?);
-                self.eat(",");
-            }
-            self.expect(":")?;
-            return Some(Expr::Lambda(names, self.value()?.into()));
+            return self.lambda();
         }
         let value = self.binary(0)?;
         if matches!(self.word(), ".." | "..=") {
@@ -117,6 +111,23 @@ impl<'t, 'c> PythonReader<'t, 'c> {
         self.expect("else")?;
         let other = self.value()?;
         Some(Expr::Ternary(value.into(), condition.into(), other.into()))
+    }
+
+    /// What stands behind `lambda`.
+    fn lambda(&mut self) -> Option<Expr> {
+        let mut params = Vec::new();
+        while self.word() != ":" {
+            let name = self.name()?;
+            let default = if self.eat("=") { Some(self.value()?) } else { None };
+            params.push((name, default));
+            self.eat(",");
+        }
+        self.expect(":")?;
+        let value = self.value()?.into();
+        Some(match params.iter().any(|(_, default)| default.is_some()) {
+            true => Expr::LambdaWith(params, value),
+            false => Expr::Lambda(params.into_iter().map(|(name, _)| name).collect(), value),
+        })
     }
 
     /// Operators from a level on, as Python binds them.
@@ -303,7 +314,7 @@ impl<'t, 'c> PythonReader<'t, 'c> {
                 // Texts side by side are one.
                 while let Some(next) = self.peek().filter(|t| t.kind == TokenKind::Text) {
                     self.at += 1;
-                    text = Expr::Binary("+", text.into(), Expr::Text(next.text.to_owned()).into());
+                    text = Expr::Binary("++", text.into(), Expr::Text(next.text.to_owned()).into());
                 }
                 Some(text)
             }
@@ -362,12 +373,22 @@ impl<'t, 'c> PythonReader<'t, 'c> {
                 break;
             }
         }
-        Some(Expr::List(all))
+        Some(joined(all))
     }
 
     fn dictionary(&mut self) -> Option<Expr> {
-        let (mut pairs, mut set) = (Vec::new(), Vec::new());
+        let (mut pairs, mut set, mut before) = (Vec::new(), Vec::new(), None);
         while !self.eat("}") {
+            if self.eat("**") {
+                // Another dictionary's.
+                let other = sum(before, Expr::Dict(std::mem::take(&mut pairs)));
+                before = Some(sum(Some(other), self.value()?));
+                if !self.eat(",") {
+                    self.expect("}")?;
+                    break;
+                }
+                continue;
+            }
             let key = self.value()?;
             if self.word() == "for" {
                 let value = Expr::Comprehension(key.into(), None, self.loops()?);
@@ -392,8 +413,8 @@ impl<'t, 'c> PythonReader<'t, 'c> {
             }
         }
         match (pairs.is_empty(), set.is_empty()) {
-            (_, true) => Some(Expr::Dict(pairs)),
-            (true, false) => Some(Expr::Set(set)),
+            (_, true) => Some(sum(before, Expr::Dict(pairs))),
+            (true, false) if before.is_none() => Some(Expr::Set(set)),
             _ => None,
         }
     }
@@ -443,33 +464,75 @@ impl<'t, 'c> PythonReader<'t, 'c> {
     fn loops(&mut self) -> Option<Vec<Loop>> {
         let mut all = Vec::new();
         while self.eat("for") {
-            let names = self.targets()?;
+            let (names, places) = self.targets()?.into_iter().unzip();
             self.expect("in")?;
             let items = self.binary(0)?;
             let mut conditions = Vec::new();
             while self.eat("if") {
                 conditions.push(self.binary(0)?);
             }
-            all.push(Loop { names, items, conditions });
+            all.push(Loop { names, places, items, conditions });
         }
         Some(all)
     }
 
-    /// The variables of a loop.
-    pub(super) fn targets(&mut self) -> Option<Vec<String>> {
-        let mut names = Vec::new();
+    /// The variables of a loop, and where in an item each stands.
+    pub(super) fn targets(&mut self) -> Option<Vec<(String, String)>> {
+        let mut all: Vec<Vec<(String, String)>> = Vec::new();
         loop {
-            let brackets = self.eat("(");
-            names.push(self.name()?);
-            while brackets && self.eat(",") {
-                names.push(self.name()?);
-            }
-            if brackets {
-                self.expect(")")?;
-            }
-            if !self.eat(",") {
-                return Some(names);
+            all.push(match self.eat("(") {
+                true => {
+                    self.depth += 1;
+                    let within = if self.depth > DEEPEST { None } else { self.targets() };
+                    self.depth -= 1;
+                    self.expect(")")?;
+                    within?
+                }
+                false => vec![(self.name()?, String::new())],
+            });
+            if !self.eat(",") || matches!(self.word(), ")" | "in") {
+                break;
             }
         }
+        if let [_] = all.as_slice() {
+            return all.pop();
+        }
+        let placed = all.into_iter().enumerate().flat_map(|(at, names)| {
+            names.into_iter().map(move |(name, place)| (name, format!("[{at}]{place}")))
+        });
+        Some(placed.collect())
+    }
+}
+
+/// A list, some of whose items are lists of their own: `[*a, 1]`.
+fn joined(items: Vec<Expr>) -> Expr {
+    let (mut all, mut run) = (None, Vec::new());
+    for item in items {
+        match item {
+            Expr::Unary("*", of) => {
+                let before = sum(all, Expr::List(std::mem::take(&mut run)));
+                // Whatever it is that is gone through.
+                let of = vec![Arg { name: None, spread: true, value: *of }];
+                let items = Expr::Call(Expr::Name("list".into()).into(), of);
+                all = Some(sum(Some(before), items));
+            }
+            item => run.push(item),
+        }
+    }
+    sum(all, Expr::List(run))
+}
+
+/// What is put together of both; what is empty adds nothing.
+fn sum(before: Option<Expr>, more: Expr) -> Expr {
+    let is_empty = |part: &Expr| match part {
+        Expr::List(items) => items.is_empty(),
+        Expr::Dict(pairs) => pairs.is_empty(),
+        _ => false,
+    };
+    match before {
+        None => more,
+        Some(before) if is_empty(&more) => before,
+        Some(before) if is_empty(&before) => more,
+        Some(before) => Expr::Binary("+", before.into(), more.into()),
     }
 }

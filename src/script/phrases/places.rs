@@ -52,6 +52,11 @@ impl Writer<'_> {
                 self.uses(Idiom::Slice);
                 Some(format!("{on}[{}] = {value}", self.range(from.as_ref(), to.as_ref())?))
             }
+            [IndexPlace::Dots, IndexPlace::One(at)] => {
+                self.uses(Idiom::Dots);
+                let method = if value.parse::<f64>().is_ok() { "fill_" } else { "copy_" };
+                Some(format!("{on}.select(-1, {}).{method}({value})", self.expr(at)?))
+            }
             places => {
                 let places = self.places(on, places)?;
                 self.uses(Idiom::Put);

@@ -39,7 +39,7 @@ pub(super) fn tokens(code: &str) -> Option<Vec<Tok<'_>>> {
 }
 
 fn rename(tokens: &mut [Tok<'_>]) {
-    let mut depth = 0usize;
+    let (mut depth, mut head) = (0usize, false);
     for at in 0..tokens.len() {
         let before = at.checked_sub(1).and_then(|at| tokens.get(at)).map_or("", |token| token.text);
         let behind = tokens.get(at + 1).map(|token| (token.kind, token.text));
@@ -47,9 +47,12 @@ fn rename(tokens: &mut [Tok<'_>]) {
         match token.text {
             "(" | "[" => depth += 1,
             ")" | "]" => depth = depth.saturating_sub(1),
+            "def" | "lambda" => head = true,
             _ => {}
         }
-        let option = depth > 0 && matches!(behind, Some((_, "=")));
+        // Parameters are names, and so are options of a call.
+        head &= depth > 0 || token.text != ":" && token.kind != TokenKind::Line;
+        let option = depth > 0 && !head && matches!(behind, Some((_, "=")));
         if token.kind != TokenKind::Name || matches!(before, "." | "::" | "'") || option {
             continue;
         }

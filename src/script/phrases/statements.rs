@@ -20,11 +20,16 @@ pub(super) struct Statements<'t, 'c, 'k> {
     pub ended: Vec<(String, bool)>,
     /// Those of loops that outlive them.
     pub lifted: Vec<String>,
+    /// What notes that the loop around was left by `break`, where its `else` asks for it.
+    pub left: Option<String>,
     /// What the `except` around calls its error.
     pub caught: Option<String>,
     /// Blocks around the statement.
     pub depth: usize,
 }
+
+/// What such an assignment does with what is there.
+const LEVELS: [&str; 7] = ["+", "-", "*", "/", "%", "**", "//"];
 
 const AUGMENTED: [&str; 12] = ["+=", "-=", "*=", "/=", "%=", "**=", "//=", "@=", "&=", "|=", "^=", "<<="];
 
@@ -37,7 +42,18 @@ impl<'c> Statements<'_, 'c, '_> {
             self.reader.at += usize::from(self.reader.peek().is_some_and(|t| t.kind == TokenKind::Line));
             return Some(vec![self.comment(token.text)]);
         }
+        if token.text == ">>" && self.reader.nth(1) == ">" {
+            self.writer.uses(Idiom::Prompt);
+            self.reader.at += 2;
+            return self.statement();
+        }
         let next = self.reader.nth(1);
+        if token.kind == TokenKind::Name && matches!((next, self.reader.nth(2)), ("+", "+") | ("-", "-")) {
+            self.writer.uses(Idiom::Increment);
+            self.reader.at += 3;
+            let line = format!("{} {next}= 1;", token.text);
+            return self.end(vec![line]);
+        }
         let is_name = matches!(next, "=" | "." | "+=" | "-=" | "[" | "," | ")");
         if !is_name && let Some(lines) = self.compound(token.text) {
             return lines;
@@ -48,7 +64,9 @@ impl<'c> Statements<'_, 'c, '_> {
             "pass" => self.word(Idiom::Pass, Vec::new()),
             "break" | "continue" => {
                 self.reader.at += 1;
-                Some(vec![format!("{};", token.text)])
+                let left = self.left.as_ref().filter(|_| token.text == "break");
+                let noted = left.map(|left| format!("{left} = true;"));
+                Some(noted.into_iter().chain([format!("{};", token.text)]).collect())
             }
             "del" => self.del(),
             "assert" => self.assert(),
@@ -62,6 +80,9 @@ impl<'c> Statements<'_, 'c, '_> {
                 self.reader.at += 4;
                 self.writer.uses(Idiom::Shell);
                 Some(vec!["smi();".into()])
+            }
+            "!" if self.writer.python && matches!(next, "pip" | "apt" | "wget" | "ls" | "conda") => {
+                self.notebook()
             }
             _ => self.assignment(),
         }?;
@@ -249,11 +270,20 @@ impl<'c> Statements<'_, 'c, '_> {
         self.reader.at += 1;
         self.reader.eat("%");
         if !matches!(self.reader.name()?.as_str(), "timeit" | "time") {
-            return None;
+            return self.notebook();
         }
         self.writer.uses(Idiom::Timeit);
         let value = self.reader.value()?;
         Some(vec![format!("timeit(|| {});", self.writer.expr(&value)?)])
+    }
+
+    /// What a notebook of Python's tells its surroundings.
+    fn notebook(&mut self) -> Option<Vec<String>> {
+        self.writer.uses(Idiom::Notebook);
+        while self.reader.peek().is_some_and(|token| token.kind != TokenKind::Line) {
+            self.reader.at += 1;
+        }
+        Some(Vec::new())
     }
 
     /// Rhai's own `let`, which may have Python behind it.
@@ -267,7 +297,7 @@ impl<'c> Statements<'_, 'c, '_> {
         }
         let value = self.reader.values()?;
         let Expr::Name(name) = &target else { return self.assign(&[target], &value) };
-        let holds = self.writer.kind(&value);
+        let holds = self.writer.kept(&value);
         let text = self.writer.expr(&value)?;
         self.writer.bind(name, holds);
         Some(vec![format!("{word} {name} = {text};")])
@@ -316,11 +346,25 @@ impl<'c> Statements<'_, 'c, '_> {
             return Some(vec![format!("{on}.{name}({arguments});")]);
         }
         let text = self.writer.expr(value)?;
-        Some(vec![format!("{text};")])
+        // What has nothing to do here falls away.
+        Some(if text.is_empty() { Vec::new() } else { vec![format!("{text};")] })
     }
 
     fn augmented(&mut self, target: &Expr, sign: &str, value: &Expr) -> Option<Vec<String>> {
+        if let Expr::Index(_, places) = target
+            && (places.len() > 1 || matches!(places.as_slice(), [IndexPlace::One(Expr::Tuple(_))]))
+        {
+            let sign = LEVELS.into_iter().find(|level| sign.strip_suffix('=') == Some(level))?;
+            let whole = Expr::Binary(sign, target.clone().into(), value.clone().into());
+            let text = self.writer.expr(&whole)?;
+            return Some(vec![self.one(target, &text, Holds::Tensor)?]);
+        }
         let on = self.writer.expr(target)?;
+        if let ("-=", Expr::Name(name)) = (sign, target)
+            && self.writer.holds(name) == Some(Holds::Int)
+        {
+            self.writer.rebind(name, Holds::Negative);
+        }
         if let ("//=" | "@=", _) = (sign, target) {
             let sign = if sign == "//=" { "//" } else { "@" };
             let whole = Expr::Binary(sign, target.clone().into(), value.clone().into());
@@ -341,13 +385,33 @@ impl<'c> Statements<'_, 'c, '_> {
                 lines.extend(self.several(names, value)?);
                 continue;
             }
-            let holds = self.writer.kind(value);
+            let holds = self.writer.kept(value);
             let text = match &given {
                 Some(text) => text.clone(),
                 None => self.writer.expr(value)?,
             };
             lines.push(self.one(target, &text, holds)?);
-            given = Some(self.writer.expr(target)?);
+            let own = self.writer.expr(target)?;
+            if self.writer.may_be_none(value) {
+                self.writer.optional.insert(own.clone());
+            }
+            if let Expr::LambdaWith(params, _) = value {
+                let defaults: Option<Vec<String>> = params
+                    .iter()
+                    .filter_map(|(_, default)| default.as_ref())
+                    .map(|default| self.writer.expr(default))
+                    .collect();
+                self.writer
+                    .functions
+                    .insert(own.clone(), params.iter().map(|(name, _)| name.clone()).collect());
+                self.writer.defaults.insert(own.clone(), defaults?);
+            }
+            if let Some(takes) = self.writer.class_of(value).and_then(|class| self.writer.forwards.get(class))
+            {
+                let takes = takes.clone();
+                self.writer.forwards.insert(own.clone(), takes);
+            }
+            given = Some(own);
         }
         Some(lines)
     }
@@ -370,14 +434,23 @@ impl<'c> Statements<'_, 'c, '_> {
                     self.writer.uses(Idiom::Setting);
                     return Some(format!("{target}({value});"));
                 }
+                if let Some(scope) = self.writer.scopes.first_mut().filter(|_| target.starts_with("self.")) {
+                    scope.insert(target.clone(), holds);
+                }
                 Some(format!("{target} = {value};"))
             }
             Expr::Path(..) => {
                 self.writer.uses(Idiom::Setting);
                 Some(format!("{}({value});", self.writer.expr(target)?))
             }
-            Expr::Index(on, places) => {
-                let on = self.writer.on(on)?;
+            Expr::Index(map, places) => {
+                let on = self.writer.on(map)?;
+                if let [IndexPlace::One(key)] = places.as_slice()
+                    && self.writer.kind(map) == Holds::Map
+                    && self.writer.kind(key) == Holds::Int
+                {
+                    return Some(format!("{on}[{}] = {value};", self.writer.key(key)?));
+                }
                 Some(format!("{};", self.writer.assigned(&on, places, value)?))
             }
             _ => None,
@@ -404,7 +477,7 @@ impl<'c> Statements<'_, 'c, '_> {
                 || targets.iter().all(|target| matches!(target, Expr::Name(name) if !self.is_own(name)))
             {
                 for (target, value) in targets.iter().zip(values) {
-                    let (holds, text) = (self.writer.kind(value), self.writer.expr(value)?);
+                    let (holds, text) = (self.writer.kept(value), self.writer.expr(value)?);
                     lines.push(self.one(target, &text, holds)?);
                 }
                 return Some(lines);
@@ -438,6 +511,12 @@ impl<'c> Statements<'_, 'c, '_> {
                 (true, _) => format!("{all}.indices"),
                 _ => format!("{all}[{at}]"),
             };
+            if let Expr::Tuple(inner) | Expr::List(inner) = target {
+                for (at, target) in inner.iter().enumerate() {
+                    lines.push(self.one(target, &format!("{part}[{at}]"), Holds::Other)?);
+                }
+                continue;
+            }
             if named(target) || !matches!(target, Expr::Name(_)) {
                 lines.push(self.one(target, &part, Holds::Other)?);
             }

@@ -132,9 +132,18 @@ impl Writer<'_> {
             }
             ("*", Expr::Text(raw), Expr::Number(count)) => {
                 let (_, _, inside) = taken_apart(raw)?;
-                let times = count.parse::<usize>().ok().filter(|times| inside.len() * times <= REPEATED)?;
+                let times = count.parse::<usize>().ok()?;
                 self.uses(Idiom::Repeated);
+                if inside.len() * times > REPEATED {
+                    let text = self.expr(a)?;
+                    return Some(format!("(0..{count}).map(|_i| {text}).reduce(|all, x| all + x, \"\")"));
+                }
                 Some(format!("\"{}\"", escaped_quotes(&inside.repeat(times))))
+            }
+            ("*", a, count) if self.kind(a) == Holds::Text => {
+                self.uses(Idiom::Repeated);
+                let (text, count) = (self.expr(a)?, self.bound(count, 150)?);
+                Some(format!("(0..{count}).map(|_i| {text}).reduce(|all, x| all + x, \"\")"))
             }
             ("*", Expr::List(items), count) => {
                 let [item] = items.as_slice() else { return None };

@@ -24,6 +24,8 @@ pub(super) enum IndexPlace {
 #[derive(Clone, Debug)]
 pub(super) struct Loop {
     pub names: Vec<String>,
+    /// Where in an item each of them stands: `[1][0]`.
+    pub places: Vec<String>,
     pub items: Expr,
     pub conditions: Vec<Expr>,
 }
@@ -47,6 +49,8 @@ pub(super) enum Expr {
     /// The value, the condition, the other value.
     Ternary(Box<Expr>, Box<Expr>, Box<Expr>),
     Lambda(Vec<String>, Box<Expr>),
+    /// With what stands for parameters that are not given.
+    LambdaWith(Vec<(String, Option<Expr>)>, Box<Expr>),
     List(Vec<Expr>),
     Tuple(Vec<Expr>),
     Set(Vec<Expr>),
@@ -77,6 +81,24 @@ pub(super) fn gives_places(value: &Expr) -> bool {
             }
             _ => false,
         },
+        _ => false,
+    }
+}
+
+/// `os` or `os.environ`.
+pub(super) fn is_os(value: &Expr) -> bool {
+    match value {
+        Expr::Name(name) => name == "os",
+        Expr::Attr(on, name) => name == "environ" && is_os(on),
+        _ => false,
+    }
+}
+
+/// `os.environ["RANK"]` and `os.environ.get("RANK")`.
+pub(super) fn is_environment(value: &Expr) -> bool {
+    match value {
+        Expr::Index(on, _) => is_os(on),
+        Expr::Call(callee, _) => matches!(callee.as_ref(), Expr::Attr(on, _) if is_os(on)),
         _ => false,
     }
 }

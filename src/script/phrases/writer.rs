@@ -1,10 +1,10 @@
 //! Rhai that is written in the place of Python.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::book::Idiom;
 use super::names::{self, Imports};
-use super::tree::{self, Expr, IndexPlace};
+use super::tree::{self, Expr, IndexPlace, is_os};
 
 /// What is known of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +17,8 @@ pub(crate) enum Holds {
     Map,
     Text,
     Int,
+    /// An integer that is, or may be, below 0: read as [`Holds::Int`].
+    Negative,
     Float,
     Other,
 }
@@ -42,6 +44,12 @@ pub(super) struct Writer<'k> {
     pub functions: HashMap<String, Vec<String>>,
     /// What stands for the last parameters of a closure where they are not given.
     pub defaults: HashMap<String, Vec<String>>,
+    /// What `forward` takes of a class's modules, by the name of the class, of a variable or of a field.
+    pub forwards: HashMap<String, Vec<(String, Option<String>)>>,
+    /// Parameters and fields that are None where nothing is given.
+    pub optional: HashSet<String>,
+    /// Closures that stand for methods of modules.
+    pub methods: HashMap<String, String>,
     pub used: Vec<Idiom>,
     pub said: &'k FaultSays,
     /// Whether nothing in the code is Rhai's alone.
@@ -52,12 +60,26 @@ pub(super) struct Writer<'k> {
     pub prelude: Vec<String>,
 }
 
+/// What gives integers that are never below 0.
+const COUNTS: [&str; 10] = [
+    "len",
+    "numel",
+    "nelement",
+    "element_size",
+    "device_count",
+    "memory_allocated",
+    "max_memory_allocated",
+    "memory_reserved",
+    "max_memory_reserved",
+    "get_world_size",
+];
+
 /// How tightly Rhai binds.
 pub(super) const LOOSE: u8 = 0;
 pub(super) const UNARY: u8 = 200;
 pub(super) const ATOM: u8 = 255;
 
-fn binds(sign: &str) -> u8 {
+pub(super) fn binds(sign: &str) -> u8 {
     match sign {
         "||" | "|" | "^" => 30,
         "&&" | "&" => 60,
@@ -66,7 +88,7 @@ fn binds(sign: &str) -> u8 {
         "<" | "<=" | ">" | ">=" => 130,
         "??" => 135,
         ".." => 140,
-        "+" | "-" => 150,
+        "+" | "-" | "++" => 150,
         "**" => 190,
         "<<" | ">>" => 210,
         _ => 180,
@@ -80,6 +102,9 @@ impl<'k> Writer<'k> {
             imports: Imports::new(),
             functions: HashMap::new(),
             defaults: HashMap::new(),
+            forwards: HashMap::new(),
+            optional: HashSet::new(),
+            methods: HashMap::new(),
             used: Vec::new(),
             said,
             python: false,
@@ -95,7 +120,29 @@ impl<'k> Writer<'k> {
     }
 
     pub(super) fn holds(&self, name: &str) -> Option<Holds> {
-        self.scopes.iter().rev().find_map(|scope| scope.get(name)).copied()
+        let own = self.scopes.iter().rev().find_map(|scope| scope.get(name)).copied();
+        own.map(|holds| if holds == Holds::Negative { Holds::Int } else { holds })
+    }
+
+    /// What a variable holds that is given a value.
+    pub(super) fn kept(&self, value: &Expr) -> Holds {
+        match self.kind(value) {
+            Holds::Int if self.may_be_negative(value) => Holds::Negative,
+            holds => holds,
+        }
+    }
+
+    /// Whether an integer shows that it may be below 0.
+    fn may_be_negative(&self, value: &Expr) -> bool {
+        match value {
+            Expr::Unary(sign, _) => *sign == "-",
+            Expr::Binary("-", ..) => true,
+            Expr::Binary("+" | "*" | "//", a, b) => self.may_be_negative(a) || self.may_be_negative(b),
+            Expr::Name(name) => {
+                self.scopes.iter().rev().find_map(|scope| scope.get(name)) == Some(&Holds::Negative)
+            }
+            _ => false,
+        }
     }
 
     pub(super) fn bind(&mut self, name: &str, holds: Holds) {
@@ -133,14 +180,6 @@ impl<'k> Writer<'k> {
         Some(if power < least { format!("({text})") } else { text })
     }
 
-    /// What a condition is.
-    pub(super) fn condition(&mut self, value: &Expr) -> Option<String> {
-        match value {
-            Expr::Number(one) if one == "1" => Some("true".into()),
-            value => self.expr(value),
-        }
-    }
-
     pub(super) fn written(&mut self, value: &Expr) -> Option<(String, u8)> {
         let atom = |text: String| Some((text, ATOM));
         match value {
@@ -158,6 +197,7 @@ impl<'k> Writer<'k> {
             }
             Expr::Call(callee, arguments) => self.call(callee, arguments),
             Expr::Index(on, places) => self.index(on, places),
+            Expr::Unary("!", _) => self.truth(value),
             Expr::Unary(sign, of) => Some((
                 format!("{sign}{}", self.bound(of, if *sign == "-" { 190 } else { UNARY })?),
                 if *sign == "-" { 185 } else { UNARY },
@@ -170,6 +210,10 @@ impl<'k> Writer<'k> {
                 Some((format!("if {condition} {{ {value} }} else {{ {} }}", self.expr(other)?), LOOSE))
             }
             Expr::Lambda(names, value) => self.closure(names, value),
+            Expr::LambdaWith(params, value) => {
+                let names: Vec<String> = params.iter().map(|(name, _)| name.clone()).collect();
+                self.closure(&names, value)
+            }
             Expr::List(items) => atom(format!("[{}]", self.each(items)?)),
             Expr::Tuple(items) => {
                 self.uses(Idiom::Tuple);
@@ -238,8 +282,17 @@ impl<'k> Writer<'k> {
             path.push(name.to_owned());
             path
         });
+        if path.as_ref().and_then(|path| path.first()).is_some_and(|root| names::foreign(root).is_some()) {
+            return None;
+        }
         if let Some((here, idiom)) = path.and_then(|path| names::resolved(&path, &self.imports)) {
             self.uses(idiom);
+            // What makes tensors of one dtype names the dtype.
+            if let Some((_, dtype)) =
+                names::OLD_TENSORS.iter().find(|(old, _)| *old == here && here != "Tensor")
+            {
+                return Some(((*dtype).to_owned(), ATOM));
+            }
             if name == "__version__" {
                 return None;
             }
@@ -251,6 +304,9 @@ impl<'k> Writer<'k> {
             return Some((here, ATOM));
         }
         let on = self.bound(on, ATOM)?;
+        if let Some(closure) = self.methods.get(name).filter(|_| on == "self") {
+            return Some((format!("|m| {closure}.call(self, m)"), LOOSE));
+        }
         match name {
             "environ" if on == "os" => None,
             "__name__" if on.starts_with("type_of(") => Some((on, ATOM)),
@@ -272,6 +328,13 @@ impl<'k> Writer<'k> {
                 self.uses(Idiom::Floor);
                 let whole = |holds: Holds| !matches!(holds, Holds::Tensor | Holds::Float);
                 let integers = whole(self.kind(a)) && whole(self.kind(b));
+                if integers && (self.may_be_negative(a) || self.may_be_negative(b)) {
+                    let divided = Expr::Binary("/", a.clone().into(), b.clone().into());
+                    let whole = std::mem::replace(&mut self.whole, false);
+                    let text = self.expr(&divided);
+                    self.whole = whole;
+                    return Some((format!("({}).floor().to_int()", text?), ATOM));
+                }
                 let text = format!("{} / {}", self.bound(a, 180)?, self.bound(b, 181)?);
                 if !integers {
                     return Some((format!("({text}).floor()"), ATOM));
@@ -283,10 +346,17 @@ impl<'k> Writer<'k> {
                 // An error in both.
                 (_, Expr::Number(zero)) if zero == "0" => format!("{} / 0", self.bound(a, 180)?),
                 (_, Expr::Number(whole)) => format!("{} / {whole}.0", self.bound(a, 180)?),
+                (_, Expr::Binary("**", base, power)) if let Some(all) = raised(base, power) => {
+                    format!("{} / {all}.0", self.bound(a, 180)?)
+                }
                 (Expr::Number(whole), _) => format!("{whole}.0 / {}", self.bound(b, 181)?),
                 _ => format!("1.0 * {} / {}", self.bound(a, 181)?, self.bound(b, 181)?),
             },
             "**" => format!("{} ** {}", self.bound(a, 191)?, self.bound(b, 185)?),
+            "++" => {
+                self.uses(Idiom::Beside);
+                format!("{} + {}", self.bound(a, level)?, self.bound(b, level + 1)?)
+            }
             sign => format!("{} {sign} {}", self.bound(a, level)?, self.bound(b, level + 1)?),
         };
         Some((text, level))
@@ -302,6 +372,19 @@ impl<'k> Writer<'k> {
                 text += &format!(" {sign} {}", self.bound(right, 91)?);
             }
             return Some((text, 90));
+        }
+        if let (Expr::Call(asks, of), [(sign @ ("is" | "is not" | "==" | "!=" | "in"), class)]) =
+            (first, rest)
+            && matches!(asks.as_ref(), Expr::Name(name) if name == "type")
+            && let Some((one, class)) = self.classes(class)
+        {
+            self.uses(Idiom::Type);
+            let sign = match *sign {
+                _ if one == "in" => "in",
+                "is not" | "!=" => "!=",
+                _ => "==",
+            };
+            return Some((format!("type_of({}) {sign} {class}", self.arguments(of)?), 90));
         }
         let mut left = first;
         let mut all = Vec::new();
@@ -365,8 +448,26 @@ impl<'k> Writer<'k> {
             self.uses(Idiom::Parts);
             return Some((format!("{}.{part}", self.bound(on, ATOM)?), ATOM));
         }
+        if let ([IndexPlace::One(key)], Holds::Map) = (places, holds)
+            && self.kind(key) == Holds::Int
+        {
+            let (on, key) = (self.bound(on, ATOM)?, self.key(key)?);
+            return Some((format!("{on}[{key}]"), ATOM));
+        }
+        if let ([IndexPlace::One(name)], true) = (places, is_os(on)) {
+            return self.of_launcher(name).map(|text| (text, ATOM));
+        }
         let on = self.bound(on, ATOM)?;
         Some((self.indexed(&on, holds, places)?, ATOM))
+    }
+
+    /// A number as the text that a map has in its place.
+    pub(super) fn key(&mut self, key: &Expr) -> Option<String> {
+        self.uses(Idiom::MapKey);
+        Some(match key {
+            Expr::Number(number) => format!("\"{number}\""),
+            key => format!("`${{{}}}`", self.expr(key)?),
+        })
     }
 
     /// What a value is, as far as its form tells.
@@ -378,7 +479,7 @@ impl<'k> Writer<'k> {
             Expr::Text(_) => Holds::Text,
             Expr::List(_) | Expr::Tuple(_) | Expr::Comprehension(_, None, _) => Holds::Array,
             Expr::Dict(_) | Expr::Map(_) => Holds::Map,
-            Expr::Lambda(..) => Holds::Closure,
+            Expr::Lambda(..) | Expr::LambdaWith(..) => Holds::Closure,
             Expr::Rhai(text) if text.starts_with('|') => Holds::Closure,
             Expr::Unary(_, of) => self.kind(of),
             Expr::Binary(_, a, b) => match (self.kind(a), self.kind(b)) {
@@ -388,7 +489,21 @@ impl<'k> Writer<'k> {
                 _ => Holds::Other,
             },
             Expr::Call(callee, _) => self.kind_of_call(callee),
+            Expr::Attr(_, name) if name == "total_memory" => Holds::Int,
+            Expr::Attr(on, name) if matches!(on.as_ref(), Expr::Name(on) if on == "self") => {
+                self.holds(&format!("self.{name}")).unwrap_or(Holds::Other)
+            }
             _ => Holds::Other,
+        }
+    }
+
+    /// The class that a value is made of: `Net` of `Net(3).to("cuda")`.
+    pub(super) fn class_of<'v>(&self, value: &'v Expr) -> Option<&'v str> {
+        let Expr::Call(callee, _) = value else { return None };
+        match callee.as_ref() {
+            Expr::Name(name) => Some(name),
+            Expr::Attr(on, _) => self.class_of(on),
+            _ => None,
         }
     }
 
@@ -398,6 +513,7 @@ impl<'k> Writer<'k> {
                 Expr::Name(on) => format!("{on}::{name}"),
                 _ => return Holds::Other,
             },
+            Expr::Name(name) | Expr::Attr(_, name) if COUNTS.contains(&name.as_str()) => return Holds::Int,
             Expr::Attr(on, _) if self.kind(on) == Holds::Tensor => return Holds::Tensor,
             Expr::Attr(on, name) if self.kind(on) == Holds::Module => {
                 let same =
@@ -415,6 +531,7 @@ impl<'k> Writer<'k> {
         };
         match name.as_str() {
             "nn::Parameter" => Holds::Tensor,
+            name if names::OLD_TENSORS.iter().any(|(old, _)| *old == name) => Holds::Tensor,
             "list" | "sorted" | "reversed" | "tuple" | "set" => Holds::Array,
             "dict" => Holds::Map,
             name if name.starts_with("nn::") && !name.starts_with("nn::utils") => Holds::Module,
@@ -424,6 +541,12 @@ impl<'k> Writer<'k> {
             _ => Holds::Other,
         }
     }
+}
+
+/// A whole power of numbers: `1024 ** 2`.
+fn raised(base: &Expr, power: &Expr) -> Option<i64> {
+    let (Expr::Number(base), Expr::Number(power)) = (base, power) else { return None };
+    base.parse::<i64>().ok()?.checked_pow(power.parse().ok()?)
 }
 
 /// A number as Rhai reads it.

@@ -1,0 +1,202 @@
+//! Methods: of modules, texts, lists, dictionaries and tensors.
+
+use super::book::Idiom;
+use super::names;
+use super::tree::{Arg, Expr, is_os};
+use super::writer::{ATOM, Holds, LOOSE, Writer};
+
+/// Methods that have another name here, and how many arguments they take.
+const RENAMED: [(&str, usize, &str); 10] = [
+    ("pop", 1, "remove"),
+    ("upper", 0, "to_upper"),
+    ("lower", 0, "to_lower"),
+    ("startswith", 1, "starts_with"),
+    ("endswith", 1, "ends_with"),
+    ("find", 1, "index_of"),
+    ("index", 1, "index_of"),
+    ("extend", 1, "append"),
+    ("update", 1, "mixin"),
+    ("has_key", 1, "contains"),
+];
+
+impl Writer<'_> {
+    /// A layer of a module that is called, and a method that a class of modules has.
+    fn of_module(
+        &mut self,
+        (is_self, name): (bool, &str),
+        holds: Holds,
+        text: &str,
+        arguments: &[Arg],
+    ) -> Option<Option<(String, u8)>> {
+        if is_self && self.holds(&format!("self.{name}")) == Some(Holds::Module) {
+            self.uses(Idiom::Forward);
+            let arguments = self.forwarded(&format!("{text}.{name}"), arguments)?;
+            return Some(Some((format!("{text}.{name}.forward({arguments})"), ATOM)));
+        }
+        if is_self && self.holds(&format!("self.{name}")) == Some(Holds::Closure) {
+            self.uses(Idiom::CallOfVariable);
+            let arguments = self.arguments(arguments)?;
+            return Some(Some((format!("{text}.{name}.call({arguments})"), ATOM)));
+        }
+        let known = is_self || holds == Holds::Module || holds == Holds::Other && !names::is_method(name);
+        let Some(closure) = self.methods.get(name).filter(|_| known).cloned() else { return Some(None) };
+        let given = self.arguments(arguments)?;
+        let given = if given.is_empty() { text.to_owned() } else { format!("{text}, {given}") };
+        Some(Some((format!("{closure}.call({given})"), ATOM)))
+    }
+
+    /// What changes a value's type, and what changes a list in place.
+    fn converted(
+        &mut self,
+        (text, holds): (&str, Holds),
+        name: &str,
+        arguments: &[Arg],
+    ) -> Option<Option<(String, u8)>> {
+        let made = |text: String| Some(Some((text, ATOM)));
+        let plain = arguments.iter().all(|argument| argument.name.is_none());
+        match (name, arguments) {
+            // `append` of what stands in brackets is told of as Python's.
+            ("extend", [one])
+                if matches!(one.value, Expr::List(_))
+                    && (holds == Holds::Array || self.is_refused("extend")) =>
+            {
+                self.uses(Idiom::Method);
+                Some(Some((format!("{text} += {}", self.expr(&one.value)?), LOOSE)))
+            }
+            ("map" | "filter", [_])
+                if self
+                    .said
+                    .refused
+                    .as_ref()
+                    .is_some_and(|(own, of)| own == name && of.starts_with("string")) =>
+            {
+                self.uses(Idiom::Characters);
+                let function = self.arguments(arguments)?;
+                made(format!("list({text}).map(|c| c.to_string()).{name}({function})"))
+            }
+            ("type", []) if !matches!(holds, Holds::Map | Holds::Module) => {
+                self.uses(Idiom::Property);
+                made(format!("{text}.dtype"))
+            }
+            ("type", [dtype]) if plain => {
+                self.uses(Idiom::Method);
+                made(format!("{text}.to({})", self.expr(&dtype.value)?))
+            }
+            ("sort", [_, ..]) if holds == Holds::Array && !plain => {
+                self.uses(Idiom::Sorted);
+                Some(Some((format!("{text} = sorted({text}, {})", self.arguments(arguments)?), LOOSE)))
+            }
+            ("to_int" | "to_float", [])
+                if self.said.refused.as_ref().is_some_and(|(_, of)| of == "string") =>
+            {
+                self.uses(Idiom::Number);
+                made(format!("parse_{}({text})", name.trim_start_matches("to_")))
+            }
+            ("copy", []) if matches!(holds, Holds::Array | Holds::Map) => {
+                self.uses(Idiom::Copy);
+                made(text.to_owned())
+            }
+            _ => Some(None),
+        }
+    }
+
+    /// `", ".join(items)`
+    fn joined(&mut self, between: &Expr, items: &Expr) -> Option<String> {
+        self.uses(Idiom::Join);
+        let (between, items) = (self.expr(between)?, self.items(items)?);
+        Some(match between.as_str() {
+            "\"\"" => format!("{items}.reduce(|all, x| all + x, \"\")"),
+            // It begins with nothing.
+            _ => format!("{items}.reduce(|all, x| if all == () {{ x }} else {{ all + {between} + x }})"),
+        })
+    }
+
+    pub(super) fn method(&mut self, on: &Expr, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
+        let atom = |text: String| Some((text, ATOM));
+        if is_os(on) {
+            return self.of_environment(name, arguments).map(|text| (text, ATOM));
+        }
+        if let (Expr::Text(raw), "format") = (on, name) {
+            return self.formatted(raw, arguments).map(|text| (text, ATOM));
+        }
+        let holds = self.kind(on);
+        if let (Expr::Text(_), "join", [items]) = (on, name, arguments) {
+            return self.joined(on, &items.value).map(|text| (text, ATOM));
+        }
+        let text = self.on(on)?;
+        let is_self = text == "self" || text.starts_with("self.");
+        let plain = arguments.iter().all(|argument| argument.name.is_none());
+        let tensor = holds == Holds::Tensor;
+        let known = matches!(holds, Holds::Text | Holds::Array | Holds::Map);
+        let closure = arguments.iter().any(|argument| self.kind(&argument.value) == Holds::Closure);
+        let ambiguous = closure || (!known && names::is_method(name));
+        let renamed = RENAMED.iter().find(|(known, count, _)| *known == name && *count == arguments.len());
+        if let Some(found) = self.of_module((is_self, name), holds, &text, arguments)? {
+            return Some(found);
+        }
+        if plain
+            && !is_self
+            && let Some(found) = self.method_by_template((&text, holds), name, arguments)
+        {
+            self.uses(Idiom::Method);
+            return Some((found, LOOSE));
+        }
+        if let Some(found) = self.converted((&text, holds), name, arguments)? {
+            return Some(found);
+        }
+        match (name, arguments) {
+            ("append", [one])
+                if !matches!(holds, Holds::Text | Holds::Module)
+                    && plain
+                    && (self.python || !self.is_array_of_rhai(one)) =>
+            {
+                self.uses(Idiom::Append);
+                return atom(format!("{text}.push({})", self.expr(&one.value)?));
+            }
+            ("replace", [_, _]) | ("strip" | "trim", [])
+                if plain && !matches!(holds, Holds::Array | Holds::Map | Holds::Module | Holds::Tensor) =>
+            {
+                self.uses(Idiom::InPlace);
+                let name = if name == "strip" { "trim" } else { name };
+                let (own, arguments) = (self.free_name("text"), self.arguments(arguments)?);
+                return Some((format!("{{ let {own} = {text}; {own}.{name}({arguments}); {own} }}"), LOOSE));
+            }
+            ("remove", [one]) if holds == Holds::Array && (self.python || self.is_refused("remove")) => {
+                self.uses(Idiom::Remove);
+                return atom(format!("{text}.remove({text}.index_of({}))", self.expr(&one.value)?));
+            }
+            ("get", [key, default]) if plain => {
+                self.uses(Idiom::GetDefault);
+                return Some((
+                    format!("{text}.get({}) ?? {}", self.expr(&key.value)?, self.bound(&default.value, 136)?),
+                    135,
+                ));
+            }
+            ("numel" | "item" | "tolist", _) => {}
+            (_, []) if names::is_property(name) && holds != Holds::Map => {
+                self.uses(Idiom::Property);
+                return atom(format!("{text}.{name}"));
+            }
+            _ => {}
+        }
+        if let Some((_, _, here)) =
+            renamed.filter(|_| plain && !tensor && !ambiguous && (name != "pop" || holds == Holds::Array))
+        {
+            self.uses(Idiom::Method);
+            let arguments = self.arguments(arguments)?;
+            return atom(format!("{text}.{here}({arguments})"));
+        }
+        let arguments = self.arguments(arguments)?;
+        atom(format!("{text}.{name}({arguments})"))
+    }
+
+    /// Rhai's `append` takes an array: only another value is Python's.
+    fn is_array_of_rhai(&self, argument: &Arg) -> bool {
+        let tuple = matches!(argument.value, Expr::Tuple(_));
+        !tuple && !self.is_refused("append") && self.kind(&argument.value) == Holds::Array
+    }
+
+    fn is_refused(&self, name: &str) -> bool {
+        self.said.refused.as_ref().is_some_and(|(refused, _)| refused == name)
+    }
+}

@@ -1,0 +1,148 @@
+//! Functions of Python's see what is bound below them, closures what is bound above: they are read behind it.
+
+use std::collections::HashSet;
+
+use super::lex::{Tok, TokenKind};
+use super::texts;
+
+/// A statement of the code's own lines: where its tokens begin, and up to where they go.
+struct Span {
+    from: usize,
+    to: usize,
+    /// The name that `def` or `class` gives.
+    defines: Option<String>,
+    /// A class is a closure, which is seen from where it stands on.
+    is_class: bool,
+    /// The variables that it binds, and none before it.
+    binds: Vec<String>,
+}
+
+/// The tokens with each function and class behind the variables of the code that it reads.
+pub(super) fn ordered(tokens: Vec<Tok<'_>>) -> Vec<Tok<'_>> {
+    let spans = spans(&tokens);
+    // Behind which statement each one has to stand; its own place is the least.
+    let mut behind: Vec<usize> = (0..spans.len()).collect();
+    for _ in 0..spans.len() {
+        let needed: Vec<usize> =
+            spans.iter().enumerate().map(|(at, span)| needed(&tokens, &spans, &behind, (at, span))).collect();
+        if needed == behind {
+            break;
+        }
+        behind = needed;
+    }
+    let moved = |at: usize| behind.get(at).is_some_and(|place| *place > at);
+    if !(0..spans.len()).any(moved) {
+        return tokens;
+    }
+    let mut order: Vec<usize> = (0..spans.len()).collect();
+    order.sort_by_key(|at| (behind.get(*at).copied().unwrap_or(*at), moved(*at)));
+    let mut all: Vec<Tok> = Vec::new();
+    for span in order.iter().filter_map(|at| spans.get(*at)) {
+        all.extend(tokens.get(span.from..span.to).unwrap_or_default().iter().cloned());
+        // The last one of the code has no end of a line.
+        if let Some(last) = all.last().filter(|last| last.kind != TokenKind::Line).cloned() {
+            all.push(Tok { kind: TokenKind::Line, text: "", range: last.range.end..last.range.end, ..last });
+        }
+    }
+    all
+}
+
+/// The last statement that binds what a function or class reads.
+fn needed(tokens: &[Tok], spans: &[Span], behind: &[usize], (at, span): (usize, &Span)) -> usize {
+    let Some(own) = &span.defines else { return at };
+    let inside = tokens.get(span.from..span.to).unwrap_or_default();
+    let local = bound(inside);
+    let reads = |name: &String| !local.contains(name) && is_read(inside, name);
+    let mut place = at;
+    for (other, there) in spans.iter().enumerate().filter(|(other, _)| *other != at) {
+        // A function of its own is seen from everywhere, unless it has to wait itself.
+        let waits = || behind.get(other).is_some_and(|place| *place > other);
+        let is_read = there.binds.iter().any(reads)
+            || there
+                .defines
+                .as_ref()
+                .is_some_and(|name| (there.is_class || waits()) && name != own && reads(name));
+        if is_read {
+            place = place.max(behind.get(other).copied().unwrap_or(other));
+        }
+    }
+    // What calls it before can't be helped.
+    let between =
+        spans.get(at + 1..=place).unwrap_or_default().iter().filter(|other| other.defines.is_none());
+    let mut between = between.flat_map(|other| tokens.get(other.from..other.to).unwrap_or_default());
+    if between.any(|token| token.text == own) { at } else { place }
+}
+
+fn is_read(tokens: &[Tok], name: &str) -> bool {
+    tokens.iter().enumerate().any(|(at, token)| {
+        let before = at.checked_sub(1).and_then(|at| tokens.get(at)).map_or("", |token| token.text);
+        match token.kind {
+            TokenKind::Name => token.text == name && before != ".",
+            TokenKind::Text => texts::reads(token.text, name),
+            _ => false,
+        }
+    })
+}
+
+/// What assignments bind, and the parameters of a function that begins here.
+fn bound(tokens: &[Tok]) -> Vec<String> {
+    let (mut all, mut line, mut depth): (Vec<String>, Vec<&Tok>, usize) = (Vec::new(), Vec::new(), 0);
+    let is_function = tokens.first().is_some_and(|token| token.text == "def");
+    for pair in tokens.windows(2) {
+        let [token, next] = pair else { continue };
+        match token.text {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth = depth.saturating_sub(1),
+            "=" if depth == 0 => all.extend(line.drain(..).map(|name| name.text.to_owned())),
+            ":" | ";" => line.clear(),
+            _ if token.kind == TokenKind::Line => line.clear(),
+            _ if token.kind == TokenKind::Name && depth == 0 && next.text != "." => line.push(token),
+            "." => line.clear(),
+            _ => {}
+        }
+        let parameter = is_function && depth == 1 && matches!(token.text, "(" | ",");
+        let in_head = parameter && tokens.first().is_some_and(|first| first.line == token.line);
+        all.extend((in_head && next.kind == TokenKind::Name).then(|| next.text.to_owned()));
+    }
+    all
+}
+
+fn spans(tokens: &[Tok]) -> Vec<Span> {
+    const GOES_ON: [&str; 4] = ["else", "elif", "except", "finally"];
+    let (mut starts, mut depth, mut begins, mut decorated) = (Vec::new(), 0usize, true, false);
+    for (at, token) in tokens.iter().enumerate() {
+        if begins && depth == 0 && token.kind != TokenKind::Line {
+            let outermost = token.column == 0 && !GOES_ON.contains(&token.text);
+            if outermost && !decorated {
+                starts.push(at);
+            }
+            decorated = outermost && token.text == "@";
+            begins = false;
+        }
+        match token.text {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        begins |= token.kind == TokenKind::Line;
+    }
+    let ends = starts.iter().skip(1).copied().chain([tokens.len()]);
+    let mut all: Vec<Span> = starts.iter().zip(ends).map(|(from, to)| span(tokens, *from, to)).collect();
+    // Where a variable is bound first.
+    let mut seen = HashSet::new();
+    for span in &mut all {
+        span.binds.retain(|name| seen.insert(name.clone()));
+    }
+    all
+}
+
+fn span(tokens: &[Tok], from: usize, to: usize) -> Span {
+    let own = tokens.get(from..to).unwrap_or_default();
+    let decorated = own.first().is_some_and(|token| token.text == "@");
+    let head = own.iter().position(|token| matches!(token.text, "def" | "class") && token.column == 0);
+    let head = head.filter(|at| *at == 0 || decorated);
+    let is_class = head.and_then(|at| own.get(at)).is_some_and(|token| token.text == "class");
+    let defines = head.and_then(|at| own.get(at + 1)).map(|token| token.text.to_owned());
+    let binds = if head.is_none() { bound(own) } else { Vec::new() };
+    Span { from, to, defines, is_class, binds }
+}
