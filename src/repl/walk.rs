@@ -360,7 +360,9 @@ impl Walk<'_> {
                 return Ok(Then::Next);
             }
             let is_part = taken.iter().all(|&choice| quiz.choices.get(choice).is_some_and(|c| c.correct));
-            self.say(&[if is_part { "Right as far as it goes: there are more." } else { "Not that." }.into()])?;
+            self.say(&[
+                if is_part { "Right as far as it goes: there are more." } else { "Not that." }.into()
+            ])?;
         }
     }
 

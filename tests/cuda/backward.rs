@@ -135,7 +135,7 @@ fn saved_memory_of_another_stream_is_not_freed_too_early() {
              cuda::synchronize();
              with cuda::stream({stream}) {{ big.add_(1.0); }}
              loss.backward();
-             let four = || [1, 2, 3, 4].map(|_| ones([1 << 20], #{{device: \"cuda\"}}));
+             let four = || [1, 2, 3, 4].map(|i| ones([1 << 20], #{{device: \"cuda\"}}));
              let early = four.call(); early = w.grad.data_ptr() == at || early.some(|t| t.data_ptr() == at);
              cuda::synchronize();
              [early, early || four.call().some(|t| t.data_ptr() == at)]"

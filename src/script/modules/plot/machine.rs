@@ -25,7 +25,7 @@ pub(super) fn timeline(call: &mut Call) -> Outcome {
     drop(subscription);
     let _ = result?;
     let events = log.events();
-    let parts: Vec<Stretch> = events.iter().flat_map(parts).collect();
+    let parts: Vec<DrawnSpan> = events.iter().flat_map(parts).collect();
     let from = parts.iter().map(|part| part.span.start).min().unwrap_or(0);
     let mut rows: Vec<Row> = parts.iter().map(|part| part.row).collect();
     rows.sort_unstable();
@@ -126,15 +126,15 @@ impl Row {
     }
 }
 
-struct Stretch {
+struct DrawnSpan {
     row: Row,
     kind: usize,
     text: String,
     span: Span,
 }
 
-fn parts(event: &Event) -> Vec<Stretch> {
-    let part = |row: Row, kind: usize, text: String, span: &Span| Stretch { row, kind, text, span: *span };
+fn parts(event: &Event) -> Vec<DrawnSpan> {
+    let part = |row: Row, kind: usize, text: String, span: &Span| DrawnSpan { row, kind, text, span: *span };
     match &event.body {
         Body::Launch { device, stream, op, span, .. } => {
             let row = if device.is_cuda() { Row::Stream(*device, *stream) } else { Row::Host(*stream) };

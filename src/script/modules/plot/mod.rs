@@ -182,7 +182,7 @@ static ROWS: &[ScriptRow] = &[
         .details(
             "A row for each segment. Blocks that tensors hold have their shapes, free ones their size. The figure is a new one.",
         )
-        .errors(&["ValueError: the device is the CPU", "DeviceError: there is no such GPU"])
+        .errors(&["RuntimeError: the text names no device", "ValueError: the device is the CPU", "DeviceError: there is no such GPU"])
         .example("let x = ones([512, 512], #{device: \"cuda\"}); plot::memory(\"cuda:0\")", "figure"),
         machine::memory,
     ),
