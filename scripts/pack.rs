@@ -1,5 +1,6 @@
 //! Packs what the program carries as text, each pack its files one behind the other, compressed: the course (`pack.toml`
-//! and its lessons), and the sources of CUDA kernels. Also finds out what the linker can do.
+//! and its lessons), the sources of CUDA kernels, and the profiles of simulated devices and hosts. Also finds out what
+//! the linker can do.
 
 use std::error::Error;
 use std::io::Write;
@@ -20,6 +21,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut kernels = listed(Path::new("kernels"))?;
     kernels.retain(|path| path.extension().is_some_and(|ending| ending == "cuh"));
     pack("kernels", &kernels)?;
+    let mut profiles = listed(Path::new("src/device/sim/profiles"))?;
+    profiles.extend(listed(Path::new("src/device/sim/hosts"))?);
+    pack("profiles", &profiles)?;
     if env::var_os("PROFILE").is_some_and(|profile| profile == "release") && folds_functions() {
         println!("cargo::rustc-link-arg-bins={FOLD}");
     }

@@ -330,12 +330,12 @@ fn spans_lie_in_their_rows_with_their_texts_and_kinds_keep_their_colours() {
     let want = [
         "▒ kernel   ░ copy",
         "cpu │",
-        "bus │░copy",
-        "gpu │    ▒▒mm▒▒▒▒▒add▒▒▒▒",
-        "    └┬────────┬─────────┬",
-        "     0        5        10",
-        "               ms",
-        "1 value not drawn: NaN or…",
+        "bus │░░░░",
+        "gpu │    ▒▒mm▒▒▒▒▒▒add▒▒▒▒",
+        "    └┬───┬───┬───┬───┬───┬",
+        "     0   2   4   6   8  10",
+        "              ms",
+        "1 value not drawn: NaN or~",
     ];
     assert_eq!(drawn, want);
     let rgb = figure.to_rgb(400, 200).unwrap();

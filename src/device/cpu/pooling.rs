@@ -213,15 +213,20 @@ impl<C: Number> Work for MaxPlane<'_, C> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let Planes { size: [h, w], pooled: [_, ow], window, .. } = *self.planes;
+        // Places of a window behind these lie beyond the plane for every output.
+        let (rows, columns) = (
+            (h + window.padding[0]).div_ceil(window.dilation[0]),
+            (w + window.padding[1]).div_ceil(window.dilation[1]),
+        );
         let lines = self.y.chunks_exact_mut(ow.max(1)).zip(self.indices.chunks_exact_mut(ow.max(1)));
         for (oy, (best, places)) in lines.enumerate() {
             best.fill(C::LEAST);
             first_places(self.planes, oy, places);
-            for ky in 0..window.size[0] {
+            for ky in 0..window.size[0].min(rows) {
                 let row = oy * window.stride[0] + ky * window.dilation[0];
                 let Some(row) = row.checked_sub(window.padding[0]).filter(|r| *r < h) else { continue };
                 let line = self.x.get(row * w..(row + 1) * w).unwrap_or(&[]);
-                for kx in 0..window.size[1] {
+                for kx in 0..window.size[1].min(columns) {
                     let outputs = self.planes.outputs_of(kx);
                     let first = (outputs.start * window.stride[1] + kx * window.dilation[1])
                         .saturating_sub(window.padding[1]);

@@ -22,8 +22,10 @@
 //! (dense), times nanoseconds.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use crate::base::near::nearest;
+use crate::base::packed::{PackedFile, unpacked};
 use crate::device::kernel::KernelClass;
 use crate::device::sim::rate::Rate;
 
@@ -209,20 +211,15 @@ pub struct Faults {
     pub slow_link: Option<f64>,
 }
 
-const BUILTIN: [(&str, &str); 8] = [
-    ("t4", include_str!("profiles/t4.toml")),
-    ("rtx3060", include_str!("profiles/rtx3060.toml")),
-    ("rtx4090", include_str!("profiles/rtx4090.toml")),
-    ("a100-40gb", include_str!("profiles/a100-40gb.toml")),
-    ("a100-80gb", include_str!("profiles/a100-80gb.toml")),
-    ("h100", include_str!("profiles/h100.toml")),
-    ("h200", include_str!("profiles/h200.toml")),
-    ("tiny", include_str!("profiles/tiny.toml")),
-];
+const BUILTIN: [&str; 8] = ["t4", "rtx3060", "rtx4090", "a100-40gb", "a100-80gb", "h100", "h200", "tiny"];
+
+/// The built-in profiles of devices and hosts, packed by the build.
+static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/profiles.gz"));
+static TEXTS: LazyLock<Vec<PackedFile>> = LazyLock::new(|| unpacked(PACKED).unwrap_or_default());
 
 /// The ids of the profiles in the binary.
 pub fn builtin_ids() -> impl Iterator<Item = &'static str> {
-    BUILTIN.iter().map(|(id, _)| *id)
+    BUILTIN.into_iter()
 }
 
 impl Profile {
@@ -246,11 +243,12 @@ impl Profile {
 }
 
 /// The text of the profile `id` among those of the binary. The error for a misspelt id has the nearest one.
-pub(super) fn embedded(all: &[(&'static str, &'static str)], id: &str) -> Result<&'static str, ProfileError> {
-    let known = || all.iter().map(|(id, _)| *id);
-    all.iter().find(|(known, _)| *known == id).map(|(_, text)| *text).ok_or_else(|| {
-        let nearest = nearest(id, known()).map(str::to_owned);
-        let fault = ProfileFault::UnknownProfile { nearest, known: known().collect() };
+pub(super) fn embedded(all: &[&'static str], id: &str) -> Result<&'static str, ProfileError> {
+    let is_it = |file: &&PackedFile| file.0.strip_suffix(".toml") == Some(id);
+    let text = TEXTS.iter().find(is_it).filter(|_| all.contains(&id));
+    text.map(|(_, text)| text.as_str()).ok_or_else(|| {
+        let nearest = nearest(id, all.iter().copied()).map(str::to_owned);
+        let fault = ProfileFault::UnknownProfile { nearest, known: all.to_vec() };
         ProfileError { origin: quoted(id), line: None, fault }
     })
 }

@@ -7,7 +7,7 @@ fn all() -> Vec<Profile> {
 }
 
 fn tiny_text() -> &'static str {
-    BUILTIN.iter().find(|(id, _)| *id == "tiny").unwrap().1
+    embedded(&BUILTIN, "tiny").unwrap()
 }
 
 /// The error of `tiny` with one line (counted where `from` stands) changed.
