@@ -53,6 +53,8 @@ pub(super) struct Exchanged {
     /// By rank, of those that took part.
     results: Vec<(usize, Vec<Tensor>)>,
     contexts: Vec<(usize, Arc<Context>)>,
+    /// What it reads stays until every rank has waited, whoever has dropped it.
+    _inputs: Vec<Tensor>,
     span: Span,
 }
 
@@ -177,7 +179,8 @@ pub(super) fn complete(parts: &[(usize, Posted)], shared: &Shared) -> Result<Exc
     }
     passage.devices = contexts.iter().map(|(_, context)| context.device).collect();
     let span = passage.take(contexts.iter().map(|(_, context)| context), began, shared)?;
-    Ok(Exchanged { kind: passage.kind, results, contexts, span })
+    let inputs = parts.iter().flat_map(|(_, posted)| posted.part.inputs.iter().cloned()).collect();
+    Ok(Exchanged { kind: passage.kind, results, contexts, _inputs: inputs, span })
 }
 
 /// What each rank has of an exchange.
@@ -244,7 +247,7 @@ impl Passage {
     ) -> Result<Vec<Tensor>> {
         let span = self.take(std::iter::once(&context), began, shared)?;
         let (results, contexts) = (vec![(rank, results)], vec![(rank, context)]);
-        Exchanged { kind: self.kind, results, contexts, span }.of(rank, shared)
+        Exchanged { kind: self.kind, results, contexts, _inputs: Vec::new(), span }.of(rank, shared)
     }
 }
 
