@@ -203,7 +203,11 @@ pub(super) fn keep_longest(
     let mut order: Vec<usize> = (0..all).collect();
     order.sort_by(|a, b| length(lengths, *b).total_cmp(&length(lengths, *a)));
     let mut kept = vec![false; all];
-    order.into_iter().take(most).for_each(|place| kept[place] = true);
+    for place in order.into_iter().take(most) {
+        if let Some(keep) = kept.get_mut(place) {
+            *keep = true;
+        }
+    }
     retain(starts, &kept);
     retain(lengths, &kept);
     if rows.len() == all {
