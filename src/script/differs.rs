@@ -238,13 +238,11 @@ pub(super) fn wrap(expr: &mut Expr) {
     *expr = Expr::Custom(Box::new(wrapper), at);
 }
 
-/// Whether an operand is what is read of a tensor, what a function of one's own gives, or a quotient, which may be
-/// infinite.
+/// Whether an operand is what is read of a tensor, or a quotient, which may be infinite.
 fn gives_float(expr: &Expr) -> bool {
     match expr {
         Expr::Dot(x, ..) | Expr::Index(x, ..) => gives_float(&x.rhs),
-        Expr::MethodCall(call, _) => call.name == "call" || call.name == "item" && call.args.is_empty(),
-        Expr::FnCall(call, _) => call.op_token.is_none(),
+        Expr::MethodCall(call, _) => call.name == "item" && call.args.is_empty(),
         Expr::Custom(x, _) => x.tokens.first().is_some_and(|key| key == DIVISION),
         _ => false,
     }
