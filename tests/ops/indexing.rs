@@ -7,7 +7,7 @@ use tensorlab::op::gather::{along_dim, select};
 use tensorlab::op::index::brackets::{index, index_put_};
 use tensorlab::op::index::indices::Index;
 use tensorlab::op::index::masks::{masked_select, nonzero, nonzero_columns, positions};
-use tensorlab::op::shape::permute;
+use tensorlab::op::shape::{part, permute, view};
 use tensorlab::op::sorting::sort;
 use tensorlab::tensor::Tensor;
 
@@ -69,6 +69,16 @@ fn masks_choose_what_is_true() {
     assert_eq!(numbers(&masked_select(&x, &all).unwrap()), [2.0, 3.0, 6.0]);
     assert_eq!(numbers(&positions(&all).unwrap()), [1.0, 2.0, 5.0]);
     assert_eq!(shown(&nonzero(&all).unwrap()), "tensor([[0, 1],\n        [1, 0],\n        [2, 1]])");
+    // Masks that lie apart in memory, or are one value repeated.
+    let column = part::select(&all, 1, 1).unwrap();
+    assert_eq!(numbers(&positions(&column).unwrap()), [0.0, 2.0]);
+    assert_eq!(pick(&x, &[Index::Tensor(column)]), (vec![2, 2], vec![1.0, 2.0, 5.0, 6.0]));
+    let repeated = view::expand_to(&mask(&[1], &[1, 1]), &[3, 2]).unwrap();
+    assert_eq!(numbers(&masked_select(&x, &repeated).unwrap()), numbers(&x));
+    assert_eq!(
+        numbers(&positions(&view::expand_to(&mask(&[1], &[1]), &[3]).unwrap()).unwrap()),
+        [0.0, 1.0, 2.0]
+    );
     assert_eq!(nonzero_columns(&all).unwrap().len(), 2);
     assert_eq!(nonzero(&f32s(&[3.0], &[])).unwrap().shape(), [1, 0]);
     assert_eq!(nonzero(&f32s(&[], &[0, 2])).unwrap().shape(), [0, 2]);

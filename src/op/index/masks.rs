@@ -82,7 +82,7 @@ pub fn positions(x: &Tensor) -> Result<Tensor> {
         return Tensor::empty(&[0], DType::Int64, &context, "nonzero");
     }
     let mask = if x.dtype() == DType::Bool { x.clone() } else { ne(x, 0i64)? };
-    let flat = reshape_to(&mask, &[count])?;
+    let flat = reshape_to(&mask.contiguous_detached()?, &[count])?;
     let total = sum(&flat, None, false)?.decided("nonzero")?.as_i64().max(0) as usize;
     let out = Tensor::empty(&[total], DType::Int64, &context, "nonzero")?;
     launch("nonzero", &Kernel::Places, &[In::Tensor(&flat)], &[&out])?;

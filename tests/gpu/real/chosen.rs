@@ -30,6 +30,7 @@ fn places_of_masks_of_any_size() {
         let t = |x| x.transpose(0, 2);
         check(wrong, \"turned\", t.call(g).masked_select(t.call(g) > 0), t.call(x).masked_select(t.call(x) > 0), 0.0, 0.0);
         check(wrong, \"broadcast\", g.masked_select(g[0] > 0), x.masked_select(x[0] > 0), 0.0, 0.0);
+        check(wrong, \"a column\", g[(g.sum(2) > 0).select(1, 3)], x[(x.sum(2) > 0).select(1, 3)], 0.0, 0.0);
         let grads = |x| {
             let y = x.clone().requires_grad_();
             (y[x > 0].square()).sum().backward();
