@@ -268,7 +268,6 @@ fn training_and_several_devices_are_told_of_nothing() {
         for i in 0..3 { x.copy_(ones([64, 64], #{device: \"cuda\"})); g.replay(); g.result.item(); }");
 }
 
-/// Streams that don't wait for each other while a graph is written down.
 /// An exchange works on its tensors until it is waited for, on a stream of its own.
 #[test]
 fn what_an_exchange_still_works_on_is_not_to_be_touched() {
@@ -287,6 +286,11 @@ fn what_an_exchange_still_works_on_is_not_to_be_touched() {
             "write after write",
         ),
         ("let h = distributed::all_gather(t, #{async_op: true}); t.zero_();\nh.wait();", "write after read"),
+        // One that is waited for says nothing of a later one.
+        (
+            "let u = t * 2.0; let a = distributed::all_reduce(t, #{async_op: true}); let b = distributed::all_reduce(u, #{async_op: true}); a.wait(); let q = u + 1.0;\nb.wait();",
+            "read after write",
+        ),
         (
             "let s = cuda::Stream(); with cuda::stream(s) { t.add_(1.0); }\ndistributed::all_reduce(t);",
             "write after write",
@@ -308,6 +312,7 @@ fn what_an_exchange_still_works_on_is_not_to_be_touched() {
     }
 }
 
+/// Streams that don't wait for each other while a graph is written down.
 #[test]
 fn a_race_in_a_graph_is_told_of_when_it_is_captured() {
     let body = "let g = cuda::graph(|| {

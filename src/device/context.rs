@@ -22,6 +22,7 @@ use super::kernel::{Arg, Kernel, Launch, View};
 use super::streams::{current, next_id, set_current, thread_token};
 
 use late::Late;
+pub(crate) use recorded::Foreseen;
 pub use recorded::Recorded;
 
 use super::oom::LiveTable;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::event::{Body, Clock, Devices, Span};
 use crate::base::{Device, Error, Result, Scalar};
 use crate::device::backend::{Exchange, Mark};
+use crate::device::context::Foreseen;
 use crate::device::shared::Shared;
 use crate::device::{Context, Kernel, Machine, MapOp};
 use crate::tensor::Tensor;
@@ -32,10 +33,12 @@ pub(super) struct Posted {
     context: Arc<Context>,
     /// Where tensors come to lie that this rank is given.
     gpu: Option<Arc<Context>>,
+    /// Its end on this rank's device.
+    pub end: Foreseen,
 }
 
 /// Until the exchange is waited for, its stream reads and writes the rank's tensors.
-fn watch(rank: usize, part: &RankPart, context: &Context) {
+fn watch(rank: usize, part: &RankPart, context: &Context) -> Foreseen {
     let (inputs, outputs): (Vec<_>, Vec<_>) = (part.inputs.iter().collect(), part.outputs.iter().collect());
     let in_place = match part.kind {
         CollectiveKind::AllReduce(_) => true,
@@ -44,7 +47,7 @@ fn watch(rank: usize, part: &RankPart, context: &Context) {
         _ => false,
     };
     let (read, written) = if in_place { (outputs, inputs) } else { (inputs, outputs) };
-    watch_exchange(part.kind.name(), (context, STREAM), &read, &written);
+    watch_exchange(part.kind.name(), (context, STREAM), &read, &written)
 }
 
 /// What came of an exchange.
@@ -52,7 +55,8 @@ pub(super) struct Exchanged {
     kind: CollectiveKind,
     /// By rank, of those that took part.
     results: Vec<(usize, Vec<Tensor>)>,
-    contexts: Vec<(usize, Arc<Context>)>,
+    /// Where each has them, and its end there.
+    contexts: Vec<(usize, Arc<Context>, Foreseen)>,
     /// What it reads stays until every rank has waited, whoever has dropped it.
     _inputs: Vec<Tensor>,
     span: Span,
@@ -75,15 +79,21 @@ impl Posted {
         };
         let gpu = machine.gpus().get(machine.current_gpu()).cloned();
         let (line, device) = (machine.shared.source().line, context.device);
-        if device.is_cuda() {
-            watch(rank, &part, &context);
-        }
-        Ok(Posted { part, line, ready, device, context, gpu })
+        let end = if device.is_cuda() { watch(rank, &part, &context) } else { Foreseen::default() };
+        Ok(Posted { part, line, ready, device, context, gpu, end })
     }
 
     /// A part that was handed in by another process, with its tensors on this one's CPU.
     pub(super) fn of_other(part: RankPart, line: u32, ready: u64, device: Device) -> Posted {
-        Posted { part, line, ready, device, context: Arc::clone(Machine::current().cpu()), gpu: None }
+        Posted {
+            part,
+            line,
+            ready,
+            device,
+            context: Arc::clone(Machine::current().cpu()),
+            gpu: None,
+            end: Foreseen::default(),
+        }
     }
 
     /// Where tensors come to lie that this rank is given of one on the CPU, or on a GPU.
@@ -134,12 +144,12 @@ impl Posted {
 impl Exchanged {
     /// What a rank has of it; its work from now on comes after the exchange.
     pub(super) fn of(&self, rank: usize, shared: &Shared) -> Result<Vec<Tensor>> {
-        let context = self.contexts.iter().find(|(r, _)| *r == rank).map(|(_, context)| context);
-        if let Some(context) = context.filter(|_| self.span.clock == Clock::Modelled) {
+        let own = self.contexts.iter().find(|(r, ..)| *r == rank);
+        if let Some((_, context, end)) = own.filter(|_| self.span.clock == Clock::Modelled) {
             if context.device.is_cuda() {
                 let mark = Mark { device: context.device, stream: STREAM, value: self.span.end() };
                 context.backend.wait(context.stream(), mark)?;
-                context.watch_joined(STREAM);
+                context.watch_joined(end);
             } else if let Some(time) = shared.host_time() {
                 let span = time.wait_until(self.span.end());
                 let (device, cause) = (Device::Cpu, self.kind.name().into());
@@ -169,16 +179,16 @@ pub(super) struct Passage {
 pub(super) fn complete(parts: &[(usize, Posted)], shared: &Shared) -> Result<Exchanged> {
     let began = shared.nanos();
     let (results, mut passage) = put_together(parts, true)?;
-    let mut contexts: Vec<_> =
-        parts.iter().map(|(rank, posted)| (*rank, Arc::clone(&posted.context))).collect();
+    let own = |(rank, posted): &(usize, Posted)| (*rank, Arc::clone(&posted.context), posted.end.clone());
+    let mut contexts: Vec<_> = parts.iter().map(own).collect();
     // Who is given a tensor waits for it where it lies.
-    for ((_, context), (_, tensors)) in contexts.iter_mut().zip(&results) {
+    for ((_, context, _), (_, tensors)) in contexts.iter_mut().zip(&results) {
         if let Some(t) = tensors.first() {
             *context = t.context();
         }
     }
-    passage.devices = contexts.iter().map(|(_, context)| context.device).collect();
-    let span = passage.take(contexts.iter().map(|(_, context)| context), began, shared)?;
+    passage.devices = contexts.iter().map(|(_, context, _)| context.device).collect();
+    let span = passage.take(contexts.iter().map(|(_, context, _)| context), began, shared)?;
     let inputs = parts.iter().flat_map(|(_, posted)| posted.part.inputs.iter().cloned()).collect();
     Ok(Exchanged { kind: passage.kind, results, contexts, _inputs: inputs, span })
 }
@@ -242,11 +252,11 @@ impl Passage {
         &self,
         rank: usize,
         results: Vec<Tensor>,
-        (began, context): (u64, Arc<Context>),
+        (began, context, end): (u64, Arc<Context>, Foreseen),
         shared: &Shared,
     ) -> Result<Vec<Tensor>> {
         let span = self.take(std::iter::once(&context), began, shared)?;
-        let (results, contexts) = (vec![(rank, results)], vec![(rank, context)]);
+        let (results, contexts) = (vec![(rank, results)], vec![(rank, context, end)]);
         Exchanged { kind: self.kind, results, contexts, _inputs: Vec::new(), span }.of(rank, shared)
     }
 }

@@ -345,7 +345,7 @@ impl Group for ProcessRank {
         };
         given.iter().zip(&results).try_for_each(|(values, to)| values.put_into(to))?;
         self.inbox.keep(given);
-        passage.arrived(self.rank, results, (began, context), &self.shared)
+        passage.arrived(self.rank, results, (began, context, posted.end.clone()), &self.shared)
     }
 
     fn is_done(&self, ticket: Ticket) -> bool {

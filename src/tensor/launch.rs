@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use crate::base::{DeviceCause, Layout, Result, Scalar};
 use crate::device::capture::{Captured, Holder};
+use crate::device::context::Foreseen;
 use crate::device::examine::examining;
 use crate::device::kernel::Launch;
 use crate::device::storage::Place;
@@ -108,20 +109,20 @@ pub(crate) fn compute(
     Ok(())
 }
 
-/// Watches what an exchange does to tensors of a device, on a stream of it.
+/// Watches what an exchange does to tensors of a device, on a stream of it; gives its end.
 pub(crate) fn watch_exchange(
     op: &'static str,
     (context, stream): (&Context, u32),
     read: &[&Tensor],
     written: &[&Tensor],
-) {
+) -> Foreseen {
     let held: SmallVec<[RwLockReadGuard<'_, Place>; 6]> =
         written.iter().chain(read).map(|t| t.storage().place()).collect();
     let views = written.iter().chain(read).zip(&held);
     let mut views: SmallVec<[View; 6]> =
         views.map(|(t, p)| View { buffer: p.buffer(), dtype: t.dtype(), layout: t.layout() }).collect();
     let reads: SmallVec<[Arg; 6]> = views.drain(written.len()..).map(Arg::View).collect();
-    context.watch_exchange(op, stream, &reads, &views);
+    context.watch_exchange(op, stream, &reads, &views)
 }
 
 /// Writes the launch down for a graph.

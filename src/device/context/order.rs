@@ -14,7 +14,7 @@ use crate::device::races::{Access, AccessRegion, FoundRaces, Freeing, Who};
 use crate::device::streams::Streams;
 
 use super::Context;
-use super::recorded::Recorded;
+use super::recorded::{Foreseen, Recorded};
 
 /// Makes the stream current again that was so before.
 #[must_use = "the stream is current as long as it lives"]
@@ -112,20 +112,27 @@ impl Context {
         }
     }
 
-    /// Watches what an exchange between ranks does on a stream, which first waits for the thread's own.
-    pub(crate) fn watch_exchange(&self, op: &'static str, stream: u32, inputs: &[Arg], outputs: &[View]) {
-        if self.watched {
-            let given = self.shared.races.moment(self.device, self.stream());
-            self.shared.races.wait(self.device, stream, &given);
-            self.watch_kernel(op, stream, inputs, outputs);
+    /// Watches what an exchange between ranks does on a stream, which first waits for the thread's own; gives its end.
+    pub(crate) fn watch_exchange(
+        &self,
+        op: &'static str,
+        stream: u32,
+        inputs: &[Arg],
+        outputs: &[View],
+    ) -> Foreseen {
+        if !self.watched {
+            return Foreseen::default();
         }
+        let given = self.shared.races.moment(self.device, self.stream());
+        self.shared.races.wait(self.device, stream, &given);
+        self.watch_kernel(op, stream, inputs, outputs);
+        Foreseen(Some(self.shared.races.moment(self.device, stream)))
     }
 
-    /// The thread's stream has waited for all that another of this device was given.
-    pub(crate) fn watch_joined(&self, stream: u32) {
-        if self.watched {
-            let done = self.shared.races.moment(self.device, stream);
-            self.shared.races.wait(self.device, self.stream(), &done);
+    /// The thread's stream has waited for an exchange.
+    pub(crate) fn watch_joined(&self, exchange: &Foreseen) {
+        if let Some(moment) = &exchange.0 {
+            self.shared.races.wait(self.device, self.stream(), moment);
         }
     }
 

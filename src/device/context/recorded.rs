@@ -11,6 +11,10 @@ pub struct Recorded {
     pub(super) moment: Option<Moment>,
 }
 
+/// What a stream is done with at some point, where that is watched: a [`Recorded`] whose time is not known yet.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Foreseen(pub(super) Option<Moment>);
+
 impl From<Mark> for Recorded {
     fn from(mark: Mark) -> Recorded {
         Recorded { mark, moment: None }
