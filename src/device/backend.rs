@@ -199,7 +199,7 @@ pub trait Backend: Send + Sync {
 
     /// Whether it has [`Kernel::LstmCell`](super::kernel::Kernel::LstmCell). Where it has not, cells are made of functions
     /// of their gates.
-    fn has_cells(&self) -> bool {
+    fn has_lstm_cell(&self) -> bool {
         false
     }
 

@@ -7,7 +7,7 @@ use super::access::{DenseOut, dense};
 use super::lines::{expect_shape, input_shape, mismatch};
 use super::parallel::{self, SharedMut};
 
-/// AttentionSizes of an attention: rows of `width` numbers, for each of a batch.
+/// Sizes of an attention: rows of `width` numbers, for each of a batch.
 #[derive(Clone, Copy)]
 struct AttentionSizes {
     batch: usize,

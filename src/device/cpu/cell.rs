@@ -39,6 +39,7 @@ fn forward<C: Float>(launch: &Launch) -> Result<()> {
     let (mut h, mut c, mut gates) = (h?, c?, gates?);
     let hidden = output_shape(launch, 0)?.last().copied().unwrap_or(1).max(1);
     for i in 0..h.len() {
+        launch.cancel.check_at(i)?;
         let (first, j) = (i / hidden * 4 * hidden + i % hidden, i % hidden);
         let gate = [0, 1, 2, 3].map(|k| {
             let bias = bias.as_ref().map_or(0.0, |b| at(b, k * hidden + j));
@@ -62,6 +63,7 @@ fn backward<C: Float>(launch: &Launch) -> Result<()> {
     let (mut dgates, mut dbefore) = (DenseOut::<C>::new(launch, 0)?, DenseOut::<C>::new(launch, 1)?);
     let hidden = output_shape(launch, 1)?.last().copied().unwrap_or(1).max(1);
     for i in 0..dbefore.len() {
+        launch.cancel.check_at(i)?;
         let first = i / hidden * 4 * hidden + i % hidden;
         let gate = [0, 1, 2, 3].map(|k| at(&gates, first + k * hidden));
         let (by_h, level) = (at(&dh, i) + at(&more, i), at(&c, i).tanh());

@@ -363,7 +363,7 @@ impl Backend for CudaBackend {
         half && width.is_multiple_of(8) && width <= 128 && self.properties.capability >= (8, 0)
     }
 
-    fn has_cells(&self) -> bool {
+    fn has_lstm_cell(&self) -> bool {
         true
     }
 

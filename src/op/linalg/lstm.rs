@@ -4,10 +4,10 @@ use std::sync::atomic::Ordering;
 
 use crate::base::{Dims, Error, Kind, Layout, Result};
 use crate::device::Kernel;
-use crate::op::core::record::recorded;
+use crate::op::core::record::{no_grad, recorded};
 use crate::op::reduce::sums::sum;
 use crate::op::shape::part::{narrow, select};
-use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled};
+use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled, needs_graph};
 use crate::tensor::{In, Tensor, launch};
 
 const NAME: &str = "lstm";
@@ -37,7 +37,8 @@ pub fn lstm_sequence(
     let (&[length, n, _], &[_, hidden]) = (all.shape(), hh.shape()) else { return Ok(None) };
     let alike = |t: &&Tensor| t.dtype() == all.dtype() && t.device() == all.device();
     let others = [h, c, hh].into_iter().chain(bias);
-    if !enabled || !context.backend.has_cells() || all.numel() == 0 || !others.clone().all(|t| alike(&t)) {
+    if !enabled || !context.backend.has_lstm_cell() || all.numel() == 0 || !others.clone().all(|t| alike(&t))
+    {
         return Ok(None);
     }
     let of = Sequence { length, n, hidden, reverse };
@@ -46,7 +47,10 @@ pub fn lstm_sequence(
     let empty = |shape: &[usize]| Tensor::empty(shape, all.dtype(), &context, NAME);
     // The last memory lies behind the outputs, so that both are of one tensor.
     let out = empty(&[length + 1, n, hidden])?;
-    let (memories, gates) = (empty(&[length, n, hidden])?, empty(&[length, n, 4 * hidden])?);
+    let inputs: Vec<&Tensor> = [all, h, c, hh].into_iter().chain(bias).collect();
+    // What only a gradient asks for is not kept without one.
+    let kept = if needs_graph(&inputs) { [length, length] } else { [2, 1] };
+    let (memories, gates) = (empty(&[kept[0], n, hidden])?, empty(&[kept[1], n, 4 * hidden])?);
     let from = empty(&[n, 4 * hidden])?;
     let turned = hh.layout().transpose(0, 1)?;
     let (mut last_h, mut last_c) = (h0.clone(), c0.clone());
@@ -54,13 +58,12 @@ pub fn lstm_sequence(
         launch(NAME, &PRODUCT, &[In::Tensor(&last_h), In::Laid(hh, &turned)], &[&from])?;
         let own = row(&x, step, [n, 4 * hidden])?;
         let (to_h, to_c) = (row(&out, step, [n, hidden])?, of.memory(&out, &memories, step)?);
-        let to_gates = row(&gates, step, [n, 4 * hidden])?;
-        let mut inputs = vec![In::Tensor(&own), In::Tensor(&from), In::Tensor(&last_c)];
-        inputs.extend(bias_row.as_ref().map(In::Tensor));
-        launch(NAME, &Kernel::LstmCell, &inputs, &[&to_h, &to_c, &to_gates])?;
+        let to_gates = row(&gates, step % kept[1], [n, 4 * hidden])?;
+        let mut given = vec![In::Tensor(&own), In::Tensor(&from), In::Tensor(&last_c)];
+        given.extend(bias_row.as_ref().map(In::Tensor));
+        launch(NAME, &Kernel::LstmCell, &given, &[&to_h, &to_c, &to_gates])?;
         (last_h, last_c) = (to_h, to_c);
     }
-    let inputs: Vec<&Tensor> = [all, h, c, hh].into_iter().chain(bias).collect();
     let out = recorded(out, &RULE, &inputs, |s, y| {
         s.input(h);
         s.input(c);
@@ -81,13 +84,13 @@ impl Sequence {
         (0..length).map(move |i| if reverse { length - 1 - i } else { i })
     }
 
-    /// Where the memory after a step lies.
+    /// Where the memory after a step lies; where fewer are kept than there are steps, in turns.
     fn memory(self, out: &Tensor, memories: &Tensor, step: usize) -> Result<Tensor> {
         let size = [self.n, self.hidden];
         if Some(step) == self.steps().next_back() {
             row(out, self.length, size)
         } else {
-            row(memories, step, size)
+            row(memories, step % memories.size(0)?, size)
         }
     }
 
@@ -109,13 +112,30 @@ fn block(x: &Tensor, i: usize, [rows, width]: [usize; 2], count: usize) -> Resul
     Ok(x.with_layout(Layout::new(plain.shape().into(), plain.strides().into(), start)?))
 }
 
+/// Gradients that are recorded where the pass is, to say that theirs are not known.
 fn sequence_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
-    if grad_enabled() {
-        let text = "the derivative for '_cudnn_rnn_backward' is not implemented. Double backwards is not supported for \
-                    CuDNN RNNs due to limitations in the CuDNN API.";
-        return Err(Error::new(Kind::NotImplementedError, text)
-            .with_hint("with `cudnn::enabled(false)` before the forward pass it goes step by step"));
+    static RULE: Vjp = Vjp { name: "CudnnRnnBackwardBackward0", run: second_grad };
+    let grads = {
+        let _off = no_grad();
+        first_grads(s, g)?
+    };
+    if !grad_enabled() {
+        return Ok(grads);
     }
+    let (h, c, hh) = (s.tensor(0)?, s.tensor(1)?, s.tensor(2)?);
+    let known =
+        grads.into_iter().map(|grad| grad.map(|grad| recorded(grad, &RULE, &[g, &h, &c, &hh], |_, _| {})));
+    Ok(known.collect())
+}
+
+fn second_grad(_: &Saved, _: &Tensor) -> Result<Grads> {
+    let text = "the derivative for '_cudnn_rnn_backward' is not implemented. Double backwards is not supported for \
+                CuDNN RNNs due to limitations in the CuDNN API.";
+    Err(Error::new(Kind::NotImplementedError, text)
+        .with_hint("with `cudnn::enabled(false)` before the forward pass it goes step by step"))
+}
+
+fn first_grads(s: &Saved, g: &Tensor) -> Result<Grads> {
     let [h, c, hh, out, memories, gates] = [0, 1, 2, 3, 4, 5].map(|i| s.tensor(i));
     let (h, c, hh, out, memories, gates) = (h?, c?, hh?, out?, memories?, gates?);
     let &of: &Sequence = s.attribute()?;
