@@ -254,7 +254,7 @@ fn same_sums(events: &[Value], seen: &Value) {
 #[test]
 fn every_hold_of_the_host_has_a_cause_and_a_line() {
     let code =
-        "let a = rand([1024, 1024], #{device: \"cuda\"}); let x = rand([1 << 20]); let small = rand([8]);
+        "let a = rand([1024, 1024], #{device: \"cuda\"}); let x = rand([1 << 20]); let small_there = ones([8], #{device: \"cuda\"});
 let p = x.pin_memory();
 cuda::synchronize();
 let seen = telemetry::record(|| {
@@ -263,6 +263,7 @@ let seen = telemetry::record(|| {
     x.to(\"cuda\");
     p.to(\"cuda\", #{non_blocking: true});
     if (b.sum() > 0.0).item() { 1 } else { 2 };
+    small_there.nonzero();
     b.cpu();
     cuda::synchronize();
 });
@@ -279,13 +280,14 @@ seen";
         ("pageable copy", 6),
         ("blocking copy", 7),
         ("item", 9),
-        ("copy to cpu", 10),
-        ("cuda::synchronize", 11),
+        ("nonzero", 10),
+        ("copy to cpu", 11),
+        ("cuda::synchronize", 12),
     ];
     assert_eq!(told, want.map(|(cause, line)| (cause.to_string(), line)));
     assert_eq!(
         (seen["implicit_syncs"].as_int(), seen["syncs"].as_int()),
-        (Ok(2), Ok(1)),
+        (Ok(3), Ok(1)),
         "a hold is no wait"
     );
     let h2d = seen["h2d"].clone().cast::<rhai::Map>();

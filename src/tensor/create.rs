@@ -190,19 +190,18 @@ impl Tensor {
 
     /// The only element. On an accelerator the host waits for it.
     pub fn item(&self) -> Result<Scalar> {
-        if self.numel() != 1 {
-            return Err(ShapeCause::NotScalar { numel: self.numel() }.into());
-        }
-        let all = self.to_scalars("item")?;
-        Ok(all.first().copied().unwrap_or(Scalar::Int(0)))
+        self.decided("item")
     }
 
-    /// The only element, where the program's way or a shape depends on it.
+    /// The only element, which the host waits for by that cause, such as an operation whose shape depends on it.
     ///
     /// # Errors
     /// It has no value: see [`has_values`](Tensor::has_values).
     pub fn decided(&self, cause: &'static str) -> Result<Scalar> {
-        if self.has_values() { self.item() } else { Err(self.undecided(cause)) }
+        if self.numel() != 1 {
+            return Err(ShapeCause::NotScalar { numel: self.numel() }.into());
+        }
+        Ok(self.to_scalars(cause)?.first().copied().unwrap_or(Scalar::Int(0)))
     }
 
     /// Whether there are values in it. On simulated devices that compute none there are not, and neither in what was
