@@ -21,9 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut kernels = listed(Path::new("kernels"))?;
     kernels.retain(|path| path.extension().is_some_and(|ending| ending == "cuh"));
     pack("kernels", &kernels)?;
-    let mut profiles = listed(Path::new("src/device/sim/profiles"))?;
-    profiles.extend(listed(Path::new("src/device/sim/hosts"))?);
-    pack("profiles", &profiles)?;
+    pack("profiles", &listed(Path::new("src/device/sim/profiles"))?)?;
+    pack("hosts", &listed(Path::new("src/device/sim/hosts"))?)?;
     if env::var_os("PROFILE").is_some_and(|profile| profile == "release") {
         LINKS
             .iter()

@@ -1,12 +1,36 @@
 //! Texts that the program carries, as `scripts/pack.rs` packed them.
 
 use std::io::Read;
+use std::sync::OnceLock;
 
 /// A file's name and its text.
 pub(crate) type PackedFile = (String, String);
 
-/// The files of a pack: each is a line with its name and length, and its bytes behind that. `None` where that is not so.
-pub(crate) fn unpacked(packed: &[u8]) -> Option<Vec<PackedFile>> {
+/// Files that were packed together; read when they are first asked for.
+pub(crate) struct Pack {
+    packed: &'static [u8],
+    files: OnceLock<Vec<PackedFile>>,
+}
+
+impl Pack {
+    pub(crate) const fn new(packed: &'static [u8]) -> Pack {
+        Pack { packed, files: OnceLock::new() }
+    }
+
+    /// By their names.
+    pub(crate) fn files(&self) -> &[PackedFile] {
+        self.files.get_or_init(|| unpacked(self.packed).unwrap_or_default())
+    }
+
+    /// The text of the file `stem` + `ending`.
+    pub(crate) fn text(&self, stem: &str, ending: &str) -> Option<&str> {
+        let is_it = |file: &&PackedFile| file.0.strip_suffix(ending) == Some(stem);
+        self.files().iter().find(is_it).map(|(_, text)| text.as_str())
+    }
+}
+
+/// Each file is a line with its name and length, and its bytes behind that. `None` where that is not so.
+fn unpacked(packed: &[u8]) -> Option<Vec<PackedFile>> {
     let mut all = String::new();
     flate2::read::GzDecoder::new(packed).read_to_string(&mut all).ok()?;
     let (mut files, mut rest) = (Vec::new(), all.as_str());

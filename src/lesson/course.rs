@@ -1,20 +1,17 @@
 //! The course that is part of the program, as `scripts/pack.rs` packed it.
 
-use std::sync::LazyLock;
+use crate::base::packed::Pack;
 
-use crate::base::packed::{PackedFile, unpacked};
-
-static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/course.gz"));
-static FILES: LazyLock<Vec<PackedFile>> = LazyLock::new(|| unpacked(PACKED).unwrap_or_default());
+static COURSE: Pack = Pack::new(include_bytes!(concat!(env!("OUT_DIR"), "/course.gz")));
 
 /// The built-in lessons in their order: file name and text.
 pub fn built_in() -> &'static [(String, String)] {
-    FILES.get(1..).unwrap_or_default()
+    COURSE.files().get(1..).unwrap_or_default()
 }
 
 /// The manifest of the pack that they are.
 pub(super) fn manifest() -> &'static str {
-    FILES.first().map_or("", |(_, text)| text)
+    COURSE.files().first().map_or("", |(_, text)| text)
 }
 
 #[cfg(test)]

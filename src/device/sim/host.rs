@@ -7,6 +7,7 @@
 
 use std::path::Path;
 
+use crate::base::packed::Pack;
 use crate::device::kernel::KernelClass;
 use crate::device::sim::rate::Rate;
 
@@ -151,6 +152,8 @@ impl CorePeak {
 
 const BUILTIN: [&str; 3] = ["notebook", "workstation", "h100-server"];
 
+static TEXTS: Pack = Pack::new(include_bytes!(concat!(env!("OUT_DIR"), "/hosts.gz")));
+
 /// The ids of the host profiles in the binary.
 pub fn host_ids() -> impl Iterator<Item = &'static str> {
     BUILTIN.into_iter()
@@ -159,7 +162,7 @@ pub fn host_ids() -> impl Iterator<Item = &'static str> {
 impl HostProfile {
     /// The profile `id` from the binary. The error for a misspelt id has the nearest one.
     pub fn builtin(id: &str) -> Result<HostProfile, ProfileError> {
-        HostProfile::parse(embedded(&BUILTIN, id)?, id)
+        HostProfile::parse(embedded(&BUILTIN, &TEXTS, id)?, id)
     }
 
     /// Reads a profile from a regular file of at most [`LONGEST_FILE`](super::profile::LONGEST_FILE) bytes.

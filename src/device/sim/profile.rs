@@ -22,10 +22,9 @@
 //! (dense), times nanoseconds.
 
 use std::path::Path;
-use std::sync::LazyLock;
 
 use crate::base::near::nearest;
-use crate::base::packed::{PackedFile, unpacked};
+use crate::base::packed::Pack;
 use crate::device::kernel::KernelClass;
 use crate::device::sim::rate::Rate;
 
@@ -213,9 +212,7 @@ pub struct Faults {
 
 const BUILTIN: [&str; 8] = ["t4", "rtx3060", "rtx4090", "a100-40gb", "a100-80gb", "h100", "h200", "tiny"];
 
-/// The built-in profiles of devices and hosts, packed by the build.
-static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/profiles.gz"));
-static TEXTS: LazyLock<Vec<PackedFile>> = LazyLock::new(|| unpacked(PACKED).unwrap_or_default());
+static TEXTS: Pack = Pack::new(include_bytes!(concat!(env!("OUT_DIR"), "/profiles.gz")));
 
 /// The ids of the profiles in the binary.
 pub fn builtin_ids() -> impl Iterator<Item = &'static str> {
@@ -225,7 +222,7 @@ pub fn builtin_ids() -> impl Iterator<Item = &'static str> {
 impl Profile {
     /// The profile `id` from the binary. The error for a misspelt id has the nearest one.
     pub fn builtin(id: &str) -> Result<Profile, ProfileError> {
-        Profile::parse(embedded(&BUILTIN, id)?, id)
+        Profile::parse(embedded(&BUILTIN, &TEXTS, id)?, id)
     }
 
     /// Reads a profile from a regular file of at most [`LONGEST_FILE`] bytes.
@@ -242,13 +239,16 @@ impl Profile {
     }
 }
 
-/// The text of the profile `id` among those of the binary. The error for a misspelt id has the nearest one.
-pub(super) fn embedded(all: &[&'static str], id: &str) -> Result<&'static str, ProfileError> {
-    let is_it = |file: &&PackedFile| file.0.strip_suffix(".toml") == Some(id);
-    let text = TEXTS.iter().find(is_it).filter(|_| all.contains(&id));
-    text.map(|(_, text)| text.as_str()).ok_or_else(|| {
-        let nearest = nearest(id, all.iter().copied()).map(str::to_owned);
-        let fault = ProfileFault::UnknownProfile { nearest, known: all.to_vec() };
+/// The text of the profile `id` among those of the binary, `known` in the order in which they are named. The error for a
+/// misspelt id has the nearest one.
+pub(super) fn embedded(
+    known: &[&'static str],
+    texts: &'static Pack,
+    id: &str,
+) -> Result<&'static str, ProfileError> {
+    texts.text(id, ".toml").ok_or_else(|| {
+        let nearest = nearest(id, known.iter().copied()).map(str::to_owned);
+        let fault = ProfileFault::UnknownProfile { nearest, known: known.to_vec() };
         ProfileError { origin: quoted(id), line: None, fault }
     })
 }

@@ -1,9 +1,8 @@
 //! How a kernel's text comes about.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
-use crate::base::packed::{PackedFile, unpacked};
+use crate::base::packed::Pack;
 
 /// What a kernel's text is made of.
 pub(crate) struct Recipe {
@@ -25,13 +24,11 @@ pub(super) const WALK: &str = "walk";
 pub(super) const GROUP: &str = "group";
 pub(super) const TILE: &str = "tile";
 
-static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kernels.gz"));
-static TEXTS: LazyLock<Vec<PackedFile>> = LazyLock::new(|| unpacked(PACKED).unwrap_or_default());
+static TEXTS: Pack = Pack::new(include_bytes!(concat!(env!("OUT_DIR"), "/kernels.gz")));
 
 /// A text of `kernels/`, by its name without the ending; nothing where there is none of that name.
 pub(super) fn text(name: &str) -> &'static str {
-    let is_it = |file: &&PackedFile| file.0.strip_suffix(".cuh") == Some(name);
-    TEXTS.iter().find(is_it).map_or("", |(_, text)| text)
+    TEXTS.text(name, ".cuh").unwrap_or_default()
 }
 
 impl Recipe {

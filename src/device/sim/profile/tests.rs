@@ -7,7 +7,7 @@ fn all() -> Vec<Profile> {
 }
 
 fn tiny_text() -> &'static str {
-    embedded(&BUILTIN, "tiny").unwrap()
+    embedded(&BUILTIN, &TEXTS, "tiny").unwrap()
 }
 
 /// The error of `tiny` with one line (counted where `from` stands) changed.

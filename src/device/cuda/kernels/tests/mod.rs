@@ -18,6 +18,11 @@ fn every_kernel_is_written() {
     for key in every() {
         let (entry, source) = (key.entry(), key.source());
         assert!(source.contains(&format!("#define ENTRY {entry}\n")), "{entry}");
+        let recipe = key.form.recipe(&key.types);
+        let prelude = Some(recipe.prelude).filter(|name| !name.is_empty());
+        for part in recipe.parts.iter().copied().chain(prelude).chain(["types"]) {
+            assert!(!super::recipe::text(part).is_empty(), "{entry} asks for {part}");
+        }
         if let Some(other) = seen.insert(entry.clone(), key) {
             assert_eq!(other, key, "{entry} is the name of two kernels");
         }
