@@ -218,7 +218,8 @@ pub(super) fn keep_longest(
 }
 
 fn length(lengths: &[f64], place: usize) -> f64 {
-    lengths.get(place).copied().unwrap_or(0.0).abs()
+    // What is no number is not drawn anyway.
+    lengths.get(place).map(|length| length.abs()).filter(|length| length.is_finite()).unwrap_or(-1.0)
 }
 
 fn retain<T>(values: &mut Vec<T>, kept: &[bool]) {

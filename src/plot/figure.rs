@@ -290,16 +290,7 @@ impl Series {
                     same_or_empty(kind, ("rows", rows.len()), ("starts", starts.len()))?;
                 }
                 same_or_empty(kind, ("texts", texts.len()), ("starts", starts.len()))?;
-                match starts.len() == lengths.len() {
-                    true => Ok(()),
-                    false => Err(PlotError::Lengths {
-                        series: kind,
-                        left: "lengths",
-                        left_len: lengths.len(),
-                        right: "starts",
-                        right_len: starts.len(),
-                    }),
-                }
+                same(kind, ("lengths", lengths.len()), ("starts", starts.len()))
             }
             Self::Image { height, width, channels, data, range, .. } => {
                 if !matches!(channels, 1 | 3) {
@@ -378,10 +369,18 @@ fn keep(x: &mut Vec<f64>, y: &mut Vec<f64>, kept: &[usize], scales: (Scale, Scal
 
 fn same_or_empty(
     series: &'static str,
+    left: (&'static str, usize),
+    right: (&'static str, usize),
+) -> Result<(), PlotError> {
+    if left.1 == 0 { Ok(()) } else { same(series, left, right) }
+}
+
+fn same(
+    series: &'static str,
     (left, left_len): (&'static str, usize),
     (right, right_len): (&'static str, usize),
 ) -> Result<(), PlotError> {
-    if left_len == right_len || left_len == 0 {
+    if left_len == right_len {
         return Ok(());
     }
     Err(PlotError::Lengths { series, left, left_len, right, right_len })

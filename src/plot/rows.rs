@@ -86,7 +86,7 @@ impl<'a> RowsScene<'a> {
         })
     }
 
-    /// SpanKinds that the legend names.
+    /// Kinds that the legend names.
     pub(super) fn named(&self) -> impl Iterator<Item = &SpanKind<'a>> {
         let has_spans = |index: usize| self.spans.iter().any(|span| span.kind == index);
         self.kinds.iter().filter(move |kind| !kind.label.is_empty() && has_spans(kind.index))

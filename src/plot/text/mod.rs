@@ -3,6 +3,7 @@
 mod bars;
 mod chart;
 mod grid;
+mod legend;
 mod picture;
 mod rows;
 pub(crate) mod style;
@@ -58,13 +59,13 @@ fn render(figure: &Figure, width: usize, height: usize, style: Style) -> Grid {
     let used = match &scene {
         Scene::Chart(chart) if bars::suits(chart) => {
             if area.height >= 4 && chart.named().next().is_some() {
-                legend(&mut grid, area.take_top(), chart, style);
+                chart_legend(&mut grid, area.take_top(), chart, style);
             }
             bars::draw(&mut grid, area, figure, chart, style)
         }
         Scene::Chart(chart) => {
             if area.height >= 7 && chart.named().next().is_some() {
-                legend(&mut grid, area.take_bottom(), chart, style);
+                chart_legend(&mut grid, area.take_bottom(), chart, style);
             }
             chart::draw(&mut grid, area, figure, chart, style);
             area.height + 1
@@ -80,19 +81,13 @@ fn render(figure: &Figure, width: usize, height: usize, style: Style) -> Grid {
     grid
 }
 
-fn legend(grid: &mut Grid, mut area: Area, chart: &Chart<'_>, style: Style) {
-    for layer in chart.named() {
-        if area.width < 4 {
-            return;
-        }
+fn chart_legend(grid: &mut Grid, area: Area, chart: &Chart<'_>, style: Style) {
+    let named = chart.named().map(|layer| {
         let symbol = match layer.shape {
             Shape::Bars(_) => fill(layer.index, style),
             _ => sign(layer.index, style),
         };
-        grid.put((area.left, area.top), symbol, Some(layer.color));
-        area.skip(2);
-        let label = plain(&clean(layer.label, 200), style);
-        let used = grid.write(area, &label, None);
-        area.skip(used + 3);
-    }
+        (symbol, layer.color, layer.label)
+    });
+    legend::legend(grid, area, named, style);
 }

@@ -2,6 +2,7 @@
 
 use super::chart::{axis_ticks, x_axis};
 use super::grid::{Area, Cell, Grid, fit, width_of};
+use super::legend::legend;
 use crate::plot::figure::Figure;
 use crate::plot::label::{clean, count};
 use crate::plot::rows::{RowSpan, RowsScene};
@@ -17,7 +18,8 @@ pub(super) fn draw(
 ) -> usize {
     let height = area.height;
     if area.height >= 4 && scene.named().next().is_some() {
-        legend(grid, area.take_top(), scene, style);
+        let named = scene.named().map(|kind| (fill(kind.index, style), kind.color, kind.label));
+        legend(grid, area.take_top(), named, style);
     }
     let label = plain(&clean(&figure.x_label, 300), style);
     let below = usize::from(!label.is_empty()) + 2;
@@ -75,16 +77,4 @@ fn draw_span(grid: &mut Grid, line: Area, scene: &RowsScene<'_>, span: &RowSpan<
 /// The colour of letters on a coloured ground.
 fn over(ground: crate::plot::Rgb) -> crate::plot::Rgb {
     if crate::plot::color::is_dark(ground) { [0xff; 3] } else { [0; 3] }
-}
-
-fn legend(grid: &mut Grid, mut area: Area, scene: &RowsScene<'_>, style: Style) {
-    for kind in scene.named() {
-        if area.width < 4 {
-            return;
-        }
-        grid.put((area.left, area.top), fill(kind.index, style), Some(kind.color));
-        area.skip(2);
-        let used = grid.write(area, &plain(&clean(kind.label, 60), style), None);
-        area.skip(used + 3);
-    }
 }

@@ -71,7 +71,7 @@ pub(super) fn memory(call: &mut Call) -> Outcome {
         draw_segment(&mut drawn, place, segment, &live);
     }
     let figure = Figure {
-        title: format!("{device}: {} segments", segments.len()),
+        title: format!("{device}: {}", figures::plural(segments.len() as u64, "segment", "segments")),
         x_label: "MiB from the segment's beginning".into(),
         height: height(segments.len()),
         series: drawn.series(),
