@@ -163,6 +163,13 @@ const PROGRAMS: &[&str] = &[
     "n = -7\nm = 3 - 10\nassert n // 2 == -4 and m // 2 == -4\nn //= 2\nassert n == -4\nassert 2048 / 1024**2 < 1",
     "found = []\nx = 3\ns = \"\"\nout = found if found else [1]\nodd = \"odd\" if x % 2 else \"even\"\n\
      assert len(out) == 1 and odd == \"odd\"\nif not found and x and not s:\n    x = 0\nassert x == 0",
+    "xs = [1, 2, 1]\nx = 1\nassert xs.count(x) == 2 and \"a1b1\".count(\"1\") == 2\n\
+     from tqdm import tqdm\nn = 0\nfor v in tqdm(xs, desc=\"go\"):\n    n += v\nassert n == 4",
+    "loader = DataLoader(TensorDataset(torch.arange(4)), batch_size=2)\nn = 0\nfor (x,) in loader:\n    n += x.sum().item()\n\
+     for i, (x,) in enumerate(loader):\n    n += i\nassert n == 7\nassert [len(x) for (x,) in [[[1, 2]]]][0] == 2",
+    "def limit():\n    return best * 2\nbest: int = 3\nassert limit() == 6",
+    "x = torch.arange(4)\nn = 0\nfor part in x.split(2):\n    n += part.numel()\nassert n == 4 and len(os.path.join(\"a\", \"b\", \"c\")) == 5",
+    "from random import randint\nassert 0 < randint(1, 3) < 4\nlogging.info(\"%d of %d\", 1, 2)\nx = np.random.rand(2, 3, 4)\nassert x.numel() == 24",
     "a, b = 1, 2\na, b = b, a\nx = torch.zeros(2, 3)\nx[0, 1] = a\nx[:, 0] = b\nprint(x[..., 0], x[1:], x[None].shape)",
 ];
 

@@ -40,7 +40,8 @@ impl Takes {
                 "every argument is given: `()` stands for one that has no value".to_owned()
             }
             more if more > needed => {
-                let more = (needed..more).zip('b'..='z').map(|(_, letter)| letter.to_string());
+                let letters = ('b'..='z').map(String::from).filter(|letter| !own.contains(letter));
+                let more = (needed..more).zip(letters).map(|(_, letter)| letter);
                 let all: Vec<String> = own.iter().cloned().chain(more).collect();
                 format!("it is called with {given}, and takes as many: `|{}| …`", all.join(", "))
             }

@@ -16,7 +16,7 @@ use super::custom::custom;
 use super::{direct, help, language};
 
 /// The key of an expression whose line is noted before and behind it: no text of a script is read as this token.
-const AT: &str = "\u{6}";
+pub(super) const AT: &str = "\u{6}";
 /// The key of a condition.
 const CONDITION: &str = "\u{8}";
 

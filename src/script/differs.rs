@@ -13,6 +13,7 @@ use crate::device::Shared;
 use crate::device::shared::{CodePlace, NO_VALUES};
 use crate::script::custom::custom;
 
+use super::blame::AT;
 use super::calling::is_calling;
 use super::carry;
 use super::fault::RhaiResult;
@@ -26,7 +27,7 @@ const DIVISION: &str = "\u{f}";
 const COMPARISON: &str = "\u{1a}";
 
 /// Comparisons, and what they do.
-const COMPARISONS: [(&str, MapOp); 6] = [
+pub(super) const COMPARISONS: [(&str, MapOp); 6] = [
     ("<", MapOp::Lt),
     ("<=", MapOp::Le),
     (">", MapOp::Gt),
@@ -74,8 +75,12 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
             (context.eval_expression_tree(left)?, context.eval_expression_tree(right)?);
         let nth = state.as_int().ok().and_then(|nth| usize::try_from(nth).ok());
         let Some((name, op)) = nth.and_then(|nth| COMPARISONS.get(nth)) else { return Ok(Dynamic::UNIT) };
-        let numbers = Number::of(&left).zip(Number::of(&right));
-        match numbers.and_then(|(a, b)| of_infinite(*op, a.float(), b.float())) {
+        let result = match Number::of(&left).zip(Number::of(&right)) {
+            Some((Number::Int(a), Number::Int(b))) => compared(*op, a, b),
+            Some((a, b)) => of_infinite(*op, a.float(), b.float()),
+            None => None,
+        };
+        match result {
             Some(result) => Ok(result.into()),
             None => {
                 // What a closure has captured as well has its type behind a lock.
@@ -157,9 +162,13 @@ fn called(
 
 /// A comparison with what is infinite, which Rhai's tolerance makes nothing of: `0.5 < 1.0 / 0.0` is false there.
 pub(super) fn of_infinite(op: MapOp, a: f64, b: f64) -> Option<bool> {
-    if a.is_nan() || b.is_nan() || !(a.is_infinite() || b.is_infinite()) {
-        return None;
-    }
+    let infinite = !(a.is_nan() || b.is_nan()) && (a.is_infinite() || b.is_infinite());
+    if infinite { compared(op, a, b) } else { None }
+}
+
+/// What a comparison gives; none where it is another operation.
+#[inline]
+pub(super) fn compared<T: PartialOrd>(op: MapOp, a: T, b: T) -> Option<bool> {
     match op {
         MapOp::Lt => Some(a < b),
         MapOp::Le => Some(a <= b),
@@ -238,12 +247,13 @@ pub(super) fn wrap(expr: &mut Expr) {
     *expr = Expr::Custom(Box::new(wrapper), at);
 }
 
-/// Whether an operand is what is read of a tensor, or a quotient, which may be infinite.
+/// Whether an operand is what is read of a tensor, what a function gives, or a quotient, which may be infinite.
 fn gives_float(expr: &Expr) -> bool {
     match expr {
         Expr::Dot(x, ..) | Expr::Index(x, ..) => gives_float(&x.rhs),
-        Expr::MethodCall(call, _) => call.name == "item" && call.args.is_empty(),
-        Expr::Custom(x, _) => x.tokens.first().is_some_and(|key| key == DIVISION),
+        Expr::MethodCall(call, _) => call.name == "call" || call.name == "item" && call.args.is_empty(),
+        Expr::FnCall(call, _) => call.op_token.is_none(),
+        Expr::Custom(x, _) => x.tokens.first().is_some_and(|key| key == DIVISION || key == AT),
         _ => false,
     }
 }

@@ -247,13 +247,7 @@ fn of_integers(op: MapOp, a: INT, b: INT) -> Option<Dynamic> {
         MapOp::Add => a.checked_add(b).map(Dynamic::from),
         MapOp::Sub => a.checked_sub(b).map(Dynamic::from),
         MapOp::Mul => a.checked_mul(b).map(Dynamic::from),
-        MapOp::Lt => Some((a < b).into()),
-        MapOp::Le => Some((a <= b).into()),
-        MapOp::Gt => Some((a > b).into()),
-        MapOp::Ge => Some((a >= b).into()),
-        MapOp::Eq => Some((a == b).into()),
-        MapOp::Ne => Some((a != b).into()),
-        _ => None,
+        op => differs::compared(op, a, b).map(Dynamic::from),
     }
 }
 
@@ -304,6 +298,14 @@ mod tests {
             ),
             ("let a = -1.0 / 0.0; let n = 3; [a < n, n < a, a < 0, a == 2.0]", "[true, false, true, false]"),
             ("let best = 1.0 / 0.0; [ones(2).sum().item() < best, best > ones(1).item()]", "[true, true]"),
+            (
+                "fn loss() { 0.5 } let best = 1.0 / 0.0; let f = || 0.25; [loss() < best, best > f.call(), f.call() == best]",
+                "[true, true, false]",
+            ),
+            (
+                "fn n() { 3 } fn x() { 3.0 } [n() == 3, n() < x(), x() <= n(), n() != 4, max(1.5, 2.5) < 1.0 / 0.0]",
+                "[true, false, true, true, true]",
+            ),
             (
                 "let x = 2.5; [x < 1.0 / 0.0, x == 1.0 / 0.0, 1.0 / 0.0 != x, 1 > -1.0 / 0.0]",
                 "[true, false, true, true]",

@@ -375,7 +375,8 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
     let shown: Vec<String> = arguments.split(", ").filter(|a| !a.is_empty()).map(words).collect();
     let bare = name.rsplit("::").next().unwrap_or(name);
     let bare = bare.strip_prefix("get$").or_else(|| bare.strip_prefix("set$")).unwrap_or(bare);
-    let takes = (known.takes)(bare);
+    // A function of one's own is in no module, and no property.
+    let takes = if bare == name { (known.takes)(bare) } else { None };
     if let Some((text, hint)) = takes.and_then(|takes| takes.of_call(bare, shown.len())) {
         return Fault::bare("TypeError", text, Some(hint));
     }

@@ -9,19 +9,17 @@ use crate::base::Error;
 use crate::device::Shared;
 
 use super::custom::custom;
+use super::differs::{COMPARISONS, compared};
 use super::fault::{Fault, Origin, raise};
 
 /// The key of what a `switch` looks at: no text of a script is read as this token.
 const SUBJECT: &str = "\u{19}";
 
-/// Comparisons by their operators.
-const COMPARISONS: [&str; 6] = ["==", "!=", "<", "<=", ">", ">="];
-
 /// Has comparisons of numbers, and what makes whole ones of them, refuse what was never computed.
 pub(super) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     engine.set_fast_operators(false);
     let (int, float) = (TypeId::of::<INT>(), TypeId::of::<f64>());
-    for name in COMPARISONS {
+    for (name, op) in COMPARISONS {
         for types in [[float, float], [float, int], [int, float]] {
             let shared = Arc::clone(shared);
             engine.register_raw_fn(name, types, move |_: NativeCallContext, args: &mut [&mut Dynamic]| {
@@ -33,14 +31,7 @@ pub(super) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
                 if (a.is_nan() || b.is_nan()) && shared.has_told_of_no_values() {
                     return Err(raise(undecided(name)));
                 }
-                Ok(match name {
-                    "==" => a == b,
-                    "!=" => a != b,
-                    "<" => a < b,
-                    "<=" => a <= b,
-                    ">" => a > b,
-                    _ => a >= b,
-                })
+                Ok(compared(op, a, b).unwrap_or_default())
             });
         }
     }
@@ -60,8 +51,7 @@ fn register_others(engine: &mut Engine, shared: &Arc<Shared>) {
     for name in ["==", "!="] {
         let shared = Arc::clone(shared);
         engine.register_fn(name, move |a: ImmutableString, b: ImmutableString| {
-            let shows = |text: &str| text.to_ascii_lowercase().contains("nan");
-            match shows(&a) != shows(&b) && shared.has_told_of_no_values() {
+            match shows_nan(&a) != shows_nan(&b) && shared.has_told_of_no_values() {
                 true => Err(raise(undecided(name))),
                 false => Ok((a == b) == (name == "==")),
             }
@@ -92,6 +82,11 @@ fn register_others(engine: &mut Engine, shared: &Arc<Shared>) {
             Err(error)
         },
     );
+}
+
+/// Whether a text shows a number that is none; `banana` is a word.
+fn shows_nan(text: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric()).any(|word| word.eq_ignore_ascii_case("nan"))
 }
 
 /// Has a `switch` ask whether what it looks at was computed.

@@ -1,6 +1,6 @@
 //! The Rhai language layer: PyTorch's names over the op table.
 
-pub mod arity;
+pub(crate) mod arity;
 mod aside;
 mod assigned;
 pub mod bind;

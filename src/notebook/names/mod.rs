@@ -14,6 +14,7 @@ use std::sync::LazyLock;
 use rhai::{AST, ASTFlags, ASTNode, BinaryExpr, Expr, FlowControl, FnCallExpr, FnPtr, Stmt};
 
 use crate::op::Form;
+use crate::script::arity::CLOSURE;
 use crate::script::call::told_as;
 use crate::script::help;
 use crate::script::parse::Parser;
@@ -119,7 +120,7 @@ fn of_tree(tree: &AST, closed: bool) -> Names {
 }
 
 fn is_closure(name: &str) -> bool {
-    name.starts_with("anon$")
+    name.starts_with(CLOSURE)
 }
 
 /// A way through the tree.

@@ -272,7 +272,10 @@ impl Statements<'_, '_, '_> {
         };
         let function = called(items);
         match (function, names) {
-            (Some((name, arguments)), [count, rest @ ..]) if name == "enumerate" && rest.len() > 1 => {
+            (Some((name, arguments)), [count, rest @ ..])
+                if name == "enumerate"
+                    && (rest.len() > 1 || places.get(1).is_some_and(|place| place != "[1]")) =>
+            {
                 let [Arg { value: of, .. }, start @ ..] = arguments.as_slice() else { return None };
                 self.writer.uses(Idiom::Enumerate);
                 let own =
@@ -283,8 +286,9 @@ impl Statements<'_, '_, '_> {
                 Some((format!("for ({count}, {item}) in enumerate({of}{start})"), lets))
             }
             (Some((name, arguments)), [x, y])
-                if matches!(name.as_str(), "enumerate" | "items" | "named_parameters")
-                    || name == "zip" && arguments.len() == 2 =>
+                if places == ["[0]", "[1]"]
+                    && (matches!(name.as_str(), "enumerate" | "items" | "named_parameters")
+                        || name == "zip" && arguments.len() == 2) =>
             {
                 self.writer.uses(if name == "zip" { Idiom::Zip } else { Idiom::Enumerate });
                 Some((format!("for ({x}, {y}) in {}", self.writer.expr(items)?), Vec::new()))
@@ -311,7 +315,7 @@ impl Statements<'_, '_, '_> {
             self.writer.uses(Idiom::Keys);
             of += ".keys()";
         }
-        if let [name] = names {
+        if let ([name], [""]) = (names, places.iter().map(String::as_str).collect::<Vec<_>>().as_slice()) {
             return Some((of, Vec::new(), name.clone()));
         }
         self.writer.uses(Idiom::Unpacked);

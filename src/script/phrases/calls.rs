@@ -130,7 +130,7 @@ impl Writer<'_> {
     fn pixels(&mut self, size: &Expr) -> Option<String> {
         let Expr::Tuple(sides) = size else { return None };
         let side = |side: &Expr| match side {
-            Expr::Number(inches) => inches.parse::<f64>().ok().map(|inches| inches * 100.0),
+            Expr::Number(inches) => inches.parse::<f64>().ok().map(|inches| (inches * 100.0).round()),
             _ => None,
         };
         let [width, height] = sides.iter().map(side).collect::<Option<Vec<f64>>>()?.try_into().ok()?;
@@ -227,6 +227,11 @@ impl Writer<'_> {
                 return atom(format!("{name}.{method}({arguments})"));
             }
             _ => {}
+        }
+        // `from random import randint`
+        if let Some((text, idiom)) = self.of_package(&[name.to_owned()], arguments) {
+            self.uses(idiom);
+            return Some((text, LOOSE));
         }
         if let Some(found) = self.built_in(name, arguments) {
             return Some(found);

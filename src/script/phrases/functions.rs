@@ -114,6 +114,9 @@ impl Statements<'_, '_, '_> {
         let lines = self.block(column, &bound);
         (self.function, self.inside) = (around, inside);
         self.ended = ended;
+        params.iter().for_each(|name| {
+            self.writer.optional.remove(name);
+        });
         self.reader.at += usize::from(self.reader.peek().is_some_and(|token| token.kind == TokenKind::Line));
         lines
     }

@@ -118,7 +118,7 @@ impl Writer<'_> {
                 match (callee.as_ref(), arguments.as_slice(), one.names.as_slice()) {
                     (Expr::Name(name), _, [_, _, ..])
                         if matches!(name.as_str(), "zip" | "enumerate")
-                            && (one.names.len() > 2 || !one.conditions.is_empty()) =>
+                            && (one.places != ["[0]", "[1]"] || !one.conditions.is_empty()) =>
                     {
                         format!("list({})", self.expr(&one.items)?)
                     }
@@ -140,7 +140,7 @@ impl Writer<'_> {
         for condition in &one.conditions {
             text += &format!(".filter({})", self.turn(one, condition)?);
         }
-        let same = matches!((item, one.names.as_slice()), (Expr::Name(item), [name]) if item == name);
+        let same = matches!((item, one.whole()), (Expr::Name(item), Some(name)) if item == name);
         if !same {
             text += &format!(".map({})", self.turn(one, item)?);
         }
@@ -150,7 +150,7 @@ impl Writer<'_> {
     /// `{k: f(k) for k in xs}`: names of a map are texts.
     fn map_by(&mut self, (key, value): (&Expr, &Expr), one: &Loop) -> Option<(String, u8)> {
         let mut text = self.items(&one.items)?;
-        if one.names.len() > 1 {
+        if one.whole().is_none() {
             text = format!("list({text})");
         }
         for condition in &one.conditions {
@@ -167,7 +167,7 @@ impl Writer<'_> {
     /// A function of an item, whose parts may have names.
     fn turn(&mut self, one: &Loop, value: &Expr) -> Option<String> {
         let holds = self.kind_of_item(&one.items);
-        if let [name] = one.names.as_slice() {
+        if let Some(name) = one.whole() {
             return self.function_of(&[(name.clone(), holds)], value);
         }
         let (item, lets) = taken_apart(one);
@@ -180,10 +180,13 @@ impl Writer<'_> {
     /// What each item of a value is, as far as its form tells.
     pub(super) fn kind_of_item(&self, items: &Expr) -> Holds {
         match items {
-            Expr::Call(callee, _) => match callee.as_ref() {
+            Expr::Call(callee, arguments) => match callee.as_ref() {
                 Expr::Name(name) if name == "range" => Holds::Int,
-                Expr::Attr(_, name) if matches!(name.as_str(), "split" | "splitlines" | "keys") => {
-                    Holds::Text
+                Expr::Attr(_, name) if matches!(name.as_str(), "splitlines" | "keys") => Holds::Text,
+                // A tensor is split as well, by sizes and into tensors.
+                Expr::Attr(on, name) if name == "split" && self.kind(on) != Holds::Tensor => {
+                    let by = arguments.first().map_or(Holds::Text, |by| self.kind(&by.value));
+                    if by == Holds::Text { Holds::Text } else { Holds::Other }
                 }
                 _ => Holds::Other,
             },
@@ -200,12 +203,9 @@ impl Writer<'_> {
 
 /// The name of an item, and what gives its parts their own.
 fn taken_apart(one: &Loop) -> (String, String) {
-    match one.names.as_slice() {
-        [name] => (name.clone(), String::new()),
-        names => {
-            let lets =
-                names.iter().zip(&one.places).map(|(name, place)| format!("let {name} = pair{place}; "));
-            ("pair".into(), lets.collect())
-        }
+    if let Some(name) = one.whole() {
+        return (name.clone(), String::new());
     }
+    let parts = one.names.iter().zip(&one.places);
+    ("pair".into(), parts.map(|(name, place)| format!("let {name} = pair{place}; ")).collect())
 }

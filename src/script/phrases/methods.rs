@@ -54,6 +54,7 @@ impl Writer<'_> {
     ) -> Option<Option<(String, u8)>> {
         let made = |text: String| Some(Some((text, ATOM)));
         let plain = arguments.iter().all(|argument| argument.name.is_none());
+        let may_be_text = matches!(holds, Holds::Text | Holds::Other);
         match (name, arguments) {
             // `append` of what stands in brackets is told of as Python's.
             ("extend", [one])
@@ -64,11 +65,12 @@ impl Writer<'_> {
                 Some(Some((format!("{text} += {}", self.expr(&one.value)?), LOOSE)))
             }
             ("map" | "filter", [_])
-                if self
-                    .said
-                    .refused
-                    .as_ref()
-                    .is_some_and(|(own, of)| own == name && of.starts_with("string")) =>
+                if may_be_text
+                    && self
+                        .said
+                        .refused
+                        .as_ref()
+                        .is_some_and(|(own, of)| own == name && of.starts_with("string")) =>
             {
                 self.uses(Idiom::Characters);
                 let function = self.arguments(arguments)?;
@@ -87,7 +89,7 @@ impl Writer<'_> {
                 Some(Some((format!("{text} = sorted({text}, {})", self.arguments(arguments)?), LOOSE)))
             }
             ("to_int" | "to_float", [])
-                if self.said.refused.as_ref().is_some_and(|(_, of)| of == "string") =>
+                if may_be_text && self.said.refused.as_ref().is_some_and(|(_, of)| of == "string") =>
             {
                 self.uses(Idiom::Number);
                 made(format!("parse_{}({text})", name.trim_start_matches("to_")))

@@ -364,7 +364,7 @@ fn words(tokens: &[Tok], writer: &mut Writer) {
             "open" if after == "(" && writer.is_free("open") => writer.uses(Idiom::Open),
             "input" if after == "(" && writer.is_free("input") => writer.uses(Idiom::Input),
             "yield" => writer.uses(Idiom::Generator),
-            name if matches!(after, "." | "(") && writer.holds(name).is_none() => {
+            name if matches!(after, "." | "(") && writer.is_free(name) => {
                 names::foreign(name).into_iter().for_each(|idiom| writer.uses(idiom));
             }
             _ if reserved::is_renamed(token) => writer.uses(Idiom::Reserved),

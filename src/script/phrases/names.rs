@@ -9,7 +9,9 @@ use crate::script::{python, spaces};
 use super::book::Idiom;
 
 /// What names stand for that nothing of the script's has.
-const KNOWN: [(&str, &str); 24] = [
+const KNOWN: [(&str, &str); 26] = [
+    ("tqdm", "tqdm.tqdm"),
+    ("trange", "tqdm.trange"),
     ("gc", "gc"),
     ("warnings", "warnings"),
     ("logging", "logging"),
@@ -71,7 +73,7 @@ pub(super) const OLD_TENSORS: [(&str, &str); 9] = [
 ];
 
 /// Packages of which there is nothing here, by the name that they usually have.
-const FOREIGN: [(&str, Idiom); 12] = [
+const FOREIGN: [(&str, Idiom); 11] = [
     ("argparse", Idiom::Arguments),
     ("torchvision", Idiom::Packages),
     ("transforms", Idiom::Packages),
@@ -83,7 +85,6 @@ const FOREIGN: [(&str, Idiom); 12] = [
     ("Image", Idiom::Packages),
     ("transformers", Idiom::Packages),
     ("requests", Idiom::Packages),
-    ("tqdm", Idiom::Packages),
 ];
 
 /// What is told of a name with a point behind it that is a package's.

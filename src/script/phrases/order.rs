@@ -84,18 +84,31 @@ fn is_read(tokens: &[Tok], name: &str) -> bool {
     })
 }
 
+/// Words that have a colon behind them and are no variables.
+const BEGIN_BLOCKS: [&str; 4] = ["else", "try", "finally", "lambda"];
+
 /// What assignments bind, and the parameters of a function that begins here.
 fn bound(tokens: &[Tok]) -> Vec<String> {
     let (mut all, mut line, mut depth): (Vec<String>, Vec<&Tok>, usize) = (Vec::new(), Vec::new(), 0);
     let is_function = tokens.first().is_some_and(|token| token.text == "def");
+    let mut annotated = false;
     for pair in tokens.windows(2) {
         let [token, next] = pair else { continue };
         match token.text {
             "(" | "[" | "{" => depth += 1,
             ")" | "]" | "}" => depth = depth.saturating_sub(1),
+            "=" if depth == 0 && std::mem::take(&mut annotated) => line.clear(),
             "=" if depth == 0 => all.extend(line.drain(..).map(|name| name.text.to_owned())),
+            // `n: int = 3`
+            ":" if depth == 0
+                && let [name] = line.as_slice()
+                && !BEGIN_BLOCKS.contains(&name.text) =>
+            {
+                all.push(name.text.to_owned());
+                (annotated, line) = (true, Vec::new());
+            }
             ":" | ";" => line.clear(),
-            _ if token.kind == TokenKind::Line => line.clear(),
+            _ if token.kind == TokenKind::Line => (annotated, line) = (false, Vec::new()),
             _ if token.kind == TokenKind::Name && depth == 0 && next.text != "." => line.push(token),
             "." => line.clear(),
             _ => {}

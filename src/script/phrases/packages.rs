@@ -6,21 +6,26 @@ use super::names;
 use super::tree::{Arg, Expr};
 use super::writer::{Holds, Writer};
 
-/// A function's path, what stands for its call, with `{0}` for its first argument, and what is told. Of several rows the
-/// first is taken that needs no more arguments than are given.
-const TEMPLATES: [(&str, &str, Idiom); 34] = [
+/// A function's path, what stands for its call, and what is told: `{0}` is its first argument, `{1*}` are all from the
+/// second on. Of several rows the first is taken that has a place for every argument.
+const TEMPLATES: [(&str, &str, Idiom); 35] = [
     ("builtins.hasattr", "{1} in {0}", Idiom::Method),
     ("builtins.getattr", "{0}[{1}] ?? {2}", Idiom::Method),
     ("builtins.getattr", "{0}[{1}]", Idiom::Method),
+    ("tqdm.tqdm", "{0}", Idiom::FallsAway),
+    ("tqdm.auto.tqdm", "{0}", Idiom::FallsAway),
+    ("tqdm.notebook.tqdm", "{0}", Idiom::FallsAway),
+    ("tqdm.trange", "range({0})", Idiom::FallsAway),
     ("random.random", "rand(1).item()", Idiom::Random),
     ("random.choice", "{0}[randint(0, {0}.len(), [1]).item()]", Idiom::Random),
     ("random.randint", "randint({0}, {1} + 1, [1]).item()", Idiom::Random),
     ("random.uniform", "{0} + ({1} - {0}) * rand(1).item()", Idiom::Random),
-    ("random.shuffle", "{0} = randperm({0}.len()).tolist().map(|i| {0}[i])", Idiom::Random),
+    ("random.shuffle", "{0} = randperm({0}.len()).tolist().map(|{x}| {0}[{x}])", Idiom::Random),
     ("sys.exit", "exit()", Idiom::Exit),
     ("json.dumps", "{0}.to_json()", Idiom::Method),
     ("json.loads", "parse_json({0})", Idiom::Method),
     ("os.path.join", "{0} + \"/\" + {1}", Idiom::Library),
+    ("os.path.join", "{0} + \"/\" + {1} + \"/\" + {2}", Idiom::Library),
     ("logging.info", "print({0})", Idiom::Library),
     ("logging.warning", "print({0})", Idiom::Library),
     ("logging.basicConfig", "", Idiom::FallsAway),
@@ -32,15 +37,11 @@ const TEMPLATES: [(&str, &str, Idiom); 34] = [
     ("math.isfinite", "{0}.is_finite()", Idiom::Library),
     ("torch.compile", "{0}", Idiom::Compile),
     ("torch.from_numpy", "{0}", Idiom::Numpy),
-    ("torch.einsum", "einsum({0}, [{1}, {2}, {3}])", Idiom::Torch),
-    ("torch.einsum", "einsum({0}, [{1}, {2}])", Idiom::Torch),
-    ("torch.einsum", "einsum({0}, [{1}])", Idiom::Torch),
-    ("numpy.einsum", "einsum({0}, [{1}, {2}])", Idiom::Numpy),
+    ("torch.einsum", "einsum({0}, [{1*}])", Idiom::Torch),
+    ("numpy.einsum", "einsum({0}, [{1*}])", Idiom::Numpy),
     ("numpy.save", "save({1}, {0})", Idiom::Numpy),
-    ("numpy.random.rand", "rand([{0}, {1}])", Idiom::Numpy),
-    ("numpy.random.rand", "rand({0})", Idiom::Numpy),
-    ("numpy.random.randn", "randn([{0}, {1}])", Idiom::Numpy),
-    ("numpy.random.randn", "randn({0})", Idiom::Numpy),
+    ("numpy.random.rand", "rand({0*})", Idiom::Numpy),
+    ("numpy.random.randn", "randn({0*})", Idiom::Numpy),
     ("numpy.random.randint", "randint({0}, {1}, [{2}])", Idiom::Numpy),
     ("numpy.random.normal", "{0} + {1} * randn({2})", Idiom::Numpy),
 ];
@@ -57,11 +58,19 @@ const METHODS: [(&str, Holds, &str); 14] = [
     ("splitlines", Holds::Text, "{on}.split(\"\\n\")"),
     ("isdigit", Holds::Text, "list({on}).all(|c| c in \"0123456789\")"),
     ("isalpha", Holds::Text, "list({on}).all(|c| c.to_string().to_upper() != c.to_string().to_lower())"),
-    ("zfill", Holds::Text, "{ let text = {on}; while text.len() < {0} { text = \"0\" + text; } text }"),
-    ("rjust", Holds::Text, "{ let text = {on}; while text.len() < {0} { text = \" \" + text; } text }"),
-    ("ljust", Holds::Text, "{ let text = {on}; text.pad({0}, \" \"); text }"),
+    (
+        "zfill",
+        Holds::Text,
+        "{ let {text} = {on}; while {text}.len() < {0} { {text} = \"0\" + {text}; } {text} }",
+    ),
+    (
+        "rjust",
+        Holds::Text,
+        "{ let {text} = {on}; while {text}.len() < {0} { {text} = \" \" + {text}; } {text} }",
+    ),
+    ("ljust", Holds::Text, "{ let {text} = {on}; {text}.pad({0}, \" \"); {text} }"),
     ("count", Holds::Text, "({on}.split({0}).len() - 1)"),
-    ("count", Holds::Array, "{on}.filter(|x| x == {0}).len()"),
+    ("count", Holds::Array, "{on}.filter(|{x}| {x} == {0}).len()"),
     ("pop", Holds::Map, "({on}.remove({0}) ?? {1})"),
     ("pop", Holds::Map, "{on}.remove({0})"),
     ("setdefault", Holds::Map, "{ if !{on}.contains({0}) { {on}[{0}] = {1}; } {on}[{0}] }"),
@@ -73,15 +82,26 @@ impl Writer<'_> {
     pub(super) fn of_package(&mut self, path: &[String], arguments: &[Arg]) -> Option<(String, Idiom)> {
         let full = names::full(path, &self.imports)?;
         let plain = arguments.iter().filter(|argument| argument.name.is_none());
-        self.by_template(&full, &plain.map(|argument| &argument.value).collect::<Vec<_>>())
+        let values: Vec<&Expr> = plain.map(|argument| &argument.value).collect();
+        // `logging.info("%d of %d", a, b)`
+        if let ("logging", [text, rest @ ..]) = (full.split('.').next()?, values.as_slice())
+            && !rest.is_empty()
+        {
+            let rest = Expr::Tuple(rest.iter().copied().cloned().collect());
+            let filled = Expr::Binary("%", (*text).clone().into(), rest.into());
+            return self.by_template(&full, &[&filled]);
+        }
+        self.by_template(&full, &values)
     }
 
     /// What stands for a function that is given some values.
     pub(super) fn by_template(&mut self, full: &str, values: &[&Expr]) -> Option<(String, Idiom)> {
-        let rows = TEMPLATES.iter().filter(|(path, ..)| *path == full);
-        let (_, template, idiom) =
-            rows.into_iter().find(|(_, template, _)| needed(template) <= values.len())?;
-        Some((self.filled(template, values)?, *idiom))
+        let fits = |template: &str, idiom: Idiom| {
+            matches!(idiom, Idiom::FallsAway | Idiom::Exit) || has_places(template, values.len())
+        };
+        let mut rows = TEMPLATES.iter().filter(|(path, ..)| *path == full);
+        let (_, template, idiom) = rows.find(|(_, template, idiom)| fits(template, *idiom))?;
+        Some((self.filled(template, "", values)?, *idiom))
     }
 
     /// What stands for a method of a text, a list or a dictionary.
@@ -91,6 +111,11 @@ impl Writer<'_> {
         name: &str,
         arguments: &[Arg],
     ) -> Option<String> {
+        // What is counted in a text is one.
+        let holds = match (name, holds, arguments) {
+            ("count", Holds::Other, [one]) if self.kind(&one.value) != Holds::Text => Holds::Array,
+            _ => holds,
+        };
         let is = |own: Holds| own == holds || holds == Holds::Other && !names::is_method(name);
         // A key that is missing has no value as it is.
         let arguments = match arguments {
@@ -100,26 +125,68 @@ impl Writer<'_> {
             arguments => arguments,
         };
         let mut rows = METHODS.iter().filter(|(own, kind, _)| *own == name && is(*kind));
-        let (.., template) = rows.find(|(.., template)| needed(template) <= arguments.len())?;
+        let (.., template) = rows.find(|(.., template)| has_places(template, arguments.len()))?;
         let values: Vec<&Expr> = arguments.iter().map(|argument| &argument.value).collect();
-        self.filled(&template.replace("{on}", on), &values)
+        self.filled(template, on, &values)
     }
 
-    fn filled(&mut self, template: &str, values: &[&Expr]) -> Option<String> {
-        let mut text = template.to_owned();
-        for (at, value) in values.iter().enumerate() {
-            let place = format!("{{{at}}}");
-            if text.contains(&place) {
-                let called = [".", "["].iter().any(|sign| text.contains(&format!("{place}{sign}")));
-                let value = if called { self.on(value)? } else { self.bound(value, 150)? };
-                text = text.replace(&place, &value);
-            }
+    /// A template with values in its places, `{on}` what a method is of, and `{x}` and `{text}` names that are free.
+    fn filled(&mut self, template: &str, on: &str, values: &[&Expr]) -> Option<String> {
+        let mut text = String::new();
+        let mut rest = template;
+        while let Some((before, place, behind)) = next_place(rest) {
+            text += before;
+            text += &match place {
+                Place::On => on.to_owned(),
+                Place::Free(name) => self.free_name(name),
+                Place::From(from) => {
+                    let rest = values.get(from..)?.iter().map(|value| self.expr(value));
+                    rest.collect::<Option<Vec<_>>>()?.join(", ")
+                }
+                Place::One(at) if behind.starts_with(['.', '[']) => self.on(values.get(at)?)?,
+                Place::One(at) => self.bound(values.get(at)?, 150)?,
+            };
+            rest = behind;
         }
-        Some(text)
+        Some(text + rest)
     }
 }
 
-/// How many arguments a template has places for.
-fn needed(template: &str) -> usize {
-    (0..4).rev().find(|at| template.contains(&format!("{{{at}}}"))).map_or(0, |at| at + 1)
+/// A place of a template.
+#[derive(Clone, Copy)]
+enum Place<'t> {
+    On,
+    /// A variable of its own.
+    Free(&'t str),
+    One(usize),
+    /// All from one on.
+    From(usize),
+}
+
+/// What stands before a template's first place, the place, and what stands behind it; other braces are code.
+fn next_place(template: &str) -> Option<(&str, Place<'_>, &str)> {
+    template.match_indices('{').find_map(|(at, _)| {
+        let (inside, behind) = template.get(at + 1..)?.split_once('}')?;
+        let place = match (inside, inside.strip_suffix('*')) {
+            ("on", _) => Place::On,
+            ("x" | "text", _) => Place::Free(inside),
+            (_, Some(from)) => Place::From(from.parse().ok()?),
+            (one, None) => Place::One(one.parse().ok()?),
+        };
+        Some((template.get(..at)?, place, behind))
+    })
+}
+
+/// Whether a template has a place for each of so many arguments, and no other.
+fn has_places(template: &str, given: usize) -> bool {
+    let (mut rest, mut needed, mut takes_more) = (template, 0, false);
+    while let Some((_, place, behind)) = next_place(rest) {
+        let (least, more) = match place {
+            Place::One(at) => (at + 1, false),
+            Place::From(from) => (from + 1, true),
+            Place::On | Place::Free(_) => (0, false),
+        };
+        (needed, takes_more, rest) = (needed.max(least), takes_more || more, behind);
+    }
+    needed == given || takes_more && needed < given
 }

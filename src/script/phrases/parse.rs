@@ -479,6 +479,8 @@ impl<'t, 'c> PythonReader<'t, 'c> {
     /// The variables of a loop, and where in an item each stands.
     pub(super) fn targets(&mut self) -> Option<Vec<(String, String)>> {
         let mut all: Vec<Vec<(String, String)>> = Vec::new();
+        // `(x,)` is the only part of an item.
+        let mut parts = false;
         loop {
             all.push(match self.eat("(") {
                 true => {
@@ -490,11 +492,15 @@ impl<'t, 'c> PythonReader<'t, 'c> {
                 }
                 false => vec![(self.name()?, String::new())],
             });
-            if !self.eat(",") || matches!(self.word(), ")" | "in") {
+            if !self.eat(",") {
+                break;
+            }
+            parts = true;
+            if matches!(self.word(), ")" | "in") {
                 break;
             }
         }
-        if let [_] = all.as_slice() {
+        if !parts {
             return all.pop();
         }
         let placed = all.into_iter().enumerate().flat_map(|(at, names)| {

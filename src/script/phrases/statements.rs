@@ -394,6 +394,8 @@ impl<'c> Statements<'_, 'c, '_> {
             let own = self.writer.expr(target)?;
             if self.writer.may_be_none(value) {
                 self.writer.optional.insert(own.clone());
+            } else if self.depth == 0 {
+                self.writer.optional.remove(&own);
             }
             if let Expr::LambdaWith(params, _) = value {
                 let defaults: Option<Vec<String>> = params

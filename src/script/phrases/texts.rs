@@ -134,7 +134,7 @@ impl Writer<'_> {
                 let (_, _, inside) = taken_apart(raw)?;
                 let times = count.parse::<usize>().ok()?;
                 self.uses(Idiom::Repeated);
-                if inside.len() * times > REPEATED {
+                if inside.len().saturating_mul(times) > REPEATED {
                     let text = self.expr(a)?;
                     return Some(format!("(0..{count}).map(|_i| {text}).reduce(|all, x| all + x, \"\")"));
                 }

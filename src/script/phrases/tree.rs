@@ -30,6 +30,14 @@ pub(super) struct Loop {
     pub conditions: Vec<Expr>,
 }
 
+impl Loop {
+    /// The variable that stands for an item as a whole.
+    pub(super) fn whole(&self) -> Option<&String> {
+        let [name] = self.names.as_slice() else { return None };
+        self.places.iter().all(String::is_empty).then_some(name)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) enum Expr {
     Name(String),
