@@ -198,8 +198,16 @@ fn a_rank_that_is_killed_or_waits_for_ever_ends_the_others() {
     let late = "if distributed::get_rank() == 0 { distributed::all_reduce(ones(3)); } else { sleep(4.0); }";
     let code = format!("distributed::init_process_group(\"gloo\", #{{timeout: 1}});\n{late}");
     let ended = Ranks::start("late", "cpu", 2, &code).end();
-    let text = "no rank came for 1 s: rank 0 waits in all_reduce of float32 [3] (line 2); rank 1 runs";
+    let text = "no rank came for 1 s: rank 0 waits in all_reduce of float32 [3] (line 2); rank 1 runs line 2";
     assert!(ended[0].err.contains(text), "{}", ended[0].err);
+    // Rank 0 does not wait for who never comes: it tells what went wrong, and the other hears of it when it comes.
+    let late = "if distributed::get_rank() == 0 {\ndistributed::barrier();\n} else {\nwhile true { sleep(0.01); }\n}";
+    let code = format!("distributed::init_process_group(\"gloo\", #{{timeout: 1}});\n{late}");
+    let mut ranks = Ranks::start("endless", "cpu", 2, &code);
+    let first = ranks.children.remove(0).wait_with_output().unwrap();
+    let told = String::from_utf8(first.stderr).unwrap();
+    assert!(told.contains("rank 0 waits in barrier (line 3); rank 1 runs line 5"), "{told}");
+    drop(ranks);
     assert!(since.elapsed() < Duration::from_secs(60));
 }
 

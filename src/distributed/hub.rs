@@ -16,6 +16,9 @@ use super::group::{CollectiveKind, RankPart, Ticket};
 use super::wire::{self, Door, FromRank, Link, TensorForm, ToRank, Told};
 use super::words;
 
+/// How long a rank has to tell which line it runs.
+const ANSWER: Duration = Duration::from_millis(500);
+
 /// How often is looked whether a rank waits too long, or a caller was interrupted.
 pub(super) const LOOK: Duration = Duration::from_millis(50);
 
@@ -85,7 +88,8 @@ struct Member {
 enum Doing {
     /// It has not come yet.
     Absent,
-    Runs,
+    /// The line that it ran when it was asked; 0 before.
+    Runs(u32),
     /// For what, in words, and since when.
     Waits(Ticket, String, Instant),
     Ended,
@@ -138,6 +142,18 @@ impl Hub {
         }
     }
 
+    /// Tells all ranks that rank 0 has failed, in whose process they meet.
+    pub(super) fn give_up(&self, error: &Error, line: Option<u32>) {
+        let mut meeting = self.lock();
+        meeting.failed(0, error, line);
+        if let Some(Member { doing: Doing::Failed(error), .. }) = meeting.ranks.first() {
+            let error = error.clone();
+            meeting.end(error);
+        }
+        drop(meeting);
+        self.changed.notify_all();
+    }
+
     fn lock(&self) -> MutexGuard<'_, Meeting> {
         self.meeting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -156,6 +172,7 @@ impl Hub {
 
     /// Ends what waits too long.
     fn watch(&self) {
+        let mut asked: Option<Instant> = None;
         loop {
             std::thread::sleep(LOOK);
             let mut meeting = self.lock();
@@ -163,7 +180,16 @@ impl Hub {
                 return;
             }
             let late = |rank: &Member| matches!(&rank.doing, Doing::Waits(_, _, since) if since.elapsed() > self.timeout);
-            if meeting.broken.is_none() && meeting.ranks.iter().any(late) {
+            if meeting.broken.is_some() || !meeting.ranks.iter().any(late) {
+                asked = None;
+                continue;
+            }
+            let since = *asked.get_or_insert_with(|| {
+                meeting.ask_lines();
+                Instant::now()
+            });
+            let silent = |rank: &Member| matches!(rank.doing, Doing::Runs(0));
+            if since.elapsed() > ANSWER || !meeting.ranks.iter().any(silent) {
                 let error = words::late(self.timeout, &meeting.told(), "init_process_group");
                 meeting.end(error);
             }
@@ -240,7 +266,7 @@ impl Meeting {
             return false;
         }
         if let Some(member) = self.ranks.get_mut(rank) {
-            *member = Member { out: Some(out), doing: Doing::Runs };
+            *member = Member { out: Some(out), doing: Doing::Runs(0) };
         }
         if self.ranks.iter().all(|member| member.out.is_some()) {
             self.complete = true;
@@ -284,14 +310,12 @@ impl Meeting {
                 }
             }
             FromRank::Ended => self.does(rank, Doing::Ended),
-            FromRank::Failed { told, line } => {
-                let error = told.error();
-                let error = match error.is_interrupt() {
-                    true => Error::runtime(format!("rank {rank} was interrupted")),
-                    false => words::told(rank, &error, line),
-                };
-                self.fail(rank, error);
+            FromRank::At { line } => {
+                if let Some(Member { doing: Doing::Runs(own), .. }) = self.ranks.get_mut(rank) {
+                    *own = line;
+                }
             }
+            FromRank::Failed { told, line } => self.failed(rank, &told.error(), line),
             FromRank::Hello { .. } => {}
         }
     }
@@ -299,6 +323,24 @@ impl Meeting {
     fn does(&mut self, rank: usize, doing: Doing) {
         if let Some(member) = self.ranks.get_mut(rank) {
             member.doing = doing;
+        }
+    }
+
+    fn failed(&mut self, rank: usize, error: &Error, line: Option<u32>) {
+        let error = match error.is_interrupt() {
+            true => Error::runtime(format!("rank {rank} was interrupted")),
+            false => words::told(rank, error, line),
+        };
+        self.fail(rank, error);
+    }
+
+    /// Asks each rank that runs which line it is in.
+    fn ask_lines(&mut self) {
+        for rank in 0..self.ranks.len() {
+            if let Some(Member { doing: Doing::Runs(line), .. }) = self.ranks.get_mut(rank) {
+                *line = 0;
+                self.tell(rank, &ToRank::Where, &[]);
+            }
         }
     }
 
@@ -344,7 +386,7 @@ impl Meeting {
             }
             if matches!(self.ranks.get(rank), Some(Member { doing: Doing::Waits(waits, ..), .. }) if *waits == ticket)
             {
-                self.does(rank, Doing::Runs);
+                self.does(rank, Doing::Runs(0));
             }
         }
         Ok(())
@@ -380,7 +422,7 @@ impl Meeting {
             Doing::Failed(error) if waiting().any(|ticket| needs(ticket, rank)) => Some(error.clone()),
             _ => None,
         });
-        let runs = |member: &Member| matches!(member.doing, Doing::Runs | Doing::Absent);
+        let runs = |member: &Member| matches!(member.doing, Doing::Runs(_) | Doing::Absent);
         if let Some(error) = failed {
             self.end(error);
         } else if waiting().next().is_some() && !self.ranks.iter().any(runs) {
@@ -391,7 +433,8 @@ impl Meeting {
     fn told(&self) -> String {
         let one = |(rank, member): (usize, &Member)| match &member.doing {
             Doing::Absent => format!("rank {rank} has not come"),
-            Doing::Runs => format!("rank {rank} runs"),
+            Doing::Runs(0) => format!("rank {rank} runs"),
+            Doing::Runs(line) => format!("rank {rank} runs line {line}"),
             Doing::Waits(_, what, _) => format!("rank {rank} waits in {what}"),
             Doing::Ended => format!("rank {rank} has ended"),
             Doing::Failed(_) => format!("rank {rank} has failed"),

@@ -47,7 +47,7 @@ pub(super) struct ProcessRank {
     rank: usize,
     world: usize,
     shared: Arc<Shared>,
-    out: Mutex<Link>,
+    out: Arc<Mutex<Link>>,
     inbox: Arc<Inbox>,
     under_way: Mutex<UnderWay>,
     /// In the process of rank 0.
@@ -106,17 +106,19 @@ pub(super) fn join(wish: Wish) -> Result<Arc<dyn Group>> {
     Ok(rank)
 }
 
-/// The process ends: the other ranks are told, with why where it failed, and rank 0 waits for them.
+/// The process ends: the other ranks are told, with why where it failed. Rank 0 waits for them unless it failed.
 pub(crate) fn end(failure: Option<(Error, Option<u32>)>) {
     let joined = JOINED.lock().unwrap_or_else(PoisonError::into_inner).take();
     let Some(rank) = joined else { return };
-    let last = match failure {
-        Some((error, line)) => FromRank::Failed { told: Told::of(&error), line },
-        None => FromRank::Ended,
-    };
-    let _ = rank.say(&last, &[]);
-    if let Some(hub) = &rank.hub {
-        hub.see_off(|| rank.shared.cancel.is_set());
+    match (failure, &rank.hub) {
+        (Some((error, line)), Some(hub)) => hub.give_up(&error, line),
+        (Some((error, line)), None) => {
+            let _ = rank.say(&FromRank::Failed { told: Told::of(&error), line }, &[]);
+        }
+        (None, hub) => {
+            let _ = rank.say(&FromRank::Ended, &[]);
+            hub.iter().for_each(|hub| hub.see_off(|| rank.shared.cancel.is_set()));
+        }
     }
 }
 
@@ -201,13 +203,19 @@ impl ProcessRank {
         wire::write(&mut out, &hello, &[]).map_err(|e| failed("reach rank 0", e))?;
         let inbox: Arc<Inbox> = Arc::default();
         let (input, hears) = (out.try_clone().map_err(|e| failed("reach rank 0", e))?, Arc::clone(&inbox));
-        threads::start("rank-hears".into(), STACK, move || hears.fill(input))
+        let out = Arc::new(Mutex::new(out));
+        let (answers, runs) = (Arc::clone(&out), Arc::clone(&shared));
+        let answer = move || {
+            let mut out = answers.lock().unwrap_or_else(PoisonError::into_inner);
+            let _ = wire::write(&mut *out, &FromRank::At { line: runs.source().line }, &[]);
+        };
+        threads::start("rank-hears".into(), STACK, move || hears.fill(input, answer))
             .map_err(|e| failed("listen", e))?;
         let rank = ProcessRank {
             rank: place.rank,
             world: place.world,
             shared,
-            out: Mutex::new(out),
+            out,
             inbox,
             under_way: Mutex::default(),
             hub,
@@ -378,8 +386,8 @@ impl Inbox {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
-    /// Takes what is said, to the end of it.
-    fn fill(&self, input: Link) {
+    /// Takes what is said, to the end of it, and tells which line runs where that is asked.
+    fn fill(&self, input: Link, tell_line: impl Fn()) {
         let mut input = BufReader::new(input);
         loop {
             let said = wire::read::<ToRank>(&mut input).ok().flatten();
@@ -392,6 +400,11 @@ impl Inbox {
             let mut letters = self.lock();
             match said {
                 Some(ToRank::Welcome) => letters.welcome = true,
+                Some(ToRank::Where) => {
+                    drop(letters);
+                    tell_line();
+                    continue;
+                }
                 Some(ToRank::Broken { told }) => letters.broken = Some(told.error()),
                 Some(ToRank::Done { .. }) => letters.done.extend(letter),
                 None => {

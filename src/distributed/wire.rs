@@ -19,7 +19,7 @@ use super::collect::Passage;
 use super::group::{CollectiveKind, Ticket};
 
 /// Both sides have to speak the same.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// No line is longer.
 const LONGEST_LINE: u64 = 1 << 20;
@@ -185,6 +185,10 @@ pub(super) enum FromRank {
     Waits {
         ticket: Ticket,
     },
+    /// The line that it runs, which it was asked for; 0 where it is not known.
+    At {
+        line: u32,
+    },
     Ended,
     Failed {
         told: Told,
@@ -204,6 +208,8 @@ pub(super) enum ToRank {
         on_gpu: bool,
         results: Vec<TensorForm>,
     },
+    /// It is asked which line it runs.
+    Where,
     /// Nothing can be exchanged any more.
     Broken {
         told: Told,
