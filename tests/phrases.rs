@@ -167,6 +167,8 @@ const PROGRAMS: &[&str] = &[
      from tqdm import tqdm\nn = 0\nfor v in tqdm(xs, desc=\"go\"):\n    n += v\nassert n == 4",
     "loader = DataLoader(TensorDataset(torch.arange(4)), batch_size=2)\nn = 0\nfor (x,) in loader:\n    n += x.sum().item()\n\
      for i, (x,) in enumerate(loader):\n    n += i\nassert n == 7\nassert [len(x) for (x,) in [[[1, 2]]]][0] == 2",
+    "import matplotlib.pyplot as plt\nplt.plot([1, 2], [3, 4], label=\"a\")\nplt.xlabel(\"epoch\")\nplt.title('t')\n\
+     plt.legend()\nplt.grid(True)\nplt.show()",
     "def limit():\n    return best * 2\nbest: int = 3\nassert limit() == 6",
     "x = torch.arange(4)\nn = 0\nfor part in x.split(2):\n    n += part.numel()\nassert n == 4 and len(os.path.join(\"a\", \"b\", \"c\")) == 5",
     "from random import randint\nassert 0 < randint(1, 3) < 4\nlogging.info(\"%d of %d\", 1, 2)\nx = np.random.rand(2, 3, 4)\nassert x.numel() == 24",

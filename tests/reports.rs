@@ -52,6 +52,11 @@ fn live_tensors_are_told_with_what_made_them() {
     assert_eq!(on("telemetry::live_tensors().map(|t| [t.op, t.shape, t.line, t.bytes])"), {
         r#"[["zeros", [1000], 2, 4096], ["ones", [3, 4], 1, 512]]"#
     });
+    let table = on("`${telemetry::live_tensors()}`");
+    let lines: Vec<&str> = table.trim_matches('"').split("\\n").collect();
+    assert!(lines[0].starts_with("device  address"), "{table}");
+    assert!(lines[1].starts_with("cuda:1  0x") && lines.len() == 3 && !table.contains("#{"), "{table}");
+    assert!(lines.iter().all(|line| line.len() < 90), "{table}");
     assert_eq!(on("telemetry::live_tensors(0).map(|t| t.op)"), r#"["ones"]"#);
     assert_eq!(on("drop(y); telemetry::live_tensors(\"cuda:1\").len()"), "0");
     assert_eq!(fault("sim:t4", "telemetry::live_tensors(3)").kind, "DeviceError");

@@ -12,11 +12,9 @@ use rhai::{AST, ASTNode, BinaryExpr, Dynamic, Engine, EvalContext, Expr, Express
 use crate::device::Shared;
 use crate::op::{OpDef, Receiver};
 
-use super::custom::custom;
+use super::custom::{NOTED_LINE, custom};
 use super::{direct, help, language};
 
-/// The key of an expression whose line is noted before and behind it: no text of a script is read as this token.
-pub(super) const AT: &str = "\u{6}";
 /// The key of a condition.
 const CONDITION: &str = "\u{8}";
 
@@ -33,7 +31,7 @@ static NOTED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     let here = Arc::clone(shared);
     engine.register_custom_syntax_with_state_raw(
-        AT,
+        NOTED_LINE,
         |_, _, _| Ok(None),
         false,
         move |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
@@ -68,20 +66,20 @@ pub(super) fn wrap(expr: &mut Expr, functions: &HashSet<String>) {
         && may_run(&call.name, functions)
     {
         let at = *at;
-        noted(AT, expr, at);
+        noted(NOTED_LINE, expr, at);
     }
 }
 
 /// Wraps a chain in which a script's function may be called.
 pub(super) fn wrap_chain(expr: &mut Expr, functions: &HashSet<String>) {
     if let Some(at) = caller(expr, functions) {
-        noted(AT, expr, at);
+        noted(NOTED_LINE, expr, at);
     }
 }
 
 /// Wraps what a loop at a place goes through.
 pub(super) fn wrap_items(expr: &mut Expr, at: Position) {
-    noted(AT, expr, at);
+    noted(NOTED_LINE, expr, at);
 }
 
 /// Wraps a plain value that takes the place of another in a variable: what the variable held goes in this line. Variables
@@ -93,7 +91,7 @@ pub(super) fn wrap_replaced(statement: &mut Stmt, plain: &HashSet<String>) {
     let notes_nothing = rhs.is_constant() || matches!(rhs, Expr::Variable(..));
     if !operation.is_op_assignment() && notes_nothing && !plain.contains(name.1.as_str()) {
         let at = lhs.position();
-        noted(AT, rhs, at);
+        noted(NOTED_LINE, rhs, at);
     }
 }
 

@@ -2,6 +2,9 @@
 
 use rhai::{CustomExpr, Dynamic, Expr};
 
+/// The key of an expression whose line is noted before and behind it: no text of a script is read as this token.
+pub(super) const NOTED_LINE: &str = "\u{6}";
+
 /// An expression that the function registered under `key` evaluates.
 pub(crate) fn custom(key: &str, inputs: impl IntoIterator<Item = Expr>, state: Dynamic) -> CustomExpr {
     CustomExpr {

@@ -11,9 +11,8 @@ use crate::base::event::HIDDEN_CELLS;
 use crate::device::MapOp;
 use crate::device::Shared;
 use crate::device::shared::{CodePlace, NO_VALUES};
-use crate::script::custom::custom;
+use crate::script::custom::{NOTED_LINE, custom};
 
-use super::blame::AT;
 use super::calling::is_calling;
 use super::carry;
 use super::fault::RhaiResult;
@@ -253,7 +252,7 @@ fn gives_float(expr: &Expr) -> bool {
         Expr::Dot(x, ..) | Expr::Index(x, ..) => gives_float(&x.rhs),
         Expr::MethodCall(call, _) => call.name == "call" || call.name == "item" && call.args.is_empty(),
         Expr::FnCall(call, _) => call.op_token.is_none(),
-        Expr::Custom(x, _) => x.tokens.first().is_some_and(|key| key == DIVISION || key == AT),
+        Expr::Custom(x, _) => x.tokens.first().is_some_and(|key| key == DIVISION || key == NOTED_LINE),
         _ => false,
     }
 }

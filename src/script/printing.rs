@@ -146,6 +146,10 @@ impl Text<'_, '_> {
     }
 
     fn array(&mut self, items: &Array) -> RhaiResult<()> {
+        if let Some(table) = report::tensors(items) {
+            self.out.push_str(&table);
+            return Ok(());
+        }
         self.out.push('[');
         for (i, item) in items.iter().enumerate() {
             self.separated(i);

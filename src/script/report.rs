@@ -3,6 +3,8 @@
 
 use rhai::{Array, Dynamic, Map};
 
+use crate::base::{DType, DeviceSpec};
+
 /// A float's digits that are shown.
 const DIGITS: i32 = 4;
 
@@ -38,10 +40,58 @@ const TIMING: [&str; 6] = ["median_ms", "iqr_ms", "min_ms", "max_ms", "runs", "c
 const PART: [&str; 11] =
     ["op", "count", "bytes", "ranks", "cause", "ms", "blocking", "pinned", "line", "lines", "clock"];
 
+/// Those of a live tensor.
+const LIVE: [&str; 9] = ["device", "address", "bytes", "requested", "dtype", "shape", "op", "cell", "line"];
+
+/// Live tensors as a table, one to a line; none of other values.
+pub(super) fn tensors(items: &Array) -> Option<String> {
+    let maps = items.iter().map(|item| item.read_lock::<Map>().filter(|map| is_live(map)));
+    let maps: Vec<_> = maps.collect::<Option<Vec<_>>>().filter(|maps| !maps.is_empty())?;
+    let names: Vec<&str> =
+        LIVE.into_iter().filter(|name| maps.iter().any(|map| map.contains_key(*name))).collect();
+    let mut rows = vec![names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()];
+    rows.extend(maps.iter().map(|map| names.iter().map(|name| live(map, name)).collect::<Vec<_>>()));
+    let widths: Vec<usize> = (0..names.len())
+        .map(|at| rows.iter().filter_map(|row| row.get(at)).map(String::len).max().unwrap_or(0))
+        .collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&names).zip(&widths).map(|((cell, name), &width)| match *name {
+            "bytes" | "requested" | "cell" | "line" => format!("{cell:>width$}"),
+            _ => format!("{cell:<width$}"),
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    Some(rows.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+fn is_live(map: &Map) -> bool {
+    ["address", "requested", "dtype", "shape", "op"].iter().all(|name| map.contains_key(*name))
+}
+
+fn live(map: &Map, name: &str) -> String {
+    let Some(value) = map.get(name) else { return String::new() };
+    if let Some(dtype) = value.read_lock::<DType>() {
+        return dtype.to_string();
+    }
+    if let Some(device) = value.read_lock::<DeviceSpec>() {
+        return device.to_string();
+    }
+    match (name, value.as_int()) {
+        ("address", Ok(address)) => format!("{address:#x}"),
+        ("shape", _) => value.to_string(),
+        _ => value_of(value),
+    }
+}
+
 /// The printed form of a map that tells of a run, a timing, copies, a wait or a device; none of any other map.
 pub(super) fn of(map: &Map) -> Option<String> {
     if map.contains_key("driver") && map.contains_key("libraries") && map.values().all(is_plain) {
         return Some(computer(map));
+    }
+    if is_live(map) {
+        let fields = LIVE.iter().filter(|name| map.contains_key(**name));
+        let fields = fields.map(|name| format!("{name}: {}", live(map, name)));
+        return Some(format!("#{{{}}}", fields.collect::<Vec<_>>().join(", ")));
     }
     let has_clock = map.get("clock").is_some_and(Dynamic::is_string);
     let is_known = has_clock || map.contains_key("waits") || map.contains_key("total_memory");

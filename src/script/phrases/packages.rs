@@ -8,7 +8,7 @@ use super::writer::{Holds, Writer};
 
 /// A function's path, what stands for its call, and what is told: `{0}` is its first argument, `{1*}` are all from the
 /// second on. Of several rows the first is taken that has a place for every argument.
-const TEMPLATES: [(&str, &str, Idiom); 35] = [
+const TEMPLATES: [(&str, &str, Idiom); 45] = [
     ("builtins.hasattr", "{1} in {0}", Idiom::Method),
     ("builtins.getattr", "{0}[{1}] ?? {2}", Idiom::Method),
     ("builtins.getattr", "{0}[{1}]", Idiom::Method),
@@ -16,6 +16,16 @@ const TEMPLATES: [(&str, &str, Idiom); 35] = [
     ("tqdm.auto.tqdm", "{0}", Idiom::FallsAway),
     ("tqdm.notebook.tqdm", "{0}", Idiom::FallsAway),
     ("tqdm.trange", "range({0})", Idiom::FallsAway),
+    ("matplotlib.pyplot.xlabel", "plot::set(#{x_label: {0}})", Idiom::Library),
+    ("matplotlib.pyplot.ylabel", "plot::set(#{y_label: {0}})", Idiom::Library),
+    ("matplotlib.pyplot.title", "plot::set(#{title: {0}})", Idiom::Library),
+    ("matplotlib.pyplot.xscale", "plot::set(#{x_scale: {0}})", Idiom::Library),
+    ("matplotlib.pyplot.yscale", "plot::set(#{y_scale: {0}})", Idiom::Library),
+    ("matplotlib.pyplot.savefig", "plot::save({0})", Idiom::Library),
+    ("matplotlib.pyplot.legend", "", Idiom::FallsAway),
+    ("matplotlib.pyplot.grid", "", Idiom::FallsAway),
+    ("matplotlib.pyplot.tight_layout", "", Idiom::FallsAway),
+    ("matplotlib.pyplot.close", "", Idiom::FallsAway),
     ("random.random", "rand(1).item()", Idiom::Random),
     ("random.choice", "{0}[randint(0, {0}.len(), [1]).item()]", Idiom::Random),
     ("random.randint", "randint({0}, {1} + 1, [1]).item()", Idiom::Random),

@@ -64,6 +64,15 @@ static ROWS: &[ScriptRow] = &[
         },
     ),
     ScriptRow::of(
+        function("set", "Sets title, labels, scales and size of the current figure.", FigureParams::LIST)
+            .errors(&["TypeError: a scale is neither \"linear\" nor \"log\""])
+            .example(
+                "plot::figure(); plot::line([1, 2]); plot::set(#{title: \"loss\", x_label: \"step\"})",
+                "figure",
+            ),
+        |call| sheet::set(call, "set", &FigureParams::of(&call.args)?.told()),
+    ),
+    ScriptRow::of(
         series("line", "Joins points in order.", LineParams::LIST)
             .errors(&[
                 "ValueError: x and y have different numbers of values",

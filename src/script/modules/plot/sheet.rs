@@ -19,6 +19,15 @@ pub(super) fn place(call: &Call, function: &str, told: &FigureOptions, mut figur
     Ok(Dynamic::from(Drawn(figure)))
 }
 
+/// Tells the current figure something.
+pub(super) fn set(call: &Call, function: &str, told: &FigureOptions) -> Outcome {
+    let mut sheet = lock(&call.here.figure);
+    let mut next = sheet.figure.copied().map_err(Error::from)?;
+    told.apply(&mut next, function)?;
+    sheet.figure = Arc::new(next);
+    Ok(Dynamic::from(Drawn(Arc::clone(&sheet.figure))))
+}
+
 /// Draws one more series on the current figure.
 pub(super) fn add(call: &Call, function: &str, told: &FigureOptions, series: Series) -> Outcome {
     let mut sheet = lock(&call.here.figure);
