@@ -121,7 +121,7 @@ fn beside(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, th
     let mut first = true;
     for line in translated.lines() {
         let chars: Vec<(char, Style)> = text::clean(line).chars().map(|c| (c, theme.text)).collect();
-        for row in text::break_anywhere(&chars, columns) {
+        for row in text::break_code(&chars, columns) {
             let mark = if first { "Py" } else { "  " };
             first = false;
             let mark = Span::styled(format!("{mark:>gutter$}│ ", gutter = gutter.max(2)), theme.accent);
@@ -257,7 +257,7 @@ fn code(layout: &mut Layout, cell: &CellState, places: &Places, width: usize, th
             (" ", theme.border)
         };
         let mut from = 0;
-        for row in text::break_anywhere(chars, columns) {
+        for row in text::break_code(chars, columns) {
             let number =
                 if from == 0 { format!("{mark}{:>digits$} ", i + 1) } else { " ".repeat(digits) + "↪ " };
             let mut spans = vec![Span::styled(number, style)];
@@ -493,7 +493,7 @@ fn hints(
         boxed(layout, &[Span::styled("a solution", theme.accent)], width, gutter);
         let lines: Vec<String> = exercise.solution.text.trim_end().lines().map(text::clean_line).collect();
         for chars in highlight::styled(&lines, theme) {
-            let rows = text::break_anywhere(&chars, width.saturating_sub(gutter + 2));
+            let rows = text::break_code(&chars, width.saturating_sub(gutter + 2));
             layout.plain(rows.into_iter().map(|row| indented(text::line(row), gutter + 2)));
         }
     } else if cell.hints_shown == all && all > 0 && cell.check != Check::Done(Verdict::Pass) {

@@ -26,7 +26,7 @@ pub(crate) fn doc_lines(state: &State, columns: usize) -> Vec<Line<'static>> {
             let chars = highlight::styled(&[code.to_owned()], theme);
             let mut row = vec![('>', theme.dim), (' ', theme.dim)];
             row.extend(chars.into_iter().flatten());
-            text::break_anywhere(&row, columns).into_iter().map(text::line).collect()
+            text::break_code(&row, columns).into_iter().map(text::line).collect()
         }
         None => {
             let style = match line.get(..2).filter(|_| differs) {

@@ -71,7 +71,7 @@ fn code(lines: &mut Vec<Line<'static>>, language: &str, code: &str, columns: usi
         rows.iter().map(|row| row.chars().map(|c| (c, theme.text)).collect()).collect()
     };
     for row in styled {
-        for piece in text::break_anywhere(&row, columns.saturating_sub(2)) {
+        for piece in text::break_code(&row, columns.saturating_sub(2)) {
             lines.push(lead("  ".into(), Style::new(), text::line(piece)));
         }
     }

@@ -35,7 +35,7 @@ pub(super) fn quoted(
     let rule = text::right("| ", text::width(lead));
     let mut out = Vec::new();
     let mut from = 0;
-    for row in text::break_anywhere(&chars, room) {
+    for row in text::break_code(&chars, room) {
         let before = if from == 0 { lead.to_owned() } else { rule.clone() };
         let mut line = Line::from(Span::styled(before, theme.text));
         line.spans.extend(text::line(row).spans);
@@ -81,13 +81,13 @@ mod tests {
         let code = "12 | let total = first + second_one;";
         let below = "   |                        ^";
         assert_eq!(shown(code, below, 60).unwrap(), [code, below]);
-        let narrow = ["12 | let total = fi", "   | rst + second_o", "   |          ^", "   | ne;"];
+        let narrow = ["12 | let total = ", "   | first + ", "   | second_one;", "   |    ^"];
         assert_eq!(shown(code, below, 19).unwrap(), narrow);
         // Wide characters, and the place behind the last one.
         assert_eq!(shown("1 | 日本x", "  |   ^", 12).unwrap(), ["1 | 日本x", "  |     ^"]);
         assert_eq!(
             shown("1 | let a = (", "  |          ^", 13).unwrap(),
-            ["1 | let a = (", "  |  ", "  | ^"]
+            ["1 | let a = ", "  | ( ", "  |  ^"]
         );
     }
 

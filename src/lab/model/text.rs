@@ -113,6 +113,28 @@ pub(crate) fn break_anywhere(chars: &[(char, Style)], columns: usize) -> Vec<&[(
     }
 }
 
+/// Rows of at most `columns` that keep every character of a line of code, broken behind a space where one comes late
+/// enough.
+pub(crate) fn break_code(chars: &[(char, Style)], columns: usize) -> Vec<&[(char, Style)]> {
+    let mut rows = Vec::new();
+    let mut rest = chars;
+    loop {
+        let fits = fitting(rest, columns);
+        let indent = rest.iter().take_while(|(c, _)| *c == ' ').count();
+        let space = rest.iter().take(fits).rposition(|(c, _)| *c == ' ').map(|at| at + 1);
+        let at = match space.filter(|&at| fits < rest.len() && at > indent && at * 2 > fits) {
+            Some(behind) => behind,
+            None => fits,
+        };
+        let (row, after) = rest.split_at_checked(at).unwrap_or((rest, &[]));
+        rows.push(row);
+        if after.is_empty() {
+            return rows;
+        }
+        rest = after;
+    }
+}
+
 /// How many characters fit `columns`; at least one where there is one.
 fn fitting(chars: &[(char, Style)], columns: usize) -> usize {
     let mut used = 0;
@@ -181,6 +203,19 @@ mod tests {
         let lines = wrap(&[Span::raw("  a 日本")], 5, Break::Anywhere);
         assert_eq!(shown(&lines), ["  a ", "日本"]);
         assert_eq!(shown(&wrap(&[Span::raw("日")], 1, Break::Anywhere)), ["日"]);
+    }
+
+    #[test]
+    fn code_breaks_behind_a_space_that_comes_late_enough() {
+        let broken = |code: &str, columns: usize| -> Vec<String> {
+            let chars: Vec<(char, Style)> = code.chars().map(|c| (c, Style::new())).collect();
+            break_code(&chars, columns).iter().map(|row| row.iter().map(|(c, _)| c).collect()).collect()
+        };
+        assert_eq!(broken("let y = net.forward(x);", 12), ["let y = ", "net.forward(", "x);"]);
+        assert_eq!(broken("a bcdefghij", 8), ["a bcdefg", "hij"]);
+        assert_eq!(broken("    abcdefghi", 6), ["    ab", "cdefgh", "i"]);
+        assert_eq!(broken("ab cd ", 6), ["ab cd "]);
+        assert_eq!(broken("", 6), [""]);
     }
 
     #[test]

@@ -39,6 +39,13 @@ const VALUES: &[Phrase] = &[
     phrase(
         Idiom::Options,
         "",
+        "let x = ones(2);",
+        "allclose(x, x, rtol: 0.1)",
+        "allclose(x, x, #{rtol: 0.1})",
+    ),
+    phrase(
+        Idiom::Options,
+        "",
         "let x = ones(2, 3);",
         "x.sum(dim=0, keepdim=True)",
         "x.sum(#{dim: 0, keepdim: true})",
@@ -271,6 +278,7 @@ const VALUES: &[Phrase] = &[
         "xs.map(|x| x + 1).reduce(|all, x| if x in all { all } else { all + [x] }, []);",
     ),
     phrase(Idiom::Dict, "a map begins with `#`", "", "d = {\"a\": 1, \"b\": 2}", "let d = #{a: 1, b: 2};"),
+    phrase(Idiom::Dict, "", "", "let d = {a: 1};", "let d = #{a: 1};"),
     phrase(Idiom::Dict, "", "", "d = dict(a=1, b=2)", "let d = #{a: 1, b: 2};"),
     phrase(
         Idiom::GetDefault,

@@ -6,7 +6,8 @@ use super::tree::{Arg, Expr, is_os};
 use super::writer::{ATOM, Holds, LOOSE, Writer};
 
 /// Methods that have another name here, and how many arguments they take.
-const RENAMED: [(&str, usize, &str); 10] = [
+const RENAMED: [(&str, usize, &str); 11] = [
+    ("rev", 0, "reversed"),
     ("pop", 1, "remove"),
     ("upper", 0, "to_upper"),
     ("lower", 0, "to_lower"),

@@ -9,7 +9,8 @@ use crate::script::{python, spaces};
 use super::book::Idiom;
 
 /// What names stand for that nothing of the script's has.
-const KNOWN: [(&str, &str); 26] = [
+const KNOWN: [(&str, &str); 27] = [
+    ("inference_mode", "torch.inference_mode"),
     ("tqdm", "tqdm.tqdm"),
     ("trange", "tqdm.trange"),
     ("gc", "gc"),
@@ -39,7 +40,8 @@ const KNOWN: [(&str, &str); 26] = [
 ];
 
 /// Functions of other packages, and of PyTorch's that have another name here.
-const OTHERS: [(&str, &str); 17] = [
+const OTHERS: [(&str, &str); 18] = [
+    ("torch.inference_mode", "no_grad"),
     ("numpy.concatenate", "cat"),
     ("numpy.load", "load"),
     ("random.seed", "manual_seed"),

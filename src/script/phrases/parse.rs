@@ -245,10 +245,11 @@ impl<'t, 'c> PythonReader<'t, 'c> {
             if self.word() == "**" {
                 return None;
             }
-            let name = (self.nth(1) == "=").then(|| self.name()).flatten();
-            if name.is_some() {
-                self.expect("=")?;
-            }
+            // `rtol: 0.1` is a map's, written as an argument.
+            let is_name = self.peek().is_some_and(|token| token.kind == TokenKind::Name);
+            let named = self.nth(1) == "=" || is_name && self.nth(1) == ":";
+            let name = named.then(|| self.name()).flatten();
+            self.at += usize::from(name.is_some());
             let mut value = self.value()?;
             if matches!(self.word(), "for") {
                 value = Expr::Comprehension(value.into(), None, self.loops()?);

@@ -427,6 +427,8 @@ impl<'k> Writer<'k> {
                 Expr::Text(_) => self.expr(key)?,
                 // Names of a map are texts.
                 Expr::Number(number) => format!("\"{number}\""),
+                // `{a: 1}` without the sign of a map.
+                Expr::Name(name) if self.holds(name).is_none() => name.clone(),
                 _ => return None,
             };
             let inside = key.trim_matches('"');
