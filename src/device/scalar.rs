@@ -261,9 +261,14 @@ map_ops! { (a b c p q)
     EluGrad 2 Same "grad_elu" { let low = a * p * b.exp(); if b <= T::zero() { low } else { a } } {}
         "b <= T(0) ? a * p * exp(b) : a";
     LeakyReluGrad 2 Same "grad_leaky_relu" {if b > T::zero() { a } else { a * p }} {} "b > T(0) ? a : a * p";
-    // At its bounds Hardtanh has no slope, Clamp has one.
+    // At their bounds Hardtanh and Clamp have no slope; NaN has one in the first alone.
     HardtanhGrad 2 Same "grad_hardtanh" {if (b <= p) | (b >= q) { T::zero() } else { a }} {} "b <= p || b >= q ? T(0) : a";
-    ClampGrad 2 Same "grad_clamp" {if (b >= p) & (b <= q) { a } else { T::zero() }} {} "b >= p && b <= q ? a : T(0)";
+    // A bound that is infinite is open.
+    ClampGrad 2 Same "grad_clamp" {
+        let above = (b > p) | (p == T::of(f64::NEG_INFINITY));
+        let below = (b < q) | (q == T::of(f64::INFINITY));
+        if above & below { a } else { T::zero() }
+    } {} "(b > p || (isinf(double(p)) && p < T(0))) && (b < q || (isinf(double(q)) && q > T(0))) ? a : T(0)";
     // p = exponent
     PowScalarGrad 2 Same "grad_pow" {
         let slope = a * (p * b.pow(p - T::one()));

@@ -48,6 +48,19 @@ pub(crate) fn sum_to(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
     Ok(out)
 }
 
+/// `x` in another dtype; the tensor itself where it has that one. The gradient goes back in the first.
+pub(crate) fn cast_to(x: &Tensor, dtype: DType) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "ToCopyBackward0", run: expand_backward };
+    if x.dtype() == dtype {
+        return Ok(x.clone());
+    }
+    let out = x.copied(dtype, "to")?;
+    if needs_graph(&[x]) {
+        return Ok(out.record(&RULE, &[x], |_, _| ()));
+    }
+    Ok(out)
+}
+
 /// A view of `x` with size-1 dimensions stretched to `shape`.
 pub fn expand(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "ExpandBackward0", run: expand_backward };
@@ -82,7 +95,7 @@ fn sum_to_backward(saved: &Saved, grad: &Tensor) -> Result<Grads> {
     Ok([Some(expand(grad, saved.shape(0))?)].into_iter().collect())
 }
 
-/// The engine sums the gradient back to the input's shape.
+/// The engine sums the gradient back to the input's shape, and casts it to its dtype.
 fn expand_backward(_: &Saved, grad: &Tensor) -> Result<Grads> {
     Ok([Some(grad.clone())].into_iter().collect())
 }

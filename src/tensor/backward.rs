@@ -273,7 +273,7 @@ impl<'a> BackwardRun<'a> {
         // A second handle would keep a leaf from taking the gradient over.
         let grad =
             if grad.shape() == &meta.shape[..] { grad } else { accumulate::sum_to(&grad, &meta.shape)? };
-        let grad = if grad.dtype() == meta.dtype { grad } else { grad.copied(meta.dtype, "to")? };
+        let grad = if grad.dtype() == meta.dtype { grad } else { accumulate::cast_to(&grad, meta.dtype)? };
         let _there = self.streams.hand(&grad, from, edge)?;
         match edge {
             Edge::None => Ok(()),

@@ -77,8 +77,15 @@ pub fn prelu(x: &Tensor, weight: &Tensor) -> Result<Tensor> {
         return prelu(&casts.cast(x)?, &casts.cast(weight)?);
     }
     let count = weight.numel();
+    if weight.rank() > 1 {
+        let text = format!(
+            "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {}",
+            weight.rank()
+        );
+        return Err(Error::runtime(text));
+    }
     let weight = if count == 1 {
-        reshape(weight, &[1])?
+        reshape(weight, &[1; 1][..x.rank().min(1)])?
     } else {
         let channels = x.shape().get(1).copied().unwrap_or(1);
         if channels != count {

@@ -35,6 +35,8 @@ pub fn linspace(start: f64, end: f64, steps: i64, make: &Make) -> Result<Tensor>
     let dtype = make.dtype.unwrap_or(DEFAULT_FLOAT);
     let context = make.context(&Machine::current())?;
     let precise = if dtype.is_float() { dtype } else { DType::Float64 };
+    // Integers lie between integers.
+    let [start, end] = if dtype.is_float() { [start, end] } else { [start.trunc(), end.trunc()] };
     let out = Tensor::empty(&[count], precise, &context, "linspace")?;
     let step = if count > 1 { (end - start) / (count - 1) as f64 } else { 0.0 };
     let half = if count == 1 { 1 } else { count / 2 };

@@ -9,7 +9,7 @@ use crate::op::core::params::by_name;
 use crate::op::core::shapes;
 use crate::op::core::spec::{Binary, Gives, Keep, MapAttribute, Params, Side, Writes};
 use crate::tensor::Tensor;
-use crate::tensor::autograd::{Grads, Saved};
+use crate::tensor::autograd::{Grads, Saved, Vjp};
 
 use super::declare::{AlphaParams, NO_DIFFERENCE, PairParams, RoundingParams, binary, named};
 use super::sign::neg;
@@ -23,7 +23,7 @@ binary! {
         "Product, element by element.", "tensor([1.0, 2.0]) * 3" => "tensor([3., 6.])";
     div Div Binary Float with RoundingParams, (Quotient div_grad), ["/"], (Any, Positive),
         "True quotient, element by element: integers give floats.", "tensor([1, 2]) / 4" => "tensor([0.2500, 0.5000])";
-    floor_divide FloorDiv Binary Number, (none), [], (Any, Positive),
+    floor_divide FloorDiv Binary Number, (unknown), [], (Any, Positive),
         "Quotient rounded down.", "tensor([7, -7]).floor_divide(2)" => "tensor([ 3, -4])";
     remainder Remainder Binary Number, (Both remainder_grad), ["%"], (Any, Positive),
         "Remainder with the divisor's sign, as Python's `%`.", "tensor([7, -7]) % 3" => "tensor([1, 2])";
@@ -142,22 +142,30 @@ fn quotient_grad(s: &Saved, g: &Tensor, whole: fn(&Tensor) -> Result<Tensor>) ->
     )
 }
 
+/// What is rounded changes with nothing.
+fn rounded_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let zeros = || Tensor::full(g.shape(), 0i64.into(), g.dtype(), &g.context(), "zeros_like");
+    sides(s)?.grads(s, zeros, zeros)
+}
+
 impl RoundingParams<'_> {
     /// What the kernel gets where a call has no options.
     pub const NONE: Params = PairParams::NONE;
 
     /// Runs the call, rounded as it asks for.
     pub fn run(self, spec: &'static Binary, how: Writes) -> Result<Tensor> {
+        static RULE: Vjp = Vjp { name: "DivBackward2", run: rounded_grad };
+        static FLOOR: Binary = Binary { rule: Some(&RULE), ..specs::FloorDiv };
         static TRUNC: Binary = Binary {
             op: MapOp::TruncDiv,
             gives: Gives::Number,
             keep: Keep::Nothing,
-            rule: None,
+            rule: Some(&RULE),
             ..specs::Div
         };
         let spec = match self.rounding_mode {
             None => spec,
-            Some("floor") => &specs::FloorDiv,
+            Some("floor") => &FLOOR,
             Some("trunc") => &TRUNC,
             Some(other) => {
                 return Err(Error::runtime(format!(

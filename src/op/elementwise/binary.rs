@@ -10,7 +10,8 @@ use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved};
 
 use super::arithmetic::{HeldOperand, add, div, mul, scale, sides, sub};
-use super::comparison::{eq, ne};
+use super::choose::{masked_fill, where_};
+use super::comparison::{eq, gt, lt, ne};
 use super::declare::{PairParams, binary, named};
 use super::sign::{neg, sign};
 use super::unary::{log, reciprocal};
@@ -83,7 +84,9 @@ fn atan2_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     let at = sides(s)?;
     let over = || -> Result<Tensor> {
         let (a, b) = (at.operand(at.left, s)?, at.operand(at.right, s)?);
-        reciprocal(&add(&mul(a.get(), a.get())?, &mul(b.get(), b.get())?)?)
+        let squared = add(&mul(a.get(), a.get())?, &mul(b.get(), b.get())?)?;
+        // At the origin there is no angle.
+        masked_fill(&reciprocal(&squared)?, &eq(&squared, 0i64)?, 0i64.into())
     };
     at.grads(
         s,
@@ -146,22 +149,28 @@ fn logaddexp_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 }
 
 fn maximum_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
-    extremum_grad(s, g, 1.0)
+    extremum_grad(s, g, |a, b| lt(a, b))
 }
 
 fn minimum_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
-    extremum_grad(s, g, -1.0)
+    extremum_grad(s, g, |a, b| gt(a, b))
 }
 
-/// The winner takes the gradient; equals share it.
-fn extremum_grad(s: &Saved, g: &Tensor, direction: f64) -> Result<Grads> {
+/// The winner takes the gradient; equals share it, and both have it where one is NaN.
+fn extremum_grad(s: &Saved, g: &Tensor, loses: fn(Operand, Operand) -> Result<Tensor>) -> Result<Grads> {
     let at = sides(s)?;
-    let half = |toward: f64| -> Result<Tensor> {
-        let (a, b) = (at.operand(at.left, s)?, at.operand(at.right, s)?);
-        let order = sign(&sub(a.get(), b.get())?)?;
-        mul(g, &super::arithmetic::shift(&scale(&order, 0.5 * direction * toward)?, 0.5)?)
-    };
-    at.grads(s, || half(1.0), || half(-1.0))
+    let (a, b) = (at.operand(at.left, s)?, at.operand(at.right, s)?);
+    at.grads(
+        s,
+        || share(g, (a.get(), b.get()), &loses(a.get(), b.get())?),
+        || share(g, (b.get(), a.get()), &loses(b.get(), a.get())?),
+    )
+}
+
+/// One's part of the gradient of the larger or smaller of two: half where they are the same, none where it has lost.
+pub(super) fn share(g: &Tensor, (own, other): (Operand, Operand), lost: &Tensor) -> Result<Tensor> {
+    let shared = where_(&eq(own, other)?, (&scale(g, 0.5)?).into(), g.into())?;
+    masked_fill(&shared, lost, 0i64.into())
 }
 
 /// The rows of this file that no macro writes.

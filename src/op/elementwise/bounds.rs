@@ -9,14 +9,15 @@ use crate::op::core::map::{ternary, ternary_into};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::{check_cast, result_type};
-use crate::op::core::record::{in_place, recorded, wanted};
+use crate::op::core::record::{in_place, one, recorded, wanted};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Saver, Vjp};
 
-use super::binary::{maximum, minimum};
+use super::arithmetic::scale;
+use super::binary::{maximum, minimum, share};
 use super::choose::{masked_fill, where_};
 use super::clamp;
-use super::comparison::{ge, gt, le, logical_and, logical_or, lt};
+use super::comparison::{eq, gt, logical_and, logical_or, lt};
 
 /// `x` kept between two bounds that spread over its shape; an absent one is open. NaN in any of them stays.
 ///
@@ -126,39 +127,47 @@ fn save(s: &mut Saver, x: &Tensor, low: Option<&Tensor>, high: Option<&Tensor>) 
     s.attribute((low.is_some(), high.is_some()));
 }
 
-/// The gradient goes to what an element came from. Where the bounds are the wrong way round, the upper one has won.
+/// The gradient goes to what an element came from; an element at one bound shares it with it, and one at two that are the
+/// same keeps it. Where the bounds are the wrong way round, the upper one has won. As in PyTorch 2.15.
 fn both_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     let &(has_low, has_high): &(bool, bool) = s.attribute()?;
     let x = s.tensor(0)?;
     let low = has_low.then(|| s.tensor(1)).transpose()?;
     let high = has_high.then(|| s.tensor(if has_low { 2 } else { 1 })).transpose()?;
-    let only = |mask: &Tensor| where_(mask, g.into(), Operand::Scalar(0i64.into()));
+    let (low, high) = match (low, high) {
+        (Some(low), Some(high)) => (low, high),
+        (Some(bound), None) => return one_grad(s, g, (&x, &bound), |x, bound| lt(x, bound)),
+        (None, Some(bound)) => return one_grad(s, g, (&x, &bound), |x, bound| gt(x, bound)),
+        (None, None) => return one(g.clone()),
+    };
+    let zero = || Operand::Scalar(0i64.into());
+    let (below, above, ordered) = (lt(&x, &low)?, gt(&x, &high)?, lt(&low, &high)?);
+    let at = |bound: &Tensor| logical_and(&eq(&x, bound)?, &ordered);
+    let half = scale(g, 0.5)?;
+    let of_bound = |wins: &Tensor, bound: &Tensor| {
+        let shared = where_(&at(bound)?, (&half).into(), zero())?;
+        where_(wins, g.into(), (&shared).into())
+    };
     let mut grads = Grads::new();
-    grads.push(wanted(s, 0, || match (&low, &high) {
-        (Some(low), Some(high)) => masked_fill(g, &logical_or(&lt(&x, low)?, &gt(&x, high)?)?, 0i64.into()),
-        (Some(low), None) => only(&ge(&x, low)?),
-        (None, Some(high)) => only(&le(&x, high)?),
-        (None, None) => Ok(g.clone()),
+    grads.push(wanted(s, 0, || {
+        let shared = where_(&logical_or(&at(&low)?, &at(&high)?)?, (&half).into(), g.into())?;
+        masked_fill(&shared, &logical_or(&below, &above)?, 0i64.into())
     })?);
-    if let Some(low) = &low {
-        grads.push(wanted(s, 1, || {
-            let below = lt(&x, low)?;
-            only(&match &high {
-                Some(high) => logical_and(&below, &lt(low, high)?)?,
-                None => below,
-            })
-        })?);
-    }
-    if let Some(high) = &high {
-        let at = grads.len();
-        grads.push(wanted(s, at, || {
-            let above = gt(&x, high)?;
-            only(&match &low {
-                Some(low) => logical_or(&above, &lt(high, low)?)?,
-                None => above,
-            })
-        })?);
-    }
+    grads.push(wanted(s, 1, || of_bound(&logical_and(&below, &ordered)?, &low))?);
+    grads.push(wanted(s, 2, || of_bound(&logical_or(&above, &lt(&high, &low)?)?, &high))?);
+    Ok(grads)
+}
+
+/// That of the larger or the smaller of an element and its only bound; `loses` says where it is the bound.
+fn one_grad(
+    s: &Saved,
+    g: &Tensor,
+    (x, bound): (&Tensor, &Tensor),
+    loses: fn(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Grads> {
+    let mut grads = Grads::new();
+    grads.push(wanted(s, 0, || share(g, (x.into(), bound.into()), &loses(x, bound)?))?);
+    grads.push(wanted(s, 1, || share(g, (bound.into(), x.into()), &loses(bound, x)?))?);
     Ok(grads)
 }
 

@@ -3,6 +3,7 @@
 use crate::base::{DType, Error, Result, Scalar};
 use crate::device::MapOp;
 use crate::op::core::args::to_value;
+use crate::op::core::convert::{Target, to};
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::launch::{operands, tensor};
 use crate::op::core::map::{ternary, ternary_into};
@@ -11,7 +12,7 @@ use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::{cast, result_type};
 use crate::op::core::record::{in_place, one, recorded, wanted};
 use crate::tensor::Tensor;
-use crate::tensor::autograd::{Grads, Saved, Vjp};
+use crate::tensor::autograd::{Grads, Saved, Vjp, needs_graph};
 
 /// `a` where `condition` is true, `b` elsewhere.
 pub fn where_(condition: &Tensor, a: Operand, b: Operand) -> Result<Tensor> {
@@ -40,6 +41,46 @@ pub fn masked_fill_(x: &Tensor, mask: &Tensor, value: Scalar) -> Result<Tensor> 
         },
     )
 }
+
+/// [`masked_fill`] with the value of a tensor without dimensions, which has its gradient.
+pub fn masked_fill_with(x: &Tensor, mask: &Tensor, value: &Tensor) -> Result<Tensor> {
+    check_mask(mask)?;
+    let value = &held(x, value)?;
+    let all = [mask.into(), value.into(), x.into()];
+    let out = ternary("masked_fill", MapOp::Where, all, x.dtype(), [0.0; 2])?;
+    Ok(recorded(out, &MASKED_FILL_WITH, &[x, value], |s, _| s.constant(Some(mask))))
+}
+
+/// [`masked_fill_with`] in place.
+pub fn masked_fill_with_(x: &Tensor, mask: &Tensor, value: &Tensor) -> Result<Tensor> {
+    check_mask(mask)?;
+    let value = &held(x, value)?;
+    in_place(
+        x,
+        &[value],
+        &MASKED_FILL_WITH,
+        |s| s.constant(Some(mask)),
+        || {
+            let all = [mask.into(), value.into(), x.into()];
+            ternary_into(x, "masked_fill_", MapOp::Where, all, x.dtype(), [0.0; 2])
+        },
+    )
+}
+
+/// A value as it is written into a tensor: of its dtype, where it lies.
+fn held(x: &Tensor, value: &Tensor) -> Result<Tensor> {
+    to(value, Target { dtype: Some(x.dtype()), ..Target::device(x.device()) }, false, false)
+}
+
+fn fill_with_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let mask = s.tensor(0)?;
+    let mut grads = Grads::new();
+    grads.push(wanted(s, 0, || masked_fill(g, &mask, Scalar::Int(0)))?);
+    grads.push(wanted(s, 1, || where_(&mask, g.into(), Operand::Scalar(Scalar::Int(0))))?);
+    Ok(grads)
+}
+
+static MASKED_FILL_WITH: Vjp = Vjp { name: "MaskedFillBackward1", run: fill_with_grad };
 
 static MASKED_FILL: Vjp =
     Vjp { name: "MaskedFillBackward0", run: |s, g| one(masked_fill(g, &s.tensor(0)?, Scalar::Int(0))?) };
@@ -101,10 +142,16 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
     Family::Index,
     "The tensor with a value where a mask is true.",
     MaskedFillParams::LIST,
-    by_name!(MaskedFillParams, |a| to_value(masked_fill(a.input, a.mask, fill_value(a.value)?))),
+    by_name!(MaskedFillParams, |a| to_value(match tracked(a.value) {
+        Some(value) => masked_fill_with(a.input, a.mask, value),
+        None => masked_fill(a.input, a.mask, fill_value(a.value)?),
+    })),
 )
 .forms(&[Form::Method])
-.in_place(by_name!(MaskedFillParams, |a| to_value(masked_fill_(a.input, a.mask, fill_value(a.value)?))))
+.in_place(by_name!(MaskedFillParams, |a| to_value(match tracked(a.value) {
+    Some(value) => masked_fill_with_(a.input, a.mask, value),
+    None => masked_fill_(a.input, a.mask, fill_value(a.value)?),
+})))
 .shapes("any, mask -> broadcast together; a value that is a tensor is ()")
 .errors(&["RuntimeError: the value is a tensor with dimensions"])
 .example("tensor([1, 2]).masked_fill(tensor([true, false]), 9)", "tensor([9, 2])")
@@ -113,6 +160,11 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
     "x.masked_fill(m, -7.5)",
     &[Draw::of("x", &[3, 4], Domain::Any), Draw::of("m", &[4], Domain::Mask)],
 )])];
+
+/// A value without dimensions that has a gradient.
+fn tracked(value: Operand<'_>) -> Option<&Tensor> {
+    tensor(value).filter(|value| value.rank() == 0 && needs_graph(&[value]))
+}
 
 /// The number to fill with: a plain one or a tensor without dimensions.
 pub(crate) fn fill_value(value: Operand) -> Result<Scalar> {

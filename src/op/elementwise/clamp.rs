@@ -11,7 +11,7 @@ use crate::tensor::autograd::{Grads, Saved, Saver, Vjp, needs_graph};
 use crate::tensor::{Tensor, launch};
 
 use super::arithmetic::mul;
-use super::comparison::{ge, le, logical_and};
+use super::comparison::{gt, logical_and, lt};
 
 /// `x` kept between two bounds; an absent bound is open.
 pub fn clamp(x: &Tensor, low: Option<Scalar>, high: Option<Scalar>) -> Result<Tensor> {
@@ -68,10 +68,19 @@ fn save_clamp(s: &mut Saver, x: &Tensor, params: Params) {
     s.attribute(params);
 }
 
+/// Where an element was kept as it is, and not at a bound, as PyTorch 2.15 has it.
 fn clamp_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     let x = s.tensor(0)?;
     let &params: &Params = s.attribute()?;
     one(fused(MapOp::ClampGrad, g, &[&x], params, || {
-        mul(g, &logical_and(&ge(&x, params[0])?, &le(&x, params[1])?)?)
+        let [low, high] = params;
+        mul(
+            g,
+            &match (low.is_finite(), high.is_finite()) {
+                (true, true) => logical_and(&gt(&x, low)?, &lt(&x, high)?)?,
+                (true, false) => gt(&x, low)?,
+                _ => lt(&x, high)?,
+            },
+        )
     })?)
 }

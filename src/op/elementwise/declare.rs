@@ -1,6 +1,6 @@
 //! What declares functions of one and two operands: each with its specification, its row and its gradient rule.
 
-use crate::base::Result;
+use crate::base::{Error, Kind, Result};
 use crate::device::MapOp;
 use crate::op::core::def::{Args, Family, Form, OpDef, Param};
 use crate::op::core::launch::fused;
@@ -85,8 +85,16 @@ macro_rules! binary {
     (@refusal) => { $crate::op::core::spec::Refusal::ByName };
     (@refusal $refusal:expr) => { $refusal };
     (@keep (none)) => { $crate::op::core::spec::Keep::Nothing };
+    (@keep (unknown)) => { $crate::op::core::spec::Keep::Nothing };
     (@keep ($keep:ident $rule:expr)) => { $crate::op::core::spec::Keep::$keep };
     (@rule $map:ident (none)) => { None };
+    (@rule $map:ident (unknown)) => {{
+        static RULE: $crate::tensor::autograd::Vjp = $crate::tensor::autograd::Vjp {
+            name: "NotImplemented",
+            run: |_, _| Err($crate::op::elementwise::declare::no_derivative(specs::$map.name)),
+        };
+        Some(&RULE)
+    }};
     (@rule $map:ident ($keep:ident $rule:expr)) => {{
         static RULE: $crate::tensor::autograd::Vjp = $crate::tensor::autograd::Vjp {
             name: concat!(stringify!($map), "Backward0"),
@@ -97,7 +105,8 @@ macro_rules! binary {
     (@forms [$($op:literal)?]) => { [Form::Method, Form::Function $(, Form::Operator($op))?] };
     (@in_place Bool) => { InPlace::None };
     (@in_place $gives:ident) => { InPlace::Map };
-    (@gradient $map:ident (none)) => { Gradient::NoGrad("the result is bool or piecewise constant") };
+    (@gradient $map:ident (none)) => { Gradient::NoGrad("the result is bool") };
+    (@gradient $map:ident (unknown)) => { Gradient::NoGrad("PyTorch has no derivative of it") };
     (@gradient $map:ident $grad:tt) => { Gradient::Vjp(concat!(stringify!($map), "Backward0")) };
 }
 
@@ -270,6 +279,12 @@ pub(crate) fn with_input(
     let x = saved.tensor(0)?;
     let params = saved.attribute::<MapAttribute>()?.params;
     fused(op, grad, &[&x], params, || composite(grad, &x))
+}
+
+/// The error of a gradient that PyTorch does not have.
+pub(crate) fn no_derivative(name: &str) -> Error {
+    Error::new(Kind::NotImplementedError, format!("derivative for aten::{name} is not implemented"))
+        .with_hint("without a gradient: `x.detach()`, or `with no_grad() { … }`")
 }
 
 pub(crate) fn zero_grad(_: &Saved, grad: &Tensor) -> Result<Grads> {

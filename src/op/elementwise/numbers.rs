@@ -13,14 +13,13 @@ use crate::op::core::promote::{result_type, to_float};
 use crate::op::core::record::{no_grad, one, recorded, two, wanted};
 use crate::op::core::shapes;
 use crate::op::core::spec::{Binary, Gives, Keep, Refusal};
-use crate::tensor::autograd::Vjp;
+use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{In, Tensor};
 
 use super::arithmetic::{add, div, mul, scale, shift, sub};
 use super::binary::{logaddexp, maximum, minimum, pow};
-use super::choose::where_;
-use super::clamp::clamp;
-use super::comparison::ne;
+use super::choose::{masked_fill, where_};
+use super::comparison::{gt, logical_or, lt, ne};
 use super::declare::PairParams;
 use super::predicates::{isfinite, isnan};
 use super::rounding::trunc;
@@ -43,15 +42,36 @@ pub(crate) fn nan_to_num(x: &Tensor, nan: f64, high: Option<f64>, low: Option<f6
     Ok(recorded(out, &RULE, &[x], |s, _| s.input(x)))
 }
 
-/// `log(x / (1 - x))`.
+/// `log(x / (1 - x))`, of `x` between `eps` and `1 - eps` where that is given.
 pub fn logit(x: &Tensor, eps: Option<f64>) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "LogitBackward0", run: logit_grad };
     // One operation for autocast, whatever it is made of.
     let _paused = crate::tensor::autocast::pause();
-    let x = match eps {
-        Some(eps) => clamp(x, Some(eps.into()), Some((1.0 - eps).into()))?,
-        None => x.clone(),
+    let x = &to_dtype(x, to_float(x.dtype()))?;
+    let out = {
+        let _off = no_grad();
+        let x = match eps {
+            Some(eps) => {
+                let below = where_(&gt(x, 1.0 - eps)?, (1.0 - eps).into(), x.into())?;
+                where_(&lt(x, eps)?, eps.into(), (&below).into())?
+            }
+            None => x.clone(),
+        };
+        log(&div(&x, &shift(&neg(&x)?, 1.0)?)?)?
     };
-    log(&div(&x, &shift(&neg(&x)?, 1.0)?)?)
+    Ok(recorded(out, &RULE, &[x], |s, _| {
+        s.input(x);
+        s.attribute(eps);
+    }))
+}
+
+/// `1 / (x * (1 - x))`; outside of what it is defined for NaN, and 0 where `eps` has moved it.
+fn logit_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let x = s.tensor(0)?;
+    let &eps: &Option<f64> = s.attribute()?;
+    let slope = div(g, &mul(&x, &shift(&neg(&x)?, 1.0)?)?)?;
+    let outside = |low: f64| logical_or(&lt(&x, low)?, &gt(&x, 1.0 - low)?);
+    one(masked_fill(&slope, &outside(eps.unwrap_or(0.0))?, eps.map_or(f64::NAN, |_| 0.0).into())?)
 }
 
 /// What `trunc` takes away.

@@ -7,7 +7,8 @@ use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family,
 use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::record::{determined_forward, undetermined, wants_determinism};
 use crate::op::core::value::Value;
-use crate::op::elementwise::arithmetic::{add, mul};
+use crate::op::elementwise::arithmetic::{add, mul, shift};
+use crate::op::elementwise::rounding::floor;
 use crate::op::gather::select::index_select;
 use crate::op::shape::permute::permute;
 use crate::op::shape::view::reshape_to;
@@ -42,7 +43,13 @@ pub fn interpolate(
     align: Option<bool>,
 ) -> Result<Tensor> {
     let dims = x.rank().saturating_sub(2);
+    let named = mode;
     let mode = checked_mode(mode, x.rank(), align)?;
+    if mode == InterpolateMode::Linear && x.dtype() == DType::UInt8 {
+        // Weights of a byte's own dtype would be 0 or 1; halves are rounded up.
+        let wide = interpolate(&to_dtype(x, DType::Float32)?, size, factors, named, align)?;
+        return to_dtype(&floor(&shift(&wide, 0.5)?)?, DType::UInt8);
+    }
     let axes = axes(x, dims, size, factors)?;
     let mut out = x.clone();
     for (i, axis) in axes.iter().enumerate() {

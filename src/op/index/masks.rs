@@ -154,7 +154,7 @@ pub static ROWS: &[OpDef] = &[
     .samples(&[Sample::of("x.masked_select(m)", MASKED), Sample::of("x[m]", MASKED)]),
     OpDef::call("nonzero", Family::Index, "The places of elements that are not zero, one row each.", NonzeroParams::LIST, by_name!(NonzeroParams, |a| {
             let x = a.input;
-            if a.as_tuple { to_list(nonzero_columns(x)) } else { to_value(nonzero(x)) }
+            if a.as_tuple { to_list(places_by_dim(x)) } else { to_value(nonzero(x)) }
         }))
     .details("With `as_tuple` an array with a vector for each dimension. The host waits for the device.")
     .shapes("any of d dimensions -> (places, d), or with as_tuple d of (places)")
@@ -169,11 +169,16 @@ pub static ROWS: &[OpDef] = &[
     .gradient(Gradient::NoGrad("the result is an index")),
 ];
 
+/// The places along each dimension; a tensor without any has one.
+fn places_by_dim(x: &Tensor) -> Result<Vec<Tensor>> {
+    if x.rank() == 0 { Ok(vec![positions(x)?]) } else { nonzero_columns(x) }
+}
+
 /// `where(condition, a, b)`, `a.where(condition, b)` and `where(condition)`: the condition is the bool tensor.
 fn where_row(a: WhereParams, args: &Args) -> Result<Value> {
     let first = a.condition;
     if a.input.is_none() && a.other.is_none() {
-        return to_list(nonzero_columns(first));
+        return to_list(places_by_dim(first));
     }
     let missing = |name| move || args.wrong_for(name, &Value::None);
     let input = a.input.ok_or_else(missing("input"))?;

@@ -2,6 +2,7 @@
 
 use crate::base::{DType, Dims, Error, Kind, Result, memory};
 use crate::op::core::args::{to_list, to_value};
+use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Gradient, OpDef, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::operand::Operand;
@@ -315,7 +316,7 @@ fn sizes_but(t: &Tensor, dim: usize) -> Dims {
 
 /// The place of each element of a flat index in a shape, a vector for each dimension.
 pub(crate) fn unravel_index(at: &Tensor, shape: &[i64]) -> Result<Vec<Tensor>> {
-    let mut rest = at.clone();
+    let mut rest = to_dtype(at, DType::Int64)?;
     let mut all = memory::with_capacity(shape.len())?;
     for &size in shape.iter().rev() {
         all.push(crate::op::elementwise::arithmetic::remainder(&rest, size.max(1))?);

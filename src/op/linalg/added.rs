@@ -4,8 +4,8 @@ use crate::base::{Error, Result, Scalar, ShapeCause};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
 use crate::op::core::autocast::whole;
+use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
-use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{recorded, wanted};
 use crate::op::core::value::Value;
@@ -275,14 +275,19 @@ fn added(
     factors: &FactorParams,
     product: fn(&Tensor, &Tensor) -> Result<Tensor>,
 ) -> Result<Value> {
+    // Of integers they are integers, as PyTorch has them.
+    let whole_numbers = !tensors.iter().any(|t| t.dtype().is_float());
+    let factor = |by: Scalar| if whole_numbers { Scalar::Int(by.as_f64() as i64) } else { by };
+    let (alpha, beta) = (factor(factors.alpha), factor(factors.beta));
     let scaled = |t: &Tensor, by: Scalar| -> Result<Tensor> {
-        if by.as_f64() == 1.0 { Ok(t.clone()) } else { arithmetic::mul(t, Operand::Scalar(by)) }
+        if by.as_f64() == 1.0 { Ok(t.clone()) } else { to_dtype(&arithmetic::mul(t, by)?, t.dtype()) }
     };
     whole(name, tensors, |[input, x, y]| {
-        let product = scaled(&product(x, y)?, factors.alpha)?;
-        if factors.beta.as_f64() == 0.0 {
+        let product = to_dtype(&product(x, y)?, x.dtype())?;
+        let product = scaled(&product, alpha)?;
+        if beta.as_f64() == 0.0 {
             return to_value(Ok(product));
         }
-        to_value(arithmetic::add(&scaled(input, factors.beta)?, &product))
+        to_value(arithmetic::add(&scaled(input, beta)?, &product))
     })
 }

@@ -26,7 +26,7 @@ pub(crate) fn cov(x: &Tensor, correction: f64) -> Result<Tensor> {
     let centred = sub(&rows, &crate::op::reduce::sums::mean(&rows, Some(&[1]), true)?)?;
     let count = (rows.size(1)? as f64 - correction).max(0.0);
     let out = div(&super::matmul::mm(&centred, &crate::op::shape::permute::t(&centred)?)?, count)?;
-    if x.rank() < 2 { reshape_to(&out, &[]) } else { Ok(out) }
+    if out.numel() == 1 { reshape_to(&out, &[]) } else { Ok(out) }
 }
 
 /// The correlation matrix of variables (rows) observed together (columns).
@@ -59,7 +59,7 @@ pub static ROWS: &[OpDef] = &[
         CovParams::LIST,
         by_name!(CovParams, |a| to_value(cov(a.input, a.correction.as_f64()))),
     )
-    .shapes("(variables, observations) -> (variables, variables); (observations) -> ()")
+    .shapes("(variables, observations) -> (variables, variables); (observations) or one variable -> ()")
     .errors(&["RuntimeError: the input has more than two dimensions"])
     .example("tensor([[0.0, 2.0], [1.0, 5.0]]).cov()", "tensor([[2., 4.],\n        [4., 8.]])")
     .samples(&[Sample::of("x.cov()", MATRIX)]),

@@ -6,14 +6,17 @@ use crate::op::core::args::to_value;
 use crate::op::core::convert::cloned;
 use crate::op::core::def::{Args, DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
+use crate::op::core::record::recorded;
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic;
 use crate::op::elementwise::arithmetic::{mul, sub};
+use crate::op::elementwise::declare::zero_grad;
 use crate::op::shape::permute::permute;
 use crate::op::shape::view::{reshape_to, squeeze, unsqueeze};
 use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
+use crate::tensor::autograd::Vjp;
 
 use super::matmul;
 use super::matmul::{matmul, mm};
@@ -25,7 +28,8 @@ pub(crate) fn matrix_power(x: &Tensor, n: i64) -> Result<Tensor> {
     let base = if n < 0 { inv(x)? } else { x.clone() };
     let mut left = n.unsigned_abs();
     if left == 0 {
-        return identity(x);
+        static RULE: Vjp = Vjp { name: "LinalgMatrixPowerBackward0", run: zero_grad };
+        return Ok(recorded(identity(x)?, &RULE, &[x], |_, _| ()));
     }
     let (mut power, mut out) = (base, None);
     loop {

@@ -15,9 +15,10 @@ use crate::op::core::record::{recorded, wanted};
 use crate::op::core::value::Value;
 use crate::op::core::{autocast, shapes};
 use crate::op::elementwise::arithmetic::{add, div, mul, scale, sub};
+use crate::op::elementwise::binary::xlogy;
 use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::clamp::clamp_min;
-use crate::op::elementwise::comparison::{gt, le, lt};
+use crate::op::elementwise::comparison::{le, lt};
 use crate::op::elementwise::sign::{neg, sign};
 use crate::op::elementwise::unary::{abs, exp, log, log1p, relu, sigmoid};
 use crate::op::reduce::norms::norm;
@@ -168,9 +169,8 @@ pub fn kl_div(input: &Tensor, target: &Tensor, how: &str, log_target: bool) -> R
     let each = if log_target {
         mul(&exp(target)?, &sub(target, input)?)?
     } else {
-        // 0 * log(0) is 0 here, with a finite gradient.
-        let safe = where_(&gt(target, 0.0)?, Operand::Tensor(target), Operand::from(1.0))?;
-        mul(target, &sub(&log(&safe)?, input)?)?
+        // 0 * log(0) is 0 here; its gradient is NaN, as PyTorch's.
+        sub(&xlogy(target, target)?, &mul(target, input)?)?
     };
     let loss = reduced(&each, how)?;
     if !batch {

@@ -2,6 +2,7 @@
 
 use crate::base::{DType, Error, Result};
 use crate::op::core::args::to_value;
+use crate::op::core::convert::cloned;
 use crate::op::core::def::{DefaultValue as D, Domain, Draw, FUNCTION, Family, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::elementwise::arithmetic::{add, mul, scale, sub};
@@ -26,6 +27,10 @@ pub fn diff(
     }
     if n < 0 {
         return Err(Error::runtime(format!("order must be non-negative but got {n}")));
+    }
+    if n == 0 {
+        // As PyTorch, which then joins nothing either.
+        return cloned(x);
     }
     let joined: Vec<&Tensor> = before.into_iter().chain([x]).chain(behind).collect();
     let mut out = if joined.len() > 1 { cat(&joined, dim)? } else { x.clone() };

@@ -1,19 +1,21 @@
 //! Norms of vectors.
 
-use crate::base::{Error, Kind, Result};
+use crate::base::{DType, Error, Kind, Result};
 use crate::device::kernel::ReduceOp;
 use crate::op::core::args::to_value;
 use crate::op::core::autocast::{self, whole};
+use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
-use crate::op::core::record::{one, recorded};
+use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::shapes;
 use crate::op::elementwise::arithmetic::{div, mul, scale, shift};
 use crate::op::elementwise::binary::pow;
 use crate::op::elementwise::choose::{masked_fill, where_};
 use crate::op::elementwise::comparison::{eq, gt, ne};
+use crate::op::elementwise::sign::sign;
 use crate::op::elementwise::unary::{abs, reciprocal};
 use crate::op::shape::view::restore_dims;
 use crate::tensor::Tensor;
@@ -46,7 +48,13 @@ pub fn norm(x: &Tensor, p: f64, dims: Option<&[i64]>, keepdim: bool) -> Result<T
         }));
     }
     if p == 0.0 {
-        return sum_as(&ne(x, 0i64)?, dims, keepdim, Some(x.dtype()));
+        static COUNT: Vjp = Vjp { name: "LinalgVectorNormBackward0", run: count_grad };
+        let count = sum_as(&ne(x, 0i64)?, dims, keepdim, Some(x.dtype()))?;
+        return Ok(recorded(count, &COUNT, &[x], |s, _| s.input(x)));
+    }
+    if matches!(x.dtype(), DType::Float16 | DType::BFloat16) && p.is_finite() && p != 1.0 {
+        // Powers leave the range of halves long before the norm does.
+        return to_dtype(&norm(&to_dtype(x, DType::Float32)?, p, dims, keepdim)?, x.dtype());
     }
     let size = abs(x)?;
     if p == 1.0 {
@@ -56,8 +64,41 @@ pub fn norm(x: &Tensor, p: f64, dims: Option<&[i64]>, keepdim: bool) -> Result<T
     } else if p == f64::NEG_INFINITY {
         amin(&size, dims, keepdim)
     } else {
-        pow(&sum(&pow(&size, p)?, dims, keepdim)?, 1.0 / p)
+        static POWER: Vjp = Vjp { name: "LinalgVectorNormBackward0", run: power_grad };
+        let over = Over::of(x, dims, keepdim)?;
+        let out = {
+            let _off = no_grad();
+            pow(&sum(&pow(&size, p)?, dims, keepdim)?, 1.0 / p)?
+        };
+        Ok(recorded(out, &POWER, &[x], |s, y| {
+            s.input(x);
+            s.output(y);
+            s.attribute((over, p));
+        }))
     }
+}
+
+/// How many are not 0 changes with none of them.
+fn count_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let x = s.tensor(0)?;
+    one(Tensor::full(x.shape(), 0i64.into(), g.dtype(), &g.context(), "zeros_like")?)
+}
+
+/// `x |x|^(p-2) / norm^(p-1)`, and 0 where that is not defined: at a norm of 0, and at elements of 0 for `p` below 1.
+fn power_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let (x, y) = (s.tensor(0)?, s.tensor(1)?);
+    let &(over, p): &(Over, f64) = s.attribute()?;
+    let size = abs(&x)?;
+    let own = match p {
+        p if p < 1.0 => mul(&sign(&x)?, &masked_fill(&pow(&size, p - 1.0)?, &eq(&x, 0i64)?, 0i64.into())?)?,
+        p if p < 2.0 => mul(&sign(&x)?, &pow(&size, p - 1.0)?)?,
+        p => mul(&x, &pow(&size, p - 2.0)?)?,
+    };
+    let whole = match p {
+        p if p < 1.0 => mul(g, &pow(&y, 1.0 - p)?)?,
+        p => masked_fill(&div(g, &pow(&y, p - 1.0)?)?, &eq(&y, 0i64)?, 0i64.into())?,
+    };
+    one(mul(&own, &restore_dims(&whole, x.shape(), over.mask)?)?)
 }
 
 fn norm_grad(s: &Saved, g: &Tensor) -> Result<Grads> {

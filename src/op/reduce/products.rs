@@ -16,10 +16,10 @@ use crate::op::shape::part::slice;
 use crate::op::shape::repeat::flip;
 use crate::op::shape::view::{reshape_to, spread};
 use crate::tensor::Tensor;
-use crate::tensor::autograd::{Grads, Saved, Vjp};
+use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled};
 
 use super::scan::{along, cumsum, from_the_end};
-use super::sums::{Over, reduce, widened};
+use super::sums::{Over, reduce, sum, widened};
 
 /// Product over one dimension, or over everything.
 pub fn prod(x: &Tensor, dim: Option<i64>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
@@ -99,6 +99,9 @@ fn cumprod_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     if x.rank() == 0 {
         return one(g.clone());
     }
+    if grad_enabled() && any_zero(&x)? {
+        return one(cumprod_grad_by_element(&x, g, dim)?);
+    }
     let (first, later) = {
         let _off = no_grad();
         let zero = eq(&x, 0i64)?;
@@ -111,6 +114,37 @@ fn cumprod_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     let without = cumprod(&masked_fill(&x, &first, 1i64.into())?, dim as i64, None)?;
     let at_first = from_the_end(&mul(g, &without)?, dim)?;
     one(where_(&first, (&at_first).into(), (&masked_fill(&before, &later, 0i64.into())?).into())?)
+}
+
+/// Whether there is a zero, which is looked up.
+fn any_zero(x: &Tensor) -> Result<bool> {
+    let _off = no_grad();
+    let zeros = sum(&eq(x, 0i64)?, None, false)?;
+    Ok(zeros.decided("cumprod")?.as_i64() > 0)
+}
+
+/// The gradient without a quotient, so that it can be differentiated at zeros, where products that leave out one element
+/// still depend on the others.
+fn cumprod_grad_by_element(x: &Tensor, g: &Tensor, dim: usize) -> Result<Tensor> {
+    let (along, size) = (dim as i64, x.size(dim as i64)?);
+    let mut parts = Vec::with_capacity(size);
+    let mut before: Option<Tensor> = None;
+    for k in 0..size {
+        let own = slice(x, dim, k, 1, 1)?;
+        let rest = slice(x, dim, k + 1, size - k - 1, 1)?;
+        // What follows, with 1 in the element's place.
+        let ones = Tensor::full(own.shape(), 1i64.into(), x.dtype(), &x.context(), "ones_like")?;
+        let mut products = cumprod(&cat(&[&ones, &rest], along)?, along, None)?;
+        if let Some(before) = &before {
+            products = mul(&products, before)?;
+        }
+        parts.push(sum(&mul(&slice(g, dim, k, size - k, 1)?, &products)?, Some(&[along]), true)?);
+        before = Some(match &before {
+            Some(before) => mul(before, &own)?,
+            None => own,
+        });
+    }
+    cat(&parts.iter().collect::<Vec<_>>(), along)
 }
 
 params! {

@@ -110,7 +110,7 @@ const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 kinds! {
     /// A number, or an array or tensor of numbers: what was written, and its integers.
     Cuts(Any) => (bool, Vec<i64>), |args: &'a Args, at| match args.get(at) {
-        Value::Tensor(t) => Ok((false, t.to_i64s("tensor_split")?)),
+        Value::Tensor(t) => Ok((t.rank() == 0, t.to_i64s("tensor_split")?)),
         given => Ok((matches!(given, Value::Scalar(_)), args.ints(at)?)),
     };
     /// A number, or an array of numbers.

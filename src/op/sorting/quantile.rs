@@ -7,13 +7,13 @@ use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
-use crate::op::core::record::{check_deterministic, no_grad};
+use crate::op::core::record::{check_deterministic, no_grad, one, recorded};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
-use crate::op::elementwise::arithmetic::{floor_divide, mul, scale, sub};
+use crate::op::elementwise::arithmetic::{div, floor_divide, mul, scale, sub};
 use crate::op::elementwise::binary::maximum;
 use crate::op::elementwise::choose::where_;
-use crate::op::elementwise::comparison::{eq, lt, ne};
+use crate::op::elementwise::comparison::{eq, logical_and, logical_or, lt, ne};
 use crate::op::elementwise::fused::lerp;
 use crate::op::elementwise::predicates::{isnan, logical_not};
 use crate::op::elementwise::rounding::{ceil, floor, round};
@@ -23,6 +23,7 @@ use crate::op::shape::join::{cat, stack};
 use crate::op::shape::part::{select, slice};
 use crate::op::shape::view::reshape_to;
 use crate::tensor::Tensor;
+use crate::tensor::autograd::{Grads, Saved, Vjp};
 
 use super::extremum::max_dim;
 use super::running::{ValuesIndices, cummax, places_along};
@@ -76,8 +77,26 @@ pub(crate) fn median_all(x: &Tensor, skip_nan: bool) -> Result<Tensor> {
         };
         return Tensor::full(&[], none, x.dtype(), &x.context(), "median");
     }
-    let found = if skip_nan { middle_of_numbers(&flat, 0, false) } else { middle_along(&flat, 0, false) };
-    found.map(|(values, _)| values)
+    static RULE: Vjp = Vjp { name: "MedianBackward0", run: median_grad };
+    static NUMBERS: Vjp = Vjp { name: "NanmedianBackward0", run: median_grad };
+    let value = {
+        let _off = no_grad();
+        if skip_nan { middle_of_numbers(&flat, 0, false)?.0 } else { middle_along(&flat, 0, false)?.0 }
+    };
+    Ok(recorded(value, if skip_nan { &NUMBERS } else { &RULE }, &[x], |s, y| {
+        s.input(x);
+        s.output(y);
+    }))
+}
+
+/// Elements that are the median share its gradient.
+fn median_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let (x, y) = (s.tensor(0)?, s.tensor(1)?);
+    let hit = {
+        let _off = no_grad();
+        logical_or(&eq(&x, &y)?, &logical_and(&isnan(&x)?, &isnan(&y)?)?)?
+    };
+    one(mul(&hit, &div(g, &sum(&hit, None, false)?)?)?)
 }
 
 /// The `k`-th smallest element along `dim`, counted from 1.
@@ -159,6 +178,7 @@ pub(crate) fn quantile(
         let value = between.at(&sorted, along, &to_dtype(&rank, x.dtype())?)?;
         parts.push(match (keepdim, dim) {
             (true, None) => reshape_to(&value, &vec![1; x.rank()])?,
+            (true, Some(_)) if x.rank() == 0 => reshape_to(&value, &[])?,
             (true, Some(_)) => value,
             (false, _) => drop_dim(x, &value, along, dim.is_none())?,
         });
