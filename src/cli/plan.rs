@@ -229,6 +229,7 @@ fn told(shares: &Shares) -> String {
     let mut parts = vec![
         (shares.kernels, kernels),
         (shares.copies, format!("copies {}", of(shares.copies))),
+        (shares.others, format!("other GPUs {}", of(shares.others))),
         (shares.host, format!("host {}", of(shares.host))),
     ];
     parts.retain(|(part, _)| *part >= 0.05);
@@ -314,6 +315,7 @@ fn document(tried: &Tried) -> Value {
         "clock": "modelled",
         "kernels": planned.shares.kernels,
         "copies": planned.shares.copies,
+        "other_gpus": planned.shares.others,
         "host": planned.shares.host,
         "longest_op": planned.shares.longest.map(|(op, part)| json!({"op": op.as_str(), "share": part})),
         "error": fault.map(|fault| error(fault)),

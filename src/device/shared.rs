@@ -175,8 +175,11 @@ impl Shared {
         if ASIDE.get() > 0 {
             return set_own_line(line);
         }
-        let packed = self.source.load(Ordering::Relaxed);
-        let line = line.wrapping_add(self.before.load(Ordering::Relaxed));
+        let (packed, before) = (self.source.load(Ordering::Relaxed), self.before.load(Ordering::Relaxed));
+        if before == ELSEWHERE {
+            return;
+        }
+        let line = line.wrapping_add(before);
         self.source.store((packed & !0xffff_ffff) | u64::from(line), Ordering::Relaxed);
     }
 
@@ -256,12 +259,18 @@ impl Shared {
     }
 
     /// A function of some code is called from the line that runs, and has lines of its own until what is given is
-    /// dropped. What a lesson runs stays the lesson's.
+    /// dropped. What a lesson runs stays the lesson's; what its functions do for a learner's cell is done by the line that
+    /// calls them.
     pub(crate) fn call(&self, code: CodePlace) -> Called<'_> {
         let (back, calling) = (self.running(), CALLING.replace(0));
         let Source { cell, line, .. } = back.source;
-        let cell = if cell >= HIDDEN_CELLS { cell } else { code.cell };
         let caller = if calling > 0 { calling } else { line };
+        if cell < HIDDEN_CELLS && code.cell >= HIDDEN_CELLS {
+            let source = Source { line: caller, ..back.source };
+            self.go_on_at(RunningLine { source, before: ELSEWHERE });
+            return Called { shared: self, back, calling };
+        }
+        let cell = if cell >= HIDDEN_CELLS { cell } else { code.cell };
         self.go_on_at(RunningLine { source: Source { cell, line: caller, caller }, before: code.before });
         Called { shared: self, back, calling }
     }
@@ -294,7 +303,10 @@ impl Shared {
 
     /// A line of the code that runs, counted from its first, in its file.
     pub(crate) fn in_file(&self, line: u32) -> u32 {
-        line.saturating_add(self.before.load(Ordering::Relaxed))
+        match self.before.load(Ordering::Relaxed) {
+            ELSEWHERE => self.source().line,
+            before => line.saturating_add(before),
+        }
     }
 
     /// The calling thread's code goes on there.
@@ -344,6 +356,9 @@ pub(crate) struct CodePlace {
     pub cell: u32,
     pub before: u32,
 }
+
+/// In place of the lines before some code: its own lines are nothing to the learner, whose line stays the one that runs.
+const ELSEWHERE: u32 = u32::MAX;
 
 /// The line that runs, and how many lines of its file stand before the code that it is in.
 #[derive(Clone, Copy, Debug, Default)]
@@ -400,6 +415,9 @@ pub(crate) fn work_aside(number: u32) {
 #[cold]
 fn set_own_line(line: u32) {
     let RunningLine { source, before } = OWN.get();
+    if before == ELSEWHERE {
+        return;
+    }
     OWN.set(RunningLine { source: Source { line: line.wrapping_add(before), ..source }, before });
 }
 

@@ -37,6 +37,16 @@ pub(super) struct Posted {
     pub end: Foreseen,
 }
 
+/// Where an exchange that comes to nothing was to have its tensors.
+pub(super) struct GivenUp(Arc<Context>, Foreseen);
+
+impl GivenUp {
+    /// It has read and written nothing, and does not any more.
+    pub(super) fn settle(&self) {
+        self.0.watch_joined(&self.1);
+    }
+}
+
 /// Until the exchange is waited for, its stream reads and writes the rank's tensors.
 fn watch(rank: usize, part: &RankPart, context: &Context) -> Foreseen {
     let (inputs, outputs): (Vec<_>, Vec<_>) = (part.inputs.iter().collect(), part.outputs.iter().collect());
@@ -94,6 +104,10 @@ impl Posted {
             gpu: None,
             end: Foreseen::default(),
         }
+    }
+
+    pub(super) fn given_up(&self) -> GivenUp {
+        GivenUp(Arc::clone(&self.context), self.end.clone())
     }
 
     /// Where tensors come to lie that this rank is given of one on the CPU, or on a GPU.

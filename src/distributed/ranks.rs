@@ -16,7 +16,7 @@ use crate::device::shared::{RunningLine, Shared};
 use crate::op::Value;
 use crate::tensor::Tensor;
 
-use super::collect::{Exchanged, Posted, complete};
+use super::collect::{Exchanged, GivenUp, Posted, complete};
 use super::group::{CollectiveKind, Group, RankPart, Ticket, become_member, in_ranks, leave};
 use super::words;
 
@@ -440,12 +440,15 @@ impl Group for Seat {
 
     fn post(&self, part: RankPart) -> Result<Ticket> {
         let posted = Posted::new(self.rank, part)?;
-        self.ranks.lock().post(self.rank, posted, &self.ranks.shared)
+        let given_up = posted.given_up();
+        self.ranks.lock().post(self.rank, posted, &self.ranks.shared).inspect_err(|_| given_up.settle())
     }
 
     fn wait(&self, ticket: Ticket) -> Result<Vec<Tensor>> {
         let shared = &self.ranks.shared;
         let mut turns = self.ranks.lock();
+        let own = turns.slots.get(&ticket).and_then(|s| s.parts.iter().find(|(r, _)| *r == self.rank));
+        let given_up = own.map(|(_, posted)| posted.given_up());
         if !turns.is_done(&ticket) && turns.running != self.rank {
             return Err(over());
         }
@@ -462,10 +465,16 @@ impl Group for Seat {
             turns.states.get_mut(self.rank).into_iter().for_each(|state| *state = State::Ready);
             self.go_on(&kept);
         }
-        let done = turns.take(ticket)?;
+        let done = turns.take(ticket);
         drop(turns);
-        shared.cancel.check()?;
-        done.of(self.rank, shared)
+        let done = done.and_then(|done| shared.cancel.check().map(|()| done));
+        match done {
+            Ok(done) => done.of(self.rank, shared),
+            Err(error) => {
+                given_up.iter().for_each(GivenUp::settle);
+                Err(error)
+            }
+        }
     }
 
     fn is_done(&self, ticket: Ticket) -> bool {

@@ -326,6 +326,15 @@ pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
             let hint = truth(&got).filter(|_| want == "bool").or_else(|| part(&want, &got));
             Fault::bare("TypeError", format!("{want} is expected, not {got}"), hint)
         }
+        EvalAltResult::ErrorDataRace(..) => Fault::bare(
+            "RuntimeError",
+            "a closure uses the variable whose method calls it".into(),
+            Some(
+                "a method holds its variable while it runs: `opt.step(|| …)` with the closure in place, or \
+                 `step(opt, closure)`"
+                    .into(),
+            ),
+        ),
         EvalAltResult::ErrorFor(_) => Fault::bare(
             "TypeError",
             "a `for` loop can't go through this".into(),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rhai::Dynamic;
 
-use crate::base::event::{Body, Event, Name, Page, Reader};
+use crate::base::event::{Body, Event, Name, Page, Reader, Span};
 use crate::base::{Device, Error, Kind};
 use crate::device::Machine;
 
@@ -46,7 +46,9 @@ pub struct Shares {
     pub kernels: f64,
     /// It only copied, or exchanged with others.
     pub copies: f64,
-    /// It had nothing to do: the host was on its own.
+    /// It had nothing to do, and another one worked: a pipeline, or one GPU that has more to do than the rest.
+    pub others: f64,
+    /// None had anything to do: the host was on its own.
     pub host: f64,
     /// The operation whose kernels took longest, with its part of the kernels' time.
     pub longest: Option<(Name, f64)>,
@@ -109,6 +111,8 @@ struct Tally {
     peaks: BTreeMap<u16, u64>,
     kernels: HashMap<Device, Busy>,
     work: HashMap<Device, Busy>,
+    /// When any of them worked.
+    any: Busy,
     /// Nanoseconds of kernels by operation.
     ops: HashMap<Name, u64>,
     refusals: u64,
@@ -123,22 +127,27 @@ impl Tally {
             }
             Body::Launch { device, op, span, .. } if device.is_cuda() => {
                 self.kernels.entry(*device).or_default().take(*span);
-                self.work.entry(*device).or_default().take(*span);
+                self.works(*device, *span);
                 *self.ops.entry(*op).or_default() += span.nanos;
             }
             Body::Copy { from, to, span, .. } => {
                 for device in [from, to].into_iter().filter(|device| device.is_cuda()) {
-                    self.work.entry(*device).or_default().take(*span);
+                    self.works(*device, *span);
                 }
             }
             Body::Collective { devices, span, .. } => {
                 for device in devices.iter().filter(|device| device.is_cuda()) {
-                    self.work.entry(*device).or_default().take(*span);
+                    self.works(*device, *span);
                 }
             }
             Body::OutOfMemory { .. } => self.refusals += 1,
             _ => {}
         }
+    }
+
+    fn works(&mut self, device: Device, span: Span) {
+        self.work.entry(device).or_default().take(span);
+        self.any.take(span);
     }
 
     fn fullest(&self) -> (u16, u64) {
@@ -163,7 +172,8 @@ impl Tally {
         Shares {
             kernels: part(kernels),
             copies: part(busy.nanos().saturating_sub(kernels)),
-            host: part(all.saturating_sub(busy.nanos())),
+            others: part(self.any.nanos().saturating_sub(busy.nanos())),
+            host: part(all.saturating_sub(self.any.nanos().max(busy.nanos()))),
             longest: longest.map(|(op, nanos)| (*op, *nanos as f64 / launched.max(1) as f64)),
         }
     }

@@ -2,7 +2,8 @@
 //! place in the code stays where it is.
 //!
 //! - `opt.step(|| …)` becomes `step(opt,|| …)`: a method holds its variable while it runs, and the closure could not
-//!   use the optimiser that it captured. So do `net.apply(|m| …)` and `x.register_hook(|g| …)`.
+//!   use the optimiser that it captured. So do `net.apply(|m| …)` and `x.register_hook(|g| …)`, and the same with the name
+//!   of a closure of this code.
 //! - `drop(y)` becomes `{y=()} `: a function gets a copy of a variable that a closure captured, and an assignment
 //!   reaches the variable.
 //! - `_`, a session's last value, becomes `$`, which the parser takes for a variable of that name; in a `switch` it stays
@@ -10,6 +11,7 @@
 //! - The sign of an assignment to what a call gives becomes an operator: see [`assigned`].
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -29,7 +31,7 @@ static CALLING: LazyLock<Vec<&str>> = LazyLock::new(|| {
 
 /// The code as Rhai is told it.
 pub(super) fn prepared<'c>(engine: &Engine, code: &'c str) -> Cow<'c, str> {
-    let calls = CALLING.iter().any(|name| code.contains(&format!(".{name}(|")));
+    let calls = CALLING.iter().any(|name| code.contains(&format!(".{name}(")));
     let reaches = code.contains(").") || code.contains(")[");
     if !calls && !reaches && !code.contains("drop(") && !code.contains('_') {
         return Cow::Borrowed(code);
@@ -40,6 +42,7 @@ pub(super) fn prepared<'c>(engine: &Engine, code: &'c str) -> Cow<'c, str> {
         [(Token::Fn, _), (Token::Identifier(name), _)] => name.as_str() == "drop",
         _ => false,
     });
+    let closures: HashSet<&str> = tokens.windows(4).filter_map(closure).collect();
     let mut out = code.to_string();
     for (i, at) in tokens.iter().enumerate() {
         let before = i.checked_sub(1).and_then(|i| tokens.get(i)).map(|(token, _)| token);
@@ -50,7 +53,7 @@ pub(super) fn prepared<'c>(engine: &Engine, code: &'c str) -> Cow<'c, str> {
             continue;
         }
         let told = || assigned::told(&tokens, i).map(|(sign, told)| (sign.to_owned(), told.to_owned()));
-        let replaced = tokens.get(i..).and_then(|rest| replaced(rest, defines_drop)).or_else(told);
+        let replaced = tokens.get(i..).and_then(|rest| replaced(rest, defines_drop, &closures)).or_else(told);
         let Some((old, new)) = replaced else { continue };
         let Some(range) = place(code, &lines, at.1, old.len()) else { continue };
         // Written in several lines, it stays as it is.
@@ -61,8 +64,22 @@ pub(super) fn prepared<'c>(engine: &Engine, code: &'c str) -> Cow<'c, str> {
     Cow::Owned(out)
 }
 
+/// The name that a closure is given: `let f = |x| …`.
+fn closure(tokens: &[(Token, Position)]) -> Option<&str> {
+    match tokens {
+        [(Token::Let, _), (Token::Identifier(name), _), (Token::Equals, _), (Token::Or | Token::Pipe, _)] => {
+            Some(name.as_str())
+        }
+        _ => None,
+    }
+}
+
 /// What stands at the start of some tokens, and what is told instead.
-fn replaced(tokens: &[(Token, Position)], defines_drop: bool) -> Option<(String, String)> {
+fn replaced(
+    tokens: &[(Token, Position)],
+    defines_drop: bool,
+    closures: &HashSet<&str>,
+) -> Option<(String, String)> {
     let token = |i: usize| tokens.get(i).map(|(token, _)| token);
     let name = |i: usize| match token(i) {
         Some(Token::Identifier(name)) => Some(name.as_str()),
@@ -73,11 +90,17 @@ fn replaced(tokens: &[(Token, Position)], defines_drop: bool) -> Option<(String,
         return (!in_switch).then(|| ("_".into(), LAST.into()));
     }
     let first = name(0)?;
-    if let (Some(Token::Period), Some(method), Some(Token::LeftParen), Some(Token::Or | Token::Pipe)) =
+    if let (Some(Token::Period), Some(method), Some(Token::LeftParen), Some(given)) =
         (token(1), name(2), token(3), token(4))
     {
-        return CALLING
-            .contains(&method)
+        let is_closure = match given {
+            Token::Or | Token::Pipe => true,
+            Token::Identifier(name) => {
+                closures.contains(name.as_str()) && token(5) == Some(&Token::RightParen)
+            }
+            _ => false,
+        };
+        return (is_closure && CALLING.contains(&method))
             .then(|| (format!("{first}.{method}("), format!("{method}({first},")));
     }
     match (first, token(1), name(2), token(3)) {
@@ -111,6 +134,7 @@ mod tests {
             ("\"ä\"; drop(a);\n drop(b)", "\"ä\"; {a=()} ;\n {b=()} "),
             ("opt.step(|| opt.zero_grad())", "step(opt,|| opt.zero_grad())"),
             ("x.register_hook(|g| g * x)", "register_hook(x,|g| g * x)"),
+            ("let f = || 1; opt.step(f)", "let f = || 1; step(opt,f)"),
             ("net.apply(|m| drop(m))", "apply(net,|m| {m=()} )"),
             ("let s = `a ${ drop(b) } drop(c)`; drop(d)", "let s = `a ${ {b=()}  } drop(c)`; {d=()} "),
             ("`${ #{a: 1}.a } drop(c)`; drop(d)", "`${ #{a: 1}.a } drop(c)`; {d=()} "),

@@ -20,6 +20,23 @@ pub(crate) fn layout(state: &State, width: u16) -> Option<Rc<Layout>> {
     Some(step.text.get(columns, || lay(step, usize::from(columns), &state.theme)))
 }
 
+/// The rows from the place of the item before to that of the one behind, around an item's own.
+pub(crate) fn around(layout: &Layout, item: usize) -> [usize; 3] {
+    let places: Vec<(usize, usize)> = layout
+        .rows
+        .iter()
+        .enumerate()
+        .filter_map(|(row, laid)| match laid.part {
+            RowPart::Anchor(item) => Some((item, row)),
+            _ => None,
+        })
+        .collect();
+    let before = places.iter().rev().find(|(other, _)| *other < item).map_or(0, |(_, row)| row + 1);
+    let own = places.iter().find(|(other, _)| *other == item).map_or(before, |(_, row)| *row);
+    let behind = places.iter().find(|(other, _)| *other > item).map_or(layout.rows.len(), |(_, row)| *row);
+    [before, own, behind.max(own)]
+}
+
 fn lay(step: &StepState, columns: usize, theme: &Theme) -> Layout {
     let mut layout = Layout::default();
     for (i, item) in step.items.iter().enumerate() {

@@ -22,8 +22,13 @@ pub(crate) fn settled(state: &State, areas: &Areas) -> Tops {
     }
     if let Some(pane) = areas.pane(Pane::Lesson) {
         let inside = inner(pane);
-        let rows = lesson::layout(state, inside.width).map_or(0, |layout| layout.rows.len());
-        tops.lesson = tops.lesson.min(rows.saturating_sub(usize::from(inside.height)));
+        if let Some(layout) = lesson::layout(state, inside.width) {
+            let rows = usize::from(inside.height);
+            if state.text_at != Some((state.step, state.selected)) {
+                tops.lesson = text_top(tops.lesson, rows, lesson::around(&layout, state.selected));
+            }
+            tops.lesson = tops.lesson.min(layout.rows.len().saturating_sub(rows));
+        }
     }
     if let Some(parts) = machine::parts(state, areas) {
         for entry in SECTIONS {
@@ -60,6 +65,12 @@ fn cells_top(state: &State, inside: Rect) -> usize {
     top.min(cells::height(&extents).saturating_sub(rows))
 }
 
+/// Where the text is read from that belongs to an item: what leads to its place is seen, and what follows if there is room.
+fn text_top(top: usize, rows: usize, [before, place, behind]: [usize; 3]) -> usize {
+    let end = if behind - before <= rows { behind } else { place + 1 };
+    show(top, rows, before..end, false)
+}
+
 /// The least scrolled position that shows a range; of one that does not fit, its end or its beginning.
 fn show(top: usize, rows: usize, range: Range<usize>, prefer_end: bool) -> usize {
     if range.len() > rows {
@@ -71,6 +82,14 @@ fn show(top: usize, rows: usize, range: Range<usize>, prefer_end: bool) -> usize
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_text_before_an_items_place_is_seen_and_what_follows_where_there_is_room() {
+        assert_eq!(text_top(0, 10, [12, 15, 20]), 10);
+        assert_eq!(text_top(0, 10, [12, 15, 40]), 6);
+        assert_eq!(text_top(0, 10, [12, 30, 40]), 12);
+        assert_eq!(text_top(20, 10, [0, 3, 8]), 0);
+    }
 
     #[test]
     fn showing_scrolls_no_more_than_it_must() {

@@ -73,7 +73,7 @@ pub(crate) struct MachineView {
     pub pick: Option<Pick>,
     /// The lane that events are picked from.
     pub lane: Option<LaneId>,
-    /// The stretches shown of the modelled and of the measured clock; the last cell's where none is chosen.
+    /// The stretches shown of the modelled and of the measured clock; a run's where none is chosen.
     windows: [Option<Window>; 2],
 }
 
@@ -83,16 +83,16 @@ impl MachineView {
         (self.pick, self.lane, self.windows) = (None, None, [None; 2]);
     }
 
-    /// The stretch of a clock that is shown: what was chosen, else what the last cell did.
+    /// The stretch of a clock that is shown: what was chosen, else what the run that is looked at did, or the last one.
     pub(crate) fn window(&self, history: &History, clock: Clock) -> Option<Window> {
         let chosen = self.windows.get(usize::from(clock == Clock::Measured)).copied().flatten();
         chosen.or_else(|| {
-            let last = history.timeline().last(clock)?;
-            Some(fitted(last.start, last.end))
+            let extent = history.timeline().extent(clock)?;
+            Some(fitted(extent.start, extent.end))
         })
     }
 
-    /// Shows the last cell's stretch again, or with `all` everything that is kept.
+    /// Shows a run's stretch again, or with `all` everything that is kept.
     pub(crate) fn fit(&mut self, history: &History, all: bool) {
         self.windows = [None; 2];
         if all {

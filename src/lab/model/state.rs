@@ -60,6 +60,8 @@ pub struct State {
     pub(in crate::lab) tops: Tops,
     /// The cells pane follows the selection until it is scrolled away from it.
     pub(in crate::lab) follow: bool,
+    /// The step and item whose place the lesson's text was last brought to.
+    pub(in crate::lab) text_at: Option<(usize, usize)>,
     /// The step of the lesson that something was recorded of last.
     pub(in crate::lab) whereabouts: Option<String>,
     /// The selected cell as it was when something came below it: until something is done to it, that is in view.
@@ -229,6 +231,7 @@ impl State {
             machine: MachineView::default(),
             tops: Tops::default(),
             follow: true,
+            text_at: None,
             whereabouts: None,
             brought: None,
             shares: Shares { lesson: 28, machine: 35 },

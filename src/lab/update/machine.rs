@@ -120,7 +120,15 @@ pub(crate) fn pan(state: &mut State, forward: bool) {
     }
 }
 
-/// Shows what the last cell did, or all that is kept.
+/// The timeline goes with the selection, to what that cell did when it ran.
+pub(super) fn look(state: &mut State) {
+    let run = state.selected_cell().and_then(|cell| cell.number.filter(|_| !cell.earlier));
+    if state.history.look_at(run) {
+        fit(state, false);
+    }
+}
+
+/// Shows what the selected cell did, or the last one, or all that is kept.
 pub(super) fn fit(state: &mut State, all: bool) {
     state.machine.fit(&state.history, all);
 }
@@ -159,7 +167,10 @@ pub(super) fn cell(state: &mut State, forward: bool) {
     state.focus = focus;
     let number = state.selected_cell().and_then(|cell| cell.number.filter(|_| !cell.earlier));
     match number {
-        Some(number) => state.say(format!("In [{number}] is selected: what it did is marked with •")),
+        Some(number) if state.history.timeline().has(number) => {
+            state.say(format!("In [{number}] is selected: what it did is shown, and marked with •"));
+        }
+        Some(number) => state.say(format!("In [{number}] is selected: it did nothing that a timeline has")),
         None => state.say("a cell that has not run is selected"),
     }
 }

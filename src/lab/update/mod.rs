@@ -103,6 +103,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
 fn settled(state: &mut State, change: impl FnOnce(&mut State)) {
     screens::settle(state);
     change(state);
+    machine::look(state);
     screens::settle(state);
 }
 

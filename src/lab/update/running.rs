@@ -8,7 +8,7 @@ use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::state::{SessionStatus, State};
-use crate::lab::update::{asking, attempting, book, foreign, selecting};
+use crate::lab::update::{asking, attempting, book, foreign, machine, selecting};
 use crate::notebook::names::names;
 use crate::notebook::stale::Run;
 
@@ -101,6 +101,9 @@ pub(crate) fn dispatch(state: &mut State, fx: &mut Vec<Effect>) {
     let code = cell.editor.text();
     let run = cell.ran.map(|hash| Run { cell: cell.id.clone(), hash, names: names(&code) });
     state.work.executions = number;
+    state.history.begin(number);
+    machine::look(state);
+    machine::fit(state, false);
     book::begun(state, run);
     state.work.interrupted_at = None;
     if state.aid.remember(&code) {

@@ -159,7 +159,12 @@ impl Grid {
             return vec![Vec::new(); self.height];
         }
         let rows = self.cells.chunks(self.width);
-        rows.map(<[Cell]>::to_vec).collect()
+        let mut rows: Vec<Vec<Cell>> = rows.map(<[Cell]>::to_vec).collect();
+        let is_empty = |row: &Vec<Cell>| row.iter().all(|cell| cell.symbol == ' ' && cell.bg.is_none());
+        while rows.last().is_some_and(is_empty) {
+            rows.pop();
+        }
+        rows
     }
 }
 

@@ -30,8 +30,9 @@ impl Figure {
         render(self, width, height, style).lines()
     }
 
-    /// The figure as `height` rows of `width` terminal cells with colours: words are characters, lines are braille, bars are
-    /// blocks, and pictures are half blocks with two pixels a cell. Colours that are not set are the terminal's own.
+    /// The figure as at most `height` rows of `width` terminal cells with colours: words are characters, lines are braille,
+    /// bars are blocks, and pictures are half blocks with two pixels a cell. Colours that are not set are the terminal's
+    /// own.
     pub fn to_cells(&self, width: usize, height: usize) -> Vec<Vec<Cell>> {
         render(self, width, height, Style::Color).rows()
     }

@@ -1,5 +1,7 @@
 //! Spans in named rows, a line a row.
 
+use std::collections::HashSet;
+
 use super::chart::{axis_ticks, x_axis};
 use super::grid::{Area, Cell, Grid, fit, width_of};
 use super::legend::legend;
@@ -32,8 +34,12 @@ pub(super) fn draw(
         grid.right(area.row(row).narrow(widest), &fit(name, widest), None);
         grid.put((inner.left - 1, inner.top + row), if style == Style::Ascii { '|' } else { '│' }, None);
     }
-    for span in scene.spans.iter().filter(|span| span.row < shown) {
-        draw_span(grid, inner.row(span.row), scene, span, style);
+    let spans = || scene.spans.iter().filter(|span| span.row < shown);
+    let begins: HashSet<(usize, usize)> =
+        spans().map(|span| (span.row, columns(span, inner.width).0)).collect();
+    for span in spans() {
+        let next = begins.contains(&(span.row, columns(span, inner.width).1));
+        draw_span(grid, inner.row(span.row), scene, (span, next), style);
     }
     let mut used = shown;
     if shown < scene.rows.len() {
@@ -52,12 +58,25 @@ pub(super) fn draw(
     height - area.height + used
 }
 
-fn draw_span(grid: &mut Grid, line: Area, scene: &RowsScene<'_>, span: &RowSpan<'_>, style: Style) {
-    let Some(kind) = scene.kinds.get(span.kind) else { return };
-    let column = |unit: f64| (unit.clamp(0.0, 1.0) * line.width as f64).round() as usize;
+/// The first column of a span, and the one behind its last.
+fn columns(span: &RowSpan<'_>, width: usize) -> (usize, usize) {
+    let column = |unit: f64| (unit.clamp(0.0, 1.0) * width as f64).round() as usize;
     let (from, to) = (column(span.from.min(span.to)), column(span.from.max(span.to)));
-    let from = from.min(line.width.saturating_sub(1));
-    let to = to.max(from + 1).min(line.width);
+    let from = from.min(width.saturating_sub(1));
+    (from, to.max(from + 1).min(width))
+}
+
+/// Where another span is `next`, this one ends with an edge.
+fn draw_span(
+    grid: &mut Grid,
+    line: Area,
+    scene: &RowsScene<'_>,
+    (span, next): (&RowSpan<'_>, bool),
+    style: Style,
+) {
+    let Some(kind) = scene.kinds.get(span.kind) else { return };
+    let (from, to) = columns(span, line.width);
+    let edge = if style == Style::Ascii { '|' } else { '▊' };
     let text = plain(&clean(span.text, 80), style);
     let fits = width_of(&text) + 2 <= to - from && width_of(&text) == text.chars().count();
     let text = if fits { text } else { String::new() };
@@ -68,6 +87,9 @@ fn draw_span(grid: &mut Grid, line: Area, scene: &RowsScene<'_>, span: &RowSpan<
         let cell = match (letter, style) {
             (Some(symbol), Style::Color) => Cell { symbol, fg: Some(over(kind.color)), bg: Some(kind.color) },
             (Some(symbol), _) => Cell { symbol, fg: None, bg: None },
+            (None, _) if next && place > 0 && place + 1 == to - from => {
+                Cell { symbol: edge, fg: Some(kind.color), bg: None }
+            }
             (None, _) => Cell { symbol: fill(kind.index, style), fg: Some(kind.color), bg: None },
         };
         grid.set((line.left + from + place, line.top), cell);

@@ -23,8 +23,7 @@ pub(super) fn sign(index: usize, style: Style) -> char {
 pub(super) fn fill(index: usize, style: Style) -> char {
     let fills: &[char; 4] = match style {
         Style::Ascii => &['#', '=', ':', '%'],
-        Style::Unicode => &['█', '▒', '░', '▓'],
-        Style::Color => &['█'; 4],
+        Style::Unicode | Style::Color => &['█', '▒', '░', '▓'],
     };
     fills.get(index % 4).copied().unwrap_or('#')
 }

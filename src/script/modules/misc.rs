@@ -8,6 +8,7 @@ use rhai::{Dynamic, Engine, FnPtr, INT, Map};
 use crate::base::event::Clock;
 use crate::base::{Error, Result};
 use crate::device::{Cancel, Machine};
+use crate::distributed::in_ranks;
 use crate::op::def::FUNCTION;
 use crate::op::params::kind::{Float, Int, Str, Tensor};
 use crate::op::params::{Maybe, params};
@@ -99,7 +100,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         def: OpDef::script(
             "time",
             Family::Session,
-            "How long a closure takes, between two synchronisations of all GPUs.",
+            "How long a closure takes, between two synchronisations of all GPUs, or of a rank's own.",
             TimeParams::LIST,
         )
         .own()
@@ -127,7 +128,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         .torch("torch.utils.benchmark.Timer")
         .errors(&["ValueError: a count is below 0 or above 1000000"])
         .details(
-            "Each run lies between two synchronisations of all GPUs. Gives the map that `time()` gives. Where the host's \
+            "Each run lies between two synchronisations of all GPUs, or of a rank's own. Gives the map that `time()` gives. Where the host's \
              time is modelled as well, a run takes what the one before took once nothing is made for the first time: with \
              neither option, that ends the runs, and the last one counts.",
         )
@@ -231,7 +232,9 @@ fn timeit(call: &mut Call) -> Outcome {
         }
     }
     let repeat = repeat.max(1);
-    if call.machine().shared.host_time().is_some() && given.warmup.is_none() && given.repeat.is_none() {
+    // Ranks run a closure as many times as each other: what they exchange in it has to meet.
+    let settles = call.machine().shared.host_time().is_some() && !in_ranks();
+    if settles && given.warmup.is_none() && given.repeat.is_none() {
         return until_settled(call, &given.body, (warmup + repeat) as usize);
     }
     for _ in 0..warmup {
@@ -274,7 +277,10 @@ fn once(call: &Call, body: &FnPtr) -> Outcome<(f64, Clock)> {
 /// devices did some of the work, measured otherwise.
 fn timed(call: &Call, body: &FnPtr) -> Outcome<(f64, Clock)> {
     let machine: &Machine = call.machine();
-    let sync = || machine.gpus().iter().try_for_each(|c| c.synchronize(None, "time", false));
+    // A rank has one GPU: the others' work is none of its own.
+    let own = machine.gpus().get(machine.current_gpu()).filter(|_| in_ranks()).map(std::slice::from_ref);
+    let gpus = own.unwrap_or(machine.gpus());
+    let sync = || gpus.iter().try_for_each(|c| c.synchronize(None, "time", false));
     sync()?;
     if machine.shared.host_time().is_some() {
         let (from, clock) = machine.shared.time();
@@ -282,7 +288,7 @@ fn timed(call: &Call, body: &FnPtr) -> Outcome<(f64, Clock)> {
         sync()?;
         return Ok((machine.shared.time().0.saturating_sub(from) as f64 / 1e6, clock));
     }
-    let modelled = machine.gpus().iter().find(|c| c.backend.properties().clock == Clock::Modelled);
+    let modelled = gpus.iter().find(|c| c.backend.properties().clock == Clock::Modelled);
     let from = modelled.map_or(0, |c| c.backend.now());
     let start = Instant::now();
     let _ = call.run(body, ())?;

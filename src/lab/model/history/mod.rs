@@ -225,6 +225,16 @@ impl History {
         self.order.sort
     }
 
+    /// A cell begins to run under this number.
+    pub(crate) fn begin(&mut self, run: u32) {
+        self.own.timeline.begin(run);
+    }
+
+    /// Looks at what a run of the learner's did, or at the last one's; gives whether that is another one.
+    pub(crate) fn look_at(&mut self, run: Option<u32>) -> bool {
+        self.own.timeline.look_at(run)
+    }
+
     pub(crate) fn timeline(&self) -> &Timeline {
         &self.shown().timeline
     }

@@ -83,19 +83,25 @@ pub(crate) enum MarkKind {
     },
 }
 
-/// The first and last moment of what a cell did, on one clock.
+/// The first and last moment of what a run did, on one clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Extent {
-    pub cell: u32,
     pub start: u64,
     pub end: u64,
 }
 
+/// Runs whose extents are kept.
+const RUNS_KEPT: usize = 4096;
+
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
     lanes: BTreeMap<LaneId, Lane>,
-    /// What the last cell did on the modelled and on the measured clock.
-    last: [Option<Extent>; 2],
+    /// What each run did on the modelled and on the measured clock, by its number.
+    runs: BTreeMap<u32, [Option<Extent>; 2]>,
+    /// The run that is under way, where that is known: what functions of other cells do in it is its own.
+    run: Option<u32>,
+    /// The run that is looked at, instead of the last one.
+    looked_at: Option<u32>,
     /// Events of lanes that are not kept.
     pub unkept: u64,
 }
@@ -189,7 +195,9 @@ impl Timeline {
             Some(lane) => lane.miss(span.start, span.end(), events),
             None => self.unkept = self.unkept.saturating_add(events),
         }
-        if let Some(Some(last)) = self.last.get_mut(usize::from(id.measured)) {
+        let last =
+            self.runs.values_mut().rev().find_map(|both| both.get_mut(usize::from(id.measured))?.as_mut());
+        if let Some(last) = last {
             last.end = last.end.max(span.end());
         }
     }
@@ -244,15 +252,24 @@ impl Timeline {
             return;
         };
         events.push(mark);
-        let last = self.last.get_mut(usize::from(lane.measured));
-        let Some(last) = last else { return };
-        match last {
-            Some(extent) if extent.cell == source.cell => {
-                extent.start = extent.start.min(span.start);
-                extent.end = extent.end.max(span.end());
-            }
-            _ => *last = Some(Extent { cell: source.cell, start: span.start, end: span.end() }),
+        let both = self.runs.entry(self.run.unwrap_or(source.cell)).or_default();
+        if let Some(extent) = both.get_mut(usize::from(lane.measured)) {
+            let Extent { start, end } = extent.unwrap_or(Extent { start: span.start, end: span.end() });
+            *extent = Some(Extent { start: start.min(span.start), end: end.max(span.end()) });
         }
+        if self.runs.len() > RUNS_KEPT {
+            self.runs.pop_first();
+        }
+    }
+
+    /// A cell begins to run under this number.
+    pub(super) fn begin(&mut self, run: u32) {
+        self.run = Some(run);
+    }
+
+    /// Looks at what a run did, or at the last one's; gives whether that is another one.
+    pub(super) fn look_at(&mut self, run: Option<u32>) -> bool {
+        std::mem::replace(&mut self.looked_at, run) != run
     }
 
     /// The lanes, those of the modelled clock first, the host's before the streams'.
@@ -270,9 +287,20 @@ impl Timeline {
         [Clock::Modelled, Clock::Measured].into_iter().filter(move |clock| has(*clock))
     }
 
-    /// What the last cell with a span did on this clock.
-    pub(crate) fn last(&self, clock: Clock) -> Option<Extent> {
-        self.last.get(usize::from(clock == Clock::Measured)).copied().flatten()
+    /// What the run that is looked at did on this clock, where it did something; else what the last one did.
+    pub(crate) fn extent(&self, clock: Clock) -> Option<Extent> {
+        self.looked_at
+            .and_then(|run| self.extent_of(run, clock))
+            .or_else(|| self.runs.keys().rev().find_map(|run| self.extent_of(*run, clock)))
+    }
+
+    /// Whether a run did something that is timed.
+    pub(crate) fn has(&self, run: u32) -> bool {
+        [Clock::Modelled, Clock::Measured].into_iter().any(|clock| self.extent_of(run, clock).is_some())
+    }
+
+    fn extent_of(&self, run: u32, clock: Clock) -> Option<Extent> {
+        self.runs.get(&run)?.get(usize::from(clock == Clock::Measured)).copied().flatten()
     }
 
     /// From the first event that is kept to the end of the last, on this clock.

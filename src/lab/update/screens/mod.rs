@@ -12,6 +12,7 @@ use crate::lab::model::actions::OwnAction;
 use crate::lab::model::binding::Binding;
 use crate::lab::model::context::{ALWAYS, ANYWHERE, Context};
 use crate::lab::model::message::Effect;
+use crate::lab::model::pane::Pane;
 use crate::lab::model::screens::Screen;
 use crate::lab::model::state::State;
 use crate::lab::model::tops::Tops;
@@ -38,6 +39,9 @@ pub(crate) fn settled(state: &State, areas: &Areas) -> Tops {
 pub(super) fn settle(state: &mut State) {
     if let Some(areas) = layout::screen(state) {
         state.tops = settled(state, &areas);
+        if areas.pane(Pane::Lesson).is_some() {
+            state.text_at = Some((state.step, state.selected));
+        }
     }
 }
 
