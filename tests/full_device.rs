@@ -166,7 +166,9 @@ fn one_refusal_has_one_figure() {
     assert!(fault.message.contains("Tried to allocate 20.00 MiB"), "{}", fault.message);
     let hint = fault.hint.unwrap();
     assert!(
-        hint.contains("Requested: 5.86 MiB, for which the allocator tried a new segment of 20.00 MiB"),
+        hint.contains(
+            "Requested of cuda:0: 5.86 MiB, for which the allocator tried a new segment of 20.00 MiB"
+        ),
         "{hint}"
     );
     let told = events.lock().unwrap().iter().find_map(|e| match e.body {

@@ -273,7 +273,7 @@ fn each_figure_of_a_refusal_is_named_for_what_it_is() {
     let screen = learner.screen();
     for told in [
         "Tried to allocate 20.00 MiB",
-        "Requested: 4.00 MiB, for which the allocator tried a new segment of 20.00 MiB.",
+        "Requested of cuda:0: 4.00 MiB, for which the allocator tried a new segment of 20.00 MiB.",
         "240.00 MiB  z, also  float32 [240, 1024, 256], made by zeros, In [1], line 1",
         "request at most 1.00 MiB at once, 25% of the 4.00 MiB requested",
         "▲ out of memory: 20.00 MiB tried",

@@ -216,6 +216,7 @@ fn the_explanation_reads_as_a_whole() {
         .collect();
     let error = pool.allocate(26 * MIB, 0).unwrap_err();
     let expected = "\
+Requested of cuda:0: 26.00 MiB.
 Largest live tensors (5 of 6):
      33.00 MiB  hidden  float32 [8650752], made by randn, line 1
      20.00 MiB  x       float32 [5242880], made by randn, line 2

@@ -89,6 +89,8 @@ pub struct Remedy {
     /// What would have worked, each on its own; the first is the best.
     pub actions: Vec<Action>,
     requested: u64,
+    /// The index of the device, which the message calls a GPU.
+    device: u32,
     /// What it was for, in words, where no batch changes its size.
     of_no_batch: Option<String>,
     /// What the allocator asked of the device, which the message names.
@@ -126,6 +128,7 @@ pub fn remedy_by(
         actions: actions(error, &holders, deletable, of_no_batch),
         of_no_batch: of_no_batch.map(str::to_owned),
         requested: error.requested,
+        device: error.device,
         segment: error.segment,
     }
 }
@@ -332,16 +335,20 @@ impl Remedy {
         Ok(())
     }
 
-    /// The figures of the request, where the message names another one.
+    /// The figures of the request, and the device's name.
     fn write_request(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (requested, segment) = (size(self.requested), size(self.segment));
         if let Some(purpose) = &self.of_no_batch {
-            return writeln!(f, "Requested: {requested} {purpose}.");
+            return writeln!(f, "Requested of cuda:{}: {requested} {purpose}.", self.device);
         }
         if segment == requested {
-            return Ok(());
+            return writeln!(f, "Requested of cuda:{}: {requested}.", self.device);
         }
-        writeln!(f, "Requested: {requested}, for which the allocator tried a new segment of {segment}.")
+        writeln!(
+            f,
+            "Requested of cuda:{}: {requested}, for which the allocator tried a new segment of {segment}.",
+            self.device
+        )
     }
 
     fn write_fragmentation(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
