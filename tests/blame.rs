@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use tensorlab::base::event::{Body, Event, Page, Source};
+use tensorlab::base::event::{Body, Event, HIDDEN_CELLS, Page, Source};
 use tensorlab::device::Machine;
 use tensorlab::script::engine::Stopped;
 use tensorlab::script::{Interpreter, Limits, Origin, Silent};
@@ -62,6 +62,30 @@ f.call();";
     let freed = all.iter().filter(|e| matches!(e.body, Body::Free { device, .. } if device.is_cuda()));
     let lines: Vec<u32> = freed.map(|e| e.source.line).collect();
     assert_eq!(lines, [6, 7, 9, 11, 4]);
+}
+
+#[test]
+fn what_a_lessons_function_does_for_a_cell_is_done_by_the_line_that_calls_it() {
+    let machine = machine("sim:t4");
+    let mut script = Interpreter::new(Arc::clone(&machine), Arc::new(Silent), &Limits::default());
+    let events: Arc<Mutex<Vec<Event>>> = Arc::default();
+    let sink = Arc::clone(&events);
+    let reader = Arc::new(move |page: &Page| sink.lock().unwrap().extend(page.iter().cloned()));
+    let subscription = machine.bus().read(reader);
+    let set_up = "fn work(run) {\n    ones(2, #{device: \"cuda\"});\n    run.call();\n    zeros(2, #{device: \"cuda\"});\n}";
+    let cell = "let own = || {\n    full(2, 3.0, #{device: \"cuda\"})\n};\nwork(own);\nwork(|| 1);";
+    for (number, code) in [(HIDDEN_CELLS + 1, set_up), (3, cell)] {
+        let done = script.evaluate(number, &Origin { name: "test", code, first_line: 1 });
+        assert!(done.is_ok(), "{:?}", done.err());
+    }
+    drop(subscription);
+    let launches = events.lock().unwrap();
+    let launches: Vec<(u32, u32)> = launches
+        .iter()
+        .filter(|event| matches!(event.body, Body::Launch { .. }))
+        .map(|event| (event.source.cell, event.source.line))
+        .collect();
+    assert_eq!(launches, [(3, 4), (3, 2), (3, 4), (3, 5), (3, 5)]);
 }
 
 fn at(cell: u32, line: u32, caller: u32) -> Source {

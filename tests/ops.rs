@@ -6,6 +6,7 @@ use tensorlab::base::{DType, Layout, Result, Scalar};
 use tensorlab::device::Machine;
 use tensorlab::tensor::Tensor;
 
+mod corners;
 pub mod device_draws;
 mod draws;
 pub mod gradients;

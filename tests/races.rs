@@ -314,6 +314,18 @@ fn what_an_exchange_still_works_on_is_not_to_be_touched() {
 
 /// Streams that don't wait for each other while a graph is written down.
 #[test]
+fn an_exchange_that_comes_to_nothing_races_with_nothing() {
+    for body in [
+        "let x = ones(3 + rank, #{device: rank}); distributed::all_reduce(x);",
+        "let x = ones(3, #{device: rank}); if rank == 1 { throw \"no\"; } distributed::all_reduce(x);",
+    ] {
+        none(&format!(
+            "try {{ distributed::spawn(|rank, world| {{ {body} }}, #{{nprocs: 2}}); }} catch {{ }}"
+        ));
+    }
+}
+
+#[test]
 fn a_race_in_a_graph_is_told_of_when_it_is_captured() {
     let body = "let g = cuda::graph(|| {
     x.add_(1.0);

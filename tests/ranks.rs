@@ -616,3 +616,17 @@ fn a_rank_that_never_comes_ends_the_others_wait_for_their_turn() {
     assert!(start.elapsed() < std::time::Duration::from_secs(10));
     assert!(fault.message.contains("rank 0 runs line 1; rank 1 waits for its turn"), "{}", fault.report);
 }
+
+/// A rank's timings wait for the GPU that it uses, and all ranks run what they time as often.
+#[test]
+fn ranks_time_their_own_work() {
+    let code = "let seen = distributed::spawn(|rank, world| {
+    let x = ones([256, 256], #{device: rank});
+    let times = if rank == 0 { 1 } else { 20 };
+    let work = || { for _i in 0..times { x.mm(x); } };
+    let took = timeit(|| { work.call(); distributed::barrier(); }).median_ms;
+    [took > 0.0, time(work).median_ms]
+}, #{nprocs: 2});
+[seen[0][0], seen[1][0], seen[0][1] * 3.0 < seen[1][1]]";
+    assert_eq!(on("sim:t4x2", code), "[true, true, true]");
+}

@@ -19,7 +19,7 @@ use crate::device::shared::{ASIDE, Shared};
 use super::backend::{Backend, DevicePool, GraphWork, Moved, Refusal, Transfer};
 use super::capture::{Captured, GRAPH_POOLS, Holder, Recorder, not_permitted};
 use super::kernel::{Arg, Kernel, Launch, View};
-use super::streams::{current, next_id, set_current, thread_token};
+use super::streams::{current, next_id, note_used, set_current, thread_token};
 
 use late::Late;
 pub(crate) use recorded::Foreseen;
@@ -198,6 +198,7 @@ impl Context {
 
     /// Launches a kernel on the current stream; none where there is nothing to write.
     pub fn launch(&self, op: &'static str, kernel: &Kernel, inputs: &[Arg], outputs: &[View]) -> Result<()> {
+        self.note_used();
         if outputs.iter().all(|view| view.layout.numel() == 0) {
             return Ok(());
         }
@@ -234,6 +235,7 @@ impl Context {
     /// Copies bytes between this accelerator and another memory. Where the host waited for bytes to arrive at it, the
     /// caller says why with [`waited`](Context::waited).
     pub fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
+        self.note_used();
         self.check_not_in_worker()?;
         self.check_not_capturing("a copy that the host waits for")?;
         let moved = self.backend.transfer(transfer)?;
@@ -380,6 +382,12 @@ impl Context {
 impl Context {
     /// Whether this thread's work is being written down instead of run.
     #[inline]
+    fn note_used(&self) {
+        if let Device::Cuda(gpu) = self.device {
+            note_used(gpu);
+        }
+    }
+
     pub(crate) fn is_capturing(&self) -> bool {
         let thread = self.capturing.load(Ordering::Relaxed);
         thread != 0 && thread == thread_token()

@@ -32,6 +32,19 @@ impl Streams {
 thread_local! {
     static CURRENT: RefCell<Streams> = const { RefCell::new(Streams(None)) };
     static TOKEN: Cell<u64> = const { Cell::new(0) };
+    /// The GPUs that the thread has given work to, a bit each.
+    static USED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The thread gives a GPU work.
+#[inline]
+pub(super) fn note_used(gpu: u16) {
+    USED.set(USED.get() | 1 << (gpu & 63));
+}
+
+/// Whether the thread has given a GPU work.
+pub(crate) fn has_used(gpu: usize) -> bool {
+    USED.get() & 1 << (gpu & 63) != 0
 }
 
 /// The thread's current stream of a context.

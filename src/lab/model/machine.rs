@@ -193,6 +193,33 @@ mod tests {
     }
 
     #[test]
+    fn a_run_is_shown_whole_whatever_cells_its_functions_are_of() {
+        let mut history = History::default();
+        let wait = |history: &mut History, cell: u32, start: u64| {
+            let span = Span { start, nanos: 1000, clock: Clock::Modelled };
+            let (device, cause) = (Device::Cuda(0), Name::new("item"));
+            let body = Body::Sync { device, implicit: true, cause, span };
+            history.fold(Event { seq: start, source: Source::at(cell, 1), body });
+        };
+        history.begin(1);
+        wait(&mut history, 1, 1000);
+        history.begin(2);
+        [(2, 5000), (1, 7000), (2, 9000)]
+            .into_iter()
+            .for_each(|(cell, start)| wait(&mut history, cell, start));
+        let view = MachineView::default();
+        assert_eq!(view.window(&history, Clock::Modelled), Some(Window { start: 5000, length: 5000 }));
+        assert!(history.look_at(Some(1)) && !history.look_at(Some(1)));
+        assert_eq!(view.window(&history, Clock::Modelled), Some(Window { start: 1000, length: 1000 }));
+        history.look_at(Some(7));
+        assert_eq!(
+            view.window(&history, Clock::Modelled),
+            Some(Window { start: 5000, length: 5000 }),
+            "the last"
+        );
+    }
+
+    #[test]
     fn zooming_has_an_end_at_either_side() {
         let history = history();
         let mut view = MachineView::default();

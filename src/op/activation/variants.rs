@@ -85,7 +85,7 @@ pub fn prelu(x: &Tensor, weight: &Tensor) -> Result<Tensor> {
         return Err(Error::runtime(text));
     }
     let weight = if count == 1 {
-        reshape(weight, &[1; 1][..x.rank().min(1)])?
+        if x.rank() == 0 { reshape(weight, &[])? } else { reshape(weight, &[1])? }
     } else {
         let channels = x.shape().get(1).copied().unwrap_or(1);
         if channels != count {

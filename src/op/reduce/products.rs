@@ -1,6 +1,6 @@
 //! Products over a dimension, and running ones.
 
-use crate::base::{DType, Result};
+use crate::base::{DType, Result, memory};
 use crate::device::Kernel;
 use crate::device::kernel::{ReduceOp, ScanOp};
 use crate::op::core::args::to_value;
@@ -127,7 +127,7 @@ fn any_zero(x: &Tensor) -> Result<bool> {
 /// still depend on the others.
 fn cumprod_grad_by_element(x: &Tensor, g: &Tensor, dim: usize) -> Result<Tensor> {
     let (along, size) = (dim as i64, x.size(dim as i64)?);
-    let mut parts = Vec::with_capacity(size);
+    let mut parts = memory::with_capacity(size)?;
     let mut before: Option<Tensor> = None;
     for k in 0..size {
         let own = slice(x, dim, k, 1, 1)?;

@@ -7,6 +7,7 @@ use rhai::{Dynamic, Engine, FnPtr, INT, Map};
 
 use crate::base::event::Clock;
 use crate::base::{Error, Result};
+use crate::device::streams::has_used;
 use crate::device::{Cancel, Machine};
 use crate::distributed::in_ranks;
 use crate::op::def::FUNCTION;
@@ -277,10 +278,11 @@ fn once(call: &Call, body: &FnPtr) -> Outcome<(f64, Clock)> {
 /// devices did some of the work, measured otherwise.
 fn timed(call: &Call, body: &FnPtr) -> Outcome<(f64, Clock)> {
     let machine: &Machine = call.machine();
-    // A rank has one GPU: the others' work is none of its own.
-    let own = machine.gpus().get(machine.current_gpu()).filter(|_| in_ranks()).map(std::slice::from_ref);
-    let gpus = own.unwrap_or(machine.gpus());
-    let sync = || gpus.iter().try_for_each(|c| c.synchronize(None, "time", false));
+    // A rank does not wait for what the others do.
+    let is_own = |gpu: usize| !in_ranks() || has_used(gpu);
+    let gpus =
+        || machine.gpus().iter().enumerate().filter(|(gpu, _)| is_own(*gpu)).map(|(_, context)| context);
+    let sync = || gpus().try_for_each(|c| c.synchronize(None, "time", false));
     sync()?;
     if machine.shared.host_time().is_some() {
         let (from, clock) = machine.shared.time();
@@ -288,7 +290,7 @@ fn timed(call: &Call, body: &FnPtr) -> Outcome<(f64, Clock)> {
         sync()?;
         return Ok((machine.shared.time().0.saturating_sub(from) as f64 / 1e6, clock));
     }
-    let modelled = gpus.iter().find(|c| c.backend.properties().clock == Clock::Modelled);
+    let modelled = machine.gpus().iter().find(|c| c.backend.properties().clock == Clock::Modelled);
     let from = modelled.map_or(0, |c| c.backend.now());
     let start = Instant::now();
     let _ = call.run(body, ())?;

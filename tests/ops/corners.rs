@@ -1,0 +1,94 @@
+//! Values and gradients at bounds, ties, zeros and in mixed dtypes, as PyTorch 2.15 has them on a CPU.
+
+use crate::parallel::{fault, on};
+
+/// What a leaf's gradient is after `body`, which gives a number.
+fn grad(leaf: &str, body: &str) -> String {
+    on("cpu", &format!("let x = tensor({leaf}, #{{requires_grad: true}});\n{body}.backward();\nx.grad"))
+}
+
+#[test]
+fn gradients_at_bounds_and_ties() {
+    for (leaf, body, want) in [
+        ("[-1.0, 0.5, 1.0]", "x.clamp(-1.0, 1.0).sum()", "tensor([0., 1., 0.])"),
+        ("[-1.0, 0.5, 0.0 / 0.0]", "x.clamp_min(-1.0).sum()", "tensor([0., 1., 0.])"),
+        ("[1.0 / 0.0, 0.0, 2.0]", "x.clamp_min(0.0).sum()", "tensor([1., 0., 1.])"),
+        ("[-3.0, -1.0, 3.0]", "F::hardsigmoid(x).sum()", "tensor([0.0000, 0.1667, 0.0000])"),
+        ("[-3.0, -1.0, 3.0]", "F::hardswish(x).sum()", "tensor([0.0000, 0.1667, 1.0000])"),
+        ("[1.0, 2.0, 3.0]", "x.clamp_max(tensor([1.0, 3.0, 1.0])).sum()", "tensor([0.5000, 1.0000, 0.0000])"),
+        ("[1.0, 2.0, 3.0]", "x.clamp(ones(3), ones(3) * 3.0).sum()", "tensor([0.5000, 1.0000, 0.5000])"),
+        ("[1.0, 2.0, 3.0]", "tensor([1.0, 2.0, 3.0]).clamp(x, x.detach()).sum()", "tensor([0., 0., 0.])"),
+        ("[1.0, 2.0, 3.0]", "zeros(3).clamp(x, ones(3) * 2.0).sum()", "tensor([1., 0., 0.])"),
+        (
+            "[1.0, 0.0 / 0.0, 2.0]",
+            "maximum(x, tensor([0.0 / 0.0, 1.0, 2.0])).sum()",
+            "tensor([1.0000, 1.0000, 0.5000])",
+        ),
+        ("[1.0, 1.0, 2.0]", "x.median()", "tensor([0.5000, 0.5000, 0.0000])"),
+        ("[0.1, 0.5, 1.0]", "logit(x, 0.2).sum()", "tensor([0., 4., 0.])"),
+        ("[0.0, 0.0]", "linalg::norm(x, -0.5)", "tensor([0., 0.])"),
+        ("[3.0, -4.0]", "x.norm(0)", "tensor([0., 0.])"),
+        ("[0.0]", "atan2(x, zeros(1)).sum()", "tensor([0.])"),
+        ("[7.0]", "x.clone().div_(2.0, #{rounding_mode: \"floor\"}).sum()", "tensor([0.])"),
+        ("5.0", "ones(2).masked_fill(tensor([true, false]), x).sum()", "tensor(1.)"),
+        ("5.0", "ones(2).clone().masked_fill_(tensor([true, true]), x).sum()", "tensor(2.)"),
+    ] {
+        assert_eq!(grad(leaf, body), want, "{body}");
+    }
+}
+
+#[test]
+fn second_gradients_through_casts_and_at_zeros() {
+    let code = "let a = tensor(2.0, #{dtype: float64, requires_grad: true}); let b = tensor(3.0, #{requires_grad: true});
+let g = autograd::grad((a * b * b + b.to(float64) ** 3).sum(), [b], #{create_graph: true})[0];
+autograd::grad(g.sum(), [b])[0]";
+    assert_eq!(on("cpu", code), "tensor(22.)");
+    let code = "let x = tensor([2.0, 0.0, 3.0], #{requires_grad: true});
+let g = autograd::grad(x.cumprod(0).sum(), [x], #{create_graph: true})[0];
+autograd::grad((g * tensor([1.0, 2.0, 3.0])).sum(), [x])[0]";
+    assert_eq!(on("cpu", code), "tensor([ 8., 10.,  4.])");
+}
+
+#[test]
+fn values_shapes_and_dtypes() {
+    for (code, want) in [
+        (
+            "F::interpolate(tensor([[[[10, 20], [30, 40]]]], #{dtype: uint8}), #{size: [3, 3], mode: \"bilinear\", align_corners: true})[0][0][0]",
+            "tensor([10, 15, 20], dtype=torch.uint8)",
+        ),
+        (
+            "linalg::vector_norm(tensor([8.5], #{dtype: float16}), #{ord: 6})",
+            "tensor(8.5000, dtype=torch.float16)",
+        ),
+        (
+            "let i = ones([2], #{dtype: int64}); i.addmv(ones([2, 2], #{dtype: int64}), i, #{beta: 0.2, alpha: 0.6})",
+            "tensor([0, 0])",
+        ),
+        ("linspace(4.3, 1, 50, #{dtype: int64})[1]", "tensor(3)"),
+        ("logit(tensor([0.1, 0.9]), 0.6)", "tensor([ 0.4055, -0.4055])"),
+        ("tensor_split(arange(6), tensor(2))[0]", "tensor([0, 1, 2])"),
+        ("[cov(ones([1, 5])).shape, corrcoef(ones([1, 5])).shape]", "[[], []]"),
+        ("tensor([1, 2]).diff(0, 0, tensor([5]), tensor([6]))", "tensor([1, 2])"),
+        (
+            "[tensor(1.0).quantile(0.5, 0, true).shape, F::prelu(tensor(-2.0), tensor([0.25])).shape]",
+            "[[], []]",
+        ),
+        ("nonzero(tensor(3.0), #{as_tuple: true})", "[tensor([0])]"),
+        ("unravel_index(tensor([5], #{dtype: uint8}), [2, 3])[0].dtype", "torch.int64"),
+        (
+            "let x = ones([2, 2], #{requires_grad: true}); [x.matrix_power(0).requires_grad, x.floor_divide(2.0).requires_grad]",
+            "[true, true]",
+        ),
+    ] {
+        assert_eq!(on("cpu", code), want, "{code}");
+    }
+    let floor =
+        fault("cpu", "let x = ones(2, #{requires_grad: true}); x.floor_divide(2.0).sum().backward();");
+    assert!(
+        floor.message.contains("derivative for aten::floor_divide is not implemented"),
+        "{}",
+        floor.message
+    );
+    let matrix = fault("cpu", "F::prelu(ones([2, 2]), ones([2, 2]))");
+    assert!(matrix.message.contains("ndim = 2"), "{}", matrix.message);
+}
