@@ -173,6 +173,55 @@ const PROGRAMS: &[&str] = &[
     "x = torch.arange(4)\nn = 0\nfor part in x.split(2):\n    n += part.numel()\nassert n == 4 and len(os.path.join(\"a\", \"b\", \"c\")) == 5",
     "from random import randint\nassert 0 < randint(1, 3) < 4\nlogging.info(\"%d of %d\", 1, 2)\nx = np.random.rand(2, 3, 4)\nassert x.numel() == 24",
     "a, b = 1, 2\na, b = b, a\nx = torch.zeros(2, 3)\nx[0, 1] = a\nx[:, 0] = b\nprint(x[..., 0], x[1:], x[None].shape)",
+    "def f(n):\n    return n + 1\nassert f(5) == 6",
+    "loss = (torch.ones(3) * 0.25).sum()\nassert f\"{loss:.4f} {loss}\" == \"0.7500 0.75\" and \"{:.1f}\\t{}\".format(2, loss) == \"2.0\\t0.75\"\n\
+     assert len(f\"\\n`{loss}`\\tx\") == 9 and f\"${loss:.1f}{{}}\" == \"$0.8{}\"\nacc, w = 0.256, 8\n\
+     assert f\"{acc:.2%} {acc:.0f} {2.0:.3f} {12345:,} {7:03d} {'a':>3}|{'b':<3}|{acc:.2e} {acc:g}\" == \"25.60% 0 2.000 12,345 007   a|b  |2.56e-01 0.256\"\n\
+     assert f\"{acc:{w}.{2}f}|\" == \"    0.26|\" and \"%d %5.2f %-4s|%03d\" % (20.7, acc, \"ab\", 7) == \"20  0.26 ab  |007\"",
+    "t = torch.tensor([7, -7])\nassert (t // 2).dtype == torch.int64 and (t // 2)[1].item() == -4\nx = torch.ones(3, 4)\n\
+     d = x.size(0) // 2\ne = x.shape[1] // 3\nassert d == 1 and e == 1 and float(x.sum()) == 12.0\ndef total(v):\n    return int(v.sum())\n\
+     assert total(x) == 12",
+    "xs = [1, 0, 2]\nassert len([x for x in xs if x]) == 2 and sum(1 for x in [1, 0, 2] if x) == 2 and any([0, 5]) and not all([1, 0])\n\
+     assert len([s for s in [\"\", \"b\"] if s]) == 1 and len(list(filter(None, xs))) == 2\ndef name(items, called=None):\n    \
+     return called or \"default\"\nassert name(xs) == \"default\" and name(xs, \"n\") == \"n\" and name(xs, \"\") == \"default\"\na = []\nb = a or [5]\n\
+     assert b[0] == 5 and (len(xs) and xs[0]) == 1",
+    "said = \"\"\ntry:\n    raise ValueError(\"bad value %d\" % 3)\nexcept ValueError as e:\n    said = f\"{e}\"\n    print(\"caught\", e)\n\
+     assert said == \"bad value 3\"\ntry:\n    int(\"abc\")\nexcept TypeError:\n    said = \"type\"\nexcept ValueError as e:\n    said = \"value\"\n\
+     assert said == \"value\"\ntry:\n    raise MyError(\"mine\")\nexcept Exception as e:\n    said = str(e)\nassert said == \"mine\"",
+    "import torch.distributed as dist\nimport torch.multiprocessing as mp\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\
+     def work(rank, size):\n    os.environ['MASTER_ADDR'] = 'localhost'\n    \
+     dist.init_process_group(\"gloo\", rank=rank, world_size=size, init_method=\"env://\")\n    t = torch.zeros(1)\n    if rank == 0:\n        \
+     t += 1\n        dist.send(t, dst=1)\n    else:\n        dist.recv(t, src=0)\n    out = [torch.zeros(1) for _ in range(size)]\n    \
+     dist.all_gather(out, t)\n    assert out[1].item() == 1.0 and t.item() == 1.0\n    net = DDP(nn.Linear(1, 1), output_device=None)\n    \
+     assert net(t).numel() == 1\nif __name__ == \"__main__\":\n    mp.spawn(work, args=(2,), nprocs=2, join=True)",
+    "seen = []\ndef fib(n):\n    seen.append(n)\n    if n < 2:\n        return n\n    return fib(n - 1) + fib(n - 2)\nassert fib(6) == 8 and len(seen) == 25",
+    "def main():\n    return helper(3)\ndef helper(x):\n    return x * k\nk = 2\nassert main() == 6",
+    "k = 2\ndef main():\n    return helper(3)\ndef helper(x):\n    return x * k\nassert main() == 6",
+    "def add(l, x):\n    l.append(x)\ndef twice(l):\n    add(l, 1)\n    add(l, 2)\nxs = []\nadd(xs, 0)\ntwice(xs)\nassert len(xs) == 3",
+    "print(\"PyTorch version:\", torch.__version__)\nos.environ[\"CUDA_VISIBLE_DEVICES\"] = \"0\"\ndef g(a, b):\n    return a + b\n\
+     def h(a, *args, **kwargs):\n    return a + len(args) + len(kwargs)\ndef i(*args, **kwargs):\n    return h(1, *args, **kwargs)\nv = (1, 2)\n\
+     assert g(*v) == 3 and g(1, *v[1:]) == 3 if False else True\nassert i(5, 6, c=1) == 4\nassert 10 // 3 == 3",
+    "import argparse\ndef main():\n    parser = argparse.ArgumentParser(description='x')\n    \
+     parser.add_argument('--batch-size', type=int, default=2, metavar='N')\n    parser.add_argument('--no-cuda', action='store_true')\n    \
+     args = parser.parse_args()\n    kwargs = {'batch_size': args.batch_size}\n    if not args.no_cuda:\n        more = {'shuffle': True}\n        \
+     kwargs.update(more)\n    tf = transforms.Compose([transforms.ToTensor()])\n    \
+     loader = DataLoader(TensorDataset(torch.ones(4, 2)), **kwargs)\n    return len(loader)\nassert main() == 2",
+    "class AverageMeter(object):\n    \"\"\"Keeps the average.\"\"\"\n    def __init__(self, name, fmt=':f'):\n        self.name = name\n        \
+     self.reset()\n    def reset(self):\n        self.sum = 0\n        self.count = 0\n    def update(self, val, n=1):\n        \
+     self.sum += val * n\n        self.count += n\n        self.avg = self.sum / self.count\n    def __str__(self):\n        \
+     return self.name\nm = AverageMeter(\"loss\")\nm.update(2)\nm.update(3, 3)\nassert m.avg == 2.75 and m.name == \"loss\"\n\
+     class Config:\n    lr = 0.1\ncfg = Config()\nassert cfg.lr == 0.1",
+    "class Enc(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n        pe = torch.zeros(4, d)\n        \
+     pe[:, 0::2] = torch.sin(pe)\n        self.register_buffer(\"pe\", pe)\n        self.fc = nn.Linear(d, d)\n    def forward(self, x):\n        \
+     return self.fc(x + self.pe)\nassert Enc(4)(torch.ones(4, 4)).shape[0] == 4",
+    "import copy\ndevice = \"mps\" if torch.backends.mps.is_available() else \"cpu\"\nassert device == \"cpu\" and math.e > 2\nnet = nn.Linear(1, 1)\n\
+     best = copy.deepcopy(net.state_dict())\nwith torch.no_grad():\n    net.weight.fill_(7.0)\nassert best[\"weight\"].item() != 7.0\n\
+     xs = [1]\nys = copy.deepcopy(xs)\nx = torch.ones(2)\nassert x.nelement() == 2 and len(ys) == 1, x.device",
+    "def count():\n    xs = [1, 2]\n    n = 0\n    while xs:\n        xs.pop()\n        n += 1\n    return n\nassert count() == 2",
+    "from dataclasses import dataclass, field\n@dataclass\nclass Config:\n    lr: float = 0.1\n    sizes: list = field(default_factory=list)\n\
+     cfg = Config(lr=0.2)\nassert cfg.lr == 0.2 and len(cfg.sizes) == 0",
+    "from tqdm import tqdm\npbar = tqdm([1, 2])\nn = 0\nfor b in pbar:\n    pbar.set_postfix(loss=0.5)\n    n += b\nassert n == 3",
+    "let x = null;\nlet y: int = 5;\nassert(x == () && y == 5);",
 ];
 
 #[test]
@@ -331,6 +380,7 @@ impl Host for Warned {
 fn what_differs_in_silence_is_told_of_once() {
     for (code, what) in [
         ("7 / 2", "`7 / 2` of integers is 3"),
+        ("10 / 3", "3 is Python's `10 // 3`"),
         ("-7 / 2", "`(-7.0 / 2).floor().to_int()` is -4, as `-7 // 2` there"),
         ("let a = 7; let b = 2; a / b", "3.5 in Python"),
         ("let x = ones(7); x.numel() / 2", "`7 / 2` of integers"),
@@ -427,18 +477,23 @@ fn the_page_has_every_phrase_and_what_differs_in_silence() {
 #[test]
 fn what_has_no_line_here_is_told_with_what_there_is() {
     for (given, code, want) in [
-        ("", "class A:\n    def __init__(self):\n        self.x = 1", "a map holds values and closures"),
+        ("", "class A:\n    def __getitem__(self, i):\n        return i", "a map holds values and closures"),
         ("", "class B(A):\n    pass", "nothing is inherited"),
         ("", "class Net(nn.Sequential):\n    pass", "`let Net = || nn::Sequential([…]);`"),
         ("", "class F(torch.autograd.Function):\n    pass", "`x.register_hook(|g| …)`"),
         ("", "class D(Dataset):\n    pass", "`data::Dataset(length, |i| …)`"),
-        ("", "@dataclass\nclass C:\n    lr: float = 0.1", "`let c = #{lr: 0.1};`"),
+        ("", "@dataclass\nclass C:\n    lr: float = 0.1", "let C = |lr| {"),
         ("", "2 ** -1", "`2.0 ** -1`"),
         ("let xs = [1, 2];", "xs[1..]", "`xs.extract(1..)`"),
         ("let d = #{};", "d['a']", "names of a map are texts"),
         ("", "let model = 3; print(modle)", "did you mean `model`?"),
         ("", "fn f(s) { s.to_int() } f(\"12\")", "parse_int(s)"),
         ("", "let i = 1; i++;", "i += 1;"),
+        ("", "fn f(q) { while q { q.pop(); } } f([1])", "while !q.is_empty()"),
+        ("", "fn f(t) { t.to_float() } f(ones(1))", "t.item().to_float()"),
+        ("", "rows = [[1]]\nfirst = rows[0]\nfirst[0] = 2", "an array or a map is copied"),
+        ("", "rows = [[1]]\nfor row in rows:\n    row.append(2)", "an array or a map is copied"),
+        ("fn save(x, name) { }", "torch.save(ones(1), os.path.join(\"d\", \"m.pt\"))", "\"m.safetensors\""),
         (
             "let f = |s| s.map(|c| c);",
             "let g = |s| s.map(|c| c);\ng.call(\"ab\")",

@@ -11,6 +11,7 @@ pub mod event;
 mod event_row;
 pub mod figures;
 pub mod file;
+pub mod format_spec;
 pub mod layout;
 pub mod locale;
 pub mod memory;

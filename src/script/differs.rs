@@ -202,7 +202,7 @@ fn note(shared: &Shared, divides: bool, (a, b): (INT, INT), at: Position) {
                     ", and `({a}.0 / {b}).floor().to_int()` is {}, as `{a} // {b}` there",
                     there.floor()
                 ),
-                false => String::new(),
+                false => format!("; {here} is Python's `{a} // {b}`"),
             };
             format!(
                 "`{a} / {b}` of integers is {here}{place}, and {there} in Python: `{a}.0 / {b}` gives that{floor}"

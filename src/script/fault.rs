@@ -357,7 +357,9 @@ pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
             let text = text.trim_start_matches("Runtime error: ");
             let text = text.rsplit_once(" (line ").map_or(text, |(before, _)| before);
             let hint = text.contains("raised to a negative power").then(|| "`2.0 ** -1` is 0.5".to_owned());
-            Fault::bare("RuntimeError", text.into(), hint)
+            // As Python's `int("abc")`.
+            let kind = if text.starts_with("Error parsing") { "ValueError" } else { "RuntimeError" };
+            Fault::bare(kind, text.into(), hint)
         }
     }
 }

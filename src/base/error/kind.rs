@@ -25,8 +25,9 @@ pub enum Kind {
 
 impl Kind {
     /// The kinds of what the script language itself refuses.
-    const OF_LANGUAGE: [Kind; 7] = [
+    const OF_LANGUAGE: [Kind; 8] = [
         Kind::RuntimeError,
+        Kind::ValueError,
         Kind::IndexError,
         Kind::TypeError,
         Kind::NameError,

@@ -20,9 +20,9 @@ language! {
         is_shared(value: "what a closure may have captured") "Whether a closure holds the variable too." "let x = 1; let f = || x; is_shared(x)" => "true";
         parse_int(text: "what has the digits, perhaps with a sign"; radix: "the base, from 2 to 36; 10 where it is not given")
             "The integer that a text is." "parse_int(\"12\")" => "12",
-            "RuntimeError: the text is no integer of 64 bits, or the radix is not in 2 to 36";
+            "ValueError: the text is no integer of 64 bits", "RuntimeError: the radix is not in 2 to 36";
         parse_float(text: "the digits, with or without a point") "The float that a text is." "parse_float(\"1.5\")" => "1.5",
-            "RuntimeError: the text is no number";
+            "ValueError: the text is no number";
         parse_json(text: "an object, an array or another value") "What a JSON text stands for: objects are maps, null is ()." "parse_json(`{\"a\": 1}`).a" => "1",
             "ValueError: the text is no JSON";
         range(from: "where the loop begins, or the end of one from 0"; to: "the end, which is left out", step: "from each number to the next; 1 where it is not given")

@@ -12,6 +12,7 @@ pub(crate) mod data;
 mod defaults;
 mod differing;
 mod distributed;
+mod formats;
 pub(crate) mod hook;
 mod iterables;
 mod misc;
@@ -88,10 +89,11 @@ pub fn rows() -> impl Iterator<Item = &'static ScriptRow> {
 }
 
 /// Of modules of one file.
-static FILES: [&[ScriptRow]; 18] = documented([
+static FILES: [&[ScriptRow]; 19] = documented([
     autograd::ROWS,
     misc::ROWS,
     builtins::ROWS,
+    formats::ROWS,
     raised::ROWS,
     amp::ROWS,
     cuda_amp::ROWS,

@@ -1,6 +1,9 @@
 //! Statements with blocks: by indentation, as Python has them, or in braces.
 
+use crate::script::lexer;
+
 use super::book::Idiom;
+use super::changes::changes;
 use super::lex::TokenKind;
 use super::statements::Statements;
 use super::tree::{Arg, Expr};
@@ -76,10 +79,28 @@ impl Statements<'_, '_, '_> {
         self.skip_lines();
         // Nothing that is indented: the block is still to come, or missing.
         while self.reader.peek().is_some_and(|token| token.column > column) {
-            lines.extend(self.statement()?);
+            lines.extend(self.known_or_marked()?);
             self.skip_lines();
         }
         Some(lines)
+    }
+
+    /// A statement, or what marks one that is not known: it takes nothing from the block around it.
+    fn known_or_marked(&mut self) -> Lines {
+        let before = self.clone();
+        let lines = self.statement();
+        if lines.is_some() || !before.writer.python {
+            return lines;
+        }
+        *self = before;
+        let from = self.reader.at;
+        self.reader.at = super::end_of(self.reader.tokens, from);
+        let own = self.reader.tokens.get(from..self.reader.at)?;
+        let last = own.iter().rev().find(|token| token.kind != TokenKind::Line)?;
+        let written = self.reader.code.get(own.first()?.range.start..last.range.end)?;
+        self.writer.uses(Idiom::Unknown);
+        lexer::bound(written).iter().for_each(|name| self.writer.bind(name, Holds::Other));
+        Some(written.lines().map(|line| format!("// ? {}", line.trim())).collect())
     }
 
     pub(super) fn skip_lines(&mut self) {
@@ -251,6 +272,12 @@ impl Statements<'_, '_, '_> {
         let bound: Vec<(String, Holds)> = names.iter().map(|name| (name.clone(), holds)).collect();
         let (around, left) = self.begin_loop(column);
         body.extend(self.block(column, &bound)?);
+        if let ([name], true) = (names.as_slice(), self.writer.python)
+            && self.writer.kind(&items) != Holds::Tensor
+            && changes(&body, name)
+        {
+            self.writer.uses(Idiom::Copied);
+        }
         self.ended.extend(names.into_iter().map(|name| (name, true)));
         self.end_block();
         self.end_loop(column, (around, left), written(&[(head, body)]))
@@ -351,7 +378,9 @@ impl Statements<'_, '_, '_> {
                         }
                     }
                     self.caught = Some(caught.clone());
+                    self.writer.caught.push(caught.clone());
                     let handler = self.block(column, &[(caught.clone(), Holds::Other)])?;
+                    self.writer.caught.pop();
                     handlers.push((kind, caught, handler));
                 }
                 "else" => {
@@ -385,6 +414,9 @@ impl Statements<'_, '_, '_> {
 
     /// `@torch.no_grad()` before a function.
     fn decorated(&mut self) -> Lines {
+        if self.reader.nth(1) == "dataclass" {
+            return self.data_class();
+        }
         self.reader.at += 1;
         let value = self.reader.value()?;
         let mode = self.writer.expr(&value)?;

@@ -105,10 +105,10 @@ const VALUES: &[Phrase] = &[
     ),
     phrase(
         Idiom::Rounded,
-        "`round(x, 2)` keeps two decimals",
+        "`format(x, \".2f\")` is what Python's `{x:.2f}` shows",
         "let loss = 0.12345;",
         "print(f\"{loss:.2f}\")",
-        "print(`${round(loss, 2)}`)",
+        "print(`${format(loss, \".2f\")}`)",
     ),
     phrase(
         Idiom::Format,
@@ -347,9 +347,17 @@ const VALUES: &[Phrase] = &[
         "ys = xs.copy()",
         "let ys = xs;",
     ),
+    phrase(
+        Idiom::Copied,
+        "an array or a map is copied into a variable, a loop and a function: what changes it there gives it back",
+        "",
+        "def add(xs, x):\n    xs.append(x)\nxs = []\nadd(xs, 1)",
+        "xs = add(xs, 1)",
+    ),
 ];
 
 /// What is told of an idiom.
 pub(super) fn note(idiom: Idiom) -> &'static str {
-    BOOK.iter().find(|phrase| phrase.idiom == idiom).map_or("", |phrase| phrase.note)
+    let told = |phrase: &&Phrase| phrase.idiom == idiom && !phrase.note.is_empty();
+    BOOK.iter().find(told).map_or("", |phrase| phrase.note)
 }

@@ -35,6 +35,8 @@ impl Writer<'_> {
                             ("Size", [one]) => return self.written(&one.value),
                             _ => {}
                         }
+                        let arguments = names::without_idle(&here, arguments);
+                        let arguments = arguments.as_slice();
                         let arguments = match idiom {
                             _ if matches!(here.as_str(), "save" | "load") => self.with_file(arguments)?,
                             Idiom::Library if here != "manual_seed" && !here.contains("::") => {
@@ -62,10 +64,15 @@ impl Writer<'_> {
 
     /// Arguments, with those that have names in a map at the end.
     pub(super) fn arguments(&mut self, arguments: &[Arg]) -> Option<String> {
-        let (mut all, mut options) = (Vec::new(), Vec::new());
+        let (mut all, mut options, mut all_named) = (Vec::new(), Vec::new(), Vec::new());
         for argument in arguments {
             if argument.spread {
                 self.uses(Idiom::Spread);
+            }
+            // `**options` is the map itself, and joined to the ones before it.
+            if argument.name.as_deref() == Some("**") {
+                all_named.push(self.bound(&argument.value, 150)?);
+                continue;
             }
             let value = match (&argument.value, argument.name.as_deref()) {
                 // A function that has a name is no value.
@@ -89,9 +96,11 @@ impl Writer<'_> {
                 None => return None,
             }
         }
-        if !options.is_empty() {
+        let own = (!options.is_empty()).then(|| format!("#{{{}}}", options.join(", ")));
+        let named: Vec<String> = own.into_iter().chain(all_named).collect();
+        if !named.is_empty() {
             self.uses(Idiom::Options);
-            all.push(format!("#{{{}}}", options.join(", ")));
+            all.push(named.join(" + "));
         }
         Some(all.join(", "))
     }
@@ -153,12 +162,27 @@ impl Writer<'_> {
     /// Arguments among which a file's name ends as it has to.
     fn with_file(&mut self, arguments: &[Arg]) -> Option<String> {
         const ENDS: [&str; 5] = [".pt", ".pth", ".bin", ".ckpt", ".pkl"];
-        let named = |argument: &Arg| {
-            let Expr::Text(raw) = &argument.value else { return None };
-            let (inside, quote) = raw.split_at_checked(raw.len().checked_sub(1)?)?;
-            let stem = ENDS.iter().find_map(|end| inside.strip_suffix(end))?;
-            Some(Arg { value: Expr::Text(format!("{stem}.safetensors{quote}")), ..argument.clone() })
-        };
+        fn renamed(value: &Expr) -> Option<Expr> {
+            match value {
+                Expr::Text(raw) => {
+                    let (inside, quote) = raw.split_at_checked(raw.len().checked_sub(1)?)?;
+                    let stem = ENDS.iter().find_map(|end| inside.strip_suffix(end))?;
+                    Some(Expr::Text(format!("{stem}.safetensors{quote}")))
+                }
+                Expr::Binary("+", before, last) => {
+                    Some(Expr::Binary("+", before.clone(), renamed(last)?.into()))
+                }
+                // `os.path.join("runs", "model.pt")`
+                Expr::Call(callee, parts) if matches!(callee.as_ref(), Expr::Attr(_, name) if name == "join") =>
+                {
+                    let (last, before) = parts.split_last()?;
+                    let last = Arg { value: renamed(&last.value)?, ..last.clone() };
+                    Some(Expr::Call(callee.clone(), before.iter().cloned().chain([last]).collect()))
+                }
+                _ => None,
+            }
+        }
+        let named = |argument: &Arg| Some(Arg { value: renamed(&argument.value)?, ..argument.clone() });
         let renamed: Vec<Arg> =
             arguments.iter().map(|argument| named(argument).unwrap_or_else(|| argument.clone())).collect();
         if arguments.iter().any(|argument| named(argument).is_some()) {
@@ -176,7 +200,7 @@ impl Writer<'_> {
     fn named(&mut self, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
         let atom = |text: String| Some((text, ATOM));
         match (name, arguments) {
-            ("open" | "input", _) if self.is_free(name) => return None,
+            _ if self.is_free(name) && names::is_elsewhere(name) => return None,
             // What is cut for it is a list.
             ("zip", parts) => {
                 for part in parts {
@@ -250,7 +274,7 @@ impl Writer<'_> {
                 None => name.to_owned(),
             },
         };
-        let arguments = self.arguments(arguments)?;
+        let arguments = self.arguments(&names::without_idle(&callee, arguments))?;
         atom(format!("{callee}({arguments})"))
     }
 
@@ -283,8 +307,12 @@ impl Writer<'_> {
         if params.iter().any(|param| param.starts_with('*')) {
             return self.collected(params, arguments);
         }
+        if let [before @ .., Arg { spread: true, value: Expr::Name(rest), name: None }] = arguments {
+            return self.spread_over(params, before, rest);
+        }
         let mut all: Vec<Option<String>> = vec![None; params.len().max(arguments.len())];
         for (at, argument) in arguments.iter().enumerate() {
+            (!argument.spread && argument.name.as_deref() != Some("**")).then_some(())?;
             let value = self.expr(&argument.value)?;
             let place = match &argument.name {
                 Some(name) => {
@@ -300,26 +328,47 @@ impl Writer<'_> {
         (given.len() == arguments.len()).then(|| given.join(", "))
     }
 
+    /// `f(a, *rest)`: an item for each parameter that is left.
+    fn spread_over(&mut self, params: &[String], before: &[Arg], rest: &str) -> Option<String> {
+        let plain = |argument: &Arg| argument.name.is_none() && !argument.spread;
+        before.iter().all(plain).then_some(())?;
+        self.uses(Idiom::Spread);
+        let mut all = Vec::new();
+        for argument in before {
+            all.push(self.expr(&argument.value)?);
+        }
+        let left = params.len().checked_sub(before.len())?;
+        all.extend((0..left).map(|at| format!("{rest}[{at}]")));
+        Some(all.join(", "))
+    }
+
     /// Arguments of a function that takes any number: what is more goes in an array, and what has a name in a map.
     fn collected(&mut self, params: &[String], arguments: &[Arg]) -> Option<String> {
         self.uses(Idiom::Rest);
         let own = params.iter().take_while(|param| !param.starts_with('*')).count();
         let (mut all, mut rest, mut named) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut given, mut options) = (None, None);
         for argument in arguments {
             let value = self.expr(&argument.value)?;
             match &argument.name {
+                // What is handed on as it was taken.
+                None if argument.spread && rest.is_empty() && given.is_none() && all.len() == own => {
+                    given = Some(value);
+                }
+                Some(name) if name == "**" && named.is_empty() && options.is_none() => options = Some(value),
                 _ if argument.spread || argument.name.as_ref().is_some_and(|name| params.contains(name)) => {
                     return None;
                 }
                 Some(name) => named.push(format!("{name}: {value}")),
                 None if all.len() < own => all.push(value),
-                None => rest.push(value),
+                None if given.is_none() => rest.push(value),
+                None => return None,
             }
         }
         (all.len() == own).then_some(())?;
         all.extend(params.iter().skip(own).map(|param| match param.starts_with("**") {
-            true => format!("#{{{}}}", named.join(", ")),
-            false => format!("[{}]", rest.join(", ")),
+            true => options.take().unwrap_or_else(|| format!("#{{{}}}", named.join(", "))),
+            false => given.take().unwrap_or_else(|| format!("[{}]", rest.join(", "))),
         }));
         Some(all.join(", "))
     }
@@ -331,6 +380,7 @@ impl Writer<'_> {
         let plain: Vec<&Expr> = plain.collect();
         let (idiom, text) = match (name, plain.as_slice()) {
             ("print", _) => return self.print(arguments),
+            ("str", [of]) if let Some(message) = self.message(of) => (Idiom::Str, message),
             ("str", [of]) => (Idiom::Str, format!("{}.to_string()", self.on(of)?)),
             ("int", [of]) if is_environment(of) => return self.written(of),
             ("int" | "float", [of]) => (Idiom::Number, self.numeric(name, of)?),
@@ -373,10 +423,15 @@ impl Writer<'_> {
         if kept.len() < arguments.len() {
             self.uses(Idiom::PrintEnd);
         }
+        let told = |argument: Arg| match self.message(&argument.value) {
+            Some(message) => Arg { value: Expr::Rhai(message), ..argument },
+            None => argument,
+        };
+        let kept: Vec<Arg> = kept.into_iter().map(told).collect();
         Some((format!("print({})", self.arguments(&kept)?), ATOM))
     }
 
-    fn numeric(&mut self, name: &str, of: &Expr) -> Option<String> {
+    pub(super) fn numeric(&mut self, name: &str, of: &Expr) -> Option<String> {
         if let ("float", Expr::Text(text)) = (name, of) {
             match text.trim_matches(['"', '\'']).trim_start_matches('+') {
                 "inf" => return Some("(1.0 / 0.0)".into()),
@@ -388,6 +443,7 @@ impl Writer<'_> {
         match self.kind(of) {
             Holds::Text => Some(format!("parse_{name}({})", self.expr(of)?)),
             Holds::Tensor => Some(format!("{}.item().to_{name}()", self.on(of)?)),
+            _ if reduces(of) => Some(format!("{}.item().to_{name}()", self.on(of)?)),
             _ => Some(format!("{}.to_{name}()", self.on(of)?)),
         }
     }
@@ -428,4 +484,12 @@ impl Writer<'_> {
         let text = self.bound(value, ATOM)?;
         Some(if text.starts_with(|c: char| c.is_ascii_digit()) { format!("({text})") } else { text })
     }
+}
+
+/// Whether a value is what a tensor's numbers come to, such as `t.sum()`.
+fn reduces(value: &Expr) -> bool {
+    const NAMES: [&str; 12] =
+        ["sum", "mean", "std", "var", "norm", "prod", "max", "min", "argmax", "argmin", "median", "trace"];
+    matches!(value, Expr::Call(callee, given) if given.is_empty()
+        && matches!(callee.as_ref(), Expr::Attr(_, name) if NAMES.contains(&name.as_str())))
 }

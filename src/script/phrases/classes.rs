@@ -22,6 +22,9 @@ impl Statements<'_, '_, '_> {
         let column = self.reader.peek()?.column;
         self.reader.expect("class")?;
         let name = self.reader.name()?;
+        if self.is_plain() {
+            return self.object(column, name);
+        }
         self.reader.expect("(")?;
         let base = match self.reader.value()? {
             Expr::Attr(_, base) | Expr::Name(base) if base == "Module" => Base::Module,
@@ -287,7 +290,7 @@ impl Class {
 }
 
 /// Lines with what closes the last one.
-fn closed(mut lines: Vec<String>, with: &str) -> Vec<String> {
+pub(super) fn closed(mut lines: Vec<String>, with: &str) -> Vec<String> {
     if let Some(last) = lines.last_mut() {
         last.push_str(with);
     }
@@ -307,7 +310,7 @@ fn grouped(lines: Vec<String>) -> Vec<Vec<String>> {
 }
 
 /// A line with another name in place of each that stands alone: `self.d` is no part of `self.depth`.
-fn replaced(line: &str, name: &str, with: &str) -> String {
+pub(super) fn replaced(line: &str, name: &str, with: &str) -> String {
     let belongs = |c: char| c.is_alphanumeric() || c == '_';
     let (mut out, mut rest) = (String::new(), line);
     while let Some(at) = rest.find(name) {

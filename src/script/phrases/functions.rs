@@ -24,15 +24,26 @@ impl Statements<'_, '_, '_> {
         let mut params = self.parameters()?;
         let given = params.iter().map(|(name, _)| name.clone()).collect();
         self.writer.functions.insert(name.clone(), given);
+        let collects = params.iter().any(|(name, _)| name.starts_with('*'));
         params.iter_mut().for_each(|(name, _)| *name = name.trim_start_matches('*').to_owned());
-        let names: Vec<String> = params.iter().map(|(name, _)| name.clone()).collect();
+        let mut names: Vec<String> = params.iter().map(|(name, _)| name.clone()).collect();
         let around = self.reads_around(column, &names);
+        let own = params.clone();
         if around && python {
             self.writer.bind(&name, Holds::Closure);
-        }
-        let body = self.body(column, &names)?;
-        if around && python {
+            // A closure does not see itself: it is given to itself.
+            if !collects && self.calls_itself(column, &name) {
+                params.push((name.clone(), Some(name.clone())));
+                names.push(name.clone());
+                self.writer.functions.insert(name.clone(), names.clone());
+            }
             self.default(&name, &params);
+        }
+        let mut body = self.body(column, &names)?;
+        if python {
+            self.gives_back(&name, &own, &mut body);
+        }
+        if around && python {
             self.writer.uses(Idiom::Closure);
             let mut lines = written(&[(format!("let {name} = |{}|", names.join(", ")), body)]);
             lines.last_mut()?.push(';');
@@ -110,7 +121,12 @@ impl Statements<'_, '_, '_> {
         let (around, inside, ended) = (self.function, self.inside, std::mem::take(&mut self.ended));
         self.inside = column + 1;
         self.function = self.writer.scopes.len();
-        let bound: Vec<(String, Holds)> = params.iter().map(|name| (name.clone(), Holds::Other)).collect();
+        let holds = |name: &str| match self.writer.defaults.get(name) {
+            // The closure itself.
+            Some(defaults) if defaults.last().is_some_and(|last| last == name) => Holds::Closure,
+            _ => Holds::Other,
+        };
+        let bound: Vec<(String, Holds)> = params.iter().map(|name| (name.clone(), holds(name))).collect();
         let lines = self.block(column, &bound);
         (self.function, self.inside) = (around, inside);
         self.ended = ended;
@@ -121,14 +137,22 @@ impl Statements<'_, '_, '_> {
         lines
     }
 
-    /// Whether the block that follows reads a variable of around.
-    fn reads_around(&self, column: usize, params: &[String]) -> bool {
+    /// The tokens of the block that follows a head in a column.
+    fn inside(&self, column: usize) -> Vec<&Tok<'_>> {
         let rest = self.reader.tokens.get(self.reader.at..).unwrap_or_default();
         let line = rest.first().map_or(0, |token| token.line);
-        let inside = rest
-            .iter()
-            .take_while(|token| token.line == line || token.column > column || token.kind == TokenKind::Line);
-        let inside: Vec<_> = inside.collect();
+        let belongs =
+            |token: &&Tok| token.line == line || token.column > column || token.kind == TokenKind::Line;
+        rest.iter().take_while(belongs).collect()
+    }
+
+    fn calls_itself(&self, column: usize, name: &str) -> bool {
+        self.inside(column).windows(2).any(|pair| matches!(pair, [a, b] if a.text == name && b.text == "("))
+    }
+
+    /// Whether the block that follows reads a variable of around.
+    fn reads_around(&self, column: usize, params: &[String]) -> bool {
+        let inside = self.inside(column);
         let assigned = |name: &str| {
             inside.windows(2).any(|pair| matches!(pair, [a, b] if a.text == name && b.text == "="))
                 && !inside.windows(2).any(|pair| matches!(pair, [a, b] if matches!(a.text, "global" | "nonlocal") && b.text == name))

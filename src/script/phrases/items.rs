@@ -11,11 +11,14 @@ impl Writer<'_> {
             ("any" | "all", [Expr::Comprehension(test, None, loops)]) => {
                 let [one] = loops.as_slice() else { return None };
                 let method = if name == "any" { "some" } else { "all" };
-                (Idiom::AnyAll, format!("{}.{method}({})", self.items(&one.items)?, self.turn(one, test)?))
+                (
+                    Idiom::AnyAll,
+                    format!("{}.{method}({})", self.items(&one.items)?, self.turn(one, &asked(test))?),
+                )
             }
             ("any" | "all", [of]) if self.kind(of) != Holds::Tensor && !matches!(of, Expr::Compare(..)) => {
                 let method = if name == "any" { "some" } else { "all" };
-                (Idiom::AnyAll, format!("{}.{method}(|x| x)", self.items(of)?))
+                (Idiom::AnyAll, format!("{}.{method}({})", self.items(of)?, self.asks_items(of)?))
             }
             ("dict", [of]) if self.kind(of) == Holds::Map => (Idiom::Copy, self.expr(of)?),
             ("dict", [of]) => {
@@ -44,6 +47,9 @@ impl Writer<'_> {
                 let whole = Expr::Binary("//", (*a).clone().into(), (*b).clone().into());
                 let rest = Expr::Binary("%", (*a).clone().into(), (*b).clone().into());
                 (Idiom::Floor, format!("[{}]", self.each(&[whole, rest])?))
+            }
+            ("filter", [Expr::Name(none), of]) if none == "None" => {
+                (Idiom::MapOf, format!("{}.filter({})", self.items(of)?, self.asks_items(of)?))
             }
             ("filter", [function, of]) => {
                 (Idiom::MapOf, format!("{}.filter({})", self.items(of)?, self.expr(function)?))
@@ -138,7 +144,7 @@ impl Writer<'_> {
             items => self.items(items)?,
         };
         for condition in &one.conditions {
-            text += &format!(".filter({})", self.turn(one, condition)?);
+            text += &format!(".filter({})", self.turn(one, &asked(condition))?);
         }
         let same = matches!((item, one.whole()), (Expr::Name(item), Some(name)) if item == name);
         if !same {
@@ -154,7 +160,7 @@ impl Writer<'_> {
             text = format!("list({text})");
         }
         for condition in &one.conditions {
-            text += &format!(".filter({})", self.turn(one, condition)?);
+            text += &format!(".filter({})", self.turn(one, &asked(condition))?);
         }
         let (item, lets) = taken_apart(one);
         self.scopes.push(one.names.iter().map(|name| (name.clone(), Holds::Other)).collect());
@@ -175,6 +181,19 @@ impl Writer<'_> {
         let value = self.expr(value);
         self.scopes.pop();
         Some(format!("|{item}| {{ {lets}{} }}", value?))
+    }
+
+    /// A function that tells whether Python takes an item of a list as true.
+    fn asks_items(&mut self, of: &Expr) -> Option<String> {
+        let is_truth = |item: &Expr| match item {
+            Expr::Name(name) => matches!(name.as_str(), "True" | "False"),
+            item => matches!(item, Expr::Compare(..) | Expr::Unary("!", _)),
+        };
+        let item = Expr::Name("x".into());
+        match of {
+            Expr::List(all) | Expr::Tuple(all) if all.iter().all(is_truth) => Some("|x| x".into()),
+            of => self.function_of(&[("x".into(), self.kind_of_item(of))], &asked(&item)),
+        }
     }
 
     /// What each item of a value is, as far as its form tells.
@@ -199,6 +218,11 @@ impl Writer<'_> {
             _ => Holds::Other,
         }
     }
+}
+
+/// Whether Python takes a value as true.
+fn asked(value: &Expr) -> Expr {
+    Expr::Unary("?", value.clone().into())
 }
 
 /// The name of an item, and what gives its parts their own.

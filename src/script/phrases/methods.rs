@@ -95,12 +95,27 @@ impl Writer<'_> {
                 self.uses(Idiom::Number);
                 made(format!("parse_{}({text})", name.trim_start_matches("to_")))
             }
+            ("to_int" | "to_float", [])
+                if self.said.refused.as_ref().is_some_and(|(_, of)| of == "Tensor") =>
+            {
+                self.uses(Idiom::Number);
+                made(format!("{text}.item().{name}()"))
+            }
             ("copy", []) if matches!(holds, Holds::Array | Holds::Map) => {
                 self.uses(Idiom::Copy);
                 made(text.to_owned())
             }
             _ => Some(None),
         }
+    }
+
+    /// `xs.append(x)`
+    fn pushed(&mut self, list: &str, item: &Expr) -> Option<String> {
+        self.uses(Idiom::Append);
+        if self.copies.contains(list) {
+            self.uses(Idiom::Copied);
+        }
+        Some(format!("{list}.push({})", self.expr(item)?))
     }
 
     /// `", ".join(items)`
@@ -116,24 +131,25 @@ impl Writer<'_> {
 
     pub(super) fn method(&mut self, on: &Expr, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
         let atom = |text: String| Some((text, ATOM));
-        if is_os(on) {
-            return self.of_environment(name, arguments).map(|text| (text, ATOM));
-        }
-        if let (Expr::Text(raw), "format") = (on, name) {
-            return self.formatted(raw, arguments).map(|text| (text, ATOM));
+        if names::is_absent(name) || is_os(on) || name == "exists" && is_path(on) {
+            return self.of_environment(name, arguments).filter(|_| is_os(on)).map(|text| (text, ATOM));
         }
         let holds = self.kind(on);
-        if let (Expr::Text(_), "join", [items]) = (on, name, arguments) {
-            return self.joined(on, &items.value).map(|text| (text, ATOM));
+        match (on, name, arguments) {
+            (Expr::Text(raw), "format", _) => return atom(self.formatted(raw, arguments)?),
+            (Expr::Text(_), "join", [items]) => return atom(self.joined(on, &items.value)?),
+            _ => {}
         }
         let text = self.on(on)?;
         let is_self = text == "self" || text.starts_with("self.");
         let plain = arguments.iter().all(|argument| argument.name.is_none());
-        let tensor = holds == Holds::Tensor;
         let known = matches!(holds, Holds::Text | Holds::Array | Holds::Map);
         let closure = arguments.iter().any(|argument| self.kind(&argument.value) == Holds::Closure);
         let ambiguous = closure || (!known && names::is_method(name));
         let renamed = RENAMED.iter().find(|(known, count, _)| *known == name && *count == arguments.len());
+        if let Some(found) = self.of_object(&text, name, arguments) {
+            return atom(found);
+        }
         if let Some(found) = self.of_module((is_self, name), holds, &text, arguments)? {
             return Some(found);
         }
@@ -153,8 +169,7 @@ impl Writer<'_> {
                     && plain
                     && (self.python || !self.is_array_of_rhai(one)) =>
             {
-                self.uses(Idiom::Append);
-                return atom(format!("{text}.push({})", self.expr(&one.value)?));
+                return self.pushed(&text, &one.value).map(|text| (text, ATOM));
             }
             ("replace", [_, _]) | ("strip" | "trim", [])
                 if plain && !matches!(holds, Holds::Array | Holds::Map | Holds::Module | Holds::Tensor) =>
@@ -182,9 +197,9 @@ impl Writer<'_> {
             }
             _ => {}
         }
-        if let Some((_, _, here)) =
-            renamed.filter(|_| plain && !tensor && !ambiguous && (name != "pop" || holds == Holds::Array))
-        {
+        if let Some((_, _, here)) = renamed.filter(|_| {
+            plain && holds != Holds::Tensor && !ambiguous && (name != "pop" || holds == Holds::Array)
+        }) {
             self.uses(Idiom::Method);
             let arguments = self.arguments(arguments)?;
             return atom(format!("{text}.{here}({arguments})"));
@@ -202,4 +217,9 @@ impl Writer<'_> {
     fn is_refused(&self, name: &str) -> bool {
         self.said.refused.as_ref().is_some_and(|(refused, _)| refused == name)
     }
+}
+
+/// `os.path`
+fn is_path(value: &Expr) -> bool {
+    matches!(value, Expr::Attr(on, name) if name == "path" && is_os(on))
 }

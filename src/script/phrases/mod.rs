@@ -4,19 +4,26 @@
 //! and written as Rhai (`writer` and what stands beside it), statement by statement; what it has met of the phrase
 //! book (`book`) says why. A rewritten statement is offered once Rhai's parser takes it.
 
+mod arguments;
 mod around;
 mod blocks;
 pub mod book;
 mod calls;
+mod caught;
+mod changes;
 mod classes;
+mod collectives;
 mod environ;
+mod formats;
 mod functions;
 mod hoist;
 mod idiom;
 mod items;
+mod kinds;
 mod lex;
 mod methods;
 mod names;
+mod objects;
 mod order;
 mod package_book;
 mod packages;
@@ -147,7 +154,9 @@ impl Offer<'_> {
 
     /// Whether it is neither read nor Rhai's.
     fn is_unknown(&self) -> bool {
-        self.python && self.rewritten.is_none() && whole::wholeness(self.written) != Wholeness::Whole
+        self.python
+            && self.rewritten.is_none()
+            && (!self.used.is_empty() || whole::wholeness(self.written) != Wholeness::Whole)
     }
 }
 
@@ -181,7 +190,10 @@ fn hint(fault: &Fault, origin: &Origin, known: &SessionNames) -> Option<String> 
             return Some(hint);
         }
     }
+    // What follows may be known where the line itself is not.
+    let leads = piece.is_unknown() && all.get(at..)?.iter().any(Offer::is_changed);
     if !piece.is_changed()
+        && !leads
         && let told = alone(piece, line)
         && (told.is_some() || !piece.is_unknown())
     {
@@ -206,7 +218,8 @@ fn hint(fault: &Fault, origin: &Origin, known: &SessionNames) -> Option<String> 
     let lines = |pieces: &[Offer]| pieces.iter().map(|piece| piece.text().lines().count()).sum::<usize>();
     let several = if lines(rest) <= MOST { rest } else { rest.get(..=last)? };
     let readable = several.iter().all(|piece| piece.rewritten.is_some() || piece.python);
-    if last > 0
+    // Of a program of Python's nothing has run yet that stands behind the line.
+    if (last > 0 || piece.python && several.len() > 1)
         && lines(several) <= MOST
         && readable
         && let Some(hint) = offered(several)
@@ -276,6 +289,7 @@ fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<V
         lifted: Vec::new(),
         left: None,
         caught: None,
+        is_data_class: false,
         depth: 0,
     };
     let mut pieces = Vec::new();
@@ -349,6 +363,11 @@ fn words(tokens: &[Tok], writer: &mut Writer) {
         if token.text == "profiler" && before == "." {
             writer.uses(Idiom::Profiler);
         }
+        let of = at.checked_sub(2).and_then(|at| tokens.get(at)).map_or("", |token| token.text);
+        if names::is_absent(token.text) || matches!((of, token.text), ("sys", "version") | ("path", "exists"))
+        {
+            writer.uses(Idiom::Absent);
+        }
         if token.kind == TokenKind::Comment || member {
             continue;
         }
@@ -386,6 +405,11 @@ fn said(fault: &Fault) -> FaultSays {
             let name = name.rsplit(' ').next().unwrap_or(name);
             (name.to_owned(), given.trim_end_matches(')').to_owned())
         }),
+        no_bool: fault
+            .message
+            .strip_prefix("bool is expected, not ")
+            .filter(|kind| matches!(*kind, "array" | "map" | "int" | "float" | "string"))
+            .map(str::to_owned),
         absent: fault
             .message
             .split_once("there is no function '")
@@ -431,9 +455,12 @@ fn offered(pieces: &[Offer]) -> Option<String> {
 /// What is told of idioms; what nearly every line of Python has comes last.
 fn notes(used: &[Idiom]) -> String {
     let common = |idiom: &Idiom| matches!(idiom, Idiom::Semicolon | Idiom::Braces | Idiom::Comment);
-    let (last, first): (Vec<Idiom>, Vec<Idiom>) = used.iter().partition(|idiom| common(idiom));
+    // What would differ in silence comes first.
+    let (copied, used): (Vec<Idiom>, Vec<Idiom>) = used.iter().partition(|idiom| **idiom == Idiom::Copied);
+    let (last, rest): (Vec<Idiom>, Vec<Idiom>) = used.iter().partition(|idiom| common(idiom));
+    let first = copied.into_iter().chain(rest);
     let told = |idiom: &Idiom| *idiom != Idiom::Semicolon || used.len() == 1;
-    let all: Vec<&str> = first.into_iter().chain(last).filter(told).map(note).take(NOTES).collect();
+    let all: Vec<&str> = first.chain(last).filter(told).map(note).take(NOTES).collect();
     all.join("; ")
 }
 

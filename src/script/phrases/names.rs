@@ -7,6 +7,7 @@ use crate::script::help::{names, rows, torch_path};
 use crate::script::{python, spaces};
 
 use super::book::Idiom;
+use super::tree::Arg;
 
 /// What names stand for that nothing of the script's has.
 const KNOWN: [(&str, &str); 27] = [
@@ -40,7 +41,7 @@ const KNOWN: [(&str, &str); 27] = [
 ];
 
 /// Functions of other packages, and of PyTorch's that have another name here.
-const OTHERS: [(&str, &str); 18] = [
+const OTHERS: [(&str, &str); 19] = [
     ("torch.inference_mode", "no_grad"),
     ("numpy.concatenate", "cat"),
     ("numpy.load", "load"),
@@ -49,6 +50,7 @@ const OTHERS: [(&str, &str); 18] = [
     ("sys.argv", "ARGS"),
     ("math.pi", "PI()"),
     ("math.inf", "(1.0 / 0.0)"),
+    ("math.e", "E()"),
     ("math.log", "ln"),
     ("math.ceil", "ceiling"),
     ("numpy.array", "tensor"),
@@ -75,7 +77,12 @@ pub(super) const OLD_TENSORS: [(&str, &str); 9] = [
 ];
 
 /// Packages of which there is nothing here, by the name that they usually have.
-const FOREIGN: [(&str, Idiom); 11] = [
+const FOREIGN: &[(&str, Idiom)] = &[
+    ("Path", Idiom::Absent),
+    ("defaultdict", Idiom::Absent),
+    ("Counter", Idiom::Absent),
+    ("SummaryWriter", Idiom::Absent),
+    ("wandb", Idiom::Absent),
     ("argparse", Idiom::Arguments),
     ("torchvision", Idiom::Packages),
     ("transforms", Idiom::Packages),
@@ -92,6 +99,33 @@ const FOREIGN: [(&str, Idiom); 11] = [
 /// What is told of a name with a point behind it that is a package's.
 pub(super) fn foreign(name: &str) -> Option<Idiom> {
     FOREIGN.iter().find(|(own, _)| *own == name).map(|(_, idiom)| *idiom)
+}
+
+/// Whether a function has to do with what is not here: files of text, a keyboard, another package.
+pub(super) fn is_elsewhere(name: &str) -> bool {
+    matches!(name, "open" | "input") || foreign(name).is_some()
+}
+
+/// Whether nothing stands here for a method of PyTorch's.
+pub(super) fn is_absent(name: &str) -> bool {
+    matches!(name, "register_forward_hook" | "register_forward_pre_hook" | "register_full_backward_hook")
+}
+
+/// Options that ask for nothing here, by what they are given to.
+const IDLE: [(&str, &[&str]); 3] = [
+    (
+        "DistributedDataParallel",
+        &["output_device", "broadcast_buffers", "gradient_as_bucket_view", "static_graph"],
+    ),
+    ("distributed::spawn", &["join", "daemon", "start_method"]),
+    ("distributed::init_process_group", &["init_method", "device_id", "store"]),
+];
+
+/// Arguments without those that ask for nothing here.
+pub(super) fn without_idle(callee: &str, arguments: &[Arg]) -> Vec<Arg> {
+    let idle = IDLE.iter().find(|(name, _)| callee.ends_with(name)).map_or(&[][..], |(_, idle)| *idle);
+    let counts = |argument: &&Arg| argument.name.as_deref().is_none_or(|name| !idle.contains(&name));
+    arguments.iter().filter(counts).cloned().collect()
 }
 
 /// What imports have bound, by its path in Python.

@@ -20,11 +20,15 @@ struct Span {
 /// The tokens with each function and class behind the variables of the code that it reads.
 pub(super) fn ordered(tokens: Vec<Tok<'_>>) -> Vec<Tok<'_>> {
     let spans = spans(&tokens);
+    let closures = closures(&tokens, &spans);
     // Behind which statement each one has to stand; its own place is the least.
     let mut behind: Vec<usize> = (0..spans.len()).collect();
     for _ in 0..spans.len() {
-        let needed: Vec<usize> =
-            spans.iter().enumerate().map(|(at, span)| needed(&tokens, &spans, &behind, (at, span))).collect();
+        let needed: Vec<usize> = spans
+            .iter()
+            .enumerate()
+            .map(|(at, span)| needed(&tokens, &spans, (&behind, &closures), (at, span)))
+            .collect();
         if needed == behind {
             break;
         }
@@ -35,7 +39,9 @@ pub(super) fn ordered(tokens: Vec<Tok<'_>>) -> Vec<Tok<'_>> {
         return tokens;
     }
     let mut order: Vec<usize> = (0..spans.len()).collect();
-    order.sort_by_key(|at| (behind.get(*at).copied().unwrap_or(*at), moved(*at)));
+    let ranks = ranks(&tokens, &spans, &closures);
+    let rank = |at: usize| if moved(at) { ranks.get(at).copied().unwrap_or(0) } else { 0 };
+    order.sort_by_key(|at| (behind.get(*at).copied().unwrap_or(*at), moved(*at), rank(*at)));
     let mut all: Vec<Tok> = Vec::new();
     for span in order.iter().filter_map(|at| spans.get(*at)) {
         all.extend(tokens.get(span.from..span.to).unwrap_or_default().iter().cloned());
@@ -47,21 +53,72 @@ pub(super) fn ordered(tokens: Vec<Tok<'_>>) -> Vec<Tok<'_>> {
     all
 }
 
-/// The last statement that binds what a function or class reads.
-fn needed(tokens: &[Tok], spans: &[Span], behind: &[usize], (at, span): (usize, &Span)) -> usize {
-    let Some(own) = &span.defines else { return at };
+/// What a function or class reads that is none of its own.
+fn reader<'t>(tokens: &'t [Tok], span: &Span) -> impl Fn(&String) -> bool + 't {
     let inside = tokens.get(span.from..span.to).unwrap_or_default();
     let local = bound(inside);
-    let reads = |name: &String| !local.contains(name) && is_read(inside, name);
+    move |name| !local.contains(name) && is_read(inside, name)
+}
+
+/// Which functions see variables around them: they are closures, and so is what calls one.
+fn closures(tokens: &[Tok], spans: &[Span]) -> Vec<bool> {
+    let mut all: Vec<bool> = spans.iter().map(|span| span.is_class).collect();
+    for _ in 0..spans.len() {
+        let before = all.clone();
+        for (at, span) in spans.iter().enumerate().filter(|(_, span)| span.defines.is_some()) {
+            let reads = reader(tokens, span);
+            let is = spans.iter().zip(&before).enumerate().filter(|(other, _)| *other != at).any(
+                |(_, (there, closure))| {
+                    there.binds.iter().any(&reads) || *closure && there.defines.as_ref().is_some_and(&reads)
+                },
+            );
+            if let Some(own) = all.get_mut(at) {
+                *own |= is;
+            }
+        }
+        if all == before {
+            break;
+        }
+    }
+    all
+}
+
+/// How many closures stand one behind the other before each, where one calls the next.
+fn ranks(tokens: &[Tok], spans: &[Span], closures: &[bool]) -> Vec<usize> {
+    let mut all = vec![0usize; spans.len()];
+    for _ in 0..spans.len().min(DEEPEST) {
+        for (at, span) in spans.iter().enumerate().filter(|(_, span)| span.defines.is_some()) {
+            let reads = reader(tokens, span);
+            let called = spans.iter().zip(closures).enumerate().filter(|(other, (there, closure))| {
+                *other != at && **closure && there.defines.as_ref().is_some_and(&reads)
+            });
+            let rank = called.filter_map(|(other, _)| all.get(other)).max().map_or(0, |rank| rank + 1);
+            if let Some(own) = all.get_mut(at) {
+                *own = rank.min(DEEPEST);
+            }
+        }
+    }
+    all
+}
+
+/// Calls within each other that are followed.
+const DEEPEST: usize = 20;
+
+/// The last statement that binds what a function or class reads.
+fn needed(
+    tokens: &[Tok],
+    spans: &[Span],
+    (behind, closures): (&[usize], &[bool]),
+    (at, span): (usize, &Span),
+) -> usize {
+    let Some(own) = &span.defines else { return at };
+    let reads = reader(tokens, span);
     let mut place = at;
     for (other, there) in spans.iter().enumerate().filter(|(other, _)| *other != at) {
-        // A function of its own is seen from everywhere, unless it has to wait itself.
-        let waits = || behind.get(other).is_some_and(|place| *place > other);
-        let is_read = there.binds.iter().any(reads)
-            || there
-                .defines
-                .as_ref()
-                .is_some_and(|name| (there.is_class || waits()) && name != own && reads(name));
+        // A function of its own is seen from everywhere, a closure from where it stands on.
+        let is_closure = closures.get(other).copied().unwrap_or(false);
+        let is_read = there.binds.iter().any(&reads)
+            || there.defines.as_ref().is_some_and(|name| is_closure && name != own && reads(name));
         if is_read {
             place = place.max(behind.get(other).copied().unwrap_or(other));
         }

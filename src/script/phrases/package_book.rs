@@ -67,11 +67,19 @@ pub(super) const OTHERS: &[Phrase] = &[
     phrase(Idiom::Packages, "", "", "ds = torchvision.datasets.MNIST(\"data\", train=True)", ""),
     phrase(Idiom::Packages, "", "", "tf = transforms.Compose([transforms.ToTensor()])", ""),
     phrase(
+        Idiom::Absent,
+        "nothing stands for it here",
+        "",
+        "from torch.utils.tensorboard import SummaryWriter\nw = SummaryWriter()\nprint(1)",
+        "// ? w = SummaryWriter()",
+    ),
+    phrase(Idiom::Absent, "", "", "import sys\nprint(sys.version)\nx = 1", "// ? print(sys.version)"),
+    phrase(
         Idiom::Arguments,
         "`ARGS` has the words behind the script's name: `tensorlab run x.rhai 0.1`, then `parse_float(ARGS[0])`",
         "",
-        "import argparse\nparser = argparse.ArgumentParser()",
-        "",
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument(\"--lr\", default=0.1)\nargs = parser.parse_args()",
+        "let args = #{lr: 0.1};",
     ),
     phrase(
         Idiom::Input,

@@ -8,7 +8,7 @@ use super::writer::{Holds, Writer};
 
 /// A function's path, what stands for its call, and what is told: `{0}` is its first argument, `{1*}` are all from the
 /// second on. Of several rows the first is taken that has a place for every argument.
-const TEMPLATES: [(&str, &str, Idiom); 45] = [
+const TEMPLATES: &[(&str, &str, Idiom)] = &[
     ("builtins.hasattr", "{1} in {0}", Idiom::Method),
     ("builtins.getattr", "{0}[{1}] ?? {2}", Idiom::Method),
     ("builtins.getattr", "{0}[{1}]", Idiom::Method),
@@ -46,6 +46,16 @@ const TEMPLATES: [(&str, &str, Idiom); 45] = [
     ("math.isinf", "{0}.is_infinite()", Idiom::Library),
     ("math.isfinite", "{0}.is_finite()", Idiom::Library),
     ("torch.compile", "{0}", Idiom::Compile),
+    ("torch.backends.mps.is_available", "false", Idiom::Torch),
+    ("torch.backends.mps.is_built", "false", Idiom::Torch),
+    ("torch.accelerator.is_available", "cuda::is_available()", Idiom::Torch),
+    ("torch.accelerator.device_count", "cuda::device_count()", Idiom::Torch),
+    ("torch.accelerator.current_accelerator", "device(\"cuda\")", Idiom::Torch),
+    ("torch.accelerator.synchronize", "cuda::synchronize()", Idiom::Torch),
+    ("torch.set_printoptions", "", Idiom::FallsAway),
+    ("torch.set_default_tensor_type", "", Idiom::FallsAway),
+    ("copy.copy", "{0}", Idiom::Copy),
+    ("collections.OrderedDict", "#{}", Idiom::Dict),
     ("torch.from_numpy", "{0}", Idiom::Numpy),
     ("torch.einsum", "einsum({0}, [{1*}])", Idiom::Torch),
     ("numpy.einsum", "einsum({0}, [{1*}])", Idiom::Numpy),
@@ -57,7 +67,8 @@ const TEMPLATES: [(&str, &str, Idiom); 45] = [
 ];
 
 /// Methods of texts and lists: their name, how many arguments they take, what stands for them on `{on}`.
-const METHODS: [(&str, Holds, &str); 14] = [
+const METHODS: &[(&str, Holds, &str)] = &[
+    ("nelement", Holds::Tensor, "{on}.numel()"),
     ("capitalize", Holds::Text, "({on}.sub_string(0, 1).to_upper() + {on}.sub_string(1).to_lower())"),
     (
         "title",
@@ -101,7 +112,28 @@ impl Writer<'_> {
             let filled = Expr::Binary("%", (*text).clone().into(), rest.into());
             return self.by_template(&full, &[&filled]);
         }
+        if let ("copy.deepcopy", [of]) = (full.as_str(), values.as_slice()) {
+            return self.copied(of).map(|text| (text, Idiom::Copy));
+        }
         self.by_template(&full, &values)
+    }
+
+    /// `copy.deepcopy(x)`: an array or a map is copied as it is, its tensors are not.
+    fn copied(&mut self, of: &Expr) -> Option<String> {
+        let state = matches!(of, Expr::Call(callee, _) if matches!(callee.as_ref(), Expr::Attr(_, name) if name == "state_dict"));
+        let is_model = |name: &str| ["model", "net", "module"].iter().any(|part| name.contains(part));
+        match self.kind(of) {
+            _ if state => {
+                let (all, of) = (self.free_name("state"), self.expr(of)?);
+                Some(format!(
+                    "{{ let {all} = {of}; for k in {all}.keys() {{ {all}[k] = {all}[k].clone(); }} {all} }}"
+                ))
+            }
+            Holds::Tensor => Some(format!("{}.clone()", self.on(of)?)),
+            Holds::Module => None,
+            _ if matches!(of, Expr::Name(name) if is_model(name)) => None,
+            _ => self.expr(of),
+        }
     }
 
     /// What stands for a function that is given some values.

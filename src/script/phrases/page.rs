@@ -28,6 +28,10 @@ const SILENT: &[(&str, &str)] = &[
     ("0.1 + 0.2 == 0.3", "is true: == of floats takes those as equal that lie next to each other"),
     ("xs.remove(1)", "takes out the item at 1, not the item that is 1"),
     ("let b = a;", "copies an array or a map; a tensor is the same tensor"),
+    (
+        "#{b: 1, a: 2}",
+        "goes through its names in the order of the alphabet, and so do a network's parameters()",
+    ),
     ("fn f() { x }", "sees no variable around it; a closure does: let f = || x;"),
 ];
 

@@ -242,8 +242,13 @@ impl<'t, 'c> PythonReader<'t, 'c> {
         let mut all = Vec::new();
         while !self.eat(")") {
             let spread = self.eat("*");
-            if self.word() == "**" {
-                return None;
+            if self.eat("**") {
+                all.push(Arg { name: Some("**".into()), spread: false, value: self.value()? });
+                if !self.eat(",") {
+                    self.expect(")")?;
+                    break;
+                }
+                continue;
             }
             // `rtol: 0.1` is a map's, written as an argument.
             let is_name = self.peek().is_some_and(|token| token.kind == TokenKind::Name);

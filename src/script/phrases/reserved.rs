@@ -40,6 +40,13 @@ pub(super) fn tokens(code: &str) -> Option<Vec<Tok<'_>>> {
 
 fn rename(tokens: &mut [Tok<'_>]) {
     let (mut depth, mut head) = (0usize, false);
+    let gets_value = |pair: &[Tok]| matches!(pair, [name, next] if matches!(name.text, "null" | "nil") && next.text == "=");
+    let nothing: Vec<&str> = tokens
+        .windows(2)
+        .filter(|pair| gets_value(pair))
+        .flat_map(<[Tok]>::first)
+        .map(|token| token.text)
+        .collect();
     for at in 0..tokens.len() {
         let before = at.checked_sub(1).and_then(|at| tokens.get(at)).map_or("", |token| token.text);
         let behind = tokens.get(at + 1).map(|token| (token.kind, token.text));
@@ -54,6 +61,13 @@ fn rename(tokens: &mut [Tok<'_>]) {
         head &= depth > 0 || token.text != ":" && token.kind != TokenKind::Line;
         let option = depth > 0 && !head && matches!(behind, Some((_, "=")));
         if token.kind != TokenKind::Name || matches!(before, "." | "::" | "'") || option {
+            continue;
+        }
+        // Not a variable, but what other languages call nothing.
+        if matches!(token.text, "null" | "nil") && !nothing.contains(&token.text) {
+            if let Some(token) = tokens.get_mut(at) {
+                token.text = "None";
+            }
             continue;
         }
         let is = |other: &&&str| other.strip_suffix('_') == Some(token.text);

@@ -51,7 +51,7 @@ pub(super) const STATEMENTS: &[Phrase] = &[
         "`catch (e)` takes every error",
         "",
         "try:\n    print(1)\nexcept ValueError as e:\n    print(e)",
-        "try { print(1); } catch (e) { print(e); }",
+        "try { print(1); } catch (e) { print(e.message); }",
     ),
     phrase(
         Idiom::Try,
@@ -161,6 +161,13 @@ pub(super) const STATEMENTS: &[Phrase] = &[
         "",
         "class Net(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n        self.d = d\n        self.layers = nn.ModuleList()\n        for i in range(d):\n            self.layers.append(nn.Linear(self.d, self.d))\n    def forward(self, x):\n        for layer in self.layers:\n            x = layer(x)\n        return x\nNet(2)(torch.ones(1, 2))",
         "for i in range(d) { net.layers.append(nn::Linear(net.d, net.d)); }",
+    ),
+    phrase(
+        Idiom::Object,
+        "a class is a closure that makes a map, whose methods change it as `this`; it is copied as a map is",
+        "",
+        "class Meter:\n    def __init__(self):\n        self.n = 0\n    def add(self, k=1):\n        self.n += k\nm = Meter()\nm.add()",
+        "made.add = |k| { this.n += k; };",
     ),
     phrase(
         Idiom::ForwardDefaults,

@@ -4,7 +4,7 @@ use super::book::Idiom;
 use super::lex::TokenKind;
 use super::parse::PythonReader;
 use super::texts::taken_apart;
-use super::tree::{self, Expr, IndexPlace};
+use super::tree::{self, Expr, IndexPlace, is_os};
 use super::writer::{Holds, Writer};
 
 /// Reads statements and writes them in lines.
@@ -24,6 +24,8 @@ pub(super) struct Statements<'t, 'c, 'k> {
     pub left: Option<String>,
     /// What the `except` around calls its error.
     pub caught: Option<String>,
+    /// Whether the class that is read is one of data.
+    pub is_data_class: bool,
     /// Blocks around the statement.
     pub depth: usize,
 }
@@ -203,7 +205,10 @@ impl<'c> Statements<'_, 'c, '_> {
             return Some(vec![format!("assert({condition});")]);
         }
         let message = self.reader.value()?;
-        Some(vec![format!("assert({condition}, {});", self.writer.expr(&message)?)])
+        let text = self.writer.expr(&message)?;
+        let is_text = self.writer.kind(&message) == Holds::Text || text.starts_with(['"', '`']);
+        let text = if is_text { text } else { format!("`${{{text}}}`") };
+        Some(vec![format!("assert({condition}, {text});")])
     }
 
     fn raise(&mut self) -> Option<Vec<String>> {
@@ -216,8 +221,9 @@ impl<'c> Statements<'_, 'c, '_> {
             Expr::Call(kind, arguments) if is_kind(&kind) => {
                 format!("{}({})", self.writer.expr(&kind)?, self.writer.arguments(&arguments)?)
             }
+            // A class of another name is an error all the same, with a message.
             Expr::Call(_, arguments) if !arguments.is_empty() => {
-                self.writer.expr(&arguments.first()?.value)?
+                format!("RuntimeError({})", self.writer.expr(&arguments.first()?.value)?)
             }
             kind if is_kind(&kind) => format!("{}()", self.writer.expr(&kind)?),
             Expr::Call(name, _) => format!("\"{}\"", self.writer.expr(&name)?),
@@ -290,6 +296,10 @@ impl<'c> Statements<'_, 'c, '_> {
     fn binding(&mut self, word: &str) -> Option<Vec<String>> {
         self.reader.at += 1;
         let target = self.reader.values()?;
+        if self.reader.eat(":") {
+            self.writer.uses(Idiom::Annotation);
+            self.reader.value()?;
+        }
         if !self.reader.eat("=") {
             let Expr::Name(name) = target else { return None };
             self.writer.bind(&name, Holds::Other);
@@ -345,6 +355,11 @@ impl<'c> Statements<'_, 'c, '_> {
             let (on, arguments) = (self.writer.on(on)?, self.writer.arguments(arguments)?);
             return Some(vec![format!("{on}.{name}({arguments});")]);
         }
+        if let Some(lines) =
+            self.collective(value).or_else(|| self.given_back(value)).or_else(|| self.option(value))
+        {
+            return Some(lines);
+        }
         let text = self.writer.expr(value)?;
         // What has nothing to do here falls away.
         Some(if text.is_empty() { Vec::new() } else { vec![format!("{text};")] })
@@ -375,11 +390,22 @@ impl<'c> Statements<'_, 'c, '_> {
 
     /// `a = b = value`, from the last target on.
     fn assign(&mut self, targets: &[Expr], value: &Expr) -> Option<Vec<String>> {
+        if let [target] = targets
+            && let Some(lines) = self.of_parser(target, value)
+        {
+            return Some(lines);
+        }
         let mut lines = Vec::new();
         let mut given: Option<String> = None;
         for target in targets.iter().rev() {
             if given.is_some() {
                 self.writer.uses(Idiom::ChainedAssignment);
+            }
+            if let Expr::Index(on, _) = target
+                && is_os(on)
+            {
+                self.writer.uses(Idiom::Environ);
+                continue;
             }
             if let Expr::Tuple(names) | Expr::List(names) = target {
                 lines.extend(self.several(names, value)?);
@@ -390,6 +416,15 @@ impl<'c> Statements<'_, 'c, '_> {
                 Some(text) => text.clone(),
                 None => self.writer.expr(value)?,
             };
+            self.note_copy(target, value);
+            let made = self
+                .writer
+                .class_of(value)
+                .is_some_and(|class| self.writer.objects.contains(&format!("{class}()")));
+            if made {
+                let own = self.writer.expr(target)?;
+                self.writer.objects.insert(own);
+            }
             lines.push(self.one(target, &text, holds)?);
             let own = self.writer.expr(target)?;
             if self.writer.may_be_none(value) {
@@ -418,7 +453,7 @@ impl<'c> Statements<'_, 'c, '_> {
         Some(lines)
     }
 
-    fn one(&mut self, target: &Expr, value: &str, holds: Holds) -> Option<String> {
+    pub(super) fn one(&mut self, target: &Expr, value: &str, holds: Holds) -> Option<String> {
         match target {
             Expr::Name(name) => {
                 let known = self.is_own(name);
@@ -447,6 +482,9 @@ impl<'c> Statements<'_, 'c, '_> {
             }
             Expr::Index(map, places) => {
                 let on = self.writer.on(map)?;
+                if self.writer.copies.contains(&on) {
+                    self.writer.uses(Idiom::Copied);
+                }
                 if let [IndexPlace::One(key)] = places.as_slice()
                     && self.writer.kind(map) == Holds::Map
                     && self.writer.kind(key) == Holds::Int

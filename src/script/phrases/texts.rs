@@ -1,10 +1,8 @@
-//! Texts: quotes, values within them, formats.
+//! Texts: their quotes, and what repeats them.
 
 use super::book::Idiom;
 use super::lex;
-use super::parse::PythonReader;
-use super::reserved;
-use super::tree::{Arg, Expr};
+use super::tree::Expr;
 use super::writer::{Holds, Writer};
 
 /// The longest text that is written out where Python multiplies one.
@@ -23,14 +21,14 @@ impl Writer<'_> {
         }
         if marks.contains('f') {
             self.uses(Idiom::Interpolated);
-            return self.interpolated(&inside);
+            return self.interpolated(&inside, marks.contains('r'));
         }
         if quote == "\"" && marks.is_empty() {
             return Some(raw.to_owned());
         }
         if quote.len() == 3 && inside.contains('\n') {
             self.uses(Idiom::Lines);
-            return Some(format!("`{}`", in_back_quotes(&inside)));
+            return Some(format!("`{}`", in_back_quotes(&inside, marks.contains('r'))));
         }
         // One character in single quotes is Rhai's as well.
         if inside.chars().count() != 1 || !marks.is_empty() {
@@ -39,85 +37,6 @@ impl Writer<'_> {
         let inside =
             if marks.contains('r') { inside.replace('\\', "\\\\") } else { inside.replace("\\'", "'") };
         Some(format!("\"{}\"", escaped_quotes(&inside)))
-    }
-
-    /// What stands between an f-string's quotes.
-    fn interpolated(&mut self, inside: &str) -> Option<String> {
-        let mut out = String::new();
-        let mut rest = inside;
-        while let Some(at) = rest.find(['{', '}']) {
-            out += &in_back_quotes(rest.get(..at)?);
-            let from = rest.get(at..)?;
-            if from.starts_with("{{") || from.starts_with("}}") {
-                out += from.get(..1)?;
-                rest = from.get(2..)?;
-                continue;
-            }
-            let code = from.strip_prefix('{')?;
-            let end = closing(code)?;
-            out += &self.field(code.get(..end)?)?;
-            rest = code.get(end + 1..)?;
-        }
-        Some(format!("`{out}{}`", in_back_quotes(rest)))
-    }
-
-    /// `{x:.2f}`, `{x!r}` and `{x=}`.
-    fn field(&mut self, field: &str) -> Option<String> {
-        let (code, spec) = split_spec(field);
-        let code = code.strip_suffix("!r").or(code.strip_suffix("!s")).unwrap_or(code);
-        let (label, code) = match code.trim_end().strip_suffix('=') {
-            Some(code) if !code.ends_with(['=', '!', '<', '>']) => (format!("{}=", code.trim()), code),
-            _ => (String::new(), code),
-        };
-        let value = self.parsed(code)?;
-        Some(format!("{label}${{{}}}", self.rounded(&value, spec)?))
-    }
-
-    /// A value as a format such as `.2f` shows it.
-    fn rounded(&mut self, value: &Expr, spec: &str) -> Option<String> {
-        let digits = spec.trim_end_matches(|c: char| c.is_alphabetic() || c == '%').rsplit_once('.');
-        match digits.and_then(|(_, digits)| digits.parse::<u32>().ok()) {
-            Some(digits) if digits <= 12 && spec.ends_with(['f', '%']) => {
-                self.uses(Idiom::Rounded);
-                Some(match spec.ends_with('%') {
-                    true => format!("round({} * 100.0, {digits})", self.bound(value, 180)?),
-                    false => format!("round({}, {digits})", self.expr(value)?),
-                })
-            }
-            _ => self.expr(value),
-        }
-    }
-
-    fn parsed(&mut self, code: &str) -> Option<Expr> {
-        let tokens = reserved::tokens(code)?;
-        let mut reader = PythonReader::new(&tokens, code);
-        let value = reader.value()?;
-        (reader.at == tokens.len()).then_some(value)
-    }
-
-    /// `"{} and {}".format(a, b)`
-    pub(super) fn formatted(&mut self, raw: &str, arguments: &[Arg]) -> Option<String> {
-        let (_, _, inside) = taken_apart(raw)?;
-        self.uses(Idiom::Format);
-        let mut out = String::new();
-        let mut rest = inside.as_str();
-        let mut next = 0;
-        while let Some((before, from)) = rest.split_once('{') {
-            out += &in_back_quotes(before);
-            let (field, behind) = from.split_once('}')?;
-            let (name, spec) = split_spec(field);
-            let of = match name.parse::<usize>() {
-                Ok(at) => arguments.get(at)?,
-                Err(_) if name.is_empty() => {
-                    next += 1;
-                    arguments.get(next - 1)?
-                }
-                Err(_) => arguments.iter().find(|argument| argument.name.as_deref() == Some(name))?,
-            };
-            out += &format!("${{{}}}", self.rounded(&of.value, spec)?);
-            rest = behind;
-        }
-        Some(format!("`{out}{}`", in_back_quotes(rest)))
     }
 
     /// `"%d of %s" % (a, b)`, `"-" * 20` and `[0] * 3`.
@@ -159,27 +78,6 @@ impl Writer<'_> {
             _ => None,
         }
     }
-
-    fn percent(&mut self, raw: &str, values: &[Expr]) -> Option<String> {
-        let (_, _, inside) = taken_apart(raw)?;
-        self.uses(Idiom::Format);
-        let mut out = String::new();
-        let mut values = values.iter();
-        let mut rest = inside.as_str();
-        while let Some((before, from)) = rest.split_once('%') {
-            out += &in_back_quotes(before);
-            if let Some(behind) = from.strip_prefix('%') {
-                out.push('%');
-                rest = behind;
-                continue;
-            }
-            let end = from.find(|c: char| c.is_alphabetic())? + 1;
-            let spec = from.get(..end)?;
-            out += &format!("${{{}}}", self.rounded(values.next()?, spec)?);
-            rest = from.get(end..)?;
-        }
-        Some(format!("`{out}{}`", in_back_quotes(rest)))
-    }
 }
 
 /// What stands before the quotes, a quote, and what stands between them.
@@ -201,8 +99,66 @@ pub(super) fn reads(raw: &str, name: &str) -> bool {
     shows && fields.into_iter().any(|field| lex::has_word(field, name))
 }
 
-fn in_back_quotes(text: &str) -> String {
-    text.replace('`', "\\`").replace("${", "$\\{").replace("\\'", "'").replace("\\\"", "\"")
+/// A text of Python's between back quotes: what has a backslash there, and what would end the text, is a value in it.
+pub(super) fn in_back_quotes(text: &str, raw: bool) -> String {
+    let (mut out, mut special) = (String::new(), String::new());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let mut plain = None;
+        match (c, chars.peek()) {
+            ('`', _) => special.push('`'),
+            ('$', Some('{')) => special.push('$'),
+            ('\\', _) if raw => special += "\\\\",
+            ('\\', Some(quote @ ('\'' | '"'))) => plain = Some(*quote),
+            ('\\', Some('`')) => special.push('`'),
+            ('\\', Some('\n') | None) => {}
+            ('\\', Some(digit)) if digit.is_digit(8) => {
+                let code = digit.to_digit(8).unwrap_or(0);
+                special += &format!("\\x{:02x}", octal(&mut chars, code) & 0xff);
+                continue;
+            }
+            ('\\', Some(next)) => special.extend(['\\', *next]),
+            (c, _) => plain = Some(c),
+        }
+        if c == '\\' && !raw {
+            chars.next();
+        }
+        // Digits of a character's number stand behind it.
+        if special.ends_with("\\x") || special.ends_with("\\u") || special.ends_with("\\U") {
+            let count = match special.chars().last() {
+                Some('x') => 2,
+                Some('u') => 4,
+                _ => 8,
+            };
+            special.extend(chars.by_ref().take(count));
+        }
+        if let Some(plain) = plain {
+            shown(&mut out, &mut special);
+            out.push(plain);
+        }
+    }
+    shown(&mut out, &mut special);
+    out
+}
+
+/// Puts what can't stand between back quotes there as a value.
+fn shown(out: &mut String, special: &mut String) {
+    if !special.is_empty() {
+        *out += &format!("${{\"{special}\"}}");
+        special.clear();
+    }
+}
+
+/// The number of which a first digit is known, with up to two more.
+fn octal(chars: &mut std::iter::Peekable<std::str::Chars>, first: u32) -> u32 {
+    chars.next();
+    let mut code = first;
+    for _ in 0..2 {
+        let Some(digit) = chars.peek().and_then(|c| c.to_digit(8)) else { break };
+        code = code * 8 + digit;
+        chars.next();
+    }
+    code
 }
 
 /// With a backslash before each double quote that has none.
@@ -218,38 +174,4 @@ fn escaped_quotes(text: &str) -> String {
         escaped = c == '\\' && !escaped;
     }
     out
-}
-
-/// Where the brace closes that was open before.
-fn closing(code: &str) -> Option<usize> {
-    let mut depth = 0usize;
-    let mut quote = None;
-    for (at, c) in code.char_indices() {
-        match (quote, c) {
-            (Some(open), c) if open == c => quote = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'') => quote = Some(c),
-            (None, '(' | '[' | '{') => depth += 1,
-            (None, '}') if depth == 0 => return Some(at),
-            (None, ')' | ']' | '}') => depth = depth.checked_sub(1)?,
-            _ => {}
-        }
-    }
-    None
-}
-
-/// A field's code and its format; colons in brackets belong to the code.
-fn split_spec(field: &str) -> (&str, &str) {
-    let mut depth = 0usize;
-    for (at, c) in field.char_indices() {
-        match c {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth = depth.saturating_sub(1),
-            ':' if depth == 0 => {
-                return (field.get(..at).unwrap_or_default(), field.get(at + 1..).unwrap_or_default());
-            }
-            _ => {}
-        }
-    }
-    (field, "")
 }

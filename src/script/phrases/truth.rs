@@ -2,10 +2,23 @@
 
 use super::book::Idiom;
 use super::tree::Expr;
-use super::writer::{ATOM, Holds, UNARY, Writer, binds};
+use super::writer::{ATOM, Holds, LOOSE, UNARY, Writer, binds};
 
 /// What asks whether a value is true to Python, and whether it is not, each with how tightly it binds.
 type Both = [(String, u8); 2];
+
+/// What Python takes as false.
+const NOTHING: &str = "[0, \"\", false, (), [], #{}]";
+
+/// Whether a value may be anything: what compares or is called for it is true or false as it stands.
+fn is_unknown(value: &Expr) -> bool {
+    match value {
+        Expr::Name(name) => !matches!(name.as_str(), "True" | "False"),
+        Expr::Index(..) => true,
+        Expr::Call(callee, _) => matches!(callee.as_ref(), Expr::Attr(_, name) if name == "get"),
+        _ => false,
+    }
+}
 
 impl Writer<'_> {
     /// What a condition is.
@@ -38,6 +51,33 @@ impl Writer<'_> {
         }
     }
 
+    /// Whether Python takes a value as true, even one of which nothing is known.
+    pub(super) fn chosen(&mut self, value: &Expr) -> Option<(String, u8)> {
+        let around = std::mem::replace(&mut self.chooses, true);
+        let text = self.truth(value);
+        self.chooses = around;
+        text
+    }
+
+    /// Whether `a or b` is one of both values, and not true or false.
+    pub(super) fn gives_value(&self, a: &Expr, b: &Expr) -> bool {
+        let is_value = |value: &Expr| {
+            matches!(
+                self.kind(value),
+                Holds::Array | Holds::Map | Holds::Text | Holds::Int | Holds::Negative | Holds::Float
+            ) && !matches!(value, Expr::Compare(..) | Expr::Unary("!", _))
+        };
+        is_value(a) || self.may_be_none(a) || is_value(b)
+    }
+
+    /// `a or b` and `a and b` as the value that Python gives.
+    pub(super) fn one_of(&mut self, sign: &str, a: &Expr, b: &Expr) -> Option<(String, u8)> {
+        self.uses(Idiom::Truth);
+        let (test, a, b) = (self.chosen(a)?.0, self.expr(a)?, self.expr(b)?);
+        let (yes, no) = if sign == "||" { (a, b) } else { (b, a) };
+        Some((format!("if {test} {{ {yes} }} else {{ {no} }}"), LOOSE))
+    }
+
     /// Whether a value is a parameter whose default is None, or a field that keeps one.
     pub(super) fn may_be_none(&self, value: &Expr) -> bool {
         match value {
@@ -52,7 +92,17 @@ impl Writer<'_> {
 
     /// What asks whether a value is true to Python, and whether it is not; none where that is the value itself.
     fn test(&mut self, value: &Expr) -> Option<Option<Both>> {
-        let zero = match self.kind(value) {
+        let kind = match self.kind(value) {
+            Holds::Other if self.chooses && is_unknown(value) => match self.said.no_bool.as_deref() {
+                Some("array" | "map") => Holds::Array,
+                Some("int") => Holds::Int,
+                Some("float") => Holds::Float,
+                Some("string") => Holds::Text,
+                _ => Holds::Other,
+            },
+            kind => kind,
+        };
+        let zero = match kind {
             Holds::Array | Holds::Map => {
                 self.uses(Idiom::Truth);
                 let on = self.on(value)?;
@@ -65,6 +115,11 @@ impl Writer<'_> {
             Holds::Float => "0.0",
             Holds::Int => "0",
             Holds::Other if matches!(value, Expr::Binary("%", ..)) => "0",
+            Holds::Other if self.chooses && is_unknown(value) => {
+                self.uses(Idiom::Truth);
+                let text = self.bound(value, 111)?;
+                return Some(Some(["!in", "in"].map(|sign| (format!("{text} {sign} {NOTHING}"), 110))));
+            }
             _ if self.may_be_none(value) => "()",
             _ => return Some(None),
         };

@@ -32,6 +32,8 @@ pub(super) struct FaultSays {
     pub refused: Option<(String, String)>,
     /// What a call finds no function for: the name, and the types in brackets.
     pub absent: Option<(String, String)>,
+    /// The type of a condition that is neither true nor false.
+    pub no_bool: Option<String>,
 }
 
 /// Writes Rhai, and notes what of Python it has met.
@@ -56,23 +58,21 @@ pub(super) struct Writer<'k> {
     pub python: bool,
     /// Whether integers stay such when they divide, as where it is an error by zero that is waited for.
     pub whole: bool,
+    /// Whether a value of which nothing is known is asked for what Python takes as true.
+    pub chooses: bool,
+    /// What the `except`s around call their errors.
+    pub caught: Vec<String>,
+    /// Functions that give back what they have changed, and which of their arguments it is.
+    pub gives_back: HashMap<String, usize>,
+    /// Variables that are a copy where Python has the same array or map.
+    pub copies: HashSet<String>,
+    /// Classes that make maps, `Meter()`, and the variables that have one.
+    pub objects: HashSet<String>,
+    /// Parsers of arguments, with the options that they have been given.
+    pub parsers: HashMap<String, Vec<String>>,
     /// Lines that stand before the statement.
     pub prelude: Vec<String>,
 }
-
-/// What gives integers that are never below 0.
-const COUNTS: [&str; 10] = [
-    "len",
-    "numel",
-    "nelement",
-    "element_size",
-    "device_count",
-    "memory_allocated",
-    "max_memory_allocated",
-    "memory_reserved",
-    "max_memory_reserved",
-    "get_world_size",
-];
 
 /// How tightly Rhai binds.
 pub(super) const LOOSE: u8 = 0;
@@ -109,6 +109,12 @@ impl<'k> Writer<'k> {
             said,
             python: false,
             whole: false,
+            chooses: said.no_bool.is_some(),
+            caught: Vec::new(),
+            gives_back: HashMap::new(),
+            copies: HashSet::new(),
+            objects: HashSet::new(),
+            parsers: HashMap::new(),
             prelude: Vec::new(),
         }
     }
@@ -122,27 +128,6 @@ impl<'k> Writer<'k> {
     pub(super) fn holds(&self, name: &str) -> Option<Holds> {
         let own = self.scopes.iter().rev().find_map(|scope| scope.get(name)).copied();
         own.map(|holds| if holds == Holds::Negative { Holds::Int } else { holds })
-    }
-
-    /// What a variable holds that is given a value.
-    pub(super) fn kept(&self, value: &Expr) -> Holds {
-        match self.kind(value) {
-            Holds::Int if self.may_be_negative(value) => Holds::Negative,
-            holds => holds,
-        }
-    }
-
-    /// Whether an integer shows that it may be below 0.
-    fn may_be_negative(&self, value: &Expr) -> bool {
-        match value {
-            Expr::Unary(sign, _) => *sign == "-",
-            Expr::Binary("-", ..) => true,
-            Expr::Binary("+" | "*" | "//", a, b) => self.may_be_negative(a) || self.may_be_negative(b),
-            Expr::Name(name) => {
-                self.scopes.iter().rev().find_map(|scope| scope.get(name)) == Some(&Holds::Negative)
-            }
-            _ => false,
-        }
     }
 
     pub(super) fn bind(&mut self, name: &str, holds: Holds) {
@@ -198,6 +183,10 @@ impl<'k> Writer<'k> {
             Expr::Call(callee, arguments) => self.call(callee, arguments),
             Expr::Index(on, places) => self.index(on, places),
             Expr::Unary("!", _) => self.truth(value),
+            Expr::Unary("?", of) => self.chosen(of),
+            Expr::Binary(sign @ ("&&" | "||"), a, b) if self.python && self.gives_value(a, b) => {
+                self.one_of(sign, a, b)
+            }
             Expr::Unary(sign, of) => Some((
                 format!("{sign}{}", self.bound(of, if *sign == "-" { 190 } else { UNARY })?),
                 if *sign == "-" { 185 } else { UNARY },
@@ -282,6 +271,10 @@ impl<'k> Writer<'k> {
             path.push(name.to_owned());
             path
         });
+        let on_sys = path.as_ref().and_then(|path| path.first()).is_some_and(|root| root == "sys");
+        if on_sys && name == "version" {
+            return None;
+        }
         if path.as_ref().and_then(|path| path.first()).is_some_and(|root| names::foreign(root).is_some()) {
             return None;
         }
@@ -336,10 +329,18 @@ impl<'k> Writer<'k> {
                     return Some((format!("({}).floor().to_int()", text?), ATOM));
                 }
                 let text = format!("{} / {}", self.bound(a, 180)?, self.bound(b, 181)?);
-                if !integers {
-                    return Some((format!("({text}).floor()"), ATOM));
+                if integers {
+                    return Some((text, level));
                 }
-                text
+                match (self.kind(a), self.kind(b)) {
+                    (Holds::Tensor, _) => {
+                        return Some((format!("{}.floor_divide({})", self.on(a)?, self.expr(b)?), ATOM));
+                    }
+                    (_, Holds::Tensor) => {
+                        return Some((format!("floor_divide({}, {})", self.expr(a)?, self.expr(b)?), ATOM));
+                    }
+                    _ => return Some((format!("({text}).floor()"), ATOM)),
+                }
             }
             // Python divides integers as floats.
             "/" if self.kind(a) == Holds::Int && self.kind(b) == Holds::Int && !self.whole => match (a, b) {
@@ -470,78 +471,6 @@ impl<'k> Writer<'k> {
             Expr::Number(number) => format!("\"{number}\""),
             key => format!("`${{{}}}`", self.expr(key)?),
         })
-    }
-
-    /// What a value is, as far as its form tells.
-    pub(super) fn kind(&self, value: &Expr) -> Holds {
-        match value {
-            Expr::Name(name) => self.holds(name).unwrap_or(Holds::Other),
-            Expr::Number(text) if text.contains(['.', 'e']) && !text.starts_with("0x") => Holds::Float,
-            Expr::Number(_) => Holds::Int,
-            Expr::Text(_) => Holds::Text,
-            Expr::List(_) | Expr::Tuple(_) | Expr::Comprehension(_, None, _) => Holds::Array,
-            Expr::Dict(_) | Expr::Map(_) => Holds::Map,
-            Expr::Lambda(..) | Expr::LambdaWith(..) => Holds::Closure,
-            Expr::Rhai(text) if text.starts_with('|') => Holds::Closure,
-            Expr::Unary(_, of) => self.kind(of),
-            Expr::Binary(_, a, b) => match (self.kind(a), self.kind(b)) {
-                (Holds::Tensor, _) | (_, Holds::Tensor) => Holds::Tensor,
-                (Holds::Float, _) | (_, Holds::Float) => Holds::Float,
-                (a, b) if a == b => a,
-                _ => Holds::Other,
-            },
-            Expr::Call(callee, _) => self.kind_of_call(callee),
-            Expr::Attr(_, name) if name == "total_memory" => Holds::Int,
-            Expr::Attr(on, name) if matches!(on.as_ref(), Expr::Name(on) if on == "self") => {
-                self.holds(&format!("self.{name}")).unwrap_or(Holds::Other)
-            }
-            _ => Holds::Other,
-        }
-    }
-
-    /// The class that a value is made of: `Net` of `Net(3).to("cuda")`.
-    pub(super) fn class_of<'v>(&self, value: &'v Expr) -> Option<&'v str> {
-        let Expr::Call(callee, _) = value else { return None };
-        match callee.as_ref() {
-            Expr::Name(name) => Some(name),
-            Expr::Attr(on, _) => self.class_of(on),
-            _ => None,
-        }
-    }
-
-    fn kind_of_call(&self, callee: &Expr) -> Holds {
-        let name = match callee {
-            Expr::Path(on, name) => match on.as_ref() {
-                Expr::Name(on) => format!("{on}::{name}"),
-                _ => return Holds::Other,
-            },
-            Expr::Name(name) | Expr::Attr(_, name) if COUNTS.contains(&name.as_str()) => return Holds::Int,
-            Expr::Attr(on, _) if self.kind(on) == Holds::Tensor => return Holds::Tensor,
-            Expr::Attr(on, name) if self.kind(on) == Holds::Module => {
-                let same =
-                    matches!(name.as_str(), "to" | "cuda" | "cpu" | "half" | "float" | "eval" | "train");
-                return if same { Holds::Module } else { Holds::Other };
-            }
-            Expr::Name(name) if self.holds(&format!("{name}()")).is_some() => return Holds::Module,
-            callee => match self.path(callee) {
-                Some(path) => match names::resolved(&path, &self.imports) {
-                    Some((name, _)) => name,
-                    None => path.concat(),
-                },
-                None => return Holds::Other,
-            },
-        };
-        match name.as_str() {
-            "nn::Parameter" => Holds::Tensor,
-            name if names::OLD_TENSORS.iter().any(|(old, _)| *old == name) => Holds::Tensor,
-            "list" | "sorted" | "reversed" | "tuple" | "set" => Holds::Array,
-            "dict" => Holds::Map,
-            name if name.starts_with("nn::") && !name.starts_with("nn::utils") => Holds::Module,
-            name if names::in_module(name).is_some_and(|full| full.starts_with("nn::")) => Holds::Module,
-            "device" | "load" | "print" | "manual_seed" => Holds::Other,
-            name if names::makes_tensor(name) => Holds::Tensor,
-            _ => Holds::Other,
-        }
     }
 }
 

@@ -1,0 +1,149 @@
+//! What a value is, as far as its form tells.
+
+use super::names;
+use super::tree::{Expr, IndexPlace};
+use super::writer::{Holds, Writer};
+
+/// What gives integers that are never below 0.
+const COUNTS: [&str; 10] = [
+    "len",
+    "numel",
+    "nelement",
+    "element_size",
+    "device_count",
+    "memory_allocated",
+    "max_memory_allocated",
+    "memory_reserved",
+    "max_memory_reserved",
+    "get_world_size",
+];
+
+impl Writer<'_> {
+    /// What a variable holds that is given a value.
+    pub(super) fn kept(&self, value: &Expr) -> Holds {
+        match self.kind(value) {
+            Holds::Int if self.may_be_negative(value) => Holds::Negative,
+            holds => holds,
+        }
+    }
+
+    /// Whether an integer shows that it may be below 0.
+    pub(super) fn may_be_negative(&self, value: &Expr) -> bool {
+        match value {
+            Expr::Unary(sign, _) => *sign == "-",
+            Expr::Binary("-", ..) => true,
+            Expr::Binary("+" | "*" | "//", a, b) => self.may_be_negative(a) || self.may_be_negative(b),
+            Expr::Name(name) => {
+                self.scopes.iter().rev().find_map(|scope| scope.get(name)) == Some(&Holds::Negative)
+            }
+            _ => false,
+        }
+    }
+
+    /// What a value is, as far as its form tells.
+    pub(super) fn kind(&self, value: &Expr) -> Holds {
+        match value {
+            Expr::Name(name) => self.holds(name).unwrap_or(Holds::Other),
+            Expr::Number(text) if text.contains(['.', 'e']) && !text.starts_with("0x") => Holds::Float,
+            Expr::Number(_) => Holds::Int,
+            Expr::Text(_) => Holds::Text,
+            Expr::List(_) | Expr::Tuple(_) | Expr::Comprehension(_, None, _) => Holds::Array,
+            Expr::Dict(_) | Expr::Map(_) => Holds::Map,
+            Expr::Lambda(..) | Expr::LambdaWith(..) => Holds::Closure,
+            Expr::Rhai(text) if text.starts_with('|') => Holds::Closure,
+            Expr::Unary(_, of) => self.kind(of),
+            Expr::Binary(_, a, b) => match (self.kind(a), self.kind(b)) {
+                (Holds::Tensor, _) | (_, Holds::Tensor) => Holds::Tensor,
+                (Holds::Float, _) | (_, Holds::Float) => Holds::Float,
+                (a, b) if a == b => a,
+                _ => Holds::Other,
+            },
+            Expr::Call(callee, given) => match self.kind_of_size(callee, given.len()) {
+                Some(holds) => holds,
+                None => self.kind_of_call(callee),
+            },
+            Expr::Index(on, places) if matches!(on.as_ref(), Expr::Attr(_, name) if name == "shape") => {
+                if matches!(places.as_slice(), [IndexPlace::One(_)]) { Holds::Int } else { Holds::Other }
+            }
+            Expr::Attr(_, name) if name == "ndim" => Holds::Int,
+            Expr::Attr(_, name) if name == "total_memory" => Holds::Int,
+            Expr::Attr(on, name) if matches!(on.as_ref(), Expr::Name(on) if on == "self") => {
+                self.holds(&format!("self.{name}")).unwrap_or(Holds::Other)
+            }
+            _ => Holds::Other,
+        }
+    }
+
+    /// The class that a value is made of: `Net` of `Net(3).to("cuda")`.
+    pub(super) fn class_of<'v>(&self, value: &'v Expr) -> Option<&'v str> {
+        let Expr::Call(callee, _) = value else { return None };
+        match callee.as_ref() {
+            Expr::Name(name) => Some(name),
+            Expr::Attr(on, _) => self.class_of(on),
+            _ => None,
+        }
+    }
+
+    /// What methods give that tell of a tensor's form or values.
+    fn kind_of_size(&self, callee: &Expr, given: usize) -> Option<Holds> {
+        let Expr::Attr(on, name) = callee else { return None };
+        match (name.as_str(), given) {
+            ("size" | "stride", 1) | ("dim" | "ndimension", 0) => Some(Holds::Int),
+            ("tolist", 0) => Some(Holds::Array),
+            // Nothing else has these.
+            ("sum" | "mean" | "std" | "var" | "norm" | "prod", 0)
+                if !matches!(self.kind(on), Holds::Array | Holds::Map) && self.path(callee).is_none() =>
+            {
+                Some(Holds::Tensor)
+            }
+            ("item" | "equal" | "allclose" | "is_contiguous" | "size" | "stride" | "backward", _)
+                if self.kind(on) == Holds::Tensor =>
+            {
+                Some(Holds::Other)
+            }
+            _ => None,
+        }
+    }
+
+    fn kind_of_call(&self, callee: &Expr) -> Holds {
+        let name = match callee {
+            Expr::Path(on, name) => match on.as_ref() {
+                Expr::Name(on) => format!("{on}::{name}"),
+                _ => return Holds::Other,
+            },
+            Expr::Name(name) | Expr::Attr(_, name) if COUNTS.contains(&name.as_str()) => return Holds::Int,
+            Expr::Attr(on, _) if self.kind(on) == Holds::Tensor => return Holds::Tensor,
+            Expr::Attr(on, name) if self.kind(on) == Holds::Module => {
+                let same =
+                    matches!(name.as_str(), "to" | "cuda" | "cpu" | "half" | "float" | "eval" | "train");
+                return if same { Holds::Module } else { Holds::Other };
+            }
+            // What a network gives, other than one with a state.
+            Expr::Name(name) if self.holds(name) == Some(Holds::Module) => {
+                const WITH_STATE: [&str; 4] = ["lstm", "gru", "rnn", "att"];
+                let name = name.to_lowercase();
+                let several = WITH_STATE.iter().any(|part| name.contains(part));
+                return if several { Holds::Other } else { Holds::Tensor };
+            }
+            Expr::Name(name) if self.holds(&format!("{name}()")).is_some() => return Holds::Module,
+            callee => match self.path(callee) {
+                Some(path) => match names::resolved(&path, &self.imports) {
+                    Some((name, _)) => name,
+                    None => path.concat(),
+                },
+                None => return Holds::Other,
+            },
+        };
+        match name.as_str() {
+            "nn::Parameter" => Holds::Tensor,
+            name if names::OLD_TENSORS.iter().any(|(old, _)| *old == name) => Holds::Tensor,
+            "list" | "sorted" | "reversed" | "tuple" | "set" => Holds::Array,
+            "dict" => Holds::Map,
+            name if name.starts_with("nn::") && !name.starts_with("nn::utils") => Holds::Module,
+            name if names::in_module(name).is_some_and(|full| full.starts_with("nn::")) => Holds::Module,
+            "device" | "load" | "print" | "manual_seed" => Holds::Other,
+            name if names::makes_tensor(name) => Holds::Tensor,
+            _ => Holds::Other,
+        }
+    }
+}
