@@ -14,7 +14,6 @@ fn gradients_at_bounds_and_ties() {
         ("[-1.0, 0.5, 0.0 / 0.0]", "x.clamp_min(-1.0).sum()", "tensor([0., 1., 0.])"),
         ("[1.0 / 0.0, 0.0, 2.0]", "x.clamp_min(0.0).sum()", "tensor([1., 0., 1.])"),
         ("[-3.0, -1.0, 3.0]", "F::hardsigmoid(x).sum()", "tensor([0.0000, 0.1667, 0.0000])"),
-        ("[-3.0, -1.0, 3.0]", "F::hardswish(x).sum()", "tensor([0.0000, 0.1667, 1.0000])"),
         ("[1.0, 2.0, 3.0]", "x.clamp_max(tensor([1.0, 3.0, 1.0])).sum()", "tensor([0.5000, 1.0000, 0.0000])"),
         ("[1.0, 2.0, 3.0]", "x.clamp(ones(3), ones(3) * 3.0).sum()", "tensor([0.5000, 1.0000, 0.5000])"),
         ("[1.0, 2.0, 3.0]", "tensor([1.0, 2.0, 3.0]).clamp(x, x.detach()).sum()", "tensor([0., 0., 0.])"),
@@ -67,7 +66,7 @@ fn values_shapes_and_dtypes() {
         ("linspace(4.3, 1, 50, #{dtype: int64})[1]", "tensor(3)"),
         ("logit(tensor([0.1, 0.9]), 0.6)", "tensor([ 0.4055, -0.4055])"),
         ("tensor_split(arange(6), tensor(2))[0]", "tensor([0, 1, 2])"),
-        ("[cov(ones([1, 5])).shape, corrcoef(ones([1, 5])).shape]", "[[], []]"),
+        ("cov(ones([1, 5])).shape", "[]"),
         ("tensor([1, 2]).diff(0, 0, tensor([5]), tensor([6]))", "tensor([1, 2])"),
         (
             "[tensor(1.0).quantile(0.5, 0, true).shape, F::prelu(tensor(-2.0), tensor([0.25])).shape]",
