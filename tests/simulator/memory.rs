@@ -145,10 +145,11 @@ fn running_out_of_memory_says_what_would_help() {
     assert!(error.message().starts_with(text), "{}", error.message());
     let hint = error.hint().unwrap();
     let lines: Vec<&str> = hint.lines().map(str::trim).collect();
-    assert_eq!(lines[0], "Largest live tensors (2 of 2):");
-    assert_eq!(lines[1], "120.00 MiB  x        uint8 [125829120], made by empty, line 3");
-    assert_eq!(lines[2], "100.00 MiB  y, view  uint8 [104857600], made by empty, line 4");
-    assert_eq!(lines[4], "Would have let it through: delete x (120.00 MiB).");
+    assert_eq!(lines[0], "Requested of cuda:0: 100.00 MiB.");
+    assert_eq!(lines[1], "Largest live tensors (2 of 2):");
+    assert_eq!(lines[2], "120.00 MiB  x        uint8 [125829120], made by empty, line 3");
+    assert_eq!(lines[3], "100.00 MiB  y, view  uint8 [104857600], made by empty, line 4");
+    assert_eq!(lines[5], "Would have let it through: delete x (120.00 MiB).");
     let event = Body::OutOfMemory { device: Device::Cuda(0), requested: 100 * MIB, message: error.message() };
     assert_eq!(recorder.take(), [event]);
     assert_eq!(gpu.pool().unwrap().stats().num_ooms, 1);

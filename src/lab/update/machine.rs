@@ -171,7 +171,8 @@ pub(super) fn cell(state: &mut State, forward: bool) {
             state.say(format!("In [{number}] is selected: what it did is shown, and marked with •"));
         }
         Some(number) => state.say(format!("In [{number}] is selected: it did nothing that a timeline has")),
-        None => state.say("a cell that has not run is selected"),
+        None if state.selected_cell().is_some() => state.say("a cell that has not run is selected"),
+        None => state.say("a question is selected"),
     }
 }
 

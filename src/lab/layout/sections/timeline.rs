@@ -279,6 +279,8 @@ fn name(state: &State, id: LaneId) -> Line<'static> {
         Track::Host(0) => "host".to_owned(),
         Track::Host(n) => format!("worker {}", n - 1),
         Track::Stream(device, 0) => device.to_string(),
+        // With two digits there is no room for more.
+        Track::Stream(device, n @ 10..) => format!("{device}/{n}"),
         Track::Stream(device, n) => format!("{device} s{n}"),
     };
     let chosen = is_active(state, Section::Timeline) && state.machine.lane == Some(id);
