@@ -91,3 +91,32 @@ fn values_shapes_and_dtypes() {
     let matrix = fault("cpu", "F::prelu(ones([2, 2]), ones([2, 2]))");
     assert!(matrix.message.contains("ndim = 2"), "{}", matrix.message);
 }
+
+#[test]
+fn options_that_pytorch_has_and_what_it_refuses() {
+    for (code, want) in [
+        (
+            "[tensor([1.0, 3.0]).var(#{unbiased: false}), tensor([1.0, 3.0]).std(#{unbiased: true})]",
+            "[tensor(1.), tensor(1.4142)]",
+        ),
+        ("tensor([2, 1]).sort(#{stable: true}).values", "tensor([1, 2])"),
+        ("tensor([2, 3, 1]).topk(2, #{sorted: true}).values", "tensor([3, 2])"),
+    ] {
+        assert_eq!(on("cpu", code), want, "{code}");
+    }
+    for (code, want) in [
+        (
+            "isclose(ones(1), ones(1), #{rtol: -1.0})",
+            "rtol must be greater than or equal to zero, but got -1",
+        ),
+        (
+            "allclose(ones(1), ones(1), #{atol: -1.0})",
+            "atol must be greater than or equal to zero, but got -1",
+        ),
+        ("F::hardtanh(ones(1), 2.0, 1.0)", "min_val cannot be greater than max_val"),
+        ("F::group_norm(ones([1, 0, 2]), 1)", "Expected number of channels to be greater than 0, got 0"),
+        ("ones(3).roll([])", "`shifts` required"),
+    ] {
+        assert_eq!(fault("cpu", code).message, want, "{code}");
+    }
+}

@@ -54,6 +54,9 @@ pub(crate) fn mish(x: &Tensor) -> Result<Tensor> {
 
 /// `x` kept within `low..=high`; the gradient is 0 at the bounds.
 pub(crate) fn hardtanh(x: &Tensor, low: f64, high: f64) -> Result<Tensor> {
+    if low > high {
+        return Err(Error::value("min_val cannot be greater than max_val"));
+    }
     specs::Hardtanh.apply(x, [low, high])
 }
 

@@ -29,6 +29,12 @@ pub(crate) fn isclose(a: &Tensor, b: &Tensor, rtol: f64, atol: f64, equal_nan: b
             Error::runtime(text).with_hint(format!("convert one of them, for example `b.to({})`", a.dtype()))
         );
     }
+    for (name, tolerance) in [("rtol", rtol), ("atol", atol)] {
+        if tolerance < 0.0 {
+            let text = format!("{name} must be greater than or equal to zero, but got {tolerance}");
+            return Err(Error::runtime(text));
+        }
+    }
     let mut close = eq(a, b)?;
     if equal_nan && a.dtype().is_float() {
         close = logical_or(&close, &logical_and(&isnan(a)?, &isnan(b)?)?)?;

@@ -40,6 +40,9 @@ fn run_group_norm(
     let Some(count) = usize::try_from(groups).ok().filter(|g| *g > 0) else {
         return Err(Error::runtime(format!("Expected num groups to be greater than 0, got {groups}")));
     };
+    if channels == 0 && x.rank() >= 2 {
+        return Err(Error::runtime("Expected number of channels to be greater than 0, got 0"));
+    }
     if x.rank() < 2 || !channels.is_multiple_of(count) {
         return Err(Error::runtime(format!(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape {:?} and \

@@ -88,6 +88,13 @@ params! {
         dim: Maybe<kind::Dims>, "the dimension it runs along; negative ones count from the end";
         correction: kind::Scalar = 1, "what is taken from the count before dividing: 1 for a sample, 0 for the whole";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+        unbiased: Maybe<kind::Bool>, "in place of `correction`: 1 where it is true, 0 where it is not";
+    }
+}
+
+impl SpreadParams<'_> {
+    fn taken(&self) -> f64 {
+        self.unbiased.map_or(self.correction.as_f64(), |unbiased| if unbiased { 1.0 } else { 0.0 })
     }
 }
 
@@ -98,9 +105,7 @@ pub static ROWS: &[OpDef] = &[
         Family::Reduce,
         "The variance, with Bessel's correction.",
         SpreadParams::LIST,
-        by_name!(SpreadParams, |a| {
-            to_value(var(a.input, a.dim.as_deref(), a.correction.as_f64(), a.keepdim))
-        }),
+        by_name!(SpreadParams, |a| to_value(var(a.input, a.dim.as_deref(), a.taken(), a.keepdim))),
     )
     .shapes(shapes::REDUCED)
     .errors(&[shapes::NO_FLOAT])
@@ -112,9 +117,7 @@ pub static ROWS: &[OpDef] = &[
         Family::Reduce,
         "The standard deviation, with Bessel's correction.",
         SpreadParams::LIST,
-        by_name!(SpreadParams, |a| {
-            to_value(std(a.input, a.dim.as_deref(), a.correction.as_f64(), a.keepdim))
-        }),
+        by_name!(SpreadParams, |a| to_value(std(a.input, a.dim.as_deref(), a.taken(), a.keepdim))),
     )
     .shapes(shapes::REDUCED)
     .errors(&[shapes::NO_FLOAT])
@@ -127,8 +130,9 @@ pub static ROWS: &[OpDef] = &[
         "The variance and the mean, as an array.",
         SpreadParams::LIST,
         by_name!(SpreadParams, |a| {
+            let taken = a.taken();
             let (x, dims) = (a.input, a.dim);
-            let spread = var(x, dims.as_deref(), a.correction.as_f64(), a.keepdim)?;
+            let spread = var(x, dims.as_deref(), taken, a.keepdim)?;
             to_list(Ok(vec![spread, sums::mean(x, dims.as_deref(), a.keepdim)?]))
         }),
     )
@@ -143,8 +147,9 @@ pub static ROWS: &[OpDef] = &[
         "The standard deviation and the mean, as an array.",
         SpreadParams::LIST,
         by_name!(SpreadParams, |a| {
+            let taken = a.taken();
             let (x, dims) = (a.input, a.dim);
-            let spread = std(x, dims.as_deref(), a.correction.as_f64(), a.keepdim)?;
+            let spread = std(x, dims.as_deref(), taken, a.keepdim)?;
             to_list(Ok(vec![spread, sums::mean(x, dims.as_deref(), a.keepdim)?]))
         }),
     )

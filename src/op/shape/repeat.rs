@@ -83,6 +83,9 @@ pub fn roll(x: &Tensor, shifts: &[i64], dims: &[i64]) -> Result<Tensor> {
             one(roll(g, &back, dims)?)
         },
     };
+    if shifts.is_empty() {
+        return Err(Error::runtime("`shifts` required"));
+    }
     let flat = dims.is_empty() && shifts.len() == 1;
     if shifts.len() != dims.len() && !flat {
         let text = format!("shifts and dimensions must align. shifts: {}, dims:{}", shifts.len(), dims.len());

@@ -113,6 +113,7 @@ params! {
         input: kind::Tensor, "the tensor it is computed of";
         dim: kind::Dim = -1, "the dimension it runs along; negative ones count from the end";
         descending: kind::Bool = false, "the largest element comes first";
+        stable: kind::Bool = true, "equal elements keep their order, which they do here in any case";
     }
 }
 
@@ -122,6 +123,7 @@ params! {
         k: kind::Int, "how many are given";
         dim: kind::Dim = -1, "the dimension it runs along; negative ones count from the end";
         largest: kind::Bool = true, "gives the largest, where otherwise the smallest";
+        sorted: kind::Bool = true, "in order, which they are here in any case";
     }
 }
 
@@ -139,7 +141,10 @@ pub static ROWS: &[OpDef] = &[
         Family::Index,
         "Values in order along a dimension, and where they were.",
         SortParams::LIST,
-        by_name!(SortParams, |a| to_pair(sort(a.input, a.dim, a.descending))),
+        by_name!(SortParams, |a| {
+            let _ = a.stable;
+            to_pair(sort(a.input, a.dim, a.descending))
+        }),
     )
     .shapes("any -> `values` and `indices` of the same")
     .example("tensor([3, 1, 2]).sort().indices", "tensor([1, 2, 0])")
@@ -150,7 +155,10 @@ pub static ROWS: &[OpDef] = &[
         Family::Index,
         "The indices that would sort along a dimension.",
         SortParams::LIST,
-        by_name!(SortParams, |a| to_value(argsort(a.input, a.dim, a.descending))),
+        by_name!(SortParams, |a| {
+            let _ = a.stable;
+            to_value(argsort(a.input, a.dim, a.descending))
+        }),
     )
     .shapes(shapes::SAME)
     .example("tensor([3, 1, 2]).argsort()", "tensor([1, 2, 0])")
@@ -160,7 +168,10 @@ pub static ROWS: &[OpDef] = &[
         Family::Index,
         "The largest (or smallest) k values along a dimension, and where they were.",
         TopkParams::LIST,
-        by_name!(TopkParams, |a| to_pair(topk(a.input, a.k, a.dim, a.largest))),
+        by_name!(TopkParams, |a| {
+            let _ = a.sorted;
+            to_pair(topk(a.input, a.k, a.dim, a.largest))
+        }),
     )
     .shapes("(…, n, …) -> `values` and `indices` of (…, k, …)")
     .errors(&["RuntimeError: `k` is above the dimension's size", shapes::BOOLS])
