@@ -237,6 +237,15 @@ fn a_program_of_pythons_is_answered_with_one_that_runs() {
 }
 
 #[test]
+fn a_program_of_a_hundred_lines_is_answered_as_a_whole() {
+    let turns: String = (0..110).map(|i| format!("total = total + {i}\n")).collect();
+    let code = format!("import torch\ntotal = 0\n{turns}assert total == 5995");
+    let here = told("", &code).and_then(|hint| offered(&hint)).expect("it is answered");
+    assert!(here.lines().count() > 100, "{here}");
+    assert!(lab().evaluate(1, &Origin { name: "test", code: &here, first_line: 1 }).is_ok());
+}
+
+#[test]
 fn all_that_is_wrong_in_a_line_is_mended_at_once() {
     for (given, code, want) in [
         ("", "x = torch.ones(2, 3, device='cpu')", "`let x = ones(2, 3, #{device: \"cpu\"});`"),

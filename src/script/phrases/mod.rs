@@ -54,7 +54,7 @@ pub(crate) use writer::Holds;
 /// Bytes of code that is looked at as a whole.
 const LONGEST: usize = 64 << 10;
 /// Lines that are offered at once.
-const MOST: usize = 60;
+const MOST: usize = 200;
 /// Notes that are told at once.
 const NOTES: usize = 3;
 
