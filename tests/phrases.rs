@@ -221,6 +221,8 @@ const PROGRAMS: &[&str] = &[
     "from dataclasses import dataclass, field\n@dataclass\nclass Config:\n    lr: float = 0.1\n    sizes: list = field(default_factory=list)\n\
      cfg = Config(lr=0.2)\nassert cfg.lr == 0.2 and len(cfg.sizes) == 0",
     "from tqdm import tqdm\npbar = tqdm([1, 2])\nn = 0\nfor b in pbar:\n    pbar.set_postfix(loss=0.5)\n    n += b\nassert n == 3",
+    "class Bar:\n    def __init__(self):\n        self.text = \"\"\n    def set_description(self, text):\n        \
+     self.text = text\nbar = Bar()\nbar.set_description(\"a\")\nassert bar.text == \"a\"",
     "let x = null;\nlet y: int = 5;\nassert(x == () && y == 5);",
 ];
 

@@ -30,7 +30,9 @@ impl Statements<'_, '_, '_> {
     pub(super) fn option(&mut self, value: &Expr) -> Option<Vec<String>> {
         let Expr::Call(callee, arguments) = value else { return None };
         let Expr::Attr(on, name) = callee.as_ref() else { return None };
-        if matches!(name.as_str(), "set_postfix" | "set_postfix_str" | "set_description") {
+        // A class of the program's may have a method of that name.
+        let own = matches!(on.as_ref(), Expr::Name(on) if self.writer.objects.contains(on));
+        if !own && matches!(name.as_str(), "set_postfix" | "set_postfix_str" | "set_description") {
             self.writer.uses(Idiom::FallsAway);
             return Some(Vec::new());
         }

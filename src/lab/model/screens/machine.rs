@@ -96,7 +96,7 @@ const ROWS: &[Binding] = &[
         &[c('f')],
         A::Machine(Machine::Fit),
         When(Condition::Section(Section::Timeline), "fit"),
-        "show what the last cell did",
+        "show what the selected cell did, or the last",
     )
     .weighs(78),
     row(&MACHINE, &[c('F')], A::Machine(Machine::FitAll), Never, "show all the time that is kept"),
