@@ -9,9 +9,9 @@ use super::cases::{Cases, all};
 use super::compute::{Compute, Slot, Types};
 use super::form::forms;
 use super::lines::{self, OperandLines};
-use super::operands::{THREADS, address, blocks, input, is_apart, is_far, key, output, per_element};
+use super::operands::{THREADS, address, blocks, input, is_apart, is_far, key, output};
 use super::plan::{Gpu, Plan, Step};
-use super::recipe::{BOTH, ON, Recipe, RecipeParts, WALK, flag, row};
+use super::recipe::{BOTH, ON, Recipe, RecipeParts, WALK, ending, flag, row};
 
 const SORT: RecipeParts = &[WALK, "sort"];
 const PICK: RecipeParts = &[WALK, "sort", "pick"];
@@ -30,12 +30,14 @@ forms! {
     /// Lines in order.
     SortForm(types) {
         Short { descending: bool in BOTH } => sorting(types, "short", "SHORT", descending), cases();
-        /// Keys of a line's elements, and their places.
-        Begin { descending: bool in BOTH } => sorting(types, "begin", "BEGIN", descending), cases();
-        Count => sorting(types, "count", "COUNT", false), cases();
-        Move => sorting(types, "move", "MOVE", false), cases();
-        /// Elements where their keys came to lie.
-        End => sorting(types, "end", "END", false), cases();
+        /// The elements of each digit in a tile, whose keys are made of them the first time.
+        Count { first: bool in BOTH, descending: bool in BOTH } =>
+            digit(types, "count", "COUNT", [first, false, descending]),
+            cases().only(|d| first || digits(d).len() > 1 && !descending);
+        /// Keys and places in the order of a digit; the last time the elements themselves.
+        Move { first: bool in BOTH, last: bool in BOTH, descending: bool in BOTH } =>
+            digit(types, "move", "MOVE", [first, last, descending]),
+            cases().only(|d| has_pass(d, first, last) && (first || last || !descending));
         /// The first elements of a line, of its pieces, and of theirs together.
         Pick { descending: bool in BOTH } => picking(types, "pick", "WHOLE", descending), cases();
         PickPieces { descending: bool in BOTH } => picking(types, "pick_pieces", "PIECES", descending), cases();
@@ -57,6 +59,11 @@ fn sorting(types: &Types, name: &str, part: &'static str, descending: bool) -> R
     row(name, 3, SORT, [(part, ON), ("DESCENDING", flag(descending)), ("KEY", key)])
 }
 
+fn digit(types: &Types, name: &str, part: &'static str, [first, last, descending]: [bool; 3]) -> Recipe {
+    let name = ending(&ending(name, "_first", first), "_last", last);
+    sorting(types, &name, part, descending).and("FIRST", flag(first)).and("LAST", flag(last))
+}
+
 fn picking(types: &Types, name: &str, part: &'static str, descending: bool) -> Recipe {
     Recipe { parts: PICK, ..sorting(types, name, part, descending) }
 }
@@ -74,6 +81,15 @@ fn digits(dtype: DType) -> std::ops::Range<u32> {
         DType::Float16 => 1..4,
         DType::UInt8 | DType::Bool => 0..1,
         _ => 0..4,
+    }
+}
+
+/// Whether a pass over the digits of a key can be the first, the last, or neither.
+fn has_pass(dtype: DType, first: bool, last: bool) -> bool {
+    match digits(dtype).len() {
+        1 => first && last,
+        2 => first != last,
+        _ => !(first && last),
     }
 }
 
@@ -172,7 +188,6 @@ pub(super) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, dim: usize, descend
         let (grid, block) = ([blocks(sort.count, each)?, 1, 1], [lanes as u32, each as u32, 1]);
         return Plan::of(Step { key: key(SortForm::Short { descending }), grid, block, shared: 0, args });
     }
-    let total = sort.length * sort.count;
     let mut at = scratch;
     let mut places = [0; 5];
     for (place, size) in places.iter_mut().zip(sort.sizes(x.dtype)) {
@@ -180,31 +195,45 @@ pub(super) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, dim: usize, descend
         at += size as u64;
     }
     let [mut keys, mut to_keys, mut from, mut to_from, counts] = places;
-    let mut args = Args::new(wide);
-    args.word(keys).word(from).word(address(&x)).index(total).index(sort.length).step(x_step).walk(others);
-    let mut plan = per_element(key(SortForm::Begin { descending }), total, args)?;
     let sums = with_counts(launch, &sort, counts, |scan| lines::scan(scan, gpu, at, ScanOp::Sum, 1))??;
     let grid = [blocks(sort.count * sort.tiles, 1)?, 1, 1];
     let step = |form, args| Step { key: key(form), grid, block: [THREADS as u32, 1, 1], shared: 0, args };
-    let tiles = sort.tiles as i32;
-    for digit in digits(x.dtype) {
+    let (digits, tiles, mut plan) = (digits(x.dtype), sort.tiles as i32, Plan::default());
+    for digit in digits.clone() {
+        let (first, last) = (digit == digits.start, digit + 1 == digits.end);
         let shift = 8 * digit as i32;
-        let mut args = Args::new(wide);
-        args.word(keys).word(counts).index(sort.length).int(tiles).int(shift);
-        plan.steps.push(step(SortForm::Count, args));
+        let keyed = || {
+            let mut args = Args::new(wide);
+            if first {
+                args.word(address(&x)).step(x_step).walk(others);
+            } else {
+                args.word(keys);
+            }
+            args
+        };
+        let mut args = keyed();
+        args.word(counts).index(sort.length).int(tiles).int(shift);
+        plan.steps.push(step(SortForm::Count { first, descending: first && descending }, args));
         plan.steps.extend(sums.steps.iter().cloned());
-        let mut args = Args::new(wide);
-        args.word(keys).word(from).word(to_keys).word(to_from).word(counts);
-        args.index(sort.length).int(tiles).int(shift);
-        plan.steps.push(step(SortForm::Move, args));
+        let mut args = keyed();
+        if !first {
+            args.word(from);
+        }
+        if last {
+            args.word(address(&values)).step(value_step).word(address(&indices)).step(index_step);
+            args.index(sort.kept);
+            if !first {
+                args.word(address(&x)).step(x_step).walk(others);
+            }
+        } else {
+            args.word(to_keys).word(to_from);
+        }
+        args.word(counts).index(sort.length).int(tiles).int(shift);
+        let descending = (first || last) && descending;
+        plan.steps.push(step(SortForm::Move { first, last, descending }, args));
         std::mem::swap(&mut keys, &mut to_keys);
         std::mem::swap(&mut from, &mut to_from);
     }
-    let mut args = Args::new(wide);
-    let total = sort.kept * sort.count;
-    args.word(address(&values)).word(address(&x)).word(address(&indices)).word(from).index(total);
-    args.index(sort.length).index(sort.kept).step(value_step).step(x_step).step(index_step).walk(others);
-    plan.steps.extend(per_element(key(SortForm::End), total, args)?.steps);
     Some(plan)
 }
 

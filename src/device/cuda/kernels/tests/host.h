@@ -70,6 +70,7 @@ template <class F> static long long truncated(F v) {
                                            : (long long)v;
 }
 static long long __double_as_longlong(double v) { return bits_as<long long>(v); }
+static double __longlong_as_double(long long v) { return bits_as<double>(v); }
 static long long __float2ll_rz(float v) { return truncated(v); }
 static long long __double2ll_rz(double v) { return truncated(v); }
 static float __uint2float_rn(unsigned v) { return (float)v; }
