@@ -15,7 +15,7 @@ use crate::op::elementwise::comparison::ne;
 use crate::op::gather::select::{index_add, select_rows};
 use crate::op::reduce::sums::sum;
 use crate::op::shape::join::stack;
-use crate::op::shape::view::reshape_to;
+use crate::op::shape::view::{reshape_to, unsqueeze};
 use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{In, Tensor, launch};
@@ -27,7 +27,11 @@ pub fn nonzero(x: &Tensor) -> Result<Tensor> {
         let count = positions(x)?.numel();
         return Tensor::empty(&[count, 0], DType::Int64, &x.context(), "nonzero");
     }
-    stack(&columns.iter().collect::<Vec<_>>(), 1)
+    match columns.as_slice() {
+        // Of a vector they are the rows already.
+        [one] => unsqueeze(one, 1),
+        all => stack(&all.iter().collect::<Vec<_>>(), 1),
+    }
 }
 
 /// The places of non-zero elements, one vector for each dimension.
