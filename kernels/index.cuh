@@ -1,20 +1,37 @@
 // Elements at places that another tensor names. An index outside the dimension stops the device.
 
-__device__ inline Step checked(const S2* index, Step at, long long size) {
-    long long i = load<long long>(index + at);
+__device__ inline Step checked(long long i, long long size) {
     if (FROM_END && i < 0) i += size;
     require(i >= 0 && i < size, "index out of bounds");
     return Step(i);
 }
 
 #if GATHER
-// y[..i..] = x[..index..]
-extern "C" __global__ void ENTRY(S0* y, const S1* x, const S2* index, long long size, Step x_step, Walk walk) {
-    Index i = thread_number();
-    if (i >= walk.count) return;
-    Places place = places(walk, i);
-    Step picked = checked(index, place.at[2], size) * x_step;
-    store(y + place.at[0], load<T>(x + place.at[1] + picked));
+// y[..i..] = x[..index..]; a thread reads the indices of some elements before it needs the first.
+#define EACH 4
+
+extern "C" __global__ void __launch_bounds__(256)
+    ENTRY(S0* y, const S1* x, const S2* index, long long size, Step x_step, Walk walk) {
+    Index first = Index(blockIdx.x) * (256 * EACH) + threadIdx.x;
+    Places place[EACH];
+    long long named[EACH];
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        Index i = first + k * 256;
+        named[k] = 0;
+        if (i < walk.count) place[k] = places(walk, i), named[k] = load<long long>(index + place[k].at[2]);
+    }
+    T held[EACH];
+    Step from[EACH];
+#pragma unroll
+    for (int k = 0; k < EACH; k++)
+        if (first + k * 256 < walk.count) from[k] = place[k].at[1] + checked(named[k], size) * x_step;
+#pragma unroll
+    for (int k = 0; k < EACH; k++)
+        if (first + k * 256 < walk.count) held[k] = load<T>(x + from[k]);
+#pragma unroll
+    for (int k = 0; k < EACH; k++)
+        if (first + k * 256 < walk.count) store(y + place[k].at[0], held[k]);
 }
 #else
 #if ADD
@@ -56,7 +73,7 @@ extern "C" __global__ void ENTRY(S0* y, In1 source, const S2* index, long long s
     Index i = thread_number();
     if (i >= walk.count) return;
     Places place = places(walk, i);
-    Step picked = checked(index, place.at[2], size) * y_step;
+    Step picked = checked(load<long long>(index + place.at[2]), size) * y_step;
     put(y + place.at[0] + picked, read(source, place.at[1]));
 }
 #endif

@@ -14,12 +14,14 @@ use super::compute::{Compute, Slot, Types};
 use super::form::forms;
 use super::key::Key;
 use super::map;
-use super::operands::{address, input, is_apart, key, output, per_element};
-use super::plan::Plan;
+use super::operands::{THREADS, address, blocks, input, is_apart, key, output, per_element};
+use super::plan::{Plan, Step};
 use super::recipe::{BOTH, ON, RecipeParts, WALK, ending, flag, row};
 use super::walk::{Order, Walk};
 
 const INDEX: RecipeParts = &[WALK, "index"];
+/// Elements that a thread of `kernels/index.cuh` reads.
+const GATHERED: usize = 4;
 
 forms! {
     /// What is read or written at the places that an index names.
@@ -142,7 +144,11 @@ fn read(
     args.word(address(y)).word(address(x)).word(address(index)).index(size).step(step).walk(&walk);
     let from = if dtype == y.dtype { x.dtype } else { dtype };
     let key = key(IndexForm::Gather { from_end }, Compute::of(dtype), [dtype, from, index.dtype], wide);
-    per_element(key, walk.count(), args)
+    if walk.count() == 0 {
+        return Some(Plan::default());
+    }
+    let grid = [blocks(walk.count(), THREADS * GATHERED)?, 1, 1];
+    Plan::of(Step { key, grid, block: [THREADS as u32, 1, 1], shared: 0, args })
 }
 
 /// Rows that are copied eight bytes at a time: the shape and the steps in such words, where elements are smaller and
