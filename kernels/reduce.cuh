@@ -154,6 +154,37 @@ __device__ inline Step along(const Along& walk, Index i) {
 // Values that a thread has on the way at a time, each with a fold of its own.
 #define EACH 4
 
+#if !ACROSS
+// As many neighbours as are read at once, and how often before the first is needed.
+#define PACK int(16 / sizeof(S0))
+#define PACKS 2
+struct __align__(16) Pack {
+    S0 at[PACK];
+};
+
+// Folds the whole packs of neighbours from `x`, which lies at a bound of 16 bytes; gives how many elements they are.
+__device__ inline Index packed(Fold (&fold)[EACH], const S0* x, Index first, Index count) {
+    const Pack* from = reinterpret_cast<const Pack*>(x);
+    Index packs = count / PACK, pace = lanes(), p = lane();
+    for (; p < packs && packs - p > (PACKS - 1) * pace; p += PACKS * pace) {
+        Pack some[PACKS];
+#pragma unroll
+        for (int u = 0; u < PACKS; u++) some[u] = from[p + u * pace];
+#pragma unroll
+        for (int u = 0; u < PACKS; u++)
+#pragma unroll
+            for (int k = 0; k < PACK; k++)
+                fold[(u * PACK + k) % EACH].add(load<T>(&some[u].at[k]), first + (p + u * pace) * PACK + k);
+    }
+    for (; p < packs; p += pace) {
+        Pack some = from[p];
+#pragma unroll
+        for (int k = 0; k < PACK; k++) fold[k % EACH].add(load<T>(&some.at[k]), first + p * PACK + k);
+    }
+    return packs * PACK;
+}
+#endif
+
 extern "C" __global__ void __launch_bounds__(1024)
 ENTRY(const S0* x, OUTPUT, Fold* folds, Index part, double p, double q, Walk kept, Along reduced) {
     Index line = line_number();
@@ -168,6 +199,13 @@ ENTRY(const S0* x, OUTPUT, Fold* folds, Index part, double p, double q, Walk kep
         Index j = Index(blockIdx.y) * part + lane(), pace = lanes();
         Index end = reduced.count - Index(blockIdx.y) * part;
         end = Index(blockIdx.y) * part + (end < part ? end : part);
+#if !ACROSS
+        const S0* start = from + Step(Index(blockIdx.y) * part);
+        if (reduced.rank <= 1 && reduced.step[0][0] == 1 && (reinterpret_cast<size_t>(start) & 15) == 0) {
+            Index begin = Index(blockIdx.y) * part;
+            j += packed(fold, start, begin, end - begin);
+        }
+#endif
         for (; j < end && end - j > (EACH - 1) * pace; j += EACH * pace) {
             T values[EACH];
 #pragma unroll

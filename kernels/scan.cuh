@@ -51,7 +51,15 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const S1* from = x + places(walk, Index(blockIdx.x)).at[1];
     Index j = Index(blockIdx.y) * piece, end = length - j < piece ? length : j + piece;
     A own = (A)(START), all;
-    for (j += threadIdx.x; j < end; j += blockDim.x) own = next(own, A(load<T>(from + Step(j) * x_step)));
+    Index pace = blockDim.x;
+    for (j += threadIdx.x; j < end && end - j > (EACH - 1) * pace; j += EACH * pace) {
+        T some[EACH];
+#pragma unroll
+        for (int k = 0; k < EACH; k++) some[k] = load<T>(from + Step(j + k * pace) * x_step);
+#pragma unroll
+        for (int k = 0; k < EACH; k++) own = next(own, A(some[k]));
+    }
+    for (; j < end; j += pace) own = next(own, A(load<T>(from + Step(j) * x_step)));
     before(own, all);
     if (threadIdx.x == 0) ends[(size_t)blockIdx.x * gridDim.y + blockIdx.y] = all;
 }

@@ -2,26 +2,50 @@
 
 #if GRADIENT
 // dx = y * (dy - sum(dy * y)), or dy - exp(y) * sum(dy)
+__device__ inline T slope(T dy, T y, T sum) { return LOGARITHM ? dy - exp(y) * sum : y * (dy - sum); }
+
+// Elements that a thread has on the way at a time.
+#define EACH 4
+
 extern "C" __global__ void __launch_bounds__(1024)
 ENTRY(S0* dx, const S1* dy, const S2* y, Index length, Step dx_step, Step dy_step, Step y_step, Walk walk) {
     Index line = line_number();
     bool active = line < walk.count;
     Places place = {};
     Total<T> total = {T(0)};
+    Index pace = lanes(), j = lane();
     if (active) {
         place = places(walk, line);
-        for (Index j = lane(); j < length; j += lanes()) {
+        for (; j < length && length - j > (EACH - 1) * pace; j += EACH * pace) {
+            T slopes[EACH];
+#pragma unroll
+            for (int k = 0; k < EACH; k++) slopes[k] = load<T>(dy + place.at[1] + Step(j + k * pace) * dy_step);
+#pragma unroll
+            for (int k = 0; k < EACH; k++)
+                total.sum += LOGARITHM ? slopes[k]
+                                       : slopes[k] * load<T>(y + place.at[2] + Step(j + k * pace) * y_step);
+        }
+        for (; j < length; j += pace) {
             T slope = load<T>(dy + place.at[1] + Step(j) * dy_step);
             total.sum += LOGARITHM ? slope : slope * load<T>(y + place.at[2] + Step(j) * y_step);
         }
     }
     T sum = together(total).sum;
     if (!active) return;
-    for (Index j = lane(); j < length; j += lanes()) {
-        T slope = load<T>(dy + place.at[1] + Step(j) * dy_step);
-        T value = load<T>(y + place.at[2] + Step(j) * y_step);
-        store(dx + place.at[0] + Step(j) * dx_step, LOGARITHM ? slope - exp(value) * sum : value * (slope - sum));
+    for (j = lane(); j < length && length - j > (EACH - 1) * pace; j += EACH * pace) {
+        T slopes[EACH], values[EACH];
+#pragma unroll
+        for (int k = 0; k < EACH; k++) {
+            slopes[k] = load<T>(dy + place.at[1] + Step(j + k * pace) * dy_step);
+            values[k] = load<T>(y + place.at[2] + Step(j + k * pace) * y_step);
+        }
+#pragma unroll
+        for (int k = 0; k < EACH; k++)
+            store(dx + place.at[0] + Step(j + k * pace) * dx_step, slope(slopes[k], values[k], sum));
     }
+    for (; j < length; j += pace)
+        store(dx + place.at[0] + Step(j) * dx_step,
+              slope(load<T>(dy + place.at[1] + Step(j) * dy_step), load<T>(y + place.at[2] + Step(j) * y_step), sum));
 }
 #else
 struct Largest {
@@ -82,7 +106,15 @@ ENTRY(S0* y, const S1* x, Index length, Step y_step, Step x_step, Walk walk) {
             if (j < length) store(to + Step(j) * y_step, finish(held[k], largest, scale));
         }
     } else {
-        for (Index j = lane(); j < length; j += lanes())
+        Index j = lane(), pace = lanes();
+        for (; j < length && length - j > 3 * pace; j += 4 * pace) {
+            T some[4];
+#pragma unroll
+            for (int k = 0; k < 4; k++) some[k] = load<T>(from + Step(j + k * pace) * x_step);
+#pragma unroll
+            for (int k = 0; k < 4; k++) store(to + Step(j + k * pace) * y_step, finish(some[k], largest, scale));
+        }
+        for (; j < length; j += pace)
             store(to + Step(j) * y_step, finish(load<T>(from + Step(j) * x_step), largest, scale));
     }
 }

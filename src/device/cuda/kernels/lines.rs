@@ -175,7 +175,8 @@ impl ScanShape {
         let mut lines = OperandLines::new([y.layout, x.layout], dim)?;
         let (count, processors) = (lines.others.count().max(1), gpu.multiprocessors as usize);
         lines.across &= count >= processors * 64 || lines.length < 64;
-        let wanted = if lines.across { 1 } else { (processors * 8).div_ceil(count) };
+        // So many that few multiprocessors wait for the last.
+        let wanted = if lines.across { 1 } else { (processors * 32).div_ceil(count) };
         let most = (lines.length / (2 * ScanShape::TILE)).max(1);
         let piece = lines.length.div_ceil(wanted.min(most)).next_multiple_of(ScanShape::TILE);
         Some(ScanShape { piece, pieces: lines.length.div_ceil(piece).max(1), lines })

@@ -268,7 +268,8 @@ impl ReduceShape {
         let wanted = gpu.multiprocessors as usize * 16;
         let most = (n / (lanes * 8)).clamp(1, 4096);
         let parts = (wanted / count.div_ceil(lines).max(1)).clamp(1, most);
-        let part = n.div_ceil(parts).max(1);
+        // Parts begin where 16 bytes do, if lines do.
+        let part = if parts > 1 { n.div_ceil(parts).next_multiple_of(16) } else { n.max(1) };
         ReduceShape { parts: n.div_ceil(part).max(1), kept, reduced, across, block, lines, part }
     }
 }
