@@ -144,6 +144,9 @@ pub struct Exchange<'a> {
     pub hops: u64,
 }
 
+/// What a backend keeps of a graph between two replays.
+pub type GraphCache = Option<Box<dyn std::any::Any + Send>>;
+
 /// A device. Calls may come from several threads.
 pub trait Backend: Send + Sync {
     fn device(&self) -> Device;
@@ -208,9 +211,10 @@ pub trait Backend: Send + Sync {
         Vec::new()
     }
 
-    /// Launches captured work on `stream`, in order, as one; says of each part when it ran.
-    fn replay(&self, stream: u32, work: &[GraphWork]) -> Result<Vec<When>> {
-        let _ = stream;
+    /// Launches captured work on `stream`, in order, as one; says of each part when it ran. What would serve the next
+    /// replay of the same graph is left in `kept`.
+    fn replay(&self, stream: u32, work: &[GraphWork], kept: &mut GraphCache) -> Result<Vec<When>> {
+        let _ = (stream, kept);
         let each = |part: &GraphWork| match part {
             GraphWork::Launch(launch) => self.launch(launch),
             GraphWork::Copy(transfer) => self.transfer(transfer).map(|moved| moved.when),

@@ -16,7 +16,7 @@ use crate::device::buffer::Buffer;
 use crate::device::live::{Live, Purpose};
 use crate::device::shared::{ASIDE, Shared};
 
-use super::backend::{Backend, DevicePool, GraphWork, Moved, Refusal, Transfer};
+use super::backend::{Backend, DevicePool, GraphCache, GraphWork, Moved, Refusal, Transfer};
 use super::capture::{Captured, GRAPH_POOLS, Holder, Recorder, not_permitted};
 use super::kernel::{Arg, Kernel, Launch, View};
 use super::streams::{current, next_id, note_used, set_current, thread_token};
@@ -474,9 +474,9 @@ impl Context {
         }
     }
 
-    /// Launches captured work as one.
-    pub fn replay(&self, stream: u32, work: &[GraphWork]) -> Result<()> {
-        let ran = self.backend.replay(stream, work)?;
+    /// Launches captured work as one; `kept` is the graph's from one replay to the next.
+    pub fn replay(&self, stream: u32, work: &[GraphWork], kept: &mut GraphCache) -> Result<()> {
+        let ran = self.backend.replay(stream, work, kept)?;
         self.watch_replay(work);
         if self.shared.bus.listening() {
             for (part, when) in work.iter().zip(ran) {

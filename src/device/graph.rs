@@ -5,12 +5,12 @@
 //! so a replay finds the same memory again: within a capture freed blocks serve later requests, as in PyTorch's
 //! private pools, and nobody else is given them while the graph lives.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::base::{Device, Error, Result};
 use crate::device::buffer::Buffer;
 
-use super::backend::{GraphWork, Transfer};
+use super::backend::{GraphCache, GraphWork, Transfer};
 use super::capture::{CapturedInput, CapturedWork, GraphSlot, Recorder, ViewPlace};
 use super::capture::{invalidated, not_permitted, unjoined};
 use super::context::Context;
@@ -25,6 +25,8 @@ pub struct Graph {
     slots: Vec<GraphSlot>,
     /// The seed and offset of the device's generator when the capture began, and the numbers it drew.
     random: (u64, u64, u64),
+    /// What the backend keeps from one replay to the next.
+    kept: Mutex<GraphCache>,
 }
 
 impl Graph {
@@ -54,7 +56,14 @@ impl Graph {
             held => held,
         };
         let slots = recorder.slots.into_iter().map(hold).collect();
-        Graph { context: Arc::clone(context), pool: recorder.pool, nodes: recorder.nodes, slots, random }
+        Graph {
+            context: Arc::clone(context),
+            pool: recorder.pool,
+            nodes: recorder.nodes,
+            slots,
+            random,
+            kept: Mutex::default(),
+        }
     }
 
     /// How many kernels and copies it holds.
@@ -136,7 +145,8 @@ impl Graph {
                 })),
             })
             .collect();
-        self.context.replay(stream, &work)
+        let mut kept = self.kept.lock().unwrap_or_else(|e| e.into_inner());
+        self.context.replay(stream, &work, &mut kept)
     }
 
     /// The kernels with the generator's present state in those that draw.
@@ -167,6 +177,8 @@ impl Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
+        // Before the memory that it works on.
+        self.kept.get_mut().unwrap_or_else(|e| e.into_inner()).take();
         for slot in self.slots.drain(..) {
             if let GraphSlot::Kept(buffer) = slot {
                 // The pool has the address already.

@@ -257,3 +257,32 @@ fn a_lack_of_a_compiler_is_told_with_a_remedy() {
         assert!(err.contains("libnvrtc.so") && err.contains("tensorlab doctor"), "{err}");
     }
 }
+
+/// Parts are launched one by one the first time, and then as one, in the order of the capture.
+#[test]
+fn a_graph_is_one_launch_from_its_second_replay_on() {
+    let script = "
+        let x = zeros([1000]).cuda();
+        let graph = cuda::graph(|| x.exp() + x);
+        for i in 0..3 { graph.replay(); }
+        print(telemetry::record(|| graph.replay()).launches);";
+    let mut run = Run::new("graph", script);
+    assert_eq!(run.printed(), "2\n");
+    let launches = run.launches();
+    let name = |line: &str| line.trim_start_matches("map_").split(['_', ' ']).next().unwrap().to_owned();
+    let names: Vec<String> = launches.iter().map(|line| name(line)).collect();
+    let parts = ["exp", "add"];
+    let whole = ["graph", "exp", "add"];
+    assert_eq!(names, [&parts[..], &whole, &whole, &parts].concat(), "{launches:?}");
+}
+
+#[test]
+fn a_graph_that_draws_numbers_stays_in_parts() {
+    let script = "
+        let graph = cuda::graph(|| rand([1000], #{device: \"cuda\"}) + 1);
+        for i in 0..4 { graph.replay(); }";
+    let mut run = Run::new("graph-draws", script);
+    run.printed();
+    let launches = run.launches();
+    assert_eq!(launches.len(), 8, "{launches:?}");
+}

@@ -2,6 +2,7 @@
 //! events that are read once they are reached.
 
 mod copies;
+mod graphs;
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{c_int, c_uint};
@@ -12,7 +13,9 @@ use cudarc::driver::sys::{CUdevice_attribute as A, CUfunction_attribute as F};
 
 use crate::base::event::{Clock, Span};
 use crate::base::{DType, Device, Error, Kind, Result};
-use crate::device::backend::{Backend, DevicePool, Mark, Moved, Properties, Refusal, Transfer, Vitals, When};
+use crate::device::backend::{
+    Backend, DevicePool, GraphCache, GraphWork, Mark, Moved, Properties, Refusal, Transfer, Vitals, When,
+};
 use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::{HostBlock, HostPool, Keeper};
 use crate::device::cuda::found::FoundDevice;
@@ -224,6 +227,7 @@ impl CudaBackend {
 
     #[cold]
     fn on_host(&self, launch: &Launch, stream: Handle) -> Result<()> {
+        graphs::not_of_a_graph("is the host's")?;
         self.shared.warn(&format!(
             "{} has no kernel for {} here: the host computes it, and both wait for the copies",
             self.gpu.device,
@@ -272,6 +276,7 @@ impl CudaBackend {
         if bytes <= OWN_SCRATCH {
             return enqueue(self.own_scratch(stream)?);
         }
+        graphs::not_of_a_graph("borrows memory")?;
         let block = self.lock_pool().allocate(bytes as u64, stream);
         let address = block.map_err(|_| self.gpu.cause_of(full(bytes)))?.address;
         let done = enqueue(address);
@@ -356,6 +361,10 @@ impl Backend for CudaBackend {
         }
         let ((), ticket) = self.queues.timed(stream, || self.enqueue(launch, stream))?;
         Ok(When::Later(ticket))
+    }
+
+    fn replay(&self, stream: u32, work: &[GraphWork], kept: &mut GraphCache) -> Result<Vec<When>> {
+        self.launch_graph(stream, work, kept)
     }
 
     fn attends(&self, dtype: DType, width: usize) -> bool {

@@ -62,6 +62,12 @@ table! {
         cuEventRecord(Handle, Handle);
         cuEventQuery(Handle);
         cuEventElapsedTime(*mut f32, Handle, Handle);
+        cuStreamBeginCapture_v2(Handle, c_int);
+        cuStreamEndCapture(Handle, *mut Handle);
+        cuGraphInstantiateWithFlags(*mut Handle, Handle, u64);
+        cuGraphLaunch(Handle, Handle);
+        cuGraphExecDestroy(Handle);
+        cuGraphDestroy(Handle);
         cuModuleLoadData(*mut Handle, *const c_void);
         cuModuleGetFunction(*mut Handle, Handle, *const c_char);
         cuFuncSetAttribute(Handle, c_int, c_int);
@@ -98,6 +104,10 @@ table! {
         cublasCreate_v2(*mut Handle);
         cublasDestroy_v2(Handle);
         cublasSetStream_v2(Handle, Handle);
+        cublasGemmEx(
+            Handle, c_int, c_int, c_int, c_int, c_int, *const c_void, u64, c_int, c_int, u64, c_int, c_int,
+            *const c_void, u64, c_int, c_int, c_int, c_int,
+        );
         cublasGemmStridedBatchedEx(
             Handle, c_int, c_int, c_int, c_int, c_int, *const c_void, u64, c_int, c_int, i64, u64, c_int, c_int, i64,
             *const c_void, u64, c_int, c_int, i64, c_int, c_int, c_int,

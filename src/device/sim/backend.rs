@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Device, DeviceCause, Error, Kind, Result, event, memory};
 use crate::device::backend::{
-    Backend, DevicePool, Exchange, GraphWork, Hold, Mark, Moved, Properties, Refusal, Transfer, Vitals, When,
-    Workspace,
+    Backend, DevicePool, Exchange, GraphCache, GraphWork, Hold, Mark, Moved, Properties, Refusal, Transfer,
+    Vitals, When, Workspace,
 };
 use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::{HostBlock, HostPool};
@@ -322,7 +322,7 @@ impl Backend for SimBackend {
     }
 
     /// All parts are timed first, as one launch of the host, and then computed in their order.
-    fn replay(&self, stream: u32, work: &[GraphWork]) -> Result<Vec<When>> {
+    fn replay(&self, stream: u32, work: &[GraphWork], _kept: &mut GraphCache) -> Result<Vec<When>> {
         let plan = |part: &GraphWork| match part {
             GraphWork::Launch(launch) => Some(self.planner.plan(launch, &self.shared.settings)),
             GraphWork::Copy(_) => None,
