@@ -9,19 +9,17 @@ __device__ inline Step class_of(const TARGET* target, Step at, long long ignore,
 }
 
 #if GRADIENT
+// A thread to each sample; all other classes are 0 already.
 extern "C" __global__ void
-ENTRY(S0* dlogp, const S1* dloss, const S2* target, const S3* weight, const S4* total, long long classes,
-      long long ignore, Step weight_step, Walk walk) {
+ENTRY(S0* dlogp, const S1* dloss, const S2* target, const S3* weight, const S4* total, Index n, long long classes,
+      long long ignore, Step row_step, Step class_step, Step loss_step, Step target_step, Step weight_step) {
     Index i = thread_number();
-    if (i >= walk.count) return;
-    Places place = places(walk, i);
-    Step column = Step(i % Index(classes)), chosen = class_of(target, place.at[2], ignore, classes);
-    T slope = T(0);
-    if (column == chosen) {
-        T w = weight ? load<T>(weight + chosen * weight_step) : T(1);
-        slope = -(w * load<T>(dloss + place.at[1])) / (total ? load<T>(total) : T(1));
-    }
-    store(dlogp + place.at[0], slope);
+    if (i >= n) return;
+    Step chosen = class_of(target, Step(i) * target_step, ignore, classes);
+    if (chosen < 0) return;
+    T w = weight ? load<T>(weight + chosen * weight_step) : T(1);
+    T slope = -(w * load<T>(dloss + Step(i) * loss_step)) / (total ? load<T>(total) : T(1));
+    store(dlogp + Step(i) * row_step + chosen * class_step, slope);
 }
 #else
 struct Loss {

@@ -69,10 +69,22 @@ struct Fold {
     }
     __device__ void join(const Fold& o) {
         if (o.count == T(0)) return;
+        // A large mean, squared, would be infinite times 0.
+        if (count == T(0)) {
+            *this = o;
+            return;
+        }
         T both = count + o.count, away = o.mean - mean;
         mean += away * (o.count / both);
         spread += o.spread + away * away * (count * (o.count / both));
         count = both;
+    }
+    // Four at once, with one quotient.
+    __device__ void add(const T (&some)[4]) {
+        T middle = ((some[0] + some[1]) + (some[2] + some[3])) * T(0.25), squares = T(0);
+#pragma unroll
+        for (int k = 0; k < 4; k++) squares += (some[k] - middle) * (some[k] - middle);
+        join(Fold{middle, squares, T(4)});
     }
     // p = degrees of freedom, q = 1 for the root
     __device__ void put(S1* y, double p, double q) {
@@ -162,25 +174,46 @@ struct __align__(16) Pack {
     S0 at[PACK];
 };
 
-// Folds the whole packs of neighbours from `x`, which lies at a bound of 16 bytes; gives how many elements they are.
-__device__ inline Index packed(Fold (&fold)[EACH], const S0* x, Index first, Index count) {
-    const Pack* from = reinterpret_cast<const Pack*>(x);
+__device__ inline void add(Fold (&fold)[EACH], int which, const Pack& pack, Index first) {
+#if FOLD_VAR
+    if (PACK % 4 == 0) {
+#pragma unroll
+        for (int k = 0; k < PACK; k += 4) {
+            T some[4];
+#pragma unroll
+            for (int m = 0; m < 4; m++) some[m] = load<T>(&pack.at[(k + m) % PACK]);
+            fold[(which + k / 4) % EACH].add(some);
+        }
+        return;
+    }
+#endif
+#pragma unroll
+    for (int k = 0; k < PACK; k++) fold[(which * PACK + k) % EACH].add(load<T>(&pack.at[k]), first + k);
+}
+
+// Whether all packs of a line lie at bounds of 16 bytes, and the first of them at `x`.
+__device__ inline bool is_packed(const Along& walk, const S0* x, Index first) {
+    bool whole = walk.step[0][0] == 1 && (reinterpret_cast<size_t>(x) & 15) == 0 && first % PACK == 0;
+    if (walk.rank <= 1) return whole && walk.rank == 1;
+    whole = whole && walk.size[0] % PACK == 0;
+    for (int d = 1; d < 8; d++)
+        if (d < walk.rank) whole = whole && walk.step[0][d] % PACK == 0;
+    return whole;
+}
+
+// Folds the whole packs among `count` values of a line from `first` on; gives how many values they are.
+__device__ inline Index packed(Fold (&fold)[EACH], const S0* x, const Along& walk, Index first, Index count) {
     Index packs = count / PACK, pace = lanes(), p = lane();
     for (; p < packs && packs - p > (PACKS - 1) * pace; p += PACKS * pace) {
         Pack some[PACKS];
 #pragma unroll
-        for (int u = 0; u < PACKS; u++) some[u] = from[p + u * pace];
-#pragma unroll
         for (int u = 0; u < PACKS; u++)
+            some[u] = *reinterpret_cast<const Pack*>(x + along(walk, first + (p + u * pace) * PACK));
 #pragma unroll
-            for (int k = 0; k < PACK; k++)
-                fold[(u * PACK + k) % EACH].add(load<T>(&some[u].at[k]), first + (p + u * pace) * PACK + k);
+        for (int u = 0; u < PACKS; u++) add(fold, u, some[u], first + (p + u * pace) * PACK);
     }
-    for (; p < packs; p += pace) {
-        Pack some = from[p];
-#pragma unroll
-        for (int k = 0; k < PACK; k++) fold[k % EACH].add(load<T>(&some.at[k]), first + p * PACK + k);
-    }
+    for (; p < packs; p += pace)
+        add(fold, 0, *reinterpret_cast<const Pack*>(x + along(walk, first + p * PACK)), first + p * PACK);
     return packs * PACK;
 }
 #endif
@@ -200,11 +233,8 @@ ENTRY(const S0* x, OUTPUT, Fold* folds, Index part, double p, double q, Walk kep
         Index end = reduced.count - Index(blockIdx.y) * part;
         end = Index(blockIdx.y) * part + (end < part ? end : part);
 #if !ACROSS
-        const S0* start = from + Step(Index(blockIdx.y) * part);
-        if (reduced.rank <= 1 && reduced.step[0][0] == 1 && (reinterpret_cast<size_t>(start) & 15) == 0) {
-            Index begin = Index(blockIdx.y) * part;
-            j += packed(fold, start, begin, end - begin);
-        }
+        Index begin = Index(blockIdx.y) * part;
+        if (is_packed(reduced, from, begin)) j += packed(fold, from, reduced, begin, end - begin);
 #endif
         for (; j < end && end - j > (EACH - 1) * pace; j += EACH * pace) {
             T values[EACH];

@@ -1,15 +1,16 @@
 //! `NllLoss` and its gradient.
 
-use crate::base::DType;
-use crate::device::kernel::{Launch, Reduction, View};
+use crate::base::{DType, Scalar};
+use crate::device::kernel::{Arg, Kernel, Launch, Reduction, View};
+use crate::device::scalar::MapOp;
 
 use super::args::Args;
 use super::cases::floats;
 use super::form::forms;
+use super::map;
 use super::operands::{address, blocks, float, input, is_apart, is_far, key, output, per_element};
 use super::plan::{Plan, Step};
 use super::recipe::{BOTH, GROUP, OFF, ON, RecipeParts, WALK, ending, flag, row};
-use super::walk::{Order, Walk};
 
 const LOSS: &str = "loss";
 const LOSSES: RecipeParts = &[WALK, GROUP, LOSS];
@@ -92,16 +93,20 @@ pub(crate) fn nll_grad(launch: &Launch, reduction: Reduction, ignore_index: i64)
         return None;
     }
     let &[row, column] = dlogp.layout.strides() else { return None };
-    let dims = [(n, [row, slope, along_rows(&target)?]), (classes, [column, 0, 0])];
-    let walk = Walk::new(dims, Order::Rows)?;
-    let wide = walk.is_wide();
+    let (targets, wide) = (along_rows(&target)?, is_far(&[dlogp.layout, target.layout, dloss.layout]));
+    let zero = Kernel::Map { op: MapOp::Identity, params: [0.0; 2], compute: dlogp.dtype };
+    let zeros =
+        Launch { kernel: &zero, inputs: &[Arg::Scalar(Scalar::Int(0))], outputs: &[dlogp], ..*launch };
+    let mut plan = map::plan(&zeros, MapOp::Identity, [0.0; 2], dlogp.dtype)?;
     let divisor = if reduction == Reduction::Mean { address(&total) } else { 0 };
     let mut args = Args::new(wide);
     args.word(address(&dlogp)).word(address(&dloss)).word(address(&target)).word(weight_at).word(divisor);
-    args.index(classes).long(ignore_index).step(weight_step).walk(&walk);
+    args.index(n).index(classes).long(ignore_index);
+    args.step(row).step(column).step(slope).step(targets).step(weight_step);
     let weight = weight.map_or(dlogp.dtype, |w| w.dtype);
     let dtypes = [dlogp.dtype, dloss.dtype, target.dtype, weight, total.dtype];
-    per_element(key(LossForm::NllGrad, compute, dtypes, wide), walk.count(), args)
+    plan.steps.extend(per_element(key(LossForm::NllGrad, compute, dtypes, wide), n, args)?.steps);
+    Some(plan)
 }
 
 /// A weight for each class: its address and step; a missing one is at 0.

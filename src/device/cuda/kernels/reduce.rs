@@ -168,7 +168,7 @@ impl ReduceJob {
 
 pub(crate) fn scratch_bytes(launch: &Launch, gpu: &Gpu, job: ReduceJob, dims: u64) -> usize {
     let (Some(shape), Some(x), Some(y)) =
-        (ReduceShape::new(launch, gpu, dims), input(launch, 0), output(launch, 0))
+        (ReduceShape::new(launch, gpu, dims, job), input(launch, 0), output(launch, 0))
     else {
         return 0;
     };
@@ -178,7 +178,7 @@ pub(crate) fn scratch_bytes(launch: &Launch, gpu: &Gpu, job: ReduceJob, dims: u6
 pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, job: ReduceJob, dims: u64) -> Option<Plan> {
     let (x, y) = (input(launch, 0)?, output(launch, 0)?);
     let compute = job.compute(&x, &y);
-    let shape = ReduceShape::new(launch, gpu, dims)?;
+    let shape = ReduceShape::new(launch, gpu, dims, job)?;
     if compute == Compute::I64 && !job.fold.has_integer_form()
         || job.needs_values() && shape.reduced.count() == 0
         || !is_apart(launch, false)
@@ -233,7 +233,7 @@ struct ReduceShape {
 }
 
 impl ReduceShape {
-    fn new(launch: &Launch, gpu: &Gpu, dims: u64) -> Option<ReduceShape> {
+    fn new(launch: &Launch, gpu: &Gpu, dims: u64, job: ReduceJob) -> Option<ReduceShape> {
         let (x, y) = (input(launch, 0)?, output(launch, 0)?);
         let shape = x.layout.shape();
         let reduced = |d: usize| d < 64 && dims >> d & 1 == 1;
@@ -254,15 +254,22 @@ impl ReduceShape {
         let kept = Walk::new(kept, Order::Memory)?;
         let gone = all().filter(|&(d, _)| reduced(d)).map(|(d, &n)| (n, [step(Some(&x), d)]));
         let reduced = Walk::new(gone, Order::Memory)?;
-        Some(ReduceShape::cut(kept, reduced, gpu))
+        Some(ReduceShape::cut(kept, reduced, gpu, job))
     }
 
-    fn cut(kept: Walk<3>, reduced: Walk<1>, gpu: &Gpu) -> ReduceShape {
+    fn cut(kept: Walk<3>, reduced: Walk<1>, gpu: &Gpu, job: ReduceJob) -> ReduceShape {
         let (count, n) = (kept.count(), reduced.count());
         let near = kept.step(0, 0).unsigned_abs();
         let across =
             kept.rank() > 0 && reduced.rank() > 0 && near != 0 && near < reduced.step(0, 0).unsigned_abs();
         let (block, lines) = if across { self::across(gpu, count, n) } else { along(n, 4) };
+        // Where lines are many, joining their lanes costs more than a few more values to each.
+        let (block, lines) =
+            if !across && job.op.is_none() && count >= gpu.multiprocessors as usize * 16 && block[0] > 128 {
+                ([128, 2, 1], 2)
+            } else {
+                (block, lines)
+            };
         let lanes = block.get(usize::from(across)).map_or(1, |&l| l as usize);
         // Enough that the slowest multiprocessor keeps nobody waiting.
         let wanted = gpu.multiprocessors as usize * 16;

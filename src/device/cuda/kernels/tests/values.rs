@@ -129,7 +129,7 @@ const FOLDS: [ReduceOp; 10] = [
     ReduceOp::LogSumExp,
 ];
 
-fn reduced(shape: &[usize], dims: u64) -> Vec<usize> {
+pub(super) fn reduced(shape: &[usize], dims: u64) -> Vec<usize> {
     shape.iter().enumerate().map(|(d, &n)| if dims >> d & 1 == 1 { 1 } else { n }).collect()
 }
 
