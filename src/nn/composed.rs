@@ -298,6 +298,18 @@ pub static ROWS: &[OpDef] = &[
     ])
     .example("nn::Dropout2d(0.2)", "Dropout2d(p=0.2, inplace=False)"),
     constructor(
+        "Dropout3d",
+        "While training, zeroes whole channels of `[n, channels, d, h, w]`.",
+        ChannelDropoutParams::LIST,
+        |a| channel_dropout("Dropout3d", a, feature_dropout),
+    )
+    .shapes("(N, C, D, H, W) -> the same, as any with two dimensions or more")
+    .errors(&[
+        "ValueError: `p` is not in 0 to 1",
+        "RuntimeError: the input has fewer than two dimensions, or holds integers or bools while training",
+    ])
+    .example("nn::Dropout3d(0.2)", "Dropout3d(p=0.2, inplace=False)"),
+    constructor(
         "Unflatten",
         "Splits one dimension into several.",
         UnflattenParams::LIST,

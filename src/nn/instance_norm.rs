@@ -17,7 +17,11 @@ struct Instance(ChannelNorm);
 
 impl Layer for Instance {
     fn name(&self) -> &str {
-        if self.0.dims == 1 { "InstanceNorm1d" } else { "InstanceNorm2d" }
+        match self.0.dims {
+            1 => "InstanceNorm1d",
+            2 => "InstanceNorm2d",
+            _ => "InstanceNorm3d",
+        }
     }
 
     fn options(&self, module: &Module) -> String {
@@ -117,5 +121,22 @@ pub static ROWS: &[OpDef] = &[
     .example(
         "nn::InstanceNorm2d(3, #{affine: true})",
         "InstanceNorm2d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=False)",
+    ),
+    constructor(
+        "InstanceNorm3d",
+        "Normalises each channel of each example of `[n, c, d, h, w]` or `[c, d, h, w]`.",
+        InstanceNormParams::LIST,
+        by_name!(InstanceNormParams, |a| make(a, 3)),
+    )
+    .details("With `track_running_stats` it normalises by the running statistics after `eval()`.")
+    .shapes("(N, C, D, H, W) or (C, D, H, W) -> the same")
+    .errors(&[
+        "ValueError: the input has other dimensions",
+        "ValueError: a channel of an example has a single place while its own statistics count",
+        "RuntimeError: `num_features` is negative",
+    ])
+    .example(
+        "nn::InstanceNorm3d(3, #{affine: true})",
+        "InstanceNorm3d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=False)",
     ),
 ];

@@ -25,6 +25,7 @@ pub mod padding;
 pub mod pooling;
 pub mod recurrent;
 pub mod show;
+pub mod shrink;
 pub mod state;
 pub mod transformer;
 
@@ -37,7 +38,7 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
     ROWS.into_iter().flatten()
 }
 
-static ROWS: [&[OpDef]; 22] = documented([
+static ROWS: [&[OpDef]; 23] = documented([
     linear::ROWS,
     convolution::ROWS,
     conv_transpose::ROWS,
@@ -54,6 +55,7 @@ static ROWS: [&[OpDef]; 22] = documented([
     pooling::ROWS,
     activation::ROWS,
     composed::ROWS,
+    shrink::ROWS,
     loss::ROWS,
     margins::ROWS,
     containers::ROWS,

@@ -234,6 +234,8 @@ fn as_map(value: &Value) -> Option<&MapValue> {
 fn tensors(items: &[Value]) -> Result<Vec<Tensor>> {
     let one = |v: &Value| match v {
         Value::Tensor(t) => Ok(t.clone()),
+        // As `net.named_parameters()` gives them.
+        Value::List(pair) if let [Value::Str(_), Value::Tensor(t)] = pair.as_slice() => Ok(t.clone()),
         other => Err(Error::type_error(format!(
             "optimizer can only optimize Tensors, but one of the params is {}",
             other.describe()

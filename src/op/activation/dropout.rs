@@ -3,7 +3,9 @@
 use crate::base::{DType, Error, Layout, Result, Scalar};
 use crate::device::MapOp;
 use crate::device::kernel::Distribution;
+use crate::op::core::args::to_value;
 use crate::op::core::def::{BOTH, Family, OpDef};
+use crate::op::core::fill::replaced;
 use crate::op::core::launch::map;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{one, recorded};
@@ -160,6 +162,14 @@ params! {
         input: kind::Tensor, "the tensor whose elements or channels are zeroed";
         p: kind::Float = 0.5, "how likely each is zeroed";
         training: kind::Bool = true, "whether any are; outside training the tensor stays as it is";
+        inplace: kind::Bool = false, "writes to the tensor itself, and gives it";
+    }
+}
+
+impl DropoutParams<'_> {
+    fn run(self, drop: fn(&Tensor, f64, bool) -> Result<Tensor>) -> Result<Value> {
+        let DropoutParams { input, p, training, inplace, .. } = self;
+        to_value(if inplace { replaced(input, |x| drop(x, p, training)) } else { drop(input, p, training) })
     }
 }
 
@@ -169,7 +179,7 @@ pub static ROWS: &[OpDef] = &[
         "dropout",
         "Zeroes elements with probability `p` and scales the others by `1 / (1 - p)`.",
         DropoutParams::LIST,
-        by_name!(DropoutParams, |a| dropout(a.input, a.p, a.training).map(Value::from)),
+        by_name!(DropoutParams, |a| a.run(dropout)),
         "NativeDropoutBackward0",
     )
     .forms(BOTH)
@@ -185,7 +195,7 @@ pub static ROWS: &[OpDef] = &[
         Family::Activation,
         "Zeroes whole channels of `[n, channels, length]` with probability `p` and scales the others.",
         DropoutParams::LIST,
-        by_name!(DropoutParams, |a| dropout1d(a.input, a.p, a.training).map(Value::from)),
+        by_name!(DropoutParams, |a| a.run(dropout1d)),
     )
     .shapes("(N, C, L) or (C, L) -> the same")
     .errors(&[
@@ -198,7 +208,7 @@ pub static ROWS: &[OpDef] = &[
         Family::Activation,
         "Zeroes whole channels of `[n, channels, h, w]` with probability `p` and scales the others.",
         DropoutParams::LIST,
-        by_name!(DropoutParams, |a| feature_dropout(a.input, a.p, a.training).map(Value::from)),
+        by_name!(DropoutParams, |a| a.run(feature_dropout)),
     )
     .shapes("(N, C, H, W) -> the same, as any with two dimensions or more")
     .errors(&[
@@ -206,4 +216,17 @@ pub static ROWS: &[OpDef] = &[
         "RuntimeError: the input has fewer than two dimensions, or holds integers or bools while training",
     ])
     .example("manual_seed(0); F::dropout2d(ones([1, 3, 2, 2]), 0.5)[0].sum([1, 2])", "tensor([0., 0., 8.])"),
+    row(
+        "dropout3d",
+        Family::Activation,
+        "Zeroes whole channels of `[n, channels, d, h, w]` with probability `p` and scales the others.",
+        DropoutParams::LIST,
+        by_name!(DropoutParams, |a| a.run(feature_dropout)),
+    )
+    .shapes("(N, C, D, H, W) -> the same, as any with two dimensions or more")
+    .errors(&[
+        "ValueError: `p` is not in 0 to 1",
+        "RuntimeError: the input has fewer than two dimensions, or holds integers or bools while training",
+    ])
+    .example("manual_seed(0); F::dropout3d(ones([1, 3, 1, 2, 2]), 0.5)[0].sum([1, 2, 3])", "tensor([0., 0., 8.])"),
 ];

@@ -2,9 +2,10 @@
 
 pub mod dropout;
 pub mod functions;
+pub mod shrink;
 pub mod variants;
 
 use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
-pub static ROWS: &[&[OpDef]] = &documented([functions::ROWS, variants::ROWS, dropout::ROWS]);
+pub static ROWS: &[&[OpDef]] = &documented([functions::ROWS, variants::ROWS, shrink::ROWS, dropout::ROWS]);

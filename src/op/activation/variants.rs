@@ -139,6 +139,7 @@ params! {
     SoftminParams {
         input: kind::Tensor, "the tensor it is computed of";
         dim: Maybe<kind::Dim>, "the dimension along which the results add up to 1";
+        dtype: Maybe<kind::DType>, "the dtype computed in and given";
     }
 }
 
@@ -231,7 +232,7 @@ pub static ROWS: &[OpDef] = &[
         Family::Activation,
         "Softmax of `-x`.",
         SoftminParams::LIST,
-        by_name!(SoftminParams, |a| softmax(&neg(a.input)?, usual_dim(a.input, a.dim), None)
+        by_name!(SoftminParams, |a| softmax(&neg(a.input)?, usual_dim(a.input, a.dim), a.dtype)
             .map(Value::from)),
     )
     .shapes(shapes::SAME)

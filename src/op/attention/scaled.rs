@@ -10,6 +10,7 @@ use crate::op::elementwise::predicates::logical_not;
 use crate::op::linalg::matmul::matmul;
 use crate::op::reduce::softmax::softmax;
 use crate::op::shape::permute::transpose;
+use crate::op::shape::repeat::repeat_interleave;
 use crate::tensor::Tensor;
 
 use super::fused;
@@ -87,7 +88,24 @@ params! {
         dropout_p: kind::Float = 0.0, "the share of attention weights that is dropped";
         is_causal: kind::Bool = false, "each query sees keys up to its own place only";
         scale: Maybe<kind::Float>, "the factor of scores; one over the root of the width where none is named";
+        enable_gqa: kind::Bool = false, "several heads of queries share one of keys and values";
     }
+}
+
+/// Keys and values with a head for each of the queries: each serves as many in a row.
+fn shared_heads(query: &Tensor, key: &Tensor, value: &Tensor) -> Result<(Tensor, Tensor)> {
+    let heads = |x: &Tensor| if x.rank() < 3 { Ok(1) } else { x.size(-3) };
+    let (wanted, of_keys, of_values) = (heads(query)?, heads(key)?, heads(value)?);
+    if of_keys == 0 || of_values == 0 || wanted % of_keys != 0 || wanted % of_values != 0 {
+        return Err(Error::runtime(format!(
+            "Number of heads in key and value must divide the number of heads in query, but got {wanted} heads of queries, \
+             {of_keys} of keys and {of_values} of values"
+        )));
+    }
+    let spread = |x: &Tensor, own: usize| {
+        if own == wanted { Ok(x.clone()) } else { repeat_interleave(x, (wanted / own) as i64, Some(-3)) }
+    };
+    Ok((spread(key, of_keys)?, spread(value, of_values)?))
 }
 
 /// The rows of this file.
@@ -99,7 +117,8 @@ OpDef::call("scaled_dot_product_attention", Family::Matmul, "Mixes values by how
             is_causal: a.is_causal,
             scale: a.scale,
         };
-        scaled_dot_product_attention(a.query, a.key, a.value, &options).map(crate::op::core::value::Value::from)
+        let (key, value) = if a.enable_gqa { shared_heads(a.query, a.key, a.value)? } else { (a.key.clone(), a.value.clone()) };
+        scaled_dot_product_attention(a.query, &key, &value, &options).map(crate::op::core::value::Value::from)
     }))
 .forms(FUNCTIONAL)
 .details(

@@ -1,15 +1,16 @@
 //! Pooling over the last dimensions.
 
-use crate::base::{Dims, Error, Result, Scalar, memory};
+use crate::base::{Dims, Error, Kind, Result, Scalar, memory};
 use crate::device::kernel::Window;
 use crate::device::{Kernel, poll};
 use crate::op::activation::variants::row;
 use crate::op::core::def::{DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sample};
-use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::{determined_forward, one, recorded, undetermined};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
+use crate::op::elementwise::arithmetic::scale;
 use crate::op::gather::along_dim::gather;
 use crate::op::linalg::matmul::matmul;
 use crate::op::shape::part::select;
@@ -51,6 +52,26 @@ pub fn max_pool2d(x: &Tensor, pool: &Pool) -> Result<(Tensor, Tensor)> {
         Ok([out, places]) => Ok((out, places)),
         Err(_) => Err(Error::runtime("max_pool2d gave no indices")),
     })
+}
+
+/// The mean of each window, or its sum over `divisor`.
+fn divided(
+    (x, pool, divisor): (&Tensor, Pool, Option<i64>),
+    dims: usize,
+    mean: fn(&Tensor, &Pool) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let Some(divisor) = divisor else { return mean(x, &pool) };
+    if divisor == 0 {
+        return Err(Error::runtime("divisor must be not zero"));
+    }
+    if pool.ceil_mode {
+        let text = "divisor_override with ceil_mode, whose last windows can be smaller, is not there";
+        return Err(Error::new(Kind::NotImplementedError, text));
+    }
+    let size = |d: usize| pool.size.get(d).or(pool.size.first()).copied().unwrap_or(1);
+    let count: i64 = (0..dims).map(size).product();
+    let mean_of_all = mean(x, &Pool { count_include_pad: true, ..pool })?;
+    scale(&mean_of_all, count as f64 / divisor as f64)
 }
 
 /// The mean of each window.
@@ -302,6 +323,15 @@ pub(crate) fn max_pool1d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
     flat(x, unlike_batch, |x| Ok(max_pool2d(x, &flattened(pool))?.0))
 }
 
+/// [`max_pool1d`] with the places of the elements along the dimension.
+fn max_pool1d_places(x: &Tensor, pool: &Pool) -> Result<(Tensor, Tensor)> {
+    if !matches!(x.rank(), 2 | 3) {
+        return Err(Error::runtime(unlike_batch(x)));
+    }
+    let (out, places) = max_pool2d(&unsqueeze(x, -2)?, &flattened(pool))?;
+    Ok((squeeze(&out, Some(&[-2]))?, squeeze(&places, Some(&[-2]))?))
+}
+
 /// The mean of each window along the last dimension.
 pub(crate) fn avg_pool1d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
     flat(x, unlike_planes("avg_pool1d"), |x| avg_pool2d(x, &flattened(pool)))
@@ -327,7 +357,22 @@ params! {
 }
 
 params! {
-    MaxPool2dParams {
+    /// Of two and three dimensions.
+    pub(super) AvgPoolNdParams {
+        ..pool: AvgPoolParams;
+        divisor_override: Maybe<kind::Int>, "what sums of windows are divided by, in place of their size";
+    }
+}
+
+impl AvgPoolNdParams<'_> {
+    pub(super) fn run(self, dims: usize, mean: fn(&Tensor, &Pool) -> Result<Tensor>) -> Result<Value> {
+        let AvgPoolNdParams { pool, divisor_override, .. } = self;
+        divided((pool.input, Pool::from(pool), divisor_override), dims, mean).map(Value::from)
+    }
+}
+
+params! {
+    MaxPoolPlacesParams {
         ..pool: MaxPoolParams;
         return_indices: kind::Bool = false, "whether the places of the largest elements are given too";
     }
@@ -373,7 +418,7 @@ impl From<AvgPoolParams<'_>> for Pool {
 params! {
     AdaptiveAvgPool1dParams {
         input: kind::Tensor, "signals, `[channels, length]` or a batch of them";
-        output_size: kind::Int, "how many means there are";
+        output_size: kind::Ints, "how many means there are";
     }
 }
 
@@ -390,7 +435,10 @@ pub static ROWS: &[OpDef] = &[
         "max_pool1d",
         Family::Convolution,
         "The largest element of each window along the last dimension.",
-        MaxPoolParams::LIST, by_name!(MaxPoolParams, |a| max_pool1d(a.input, &Pool::from(a)).map(Value::from)),
+        MaxPoolPlacesParams::LIST, by_name!(MaxPoolPlacesParams, |MaxPoolPlacesParams { pool, return_indices, .. }| {
+            let (out, places) = max_pool1d_places(pool.input, &Pool::from(pool))?;
+            Ok(if return_indices { Value::List(vec![out.into(), places.into()]) } else { out.into() })
+        }),
     )
     .shapes(shapes::POOL1D)
     .errors(shapes::POOL_ERRORS)
@@ -411,7 +459,10 @@ pub static ROWS: &[OpDef] = &[
         Family::Convolution,
         "The means of nearly equal parts of the last dimension, as many as asked for.",
         AdaptiveAvgPool1dParams::LIST, by_name!(AdaptiveAvgPool1dParams, |a| {
-            let size = a.output_size;
+            let &[size] = a.output_size.as_slice() else {
+                let text = format!("adaptive_avg_pool1d() expects one output size, but got {:?}", a.output_size);
+                return Err(Error::runtime(text));
+            };
             let size = usize::try_from(size)
                 .map_err(|_| Error::runtime(format!("output_size must not be negative, but is {size}")))?;
             adaptive_avg_pool1d(a.input, size).map(Value::from)
@@ -429,7 +480,7 @@ pub static ROWS: &[OpDef] = &[
         "max_pool2d",
         Family::Convolution,
         "The largest element of each window of the last two dimensions.",
-        MaxPool2dParams::LIST, by_name!(MaxPool2dParams, |MaxPool2dParams { pool, return_indices, .. }| {
+        MaxPoolPlacesParams::LIST, by_name!(MaxPoolPlacesParams, |MaxPoolPlacesParams { pool, return_indices, .. }| {
             let (out, places) = max_pool2d(pool.input, &Pool::from(pool))?;
             Ok(if return_indices { Value::List(vec![out.into(), places.into()]) } else { out.into() })
         }),
@@ -448,7 +499,7 @@ pub static ROWS: &[OpDef] = &[
         "avg_pool2d",
         Family::Convolution,
         "The mean of each window of the last two dimensions.",
-        AvgPoolParams::LIST, by_name!(AvgPoolParams, |a| avg_pool2d(a.input, &Pool::from(a)).map(Value::from)),
+        AvgPoolNdParams::LIST, by_name!(AvgPoolNdParams, |a| a.run(2, avg_pool2d)),
     )
     .forms(FUNCTIONAL)
     .gradient(Gradient::Vjp("AvgPool2DBackward0"))

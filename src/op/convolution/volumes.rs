@@ -22,7 +22,7 @@ use crate::tensor::autograd::Vjp;
 use super::conv::{
     ConvolutionOptions, ConvolutionParams, Padding, call, check_channels, check_places, conv2d,
 };
-use super::pooling::{AvgPoolParams, MaxPoolParams, Pool, avg_pool2d, max_pool2d};
+use super::pooling::{AvgPoolNdParams, MaxPoolParams, Pool, avg_pool2d, max_pool2d};
 
 /// What a convolution does along each of three dimensions.
 struct VolumePlan {
@@ -335,7 +335,7 @@ pub static ROWS: &[OpDef] = &[
         "avg_pool3d",
         Family::Convolution,
         "The mean of each window over the last three dimensions.",
-        AvgPoolParams::LIST, by_name!(AvgPoolParams, |a| avg_pool3d(a.input, &Pool::from(a)).map(Value::from)),
+        AvgPoolNdParams::LIST, by_name!(AvgPoolNdParams, |a| a.run(3, avg_pool3d)),
     )
     .forms(FUNCTIONAL)
     .details("Without `count_include_pad` the border does not count in the mean.")

@@ -11,7 +11,7 @@ use crate::op::core::spec::{Binary, Gives, Keep, MapAttribute, Params, Side, Wri
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
-use super::declare::{AlphaParams, NO_DIFFERENCE, PairParams, RoundingParams, binary, named};
+use super::declare::{AlphaParams, NO_DIFFERENCE, PairParams, RoundingParams, binary, twin};
 use super::sign::neg;
 
 binary! {
@@ -202,44 +202,33 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
     .shapes(shapes::BROADCAST)
     .errors(shapes::DIFFERENCE_ERRORS)
     .example("tensor([1, 2]).rsub(10)", "tensor([9, 8])"),
-    named(
+    twin(
         "subtract",
         "Another name of `sub`.",
-        by_name!(PairParams, |a| to_value(sub(a.input, a.other))),
-        PairParams::LIST,
-        "tensor([3]).subtract(1)",
-        "tensor([2])",
+        &specs::Sub,
+        (AlphaParams::LIST, |args, how| AlphaParams::of(args)?.run(&specs::Sub, how)),
+        ("tensor([3]).subtract(1)", "tensor([2])"),
     )
-    .shapes(shapes::BROADCAST)
     .errors(shapes::DIFFERENCE_ERRORS),
-    named(
+    twin(
         "multiply",
         "Another name of `mul`.",
-        by_name!(PairParams, |a| to_value(mul(a.input, a.other))),
-        PairParams::LIST,
-        "tensor([3]).multiply(2)",
-        "tensor([6])",
-    )
-    .shapes(shapes::BROADCAST)
-    .errors(shapes::APART),
-    named(
+        &specs::Mul,
+        (PairParams::LIST, |args, how| PairParams::of(args)?.run(&specs::Mul, how)),
+        ("tensor([3]).multiply(2)", "tensor([6])"),
+    ),
+    twin(
         "divide",
         "Another name of `div`.",
-        by_name!(PairParams, |a| to_value(div(a.input, a.other))),
-        PairParams::LIST,
-        "tensor([3]).divide(2)",
-        "tensor([1.5000])",
-    )
-    .shapes(shapes::BROADCAST)
-    .errors(shapes::APART),
-    named(
+        &specs::Div,
+        (RoundingParams::LIST, |args, how| RoundingParams::of(args)?.run(&specs::Div, how)),
+        ("tensor([3]).divide(2)", "tensor([1.5000])"),
+    ),
+    twin(
         "true_divide",
-        "Another name of `div`.",
-        by_name!(PairParams, |a| to_value(div(a.input, a.other))),
-        PairParams::LIST,
-        "tensor([3]).true_divide(2)",
-        "tensor([1.5000])",
-    )
-    .shapes(shapes::BROADCAST)
-    .errors(shapes::APART),
+        "Another name of `div` that rounds nothing.",
+        &specs::Div,
+        (PairParams::LIST, |args, how| PairParams::of(args)?.run(&specs::Div, how)),
+        ("tensor([3]).true_divide(2)", "tensor([1.5000])"),
+    ),
 ];

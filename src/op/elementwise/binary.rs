@@ -1,18 +1,15 @@
 //! Functions of two operands beside arithmetic: powers, angles, extremes, with their gradient rules.
 
 use crate::base::{Result, Scalar};
-use crate::op::core::args::to_value;
 use crate::op::core::def::OpDef;
 use crate::op::core::operand::Operand;
-use crate::op::core::params::by_name;
-use crate::op::core::shapes;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved};
 
 use super::arithmetic::{HeldOperand, add, div, mul, scale, sides, sub};
 use super::choose::{masked_fill, where_};
 use super::comparison::{eq, gt, lt, ne};
-use super::declare::{PairParams, binary, named};
+use super::declare::{PairParams, binary, twin};
 use super::sign::{neg, sign};
 use super::unary::{log, reciprocal};
 
@@ -174,13 +171,10 @@ pub(super) fn share(g: &Tensor, (own, other): (Operand, Operand), lost: &Tensor)
 }
 
 /// The rows of this file that no macro writes.
-pub(crate) static MORE_ROWS: &[OpDef] = &[named(
+pub(crate) static MORE_ROWS: &[OpDef] = &[twin(
     "arctan2",
     "Another name of `atan2`.",
-    by_name!(PairParams, |a| to_value(atan2(a.input, a.other))),
-    PairParams::LIST,
-    "tensor([0.0]).arctan2(tensor([1.0]))",
-    "tensor([0.])",
-)
-.shapes(shapes::BROADCAST)
-.errors(shapes::APART)];
+    &specs::Atan2,
+    (PairParams::LIST, |args, how| PairParams::of(args)?.run(&specs::Atan2, how)),
+    ("tensor([0.0]).arctan2(tensor([1.0]))", "tensor([0.])"),
+)];

@@ -1,11 +1,8 @@
 //! Comparisons of two operands, and logic.
 
-use crate::op::core::args::to_value;
 use crate::op::core::def::OpDef;
-use crate::op::core::params::by_name;
-use crate::op::core::shapes;
 
-use super::declare::{PairParams, binary, named};
+use super::declare::{PairParams, binary, overwritten, twin};
 
 binary! {
     eq Eq Compare Bool, (none), ["=="], (Any, Any),
@@ -30,54 +27,44 @@ binary! {
 
 /// The rows of this file that no macro writes.
 pub(crate) static MORE_ROWS: &[OpDef] = &[
-    named(
+    twin(
         "greater",
         "Another name of `gt`.",
-        by_name!(PairParams, |a| to_value(gt(a.input, a.other))),
-        PairParams::LIST,
-        "tensor([3]).greater(2)",
-        "tensor([True])",
+        &specs::Gt,
+        (PairParams::LIST, |args, how| PairParams::of(args)?.run(&specs::Gt, how)),
+        ("tensor([3]).greater(2)", "tensor([True])"),
     )
-    .shapes(shapes::BROADCAST)
-    .errors(shapes::APART),
-    named(
+    .in_place(|args| overwritten(args, &specs::Gt)),
+    twin(
         "greater_equal",
         "Another name of `ge`.",
-        by_name!(PairParams, |a| to_value(ge(a.input, a.other))),
-        PairParams::LIST,
-        "tensor([3]).greater_equal(3)",
-        "tensor([True])",
+        &specs::Ge,
+        (PairParams::LIST, |args, how| PairParams::of(args)?.run(&specs::Ge, how)),
+        ("tensor([3]).greater_equal(3)", "tensor([True])"),
     )
-    .shapes(shapes::BROADCAST)
-    .errors(shapes::APART),
-    named(
+    .in_place(|args| overwritten(args, &specs::Ge)),
+    twin(
         "less",
         "Another name of `lt`.",
-        by_name!(PairParams, |a| to_value(lt(a.input, a.other))),
-        PairParams::LIST,
-        "tensor([3]).less(2)",
-        "tensor([False])",
+        &specs::Lt,
+        (PairParams::LIST, |args, how| PairParams::of(args)?.run(&specs::Lt, how)),
+        ("tensor([3]).less(2)", "tensor([False])"),
     )
-    .shapes(shapes::BROADCAST)
-    .errors(shapes::APART),
-    named(
+    .in_place(|args| overwritten(args, &specs::Lt)),
+    twin(
         "less_equal",
         "Another name of `le`.",
-        by_name!(PairParams, |a| to_value(le(a.input, a.other))),
-        PairParams::LIST,
-        "tensor([3]).less_equal(3)",
-        "tensor([True])",
+        &specs::Le,
+        (PairParams::LIST, |args, how| PairParams::of(args)?.run(&specs::Le, how)),
+        ("tensor([3]).less_equal(3)", "tensor([True])"),
     )
-    .shapes(shapes::BROADCAST)
-    .errors(shapes::APART),
-    named(
+    .in_place(|args| overwritten(args, &specs::Le)),
+    twin(
         "not_equal",
         "Another name of `ne`.",
-        by_name!(PairParams, |a| to_value(ne(a.input, a.other))),
-        PairParams::LIST,
-        "tensor([3]).not_equal(3)",
-        "tensor([False])",
+        &specs::Ne,
+        (PairParams::LIST, |args, how| PairParams::of(args)?.run(&specs::Ne, how)),
+        ("tensor([3]).not_equal(3)", "tensor([False])"),
     )
-    .shapes(shapes::BROADCAST)
-    .errors(shapes::APART),
+    .in_place(|args| overwritten(args, &specs::Ne)),
 ];

@@ -2,11 +2,14 @@
 
 use crate::base::{Error, Kind, Result};
 use crate::device::MapOp;
-use crate::op::core::def::{Args, Family, Form, OpDef, Param};
+use crate::op::core::args::to_value;
+use crate::op::core::def::{Args, Family, Form, Forward, InPlace, OpDef, Param};
+use crate::op::core::fill::replaced;
 use crate::op::core::launch::fused;
-use crate::op::core::params::{Maybe, kind, params};
+use crate::op::core::params::{InputParams, Maybe, kind, params};
 use crate::op::core::record::one;
-use crate::op::core::spec::{Binary, MapAttribute, Params, Refusal, Writes};
+use crate::op::core::shapes;
+use crate::op::core::spec::{Binary, MapAttribute, Params, Refusal, Unary, Writes};
 use crate::op::core::value::Value;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved};
@@ -66,7 +69,7 @@ macro_rules! binary {
                     forward: Forward::Binary(&specs::$map, |args, how| {
                         <binary!(@options $($options)?)>::of(args)?.run(&specs::$map, how)
                     }),
-                    in_place: binary!(@in_place $gives),
+                    in_place: binary!(@in_place $map $gives),
                     gradient: binary!(@gradient $map $grad),
                     samples: &[Sample {
                         call: concat!("a.", stringify!($fn), "(b)"),
@@ -103,8 +106,10 @@ macro_rules! binary {
         Some(&RULE)
     }};
     (@forms [$($op:literal)?]) => { [Form::Method, Form::Function $(, Form::Operator($op))?] };
-    (@in_place Bool) => { InPlace::None };
-    (@in_place $gives:ident) => { InPlace::Map };
+    (@in_place $map:ident Bool) => {
+        InPlace::Call(|args| $crate::op::elementwise::declare::overwritten(args, &specs::$map))
+    };
+    (@in_place $map:ident $gives:ident) => { InPlace::Map };
     (@gradient $map:ident (none)) => { Gradient::NoGrad("the result is bool") };
     (@gradient $map:ident (unknown)) => { Gradient::NoGrad("PyTorch has no derivative of it") };
     (@gradient $map:ident $grad:tt) => { Gradient::Vjp(concat!(stringify!($map), "Backward0")) };
@@ -289,6 +294,40 @@ pub(crate) fn no_derivative(name: &str) -> Error {
 
 pub(crate) fn zero_grad(_: &Saved, grad: &Tensor) -> Result<Grads> {
     one(Tensor::full(grad.shape(), 0i64.into(), grad.dtype(), &grad.context(), "zeros_like")?)
+}
+
+/// The answers of a comparison in the place of its first operand, as numbers of that one's dtype.
+pub(crate) fn overwritten(args: &Args, spec: &'static Binary) -> Result<Value> {
+    let a = PairParams::of(args)?;
+    to_value(replaced(a.input, |x| spec.apply(x.into(), a.other, spec.params)))
+}
+
+/// A second name of a function of two operands, options, in-place form and all.
+pub const fn twin(
+    name: &'static str,
+    of: &'static str,
+    spec: &'static Binary,
+    (params, run): (&'static [Param], fn(&Args, Writes) -> Result<Tensor>),
+    (code, shown): (&'static str, &'static str),
+) -> OpDef {
+    let nothing = |_: &Args| Ok(Value::None);
+    let row = OpDef::call(name, Family::Elementwise, of, params, nothing);
+    let row = OpDef { forward: Forward::Binary(spec, run), in_place: InPlace::Map, ..row };
+    row.example(code, shown).shapes(shapes::BROADCAST).errors(shapes::APART)
+}
+
+/// A second name of a function of one operand.
+pub const fn twin_of_one(
+    name: &'static str,
+    of: &'static str,
+    spec: &'static Unary,
+    (code, shown): (&'static str, &'static str),
+) -> OpDef {
+    let nothing = |_: &Args| Ok(Value::None);
+    let row = OpDef::call(name, Family::Elementwise, of, InputParams::LIST, nothing);
+    OpDef { forward: Forward::Unary(spec), in_place: InPlace::Map, ..row }
+        .example(code, shown)
+        .shapes(shapes::SAME)
 }
 
 /// A second name of a row.

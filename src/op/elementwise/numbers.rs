@@ -255,6 +255,10 @@ params! {
     }
 }
 
+/// A degree in radians, and a radian in degrees.
+const RADIANS: f64 = std::f64::consts::PI / 180.0;
+const DEGREES: f64 = 180.0 / std::f64::consts::PI;
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
@@ -322,6 +326,7 @@ pub static ROWS: &[OpDef] = &[
         LogitParams::LIST,
         by_name!(LogitParams, |a| to_value(logit(a.input, a.eps))),
     )
+    .in_place(by_name!(LogitParams, |a| to_value(replaced(a.input, |x| logit(x, a.eps)))))
     .shapes(shapes::SAME)
     .errors(&[shapes::BOOLS])
     .example("tensor([0.5, 0.9]).logit()", "tensor([0.0000, 2.1972])")
@@ -343,8 +348,9 @@ pub static ROWS: &[OpDef] = &[
         Family::Elementwise,
         "Degrees as radians.",
         InputParams::LIST,
-        by_name!(InputParams, |a| to_value(scaled(a.input, std::f64::consts::PI / 180.0))),
+        by_name!(InputParams, |a| to_value(scaled(a.input, RADIANS))),
     )
+    .in_place(by_name!(InputParams, |a| to_value(replaced(a.input, |x| scaled(x, RADIANS)))))
     .shapes(shapes::SAME)
     .example("tensor([180.0]).deg2rad()", "tensor([3.1416])")
     .samples(&[Sample::of("x.deg2rad()", MATRIX)]),
@@ -353,8 +359,9 @@ pub static ROWS: &[OpDef] = &[
         Family::Elementwise,
         "Radians as degrees.",
         InputParams::LIST,
-        by_name!(InputParams, |a| to_value(scaled(a.input, 180.0 / std::f64::consts::PI))),
+        by_name!(InputParams, |a| to_value(scaled(a.input, DEGREES))),
     )
+    .in_place(by_name!(InputParams, |a| to_value(replaced(a.input, |x| scaled(x, DEGREES)))))
     .shapes(shapes::SAME)
     .example("tensor([3.0]).rad2deg()", "tensor([171.8873])")
     .samples(&[Sample::of("x.rad2deg()", MATRIX)]),
@@ -376,6 +383,7 @@ pub static ROWS: &[OpDef] = &[
         PairParams::LIST,
         by_name!(PairParams, |a| to_value(ldexp(a.input.into(), a.other))),
     )
+    .in_place(by_name!(PairParams, |a| to_value(replaced(a.input, |x| ldexp(x.into(), a.other)))))
     .shapes(shapes::BROADCAST)
     .errors(shapes::APART)
     .example("tensor([1.0, 3.0]).ldexp(2)", "tensor([ 4., 12.])")
@@ -387,6 +395,7 @@ pub static ROWS: &[OpDef] = &[
         PairParams::LIST,
         by_name!(PairParams, |a| to_value(float_power(a.input.into(), a.other))),
     )
+    .in_place(by_name!(PairParams, |a| to_value(replaced(a.input, |x| float_power(x.into(), a.other)))))
     .shapes(shapes::BROADCAST)
     .errors(shapes::APART)
     .example("tensor([2, 3]).float_power(2)", "tensor([4., 9.], dtype=torch.float64)")

@@ -1,12 +1,14 @@
 //! Signs.
 
+use crate::base::{DType, Error, Result};
 use crate::op::core::args::to_value;
-use crate::op::core::def::OpDef;
+use crate::op::core::def::{Family, OpDef};
 use crate::op::core::params::{InputParams, by_name};
 use crate::op::core::shapes;
 use crate::op::elementwise::declare::NO_NEGATIVE;
+use crate::tensor::Tensor;
 
-use super::declare::{named, rule, unary};
+use super::declare::{rule, twin_of_one, unary};
 
 unary! {
     neg Neg Number or NO_NEGATIVE, (Nothing rule(|_, g| neg(g))), Any in &[Form::Method, Form::Function, Form::Operator("-")],
@@ -16,13 +18,35 @@ unary! {
 }
 
 /// The rows of this file that no macro writes.
-pub(crate) static MORE_ROWS: &[OpDef] = &[named(
-    "negative",
-    "Another name of `neg`.",
-    by_name!(InputParams, |a| to_value(neg(a.input))),
-    InputParams::LIST,
-    "tensor([1.0]).negative()",
-    "tensor([-1.])",
-)
-.errors(&[shapes::BOOLS])
-.shapes(shapes::SAME)];
+pub(crate) static MORE_ROWS: &[OpDef] = &[
+    twin_of_one(
+        "negative",
+        "Another name of `neg`.",
+        &specs::Neg,
+        ("tensor([1.0]).negative()", "tensor([-1.])"),
+    )
+    .errors(&[shapes::BOOLS]),
+    twin_of_one(
+        "sgn",
+        "The sign of each element: another name of `sign`, as there are no complex numbers.",
+        &specs::Sign,
+        ("tensor([-3.0, 5.0]).sgn()", "tensor([-1.,  1.])"),
+    ),
+    OpDef::call(
+        "positive",
+        Family::Elementwise,
+        "The tensor itself.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(positive(a.input))),
+    )
+    .shapes(shapes::SAME)
+    .errors(&[shapes::BOOLS])
+    .example("tensor([1.0, -2.0]).positive()", "tensor([ 1., -2.])"),
+];
+
+fn positive(x: &Tensor) -> Result<Tensor> {
+    if x.dtype() == DType::Bool {
+        return Err(Error::runtime("The `+` operator, on a bool tensor is not supported."));
+    }
+    Ok(x.clone())
+}

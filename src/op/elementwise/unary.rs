@@ -4,7 +4,7 @@ use crate::base::{Error, Result};
 use crate::device::MapOp;
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
-use crate::op::core::params::{InputParams, by_name, kind, params};
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::one;
 use crate::op::core::shapes;
 use crate::op::core::spec::{Gives, Keep, MapAttribute, Refusal, Unary};
@@ -14,7 +14,7 @@ use crate::tensor::autograd::Vjp;
 use super::arithmetic::{div, mul, scale, shift, sub};
 use super::choose::masked_fill;
 use super::comparison::{eq, gt};
-use super::declare::{named, rule, unary, with_input};
+use super::declare::{rule, twin_of_one, unary, with_input};
 use super::sign::{neg, sign};
 
 unary! {
@@ -160,41 +160,29 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
     .example("polygamma(1, tensor([1.0]))", "tensor([1.6449])")
     .gradient(Gradient::Vjp("PolygammaBackward0"))
     .samples(&[Sample::of("polygamma(1, x)", POSITIVE)]),
-    named(
+    twin_of_one(
         "absolute",
         "Another name of `abs`.",
-        by_name!(InputParams, |a| to_value(abs(a.input))),
-        InputParams::LIST,
-        "tensor([-1.0]).absolute()",
-        "tensor([1.])",
+        &specs::Abs,
+        ("tensor([-1.0]).absolute()", "tensor([1.])"),
     )
-    .errors(&[shapes::BOOLS])
-    .shapes(shapes::SAME),
-    named(
+    .errors(&[shapes::BOOLS]),
+    twin_of_one(
         "arcsin",
         "Another name of `asin`.",
-        by_name!(InputParams, |a| to_value(asin(a.input))),
-        InputParams::LIST,
-        "tensor([0.0]).arcsin()",
-        "tensor([0.])",
-    )
-    .shapes(shapes::SAME),
-    named(
+        &specs::Asin,
+        ("tensor([0.0]).arcsin()", "tensor([0.])"),
+    ),
+    twin_of_one(
         "arccos",
         "Another name of `acos`.",
-        by_name!(InputParams, |a| to_value(acos(a.input))),
-        InputParams::LIST,
-        "tensor([1.0]).arccos()",
-        "tensor([0.])",
-    )
-    .shapes(shapes::SAME),
-    named(
+        &specs::Acos,
+        ("tensor([1.0]).arccos()", "tensor([0.])"),
+    ),
+    twin_of_one(
         "arctan",
         "Another name of `atan`.",
-        by_name!(InputParams, |a| to_value(atan(a.input))),
-        InputParams::LIST,
-        "tensor([0.0]).arctan()",
-        "tensor([0.])",
-    )
-    .shapes(shapes::SAME),
+        &specs::Atan,
+        ("tensor([0.0]).arctan()", "tensor([0.])"),
+    ),
 ];

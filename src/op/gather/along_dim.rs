@@ -10,6 +10,9 @@ use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::cast;
 use crate::op::core::record::{in_place, one, recorded, two, wanted};
+use crate::op::elementwise::arithmetic::add;
+use crate::op::elementwise::choose::where_;
+use crate::op::elementwise::comparison::lt;
 use crate::op::reduce::sums::{max_all, min_all};
 use crate::op::shape::join::cat;
 use crate::op::shape::view::reshape_to;
@@ -62,7 +65,7 @@ pub(crate) fn scatter_add_(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor
 pub fn take_along_dim(x: &Tensor, index: &Tensor, dim: Option<i64>) -> Result<Tensor> {
     let Some(dim) = dim else {
         let (flat, by) = (reshape_to(x, &[x.numel()])?, reshape_to(index, &[index.numel()])?);
-        return gather(&flat, 0, &by);
+        return gather(&flat, 0, &from_start(&by, x.numel())?);
     };
     if x.rank() != index.rank() {
         return Err(Error::runtime(format!(
@@ -83,7 +86,17 @@ pub fn take_along_dim(x: &Tensor, index: &Tensor, dim: Option<i64>) -> Result<Te
             }
         }
     }
-    gather(&expand(x, &own)?, dim as i64, &expand(index, &by)?)
+    let index = from_start(index, own.get(dim).copied().unwrap_or(1))?;
+    gather(&expand(x, &own)?, dim as i64, &expand(&index, &by)?)
+}
+
+/// Indices of which negative ones count from the end.
+fn from_start(index: &Tensor, size: usize) -> Result<Tensor> {
+    if index.dtype().is_float() || index.dtype() == DType::Bool {
+        return Ok(index.clone());
+    }
+    let behind = add(index, size as i64)?;
+    where_(&lt(index, 0i64)?, (&behind).into(), index.into())
 }
 
 /// An index outside its dimension, said as the op says it: `(index, dim, size)`.

@@ -5,10 +5,11 @@ pub mod distinct;
 pub mod indices;
 pub mod masks;
 pub mod places;
+pub mod scattered;
 pub mod search;
 
 use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] =
-    &documented([masks::ROWS, brackets::ROWS, places::ROWS, distinct::ROWS, search::ROWS]);
+    &documented([masks::ROWS, brackets::ROWS, places::ROWS, distinct::ROWS, search::ROWS, scattered::ROWS]);

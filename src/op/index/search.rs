@@ -5,7 +5,7 @@ use crate::op::core::args::to_value;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{FUNCTION, Family, Gradient, OpDef};
 use crate::op::core::operand::Operand;
-use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::no_grad;
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
@@ -92,6 +92,8 @@ params! {
         sorted_sequence: kind::Tensor, "ascending values, in rows along the last dimension";
         values: kind::Operand, "what is looked up";
         ..found: FoundParams;
+        side: Maybe<kind::Str>, "`left` or `right`, in place of `right`";
+        sorter: Maybe<kind::Tensor>, "the places at which an unsorted `sorted_sequence` is ascending, as of `argsort`";
     }
 }
 
@@ -137,7 +139,7 @@ pub static ROWS: &[OpDef] = &[
         Family::Index,
         "Where values would be put into an ascending row: before their equals, or behind with `right`.",
         SearchsortedParams::LIST,
-        by_name!(SearchsortedParams, |a| looked_up(a.sorted_sequence, a.values, &a.found)),
+        by_name!(SearchsortedParams, searchsorted_row),
     )
     .forms(FUNCTION)
     .shapes("(n), any -> that of values; (…, n), (…, m) -> (…, m)")
@@ -149,7 +151,7 @@ pub static ROWS: &[OpDef] = &[
         Family::Index,
         "The bucket of each element between ascending boundaries.",
         BucketizeParams::LIST,
-        by_name!(BucketizeParams, |a| looked_up(a.boundaries, a.input, &a.found)),
+        by_name!(BucketizeParams, |a| looked_up(a.boundaries, a.input, &a.found, a.found.right)),
     )
     .forms(FUNCTION)
     .shapes("any, (n) -> that of the input")
@@ -158,8 +160,38 @@ pub static ROWS: &[OpDef] = &[
     .gradient(COUNTED),
 ];
 
+fn searchsorted_row(a: SearchsortedParams) -> Result<Value> {
+    let right = match a.side {
+        None => a.found.right,
+        Some("right") => true,
+        Some("left") if a.found.right => {
+            let text = "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was \
+                        True";
+            return Err(Error::runtime(text));
+        }
+        Some("left") => false,
+        Some(other) => {
+            let text = format!("torch.searchsorted(): side can only be 'left' or 'right' but got {other}");
+            return Err(Error::runtime(text));
+        }
+    };
+    match a.sorter {
+        None => looked_up(a.sorted_sequence, a.values, &a.found, right),
+        Some(order) if order.shape() != a.sorted_sequence.shape() => Err(Error::runtime(format!(
+            "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {:?} and got \
+             sorter tensor {:?}",
+            a.sorted_sequence.shape(),
+            order.shape()
+        ))),
+        Some(order) => {
+            let _off = no_grad();
+            looked_up(&gather(a.sorted_sequence, -1, order)?, a.values, &a.found, right)
+        }
+    }
+}
+
 /// `searchsorted` and `bucketize`. A number is looked up as a tensor.
-fn looked_up(edges: &Tensor, values: Operand, found: &FoundParams) -> Result<Value> {
+fn looked_up(edges: &Tensor, values: Operand, found: &FoundParams, right: bool) -> Result<Value> {
     let held;
     let values = match values {
         Operand::Tensor(t) => t,
@@ -169,5 +201,5 @@ fn looked_up(edges: &Tensor, values: Operand, found: &FoundParams) -> Result<Val
             &held
         }
     };
-    to_value(searchsorted(edges, values, found.right, found.out_int32))
+    to_value(searchsorted(edges, values, right, found.out_int32))
 }

@@ -6,9 +6,9 @@ use crate::op::core::autocast;
 use crate::op::core::autocast::whole;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::fill::replaced;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{recorded, wanted};
-use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic;
 use crate::op::elementwise::arithmetic::scale;
 use crate::op::reduce::sums;
@@ -180,6 +180,13 @@ pub static ROWS: &[OpDef] = &[
             a.factors.alpha.as_f64()
         ))),
     )
+    .in_place(by_name!(AddmmParams, |a| to_value(replaced(a.input, |x| addmm(
+        x,
+        a.mat1,
+        a.mat2,
+        a.factors.beta.as_f64(),
+        a.factors.alpha.as_f64()
+    )))))
     .shapes("(n, p) or what is broadcast to it, (n, m), (m, p) -> (n, p)")
     .errors(&[
         "RuntimeError: the inner sizes differ",
@@ -209,6 +216,13 @@ pub static ROWS: &[OpDef] = &[
             a.factors.alpha.as_f64()
         ))),
     )
+    .in_place(by_name!(BaddbmmParams, |a| to_value(replaced(a.input, |x| baddbmm(
+        x,
+        a.batch1,
+        a.batch2,
+        a.factors.beta.as_f64(),
+        a.factors.alpha.as_f64()
+    )))))
     .shapes("(b, n, p) or what is broadcast to it, (b, n, m), (b, m, p) -> (b, n, p)")
     .errors(&["RuntimeError: the batches or the inner sizes differ"])
     .example("baddbmm(ones(2), ones([1, 1, 3]), ones([1, 3, 2]))", "tensor([[[4., 4.]]])")
@@ -226,8 +240,9 @@ pub static ROWS: &[OpDef] = &[
         Family::Matmul,
         "`beta * input + alpha * mat @ vec`.",
         AddmvParams::LIST,
-        by_name!(AddmvParams, |a| added("addmv", [a.input, a.mat, a.vec], &a.factors, matmul::mv)),
+        by_name!(AddmvParams, |a| to_value(addmv(a.input, &a))),
     )
+    .in_place(by_name!(AddmvParams, |a| to_value(replaced(a.input, |x| addmv(x, &a)))))
     .shapes("(n) or what is broadcast to it, (n, m), (m) -> (n)")
     .errors(&["RuntimeError: the inner sizes differ"])
     .example("addmv(ones(2), ones([2, 3]), ones(3))", "tensor([4., 4.])")
@@ -244,8 +259,9 @@ pub static ROWS: &[OpDef] = &[
         Family::Matmul,
         "`beta * input + alpha * outer(vec1, vec2)`.",
         AddrParams::LIST,
-        by_name!(AddrParams, |a| added("addr", [a.input, a.vec1, a.vec2], &a.factors, matmul::outer)),
+        by_name!(AddrParams, |a| to_value(addr(a.input, &a))),
     )
+    .in_place(by_name!(AddrParams, |a| to_value(replaced(a.input, |x| addr(x, &a)))))
     .shapes("(n, m) or what is broadcast to it, (n), (m) -> (n, m)")
     .errors(&["RuntimeError: a factor is no vector"])
     .example("addr(zeros([2, 2]), tensor([1.0, 2.0]), ones(2))", "tensor([[1., 1.],\n        [2., 2.]])")
@@ -255,17 +271,27 @@ pub static ROWS: &[OpDef] = &[
         Family::Matmul,
         "`beta * input + alpha * (batch1 @ batch2).sum(0)`.",
         AddbmmParams::LIST,
-        by_name!(AddbmmParams, |a| {
-            added("addbmm", [a.input, a.batch1, a.batch2], &a.factors, |x, y| {
-                sums::sum(&matmul::bmm(x, y)?, Some(&[0]), false)
-            })
-        }),
+        by_name!(AddbmmParams, |a| to_value(addbmm(a.input, &a))),
     )
+    .in_place(by_name!(AddbmmParams, |a| to_value(replaced(a.input, |x| addbmm(x, &a)))))
     .shapes("(n, p) or what is broadcast to it, (b, n, m), (b, m, p) -> (n, p)")
     .errors(&["RuntimeError: the batches or the inner sizes differ"])
     .example("addbmm(ones([1, 1]), ones([2, 1, 3]), ones([2, 3, 1]))", "tensor([[7.]])")
     .samples(&[Sample::of("addbmm(c, a, b)", BATCHES)]),
 ];
+
+fn addmv(input: &Tensor, a: &AddmvParams) -> Result<Tensor> {
+    added("addmv", [input, a.mat, a.vec], &a.factors, matmul::mv)
+}
+
+fn addr(input: &Tensor, a: &AddrParams) -> Result<Tensor> {
+    added("addr", [input, a.vec1, a.vec2], &a.factors, matmul::outer)
+}
+
+fn addbmm(input: &Tensor, a: &AddbmmParams) -> Result<Tensor> {
+    let sum_of_products = |x: &Tensor, y: &Tensor| sums::sum(&matmul::bmm(x, y)?, Some(&[0]), false);
+    added("addbmm", [input, a.batch1, a.batch2], &a.factors, sum_of_products)
+}
 
 /// `beta * input + alpha * product` of the two other tensors, one operation for autocast; a `beta` of 0 leaves even NaN
 /// out.
@@ -274,7 +300,7 @@ fn added(
     tensors: [&Tensor; 3],
     factors: &FactorParams,
     product: fn(&Tensor, &Tensor) -> Result<Tensor>,
-) -> Result<Value> {
+) -> Result<Tensor> {
     // Of integers they are integers, as PyTorch has them.
     let whole_numbers = !tensors.iter().any(|t| t.dtype().is_float());
     let factor = |by: Scalar| if whole_numbers { Scalar::Int(by.as_f64() as i64) } else { by };
@@ -286,8 +312,8 @@ fn added(
         let product = to_dtype(&product(x, y)?, x.dtype())?;
         let product = scaled(&product, alpha)?;
         if beta.as_f64() == 0.0 {
-            return to_value(Ok(product));
+            return Ok(product);
         }
-        to_value(arithmetic::add(&scaled(input, beta)?, &product))
+        arithmetic::add(&scaled(input, beta)?, &product)
     })
 }

@@ -80,6 +80,7 @@ const SPACE: &[Form] = &[Form::Of("linalg")];
 params! {
     CholeskyParams {
         A: kind::Tensor, "the matrix, or a batch of matrices";
+        upper: kind::Bool = false, "gives the upper triangle, whose transpose stands in front of it";
     }
 }
 
@@ -89,7 +90,10 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
     Family::Matmul,
     "The lower triangle whose product with its transpose is a positive-definite matrix.",
     CholeskyParams::LIST,
-    by_name!(CholeskyParams, |a| to_value(cholesky(a.A))),
+    by_name!(CholeskyParams, |a| {
+        let lower = cholesky(a.A)?;
+        to_value(if a.upper { matrix_transpose(&lower) } else { Ok(lower) })
+    }),
 )
 .forms(SPACE)
 .shapes("(…, n, n) -> (…, n, n)")

@@ -4,13 +4,24 @@ use crate::base::{Error, Result};
 use crate::op::core::args::to_value;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
-use crate::op::core::params::{InputParams, by_name, kind, params};
-use crate::op::elementwise::arithmetic::{div, sub};
+use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
+use crate::op::elementwise::arithmetic::{div, mul, scale, shift, sub};
+use crate::op::reduce::sums::sum;
 use crate::op::shape::view::{reshape_to, unsqueeze};
 use crate::tensor::Tensor;
 
 /// The covariance matrix of variables (rows) observed together (columns).
 pub(crate) fn cov(x: &Tensor, correction: f64) -> Result<Tensor> {
+    weighted(x, correction, None, None)
+}
+
+/// As [`cov`], of observations that count so often (`frequencies`) and so much (`weights`).
+fn weighted(
+    x: &Tensor,
+    correction: f64,
+    frequencies: Option<&Tensor>,
+    weights: Option<&Tensor>,
+) -> Result<Tensor> {
     if x.rank() > 2 {
         return Err(Error::runtime(format!(
             "cov(): expected input to have two or fewer dimensions but got an input with {} dimensions",
@@ -23,9 +34,73 @@ pub(crate) fn cov(x: &Tensor, correction: f64) -> Result<Tensor> {
     } else {
         to_dtype(&rows, crate::op::core::promote::DEFAULT_FLOAT)?
     };
+    if let Some(w) = weight_of(&rows, frequencies, weights)? {
+        return of_weighted(&rows, &w, correction, weights, frequencies);
+    }
     let centred = sub(&rows, &crate::op::reduce::sums::mean(&rows, Some(&[1]), true)?)?;
     let count = (rows.size(1)? as f64 - correction).max(0.0);
     let out = div(&super::matmul::mm(&centred, &crate::op::shape::permute::t(&centred)?)?, count)?;
+    if out.numel() == 1 { reshape_to(&out, &[]) } else { Ok(out) }
+}
+
+/// How much each observation counts; none where all count alike.
+fn weight_of(
+    rows: &Tensor,
+    frequencies: Option<&Tensor>,
+    weights: Option<&Tensor>,
+) -> Result<Option<Tensor>> {
+    let observations = rows.size(1)?;
+    for (name, w) in [("fweights", frequencies), ("aweights", weights)] {
+        let Some(w) = w else { continue };
+        if w.rank() > 1 {
+            let text = format!("cov(): expected {name} to have one or fewer dimensions but got {name} with");
+            return Err(Error::runtime(format!("{text} {} dimensions", w.rank())));
+        }
+        if name == "fweights" && w.dtype().is_float() {
+            return Err(Error::runtime(format!(
+                "cov(): expected fweights to have integral dtype but got fweights with {} dtype",
+                w.dtype().type_name()
+            )));
+        }
+        if w.numel() != observations {
+            return Err(Error::runtime(format!(
+                "cov(): expected {name} to have the same numel as there are observations in the input but got {} != \
+                 {observations}",
+                w.numel()
+            )));
+        }
+    }
+    let as_float = |w: &Tensor| to_dtype(w, rows.dtype());
+    Ok(match (frequencies, weights) {
+        (None, None) => None,
+        (Some(w), None) | (None, Some(w)) => Some(as_float(w)?),
+        (Some(f), Some(a)) => Some(mul(&as_float(f)?, &as_float(a)?)?),
+    })
+}
+
+fn of_weighted(
+    rows: &Tensor,
+    w: &Tensor,
+    correction: f64,
+    weights: Option<&Tensor>,
+    frequencies: Option<&Tensor>,
+) -> Result<Tensor> {
+    let total = sum(w, None, false)?;
+    let mean = div(&sum(&mul(rows, w)?, Some(&[1]), true)?, &total)?;
+    // As NumPy has it: what correction takes from a sum of weights is their own mean weight.
+    let count = match (weights, correction) {
+        (_, 0.0) => total,
+        (None, _) => shift(&total, -correction)?,
+        (Some(a), _) => {
+            let a = to_dtype(a, rows.dtype())?;
+            let squares = if frequencies.is_some() { mul(w, &a)? } else { mul(&a, &a)? };
+            sub(&total, &scale(&div(&sum(&squares, None, false)?, &total)?, correction)?)?
+        }
+    };
+    let centred = sub(rows, &mean)?;
+    let other = crate::op::shape::permute::t(&mul(&centred, w)?)?;
+    let none = crate::op::elementwise::clamp::clamp_min(&count, 0.0.into())?;
+    let out = div(&super::matmul::mm(&centred, &other)?, &none)?;
     if out.numel() == 1 { reshape_to(&out, &[]) } else { Ok(out) }
 }
 
@@ -47,6 +122,8 @@ params! {
     CovParams {
         input: kind::Tensor, "the tensor it is computed of";
         correction: kind::Scalar = 1, "what is taken from the count before dividing: 1 for a sample, 0 for the whole";
+        fweights: Maybe<kind::Tensor>, "how often each observation counts, integers";
+        aweights: Maybe<kind::Tensor>, "how much each observation counts";
     }
 }
 
@@ -57,7 +134,7 @@ pub static ROWS: &[OpDef] = &[
         Family::Reduce,
         "The covariance matrix of variables in rows, observed in columns.",
         CovParams::LIST,
-        by_name!(CovParams, |a| to_value(cov(a.input, a.correction.as_f64()))),
+        by_name!(CovParams, |a| to_value(weighted(a.input, a.correction.as_f64(), a.fweights, a.aweights))),
     )
     .shapes("(variables, observations) -> (variables, variables); (observations) or one variable -> ()")
     .errors(&["RuntimeError: the input has more than two dimensions"])

@@ -7,6 +7,8 @@ use crate::op::core::params::{InputParams, by_name};
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::mul;
+use crate::op::elementwise::choose::masked_fill;
+use crate::op::elementwise::comparison::lt;
 use crate::op::elementwise::sign::sign;
 use crate::op::elementwise::unary::{abs, log};
 use crate::op::reduce::products::prod;
@@ -68,6 +70,12 @@ fn last_two(x: &Tensor) -> Result<Tensor> {
 const SQUARE: &[Draw] = &[Draw::of("x", &[3, 3], Domain::Inside), Draw::of("b", &[3, 2], Domain::Any)];
 const ANYWHERE: &[Form] = &[Form::Method, Form::Function, Form::Of("linalg")];
 
+/// The logarithm of the determinant of square matrices.
+pub(crate) fn logdet(x: &Tensor) -> Result<Tensor> {
+    let (sign, size) = slogdet(x)?;
+    masked_fill(&size, &lt(&sign, 0.0)?, f64::NAN.into())
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
@@ -99,4 +107,14 @@ pub static ROWS: &[OpDef] = &[
     .example("tensor([[1.0, 0.0], [0.0, -1.0]]).slogdet().sign", "tensor(-1.)")
     .gradient(Gradient::Vjp("LinalgSlogdetBackward0"))
     .samples(&[Sample::of("(x + 2 * eye(3, #{dtype: x.dtype})).slogdet().logabsdet", SQUARE)]),
+    OpDef::call(
+        "logdet",
+        Family::Matmul,
+        "The logarithm of the determinant; NaN where that is negative.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(logdet(a.input))),
+    )
+    .shapes("(…, n, n) -> (…)")
+    .errors(&["RuntimeError: a matrix is not square"])
+    .example("(2 * eye(2)).logdet()", "tensor(1.3863)"),
 ];

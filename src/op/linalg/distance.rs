@@ -5,7 +5,7 @@ use crate::op::core::args::to_value;
 use crate::op::core::autocast;
 use crate::op::core::autocast::whole;
 use crate::op::core::def::{DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, OpDef, Sample};
-use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::elementwise::arithmetic::{shift, sub};
 use crate::op::reduce::norms::norm;
 use crate::op::shape::view::unsqueeze;
@@ -71,6 +71,7 @@ params! {
         x1: kind::Tensor, "points, one a row";
         x2: kind::Tensor, "the points that distances lead to, one a row";
         p: kind::Scalar => D::Float(2.0), "which norm: 1 sums distances, 2 is Euclid's";
+        compute_mode: Maybe<kind::Str>, "taken as PyTorch's, and of no effect: distances are those of differences";
     }
 }
 
@@ -112,7 +113,16 @@ pub static ROWS: &[OpDef] = &[
         "The distance of each row of one tensor from each row of another.",
         CdistParams::LIST,
         by_name!(CdistParams, |a| {
-            let p = a.p.as_f64();
+            let (p, modes) =
+                (a.p.as_f64(), ["use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist"]);
+            if let Some(mode) = a.compute_mode
+                && !modes.contains(&mode)
+                && mode != "donot_use_mm_for_euclid_dist"
+            {
+                return Err(crate::base::Error::value(format!(
+                    "{mode} is not a valid value for compute_mode"
+                )));
+            }
             to_value(whole("cdist", [a.x1, a.x2], |[x, y]| cdist(x, y, p)))
         }),
     )

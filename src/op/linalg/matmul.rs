@@ -490,6 +490,17 @@ pub static ROWS: &[OpDef] = &[
     .example("tensor([1, 2]).outer(tensor([3, 4]))", "tensor([[3, 4],\n        [6, 8]])")
     .samples(&[Sample::of("a.outer(b)", VECTORS)]),
     OpDef::call(
+        "ger",
+        Family::Matmul,
+        "Another name of `outer`.",
+        TwoParams::LIST,
+        by_name!(TwoParams, |a| to_value(outer(a.input, a.other))),
+    )
+    .shapes("(n), (m) -> (n, m)")
+    .errors(&["RuntimeError: a factor is no vector"])
+    .example("tensor([1, 2]).ger(tensor([3, 4]))", "tensor([[3, 4],\n        [6, 8]])")
+    .samples(&[Sample::of("a.ger(b)", VECTORS)]),
+    OpDef::call(
         "vdot",
         Family::Matmul,
         "The inner product of two vectors; of real ones the same as `dot`.",

@@ -127,4 +127,10 @@ pub static ROWS: &[OpDef] = &[
     .errors(&["RuntimeError: `x` does not have one value for each point"])
     .example("trapezoid(tensor([1.0, 2.0, 3.0]))", "tensor(4.)")
     .samples(&[Sample::of("trapezoid(x, #{dx: 0.5})", MATRIX)]),
+    OpDef::call("trapz", Family::Reduce, "Another name of `trapezoid`.", PointsParams::LIST, by_name!(PointsParams, |a| to_value(trapezoid(a.y, a.x, a.dx, a.dim))))
+    .forms(FUNCTION)
+    .shapes("(…, n, …) -> without dim")
+    .errors(&["RuntimeError: `x` does not have one value for each point"])
+    .example("trapz(tensor([1.0, 2.0, 3.0]))", "tensor(4.)")
+    .samples(&[Sample::of("trapz(x, #{dx: 0.5})", MATRIX)]),
 ];

@@ -5,12 +5,13 @@ use crate::device::kernel::ReduceOp;
 use crate::op::core::args::to_value;
 use crate::op::core::autocast::{self, whole};
 use crate::op::core::convert::to_dtype;
-use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::def::{Args, DefaultValue as D, Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::operand::Operand;
-use crate::op::core::params::{Maybe, by_name, kind, params};
+use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::shapes;
+use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{div, mul, scale, shift};
 use crate::op::elementwise::binary::pow;
 use crate::op::elementwise::choose::{masked_fill, where_};
@@ -145,10 +146,21 @@ params! {
     }
 }
 
+kinds! {
+    /// The order of a norm of elements.
+    NormOrder(Any) => f64, |args: &Args, at| match args.get(at) {
+        Value::Scalar(s) => Ok(s.as_f64()),
+        Value::Str(name) if name == "fro" => Ok(2.0),
+        Value::Str(name) if name == "nuc" => Err(Error::runtime("norm() has no nuclear norm")
+            .with_hint("of matrices: `linalg::matrix_norm(x, \"nuc\")`")),
+        other => Err(args.wrong(at, other)),
+    };
+}
+
 params! {
     NormParams {
         input: kind::Tensor, "the tensor it is computed of";
-        p: kind::Scalar = 2, "which norm: 1 sums distances, 2 is Euclid's";
+        p: NormOrder => D::Float(2.0), "which norm: 1 sums distances, 2 or `fro` is Euclid's";
         dim: Maybe<kind::Dims>, "the dimension it runs along; negative ones count from the end";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
     }
@@ -170,7 +182,7 @@ pub static ROWS: &[OpDef] = &[
         Family::Reduce,
         "The p-norm of all elements, or along dimensions.",
         NormParams::LIST,
-        by_name!(NormParams, |a| to_value(norm(a.input, a.p.as_f64(), a.dim.as_deref(), a.keepdim))),
+        by_name!(NormParams, |a| to_value(norm(a.input, a.p, a.dim.as_deref(), a.keepdim))),
     )
     .shapes(shapes::REDUCED)
     .errors(&[shapes::NO_FLOAT])

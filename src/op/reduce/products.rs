@@ -5,6 +5,7 @@ use crate::device::Kernel;
 use crate::device::kernel::{ReduceOp, ScanOp};
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::fill::replaced;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::{autocast, shapes};
@@ -184,6 +185,7 @@ pub static ROWS: &[OpDef] = &[
         CumprodParams::LIST,
         by_name!(CumprodParams, |a| to_value(cumprod(a.input, a.dim, a.dtype))),
     )
+    .in_place(by_name!(CumprodParams, |a| to_value(replaced(a.input, |x| cumprod(x, a.dim, a.dtype)))))
     .shapes(shapes::SAME)
     .example("tensor([1, 2, 3]).cumprod(0)", "tensor([1, 2, 6])")
     .gradient(Gradient::Vjp("CumprodBackward0"))

@@ -5,6 +5,7 @@ use crate::device::Kernel;
 use crate::device::kernel::ScanOp;
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::fill::replaced;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::{one, recorded};
@@ -102,6 +103,7 @@ pub static ROWS: &[OpDef] = &[
         CumsumParams::LIST,
         by_name!(CumsumParams, |a| to_value(cumsum(a.input, a.dim, a.dtype))),
     )
+    .in_place(by_name!(CumsumParams, |a| to_value(replaced(a.input, |x| cumsum(x, a.dim, a.dtype)))))
     .shapes(shapes::SAME)
     .example("tensor([1, 2, 3]).cumsum(0)", "tensor([1, 3, 6])")
     .gradient(Gradient::Vjp("CumsumBackward0"))

@@ -222,6 +222,20 @@ pub static ROWS: &[OpDef] = &[
     ])
     .example("concat([tensor([1, 2]), tensor([3])])", "tensor([1, 2, 3])"),
     OpDef::call(
+        "concatenate",
+        Family::Movement,
+        "Another name of `cat`.",
+        ConcatParams::LIST,
+        by_name!(ConcatParams, |a| to_value(cat(&a.tensors, a.dim))),
+    )
+    .forms(FUNCTION)
+    .shapes("(…, n_1, …), (…, n_2, …), … -> (…, n_1 + n_2 + …, …); an input (0) counts for nothing")
+    .errors(&[
+        "RuntimeError: another size than that of dim differs",
+        "RuntimeError: an input has no dimension",
+    ])
+    .example("concatenate([tensor([1, 2]), tensor([3])])", "tensor([1, 2, 3])"),
+    OpDef::call(
         "hstack",
         Family::Movement,
         "Tensors joined side by side.",
@@ -243,6 +257,17 @@ pub static ROWS: &[OpDef] = &[
     .shapes("a vector (m) is (1, m); joined along dimension 0")
     .errors(&["RuntimeError: another size differs"])
     .example("vstack([tensor([1, 2]), tensor([3, 4])])", "tensor([[1, 2],\n        [3, 4]])"),
+    OpDef::call(
+        "row_stack",
+        Family::Movement,
+        "Another name of `vstack`.",
+        HstackParams::LIST,
+        by_name!(HstackParams, |a| to_value(vstack(&a.tensors))),
+    )
+    .forms(FUNCTION)
+    .shapes("a vector (m) is (1, m); joined along dimension 0")
+    .errors(&["RuntimeError: another size differs"])
+    .example("row_stack([tensor([1, 2]), tensor([3, 4])])", "tensor([[1, 2],\n        [3, 4]])"),
     OpDef::call(
         "dstack",
         Family::Movement,

@@ -242,6 +242,19 @@ pub static ROWS: &[OpDef] = &[
     ])
     .example("arange(4).reshape([2, 2]).vsplit(2)[0]", "tensor([[0, 1]])")
     .samples(&[Sample::of("x.vsplit([1])[1]", M)]),
+    OpDef::call(
+        "dsplit",
+        Family::Movement,
+        "Pieces behind each other.",
+        HsplitParams::LIST,
+        by_name!(HsplitParams, |a| pieces(a, 2)),
+    )
+    .shapes("as `tensor_split` along dimension 2")
+    .errors(&[
+        "RuntimeError: the number of parts is not above 0",
+        "RuntimeError: the input has too few dimensions",
+    ])
+    .example("arange(4).reshape([1, 2, 2]).dsplit(2)[0]", "tensor([[[0],\n         [2]]])"),
 ];
 
 fn split_row(a: SplitParams) -> Result<Value> {

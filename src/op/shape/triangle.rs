@@ -4,6 +4,7 @@ use crate::base::{Error, Result};
 use crate::device::Kernel;
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::fill::replaced;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{one, recorded};
 use crate::tensor::autograd::Vjp;
@@ -52,6 +53,7 @@ pub static ROWS: &[OpDef] = &[
         DiagonalParams::LIST,
         by_name!(DiagonalParams, |a| to_value(tril(a.input, a.diagonal))),
     )
+    .in_place(by_name!(DiagonalParams, |a| to_value(replaced(a.input, |x| tril(x, a.diagonal)))))
     .shapes("(…, n, m) -> (…, n, m)")
     .errors(&["RuntimeError: the input has fewer than two dimensions"])
     .example("ones([2, 2]).tril()", "tensor([[1., 0.],\n        [1., 1.]])")
@@ -64,6 +66,7 @@ pub static ROWS: &[OpDef] = &[
         DiagonalParams::LIST,
         by_name!(DiagonalParams, |a| to_value(triu(a.input, a.diagonal))),
     )
+    .in_place(by_name!(DiagonalParams, |a| to_value(replaced(a.input, |x| triu(x, a.diagonal)))))
     .shapes("(…, n, m) -> (…, n, m)")
     .errors(&["RuntimeError: the input has fewer than two dimensions"])
     .example("ones([2, 2]).triu()", "tensor([[1., 1.],\n        [0., 1.]])")

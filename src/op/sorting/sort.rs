@@ -6,7 +6,7 @@ use crate::device::kernel::ScatterMode;
 use crate::op::core::args::{to_pair, to_value};
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::operand::Operand;
-use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::record::recorded;
 use crate::op::core::shapes;
 use crate::op::gather::along_dim::{out_of_range, ranked, write};
@@ -150,6 +150,15 @@ pub static ROWS: &[OpDef] = &[
     .example("tensor([3, 1, 2]).sort().indices", "tensor([1, 2, 0])")
     .gradient(Gradient::Vjp("SortBackward0"))
     .samples(&[Sample::of("x.sort().values", APART)]),
+    OpDef::call(
+        "msort",
+        Family::Index,
+        "Values in ascending order along the first dimension.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(sort(a.input, 0, false).map(|(values, _)| values))),
+    )
+    .shapes(shapes::SAME)
+    .example("tensor([2, 3, 1]).msort()", "tensor([1, 2, 3])"),
     OpDef::call(
         "argsort",
         Family::Index,

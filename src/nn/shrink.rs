@@ -1,0 +1,113 @@
+//! Activations that cut a band or a side away, as layers.
+
+use crate::base::Error;
+use crate::nn::made::constructor;
+use crate::op::activation::dropout::check_probability;
+use crate::op::activation::shrink::{alpha_dropout, hardshrink, softshrink, threshold};
+use crate::op::elementwise::arithmetic::sub;
+use crate::op::elementwise::unary::tanh;
+use crate::op::params::{by_name, kind, params};
+use crate::op::reduce::softmax::softmax;
+use crate::op::{OpDef, shapes};
+
+use super::activation::Simple;
+use super::module::Call;
+
+params! {
+    ThresholdParams {
+        threshold: kind::Scalar, "what elements must be above to stay";
+        value: kind::Scalar, "what the others become";
+        inplace: kind::Bool = false, "taken as PyTorch's: the result is a tensor of its own";
+    }
+}
+
+params! {
+    ShrinkParams {
+        lambd: kind::Float = 0.5, "how far from 0 elements become 0";
+    }
+}
+
+params! {
+    AlphaDropoutParams {
+        p: kind::Float = 0.5, "how likely an element is dropped while training";
+        inplace: kind::Bool = false, "taken as PyTorch's: the result is a tensor of its own";
+    }
+}
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    constructor(
+        "Threshold",
+        "Elements above a threshold as they are, a value in place of the others.",
+        ThresholdParams::LIST,
+        by_name!(ThresholdParams, |a, args| {
+            let _ = a.inplace;
+            let run = move |c: &Call| threshold(c.only()?, a.threshold, a.value);
+            Simple::new("Threshold", run)
+                .option("threshold", args.get(0))
+                .option("value", args.get(1))
+                .hidden("inplace", args.get(2))
+                .module()
+        }),
+    )
+    .shapes(shapes::SAME)
+    .example("nn::Threshold(0.5, 2.0).forward(tensor([0.1, 1.0]))", "tensor([2., 1.])"),
+    constructor(
+        "Softshrink",
+        "Elements moved towards 0 by `lambd`, and 0 where that would pass it.",
+        ShrinkParams::LIST,
+        by_name!(ShrinkParams, |a, args| {
+            Simple::new("Softshrink", move |c| softshrink(c.only()?, a.lambd))
+                .bare("lambd", args.get(0))
+                .module()
+        }),
+    )
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: `lambd` is negative"])
+    .example("nn::Softshrink().forward(tensor([-2.0, 0.2]))", "tensor([-1.5000,  0.0000])"),
+    constructor(
+        "Hardshrink",
+        "Elements as they are, and 0 where they are no farther from 0 than `lambd`.",
+        ShrinkParams::LIST,
+        by_name!(ShrinkParams, |a, args| {
+            Simple::new("Hardshrink", move |c| hardshrink(c.only()?, a.lambd))
+                .bare("lambd", args.get(0))
+                .module()
+        }),
+    )
+    .shapes(shapes::SAME)
+    .example("nn::Hardshrink().forward(tensor([-2.0, 0.2]))", "tensor([-2.,  0.])"),
+    constructor("Tanhshrink", "`x - tanh(x)`.", &[], |_| {
+        Simple::new("Tanhshrink", |c| sub(c.only()?, &tanh(c.only()?)?)).module()
+    })
+    .shapes(shapes::SAME)
+    .example("nn::Tanhshrink()", "Tanhshrink()"),
+    constructor("Softmax2d", "Softmax over the channels of `[n, c, h, w]` or `[c, h, w]`.", &[], |_| {
+        let run = |c: &Call| {
+            let x = c.only()?;
+            if !matches!(x.rank(), 3 | 4) {
+                let text = format!("Softmax2d: expected input to be 3D or 4D, got {}D instead", x.rank());
+                return Err(Error::value(text));
+            }
+            softmax(x, -3, None)
+        };
+        Simple::new("Softmax2d", run).module()
+    })
+    .shapes("(N, C, H, W) or (C, H, W) -> the same")
+    .errors(&["ValueError: the input has neither three nor four dimensions", shapes::NO_FLOAT])
+    .example("nn::Softmax2d().forward(zeros([2, 1, 1]))", "tensor([[[0.5000]],\n\n        [[0.5000]]])"),
+    constructor(
+        "AlphaDropout",
+        "While training, dropout that keeps the mean and the variance of what `SELU` gives.",
+        AlphaDropoutParams::LIST,
+        by_name!(AlphaDropoutParams, |a, args| {
+            check_probability(a.p)?;
+            let _ = a.inplace;
+            let run = move |c: &Call| alpha_dropout(c.only()?, a.p, c.module.training());
+            Simple::new("AlphaDropout", run).options_of(args).module()
+        }),
+    )
+    .shapes(shapes::SAME)
+    .errors(&["ValueError: `p` is not in 0 to 1"])
+    .example("nn::AlphaDropout(0.2)", "AlphaDropout(p=0.2, inplace=False)"),
+];

@@ -1,0 +1,186 @@
+//! Options, second names, forms in place and functions that small programs name, as PyTorch 2.15 has them.
+
+use crate::parallel::{fault, on};
+
+fn hold(rows: &[(&str, &str)]) {
+    for (code, want) in rows {
+        assert_eq!(on("cpu", code), *want, "{code}");
+    }
+}
+
+#[test]
+fn options_of_functions() {
+    hold(&[
+        ("tensor([1.234, 5.678]).round(#{decimals: 2})", "tensor([1.2300, 5.6800])"),
+        ("tensor([1234.5, 5678.0]).round(#{decimals: -2})", "tensor([1200., 5700.])"),
+        ("norm(tensor([[3.0, 0.0], [0.0, 4.0]]), \"fro\")", "tensor(5.)"),
+        ("tensor([7.0, -7.0]).divide(2.0, #{rounding_mode: \"floor\"})", "tensor([ 3., -4.])"),
+        ("tensor([7.0]).subtract(2.0, #{alpha: 3})", "tensor([1.])"),
+        ("true_divide(2.0, tensor([4.0]))", "tensor([0.5000])"),
+        ("multiply(2.0, tensor([4.0]))", "tensor([8.])"),
+        (
+            "F::softmin(tensor([1.0, 2.0]), 0, #{dtype: float64})",
+            "tensor([0.7311, 0.2689], dtype=torch.float64)",
+        ),
+        ("searchsorted(tensor([1, 3, 5]), tensor([3]), #{side: \"right\"})", "tensor([2])"),
+        ("searchsorted(tensor([5, 1, 3]), tensor([3, 4]), #{sorter: tensor([1, 2, 0])})", "tensor([1, 2])"),
+        (
+            "cov(tensor([[0.0, 2.0, 1.0], [1.0, 5.0, 3.0]]), #{fweights: tensor([1, 2, 3])})",
+            "tensor([[0.5667, 1.1333],\n        [1.1333, 2.2667]])",
+        ),
+        (
+            "cov(tensor([[0.0, 2.0, 1.0], [1.0, 5.0, 3.0]]), #{aweights: tensor([0.5, 1.0, 2.0])})",
+            "tensor([[0.7143, 1.4286],\n        [1.4286, 2.8571]])",
+        ),
+        (
+            "cov(tensor([[0.0, 2.0, 1.0], [1.0, 5.0, 3.0]]), #{fweights: tensor([1, 2, 3]), aweights: tensor([0.5, 1.0, 2.0])})",
+            "tensor([[0.3276, 0.6552],\n        [0.6552, 1.3103]])",
+        ),
+        (
+            "cov(tensor([[0.0, 2.0, 1.0], [1.0, 5.0, 3.0]]), #{correction: 0, aweights: tensor([0.5, 1.0, 2.0])})",
+            "tensor([[0.4082, 0.8163],\n        [0.8163, 1.6327]])",
+        ),
+        ("take_along_dim(arange(3), tensor([-1, 0]), 0)", "tensor([2, 0])"),
+        (
+            "linalg::cholesky(tensor([[4.0, 2.0], [2.0, 5.0]]), #{upper: true})",
+            "tensor([[2., 1.],\n        [0., 2.]])",
+        ),
+        (
+            "F::scaled_dot_product_attention(ones([1, 4, 1, 2]), ones([1, 2, 1, 2]), arange(4.0).reshape([1, 2, 1, 2]), #{enable_gqa: true})",
+            "tensor([[[[0., 1.]],\n\n         [[0., 1.]],\n\n         [[2., 3.]],\n\n         [[2., 3.]]]])",
+        ),
+        (
+            "F::max_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2, #{return_indices: true})",
+            "[tensor([[3., 2.]]), tensor([[1, 2]])]",
+        ),
+        (
+            "F::avg_pool2d(arange(16.0).reshape([1, 1, 4, 4]), 2, #{divisor_override: 3})",
+            "tensor([[[[ 3.3333,  6.0000],\n          [14.0000, 16.6667]]]])",
+        ),
+        (
+            "F::adaptive_avg_pool1d(arange(8.0).reshape([1, 8]), [4])",
+            "tensor([[0.5000, 2.5000, 4.5000, 6.5000]])",
+        ),
+    ]);
+}
+
+#[test]
+fn functions_and_other_names() {
+    hold(&[
+        ("F::threshold(tensor([0.5, 2.0]), 1.0, -1.0)", "tensor([-1.,  2.])"),
+        (
+            "F::softshrink(tensor([-2.0, 0.2, 1.0, 0.0 / 0.0]))",
+            "tensor([-1.5000,  0.0000,  0.5000,     nan])",
+        ),
+        ("F::hardshrink(tensor([-2.0, 0.2, 1.0, 0.0 / 0.0]))", "tensor([-2.,  0.,  1., nan])"),
+        ("F::tanhshrink(tensor([0.0, 1.0]))", "tensor([0.0000, 0.2384])"),
+        (
+            "manual_seed(3); F::alpha_dropout(ones(4), 0.5, true)",
+            "tensor([ 1.6656,  1.6656, -0.7792,  1.6656])",
+        ),
+        ("manual_seed(3); F::gumbel_softmax(tensor([1.0, 2.0, 0.5]))", "tensor([0.7732, 0.2158, 0.0110])"),
+        ("manual_seed(3); F::gumbel_softmax(tensor([1.0, 2.0, 0.5]), #{hard: true})", "tensor([1., 0., 0.])"),
+        ("manual_seed(3); F::dropout3d(ones([1, 4, 1, 1, 1])).flatten()", "tensor([2., 2., 0., 2.])"),
+        ("select_scatter(zeros([2, 2]), ones(2), 0, 1)", "tensor([[0., 0.],\n        [1., 1.]])"),
+        ("slice_scatter(zeros(5), ones(2), 0, -4, -1, 2)", "tensor([0., 1., 0., 1., 0.])"),
+        ("diagonal_scatter(zeros([2, 3]), ones(2), 1)", "tensor([[0., 1., 0.],\n        [0., 0., 1.]])"),
+        ("logdet(tensor([[2.0, 0.0], [0.0, -3.0]]))", "tensor(nan)"),
+        ("logdet(tensor([[2.0, 1.0], [0.0, 3.0]]))", "tensor(1.7918)"),
+        ("sgn(tensor([-2.0, 0.0, 3.0]))", "tensor([-1.,  0.,  1.])"),
+        ("msort(tensor([[3, 1], [2, 5]]))", "tensor([[2, 1],\n        [3, 5]])"),
+        ("trapz(tensor([1.0, 2.0, 4.0]))", "tensor(4.5000)"),
+        ("concatenate([ones(1), zeros(2)])", "tensor([1., 0., 0.])"),
+        ("row_stack([ones(2), zeros(2)])", "tensor([[1., 1.],\n        [0., 0.]])"),
+        ("ger(tensor([1, 2]), tensor([3, 4]))", "tensor([[3, 4],\n        [6, 8]])"),
+        ("dsplit(arange(4).reshape([1, 2, 2]), 2)[1]", "tensor([[[1],\n         [3]]])"),
+    ]);
+}
+
+#[test]
+fn forms_in_place() {
+    hold(&[
+        ("let x = ones([2, 2]); x.tril_(); x", "tensor([[1., 0.],\n        [1., 1.]])"),
+        ("let x = ones([2, 2]); x.triu_(1); x", "tensor([[0., 1.],\n        [0., 0.]])"),
+        ("let x = ones(3); x.cumsum_(0); x", "tensor([1., 2., 3.])"),
+        ("let x = tensor([1, 2, 3]); x.cumprod_(0); x", "tensor([1, 2, 6])"),
+        (
+            "let x = ones([2, 2]); x.addmm_(ones([2, 3]), ones([3, 2]), #{beta: 2}); x",
+            "tensor([[5., 5.],\n        [5., 5.]])",
+        ),
+        (
+            "let x = ones([2, 2]); x.addbmm_(ones([3, 2, 1]), ones([3, 1, 2])); x",
+            "tensor([[4., 4.],\n        [4., 4.]])",
+        ),
+        (
+            "let x = ones([1, 2, 2]); x.baddbmm_(ones([1, 2, 2]), ones([1, 2, 2])); x",
+            "tensor([[[3., 3.],\n         [3., 3.]]])",
+        ),
+        ("let x = ones(2); x.addmv_(ones([2, 2]), ones(2)); x", "tensor([3., 3.])"),
+        ("let x = ones([2, 2]); x.addr_(ones(2), ones(2)); x", "tensor([[2., 2.],\n        [2., 2.]])"),
+        ("let x = tensor([1.0, 2.0]); x.eq_(1); x", "tensor([1., 0.])"),
+        ("let x = tensor([1.0, 2.0]); x.less_(2); x", "tensor([1., 0.])"),
+        ("let x = tensor([1, 0]); x.logical_xor_(tensor([1, 1])); x", "tensor([0, 1])"),
+        ("let x = tensor([0.5, 0.9]); x.logit_(); x", "tensor([0.0000, 2.1972])"),
+        ("let x = tensor([1.0, 3.0]); x.ldexp_(tensor([2, 1])); x", "tensor([4., 6.])"),
+        ("let x = tensor([180.0]); x.deg2rad_(); x", "tensor([3.1416])"),
+        ("let x = tensor([-3.0]); x.absolute_(); x", "tensor([3.])"),
+        ("let x = tensor([3.0]); x.true_divide_(2); x", "tensor([1.5000])"),
+        ("let x = tensor([3.0]); F::dropout(x, 0.0, true, true); x", "tensor([3.])"),
+    ]);
+}
+
+#[test]
+fn modules() {
+    hold(&[
+        ("nn::Threshold(0.5, 2.0)", "Threshold(threshold=0.5, value=2.0)"),
+        ("nn::Softshrink()", "Softshrink(0.5)"),
+        ("nn::Hardshrink(1.0)", "Hardshrink(1.0)"),
+        ("nn::Tanhshrink()", "Tanhshrink()"),
+        ("nn::Softmax2d().forward(zeros([2, 1, 1]))", "tensor([[[0.5000]],\n\n        [[0.5000]]])"),
+        ("nn::AlphaDropout(0.2)", "AlphaDropout(p=0.2, inplace=False)"),
+        ("nn::Dropout3d()", "Dropout3d(p=0.5, inplace=False)"),
+        (
+            "nn::InstanceNorm3d(2).forward(arange(8.0).reshape([1, 2, 1, 2, 2])).flatten()",
+            "tensor([-1.3416, -0.4472,  0.4472,  1.3416, -1.3416, -0.4472,  0.4472,  1.3416])",
+        ),
+        ("optim::SGD(nn::Linear(2, 2).named_parameters(), #{lr: 0.1}).param_groups.len()", "1"),
+    ]);
+}
+
+#[test]
+fn what_the_forms_refuse() {
+    for (code, said) in [
+        ("norm(ones([2, 2]), \"nuc\")", "linalg::matrix_norm"),
+        (
+            "searchsorted(tensor([1]), tensor([1]), #{side: \"up\"})",
+            "side can only be 'left' or 'right' but got up",
+        ),
+        (
+            "searchsorted(tensor([1]), tensor([1]), #{side: \"left\", right: true})",
+            "side and right can't be set to opposites",
+        ),
+        ("cov(ones([2, 3]), #{fweights: ones(3)})", "expected fweights to have integral dtype"),
+        (
+            "cov(ones([2, 3]), #{aweights: ones(2)})",
+            "same numel as there are observations in the input but got 2 != 3",
+        ),
+        ("cdist(ones([1, 1]), ones([1, 1]), 2.0, \"fast\")", "fast is not a valid value for compute_mode"),
+        ("F::avg_pool2d(ones([1, 2, 2]), 2, #{divisor_override: 0})", "divisor must be not zero"),
+        ("F::softshrink(ones(1), -1.0)", "lambda must be greater or equal to 0"),
+        (
+            "select_scatter(ones([2, 2]), ones(3), 0, 0)",
+            "expected src to have a size equal to the part it replaces",
+        ),
+        (
+            "F::scaled_dot_product_attention(ones([3, 1, 2]), ones([2, 1, 2]), ones([2, 1, 2]), #{enable_gqa: true})",
+            "3 heads of queries, 2 of keys",
+        ),
+        (
+            "let x = ones(2, #{requires_grad: true}); x.cumsum_(0)",
+            "a leaf Variable that requires grad is being used in an in-place operation",
+        ),
+    ] {
+        let text = fault("cpu", code);
+        assert!(text.report.contains(said), "{code}: {}", text.report);
+    }
+}
