@@ -98,10 +98,10 @@ mod tests {
         let below = "   |                        ^";
         assert_eq!(shown(code, below, 60).unwrap(), [code, below]);
         let cut = |columns| shown(code, below, columns).unwrap();
-        assert_eq!(cut(24), ["12 | … second_one; ", "   |      ^"]);
+        assert_eq!(cut(24), ["12 | … second_one;", "   |      ^"]);
         // Wide characters, and the place behind the last one.
         assert_eq!(shown("1 | 日本x", "  |   ^", 12).unwrap(), ["1 | 日本x", "  |     ^"]);
-        assert_eq!(shown("1 | let a = (", "  |          ^", 13).unwrap(), ["1 | … = ( ", "  |      ^"]);
+        assert_eq!(shown("1 | let a = (", "  |          ^", 13).unwrap(), ["1 | … ( ", "  |    ^"]);
     }
 
     #[test]
