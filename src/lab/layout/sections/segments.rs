@@ -62,7 +62,7 @@ fn told(map: &SegmentMap, scale: u64, width: usize, theme: &Theme) -> Line<'stat
     };
     let mark = if map.torn { "▲ " } else { "" };
     let mut text = format!("{mark}{segments} · fragmentation {share}");
-    let signs = "█ held ▊ end ▓ part ▒ free";
+    let signs = "█▊ block ▓ part ▒ free";
     let legends = [format!(" · {signs}, {} a column", coarse(scale)), format!(" · {signs}")];
     let room = width.saturating_sub(text::width(&text));
     text.extend(legends.into_iter().find(|legend| text::width(legend) <= room));
