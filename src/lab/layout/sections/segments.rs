@@ -63,7 +63,8 @@ fn told(map: &SegmentMap, scale: u64, width: usize, theme: &Theme) -> Line<'stat
     let mark = if map.torn { "▲ " } else { "" };
     let mut text = format!("{mark}{segments} · fragmentation {share}");
     let signs = "█▊ block ▓ part ▒ free";
-    let legends = [format!(" · {signs}, {} a column", coarse(scale)), format!(" · {signs}")];
+    let legends =
+        [format!(" · {signs}, {} a column", coarse(scale)), format!(" · {signs}"), " · ▓ part ▒ free".into()];
     let room = width.saturating_sub(text::width(&text));
     text.extend(legends.into_iter().find(|legend| text::width(legend) <= room));
     let parts = [
