@@ -330,11 +330,13 @@ fn spans_lie_in_their_rows_with_their_texts_and_kinds_keep_their_colours() {
     let want = [
         "▒ kernel   ░ copy",
         "cpu │",
-        "bus │░░░░",
+        "bus │░a░░",
         "gpu │    ▒▒mm▒▒▊▒▒▒add▒▒▒▒",
         "    └┬───┬───┬───┬───┬───┬",
         "     0   2   4   6   8  10",
         "              ms",
+        // What has no room in its span stands below.
+        "a copy",
         "1 value not drawn: NaN or~",
     ];
     assert_eq!(drawn, want);

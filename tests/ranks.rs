@@ -89,6 +89,24 @@ fn every_rank_has_its_number_and_its_own_of_everything() {
     );
 }
 
+#[test]
+fn a_timeline_has_a_row_of_the_cpu_for_each_rank() {
+    let file = std::env::temp_dir().join(format!("tensorlab-ranks-{}.svg", std::process::id()));
+    let path = file.to_str().unwrap();
+    let rows = |body: &str| {
+        on("sim:t4x2", &format!("plot::timeline(|| {body}); plot::save({path:?}); 0"));
+        let drawn = std::fs::read_to_string(&file).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        ["cpu, rank 0", "cpu, rank 1", "cpu"].map(|row| drawn.contains(&format!("\n{row}</text>")))
+    };
+    let work = "ones(3).to(`cuda:${rank}`).sum().item()";
+    assert_eq!(
+        rows(&format!("distributed::spawn(|rank, world| {work}, #{{nprocs: 2}})")),
+        [true, true, false]
+    );
+    assert_eq!(rows(&work.replace("${rank}", "0")), [false, false, true]);
+}
+
 pub const PLACED_ON_CPU: &str = "fn t(v, rank) { tensor(v) }";
 pub const PLACED_ON_GPUS: &str = "fn t(v, rank) { tensor(v).cuda(rank) }";
 

@@ -276,6 +276,8 @@ pub type Page = Arc<Vec<Event>>;
 pub trait Reader: Send + Sync {
     /// A page has begun; it comes when it is full, or when someone asks with [`Bus::turn_page`].
     fn on_begin(&self) {}
+    /// What comes from here on is a rank's, by its number, or the script's own.
+    fn on_rank(&self, _rank: Option<u32>) {}
     fn on_page(&self, page: &Page);
 }
 
@@ -306,6 +308,8 @@ struct Tape {
     readers: Vec<(u64, Arc<dyn Reader>)>,
     /// Readers there ever were.
     ids: u64,
+    /// Whose turn it is.
+    rank: Option<u32>,
 }
 
 impl Bus {
@@ -329,9 +333,20 @@ impl Bus {
         tape.turn();
         let id = tape.ids;
         tape.ids += 1;
+        reader.on_rank(tape.rank);
         tape.readers.push((id, reader));
         self.listening.store(true, Ordering::Relaxed);
         Subscription { bus: Arc::clone(self), id }
+    }
+
+    /// A rank's turn begins, or the script goes on: one of them runs at a time.
+    pub fn go_on_as(&self, rank: Option<u32>) {
+        let mut tape = self.tape();
+        if tape.rank != rank {
+            tape.turn();
+            tape.rank = rank;
+            tape.readers.iter().for_each(|(_, reader)| reader.on_rank(rank));
+        }
     }
 
     /// Gives the readers what they have not had.

@@ -77,6 +77,7 @@ pub(crate) fn spawn(
         }
     }
     let late = ranks.run_all(timeout);
+    machine.bus().go_on_as(None);
     kept.restore(&machine.shared);
     host.into_iter().for_each(|time| time.run_thread(HostThread::MAIN));
     for (handle, thread) in handles {
@@ -422,6 +423,7 @@ impl Seat {
         let shared = &self.ranks.shared;
         shared.host_time().into_iter().zip(self.thread).for_each(|(time, thread)| time.run_thread(thread));
         kept.restore(shared);
+        shared.bus.go_on_as(u32::try_from(self.rank).ok());
     }
 }
 

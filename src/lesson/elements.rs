@@ -98,6 +98,7 @@ pub(super) fn predict(fence: &Fence, errors: &mut Errors<'_>) -> Option<(Predict
     let mut fields = fields(fence, "the prediction", errors);
     let ask = fields.text("ask");
     let unit = fields.optional_text("unit");
+    let plain = unit.is_none();
     let unit = unit.map_or(Some(Unit::Count), |found| {
         let unit = Unit::named(&found.value);
         if unit.is_none() {
@@ -134,6 +135,7 @@ pub(super) fn predict(fence: &Fence, errors: &mut Errors<'_>) -> Option<(Predict
     let predict = Predict {
         ask: markdown::parse(&ask?.value),
         unit: unit?,
+        plain,
         answer: Code { text: answer.value, line: answer.line },
         tolerance: tolerance?,
         explain: markdown::parse(&explain?.value),

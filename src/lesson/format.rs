@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use crate::base::event::Clock;
 use crate::base::figures::{self, plural};
 use crate::session::limits::RunLimits;
 use crate::session::protocol::DeviceInfo;
 
 use super::error::LessonError;
 use super::markdown::Block;
-use super::predict::Tolerance;
+use super::predict::{Basis, Tolerance};
 use super::quantity::Unit;
 use super::source::Source;
 
@@ -162,6 +163,8 @@ pub struct Predict {
     pub ask: Vec<Block>,
     /// The unit of the question, of the value of `answer`, and of a number typed without one.
     pub unit: Unit,
+    /// The answer is a plain number of which no unit says that it was counted.
+    pub plain: bool,
     /// A Rhai expression, evaluated after the cell has run.
     pub answer: Code,
     pub tolerance: Tolerance,
@@ -169,6 +172,16 @@ pub struct Predict {
     pub explain: Vec<Block>,
     /// The id of the step whose run answers the question.
     pub cell: String,
+}
+
+impl Predict {
+    /// What the answer is, made of times of `clock`, or of none, on devices that are simulated or not.
+    pub(crate) fn basis(&self, clock: Option<Clock>, simulated: bool) -> Basis {
+        match Basis::of(self.unit, clock, simulated) {
+            Basis::Counted if self.plain => Basis::Computed,
+            basis => basis,
+        }
+    }
 }
 
 /// A question with choices; at least one is correct.

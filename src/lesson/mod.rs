@@ -34,6 +34,7 @@ mod quantity;
 pub(crate) mod runner;
 mod source;
 mod spoilt;
+mod stated;
 mod strays;
 mod text;
 pub mod verify;

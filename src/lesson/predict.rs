@@ -22,6 +22,8 @@ pub enum Tolerance {
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
     Counted,
+    /// What the program computed: a mean, a share, a device's number.
+    Computed,
     Measured,
     Modelled,
 }
@@ -38,6 +40,7 @@ impl Basis {
             (_, Some(Clock::Measured), _) | (Dimension::Time | Dimension::Rate, None, false) => {
                 Basis::Measured
             }
+            (Dimension::Share, ..) => Basis::Computed,
             _ => Basis::Counted,
         }
     }
@@ -46,6 +49,7 @@ impl Basis {
     pub(crate) fn word(self) -> &'static str {
         match self {
             Basis::Counted => "Counted",
+            Basis::Computed => "Computed",
             Basis::Measured => "Measured",
             Basis::Modelled => "Modelled",
         }

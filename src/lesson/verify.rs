@@ -14,11 +14,12 @@ use crate::session::protocol::{Message, Outcome, ProbeValue};
 use crate::session::verdict::Verdict;
 
 use super::attempt::{Attempt, AttemptEnd, Passed, Standing, told};
-use super::format::{Code, Element, Exercise, Lesson, Step};
+use super::format::{Code, Element, Exercise, Lesson, Predict, Step};
 use super::given::given;
 use super::lint::lint;
 use super::made_up::{self, MadeUp};
 use super::runner::Runner;
+use super::stated::stated;
 use super::strays;
 
 /// What came of verifying a lesson on one device set.
@@ -226,7 +227,7 @@ impl Visit<'_> {
             debug_assert_eq!(*id, answer.id);
             self.runs += 1;
             match &answer.value {
-                Ok(ProbeValue::Number(n)) if n.is_finite() => {}
+                Ok(ProbeValue::Number(n)) if n.is_finite() => self.explained(predict, *n),
                 Ok(other) => {
                     self.problem(predict.answer.line, format!("the answer is no finite number: {other:?}"));
                 }
@@ -286,6 +287,16 @@ impl Visit<'_> {
         }
         // A check that asks for nothing refuses no answer that nobody wrote.
         Ok(verdict.is_pass() && !starter_passes)
+    }
+
+    /// An explanation that gives a number gives the one that is measured.
+    fn explained(&mut self, predict: &Predict, answer: f64) {
+        let said = stated(&predict.explain, predict.unit);
+        if let Some(said) = said.filter(|said| !predict.tolerance.allows(*said, answer)) {
+            let [said, found] = [said, answer].map(|number| predict.unit.show(number));
+            let text = format!("the explanation begins with {said}, and the answer is {found}");
+            self.problem(predict.answer.line, text);
+        }
     }
 
     /// The names that `changes` needs for the solution to pass, where that is what it lacks.

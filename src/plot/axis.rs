@@ -37,16 +37,20 @@ pub(super) struct Bounds {
     pub high: f64,
     /// Whether all of them are whole.
     pub whole: bool,
+    /// Whether all of them are powers of two, from 1 on.
+    pub twos: bool,
 }
 
 impl Bounds {
-    pub(crate) const EMPTY: Self = Self { low: f64::INFINITY, high: f64::NEG_INFINITY, whole: true };
+    pub(crate) const EMPTY: Self =
+        Self { low: f64::INFINITY, high: f64::NEG_INFINITY, whole: true, twos: true };
 
     /// Takes in a finite number.
     pub(super) fn add(&mut self, value: f64) {
         self.low = self.low.min(value);
         self.high = self.high.max(value);
         self.whole &= value == value.trunc();
+        self.twos &= value >= 1.0 && value.log2() == value.log2().trunc();
     }
 
     fn is_empty(self) -> bool {
@@ -72,6 +76,8 @@ pub(super) struct Axis {
     pub scale: Scale,
     /// Ticks at whole numbers only.
     pub whole: bool,
+    /// Ticks at powers of two, on a logarithmic axis.
+    pub twos: bool,
     // The ends: halved on a linear axis, so that their difference cannot overflow; base-10 logarithms on a logarithmic one.
     from: f64,
     to: f64,
@@ -99,7 +105,8 @@ impl Axis {
             from = from.max(f64::MIN / 2.0);
             to = to.min(f64::MAX / 2.0);
         }
-        Self { scale, whole: bounds.whole && !bounds.is_empty(), from, to }
+        let twos = bounds.twos && bounds.low < bounds.high;
+        Self { scale, whole: bounds.whole && !bounds.is_empty(), twos, from, to }
     }
 
     /// Where `value` lies: 0 at the low end, 1 at the high end, and never far outside.

@@ -111,7 +111,7 @@ impl<'a> Scene<'a> {
 
 fn colors_axis((low, high): (f64, f64)) -> Axis {
     let whole = false;
-    Axis::fit(Scale::Linear, Bounds { low, high, whole }, Room::NONE)
+    Axis::fit(Scale::Linear, Bounds { low, high, whole, twos: false }, Room::NONE)
 }
 
 fn picture_notes(data: &[f32], left_out: LeftOut, channels: usize, (low, high): (f64, f64)) -> Vec<String> {

@@ -206,6 +206,9 @@ impl Notation {
 
 fn logarithmic(axis: &Axis, most: usize) -> Ticks {
     let (from, to) = axis.ends();
+    if axis.twos && to < SHORT_POWER {
+        return of_two((from, to), most);
+    }
     let first = (from - 1e-9).ceil() as i32;
     let last = (to + 1e-9).floor() as i32;
     let decades = usize::try_from(i64::from(last) - i64::from(first) + 1).unwrap_or(0);
@@ -222,6 +225,23 @@ fn logarithmic(axis: &Axis, most: usize) -> Ticks {
         .map(|(exponent, digit)| (f64::from(exponent) + digit.log10() - from) / (to - from))
         .filter(|unit| stride == 1 && (0.0..=1.0).contains(unit));
     Ticks { major: major.collect(), minor: minor.collect(), powers: true, ..Ticks::default() }
+}
+
+/// Logarithm of the least number that is not written out as a power of two.
+const SHORT_POWER: f64 = 6.0;
+
+/// Sizes that double, as programs have them: ticks where the data are.
+fn of_two((from, to): (f64, f64), most: usize) -> Ticks {
+    let two = 2f64.log10();
+    let (first, last) = ((from / two - 1e-9).ceil() as i32, (to / two + 1e-9).floor() as i32);
+    let count = usize::try_from(i64::from(last) - i64::from(first) + 1).unwrap_or(0);
+    let stride = count.div_ceil(most).max(1);
+    let tick = |power: i32| Tick {
+        unit: (f64::from(power) * two - from) / (to - from),
+        label: format!("{}", 2f64.powi(power)),
+    };
+    // The first is one of the data, as the margin before it is less than a doubling or there are many.
+    Ticks { major: (first..=last).step_by(stride).map(tick).collect(), ..Ticks::default() }
 }
 
 /// Fewer than two powers of ten are in sight: their multiples, or ticks as on a linear axis.
@@ -248,7 +268,8 @@ fn within_a_decade(axis: &Axis, most: usize) -> Ticks {
             .map(|(unit, exponent)| Tick { unit, label: short(10f64.powf(exponent), 2) });
         return Ticks { major: ends.to_vec(), ..Ticks::default() };
     }
-    let bounds = Bounds { low: 10f64.powf(from), high: 10f64.powf(to).min(f64::MAX), whole: false };
+    let bounds =
+        Bounds { low: 10f64.powf(from), high: 10f64.powf(to).min(f64::MAX), whole: false, twos: false };
     let straight = Axis::fit(Scale::Linear, bounds, Room::NONE);
     linear(straight.ends(), false, most, |value| axis.unit(value))
 }
@@ -259,7 +280,7 @@ mod tests {
 
     fn ticks(scale: Scale, low: f64, high: f64, most: usize) -> Ticks {
         let whole = false;
-        let axis = Axis::fit(scale, Bounds { low, high, whole }, Room::NONE);
+        let axis = Axis::fit(scale, Bounds { low, high, whole, twos: false }, Room::NONE);
         Ticks::new(&axis, most)
     }
 
@@ -301,7 +322,7 @@ mod tests {
 
     #[test]
     fn whole_data_gets_whole_ticks() {
-        let bounds = Bounds { low: 1.0, high: 4.0, whole: true };
+        let bounds = Bounds { low: 1.0, high: 4.0, whole: true, twos: false };
         let axis = Axis::fit(Scale::Linear, bounds, Room::BOTH);
         assert_eq!(labels(&Ticks::new(&axis, 9)), ["1", "2", "3", "4"]);
     }
@@ -319,6 +340,16 @@ mod tests {
         let tiny = ticks(Scale::Log, 1.0, 1.01, 5);
         assert!(tiny.major.len() >= 3, "{tiny:?}");
         assert!(tiny.major.windows(2).all(|pair| pair[0].unit < pair[1].unit));
+    }
+
+    #[test]
+    fn sizes_that_double_have_ticks_where_they_are() {
+        let doubled = |high: f64, most| {
+            let bounds = Bounds { low: 16.0, high, whole: true, twos: true };
+            Ticks::new(&Axis::fit(Scale::Log, bounds, Room::BOTH), most)
+        };
+        assert_eq!(labels(&doubled(512.0, 10)), ["16", "32", "64", "128", "256", "512"]);
+        assert_eq!(labels(&doubled(512.0, 3)), ["16", "64", "256"]);
     }
 
     #[test]

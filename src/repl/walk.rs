@@ -12,7 +12,7 @@ use crate::lesson::memory::Remembered;
 use crate::lesson::order::order;
 use crate::lesson::runner::Runner;
 use crate::lesson::{
-    Answer, Basis, Code, Element, Entry, Exercise, Lesson, LessonMemory, Predict, Quantity, Quiz, Step, Unit,
+    Answer, Code, Element, Entry, Exercise, Lesson, LessonMemory, Predict, Quantity, Quiz, Step, Unit,
     Verdict, parse_quantity,
 };
 use crate::session::options::SessionOptions;
@@ -306,7 +306,7 @@ impl Walk<'_> {
             self.guesses.iter().find(|(at, _)| Some(*at) == place).and_then(|(_, guess)| guess.clone());
         self.guesses.retain(|(at, _)| Some(*at) != place);
         let simulated = self.runner.devices().iter().any(|device| device.simulated);
-        let basis = Basis::of(predict.unit, *clock, simulated);
+        let basis = predict.basis(*clock, simulated);
         let told = match Answer::to(predict, guess.as_ref(), value, basis) {
             Ok(answer) => {
                 self.record(id, &answer.entry(basis))?;

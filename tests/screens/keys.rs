@@ -52,6 +52,21 @@ fn the_bar_of_a_notebook_names_what_matters_at_every_width() {
 }
 
 #[test]
+fn a_letter_that_is_no_key_says_so_and_so_does_one_that_is_no_answer() {
+    let mut lab = saving(&["1"]);
+    lab.key(KeyCode::Char('Q'));
+    let shown = render_to_string(&lab.state, 120, 30);
+    assert!(shown.contains("Q does nothing here; q is: quit; ? lists the keys"), "{shown}");
+    lab.key(KeyCode::Enter);
+    lab.types("x");
+    lab.key(KeyCode::Esc);
+    lab.key(KeyCode::Char('q'));
+    lab.key(KeyCode::Char('Q'));
+    let shown = render_to_string(&lab.state, 120, 30);
+    assert!(shown.contains("Q is no answer; ") && shown.contains(": stay"), "{shown}");
+}
+
+#[test]
 fn no_key_of_the_bar_is_cut_or_doubled_at_any_width() {
     let mut lab = saving(&["1"]);
     for columns in 60..=220 {

@@ -10,6 +10,9 @@ use crate::lab::model::theme::Theme;
 /// Columns of code below which wrapping it does not help any more.
 const LEAST: usize = 8;
 
+/// Columns of the mark where a line is cut.
+const CUT: usize = 2;
+
 /// A quoted line: what stands before the code, the code, and how many of its characters stand before the caret.
 struct Quoted<'a> {
     lead: &'a str,
@@ -32,21 +35,34 @@ pub(super) fn quoted(
     if caret == chars.len() {
         chars.push((' ', theme.text));
     }
+    let (shown, column) = around(&chars, caret, room, theme.dim);
+    let mut first = Line::from(Span::styled(lead.to_owned(), theme.text));
+    first.spans.extend(text::line(&shown).spans);
     let rule = text::right("| ", text::width(lead));
-    let mut out = Vec::new();
-    let mut from = 0;
-    for row in text::break_code(&chars, room) {
-        let before = if from == 0 { lead.to_owned() } else { rule.clone() };
-        let mut line = Line::from(Span::styled(before, theme.text));
-        line.spans.extend(text::line(row).spans);
-        out.push(line);
-        if let Some(here) = caret.checked_sub(from).filter(|here| *here < row.len()) {
-            let indent: usize = row.iter().take(here).map(|(c, _)| text::char_width(*c)).sum();
-            out.push(Line::styled(format!("{rule}{}^", " ".repeat(indent)), theme.text));
-        }
-        from += row.len();
+    let below = Line::styled(format!("{rule}{}^", " ".repeat(column)), theme.text);
+    Some(vec![first, below])
+}
+
+/// The piece of the code with the caret, marked where it is cut, and the caret's column in it: a line in two rows would
+/// have the caret between them.
+fn around(chars: &[(char, Style)], caret: usize, room: usize, cut: Style) -> (Vec<(char, Style)>, usize) {
+    let wide = |chars: &[(char, Style)]| -> usize { chars.iter().map(|(c, _)| text::char_width(*c)).sum() };
+    if wide(chars) <= room {
+        return (chars.to_vec(), wide(chars.get(..caret).unwrap_or_default()));
     }
-    Some(out)
+    let mut from = 0;
+    let rows = text::break_code(chars, room.saturating_sub(2 * CUT));
+    let row = rows.into_iter().find(|row| {
+        from += row.len();
+        caret < from
+    });
+    let row = row.unwrap_or_default();
+    let begin = from - row.len();
+    let [before, after] = [("… ", begin > 0), (" …", from < chars.len())]
+        .map(|(mark, is_cut)| mark.chars().filter(move |_| is_cut).map(move |c| (c, cut)));
+    let before: Vec<(char, Style)> = before.collect();
+    let column = wide(&before) + wide(row.get(..caret - begin).unwrap_or_default());
+    (before.into_iter().chain(row.iter().copied()).chain(after).collect(), column)
 }
 
 /// ` 2 | let z = x + y;` and `   |           ^`.
@@ -81,14 +97,11 @@ mod tests {
         let code = "12 | let total = first + second_one;";
         let below = "   |                        ^";
         assert_eq!(shown(code, below, 60).unwrap(), [code, below]);
-        let narrow = ["12 | let total = ", "   | first + ", "   | second_one;", "   |    ^"];
-        assert_eq!(shown(code, below, 19).unwrap(), narrow);
+        let cut = |columns| shown(code, below, columns).unwrap();
+        assert_eq!(cut(24), ["12 | … second_one;", "   |      ^"]);
         // Wide characters, and the place behind the last one.
         assert_eq!(shown("1 | 日本x", "  |   ^", 12).unwrap(), ["1 | 日本x", "  |     ^"]);
-        assert_eq!(
-            shown("1 | let a = (", "  |          ^", 13).unwrap(),
-            ["1 | let a = ", "  | ( ", "  |  ^"]
-        );
+        assert_eq!(shown("1 | let a = (", "  |          ^", 13).unwrap(), ["1 | … ( ", "  |    ^"]);
     }
 
     #[test]

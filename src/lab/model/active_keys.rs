@@ -98,6 +98,9 @@ pub(crate) fn bar(state: &State) -> Vec<BarEntry> {
             (Action::Choose, Some(ItemState::Quiz(quiz))) => {
                 names(keys.get(..quiz.order.len()).unwrap_or(keys))
             }
+            (Action::Leave, _) if conditions::is_done_with(state) => {
+                format!("{}, then {}", binding.short_name(keys)?, state.keymap.name_of(Action::NextStep))
+            }
             _ => binding.short_name(keys)?,
         };
         let name = Some(name).filter(|_| !hidden(binding, keys))?;

@@ -9,11 +9,14 @@ use crate::lab::model::state::{Popup, SessionStatus, State};
 
 /// What saving weighs while something is not saved.
 const SAVE_SOON: u8 = 88;
+/// What the way to the next step weighs once all is done.
+const ON: u8 = 98;
 
 /// What a row is called in the key bar now; `None` where it does not stand there.
 pub(super) fn label(state: &State, binding: &Binding) -> Option<&'static str> {
     match binding.bar {
         Bar::Never => None,
+        Bar::Always(_) if binding.action == Action::Leave && is_done_with(state) => Some("next step"),
         Bar::Always(label) => Some(label),
         Bar::When(condition, label) => holds(state, condition).then_some(label),
         Bar::Offered(label) => match binding.action {
@@ -34,8 +37,18 @@ pub(super) fn weight(state: &State, binding: &Binding) -> u8 {
     match binding.action {
         // What can be lost is to be kept first.
         Action::Save if state.unsaved() > 0 || state.file.recovered > 0 => SAVE_SOON,
+        // Who is done is shown the way on first.
+        Action::Leave if is_done_with(state) => ON,
         _ => binding.weight,
     }
+}
+
+/// Whether one types in an exercise that passed, and nothing else of the step is asked any more.
+pub(super) fn is_done_with(state: &State) -> bool {
+    let passed = state.selected_cell().is_some_and(|cell| cell.exercise.is_some() && cell.done);
+    let asked =
+        || state.steps.get(state.step).is_some_and(|step| step.items.iter().any(ItemState::can_be_skipped));
+    state.editing && passed && state.step + 1 < state.steps.len() && !asked()
 }
 
 fn holds(state: &State, condition: Condition) -> bool {

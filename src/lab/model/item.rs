@@ -465,7 +465,7 @@ impl PredictState {
         };
         match (past.answer, past.told) {
             (Some((answer, modelled)), _) if self.guess != Guess::Open => {
-                let basis = Basis::of(self.question.unit, modelled.then_some(Clock::Modelled), modelled);
+                let basis = self.question.basis(modelled.then_some(Clock::Modelled), modelled);
                 self.measured(ProbeValue::Number(answer), basis);
             }
             (_, Some(told)) => self.answer = Some(Ok(Answer::Told(told))),

@@ -18,14 +18,16 @@ const MAX_NUMBER: usize = 40;
 
 /// A digit on a selected prediction begins its answer at once, from the lesson's text as well: what is typed on is the
 /// rest of the number.
-pub(crate) fn begin_with(state: &mut State, c: char) {
+pub(crate) fn begin_with(state: &mut State, c: char) -> bool {
     let open = matches!(state.selected_item(), Some(ItemState::Predict(predict)) if predict.is_open());
     let reads = matches!(state.focus, Pane::Cells | Pane::Lesson);
-    if reads && open && (c.is_ascii_digit() || matches!(c, '-' | '.')) {
+    let begins = reads && open && (c.is_ascii_digit() || matches!(c, '-' | '.'));
+    if begins {
         selecting::turn_to_cells(state);
         selecting::enter(state);
         insert(state, c);
     }
+    begins
 }
 
 pub(super) fn insert(state: &mut State, c: char) {
@@ -106,7 +108,7 @@ pub(super) fn choose(state: &mut State, event: KeyEvent, seen: bool, fx: &mut Ve
                 choose_at(state, *choice, fx);
             }
         }
-        _ => begin_with(state, c),
+        _ => _ = begin_with(state, c),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::lab::model::text;
 use crate::lab::model::work::Current;
 use crate::lab::update::{asking, book, selecting, variables};
 use crate::lesson::attempt::{Attempt, AttemptEnd, INTERRUPTED, Measured, Standing, Took};
-use crate::lesson::{Basis, Code, Element, Entry, Step};
+use crate::lesson::{Code, Element, Entry, Step};
 use crate::notebook::{Kind, Output};
 use crate::session::protocol::{Message, Request, Verdict};
 
@@ -328,7 +328,7 @@ fn settled(state: &mut State, answer: &Measured, simulated: bool, fx: &mut Vec<E
         _ => None,
     });
     for predict in found {
-        let basis = Basis::of(predict.question.unit, *clock, simulated);
+        let basis = predict.question.basis(*clock, simulated);
         match value {
             Ok(value) => predict.measured(value.clone(), basis),
             Err(fault) => predict.answer = Some(Err(text::clean_line(&fault.message))),

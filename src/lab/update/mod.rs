@@ -25,6 +25,7 @@ mod running;
 pub(super) mod screens;
 mod scrolling;
 mod selecting;
+mod unbound;
 mod variables;
 mod verifying;
 mod vi;
@@ -39,7 +40,7 @@ use crate::lab::layout::key_bar;
 use crate::lab::model::actions::{Action, CellAction, Choice, Edit};
 use crate::lab::model::keys::Chord;
 use crate::lab::model::message::{Effect, Msg};
-use crate::lab::model::state::State;
+use crate::lab::model::state::{Popup, State};
 use crate::lab::model::{active_keys, text};
 use crate::lab::update::screens::home;
 use crate::session::client::FromSession;
@@ -167,8 +168,13 @@ fn key(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
         && plain
     {
         match state.popup {
+            Some(Popup::Confirm(question)) => unbound::answer(state, question, c),
             Some(_) => picking::typed(state, c),
-            None => (screens::entry(state.screen).typed)(state, c),
+            None => {
+                if !(screens::entry(state.screen).typed)(state, c) {
+                    unbound::key(state, c);
+                }
+            }
         }
     }
 }

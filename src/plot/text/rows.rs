@@ -37,9 +37,19 @@ pub(super) fn draw(
     let spans = || scene.spans.iter().filter(|span| span.row < shown);
     let begins: HashSet<(usize, usize)> =
         spans().map(|span| (span.row, columns(span, inner.width).0)).collect();
+    // A line for what has no room is worth it where there are few.
+    let tight: Vec<&RowSpan<'_>> = spans().filter(|span| has_no_room(span, inner.width, style)).collect();
+    let mut letters = if tight.len() <= LETTERS.len() { LETTERS.chars() } else { "".chars() };
+    let mut below_them = Vec::new();
     for span in spans() {
         let next = begins.contains(&(span.row, columns(span, inner.width).1));
-        draw_span(grid, inner.row(span.row), scene, (span, next), style);
+        let mut text = plain(&clean(span.text, 80), style);
+        if has_no_room(span, inner.width, style) {
+            let letter = letters.next().map(String::from);
+            letter.iter().for_each(|letter| below_them.push(format!("{letter} {text}")));
+            text = letter.unwrap_or_default();
+        }
+        draw_span(grid, inner.row(span.row), scene, (span, next, &text), style);
     }
     let mut used = shown;
     if shown < scene.rows.len() {
@@ -55,7 +65,37 @@ pub(super) fn draw(
         grid.center(Area { height: 1, top: area.top + used + 2, ..inner }, words.trim());
         used += below;
     }
+    used += put_below(
+        grid,
+        Area { top: area.top + used, height: area.height.saturating_sub(used), ..area },
+        below_them,
+    );
     height - area.height + used
+}
+
+/// They stand for texts that find no room in their spans.
+const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
+
+fn has_no_room(span: &RowSpan<'_>, width: usize, style: Style) -> bool {
+    let (from, to) = columns(span, width);
+    let text = plain(&clean(span.text, 80), style);
+    !text.is_empty() && width_of(&text) + 2 > to - from
+}
+
+/// What letters stand for, in as many lines as there are. Gives how many.
+fn put_below(grid: &mut Grid, area: Area, told: Vec<String>) -> usize {
+    let mut lines: Vec<String> = Vec::new();
+    for one in told {
+        match lines.last_mut().filter(|line| width_of(line) + 3 + width_of(&one) <= area.width) {
+            Some(line) => *line = format!("{line}   {one}"),
+            None => lines.push(fit(&one, area.width)),
+        }
+    }
+    let shown = lines.len().min(area.height);
+    for (row, line) in lines.iter().take(shown).enumerate() {
+        grid.write(area.row(row), line, None);
+    }
+    shown
 }
 
 /// The first column of a span, and the one behind its last.
@@ -66,21 +106,20 @@ fn columns(span: &RowSpan<'_>, width: usize) -> (usize, usize) {
     (from, to.max(from + 1).min(width))
 }
 
-/// Where another span is `next`, this one ends with an edge.
+/// Where another span is `next`, this one ends with an edge. A text of a letter stands alone.
 fn draw_span(
     grid: &mut Grid,
     line: Area,
     scene: &RowsScene<'_>,
-    (span, next): (&RowSpan<'_>, bool),
+    (span, next, text): (&RowSpan<'_>, bool, &str),
     style: Style,
 ) {
     let Some(kind) = scene.kinds.get(span.kind) else { return };
     let (from, to) = columns(span, line.width);
     let edge = if style == Style::Ascii { '|' } else { '▊' };
-    let text = plain(&clean(span.text, 80), style);
-    let fits = width_of(&text) + 2 <= to - from && width_of(&text) == text.chars().count();
-    let text = if fits { text } else { String::new() };
-    let before = (to - from - width_of(&text)) / 2;
+    let is_plain = width_of(text) <= to - from && width_of(text) == text.chars().count();
+    let text = if is_plain { text } else { "" };
+    let before = (to - from - width_of(text)) / 2;
     let mut letters = text.chars();
     for place in 0..to - from {
         let letter = if place >= before { letters.next() } else { None };

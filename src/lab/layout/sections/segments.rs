@@ -62,8 +62,12 @@ fn told(map: &SegmentMap, scale: u64, width: usize, theme: &Theme) -> Line<'stat
     };
     let mark = if map.torn { "▲ " } else { "" };
     let mut text = format!("{mark}{segments} · fragmentation {share}");
+    let signs = "█▊ block ▓ part ▒ free";
+    let legends =
+        [format!(" · {signs}, {} a column", coarse(scale)), format!(" · {signs}"), " · ▓ part ▒ free".into()];
+    let room = width.saturating_sub(text::width(&text));
+    text.extend(legends.into_iter().find(|legend| text::width(legend) <= room));
     let parts = [
-        format!(" · █ ▒ {} a column", coarse(scale)),
         format!(" · largest free block {} of {}", figures::bytes(largest), figures::bytes(free)),
         format!(" · split {}", figures::bytes(split)),
     ];

@@ -117,6 +117,26 @@ fn fitting(area: Rect) -> usize {
     usize::from(area.height).saturating_sub(if area.height >= 6 { 2 } else { 1 })
 }
 
+/// Why there is no lane.
+fn nothing(state: &State) -> String {
+    let last =
+        state.cells().find(|cell| cell.number == Some(state.work.executions)).filter(|cell| !cell.earlier);
+    let Some(cell) = last else {
+        return "nothing has run yet; kernels, copies and waits show here".into();
+    };
+    let text = cell.editor.text();
+    let names = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("fn ")?.split_once('('))
+        .map(|(name, _)| name.trim());
+    match names.collect::<Vec<_>>().join(", ") {
+        names if names.is_empty() => {
+            "no device has done anything yet; kernels, copies and waits show here".into()
+        }
+        names => format!("{names} defined, and not called yet: no device had anything to do"),
+    }
+}
+
 fn lay(state: &State, top: usize, area: Rect) -> Placed {
     let mut placed = Placed::default();
     let theme = &state.theme;
@@ -128,7 +148,7 @@ fn lay(state: &State, top: usize, area: Rect) -> Placed {
     let dropped = timeline.dropped();
     placed.put(0, list_title(state, Section::Timeline, &title(state, width), &note, width));
     if rows.is_empty() {
-        placed.put(1, Line::styled(" nothing has run yet; kernels, copies and waits show here", theme.dim));
+        placed.put(1, Line::styled(format!(" {}", text::clip(&nothing(state), width)), theme.dim));
         return placed;
     }
     let columns = width.saturating_sub(NAME);

@@ -5,7 +5,7 @@ fn predict(unit: Unit, input: &str) -> PredictState {
     let answer = Code { text: "x".into(), line: 1 };
     let (ask, explain, cell) = (Vec::new(), Vec::new(), "c".to_owned());
     let tolerance = Tolerance::Relative(0.1);
-    let question = crate::lesson::Predict { ask, unit, answer, tolerance, explain, cell };
+    let question = crate::lesson::Predict { ask, unit, plain: false, answer, tolerance, explain, cell };
     let item = Item::Predict(Box::new(Predict { id: "p".into(), question, past: PastPrediction::default() }));
     let ItemState::Predict(mut state) = ItemState::new(Key(1), item) else { panic!() };
     state.guess = parse_quantity(input, unit).map_or(Guess::Skipped, Guess::Made);
@@ -31,6 +31,14 @@ fn a_simulated_time_is_called_modelled_whether_guessed_or_not() {
     let mut state = predict(Unit::Bytes, "4 MiB");
     state.measured(ProbeValue::Number(4_194_304.0), Basis::of(state.question.unit, None, true));
     assert!(said(&state).contains("Counted: 4,194,304 bytes"), "{}", said(&state));
+}
+
+#[test]
+fn a_mean_is_not_called_counted() {
+    let mut state = predict(Unit::Count, "1");
+    state.question.plain = true;
+    state.measured(ProbeValue::Number(1.0), state.question.basis(None, true));
+    assert!(said(&state).contains("Computed: 1."), "{}", said(&state));
 }
 
 #[test]

@@ -123,7 +123,7 @@ const ROWS: &[Binding] = &[
         When(Condition::LessonWork, "lesson's own"),
         "what the lesson did by itself, or your work",
     )
-    .weighs(60),
+    .weighs(83),
     row(&MACHINE, &[c('u')], A::Machine(Machine::Unpick), When(Condition::Picked, "unpick"), "pick nothing")
         .weighs(62),
     row(

@@ -98,7 +98,7 @@ const FIRST: &[Binding] = &[
         When(Condition::Changed, "lesson's text"),
         "put the lesson's text back",
     )
-    .weighs(59),
+    .weighs(92),
     row(&CELLS, &[c('h')], A::Hint, ByItem, "show the next hint, then a solution").weighs(93),
     row(&EDITOR, &[key(Esc)], A::Leave, Always("leave"), "leave the cell").weighs(90),
     row(&ANSWER, &[key(Enter)], A::Commit, Always("commit"), "commit the number").weighs(97),
@@ -358,4 +358,5 @@ pub(in crate::lab::model) const LAST: &[Binding] = &[
     row(&BROWSE, &[c('q')], A::Quit, Always("quit"), "quit").weighs(75),
     row(&ANYWHERE, &[ctrl(Char('q'))], A::Quit, Always("quit"), "quit").weighs(52),
     row(&BROWSE, &[c('?')], A::Help, Always("help"), "this help; on the machine, its figures"),
+    row(&ANYWHERE, &[f(12)], A::Help, Always("keys"), "the same, while typing as well"),
 ];

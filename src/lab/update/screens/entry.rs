@@ -29,7 +29,7 @@ pub(crate) struct ScreenEntry {
     /// Up, down and further.
     pub go: fn(&mut State, Go),
     pub mouse: fn(&mut State, &Areas, MouseEvent, &mut Vec<Effect>),
-    /// A character that is no key.
-    pub typed: fn(&mut State, char),
+    /// A character that is no key; gives whether it went anywhere.
+    pub typed: fn(&mut State, char) -> bool,
     pub paste: fn(&mut State, &str),
 }

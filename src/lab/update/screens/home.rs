@@ -39,7 +39,7 @@ pub(super) const ENTRY: ScreenEntry = ScreenEntry {
     go,
     mouse,
     typed: insert,
-    paste: |state, text| text.trim().chars().for_each(|c| insert(state, c)),
+    paste: |state, text| text.trim().chars().for_each(|c| _ = insert(state, c)),
 };
 
 /// Names that a path may be completed to and that are told.
@@ -104,10 +104,9 @@ fn prompt(state: &mut State) {
     state.held.home.prompt = Some(String::new());
 }
 
-fn insert(state: &mut State, c: char) {
-    if let Some(path) = &mut state.held.home.prompt {
-        typed_path::push(path, c);
-    }
+fn insert(state: &mut State, c: char) -> bool {
+    let prompt = state.held.home.prompt.as_mut();
+    prompt.map(|path| typed_path::push(path, c)).is_some()
 }
 
 fn backspace(state: &mut State) {

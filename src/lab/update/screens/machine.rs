@@ -24,7 +24,7 @@ pub(super) const ENTRY: ScreenEntry = ScreenEntry {
     go: scrolling::go,
     mouse,
     // The machine has no text of its own.
-    typed: |_, _| {},
+    typed: |_, _| false,
     paste: editing::paste,
 };
 

@@ -26,11 +26,11 @@ pub(super) const ENTRY: ScreenEntry = ScreenEntry {
     paste: editing::paste,
 };
 
-fn typed(state: &mut State, c: char) {
-    if state.editing {
-        editing::insert(state, c);
-        completion::narrow(state);
-    } else {
-        answering::begin_with(state, c);
+fn typed(state: &mut State, c: char) -> bool {
+    if !state.editing {
+        return answering::begin_with(state, c);
     }
+    editing::insert(state, c);
+    completion::narrow(state);
+    true
 }

@@ -1,13 +1,14 @@
 //! Figures of what the machine did and holds: a timeline, and memory.
 
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::base::event::{Body, Clock, Event, Span};
+use crate::base::event::{Body, Clock, Event, Page, Reader, Span};
 use crate::base::{Device, Error, figures};
 use crate::device::pool::{BlockState, Segment};
 use crate::plot::{Figure, Series};
 use crate::script::call::{Call, Outcome};
-use crate::script::modules::telemetry::{collect, whole};
+use crate::script::modules::telemetry::whole;
 
 use super::options::{MemoryParams, TimelineParams};
 use super::sheet::place;
@@ -20,12 +21,12 @@ const MIB: f64 = 1_048_576.0;
 pub(super) fn timeline(call: &mut Call) -> Outcome {
     let given = TimelineParams::of(&call.args)?;
     call.machine().settle()?;
-    let (log, subscription) = collect(call.machine());
+    let turns = Arc::new(Turns::default());
+    let subscription = call.machine().bus().read(Arc::clone(&turns) as _);
     let result = whole(call, &given.body);
     drop(subscription);
     let _ = result?;
-    let events = log.events();
-    let parts: Vec<DrawnSpan> = events.iter().flat_map(parts).collect();
+    let parts = turns.parts();
     let from = parts.iter().map(|part| part.span.start).min().unwrap_or(0);
     let mut rows: Vec<Row> = parts.iter().map(|part| part.row).collect();
     rows.sort_unstable();
@@ -108,8 +109,8 @@ fn height(rows: usize) -> u32 {
 /// A row of a timeline; the host's stand first, then the buses', then the GPUs'.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Row {
-    /// A thread of the host.
-    Host(u32),
+    /// Of a rank, or the script's own, a thread of the host.
+    Host(Option<u32>, u32),
     Bus(Device, Device),
     Stream(Device, u32),
 }
@@ -117,8 +118,12 @@ enum Row {
 impl Row {
     fn name(self) -> String {
         match self {
-            Row::Host(0) => "cpu".into(),
-            Row::Host(thread) => format!("cpu, worker {}", thread - 1),
+            Row::Host(rank, thread) => {
+                let rank = rank.map_or_else(String::new, |rank| format!(", rank {rank}"));
+                let worker =
+                    thread.checked_sub(1).map_or_else(String::new, |worker| format!(", worker {worker}"));
+                format!("cpu{rank}{worker}")
+            }
             Row::Bus(from, to) => format!("{from} to {to}"),
             Row::Stream(device, 0) => device.to_string(),
             Row::Stream(device, stream) => format!("{device}, stream {stream}"),
@@ -133,11 +138,36 @@ struct DrawnSpan {
     span: Span,
 }
 
-fn parts(event: &Event) -> Vec<DrawnSpan> {
+/// What happened, and in whose turn: ranks have the host's rows each for its own.
+#[derive(Default)]
+struct Turns(Mutex<Vec<(Option<u32>, Vec<Page>)>>);
+
+impl Turns {
+    fn parts(&self) -> Vec<DrawnSpan> {
+        let turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = |(rank, pages): &(Option<u32>, Vec<Page>)| -> Vec<DrawnSpan> {
+            pages.iter().flat_map(|page| page.iter()).flat_map(|event| parts(event, *rank)).collect()
+        };
+        turns.iter().flat_map(of).collect()
+    }
+}
+
+impl Reader for Turns {
+    fn on_rank(&self, rank: Option<u32>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((rank, Vec::new()));
+    }
+
+    fn on_page(&self, page: &Page) {
+        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.last_mut().into_iter().for_each(|(_, pages)| pages.push(Arc::clone(page)));
+    }
+}
+
+fn parts(event: &Event, rank: Option<u32>) -> Vec<DrawnSpan> {
     let part = |row: Row, kind: usize, text: String, span: &Span| DrawnSpan { row, kind, text, span: *span };
     match &event.body {
         Body::Launch { device, stream, op, span, .. } => {
-            let row = if device.is_cuda() { Row::Stream(*device, *stream) } else { Row::Host(*stream) };
+            let row = if device.is_cuda() { Row::Stream(*device, *stream) } else { Row::Host(rank, *stream) };
             vec![part(row, 0, op.to_string(), span)]
         }
         Body::Copy { from, to, bytes, span, .. } => {
@@ -148,7 +178,7 @@ fn parts(event: &Event) -> Vec<DrawnSpan> {
             rows.map(|row| part(row, 2, op.to_string(), span)).collect()
         }
         Body::Sync { cause, span, .. } | Body::Hold { cause, span, .. } => {
-            vec![part(Row::Host(0), 3, cause.to_string(), span)]
+            vec![part(Row::Host(rank, 0), 3, cause.to_string(), span)]
         }
         _ => Vec::new(),
     }

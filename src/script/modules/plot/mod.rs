@@ -175,8 +175,9 @@ static ROWS: &[ScriptRow] = &[
             TimelineParams::LIST,
         )
         .details(
-            "A row for the host, for each direction of the bus and for each stream. Time begins with the first of them; the \
-             axis says whether it is modelled or measured. The figure is a new one.",
+            "A row for the host (one for each rank, where ranks run), for each direction of the bus and for each stream. \
+             Time begins with the first of them; the axis says whether it is modelled or measured. The figure is a new \
+             one.",
         )
         .errors(&["Error: whatever the function fails with"])
         .example("plot::timeline(|| ones(3).sum())", "figure"),
