@@ -89,56 +89,31 @@ impl Blas {
         // SAFETY: addresses, sizes and steps are those of views, which lie inside their memory; numbers are read at
         // the call.
         let status = unsafe {
-            // The host chooses sooner among algorithms for a single product.
-            if call.batch == 1 {
-                (self.table.cublasGemmEx)(
-                    handle,
-                    flag(a),
-                    flag(b),
-                    call.n,
-                    call.m,
-                    call.k,
-                    alpha,
-                    a.address,
-                    call.kind,
-                    a.leading as c_int,
-                    b.address,
-                    call.kind,
-                    b.leading as c_int,
-                    beta,
-                    y.address,
-                    call.kind,
-                    y.leading as c_int,
-                    call.compute,
-                    BY_HEURISTIC,
-                )
-            } else {
-                (self.table.cublasGemmStridedBatchedEx)(
-                    handle,
-                    flag(a),
-                    flag(b),
-                    call.n,
-                    call.m,
-                    call.k,
-                    alpha,
-                    a.address,
-                    call.kind,
-                    a.leading as c_int,
-                    a.apart,
-                    b.address,
-                    call.kind,
-                    b.leading as c_int,
-                    b.apart,
-                    beta,
-                    y.address,
-                    call.kind,
-                    y.leading as c_int,
-                    y.apart,
-                    call.batch,
-                    call.compute,
-                    BY_HEURISTIC,
-                )
-            }
+            (self.table.cublasGemmStridedBatchedEx)(
+                handle,
+                flag(a),
+                flag(b),
+                call.n,
+                call.m,
+                call.k,
+                alpha,
+                a.address,
+                call.kind,
+                a.leading as c_int,
+                a.apart,
+                b.address,
+                call.kind,
+                b.leading as c_int,
+                b.apart,
+                beta,
+                y.address,
+                call.kind,
+                y.leading as c_int,
+                y.apart,
+                call.batch,
+                call.compute,
+                BY_HEURISTIC,
+            )
         };
         match status {
             // The kernel of tiles takes what this device's library does not.

@@ -104,10 +104,6 @@ table! {
         cublasCreate_v2(*mut Handle);
         cublasDestroy_v2(Handle);
         cublasSetStream_v2(Handle, Handle);
-        cublasGemmEx(
-            Handle, c_int, c_int, c_int, c_int, c_int, *const c_void, u64, c_int, c_int, u64, c_int, c_int,
-            *const c_void, u64, c_int, c_int, c_int, c_int,
-        );
         cublasGemmStridedBatchedEx(
             Handle, c_int, c_int, c_int, c_int, c_int, *const c_void, u64, c_int, c_int, i64, u64, c_int, c_int, i64,
             *const c_void, u64, c_int, c_int, i64, c_int, c_int, c_int,
