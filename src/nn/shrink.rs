@@ -4,9 +4,10 @@ use crate::base::Error;
 use crate::nn::made::constructor;
 use crate::op::activation::dropout::check_probability;
 use crate::op::activation::shrink::{alpha_dropout, hardshrink, softshrink, threshold};
+use crate::op::def::DefaultValue;
 use crate::op::elementwise::arithmetic::sub;
 use crate::op::elementwise::unary::tanh;
-use crate::op::params::{by_name, kind, params};
+use crate::op::params::{Written, by_name, kind, params};
 use crate::op::reduce::softmax::softmax;
 use crate::op::{OpDef, shapes};
 
@@ -15,15 +16,15 @@ use super::module::Call;
 
 params! {
     ThresholdParams {
-        threshold: kind::Scalar, "what elements must be above to stay";
-        value: kind::Scalar, "what the others become";
-        inplace: kind::Bool = false, "taken as PyTorch's: the result is a tensor of its own";
+        threshold: Written<kind::Scalar>, "what elements must be above to stay";
+        value: Written<kind::Scalar>, "what the others become";
+        inplace: Written<kind::Bool> => DefaultValue::Bool(false), "taken as PyTorch's: the result is a tensor of its own";
     }
 }
 
 params! {
     ShrinkParams {
-        lambd: kind::Float = 0.5, "how far from 0 elements become 0";
+        lambd: Written<kind::Float> => DefaultValue::Float(0.5), "how far from 0 elements become 0";
     }
 }
 
@@ -40,13 +41,12 @@ pub static ROWS: &[OpDef] = &[
         "Threshold",
         "Elements above a threshold as they are, a value in place of the others.",
         ThresholdParams::LIST,
-        by_name!(ThresholdParams, |a, args| {
-            let _ = a.inplace;
-            let run = move |c: &Call| threshold(c.only()?, a.threshold, a.value);
-            Simple::new("Threshold", run)
-                .option("threshold", args.get(0))
-                .option("value", args.get(1))
-                .hidden("inplace", args.get(2))
+        by_name!(ThresholdParams, |a| {
+            let ((from, from_written), (value, value_written)) = (a.threshold, a.value);
+            Simple::new("Threshold", move |c| threshold(c.only()?, from, value))
+                .option("threshold", from_written)
+                .option("value", value_written)
+                .hidden("inplace", a.inplace.1)
                 .module()
         }),
     )
@@ -56,10 +56,9 @@ pub static ROWS: &[OpDef] = &[
         "Softshrink",
         "Elements moved towards 0 by `lambd`, and 0 where that would pass it.",
         ShrinkParams::LIST,
-        by_name!(ShrinkParams, |a, args| {
-            Simple::new("Softshrink", move |c| softshrink(c.only()?, a.lambd))
-                .bare("lambd", args.get(0))
-                .module()
+        by_name!(ShrinkParams, |a| {
+            let (lambd, written) = a.lambd;
+            Simple::new("Softshrink", move |c| softshrink(c.only()?, lambd)).bare("lambd", written).module()
         }),
     )
     .shapes(shapes::SAME)
@@ -69,10 +68,9 @@ pub static ROWS: &[OpDef] = &[
         "Hardshrink",
         "Elements as they are, and 0 where they are no farther from 0 than `lambd`.",
         ShrinkParams::LIST,
-        by_name!(ShrinkParams, |a, args| {
-            Simple::new("Hardshrink", move |c| hardshrink(c.only()?, a.lambd))
-                .bare("lambd", args.get(0))
-                .module()
+        by_name!(ShrinkParams, |a| {
+            let (lambd, written) = a.lambd;
+            Simple::new("Hardshrink", move |c| hardshrink(c.only()?, lambd)).bare("lambd", written).module()
         }),
     )
     .shapes(shapes::SAME)
@@ -81,6 +79,7 @@ pub static ROWS: &[OpDef] = &[
         Simple::new("Tanhshrink", |c| sub(c.only()?, &tanh(c.only()?)?)).module()
     })
     .shapes(shapes::SAME)
+    .errors(&[shapes::BOOLS])
     .example("nn::Tanhshrink()", "Tanhshrink()"),
     constructor("Softmax2d", "Softmax over the channels of `[n, c, h, w]` or `[c, h, w]`.", &[], |_| {
         let run = |c: &Call| {
@@ -108,6 +107,9 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::SAME)
-    .errors(&["ValueError: `p` is not in 0 to 1"])
+    .errors(&[
+        "ValueError: `p` is not in 0 to 1",
+        "RuntimeError: while training, the input holds integers or bools",
+    ])
     .example("nn::AlphaDropout(0.2)", "AlphaDropout(p=0.2, inplace=False)"),
 ];

@@ -34,6 +34,7 @@ use super::kernels::{self, Key, Step};
 use super::memory::DeviceMemory;
 use super::pinned::Pinned;
 use super::queues::Queues;
+use super::recording::not_of_a_graph;
 use super::table::Handle;
 
 /// Scratch memory up to here stays with its stream; more comes from the allocator.
@@ -227,7 +228,7 @@ impl CudaBackend {
 
     #[cold]
     fn on_host(&self, launch: &Launch, stream: Handle) -> Result<()> {
-        graphs::not_of_a_graph("is the host's")?;
+        not_of_a_graph("is the host's")?;
         self.shared.warn(&format!(
             "{} has no kernel for {} here: the host computes it, and both wait for the copies",
             self.gpu.device,
@@ -276,7 +277,7 @@ impl CudaBackend {
         if bytes <= OWN_SCRATCH {
             return enqueue(self.own_scratch(stream)?);
         }
-        graphs::not_of_a_graph("borrows memory")?;
+        not_of_a_graph("borrows memory")?;
         let block = self.lock_pool().allocate(bytes as u64, stream);
         let address = block.map_err(|_| self.gpu.cause_of(full(bytes)))?.address;
         let done = enqueue(address);

@@ -16,6 +16,7 @@ mod library;
 mod memory;
 mod pinned;
 mod queues;
+mod recording;
 mod table;
 
 #[cfg(test)]

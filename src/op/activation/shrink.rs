@@ -163,6 +163,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| to_value(sub(a.input, &tanh(a.input)?))),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::BOOLS])
     .example("F::tanhshrink(tensor([0.0, 1.0]))", "tensor([0.0000, 0.2384])")
     .samples(&[Sample::of("F::tanhshrink(x)", &[X])]),
     row(
@@ -177,7 +178,10 @@ pub static ROWS: &[OpDef] = &[
         })),
     )
     .shapes(shapes::SAME)
-    .errors(&["ValueError: `p` is not in 0 to 1"])
+    .errors(&[
+        "ValueError: `p` is not in 0 to 1",
+        "RuntimeError: while training, the tensor holds integers or bools",
+    ])
     .example("F::alpha_dropout(tensor([1.0, 2.0]), 0.5, false)", "tensor([1., 2.])"),
     row(
         "gumbel_softmax",

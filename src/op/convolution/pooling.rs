@@ -69,9 +69,9 @@ fn divided(
         return Err(Error::new(Kind::NotImplementedError, text));
     }
     let size = |d: usize| pool.size.get(d).or(pool.size.first()).copied().unwrap_or(1);
-    let count: i64 = (0..dims).map(size).product();
+    let count = (0..dims).map(|d| size(d) as f64).product::<f64>();
     let mean_of_all = mean(x, &Pool { count_include_pad: true, ..pool })?;
-    scale(&mean_of_all, count as f64 / divisor as f64)
+    scale(&mean_of_all, count / divisor as f64)
 }
 
 /// The mean of each window.

@@ -22,7 +22,7 @@ use super::choose::{masked_fill, where_};
 use super::comparison::{gt, logical_or, lt, ne};
 use super::declare::PairParams;
 use super::predicates::{isfinite, isnan};
-use super::rounding::trunc;
+use super::rounding::{round, trunc};
 use super::sign::neg;
 use super::unary::log;
 
@@ -255,6 +255,23 @@ params! {
     }
 }
 
+/// The nearest numbers of so many decimals; negative ones round before the point. As in PyTorch the product with a
+/// power of ten is rounded, and divided again.
+fn round_to(x: &Tensor, decimals: i64) -> Result<Tensor> {
+    if decimals == 0 {
+        return round(x);
+    }
+    let power = 10f64.powi(decimals.unsigned_abs().min(400) as i32);
+    if decimals > 0 { div(&round(&mul(x, power)?)?, power) } else { mul(&round(&div(x, power)?)?, power) }
+}
+
+params! {
+    RoundParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        decimals: kind::Int = 0, "how many digits are kept behind the point; negative ones round before it";
+    }
+}
+
 /// A degree in radians, and a radian in degrees.
 const RADIANS: f64 = std::f64::consts::PI / 180.0;
 const DEGREES: f64 = 180.0 / std::f64::consts::PI;
@@ -319,6 +336,19 @@ pub static ROWS: &[OpDef] = &[
     .example("tensor([1.0, 0.0 / 0.0, 1.0 / 0.0]).nan_to_num(0.0, 9.0)", "tensor([1., 0., 9.])")
     .gradient(Gradient::Vjp("NanToNumBackward0"))
     .samples(&[Sample::of("x.nan_to_num()", MATRIX)]),
+    OpDef::call(
+        "round",
+        Family::Elementwise,
+        "The nearest integer, or number of so many decimals; halves go to the even one.",
+        RoundParams::LIST,
+        by_name!(RoundParams, |a| to_value(round_to(a.input, a.decimals))),
+    )
+    .in_place(by_name!(RoundParams, |a| to_value(replaced(a.input, |x| round_to(x, a.decimals)))))
+    .shapes(shapes::SAME)
+    .errors(&[shapes::BOOLS])
+    .example("tensor([0.5, 1.5, 2.5]).round()", "tensor([0., 2., 2.])")
+    .gradient(Gradient::Vjp("RoundBackward0"))
+    .samples(&[Sample::of("x.round()", MATRIX)]),
     OpDef::call(
         "logit",
         Family::Elementwise,

@@ -40,7 +40,7 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| to_value(positive(a.input))),
     )
     .shapes(shapes::SAME)
-    .errors(&[shapes::BOOLS])
+    .errors(&["RuntimeError: the tensor holds bools"])
     .example("tensor([1.0, -2.0]).positive()", "tensor([ 1., -2.])"),
 ];
 

@@ -5,24 +5,19 @@
 //! numbers or borrows memory that others may have next time stays in parts, and so it does while someone listens to when
 //! each of them ran.
 
-use std::cell::Cell;
 use std::ffi::c_int;
 
-use crate::base::{Error, Result};
+use crate::base::Result;
 use crate::device::backend::{Backend, GraphCache, GraphWork, When};
 use crate::device::kernel::{Arg, Kernel, Launch};
 
 use super::CudaBackend;
 use crate::device::cuda::call::{Gpu, SUCCESS};
+use crate::device::cuda::recording::recording;
 use crate::device::cuda::table::Handle;
 
 /// `CU_STREAM_CAPTURE_MODE_RELAXED`: other threads, and calls that are not the stream's, go on meanwhile.
 const RELAXED: c_int = 2;
-
-thread_local! {
-    /// This thread's launches are written down.
-    static RECORDING: Cell<bool> = const { Cell::new(false) };
-}
 
 /// How often a graph was replayed, and as what.
 enum Replayed {
@@ -49,12 +44,6 @@ impl Drop for Executable {
             unsafe { (self.gpu.driver.cuGraphExecDestroy)(self.handle) };
         }
     }
-}
-
-/// Refuses what must not be written down, for later replays would find something else there.
-#[inline]
-pub(super) fn not_of_a_graph(what: &str) -> Result<()> {
-    if RECORDING.get() { Err(Error::runtime(format!("a part {what}"))) } else { Ok(()) }
 }
 
 impl CudaBackend {
@@ -112,9 +101,7 @@ impl CudaBackend {
         if unsafe { (driver.cuStreamBeginCapture_v2)(queue, RELAXED) } != SUCCESS {
             return None;
         }
-        RECORDING.set(true);
-        let written = launches.iter().try_for_each(|launch| self.enqueue(launch, queue));
-        RECORDING.set(false);
+        let written = recording(|| launches.iter().try_for_each(|launch| self.enqueue(launch, queue)));
         let (mut graph, mut whole) = (std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: the places live through the calls; a graph that was given is this function's alone.
         unsafe {
