@@ -14,6 +14,7 @@ use super::options::{MemoryParams, TimelineParams};
 use super::sheet::place;
 
 const KINDS: [&str; 4] = ["kernel", "copy", "exchange", "wait"];
+const EXCHANGE: usize = 2;
 const STATES: [&str; 3] = ["tensor", "waits for another stream", "free"];
 const MIB: f64 = 1_048_576.0;
 
@@ -21,12 +22,15 @@ const MIB: f64 = 1_048_576.0;
 pub(super) fn timeline(call: &mut Call) -> Outcome {
     let given = TimelineParams::of(&call.args)?;
     call.machine().settle()?;
+    let begun = call.machine().shared.time();
     let turns = Arc::new(Turns::default());
     let subscription = call.machine().bus().read(Arc::clone(&turns) as _);
     let result = whole(call, &given.body);
     drop(subscription);
     let _ = result?;
-    let parts = turns.parts();
+    let machine = call.machine();
+    let gpu = machine.gpus().get(machine.current_gpu()).map_or(Device::Cpu, |gpu| gpu.device);
+    let parts: Vec<DrawnSpan> = turns.parts(gpu).into_iter().filter_map(|part| part.since(begun)).collect();
     let from = parts.iter().map(|part| part.span.start).min().unwrap_or(0);
     let mut rows: Vec<Row> = parts.iter().map(|part| part.row).collect();
     rows.sort_unstable();
@@ -138,15 +142,34 @@ struct DrawnSpan {
     span: Span,
 }
 
-/// What happened, and in whose turn: ranks have the host's rows each for its own.
+impl DrawnSpan {
+    /// What of it lies behind a moment, where that is on its clock: work of before may still be under way.
+    fn since(mut self, (moment, clock): (u64, Clock)) -> Option<DrawnSpan> {
+        let before = if self.span.clock == clock { moment.saturating_sub(self.span.start) } else { 0 };
+        self.span.start += before;
+        let rest = self.span.nanos.checked_sub(before).filter(|rest| *rest > 0 || before == 0)?;
+        self.span.nanos = rest;
+        Some(self)
+    }
+}
+
+/// What happened, and in whose turn: ranks have the host's rows each for its own. A rank that draws sees itself alone, for
+/// the others are elsewhere in their programs; of exchanges it sees its own GPU's part.
 #[derive(Default)]
 struct Turns(Mutex<Vec<(Option<u32>, Vec<Page>)>>);
 
 impl Turns {
-    fn parts(&self) -> Vec<DrawnSpan> {
+    fn parts(&self, gpu: Device) -> Vec<DrawnSpan> {
         let turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = turns.first().and_then(|(rank, _)| *rank);
+        let is_own = |rank: Option<u32>, part: &DrawnSpan| match part.row {
+            _ if own.is_none() => true,
+            Row::Stream(device, _) if part.kind == EXCHANGE => device == gpu,
+            _ => rank == own,
+        };
         let of = |(rank, pages): &(Option<u32>, Vec<Page>)| -> Vec<DrawnSpan> {
-            pages.iter().flat_map(|page| page.iter()).flat_map(|event| parts(event, *rank)).collect()
+            let all = pages.iter().flat_map(|page| page.iter()).flat_map(|event| parts(event, *rank));
+            all.filter(|part| is_own(*rank, part)).collect()
         };
         turns.iter().flat_map(of).collect()
     }
@@ -175,7 +198,7 @@ fn parts(event: &Event, rank: Option<u32>) -> Vec<DrawnSpan> {
         }
         Body::Collective { op, devices, stream, span, .. } => {
             let rows = devices.iter().map(|device| Row::Stream(*device, *stream));
-            rows.map(|row| part(row, 2, op.to_string(), span)).collect()
+            rows.map(|row| part(row, EXCHANGE, op.to_string(), span)).collect()
         }
         Body::Sync { cause, span, .. } | Body::Hold { cause, span, .. } => {
             vec![part(Row::Host(rank, 0), 3, cause.to_string(), span)]
