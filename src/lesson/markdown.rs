@@ -114,6 +114,20 @@ pub(super) fn read(markdown: &str) -> Document {
     reader.finish()
 }
 
+/// A list; but `512. The allocator …` on its own is a sentence that begins with a number.
+fn listed(start: Option<u64>, mut items: Vec<Vec<Block>>) -> Block {
+    if let (Some(number), [item]) = (start, items.as_mut_slice())
+        && let [Block::Paragraph(text)] = item.as_mut_slice()
+    {
+        match text.first_mut() {
+            Some(Inline::Text(first)) => *first = format!("{number}. {first}"),
+            _ => text.insert(0, Inline::Text(format!("{number}. "))),
+        }
+        return Block::Paragraph(std::mem::take(text));
+    }
+    Block::List { start, items }
+}
+
 /// What is open at a point of the text. Which of the lists is filled depends on the tag.
 #[derive(Default)]
 struct Frame {
@@ -235,7 +249,7 @@ impl MarkdownReader {
         let block = match tag {
             TagEnd::Heading(_) => Block::Heading { level: frame.level, text: inlines },
             TagEnd::CodeBlock => Block::Code { language: frame.language, text: frame.raw },
-            TagEnd::List(_) => Block::List { start: frame.number, items: frame.items },
+            TagEnd::List(_) => listed(frame.number, frame.items),
             TagEnd::BlockQuote(_) => {
                 settle(&mut frame.blocks, inlines);
                 Block::Quote(frame.blocks)

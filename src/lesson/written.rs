@@ -13,7 +13,7 @@ pub(crate) fn written(blocks: &[Block]) -> String {
 fn block(block: &Block) -> String {
     match block {
         Block::Heading { level, text } => format!("{} {}", "#".repeat(usize::from(*level)), line(text)),
-        Block::Paragraph(text) => line(text),
+        Block::Paragraph(text) => sentence(&line(text)),
         Block::Code { language, text } => {
             let fence = fence(text, 3);
             format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
@@ -22,6 +22,15 @@ fn block(block: &Block) -> String {
         Block::Quote(inner) => written(inner).lines().map(|line| format!("> {line}\n")).collect(),
         Block::Table { align, head, rows } => table(align, head, rows),
         Block::Rule => "---".into(),
+    }
+}
+
+/// A paragraph; one that begins with a number and a point would read as a list.
+fn sentence(text: &str) -> String {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    match text.split_at_checked(digits) {
+        Some((number, rest)) if digits > 0 && rest.starts_with(['.', ')']) => format!("{number}\\{rest}"),
+        _ => text.to_owned(),
     }
 }
 
