@@ -1,32 +1,66 @@
 //! Copies with a part replaced: what a view would show, written out of place.
 
-use crate::base::{Error, Result};
+use crate::base::{Dims, Error, Result};
 use crate::op::core::args::to_value;
-use crate::op::core::convert::cloned;
+use crate::op::core::convert::{to_device, to_dtype};
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
-use crate::op::core::fill::copy_;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::shape::part::{diagonal, select, slice};
+use crate::op::shape::permute::movedim;
+use crate::op::shape::view::{reshape_to, unsqueeze};
 use crate::tensor::Tensor;
 
-/// A copy of `x` in which the part that `view` shows holds `src`, which must have its shape.
-fn replaced_part(
-    name: &str,
-    x: &Tensor,
-    src: &Tensor,
-    view: impl FnOnce(&Tensor) -> Result<Tensor>,
-) -> Result<Tensor> {
-    let copy = cloned(x)?;
-    let part = view(&copy)?;
-    if part.shape() != src.shape() {
-        return Err(Error::runtime(format!(
-            "{name}: expected src to have a size equal to the part it replaces, src size = {:?}, part size = {:?}",
-            src.shape(),
-            part.shape()
-        )));
+use super::places::index_copy;
+
+/// Fails unless `src` has the shape of the part that it replaces.
+fn check(name: &str, part: &Tensor, src: &Tensor) -> Result<()> {
+    if part.shape() == src.shape() {
+        return Ok(());
     }
-    copy_(&part, src, false)?;
-    Ok(copy)
+    Err(Error::runtime(format!(
+        "{name}: expected src to have a size equal to the part it replaces, src size = {:?}, part size = {:?}",
+        src.shape(),
+        part.shape()
+    )))
+}
+
+/// A copy of `x` with `src` at places along a dimension.
+fn put(x: &Tensor, dim: i64, places: &[i64], src: &Tensor) -> Result<Tensor> {
+    let index = to_device(&Tensor::from_i64(places, &[places.len()])?, x.device(), false)?;
+    index_copy(x, dim, &index, &to_dtype(src, x.dtype())?)
+}
+
+fn select_scatter(x: &Tensor, src: &Tensor, dim: i64, index: i64) -> Result<Tensor> {
+    check("select_scatter()", &select(x, dim, index)?, src)?;
+    let place = if index < 0 { index + x.size(dim)? as i64 } else { index };
+    put(x, dim, &[place], &unsqueeze(src, x.dim(dim)? as i64)?)
+}
+
+fn slice_scatter(a: &SliceScatterParams) -> Result<Tensor> {
+    let (x, size) = (a.input, a.input.size(a.dim)? as i64);
+    let place = |at: i64| (if at < 0 { at + size } else { at }).clamp(0, size);
+    let (start, end) = (place(a.start.unwrap_or(0)), place(a.end.unwrap_or(size)));
+    if a.step < 1 {
+        return Err(Error::runtime("slice step must be positive"));
+    }
+    let places: Vec<i64> = (start..end).step_by(usize::try_from(a.step).unwrap_or(usize::MAX)).collect();
+    let step = usize::try_from(a.step).unwrap_or(1);
+    check("slice_scatter()", &slice(x, x.dim(a.dim)?, start as usize, places.len(), step)?, a.src)?;
+    put(x, a.dim, &places, a.src)
+}
+
+fn diagonal_scatter(a: &DiagonalScatterParams) -> Result<Tensor> {
+    check("diagonal_scatter()", &diagonal(a.input, a.offset, a.dim1, a.dim2)?, a.src)?;
+    let moved = movedim(a.input, &[a.dim1, a.dim2], &[-2, -1])?;
+    let (rows, columns) = (moved.size(-2)? as i64, moved.size(-1)? as i64);
+    let (row, column) = ((-a.offset).max(0), a.offset.max(0));
+    let places: Vec<i64> =
+        (0..(rows - row).min(columns - column).max(0)).map(|k| (row + k) * columns + column + k).collect();
+    let shape: Dims = moved.shape().into();
+    let lines: Dims =
+        shape.iter().copied().take(shape.len() - 2).chain([(rows * columns) as usize]).collect();
+    let flat = put(&reshape_to(&moved, &lines)?, -1, &places, a.src)?;
+    movedim(&reshape_to(&flat, &shape)?, &[-2, -1], &[a.dim1, a.dim2])
 }
 
 const X: Draw = Draw::of("x", &[3, 4], Domain::Any);
@@ -68,9 +102,7 @@ pub static ROWS: &[OpDef] = &[
         Family::Index,
         "A copy in which one entry along a dimension is another tensor.",
         SelectScatterParams::LIST,
-        by_name!(SelectScatterParams, |a| to_value(replaced_part("select_scatter()", a.input, a.src, |x| {
-            select(x, a.dim, a.index)
-        }))),
+        by_name!(SelectScatterParams, |a| to_value(select_scatter(a.input, a.src, a.dim, a.index))),
     )
     .shapes("(…, n, …), src without dim -> that of the input")
     .errors(&["RuntimeError: `src` has another shape", "IndexError: the index lies outside of the dimension"])
@@ -81,14 +113,7 @@ pub static ROWS: &[OpDef] = &[
         Family::Index,
         "A copy in which a range along a dimension is another tensor.",
         SliceScatterParams::LIST,
-        by_name!(SliceScatterParams, |a| to_value(replaced_part("slice_scatter()", a.input, a.src, |x| {
-            let (dim, size) = (x.dim(a.dim)?, x.size(a.dim)? as i64);
-            let place = |at: i64| (if at < 0 { at + size } else { at }).clamp(0, size);
-            let (start, end) = (place(a.start.unwrap_or(0)), place(a.end.unwrap_or(size)));
-            let step = a.step.max(1);
-            let length = ((end - start).max(0) as usize).div_ceil(step as usize);
-            slice(x, dim, start as usize, length, step as usize)
-        }))),
+        by_name!(SliceScatterParams, |a| to_value(slice_scatter(&a))),
     )
     .shapes("(…, n, …), src as the range -> that of the input")
     .errors(&["RuntimeError: `src` has another shape"])
@@ -99,12 +124,7 @@ pub static ROWS: &[OpDef] = &[
         Family::Index,
         "A copy in which a diagonal is another tensor.",
         DiagonalScatterParams::LIST,
-        by_name!(DiagonalScatterParams, |a| to_value(replaced_part(
-            "diagonal_scatter()",
-            a.input,
-            a.src,
-            |x| { diagonal(x, a.offset, a.dim1, a.dim2) }
-        ))),
+        by_name!(DiagonalScatterParams, |a| to_value(diagonal_scatter(&a))),
     )
     .shapes("(…, n, m), src as its diagonal -> that of the input")
     .errors(&["RuntimeError: `src` has another shape"])

@@ -148,7 +148,7 @@ params! {
 
 kinds! {
     /// The order of a norm of elements.
-    NormOrder(Any) => f64, |args: &Args, at| match args.get(at) {
+    NormOrder(Object) => f64, |args: &Args, at| match args.get(at) {
         Value::Scalar(s) => Ok(s.as_f64()),
         Value::Str(name) if name == "fro" => Ok(2.0),
         Value::Str(name) if name == "nuc" => Err(Error::runtime("norm() has no nuclear norm")
