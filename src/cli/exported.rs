@@ -99,7 +99,8 @@ fn tasks(chosen: &Chosen, devices: &str) -> Notebook {
     }
     cells.iter_mut().for_each(hidden_in_jupyter);
     let text = "This notebook is a lesson of tensorlab. Its code is Rhai with PyTorch's names: Python's kernel can't run it; \
-                `tensorlab lab FILE` opens it and `tensorlab notebook run FILE` runs it. Exercises are cells to write in; what checks them stays with the program (`tensorlab lesson start`).";
+                `tensorlab lab FILE` opens it and `tensorlab notebook run FILE` runs it. Exercises are cells to write in; \
+                what checks them stays with the program (`tensorlab lesson start`).";
     cells.insert(0, Cell::markdown(text));
     Notebook::new(cells)
 }

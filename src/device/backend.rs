@@ -215,6 +215,11 @@ pub trait Backend: Send + Sync {
     /// replay of the same graph is left in `kept`.
     fn replay(&self, stream: u32, work: &[GraphWork], kept: &mut GraphCache) -> Result<Vec<When>> {
         let _ = (stream, kept);
+        self.replay_in_parts(work)
+    }
+
+    /// Launches captured work part by part.
+    fn replay_in_parts(&self, work: &[GraphWork]) -> Result<Vec<When>> {
         let each = |part: &GraphWork| match part {
             GraphWork::Launch(launch) => self.launch(launch),
             GraphWork::Copy(transfer) => self.transfer(transfer).map(|moved| moved.when),

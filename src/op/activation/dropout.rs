@@ -5,7 +5,7 @@ use crate::device::MapOp;
 use crate::device::kernel::Distribution;
 use crate::op::core::args::to_value;
 use crate::op::core::def::{BOTH, Family, OpDef};
-use crate::op::core::fill::replaced;
+use crate::op::core::fill::replaced_if;
 use crate::op::core::launch::map;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{one, recorded};
@@ -169,7 +169,7 @@ params! {
 impl DropoutParams<'_> {
     fn run(self, drop: fn(&Tensor, f64, bool) -> Result<Tensor>) -> Result<Value> {
         let DropoutParams { input, p, training, inplace, .. } = self;
-        to_value(if inplace { replaced(input, |x| drop(x, p, training)) } else { drop(input, p, training) })
+        to_value(replaced_if(inplace, input, |x| drop(x, p, training)))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::base::{Error, Result, Scalar};
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
-use crate::op::core::fill::replaced;
+use crate::op::core::fill::replaced_if;
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::shapes;
@@ -125,11 +125,9 @@ pub static ROWS: &[OpDef] = &[
         Family::Activation,
         "Elements above a threshold as they are, a value in place of the others.",
         ThresholdParams::LIST,
-        by_name!(ThresholdParams, |a| to_value(if a.inplace {
-            replaced(a.input, |x| threshold(x, a.threshold, a.value))
-        } else {
-            threshold(a.input, a.threshold, a.value)
-        })),
+        by_name!(ThresholdParams, |a| to_value(replaced_if(a.inplace, a.input, |x| {
+            threshold(x, a.threshold, a.value)
+        }))),
     )
     .shapes(shapes::SAME)
     .example("F::threshold(tensor([0.5, 2.0]), 1.0, -1.0)", "tensor([-1.,  2.])")
@@ -171,11 +169,9 @@ pub static ROWS: &[OpDef] = &[
         Family::Activation,
         "Dropout that keeps the mean and the variance of what `selu` gives.",
         AlphaDropoutParams::LIST,
-        by_name!(AlphaDropoutParams, |a| to_value(if a.inplace {
-            replaced(a.input, |x| alpha_dropout(x, a.p, a.training))
-        } else {
-            alpha_dropout(a.input, a.p, a.training)
-        })),
+        by_name!(AlphaDropoutParams, |a| to_value(replaced_if(a.inplace, a.input, |x| {
+            alpha_dropout(x, a.p, a.training)
+        }))),
     )
     .shapes(shapes::SAME)
     .errors(&[

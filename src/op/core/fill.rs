@@ -67,6 +67,15 @@ pub(crate) fn replaced(x: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) ->
     copy_(x, &y, false)
 }
 
+/// `f(x)`, in the place of `x` where a call asks for that.
+pub(crate) fn replaced_if(
+    inplace: bool,
+    x: &Tensor,
+    f: impl FnOnce(&Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    if inplace { replaced(x, f) } else { f(x) }
+}
+
 params! {
     CopyParams {
         input: kind::Tensor, "the tensor that is written to";

@@ -330,18 +330,6 @@ pub const fn twin_of_one(
         .shapes(shapes::SAME)
 }
 
-/// A second name of a row.
-pub const fn named(
-    name: &'static str,
-    of: &'static str,
-    run: fn(&Args) -> Result<Value>,
-    params: &'static [Param],
-    code: &'static str,
-    shown: &'static str,
-) -> OpDef {
-    OpDef::call(name, Family::Elementwise, of, params, run).example(code, shown)
-}
-
 /// Called as `F::name(…)` too.
 pub(crate) const FUNCTIONAL_TOO: &[Form] = &[Form::Method, Form::Function, Form::Functional];
 

@@ -2,9 +2,11 @@
 
 use crate::base::{Dims, Error, Result};
 use crate::op::core::args::to_value;
-use crate::op::core::convert::{to_device, to_dtype};
+use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
+use crate::op::create::filled::Make;
+use crate::op::create::ranges::arange;
 use crate::op::shape::part::{diagonal, select, slice};
 use crate::op::shape::permute::movedim;
 use crate::op::shape::view::{reshape_to, unsqueeze};
@@ -24,42 +26,43 @@ fn check(name: &str, part: &Tensor, src: &Tensor) -> Result<()> {
     )))
 }
 
-/// A copy of `x` with `src` at places along a dimension.
-fn put(x: &Tensor, dim: i64, places: &[i64], src: &Tensor) -> Result<Tensor> {
-    let index = to_device(&Tensor::from_i64(places, &[places.len()])?, x.device(), false)?;
+/// A copy of `x` with `src` at places along a dimension: from a first one on, so far from each other, before an end.
+fn put(x: &Tensor, dim: i64, [first, end, step]: [i64; 3], src: &Tensor) -> Result<Tensor> {
+    let make = Make { device: Some(x.device().into()), ..Make::default() };
+    let index = arange(first.into(), end.into(), step.into(), &make)?;
     index_copy(x, dim, &index, &to_dtype(src, x.dtype())?)
 }
 
 fn select_scatter(x: &Tensor, src: &Tensor, dim: i64, index: i64) -> Result<Tensor> {
     check("select_scatter()", &select(x, dim, index)?, src)?;
     let place = if index < 0 { index + x.size(dim)? as i64 } else { index };
-    put(x, dim, &[place], &unsqueeze(src, x.dim(dim)? as i64)?)
+    put(x, dim, [place, place + 1, 1], &unsqueeze(src, x.dim(dim)? as i64)?)
 }
 
 fn slice_scatter(a: &SliceScatterParams) -> Result<Tensor> {
     let (x, size) = (a.input, a.input.size(a.dim)? as i64);
     let place = |at: i64| (if at < 0 { at + size } else { at }).clamp(0, size);
-    let (start, end) = (place(a.start.unwrap_or(0)), place(a.end.unwrap_or(size)));
-    if a.step < 1 {
+    let start = place(a.start.unwrap_or(0));
+    let end = place(a.end.unwrap_or(size)).max(start);
+    let Some(step) = usize::try_from(a.step).ok().filter(|step| *step > 0) else {
         return Err(Error::runtime("slice step must be positive"));
-    }
-    let places: Vec<i64> = (start..end).step_by(usize::try_from(a.step).unwrap_or(usize::MAX)).collect();
-    let step = usize::try_from(a.step).unwrap_or(1);
-    check("slice_scatter()", &slice(x, x.dim(a.dim)?, start as usize, places.len(), step)?, a.src)?;
-    put(x, a.dim, &places, a.src)
+    };
+    let length = ((end - start) as usize).div_ceil(step);
+    check("slice_scatter()", &slice(x, x.dim(a.dim)?, start as usize, length, step)?, a.src)?;
+    put(x, a.dim, [start, end, a.step], a.src)
 }
 
+/// Where the last two dimensions are one, a diagonal is a range with a step.
 fn diagonal_scatter(a: &DiagonalScatterParams) -> Result<Tensor> {
     check("diagonal_scatter()", &diagonal(a.input, a.offset, a.dim1, a.dim2)?, a.src)?;
     let moved = movedim(a.input, &[a.dim1, a.dim2], &[-2, -1])?;
-    let (rows, columns) = (moved.size(-2)? as i64, moved.size(-1)? as i64);
-    let (row, column) = ((-a.offset).max(0), a.offset.max(0));
-    let places: Vec<i64> =
-        (0..(rows - row).min(columns - column).max(0)).map(|k| (row + k) * columns + column + k).collect();
+    let columns = moved.size(-1)? as i64;
+    let first = (-a.offset).max(0) * columns + a.offset.max(0);
+    let end = first + a.src.size(-1)? as i64 * (columns + 1);
     let shape: Dims = moved.shape().into();
-    let lines: Dims =
-        shape.iter().copied().take(shape.len() - 2).chain([(rows * columns) as usize]).collect();
-    let flat = put(&reshape_to(&moved, &lines)?, -1, &places, a.src)?;
+    let whole: usize = shape.iter().rev().take(2).product();
+    let lines: Dims = shape.iter().copied().take(shape.len() - 2).chain([whole]).collect();
+    let flat = put(&reshape_to(&moved, &lines)?, -1, [first, end, columns + 1], a.src)?;
     movedim(&reshape_to(&flat, &shape)?, &[-2, -1], &[a.dim1, a.dim2])
 }
 

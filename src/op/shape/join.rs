@@ -177,6 +177,30 @@ params! {
     }
 }
 
+const CONCAT: OpDef = OpDef::call(
+    "concat",
+    Family::Movement,
+    "Another name of `cat`.",
+    ConcatParams::LIST,
+    by_name!(ConcatParams, |a| to_value(cat(&a.tensors, a.dim))),
+)
+.forms(FUNCTION)
+.shapes("(…, n_1, …), (…, n_2, …), … -> (…, n_1 + n_2 + …, …); an input (0) counts for nothing")
+.errors(&["RuntimeError: another size than that of dim differs", "RuntimeError: an input has no dimension"])
+.example("concat([tensor([1, 2]), tensor([3])])", "tensor([1, 2, 3])");
+
+const VSTACK: OpDef = OpDef::call(
+    "vstack",
+    Family::Movement,
+    "Tensors joined on top of each other.",
+    HstackParams::LIST,
+    by_name!(HstackParams, |a| to_value(vstack(&a.tensors))),
+)
+.forms(FUNCTION)
+.shapes("a vector (m) is (1, m); joined along dimension 0")
+.errors(&["RuntimeError: another size differs"])
+.example("vstack([tensor([1, 2]), tensor([3, 4])])", "tensor([[1, 2],\n        [3, 4]])");
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
@@ -207,34 +231,8 @@ pub static ROWS: &[OpDef] = &[
     .errors(&["RuntimeError: the shapes differ"])
     .example("stack([tensor([1, 2]), tensor([3, 4])])", "tensor([[1, 2],\n        [3, 4]])")
     .samples(&[Sample::of("stack([x, x * 2], 1)", M)]),
-    OpDef::call(
-        "concat",
-        Family::Movement,
-        "Another name of `cat`.",
-        ConcatParams::LIST,
-        by_name!(ConcatParams, |a| to_value(cat(&a.tensors, a.dim))),
-    )
-    .forms(FUNCTION)
-    .shapes("(…, n_1, …), (…, n_2, …), … -> (…, n_1 + n_2 + …, …); an input (0) counts for nothing")
-    .errors(&[
-        "RuntimeError: another size than that of dim differs",
-        "RuntimeError: an input has no dimension",
-    ])
-    .example("concat([tensor([1, 2]), tensor([3])])", "tensor([1, 2, 3])"),
-    OpDef::call(
-        "concatenate",
-        Family::Movement,
-        "Another name of `cat`.",
-        ConcatParams::LIST,
-        by_name!(ConcatParams, |a| to_value(cat(&a.tensors, a.dim))),
-    )
-    .forms(FUNCTION)
-    .shapes("(…, n_1, …), (…, n_2, …), … -> (…, n_1 + n_2 + …, …); an input (0) counts for nothing")
-    .errors(&[
-        "RuntimeError: another size than that of dim differs",
-        "RuntimeError: an input has no dimension",
-    ])
-    .example("concatenate([tensor([1, 2]), tensor([3])])", "tensor([1, 2, 3])"),
+    CONCAT,
+    CONCAT.named("concatenate").example("concatenate([tensor([1, 2]), tensor([3])])", "tensor([1, 2, 3])"),
     OpDef::call(
         "hstack",
         Family::Movement,
@@ -246,28 +244,11 @@ pub static ROWS: &[OpDef] = &[
     .shapes("(n_1), (n_2), … -> (n_1 + n_2 + …); with more dimensions joined along dimension 1")
     .errors(&["RuntimeError: another size differs"])
     .example("hstack([tensor([1, 2]), tensor([3])])", "tensor([1, 2, 3])"),
-    OpDef::call(
-        "vstack",
-        Family::Movement,
-        "Tensors joined on top of each other.",
-        HstackParams::LIST,
-        by_name!(HstackParams, |a| to_value(vstack(&a.tensors))),
-    )
-    .forms(FUNCTION)
-    .shapes("a vector (m) is (1, m); joined along dimension 0")
-    .errors(&["RuntimeError: another size differs"])
-    .example("vstack([tensor([1, 2]), tensor([3, 4])])", "tensor([[1, 2],\n        [3, 4]])"),
-    OpDef::call(
-        "row_stack",
-        Family::Movement,
-        "Another name of `vstack`.",
-        HstackParams::LIST,
-        by_name!(HstackParams, |a| to_value(vstack(&a.tensors))),
-    )
-    .forms(FUNCTION)
-    .shapes("a vector (m) is (1, m); joined along dimension 0")
-    .errors(&["RuntimeError: another size differs"])
-    .example("row_stack([tensor([1, 2]), tensor([3, 4])])", "tensor([[1, 2],\n        [3, 4]])"),
+    VSTACK,
+    VSTACK
+        .named("row_stack")
+        .summary("Another name of `vstack`.")
+        .example("row_stack([tensor([1, 2]), tensor([3, 4])])", "tensor([[1, 2],\n        [3, 4]])"),
     OpDef::call(
         "dstack",
         Family::Movement,

@@ -73,18 +73,10 @@ impl CudaBackend {
                 self.gpu.check(unsafe { (self.gpu.driver.cuGraphLaunch)(whole.handle, queue) })?;
                 Ok(work.iter().map(|_| When::Unknown).collect())
             }
-            _ => self.one_by_one(work),
+            _ => self.replay_in_parts(work),
         };
         *kept = Some(Box::new(replayed));
         ran
-    }
-
-    fn one_by_one(&self, work: &[GraphWork]) -> Result<Vec<When>> {
-        let each = |part: &GraphWork| match part {
-            GraphWork::Launch(launch) => self.launch(launch),
-            GraphWork::Copy(transfer) => self.transfer(transfer).map(|moved| moved.when),
-        };
-        work.iter().map(each).collect()
     }
 
     /// The work as a graph of the driver's; none where it can't be one.

@@ -175,8 +175,8 @@ static ROWS: &[ScriptRow] = &[
             TimelineParams::LIST,
         )
         .details(
-            "A row for the host (one for each rank, where ranks run), for each direction of the bus and for each stream. \
-             Time begins with the first of them; the axis says whether it is modelled or measured. The figure is a new \
+            "A row for the host (one for each rank, where ranks run), for each direction of the bus and for each stream; \
+             within a rank, of its own work alone. Time begins with the first of them; the axis says whether it is modelled or measured. The figure is a new \
              one.",
         )
         .errors(&["Error: whatever the function fails with"])
