@@ -5,6 +5,7 @@ use crate::nn::made::constructor;
 use crate::op::activation::dropout::{check_probability, dropout};
 use crate::op::activation::functions::{elu, gelu, hardtanh, leaky_relu, mish, silu, softplus};
 use crate::op::activation::variants::usual_dim;
+use crate::op::core::fill::replaced_if;
 use crate::op::def::DefaultValue;
 use crate::op::elementwise::unary::{relu, relu_, sigmoid, tanh};
 use crate::op::params::{Maybe, Written, by_name, kind, params};
@@ -115,12 +116,13 @@ impl Layer for Simple {
 }
 
 /// A dropout layer; `written` is how its share prints.
-pub(crate) fn dropout_module((share, written): (f64, &Value)) -> Result<Module> {
+pub(crate) fn dropout_module((share, written): (f64, &Value), inplace: bool) -> Result<Module> {
     check_probability(share)?;
-    Simple::new("Dropout", move |c| dropout(c.only()?, share, c.module.training()))
-        .option("p", written)
-        .option("inplace", &Value::Scalar(false.into()))
-        .made()
+    let run = move |c: &Call| {
+        let training = c.module.training();
+        replaced_if(inplace && training, c.only()?, |x| dropout(x, share, training))
+    };
+    Simple::new("Dropout", run).option("p", written).option("inplace", &Value::Scalar(inplace.into())).made()
 }
 
 params! {
@@ -170,6 +172,7 @@ params! {
 params! {
     pub(super) DropoutParams {
         p: Written<kind::Float> => DefaultValue::Float(0.5), "how probable it is that an element becomes zero";
+        inplace: kind::Bool = false, "whether it writes to its input, which saves memory";
     }
 }
 
@@ -299,7 +302,7 @@ pub static ROWS: &[OpDef] = &[
         "Dropout",
         "While training, zeroes elements with probability `p` and scales the others by `1 / (1 - p)`.",
         DropoutParams::LIST,
-        by_name!(DropoutParams, |a| dropout_module(a.p).map(Module::into_value)),
+        by_name!(DropoutParams, |a| dropout_module(a.p, a.inplace).map(Module::into_value)),
     )
     .details("`net.eval()` turns it off.")
     .shapes(shapes::SAME)

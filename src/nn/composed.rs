@@ -6,6 +6,7 @@ use crate::op::activation::dropout::{check_probability, dropout1d, feature_dropo
 use crate::op::activation::variants::{
     celu, glu, hardsigmoid, hardswish, logsigmoid, prelu, selu, softsign, usual_dim,
 };
+use crate::op::core::fill::replaced_if;
 use crate::op::def::DefaultValue;
 use crate::op::elementwise::sign::neg;
 use crate::op::normalise::layer_norm::rms_norm;
@@ -166,6 +167,7 @@ params! {
 params! {
     ChannelDropoutParams {
         p: kind::Float = 0.5, "how probable it is that a channel becomes zero";
+        inplace: kind::Bool = false, "whether it writes to its input, which saves memory";
     }
 }
 
@@ -182,12 +184,13 @@ fn channel_dropout(
     args: &Args,
     run: fn(&Tensor, f64, bool) -> Result<Tensor>,
 ) -> Result<Value> {
-    let ChannelDropoutParams { p, .. } = ChannelDropoutParams::of(args)?;
+    let ChannelDropoutParams { p, inplace, .. } = ChannelDropoutParams::of(args)?;
     check_probability(p)?;
-    Simple::new(name, move |c| run(c.only()?, p, c.module.training()))
-        .options_of(args)
-        .option("inplace", &Value::Scalar(false.into()))
-        .module()
+    let run = move |c: &Call| {
+        let training = c.module.training();
+        replaced_if(inplace && training, c.only()?, |x| run(x, p, training))
+    };
+    Simple::new(name, run).options_of(args).module()
 }
 
 /// The rows of this file.

@@ -4,6 +4,7 @@ use crate::base::Error;
 use crate::nn::made::constructor;
 use crate::op::activation::dropout::check_probability;
 use crate::op::activation::shrink::{alpha_dropout, hardshrink, softshrink, threshold};
+use crate::op::core::fill::replaced_if;
 use crate::op::def::DefaultValue;
 use crate::op::elementwise::arithmetic::sub;
 use crate::op::elementwise::unary::tanh;
@@ -18,7 +19,7 @@ params! {
     ThresholdParams {
         threshold: Written<kind::Scalar>, "what elements must be above to stay";
         value: Written<kind::Scalar>, "what the others become";
-        inplace: Written<kind::Bool> => DefaultValue::Bool(false), "taken as PyTorch's: the result is a tensor of its own";
+        inplace: Written<kind::Bool> => DefaultValue::Bool(false), "whether it writes to its input, which saves memory";
     }
 }
 
@@ -31,7 +32,7 @@ params! {
 params! {
     AlphaDropoutParams {
         p: kind::Float = 0.5, "how likely an element is dropped while training";
-        inplace: kind::Bool = false, "taken as PyTorch's: the result is a tensor of its own";
+        inplace: kind::Bool = false, "whether it writes to its input, which saves memory";
     }
 }
 
@@ -43,7 +44,8 @@ pub static ROWS: &[OpDef] = &[
         ThresholdParams::LIST,
         by_name!(ThresholdParams, |a| {
             let ((from, from_written), (value, value_written)) = (a.threshold, a.value);
-            Simple::new("Threshold", move |c| threshold(c.only()?, from, value))
+            let inplace = a.inplace.0;
+            Simple::new("Threshold", move |c| replaced_if(inplace, c.only()?, |x| threshold(x, from, value)))
                 .option("threshold", from_written)
                 .option("value", value_written)
                 .hidden("inplace", a.inplace.1)
@@ -101,8 +103,10 @@ pub static ROWS: &[OpDef] = &[
         AlphaDropoutParams::LIST,
         by_name!(AlphaDropoutParams, |a, args| {
             check_probability(a.p)?;
-            let _ = a.inplace;
-            let run = move |c: &Call| alpha_dropout(c.only()?, a.p, c.module.training());
+            let run = move |c: &Call| {
+                let training = c.module.training();
+                replaced_if(a.inplace && training, c.only()?, |x| alpha_dropout(x, a.p, training))
+            };
             Simple::new("AlphaDropout", run).options_of(args).module()
         }),
     )

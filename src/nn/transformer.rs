@@ -153,7 +153,7 @@ impl<'s, 'a> LayerSizes<'s, 'a> {
     pub(super) fn parts(&self, attentions: &[&str]) -> Result<(Parts, Activation)> {
         let (activation, own) = activation(self.feed.activation)?;
         let linear = |sizes| made("Linear", sizes, self.layer.bias, self.layer.made.dtype());
-        let (inner, dropout) = (self.feed.dim_feedforward, || dropout_module(self.feed.dropout));
+        let (inner, dropout) = (self.feed.dim_feedforward, || dropout_module(self.feed.dropout, false));
         let mut parts = Parts::new();
         for name in attentions {
             parts = parts.child(*name, self.attention()?);

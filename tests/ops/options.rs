@@ -135,6 +135,20 @@ fn modules() {
         ("nn::Threshold(0.5, 2.0)", "Threshold(threshold=0.5, value=2.0)"),
         ("nn::Softshrink()", "Softshrink(0.5)"),
         ("nn::Hardshrink(1.0)", "Hardshrink(1.0)"),
+        ("let x = tensor([0.1, 1.0]); nn::Threshold(0.5, 2.0, true).forward(x); x", "tensor([2., 1.])"),
+        ("nn::Dropout(0.5, #{inplace: true})", "Dropout(p=0.5, inplace=True)"),
+        (
+            "let x = ones(4); manual_seed(3); let y = nn::Dropout(0.5, true).forward(x); (x == y).all().item()",
+            "true",
+        ),
+        (
+            "let x = ones([1, 2, 3]); let net = nn::Dropout1d(0.999, #{inplace: true}); net.eval(); net.forward(x); x.sum()",
+            "tensor(6.)",
+        ),
+        (
+            "let x = ones([1, 2, 3]); nn::Dropout1d(0.999999, #{inplace: true}).forward(x); x.sum()",
+            "tensor(0.)",
+        ),
         ("nn::Tanhshrink()", "Tanhshrink()"),
         ("nn::Softmax2d().forward(zeros([2, 1, 1]))", "tensor([[[0.5000]],\n\n        [[0.5000]]])"),
         ("nn::AlphaDropout(0.2)", "AlphaDropout(p=0.2, inplace=False)"),

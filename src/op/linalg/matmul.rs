@@ -393,6 +393,18 @@ params! {
     }
 }
 
+const OUTER: OpDef = OpDef::call(
+    "outer",
+    Family::Matmul,
+    "Every product of an element of one vector and one of another.",
+    TwoParams::LIST,
+    by_name!(TwoParams, |a| to_value(outer(a.input, a.other))),
+)
+.shapes("(n), (m) -> (n, m)")
+.errors(&["RuntimeError: a factor is no vector"])
+.example("tensor([1, 2]).outer(tensor([3, 4]))", "tensor([[3, 4],\n        [6, 8]])")
+.samples(&[Sample::of("a.outer(b)", VECTORS)]);
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
@@ -478,28 +490,8 @@ pub static ROWS: &[OpDef] = &[
     .example("tensor([1.0, 2.0]).dot(tensor([3.0, 4.0]))", "tensor(11.)")
     .gradient(Gradient::Vjp("DotBackward0"))
     .samples(&[Sample::of("a.dot(b)", VECTORS)]),
-    OpDef::call(
-        "outer",
-        Family::Matmul,
-        "Every product of an element of one vector and one of another.",
-        TwoParams::LIST,
-        by_name!(TwoParams, |a| to_value(outer(a.input, a.other))),
-    )
-    .shapes("(n), (m) -> (n, m)")
-    .errors(&["RuntimeError: a factor is no vector"])
-    .example("tensor([1, 2]).outer(tensor([3, 4]))", "tensor([[3, 4],\n        [6, 8]])")
-    .samples(&[Sample::of("a.outer(b)", VECTORS)]),
-    OpDef::call(
-        "ger",
-        Family::Matmul,
-        "Another name of `outer`.",
-        TwoParams::LIST,
-        by_name!(TwoParams, |a| to_value(outer(a.input, a.other))),
-    )
-    .shapes("(n), (m) -> (n, m)")
-    .errors(&["RuntimeError: a factor is no vector"])
-    .example("tensor([1, 2]).ger(tensor([3, 4]))", "tensor([[3, 4],\n        [6, 8]])")
-    .samples(&[Sample::of("a.ger(b)", VECTORS)]),
+    OUTER,
+    OUTER.named("ger").summary("Another name of `outer`.").example("tensor([1, 2]).ger(tensor([3, 4]))", "tensor([[3, 4],\n        [6, 8]])"),
     OpDef::call(
         "vdot",
         Family::Matmul,
