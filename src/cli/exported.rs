@@ -12,7 +12,7 @@ use crate::lesson::{Element, Exercise, Lesson, Predict, Quiz, Unit};
 use crate::notebook::html::{self, FOLDED};
 use crate::notebook::output::FIGURE;
 use crate::notebook::run::{End, RunOptions, run_all};
-use crate::notebook::{Cell, Kind, Notebook, Output, ipynb};
+use crate::notebook::{Cell, Notebook, Output, ipynb};
 
 use super::output::say;
 use super::packs::{self, Chosen};
@@ -97,22 +97,11 @@ fn tasks(chosen: &Chosen, devices: &str) -> Notebook {
             }
         }
     }
-    cells.iter_mut().for_each(hidden_in_jupyter);
     let text = "This notebook is a lesson of tensorlab. Its code is Rhai with PyTorch's names: Python's kernel can't run it; \
                 `tensorlab lab FILE` opens it and `tensorlab notebook run FILE` runs it. Exercises are cells to write in; \
                 what checks them stays with the program (`tensorlab lesson start`).";
     cells.insert(0, Cell::markdown(text));
     Notebook::new(cells)
-}
-
-/// What is not to be read at once, as Jupyter has it: text behind a summary, code with its source folded.
-fn hidden_in_jupyter(cell: &mut Cell) {
-    let Some(title) = cell.metadata.get(FOLDED).and_then(|title| title.as_str()) else { return };
-    if cell.kind == Kind::Markdown {
-        cell.source = format!("<details><summary>{title}</summary>\n\n{}\n\n</details>", cell.source);
-    } else {
-        cell.metadata.insert("jupyter".into(), serde_json::json!({ "source_hidden": true }));
-    }
 }
 
 /// Whether it is a cell that runs as it stands, draws, and gives no answer away.

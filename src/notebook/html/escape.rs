@@ -6,7 +6,7 @@ use crate::base::text::strip_control;
 use crate::notebook::output::Fields;
 
 /// Text for an element or a quoted attribute, without control characters.
-pub(super) fn escaped(text: &str) -> String {
+pub(in crate::notebook) fn escaped(text: &str) -> String {
     let text = strip_control(text);
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

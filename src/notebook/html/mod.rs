@@ -8,7 +8,8 @@ mod escape;
 mod markdown;
 mod math;
 
-use escape::{coded_picture, escaped, image};
+pub(super) use escape::escaped;
+use escape::{coded_picture, image};
 use serde_json::Value;
 
 use super::cell::{Cell, Kind};

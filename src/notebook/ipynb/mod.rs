@@ -1,6 +1,7 @@
 //! Jupyter's format: nbformat 4.5 is written, 4.0 to 4.5 and 3 are read. Fields that are not known are kept.
 
 pub(crate) mod error;
+mod folded;
 mod old;
 
 use serde::Serialize;
@@ -114,6 +115,7 @@ fn read_cell(value: Value) -> Result<Cell, String> {
         Some(_) => return Err("its `id` is no text".into()),
         None => String::new(),
     };
+    let source = folded::unfold(kind, source, &metadata);
     let mut cell = Cell { id, kind, source, ..Cell::default() };
     if kind == Kind::Code {
         cell.execution_count = fields.remove("execution_count").and_then(|count| count.as_u64());
@@ -161,8 +163,8 @@ fn write_cell(cell: &Cell) -> Value {
     }
     fields.insert("id".into(), cell.id.as_str().into());
     fields.insert("cell_type".into(), cell.kind.name().into());
+    fields.insert("source".into(), lines(&folded::fold(cell, &mut metadata)));
     fields.insert("metadata".into(), metadata.into());
-    fields.insert("source".into(), lines(&cell.source));
     fields.into()
 }
 

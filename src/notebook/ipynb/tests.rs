@@ -165,3 +165,25 @@ fn what_is_no_notebook_says_why() {
     assert!(read(b"{").unwrap_err().to_string().contains("no JSON"));
     assert!(read(&[b'['; 100_000]).unwrap_err().to_string().contains("recursion"));
 }
+
+/// Jupyter folds them by tags and metadata of its own, which are no part of the text.
+#[test]
+fn folded_cells_are_folded_in_the_file_and_come_back_as_they_were() {
+    let folded = |mut cell: Cell| {
+        cell.metadata.insert("folded".into(), "Hints & more".into());
+        cell
+    };
+    let cells = [folded(Cell::markdown("a\n\n- b")), folded(Cell::code("1")), Cell::markdown("c")];
+    let value = json_of(&Notebook::new(cells.clone()));
+    let text =
+        value["cells"][0]["source"].as_array().unwrap().iter().filter_map(|l| l.as_str()).collect::<String>();
+    assert_eq!(text, "<details><summary>Hints &amp; more</summary>\n\na\n\n- b\n\n</details>");
+    assert_eq!(value["cells"][1]["metadata"]["jupyter"]["source_hidden"], true);
+    let (back, _) = read_json(&value).unwrap();
+    assert_eq!(back.cells.iter().map(|c| &c.source).collect::<Vec<_>>(), ["a\n\n- b", "1", "c"]);
+    assert_eq!(json_of(&back), value);
+    // Whoever unfolds a cell there finds it unfolded.
+    let mut open = value;
+    open["cells"][1]["metadata"]["jupyter"]["source_hidden"] = false.into();
+    assert_eq!(json_of(&read_json(&open).unwrap().0), open);
+}
