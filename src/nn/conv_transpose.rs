@@ -4,6 +4,7 @@ use crate::base::{Error, Result};
 use crate::nn::made::{Made, constructor};
 use crate::op::convolution::conv::Padding;
 use crate::op::convolution::transposed::conv_transpose;
+use crate::op::convolution::transposed_volumes::conv_transpose3d;
 use crate::op::params::{Maybe, OfWeights, by_name, kind, params};
 use crate::op::{Args, OpDef, Value, shapes};
 use crate::tensor::Tensor;
@@ -79,7 +80,11 @@ impl Layer for ConvTranspose {
             Some(size) => self.padding_for(input, &size)?,
         };
         let Sliding { dims, options, .. } = &self.sliding;
-        conv_transpose(*dims, input, &weight, bias.as_ref(), options, &extra).map(Value::from)
+        let out = match dims {
+            3 => conv_transpose3d(input, &weight, bias.as_ref(), options, &extra),
+            _ => conv_transpose(*dims, input, &weight, bias.as_ref(), options, &extra),
+        };
+        out.map(Value::from)
     }
 
     fn attribute(&self, name: &str) -> Option<Value> {
@@ -113,7 +118,11 @@ params! {
 }
 
 fn class(dims: usize) -> &'static str {
-    if dims == 1 { "ConvTranspose1d" } else { "ConvTranspose2d" }
+    match dims {
+        1 => "ConvTranspose1d",
+        2 => "ConvTranspose2d",
+        _ => "ConvTranspose3d",
+    }
 }
 
 fn make(a: ConvTransposeParams, dims: usize) -> Result<Value> {
@@ -163,5 +172,17 @@ pub static ROWS: &[OpDef] = &[
     .example(
         "nn::ConvTranspose2d(8, 3, 2, #{stride: 2}).forward(ones([1, 8, 5, 5])).shape",
         "[1, 3, 10, 10]",
+    ),
+    constructor("ConvTranspose3d", "Spreads each place of `[n, channels, d, h, w]` over a window.", ConvTransposeParams::LIST, by_name!(ConvTransposeParams, |a| make(a, 3)))
+    .details("`layer.forward(x, output_size)` chooses among the sizes that a stride leaves open.")
+    .shapes(shapes::TRANSPOSED3D)
+    .errors(&[
+        "ValueError: `groups` does not divide the channels",
+        "RuntimeError: the input has not `in_channels` channels",
+        "ValueError: `output_size` is none of those that the stride leaves open",
+    ])
+    .example(
+        "nn::ConvTranspose3d(2, 4, 3)",
+        "ConvTranspose3d(2, 4, kernel_size=(3, 3, 3), stride=(1, 1, 1))",
     ),
 ];

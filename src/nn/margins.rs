@@ -19,7 +19,7 @@ use super::loss::LossParams;
 use super::module::Call;
 
 /// So many inputs and no more.
-fn inputs<'a, const N: usize>(c: &'a Call) -> Result<[&'a Tensor; N]> {
+pub(super) fn inputs<'a, const N: usize>(c: &'a Call) -> Result<[&'a Tensor; N]> {
     <[&Tensor; N]>::try_from(c.inputs).map_err(|_| {
         let text = format!("{}.forward() takes {N} tensors, not {}", c.module.name(), c.inputs.len());
         Error::type_error(text)

@@ -1,9 +1,11 @@
 //! Modules: layers with parameters, containers, and what one does with a whole network.
 
 pub mod activation;
+pub mod adaptive;
 pub mod attention;
 pub mod bags;
 pub mod cells;
+pub mod classes_margin;
 pub mod clip;
 pub mod composed;
 pub mod containers;
@@ -24,10 +26,12 @@ pub mod packed;
 pub mod padding;
 pub mod pooling;
 pub mod recurrent;
+pub mod response;
 pub mod show;
 pub mod shrink;
 pub mod state;
 pub mod transformer;
+pub mod unpool;
 
 pub use module::{Call, Caller, Layer, Module, Parts, Role};
 
@@ -38,12 +42,13 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
     ROWS.into_iter().flatten()
 }
 
-static ROWS: [&[OpDef]; 23] = documented([
+static ROWS: [&[OpDef]; 27] = documented([
     linear::ROWS,
     convolution::ROWS,
     conv_transpose::ROWS,
     normalise::ROWS,
     instance_norm::ROWS,
+    response::ROWS,
     embedding::ROWS,
     bags::ROWS,
     padding::ROWS,
@@ -53,11 +58,14 @@ static ROWS: [&[OpDef]; 23] = documented([
     cells::ROWS,
     recurrent::ROWS,
     pooling::ROWS,
+    adaptive::ROWS,
+    unpool::ROWS,
     activation::ROWS,
     composed::ROWS,
     shrink::ROWS,
     loss::ROWS,
     margins::ROWS,
+    classes_margin::ROWS,
     containers::ROWS,
     init::ROWS,
     clip::ROWS,

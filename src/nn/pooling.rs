@@ -4,15 +4,16 @@ use crate::base::Result;
 use crate::nn::made::constructor;
 use crate::op::convolution::pooling::{
     Pool, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_size, avg_pool1d, avg_pool2d, max_pool1d,
-    max_pool2d,
+    max_pool1d_places, max_pool2d,
 };
-use crate::op::convolution::volumes::{avg_pool3d, max_pool3d};
+use crate::op::convolution::volumes::{avg_pool3d, max_pool3d, max_pool3d_places};
 use crate::op::def::DefaultValue;
 use crate::op::params::{by_name, kind, params};
 use crate::op::{Args, OpDef, Value, shapes};
 use crate::tensor::Tensor;
 
 use super::activation::Simple;
+use super::adaptive::WithPlaces;
 use super::module::Call;
 
 params! {
@@ -21,6 +22,7 @@ params! {
         stride: kind::Ints => DefaultValue::Ints(&[]), "how far the window moves on; without it by its own size";
         padding: kind::Ints = 0, "how wide the border is that windows may begin on; it is never the largest";
         dilation: kind::Ints = 1, "how far the elements of a window are from each other";
+        return_indices: kind::Bool = false, "whether the places of the largest elements are given too";
         ceil_mode: kind::Bool = false, "whether a last window that hangs over the edge counts too";
     }
 }
@@ -56,13 +58,23 @@ fn shown<'a>(args: &'a Args) -> impl Iterator<Item = (&'static str, &'a Value)> 
     })
 }
 
-/// A layer that takes the largest of each window.
-fn largest(args: &Args, name: &'static str, run: fn(&Tensor, &Pool) -> Result<Tensor>) -> Result<Value> {
-    let MaxPoolParams { kernel_size: size, stride, padding, dilation, ceil_mode, .. } =
+/// A layer that takes the largest of each window, and perhaps says where they lay.
+fn largest(
+    args: &Args,
+    name: &'static str,
+    run: fn(&Tensor, &Pool) -> Result<Tensor>,
+    places: fn(&Tensor, &Pool) -> Result<(Tensor, Tensor)>,
+) -> Result<Value> {
+    let MaxPoolParams { kernel_size: size, stride, padding, dilation, return_indices, ceil_mode, .. } =
         MaxPoolParams::of(args)?;
     let pool = Pool { size, stride: Some(stride), padding, dilation, ceil_mode, count_include_pad: true };
+    let placed = pool.clone();
     let module = Simple::new(name, move |c| run(c.only()?, &pool));
-    shown(args).fold(module, |module, (name, value)| module.option(name, value)).module()
+    let module = shown(args).fold(module, |module, (name, value)| match name {
+        "return_indices" => module.hidden(name, value),
+        _ => module.option(name, value),
+    });
+    if return_indices { WithPlaces::module(module, move |x| places(x, &placed)) } else { module.module() }
 }
 
 /// A layer that takes the mean of each window. `as_shown` is how its options are printed.
@@ -97,7 +109,7 @@ pub static ROWS: &[OpDef] = &[
         "MaxPool3d",
         "The largest element of each window over the last three dimensions.",
         MaxPoolParams::LIST,
-        |a| largest(a, "MaxPool3d", max_pool3d),
+        |a| largest(a, "MaxPool3d", max_pool3d, max_pool3d_places),
     )
     .shapes(shapes::POOL3D)
     .errors(shapes::POOL_ERRORS)
@@ -115,7 +127,7 @@ pub static ROWS: &[OpDef] = &[
     .errors(shapes::AVG_ERRORS)
     .example("nn::AvgPool3d(2)", "AvgPool3d(kernel_size=2, stride=2, padding=0)"),
     constructor("MaxPool2d", "The largest element of each window.", MaxPoolParams::LIST, |a| {
-        largest(a, "MaxPool2d", |x, pool| Ok(max_pool2d(x, pool)?.0))
+        largest(a, "MaxPool2d", |x, pool| Ok(max_pool2d(x, pool)?.0), max_pool2d)
     })
     .shapes(shapes::POOL2D)
     .errors(shapes::POOL_ERRORS)
@@ -149,7 +161,7 @@ pub static ROWS: &[OpDef] = &[
         "MaxPool1d",
         "The largest element of each window along the last dimension.",
         MaxPoolParams::LIST,
-        |a| largest(a, "MaxPool1d", max_pool1d),
+        |a| largest(a, "MaxPool1d", max_pool1d, max_pool1d_places),
     )
     .shapes(shapes::POOL1D)
     .errors(shapes::POOL_ERRORS)

@@ -324,7 +324,7 @@ pub(crate) fn max_pool1d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
 }
 
 /// [`max_pool1d`] with the places of the elements along the dimension.
-fn max_pool1d_places(x: &Tensor, pool: &Pool) -> Result<(Tensor, Tensor)> {
+pub(crate) fn max_pool1d_places(x: &Tensor, pool: &Pool) -> Result<(Tensor, Tensor)> {
     if !matches!(x.rank(), 2 | 3) {
         return Err(Error::runtime(unlike_batch(x)));
     }
@@ -346,7 +346,7 @@ const PLANE: Draw = Draw::of("x", &[1, 2, 5, 4], Domain::Distinct);
 const SIGNAL: Draw = Draw::of("x", &[2, 3, 6], Domain::Distinct);
 
 params! {
-    pub(super) MaxPoolParams {
+    pub(super) group MaxPoolParams {
         input: kind::Tensor, "what the window slides over, `[channels, …]` or a batch of them";
         kernel_size: kind::Ints, "how large the window is, along all dimensions or along each";
         stride: kind::Ints => DefaultValue::Ints(&[]), "how far the window moves on; without it by its own size";
@@ -372,7 +372,7 @@ impl AvgPoolNdParams<'_> {
 }
 
 params! {
-    MaxPoolPlacesParams {
+    pub(super) MaxPoolPlacesParams {
         ..pool: MaxPoolParams;
         return_indices: kind::Bool = false, "whether the places of the largest elements are given too";
     }

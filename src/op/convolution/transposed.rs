@@ -78,7 +78,12 @@ fn checked(
     transposed(name, x, weight, bias, conv, &shape)
 }
 
-fn check_channels(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, groups: usize) -> Result<()> {
+pub(super) fn check_channels(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    groups: usize,
+) -> Result<()> {
     let size = |t: &Tensor, d: usize| t.shape().get(d).copied().unwrap_or(0);
     let (channels, filters) = (size(weight, 0), size(weight, 1).saturating_mul(groups));
     if !channels.is_multiple_of(groups) {
@@ -183,10 +188,14 @@ fn transposed_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     .collect())
 }
 
-fn call(a: TransposedParams, dims: usize) -> Result<Value> {
+/// Runs a transposed convolution by its arguments.
+pub(super) fn call(
+    a: TransposedParams,
+    run: fn(&Tensor, &Tensor, Option<&Tensor>, &ConvolutionOptions, &[i64]) -> Result<Tensor>,
+) -> Result<Value> {
     let TransposedParams { input, weight, bias, stride, dilation, groups, .. } = a;
     let options = ConvolutionOptions { stride, padding: Padding::Sizes(a.padding), dilation, groups };
-    conv_transpose(dims, input, weight, bias, &options, &a.output_padding).map(Value::from)
+    run(input, weight, bias, &options, &a.output_padding).map(Value::from)
 }
 
 pub(crate) const fn row(name: &'static str, summary: &'static str, run: fn(&Args) -> Result<Value>) -> OpDef {
@@ -200,7 +209,7 @@ pub(crate) const fn row(name: &'static str, summary: &'static str, run: fn(&Args
 }
 
 params! {
-    TransposedParams {
+    pub(super) TransposedParams {
         input: kind::Tensor, "what is spread over the output, `[n, channels, …]`";
         weight: kind::Tensor, "the filters, `[channels, filters / groups, …]`";
         bias: Maybe<kind::Tensor>, "what is added to the results of each filter, or none";
@@ -217,7 +226,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "conv_transpose1d",
         "Spreads each element over a window of the output: `[n, c, l]` gives `[n, filters, l']`.",
-        by_name!(TransposedParams, |a| call(a, 1)),
+        by_name!(TransposedParams, |a| call(a, |x, w, b, o, e| conv_transpose(1, x, w, b, o, e))),
     )
     .shapes("(N, C_in, L), weight (C_in, C_out / groups, k) -> (N, C_out, L_out), L_out as above; N may be left out")
     .errors(&[
@@ -236,7 +245,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "conv_transpose2d",
         "Spreads each element over a window of the output: `[n, c, h, w]` gives `[n, filters, h', w']`.",
-        by_name!(TransposedParams, |a| call(a, 2)),
+        by_name!(TransposedParams, |a| call(a, |x, w, b, o, e| conv_transpose(2, x, w, b, o, e))),
     )
     .shapes(
         "(N, C_in, H, W), weight (C_in, C_out / groups, kh, kw) -> (N, C_out, H_out, W_out), each size as above; N \

@@ -6,12 +6,13 @@ use crate::op::arrange::pad::constant;
 use crate::op::core::autocast::{self, whole};
 use crate::op::core::def::{BOTH, Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::params::by_name;
-use crate::op::core::record::{determined_forward, undetermined};
+use crate::op::core::record::{determined_forward, no_grad, undetermined};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::arange;
-use crate::op::elementwise::arithmetic::add;
+use crate::op::elementwise::arithmetic::{add, floor_divide, mul};
+use crate::op::gather::along_dim::gather;
 use crate::op::gather::select::index_select;
 use crate::op::shape::part::select;
 use crate::op::shape::permute::permute;
@@ -22,14 +23,14 @@ use crate::tensor::autograd::Vjp;
 use super::conv::{
     ConvolutionOptions, ConvolutionParams, Padding, call, check_channels, check_places, conv2d,
 };
-use super::pooling::{AvgPoolNdParams, MaxPoolParams, Pool, avg_pool2d, max_pool2d};
+use super::pooling::{AvgPoolNdParams, MaxPoolPlacesParams, Pool, avg_pool2d, max_pool2d};
 
 /// What a convolution does along each of three dimensions.
-struct VolumePlan {
-    stride: [i64; 3],
-    dilation: [i64; 3],
+pub(super) struct VolumePlan {
+    pub(super) stride: [i64; 3],
+    pub(super) dilation: [i64; 3],
     /// Zeros before and after.
-    padding: [[i64; 2]; 3],
+    pub(super) padding: [[i64; 2]; 3],
 }
 
 /// `x [n, c, d, h, w]` (or `[c, d, h, w]`) with `weight [o, c / groups, kd, kh, kw]`: `[n, o, d', h', w']`.
@@ -133,7 +134,7 @@ impl VolumePlan {
     }
 
     /// The depths that the window covers at each of its places.
-    fn depths(&self, places: usize, kernel: usize, beside: &Tensor) -> Result<Tensor> {
+    pub(super) fn depths(&self, places: usize, kernel: usize, beside: &Tensor) -> Result<Tensor> {
         let ([stride, ..], [dilation, ..]) = (self.stride, self.dilation);
         let make = Make { device: Some(beside.device().into()), ..Make::default() };
         let steps = |count: usize, by: i64| {
@@ -144,7 +145,8 @@ impl VolumePlan {
     }
 }
 
-fn plan(kernel: [usize; 3], options: &ConvolutionOptions) -> Result<VolumePlan> {
+/// How a window moves over volumes, or PyTorch's error.
+pub(super) fn plan(kernel: [usize; 3], options: &ConvolutionOptions) -> Result<VolumePlan> {
     let Some(stride) = three(&options.stride, "stride")?.filter(|s| s.iter().all(|v| *v > 0)) else {
         return Err(Error::runtime("non-positive stride is not supported"));
     };
@@ -181,7 +183,7 @@ fn three_of(values: &[i64]) -> Option<[i64; 3]> {
 }
 
 /// One number for each dimension, or for all; `None` where one is negative or absurdly large.
-fn three(values: &[i64], what: &str) -> Result<Option<[i64; 3]>> {
+pub(super) fn three(values: &[i64], what: &str) -> Result<Option<[i64; 3]>> {
     let Some(all) = three_of(values) else {
         return Err(Error::runtime(format!(
             "expected {what} to be a single integer value or a list of 3 values to match the convolution dimensions, but \
@@ -255,6 +257,26 @@ fn pooled(
     reshape_to(&columns, if x.rank() == 5 { &shape } else { shape.get(1..).unwrap_or(&[]) })
 }
 
+/// [`max_pool3d`] with the places of the elements among those of their channel.
+pub(crate) fn max_pool3d_places(x: &Tensor, pool: &Pool) -> Result<(Tensor, Tensor)> {
+    let out = max_pool3d(x, pool)?;
+    let _off = no_grad();
+    let both = split("max_pool3d", pool)?;
+    let (before, sizes) = x.shape().split_at(x.rank().saturating_sub(3));
+    let (&[d, h, w], &[.., deep, high, wide]) = (sizes, out.shape()) else {
+        return Err(Error::runtime("max_pool3d gave no volumes"));
+    };
+    let n: usize = before.iter().product();
+    let (planes, within) = max_pool2d(&reshape_to(x, &[n, d, h, w])?, &both.planes)?;
+    let columns = reshape_to(&planes, &[n, 1, d, high * wide])?;
+    let (_, along) = max_pool2d(&columns, &both.depths)?;
+    let along = reshape_to(&along, &[n, deep * high * wide])?;
+    let within = gather(&reshape_to(&within, &[n, d * high * wide])?, 1, &along)?;
+    let plane = (high * wide) as i64;
+    let places = add(&mul(&floor_divide(&along, plane)?, (h * w) as i64)?, &within)?;
+    Ok((out.clone(), reshape_to(&places, out.shape())?))
+}
+
 /// The largest element of each window of three dimensions.
 pub fn max_pool3d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
     static RULE: Vjp = Vjp {
@@ -317,10 +339,18 @@ pub static ROWS: &[OpDef] = &[
         "max_pool3d",
         Family::Convolution,
         "The largest element of each window over the last three dimensions.",
-        MaxPoolParams::LIST, by_name!(MaxPoolParams, |a| max_pool3d(a.input, &Pool::from(a)).map(Value::from)),
+        MaxPoolPlacesParams::LIST,
+        by_name!(MaxPoolPlacesParams, |a| {
+            let (x, pool) = (a.pool.input, Pool::from(a.pool));
+            if !a.return_indices {
+                return max_pool3d(x, &pool).map(Value::from);
+            }
+            let (out, places) = whole("max_pool3d", [x], |[x]| max_pool3d_places(x, &pool))?;
+            Ok(Value::List(vec![out.into(), places.into()]))
+        }),
     )
     .forms(FUNCTIONAL)
-    .details("The stride is the window's size where none is given.")
+    .details("The stride is the window's size where none is given. `return_indices` gives `[values, indices]`.")
     .shapes(shapes::POOL3D)
     .errors(shapes::POOL_ERRORS)
     .example(

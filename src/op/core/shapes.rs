@@ -59,6 +59,9 @@ pub const TRANSPOSED1D: &str = "(N, C_in, L) -> (N, C_out, L_out), L_out = (L - 
 /// As [`TRANSPOSED1D`], of images.
 pub const TRANSPOSED2D: &str = "(N, C_in, H, W) -> (N, C_out, H_out, W_out), each as L_out = (L - 1) stride - 2 \
      padding + dilation (kernel_size - 1) + output_padding + 1; N may be left out";
+/// As [`TRANSPOSED1D`], of volumes.
+pub const TRANSPOSED3D: &str = "(N, C_in, D, H, W) -> (N, C_out, D_out, H_out, W_out), each as L_out = (L - 1) stride \
+     - 2 padding + dilation (kernel_size - 1) + output_padding + 1; N may be left out";
 /// Of the largest elements of windows.
 pub const POOL1D: &str = "(N, C, L) -> (N, C, L_out), L_out = ⌊(L + 2 padding - dilation (kernel_size - 1) - 1) / \
      stride⌋ + 1; ceil_mode rounds up, but no window begins behind the input; N may be left out";
@@ -94,6 +97,9 @@ pub const AVG_ERRORS: &[&str] = &[
 pub const ADAPTIVE1D: &str = "(N, C, L) -> (N, C, output_size); N may be left out";
 /// As [`ADAPTIVE1D`], of images.
 pub const ADAPTIVE2D: &str = "(N, C, H, W) -> (N, C, output_size[0], output_size[1]); N may be left out";
+/// As [`ADAPTIVE1D`], of volumes.
+pub const ADAPTIVE3D: &str =
+    "(N, C, D, H, W) -> (N, C, output_size[0], output_size[1], output_size[2]); N may be left out";
 /// Of an optimiser.
 pub const STEPS: &str = "parameters of any shapes";
 /// When an optimiser is not made.

@@ -1,6 +1,7 @@
 //! Losses.
 
 pub mod classes;
+pub mod classes_margin;
 pub mod ctc;
 pub mod elements;
 pub mod margins;
@@ -8,4 +9,5 @@ pub mod margins;
 use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
-pub static ROWS: &[&[OpDef]] = &documented([elements::ROWS, classes::ROWS, margins::ROWS, ctc::ROWS]);
+pub static ROWS: &[&[OpDef]] =
+    &documented([elements::ROWS, classes::ROWS, margins::ROWS, classes_margin::ROWS, ctc::ROWS]);
