@@ -55,6 +55,8 @@ pub fn linspace(start: f64, end: f64, steps: i64, make: &Make) -> Result<Tensor>
 pub fn logspace(start: f64, end: f64, steps: i64, base: f64, make: &Make) -> Result<Tensor> {
     let dtype = make.dtype.unwrap_or(DEFAULT_FLOAT);
     let plain = |dtype| Make { dtype: Some(dtype), device: make.device, ..Make::default() };
+    // Integers lie between integers.
+    let [start, end] = if dtype.is_float() { [start, end] } else { [start.trunc(), end.trunc()] };
     // The exponents have the dtype's precision, their powers are taken in double precision.
     let exponents =
         linspace(start, end, steps, &plain(if dtype.is_float() { dtype } else { DType::Float64 }))?;

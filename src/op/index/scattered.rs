@@ -2,9 +2,10 @@
 
 use crate::base::{Dims, Error, Result};
 use crate::op::core::args::to_value;
-use crate::op::core::convert::to_dtype;
+use crate::op::core::convert::{cloned, to_dtype};
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
+use crate::op::core::shapes;
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::arange;
 use crate::op::shape::part::{diagonal, select, slice};
@@ -12,6 +13,8 @@ use crate::op::shape::permute::movedim;
 use crate::op::shape::view::{reshape_to, unsqueeze};
 use crate::tensor::Tensor;
 
+use super::brackets::index_put_;
+use super::indices::Index;
 use super::places::index_copy;
 
 /// Fails unless `src` has the shape of the part that it replaces.
@@ -69,6 +72,15 @@ fn diagonal_scatter(a: &DiagonalScatterParams) -> Result<Tensor> {
 const X: Draw = Draw::of("x", &[3, 4], Domain::Any);
 
 params! {
+    IndexPutParams {
+        input: kind::Tensor, "the tensor that is copied";
+        indices: kind::Any, "index tensors, one for each dimension";
+        values: kind::Operand, "what is written there; it broadcasts";
+        accumulate: kind::Bool = false, "adds to what is there, where otherwise it is replaced";
+    }
+}
+
+params! {
     SelectScatterParams {
         input: kind::Tensor, "the tensor that is copied";
         src: kind::Tensor, "what is written";
@@ -100,6 +112,21 @@ params! {
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "index_put",
+        Family::Index,
+        "A copy with values written where indices say.",
+        IndexPutParams::LIST,
+        by_name!(IndexPutParams, |a| {
+            let copy = cloned(a.input)?;
+            to_value(index_put_(&copy, &Index::list(a.indices)?, a.values, a.accumulate))
+        }),
+    )
+    .details("`indices` is a list with an index tensor, or a mask, for each of the first dimensions.")
+    .shapes("any -> the same; values are broadcast to what the indices pick")
+    .errors(&["IndexError: an index lies outside of its dimension", shapes::NO_BROADCAST])
+    .example("zeros(3).index_put([tensor([2, 0])], tensor([1.0, 2.0]))", "tensor([2., 0., 1.])")
+    .samples(&[Sample::of("x.index_put([tensor([2, 0])], y)", &[X, Draw::of("y", &[4], Domain::Any)])]),
     OpDef::call(
         "select_scatter",
         Family::Index,

@@ -2,6 +2,7 @@
 
 pub mod added;
 pub mod bilinear;
+pub mod by_factor;
 pub mod cholesky;
 pub mod condition;
 pub mod covariance;
@@ -30,6 +31,7 @@ pub static ROWS: &[&[OpDef]] = &documented([
     solve::ROWS,
     determinant::ROWS,
     cholesky::ROWS,
+    by_factor::ROWS,
     eigen::ROWS,
     svd::ROWS,
     qr::ROWS,
@@ -43,4 +45,5 @@ pub static ROWS: &[&[OpDef]] = &documented([
 ]);
 
 /// Rows whose names other rows of the table have too.
-pub(crate) static HOMONYMS: &[&[OpDef]] = &documented([products::HOMONYMS, norms::HOMONYMS]);
+pub(crate) static HOMONYMS: &[&[OpDef]] =
+    &documented([products::HOMONYMS, norms::HOMONYMS, by_factor::HOMONYMS, svd::HOMONYMS]);

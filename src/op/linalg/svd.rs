@@ -193,6 +193,21 @@ params! {
 }
 
 params! {
+    ThinSvdParams {
+        input: kind::Tensor, "the matrix, or a batch of matrices";
+        some: kind::Bool = true, "only the columns that matter, where otherwise whole orthogonal matrices";
+        compute_uv: kind::Bool = true, "whether the vectors are wanted; zeros stand for them otherwise";
+    }
+}
+
+params! {
+    PinverseParams {
+        input: kind::Tensor, "the matrix, or a batch of matrices";
+        rcond: kind::Float = 1e-15, "singular values up to it times the largest count as 0";
+    }
+}
+
+params! {
     CutParams {
         A: kind::Tensor, "the matrix, or a batch of matrices";
         atol: Maybe<kind::Float>, "singular values up to it count as 0";
@@ -252,6 +267,20 @@ pub static ROWS: &[OpDef] = &[
     .gradient(Gradient::Vjp("LinalgPinvBackward0"))
     .samples(&[Sample::of("linalg::pinv(x)", TALL), Sample::of("linalg::pinv(x)", WIDE)]),
     OpDef::call(
+        "pinverse",
+        Family::Matmul,
+        "Another name of `linalg::pinv`, by the share of the largest singular value up to which others count as 0.",
+        PinverseParams::LIST,
+        by_name!(PinverseParams, |a| {
+            to_value(pinv(a.input, Cut { atol: None, rtol: Some(a.rcond), hermitian: false }))
+        }),
+    )
+    .shapes("(…, n, m) -> (…, m, n)")
+    .errors(&["RuntimeError: the input has fewer than two dimensions, or holds integers or bools"])
+    .example("tensor([[2.0, 0.0], [0.0, 0.0]]).pinverse()", "tensor([[0.5000, 0.0000],\n        [0.0000, 0.0000]])")
+    .gradient(Gradient::Vjp("LinalgPinvBackward0"))
+    .samples(&[Sample::of("x.pinverse()", TALL)]),
+    OpDef::call(
         "matrix_rank",
         Family::Matmul,
         "How many directions matrices keep: singular values above a bound.",
@@ -267,3 +296,30 @@ pub static ROWS: &[OpDef] = &[
     .example("linalg::matrix_rank(tensor([[1.0, 2.0], [2.0, 4.0]]))", "tensor(1)")
     .gradient(COUNTED),
 ];
+
+/// Rows whose names other rows have too.
+pub(crate) static HOMONYMS: &[OpDef] = &[OpDef::call(
+    "svd",
+    Family::Matmul,
+    "Matrices as `U @ S.diag() @ V.mT`: orthonormal vectors and singular values in descending order.",
+    ThinSvdParams::LIST,
+    by_name!(ThinSvdParams, |a| {
+        if !a.compute_uv {
+            let (values, m, n) = (svdvals(a.input)?, a.input.size(-2)?, a.input.size(-1)?);
+            let zeros = |size: usize| -> Result<Tensor> {
+                let shape: Vec<usize> = outer(a.input).iter().copied().chain([size, size]).collect();
+                Tensor::full(&shape, 0i64.into(), a.input.dtype(), &a.input.context(), "svd")
+            };
+            return Ok(Value::Map(vec![("U", zeros(m)?.into()), ("S", values.into()), ("V", zeros(n)?.into())]));
+        }
+        let found = svd(a.input, !a.some)?;
+        let v = turned(&found.vh)?;
+        Ok(Value::Map(vec![("U", found.u.into()), ("S", found.s.into()), ("V", v.into())]))
+    }),
+)
+.details("A map of `U`, `S` and `V`; `linalg::svd` gives `Vh`, the transpose of the last, and is what PyTorch advises.")
+.shapes("(…, n, m) -> `U` (…, n, k), `S` (…, k), `V` (…, m, k), k = min(n, m); `some` false completes U and V")
+.errors(&["RuntimeError: the input has fewer than two dimensions", shapes::NO_FLOAT])
+.example("tensor([[3.0, 0.0], [0.0, 4.0]]).svd().S", "tensor([4., 3.])")
+.gradient(Gradient::Vjp("LinalgSvdBackward0"))
+.samples(&[Sample::of("x.svd().S", TALL), Sample::of("x.svd().V ** 2", TALL)])];

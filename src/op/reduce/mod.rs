@@ -1,6 +1,7 @@
 //! Reductions over dimensions, running ones, softmax and norms.
 
 pub mod differences;
+pub mod gradient;
 pub mod nans;
 pub mod norms;
 pub mod products;
@@ -21,4 +22,5 @@ pub static ROWS: &[&[OpDef]] = &documented([
     norms::ROWS,
     nans::ROWS,
     differences::ROWS,
+    gradient::ROWS,
 ]);

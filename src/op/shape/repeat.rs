@@ -4,8 +4,10 @@ use smallvec::SmallVec;
 
 use crate::base::shape::checked_sizes;
 use crate::base::{Dims, Error, Kind, Layout, Result};
-use crate::op::core::args::to_value;
-use crate::op::core::def::{DefaultValue as D, Domain, Draw, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::args::{to_list, to_value};
+use crate::op::core::def::{
+    DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, Gradient, OpDef, Sample,
+};
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::shapes;
@@ -166,6 +168,12 @@ const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 const X: &[Draw] = &[Draw::of("x", &[2, 3, 4], Domain::Any)];
 
 params! {
+    BroadcastTensorsParams {
+        tensors: kind::Tensors, "what is seen in one shape, a list";
+    }
+}
+
+params! {
     RepeatParams {
         input: kind::Tensor, "the tensor it is computed of";
         repeats: kind::Sizes, "how often along each dimension";
@@ -228,6 +236,25 @@ pub static ROWS: &[OpDef] = &[
     .errors(&["RuntimeError: a number of repeats is negative"])
     .example("tensor([1, 2]).repeat_interleave(2)", "tensor([1, 1, 2, 2])")
     .samples(&[Sample::of("x.repeat_interleave(2, 1)", M)]),
+    OpDef::call(
+        "broadcast_tensors",
+        Family::Movement,
+        "Views of tensors in the shape that they have together.",
+        BroadcastTensorsParams::LIST,
+        by_name!(BroadcastTensorsParams, |a| {
+            let mut shape: Vec<usize> = Vec::new();
+            for t in &a.tensors {
+                shape = crate::base::shape::broadcast(&shape, t.shape())?.to_vec();
+            }
+            let wide: Vec<i64> = shape.iter().map(|&s| s as i64).collect();
+            to_list(a.tensors.iter().map(|t| crate::op::shape::view::expand_to(t, &wide)).collect())
+        }),
+    )
+    .forms(FUNCTION)
+    .shapes("any that broadcast together -> all in that shape")
+    .errors(&[shapes::NO_BROADCAST])
+    .example("broadcast_tensors([tensor([1, 2]), tensor([[3]])])[1]", "tensor([[3, 3]])")
+    .samples(&[Sample::of("broadcast_tensors([x, x.unsqueeze(0)])[0]", M)]),
     OpDef::call(
         "flip",
         Family::Movement,

@@ -128,6 +128,14 @@ params! {
 }
 
 params! {
+    SplitWithSizesParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        split_sizes: kind::Ints, "the length of each piece";
+        dim: kind::Dim = 0, "the dimension it runs along; negative ones count from the end";
+    }
+}
+
+params! {
     TensorSplitParams {
         input: kind::Tensor, "the tensor it is computed of";
         indices_or_sections: Cuts, "how many pieces, or the places that it is cut before";
@@ -170,6 +178,17 @@ pub static ROWS: &[OpDef] = &[
     .errors(&["RuntimeError: the sizes listed do not sum to the dimension's"])
     .example("arange(5).split(2).len()", "3")
     .samples(&[Sample::of("x.split(2)[1]", M)]),
+    OpDef::call(
+        "split_with_sizes",
+        Family::Movement,
+        "Pieces of the sizes listed along a dimension.",
+        SplitWithSizesParams::LIST,
+        by_name!(SplitWithSizesParams, |a| to_list(split_sizes(a.input, &a.split_sizes, a.dim))),
+    )
+    .shapes("(…, n, …) -> pieces (…, size, …) of the sizes listed")
+    .errors(&["RuntimeError: the sizes listed do not sum to the dimension's"])
+    .example("arange(3).split_with_sizes([1, 2])", "[tensor([0]), tensor([1, 2])]")
+    .samples(&[Sample::of("x.split_with_sizes([1, 3], 1)[1]", M)]),
     OpDef::call(
         "chunk",
         Family::Movement,
