@@ -15,6 +15,7 @@ mod in_place;
 mod indexing;
 mod making;
 mod memory_order;
+mod named;
 mod options;
 mod printing;
 mod second;

@@ -157,6 +157,14 @@ pub(crate) fn dropout1d(x: &Tensor, p: f64, training: bool) -> Result<Tensor> {
     }
 }
 
+/// [`feature_dropout`] of volumes; one without a batch is `[channels, d, h, w]`.
+fn dropout3d(x: &Tensor, p: f64, training: bool) -> Result<Tensor> {
+    match x.rank() {
+        4 => squeeze(&feature_dropout(&unsqueeze(x, 0)?, p, training)?, Some(&[0])),
+        _ => feature_dropout(x, p, training),
+    }
+}
+
 params! {
     DropoutParams {
         input: kind::Tensor, "the tensor whose elements or channels are zeroed";
@@ -221,9 +229,9 @@ pub static ROWS: &[OpDef] = &[
         Family::Activation,
         "Zeroes whole channels of `[n, channels, d, h, w]` with probability `p` and scales the others.",
         DropoutParams::LIST,
-        by_name!(DropoutParams, |a| a.run(feature_dropout)),
+        by_name!(DropoutParams, |a| a.run(dropout3d)),
     )
-    .shapes("(N, C, D, H, W) -> the same, as any with two dimensions or more")
+    .shapes("(N, C, D, H, W) or (C, D, H, W) -> the same, as (N, C, …) of other dimensions")
     .errors(&[
         "ValueError: `p` is not in 0 to 1",
         "RuntimeError: the input has fewer than two dimensions, or holds integers or bools while training",

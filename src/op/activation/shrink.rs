@@ -7,7 +7,7 @@ use crate::op::core::fill::replaced_if;
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::shapes;
-use crate::op::elementwise::arithmetic::{add, scale, shift, sub};
+use crate::op::elementwise::arithmetic::{add, mul, scale, shift, sub};
 use crate::op::elementwise::choose::{masked_fill, where_};
 use crate::op::elementwise::comparison::{ge, gt, le, logical_and, logical_or, lt};
 use crate::op::elementwise::sign::neg;
@@ -56,6 +56,9 @@ pub(crate) fn alpha_dropout(x: &Tensor, p: f64, training: bool) -> Result<Tensor
     check_probability(p)?;
     if !training || p == 0.0 {
         return Ok(x.clone());
+    }
+    if p == 1.0 {
+        return mul(x, 0.0);
     }
     const LOWEST: f64 = -1.758_099_340_847_376_6;
     let kept = 1.0 - p;

@@ -8,7 +8,7 @@ use crate::tensor::autograd::{Grads, Saved};
 
 use super::arithmetic::{HeldOperand, add, div, mul, scale, sides, sub};
 use super::choose::{masked_fill, where_};
-use super::comparison::{eq, gt, lt, ne};
+use super::comparison::{eq, gt, le, logical_and, lt};
 use super::declare::{PairParams, binary, twin};
 use super::sign::{neg, sign};
 use super::unary::{log, reciprocal};
@@ -72,7 +72,8 @@ fn pow_base_grad(g: &Tensor, base: &HeldOperand, exponent: &HeldOperand) -> Resu
         }
         HeldOperand::Tensor(e) => {
             let lower = pow(base.get(), &super::arithmetic::shift(e, -1.0)?)?;
-            mul(g, &mul(e, &lower)?)
+            // x ** 0 is 1, at 0 as well.
+            masked_fill(&mul(g, &mul(e, &lower)?)?, &eq(e, 0i64)?, 0i64.into())
         }
     }
 }
@@ -129,8 +130,9 @@ fn xlogy_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
         s,
         || {
             let (a, b) = (at.operand(at.left, s)?, at.operand(at.right, s)?);
-            let nonzero = ne(a.get(), Operand::Scalar(Scalar::Int(0)))?;
-            mul(g, &xlogy(&nonzero, b.get())?)
+            let zero = Operand::Scalar(Scalar::Int(0));
+            let flat = logical_and(&eq(a.get(), zero)?, &le(b.get(), zero)?)?;
+            masked_fill(&xlogy(g, b.get())?, &flat, 0i64.into())
         },
         || div(&mul(g, at.operand(at.left, s)?.get())?, at.operand(at.right, s)?.get()),
     )

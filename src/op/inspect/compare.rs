@@ -42,6 +42,9 @@ pub(crate) fn isclose(a: &Tensor, b: &Tensor, rtol: f64, atol: f64, equal_nan: b
     if rtol == 0.0 && atol == 0.0 {
         return Ok(close);
     }
+    if a.dtype() == DType::Bool {
+        return Ok(close);
+    }
     let allowed = shift(&abs(&scale(b, rtol)?)?, atol)?;
     let actual = abs(&sub(a, b)?)?;
     logical_or(&close, &logical_and(&isfinite(&actual)?, &le(&actual, &allowed)?)?)
