@@ -41,6 +41,11 @@ fn more_cases() -> Vec<Value> {
     unpacked(include_bytes!("golden/ops_more.jsonl.gz"))
 }
 
+/// Samples of PyTorch's own tests, chosen and recorded by `scripts/check_peer_samples.py`.
+fn peer_samples() -> Vec<Value> {
+    unpacked(include_bytes!("golden/peer_samples.jsonl.gz"))
+}
+
 pub fn unpacked(packed: &[u8]) -> Vec<Value> {
     let mut text = String::new();
     flate2::read::GzDecoder::new(packed).read_to_string(&mut text).unwrap();
@@ -279,6 +284,16 @@ fn simulated_transposed() {
 #[test]
 fn simulated_sliced() {
     all_on("sim:t4x2", DeviceSpec::Cuda(Some(1)), Laid::Sliced);
+}
+
+#[test]
+fn peer_samples_on_the_cpu() {
+    run_all(&peer_samples(), "cpu", DeviceSpec::Cpu, Laid::Contiguous);
+}
+
+#[test]
+fn peer_samples_on_a_simulated_device() {
+    run_all(&peer_samples(), "sim:t4", DeviceSpec::Cuda(Some(0)), Laid::Contiguous);
 }
 
 /// The results of a call and the gradients of its first one, or what went wrong.
