@@ -1,6 +1,6 @@
 //! A lesson's text as plain lines, one after another: for the prompt and for screen readers.
 
-use super::markdown::{Block, words};
+use super::markdown::{Block, marked};
 
 /// The blocks as lines, with an empty line between blocks. Prose is broken between words at `columns`, where there is
 /// such a width, and else is one line a paragraph; code stays as it is.
@@ -17,7 +17,7 @@ pub(crate) fn lines(blocks: &[Block], columns: Option<usize>) -> Vec<String> {
 
 fn add(block: &Block, lead: &str, columns: Option<usize>, lines: &mut Vec<String>) {
     match block {
-        Block::Heading { text, .. } | Block::Paragraph(text) => say(lead, &words(text), columns, lines),
+        Block::Heading { text, .. } | Block::Paragraph(text) => say(lead, &marked(text), columns, lines),
         Block::Code { text, .. } => lines.extend(text.lines().map(|line| format!("{lead}    {line}"))),
         Block::List { start, items } => {
             for (place, item) in items.iter().enumerate() {
@@ -30,11 +30,11 @@ fn add(block: &Block, lead: &str, columns: Option<usize>, lines: &mut Vec<String
         }
         Block::Quote(blocks) => blocks.iter().for_each(|block| add(block, lead, columns, lines)),
         Block::Table { head, rows, .. } => {
-            let names: Vec<String> = head.iter().map(|cell| words(cell)).collect();
+            let names: Vec<String> = head.iter().map(|cell| marked(cell)).collect();
             for row in rows {
                 let cells = row.iter().enumerate().map(|(column, cell)| match names.get(column) {
-                    Some(name) if !name.is_empty() => format!("{name}: {}", words(cell)),
-                    _ => words(cell),
+                    Some(name) if !name.is_empty() => format!("{name}: {}", marked(cell)),
+                    _ => marked(cell),
                 });
                 say(lead, &cells.collect::<Vec<_>>().join("; "), columns, lines);
             }
@@ -64,9 +64,9 @@ mod tests {
         let want = [
             "One",
             "",
-            "A long x paragraph.",
+            "A long `x` paragraph.",
             "",
-            "call: x.cpu(); copies: 1",
+            "call: `x.cpu()`; copies: 1",
             "",
             "1. a",
             "2. b",
@@ -77,11 +77,17 @@ mod tests {
     }
 
     #[test]
+    fn code_with_a_back_quote_keeps_its_marks() {
+        let lines = lines(&super::super::markdown::parse("Say `` `${x}` `` or `\"x\"`."), None);
+        assert_eq!(lines, ["Say `` `${x}` `` or `\"x\"`."]);
+    }
+
+    #[test]
     fn a_terminals_lines_are_broken_between_words_and_code_is_not() {
         let text = "Some words and `a_name_of_its_own`.\n\n- one two three four\n\n```\nlet x = ones([2, 3]);\n```\n";
         let want = [
             "Some words and",
-            "a_name_of_its_own.",
+            "`a_name_of_its_own`.",
             "",
             "- one two three",
             "  four",

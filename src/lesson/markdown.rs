@@ -79,6 +79,13 @@ pub fn words(inlines: &[Inline]) -> String {
     out
 }
 
+/// The words of a run of text, with code between back quotes, which alone tell it from prose where nothing is coloured.
+pub fn marked(inlines: &[Inline]) -> String {
+    let mut out = String::new();
+    write_inlines(inlines, true, &mut out);
+    out
+}
+
 /// A whole text, with the places that a lesson's parser asks about.
 pub(super) struct Document {
     pub blocks: Vec<Placed>,
@@ -369,13 +376,24 @@ fn plain_block(block: &Block, out: &mut String) {
 }
 
 fn plain_inlines(inlines: &[Inline], out: &mut String) {
+    write_inlines(inlines, false, out);
+}
+
+fn write_inlines(inlines: &[Inline], marks_code: bool, out: &mut String) {
     for inline in inlines {
         match inline {
+            Inline::Code(value) if marks_code => {
+                // Code that has a back quote of its own stands between two, as it was written.
+                let (marks, gap) = if value.contains('`') { ("``", " ") } else { ("`", "") };
+                for part in [marks, gap, value, gap, marks] {
+                    out.push_str(part);
+                }
+            }
             Inline::Text(value) | Inline::Code(value) => out.push_str(value),
             Inline::Emphasis(inner) | Inline::Strong(inner) | Inline::Strike(inner) => {
-                plain_inlines(inner, out);
+                write_inlines(inner, marks_code, out);
             }
-            Inline::Link { text, .. } => plain_inlines(text, out),
+            Inline::Link { text, .. } => write_inlines(text, marks_code, out),
             Inline::Image { alt, .. } => out.push_str(alt),
             Inline::Break => out.push(' '),
         }

@@ -10,6 +10,7 @@ mod cut;
 mod editor;
 mod hints;
 mod input;
+mod lab_keys;
 mod lines;
 pub mod live;
 mod obey;

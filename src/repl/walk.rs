@@ -18,6 +18,7 @@ use crate::lesson::{
 use crate::session::options::SessionOptions;
 use crate::session::protocol::{Message, Outcome};
 
+use super::lab_keys::LabKeys;
 use super::lines::{Lines, Typed};
 use super::paint::Paint;
 use super::printer::{Printer, screen};
@@ -79,6 +80,7 @@ pub(crate) fn walk(
         seed,
         columns: io::stdout().is_terminal().then(|| screen().0),
         guesses: Vec::new(),
+        keys: LabKeys::default(),
     };
     walk.go(memory, from)?;
     Ok(WalkEnd::Fine)
@@ -100,6 +102,7 @@ struct Walk<'w> {
     columns: Option<usize>,
     /// Numbers that wait for their cell: the place of the prediction, and the number where there is one.
     guesses: Vec<(usize, Option<Quantity>)>,
+    keys: LabKeys,
 }
 
 /// What comes after a step.
@@ -138,6 +141,9 @@ enum Written {
     /// Ctrl-C dropped it; this was said after that.
     Anew(String),
 }
+
+/// Asks for all the choices that are right, and says how several are given.
+const SEVERAL: &str = "The numbers that are right, all in one line, such as 1 3: ";
 
 /// Asks for an exercise's code.
 const YOUR_CODE: &str = "Your code: ";
@@ -325,11 +331,11 @@ impl Walk<'_> {
         // As the lab shows them to this learner.
         let order = order(quiz.choices.len(), &step.id, self.seed);
         for (number, choice) in order.iter().filter_map(|&place| quiz.choices.get(place)).enumerate() {
-            let text = crate::lesson::markdown::plain(&choice.text);
+            let text = linear::lines(&choice.text, None).join(" ");
             self.printer.answer(&format!("{}: {text}\n", number + 1))?;
         }
-        let prompt =
-            if quiz.takes_several() { "The numbers that are right: " } else { "The number that is right: " };
+        let several = quiz.takes_several();
+        let prompt = if several { SEVERAL } else { "The number that is right: " };
         loop {
             let text = match self.ask(prompt)? {
                 Said::Leave => return Ok(Then::Leave),
@@ -350,6 +356,10 @@ impl Walk<'_> {
                 self.say(&[format!("Type numbers from 1 to {}.", quiz.choices.len())])?;
                 continue;
             };
+            if taken.len() > 1 && !several {
+                self.say(&["One of them is right: type one number.".into()])?;
+                continue;
+            }
             let right = quiz.is_right(&taken);
             self.record(&step.id, &Entry::Quiz { taken: taken.clone(), right })?;
             for choice in taken.iter().filter_map(|&choice| quiz.choices.get(choice)) {
@@ -514,7 +524,13 @@ impl Walk<'_> {
     }
 
     fn text(&mut self, blocks: &[Block]) -> io::Result<()> {
-        if blocks.is_empty() { Ok(()) } else { self.say(&linear::lines(blocks, self.columns)) }
+        if blocks.is_empty() {
+            return Ok(());
+        }
+        let lines = linear::lines(blocks, self.columns);
+        self.say(&lines)?;
+        let told = self.keys.told(&lines.join(" "));
+        if let Some(told) = told { self.say(&[told]) } else { Ok(()) }
     }
 
     fn code(&mut self, head: &str, code: &str) -> io::Result<()> {

@@ -128,3 +128,29 @@ fn a_session_that_ended_between_two_cells_costs_none_of_them() {
     terminal.until("That was the lesson.");
     assert_eq!(terminal.end().code(), Some(0));
 }
+
+#[test]
+fn a_quiz_says_how_several_are_given_and_takes_one_where_one_is_right() {
+    let folder = Folder::new("walk-quiz");
+    let choice = |text: &str, right: bool| {
+        let correct = if right { "correct = true\n" } else { "" };
+        format!("[[choice]]\ntext = \"{text}\"\n{correct}explain = \"Because of {text}.\"\n\n")
+    };
+    let quiz = |id: &str, rights: [bool; 3]| {
+        let choices =
+            ["`one`", "two", "three"].into_iter().zip(rights).map(|(text, right)| choice(text, right));
+        format!("```toml quiz id=\"{id}\"\nask = \"Which?\"\n\n{}```\n\n", choices.collect::<String>())
+    };
+    let body = format!("Press F6.\n\n{}{}", quiz("a", [true, false, false]), quiz("b", [true, true, true]));
+    let mut terminal = walk(&folder, &body);
+    let shown = terminal.until("The number that is right: ");
+    assert!(shown.contains("At this prompt") && shown.contains(": `one`"), "{shown}");
+    terminal.type_("1 2\r");
+    terminal.until("One of them is right: type one number.");
+    terminal.type_("s\r");
+    terminal.until("such as 1 3: ");
+    terminal.type_("1 2 3\r");
+    terminal.until("Right.");
+    terminal.until("That was the lesson.");
+    assert_eq!(terminal.end().code(), Some(0));
+}
