@@ -259,7 +259,7 @@ fn kind(kind: ParamKind) -> &'static str {
         ParamKind::Bool => "bool",
         ParamKind::Str => "string",
         ParamKind::Ints | ParamKind::Dims | ParamKind::Sizes => "int or array of ints",
-        ParamKind::Tensors => "array of tensors",
+        ParamKind::Tensors | ParamKind::TensorRun => "array of tensors",
         ParamKind::DType => "dtype",
         ParamKind::Device => "device",
         ParamKind::Any => "any value",

@@ -237,7 +237,32 @@ fn corners_of_gradients_and_types() {
         ),
         ("F::alpha_dropout(tensor([1.0, -2.0]), #{p: 1.0, training: true}).abs()", "tensor([0., 0.])"),
         ("logspace(4.3, 1.2, 2, 2.0, #{dtype: int64})", "tensor([16,  2])"),
+        (
+            "let v = tensor(1.0, #{requires_grad: true}); zeros(3).index_fill(0, tensor([0, 0]), v).sum().backward(); v.grad",
+            "tensor(1.)",
+        ),
+        (
+            "let x = tensor([100.0, 0.0], #{requires_grad: true}); let g = autograd::grad(F::elu(x).sum(), x, #{create_graph: true})[0]; autograd::grad(g.sum(), x)[0]",
+            "tensor([0., 0.])",
+        ),
         ("isclose(tensor([true, false]), tensor([true, true]))", "tensor([ True, False])"),
+    ]);
+}
+
+#[test]
+fn tensors_one_after_the_other() {
+    hold(&[
+        ("einsum(\"i,i\", tensor([1.0, 2.0]), tensor([3.0, 4.0]))", "tensor(11.)"),
+        ("einsum(\"ij->ji\", tensor([[1, 2]]))", "tensor([[1],\n        [2]])"),
+        ("einsum(\"i,i\", [tensor([1.0, 2.0]), tensor([3.0, 4.0])])", "tensor(11.)"),
+        (
+            "meshgrid(tensor([1, 2]), tensor([3]), #{indexing: \"xy\"})",
+            "[tensor([[1, 2]]), tensor([[3, 3]])]",
+        ),
+        ("cartesian_prod(tensor([1, 2]), tensor([3]))", "tensor([[1, 3],\n        [2, 3]])"),
+        ("block_diag(tensor([[1]]), tensor([[2]]))", "tensor([[1, 0],\n        [0, 2]])"),
+        ("broadcast_tensors(tensor([1, 2]), tensor([[3]]))[1]", "tensor([[3, 3]])"),
+        ("chain_matmul(ones([1, 2]), ones([2, 3]), ones([3, 1]))", "tensor([[6.]])"),
     ]);
 }
 

@@ -13,6 +13,7 @@ use crate::op::core::spec::{Gives, Keep, MapAttribute, Params, Refusal, Unary};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, mul, scale, shift, sub};
 use crate::op::elementwise::choose::where_;
+use crate::op::elementwise::clamp::clamp_max;
 use crate::op::elementwise::comparison::{ge, gt, le, logical_or};
 use crate::op::elementwise::unary::{erf, exp, sigmoid, square, tanh};
 use crate::tensor::Tensor;
@@ -115,7 +116,9 @@ activations! {
         where_(&gt(&scaled, threshold)?, Operand::from(1.0), Operand::Tensor(&sigmoid(&scaled)?))
     };
     Elu "elu" EluGrad "EluBackward0" |x, [alpha, _]| {
-        where_(&gt(x, 0.0)?, Operand::from(1.0), Operand::Tensor(&scale(&exp(x)?, alpha)?))
+        // What is above 0 would overflow there, and count in a second derivative.
+        let below = clamp_max(x, 0.0.into())?;
+        where_(&gt(x, 0.0)?, Operand::from(1.0), Operand::Tensor(&scale(&exp(&below)?, alpha)?))
     };
     LeakyRelu "leaky_relu" LeakyReluGrad "LeakyReluBackward0" |x, [slope, _]| {
         where_(&gt(x, 0.0)?, Operand::Tensor(&ones(x)?), Operand::from(slope))

@@ -135,7 +135,7 @@ params! {
 
 params! {
     BlockDiagParams {
-        tensors: kind::Tensors, "the blocks, from the upper left on";
+        tensors: kind::TensorRun, "the blocks, from the upper left on, one after the other or in an array";
     }
 }
 

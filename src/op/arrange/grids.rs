@@ -185,14 +185,14 @@ params! {
 
 params! {
     MeshgridParams {
-        tensors: kind::Tensors, "a list of vectors";
+        tensors: kind::TensorRun, "vectors, one after the other or in an array";
         indexing: kind::Str = "ij", "`ij` for rows first, `xy` for columns first";
     }
 }
 
 params! {
     CartesianProdParams {
-        tensors: kind::Tensors, "a list of vectors";
+        tensors: kind::TensorRun, "vectors, one after the other or in an array";
     }
 }
 

@@ -16,7 +16,7 @@ impl<'a> Args<'a> {
     /// Errors name the op, the parameter, what it takes and what it got; a misspelt option is an error with
     /// the nearest name.
     pub fn bind(def: &'a OpDef, positional: Vec<Value>, options: Vec<(String, Value)>) -> Result<Args<'a>> {
-        let positional = gather_sizes(def, positional);
+        let positional = gather_runs(def, positional);
         let given = positional.len();
         if given > def.params.len() {
             let text = format!(
@@ -167,12 +167,19 @@ impl<'a> Args<'a> {
     }
 }
 
-/// Sizes written one by one, as in `zeros(2, 3)`, become one array.
-fn gather_sizes(def: &OpDef, mut positional: Vec<Value>) -> Vec<Value> {
-    let is_int = |v: &Value| matches!(v, Value::Scalar(Scalar::Int(_)));
-    let Some(at) = def.params.iter().position(|p| p.kind == ParamKind::Sizes) else { return positional };
-    let run = positional.iter().skip(at).take_while(|v| is_int(v)).count();
-    if run > 1 {
+/// Sizes written one by one, as in `zeros(2, 3)`, become one array, and so do tensors, as in `einsum("ij,jk", a, b)`.
+fn gather_runs(def: &OpDef, mut positional: Vec<Value>) -> Vec<Value> {
+    let of_a_run = |kind| matches!(kind, ParamKind::Sizes | ParamKind::TensorRun);
+    let Some(at) = def.params.iter().position(|p| of_a_run(p.kind)) else { return positional };
+    let sizes = def.params.get(at).is_some_and(|p| p.kind == ParamKind::Sizes);
+    let belongs = |v: &Value| match v {
+        Value::Scalar(Scalar::Int(_)) => sizes,
+        Value::Tensor(_) => !sizes,
+        _ => false,
+    };
+    let run = positional.iter().skip(at).take_while(|v| belongs(v)).count();
+    // A single number stands for itself, a single tensor for an array of it.
+    if run > usize::from(sizes) {
         let rest = positional.split_off(at + run);
         let sizes = positional.split_off(at);
         positional.push(Value::List(sizes));
@@ -267,7 +274,9 @@ fn check(def: &OpDef, param: &Param, value: Option<Value>) -> Result<Value> {
         (ParamKind::Function, Value::Object(o)) => o.kind == FUNCTION,
         (ParamKind::Map, Value::Object(o)) => o.kind == MAP,
         (ParamKind::Instance(wanted), Value::Object(o)) => o.kind == wanted.type_name(),
-        (ParamKind::Tensors, Value::List(l)) => l.iter().all(|v| matches!(v, Value::Tensor(_))),
+        (ParamKind::Tensors | ParamKind::TensorRun, Value::List(l)) => {
+            l.iter().all(|v| matches!(v, Value::Tensor(_)))
+        }
         (ParamKind::DType, Value::Str(s)) => {
             return DType::parse(s).map(Value::DType).ok_or_else(|| unknown_dtype(s));
         }
@@ -308,7 +317,7 @@ fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {
         ParamKind::Bool => "true or false",
         ParamKind::Str => "a string",
         ParamKind::Ints | ParamKind::Dims | ParamKind::Sizes => "an integer or an array of integers",
-        ParamKind::Tensors => "an array of tensors",
+        ParamKind::Tensors | ParamKind::TensorRun => "an array of tensors",
         ParamKind::DType => "a dtype such as float32",
         ParamKind::Device => "a device such as \"cuda\"",
         ParamKind::Any | ParamKind::Object | ParamKind::Rest => "something else",

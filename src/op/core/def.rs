@@ -232,6 +232,8 @@ pub enum ParamKind {
     Sizes,
     /// An array of tensors.
     Tensors,
+    /// As `Tensors`, and several tensors in a row stand for an array: `einsum("ij,jk", a, b)`.
+    TensorRun,
     DType,
     Device,
     /// Anything: the op looks for itself.
@@ -484,7 +486,7 @@ impl OpDef {
     pub(crate) fn most_arguments(&self) -> usize {
         let more = self.params.iter().map(|p| match p.kind {
             ParamKind::Sizes => SIZES - 1,
-            ParamKind::Rest => REST - 1,
+            ParamKind::Rest | ParamKind::TensorRun => REST - 1,
             _ => 0,
         });
         self.params.len() + more.max().unwrap_or(0)

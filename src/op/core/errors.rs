@@ -73,9 +73,11 @@ impl OpDef {
     }
 
     fn apart(&self) -> Option<String> {
-        let kinds = [ParamKind::Tensor, ParamKind::Operand, ParamKind::Tensors];
-        let most: usize =
-            self.params_of(&kinds).map(|p| if p.kind == ParamKind::Tensors { 2 } else { 1 }).sum();
+        let kinds = [ParamKind::Tensor, ParamKind::Operand, ParamKind::Tensors, ParamKind::TensorRun];
+        let most: usize = self
+            .params_of(&kinds)
+            .map(|p| if matches!(p.kind, ParamKind::Tensors | ParamKind::TensorRun) { 2 } else { 1 })
+            .sum();
         (most > 1 && !self.across).then(|| "RuntimeError: its tensors lie on different devices".into())
     }
 

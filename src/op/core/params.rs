@@ -139,6 +139,8 @@ pub mod kind {
         /// As `Ints`; several integers in a row are one array.
         pub Sizes(Sizes) => Vec<i64>, Args::ints;
         pub Tensors(Tensors) => Vec<&'a super::Tensor>, Args::tensors;
+        /// As `Tensors`; several tensors in a row are one array.
+        pub TensorRun(TensorRun) => Vec<&'a super::Tensor>, Args::tensors;
         pub DType(DType) => crate::base::DType, |args: &Args, at| {
             args.dtype(at).ok_or_else(|| args.wrong(at, args.get(at)))
         };

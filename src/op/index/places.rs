@@ -107,8 +107,17 @@ pub fn index_fill(x: &Tensor, dim: i64, at: &Tensor, value: Operand) -> Result<T
                 t.rank()
             )));
         }
+        Operand::Tensor(t) if t.requires_grad() => {
+            // A place that is named twice counts once in the value's gradient.
+            let named = {
+                let _off = no_grad();
+                let zeros = Tensor::full(x.shape(), 0i64.into(), DType::Bool, &x.context(), "index_fill")?;
+                scatter(&zeros, dim, &spread_index(&at, &shape, along)?, Operand::from(1i64))?
+            };
+            return where_(&named, Operand::Tensor(&to_dtype(t, x.dtype())?), Operand::Tensor(x));
+        }
         Operand::Tensor(t) => {
-            wide = expand(&crate::op::core::convert::to_dtype(t, x.dtype())?, &shape)?;
+            wide = expand(&to_dtype(t, x.dtype())?, &shape)?;
             Operand::Tensor(&wide)
         }
         number => number,

@@ -6,7 +6,7 @@ use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use crate::op::elementwise::arithmetic::{div, mul, scale, shift, sub};
-use crate::op::reduce::sums::sum;
+use crate::op::reduce::sums::{min_all, sum};
 use crate::op::shape::view::{reshape_to, unsqueeze};
 use crate::tensor::Tensor;
 
@@ -68,6 +68,9 @@ fn weight_of(
                  {observations}",
                 w.numel()
             )));
+        }
+        if w.numel() > 0 && min_all(&w.detach())?.item()?.as_f64() < 0.0 {
+            return Err(Error::runtime(format!("cov(): {name} cannot be negative")));
         }
     }
     let as_float = |w: &Tensor| to_dtype(w, rows.dtype());

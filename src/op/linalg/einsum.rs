@@ -300,7 +300,7 @@ const BATCH: &[Draw] = &[Draw::of("a", &[2, 3, 4], Domain::Any), Draw::of("b", &
 params! {
     EinsumParams {
         equation: kind::Str, "the labels of all dimensions, such as `ij,jk->ik`";
-        operands: kind::Tensors, "as many tensors as the equation names";
+        operands: kind::TensorRun, "as many tensors as the equation names, one after the other or in an array";
     }
 }
 

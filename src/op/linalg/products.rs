@@ -226,6 +226,12 @@ params! {
 }
 
 params! {
+    ChainMatmulParams {
+        matrices: kind::TensorRun, "what is multiplied in order, one after the other or in an array";
+    }
+}
+
+params! {
     CrossParams2 {
         input: kind::Tensor, "the tensor it is computed of";
         other: kind::Tensor, "the right factor";
@@ -329,8 +335,8 @@ pub static ROWS: &[OpDef] = &[
         "chain_matmul",
         Family::Matmul,
         "Another name of `linalg::multi_dot`.",
-        MultiDotParams::LIST,
-        by_name!(MultiDotParams, |a| to_value(multi_dot(&a.tensors))),
+        ChainMatmulParams::LIST,
+        by_name!(ChainMatmulParams, |a| to_value(multi_dot(&a.matrices))),
     )
     .forms(FUNCTION)
     .shapes("(n, m), (m, p), …, (q, r) -> (n, r)")

@@ -169,7 +169,7 @@ const X: &[Draw] = &[Draw::of("x", &[2, 3, 4], Domain::Any)];
 
 params! {
     BroadcastTensorsParams {
-        tensors: kind::Tensors, "what is seen in one shape, a list";
+        tensors: kind::TensorRun, "what is seen in one shape, one after the other or in an array";
     }
 }
 
