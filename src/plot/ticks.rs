@@ -219,12 +219,17 @@ fn logarithmic(axis: &Axis, most: usize) -> Ticks {
     let place = |exponent: i32| (f64::from(exponent) - from) / (to - from);
     let major = (first..=last)
         .filter(|exponent| exponent.rem_euclid(stride as i32) == 0)
-        .map(|exponent| Tick { unit: place(exponent), label: format!("1e{exponent}") });
+        .map(|exponent| Tick { unit: place(exponent), label: power(exponent) });
     let minor = (first - 1..=last)
         .flat_map(|exponent| (2..10).map(move |digit| (exponent, f64::from(digit))))
         .map(|(exponent, digit)| (f64::from(exponent) + digit.log10() - from) / (to - from))
         .filter(|unit| stride == 1 && (0.0..=1.0).contains(unit));
     Ticks { major: major.collect(), minor: minor.collect(), powers: true, ..Ticks::default() }
+}
+
+/// A power of ten as a label: one is written out.
+fn power(exponent: i32) -> String {
+    if exponent == 0 { "1".into() } else { format!("1e{exponent}") }
 }
 
 /// Logarithm of the least number that is not written out as a power of two.
@@ -330,7 +335,7 @@ mod tests {
     #[test]
     fn logarithmic_ticks_are_powers_of_ten() {
         let wide = ticks(Scale::Log, 1e-3, 1e1, 9);
-        assert_eq!(labels(&wide), ["1e-3", "1e-2", "1e-1", "1e0", "1e1"]);
+        assert_eq!(labels(&wide), ["1e-3", "1e-2", "1e-1", "1", "1e1"]);
         assert_eq!(wide.pretty("1e-3"), "10⁻³");
         assert_eq!(wide.minor.len(), 32);
         let wider = ticks(Scale::Log, 1e-300, 1e300, 6);
