@@ -25,7 +25,12 @@ pub(crate) fn lay_predict(predict: &PredictState, width: u16, theme: &Theme) -> 
     blocks(&mut layout, &predict.question.ask, columns, theme);
     let unit = predict.question.unit;
     match (&predict.guess, &predict.answer) {
-        (Guess::Open, _) => input(&mut layout, predict, theme),
+        (Guess::Open, _) => {
+            input(&mut layout, predict, theme);
+            if let Some(reason) = &predict.refused {
+                say(&mut layout, &format!("✗ {reason}; typing replaces it"), theme.warn, columns);
+            }
+        }
         (Guess::Made(guess), None) => {
             let text = format!("You said {}. Run the cell to see.", unit.show(guess.value));
             say(&mut layout, &text, theme.text, columns);
@@ -52,7 +57,10 @@ fn input(layout: &mut Layout, predict: &PredictState, theme: &Theme) {
     let column = INDENT + prompt.len() + text::width(&predict.input);
     let line = Line::from(vec![
         Span::styled(format!("  {prompt}"), theme.dim),
-        Span::styled(predict.input.clone(), theme.accent),
+        Span::styled(
+            predict.input.clone(),
+            if predict.refused.is_some() { theme.warn } else { theme.accent },
+        ),
         Span::styled("_ ", theme.accent),
         Span::styled(unit, theme.dim),
     ]);

@@ -136,6 +136,8 @@ pub(crate) struct PredictState {
     pub id: String,
     pub question: crate::lesson::Predict,
     pub input: String,
+    /// Why what was typed is no answer; the next character begins anew.
+    pub refused: Option<String>,
     pub guess: Guess,
     /// What was measured, or why nothing was.
     pub answer: Option<Result<Answer, String>>,
@@ -176,7 +178,8 @@ impl ItemState {
             Item::Predict(predict) => {
                 let Predict { id, question, past } = *predict;
                 let (input, guess, answer) = (String::new(), Guess::Open, None);
-                let mut state = PredictState { key, id, question, input, guess, answer, laid };
+                let refused = None;
+                let mut state = PredictState { key, id, question, input, refused, guess, answer, laid };
                 state.recall(past);
                 ItemState::Predict(Box::new(state))
             }

@@ -31,13 +31,17 @@ pub(crate) fn begin_with(state: &mut State, c: char) -> bool {
 }
 
 pub(super) fn insert(state: &mut State, c: char) {
-    if let Some(ItemState::Predict(predict)) = state.selected_item_mut()
-        && predict.input.len() < MAX_NUMBER
-        && text::printable(c)
-    {
-        predict.input.push(c);
-        predict.laid.clear();
+    let Some(ItemState::Predict(predict)) = state.selected_item_mut() else { return };
+    if !text::printable(c) {
+        return;
     }
+    if predict.refused.take().is_some() {
+        predict.input.clear();
+    }
+    if predict.input.len() < MAX_NUMBER {
+        predict.input.push(c);
+    }
+    predict.laid.clear();
 }
 
 /// Takes away the last character of a number that is typed, or all of it.
@@ -45,6 +49,7 @@ pub(crate) fn shorten(state: &mut State, all: bool) {
     if let Some(ItemState::Predict(predict)) = state.selected_item_mut() {
         let kept = if all { 0 } else { predict.input.char_indices().last().map_or(0, |(at, _)| at) };
         predict.input.truncate(kept);
+        predict.refused = None;
         predict.laid.clear();
     }
 }
@@ -63,6 +68,8 @@ pub(crate) fn commit(state: &mut State, fx: &mut Vec<Effect>) {
         }
         Err(error) => {
             let text = text::clean_line(&error.to_string());
+            predict.refused = Some(text.clone());
+            predict.laid.clear();
             state.say(text);
         }
     }
