@@ -175,10 +175,31 @@ fn the_glossary_opens_at_the_section_and_leads_to_the_keys() {
     let shown = shot(&mut lab, 80, 24);
     assert!(shown.contains("pageable") && shown.contains("pinned"), "{shown}");
     assert_snapshot!("glossary_at_80x24", shown);
+    lab.key(KeyCode::Home);
+    assert_eq!(lab.state.popup(), Some(Popup::Glossary(0)));
+    lab.key(KeyCode::End);
+    let Some(Popup::Glossary(end)) = lab.state.popup() else { panic!() };
+    lab.key(KeyCode::Up);
+    assert_eq!(lab.state.popup(), Some(Popup::Glossary(end - 1)));
     lab.key(KeyCode::Tab);
+    assert_eq!(lab.state.popup(), Some(Popup::Help(0)));
+    lab.key(KeyCode::End);
+    assert!(matches!(lab.state.popup(), Some(Popup::Help(top)) if top > 0));
+    lab.key(KeyCode::Home);
     assert_eq!(lab.state.popup(), Some(Popup::Help(0)));
     lab.key(KeyCode::Esc);
     assert_eq!((lab.state.popup(), lab.state.screen()), (None, Screen::Machine));
+}
+
+#[test]
+fn the_first_arrow_scrolls_where_the_glossary_opens_at_its_end() {
+    let mut lab = screen(look(Colour::True), *Section::ALL.last().unwrap());
+    shot(&mut lab, 80, 60);
+    lab.key(KeyCode::Char('?'));
+    let Some(Popup::Glossary(top)) = lab.state.popup() else { panic!() };
+    lab.key(KeyCode::End);
+    let Some(Popup::Glossary(end)) = lab.state.popup() else { panic!() };
+    assert!(top <= end, "it opens at row {top}, and row {end} is the last that it scrolls to");
 }
 
 #[test]

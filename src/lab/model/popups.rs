@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyCode;
 
-use KeyCode::{Backspace, Char, Down, Enter, Esc, PageDown, PageUp, Tab, Up};
+use KeyCode::{Backspace, Char, Down, End, Enter, Esc, Home, PageDown, PageUp, Tab, Up};
 
 use crate::lab::model::actions::{Action as A, Choice};
 use crate::lab::model::binding::Bar::{Always, Answer, Never, When};
@@ -71,6 +71,8 @@ pub(super) const ROWS: &[Binding] = &[
     row(&DIFFERENCES, &[key(Down), c('j')], A::Down, Never, "scroll down"),
     row(&DIFFERENCES, &[key(PageUp)], A::PageUp, Never, "a page up"),
     row(&DIFFERENCES, &[key(PageDown), c(' ')], A::PageDown, Never, "a page down"),
+    row(&DIFFERENCES, &[key(Home), c('g')], A::First, Never, "to the beginning"),
+    row(&DIFFERENCES, &[key(End), c('G')], A::Last, Never, "to the end"),
     row(&HELP, &[key(Esc), c('?'), c('q'), key(Enter)], A::Leave, Always("close"), "close this help")
         .weighs(90),
     row(
@@ -84,6 +86,8 @@ pub(super) const ROWS: &[Binding] = &[
     row(&HELP, &[key(Down), c('j')], A::Down, Never, "scroll down"),
     row(&HELP, &[key(PageUp)], A::PageUp, Never, "a page up"),
     row(&HELP, &[key(PageDown), c(' ')], A::PageDown, Always("page"), "a page down"),
+    row(&HELP, &[key(Home), c('g')], A::First, Never, "to the beginning"),
+    row(&HELP, &[key(End), c('G')], A::Last, Never, "to the end"),
     row(&HELP, &[c('/')], A::Find, When(Condition::KeysHelp, "search"), "search the keys").weighs(80),
     row(&SEARCH, &[key(Enter)], A::Choice(Choice::Accept), Always("keep"), "keep what fits"),
     row(&SEARCH, &[key(Esc)], A::Choice(Choice::Close), Always("all keys"), "all keys again"),

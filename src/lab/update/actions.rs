@@ -17,7 +17,7 @@ use crate::lab::model::pane::Pane;
 use crate::lab::model::screens::home::SHOW;
 use crate::lab::model::state::{Confirm, Popup, SessionStatus, State};
 use crate::lab::update::screens::home;
-use crate::lab::update::scrolling::Go;
+use crate::lab::update::scrolling::{self, Go};
 use crate::lab::update::selecting::{go_to_step, show};
 use crate::lab::update::{
     answering, arranging, asking, cells, completion, editing, finding, help_pages, keys_search, machine,
@@ -287,7 +287,8 @@ fn help(state: &mut State) {
     // Elsewhere it is read from its beginning.
     let section = machine::has_keys(state).then_some(state.machine.section);
     let row = section.map_or(0, |section| glossary::row_of(section, layout::whole(state), &state.theme));
-    state.popup = Some(Popup::Glossary(u16::try_from(row).unwrap_or(0)));
+    state.popup = Some(Popup::Glossary(0));
+    scrolling::help_to(state, row);
 }
 
 fn yes(state: &mut State, fx: &mut Vec<Effect>) {

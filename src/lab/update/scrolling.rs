@@ -92,6 +92,9 @@ pub(crate) fn scroll_cells(state: &mut State, rows: usize, forward: bool) {
 }
 
 fn first(state: &mut State) {
+    if popup_to(state, 0) {
+        return;
+    }
     match state.focus {
         _ if machine::has_keys(state) => machine::page(state, false, true),
         Pane::Lesson => state.tops.lesson = 0,
@@ -104,6 +107,9 @@ fn first(state: &mut State) {
 }
 
 fn last(state: &mut State) {
+    if popup_to(state, usize::MAX) {
+        return;
+    }
     match state.focus {
         _ if machine::has_keys(state) => machine::page(state, true, true),
         Pane::Lesson => state.tops.lesson = usize::MAX,
@@ -116,7 +122,18 @@ fn last(state: &mut State) {
     }
 }
 
-fn help_to(state: &mut State, top: usize) {
+/// Scrolls a page to read that lies over all else; whether there is one.
+fn popup_to(state: &mut State, top: usize) -> bool {
+    match state.popup {
+        Some(Popup::Help(_) | Popup::Glossary(_)) => help_to(state, top),
+        Some(Popup::Doc(_) | Popup::Differences(_)) => doc_to(state, top),
+        _ => return false,
+    }
+    true
+}
+
+/// Scrolls the keys or the figures' meanings, no further than to their end.
+pub(super) fn help_to(state: &mut State, top: usize) {
     let glossary = matches!(state.popup, Some(Popup::Glossary(_)));
     let (total, rows) = if glossary {
         glossary::extent(whole(state), &state.theme)

@@ -62,7 +62,11 @@ fn told(map: &SegmentMap, scale: u64, width: usize, theme: &Theme) -> Line<'stat
     };
     let mark = if map.torn { "▲ " } else { "" };
     let mut text = format!("{mark}{segments} · fragmentation {share}");
-    let signs = "█▊ block ▓ part ▒ free";
+    let signs = if map.len() > 1 {
+        "█▊ block ▓ part ▒ free │ next segment"
+    } else {
+        "█▊ block ▓ part ▒ free"
+    };
     let legends =
         [format!(" · {signs}, {} a column", coarse(scale)), format!(" · {signs}"), " · ▓ part ▒ free".into()];
     let room = width.saturating_sub(text::width(&text));
