@@ -215,7 +215,7 @@ fn pool(param: &Param) -> &'static [&'static str] {
         ParamKind::Bool => &["true", "false"],
         ParamKind::Str => TEXTS,
         ParamKind::Ints | ParamKind::Dims | ParamKind::Sizes => SIZES,
-        ParamKind::Tensors => LISTS,
+        ParamKind::Tensors | ParamKind::TensorRun => LISTS,
         ParamKind::DType => DTYPES,
         ParamKind::Device => DEVICES,
         ParamKind::Function => {
