@@ -33,6 +33,9 @@ fn adaptive_max_pool(x: &Tensor, size: &[Option<usize>]) -> Result<(Tensor, Tens
     let (before, sizes) = x.shape().split_at(x.rank() - dims);
     let counts: Vec<usize> = size.iter().zip(sizes).map(|(count, &size)| count.unwrap_or(size)).collect();
     let n: usize = before.iter().product();
+    let out_shape: Vec<usize> = before.iter().chain(&counts).copied().collect();
+    // What no memory holds is refused before places are counted.
+    drop(Tensor::empty(&out_shape, x.dtype(), &x.context(), "adaptive_max_pool")?);
     let mut shape: Vec<usize> = std::iter::once(n).chain(sizes.iter().copied()).collect();
     let mut windows = reshape_to(x, &shape)?;
     let mut places = Tensor::full(&[1], 0i64.into(), DType::Int64, &x.context(), "adaptive_max_pool")?;
@@ -46,7 +49,6 @@ fn adaptive_max_pool(x: &Tensor, size: &[Option<usize>]) -> Result<(Tensor, Tens
     let outer = (0..dims as i64).map(|d| 1 + 2 * d);
     let order: Vec<i64> = std::iter::once(0).chain(outer.clone()).chain(outer.map(|d| d + 1)).collect();
     let mut grouped: Vec<usize> = std::iter::once(n).chain(counts.iter().copied()).collect();
-    let out_shape: Vec<usize> = before.iter().chain(&counts).copied().collect();
     grouped.push(shape.iter().skip(2).step_by(2).product());
     let (largest, at) = max_dim(&reshape_to(&permute(&windows, &order)?, &grouped)?, -1, false)?;
     let places = expand_to(
@@ -60,8 +62,8 @@ fn adaptive_max_pool(x: &Tensor, size: &[Option<usize>]) -> Result<(Tensor, Tens
 /// Where the windows along a dimension lie, `[windows, elements]`: from `⌊i * size / count⌋` to before
 /// `⌈(i + 1) * size / count⌉`. Shorter ones repeat their last place, so that all are as long as the longest.
 fn cover(size: usize, count: usize, beside: &Tensor) -> Result<(Tensor, usize)> {
-    let end = |i: usize| ((i + 1) * size).div_ceil(count.max(1));
-    let longest = (0..count).map(|i| end(i) - i * size / count).max().unwrap_or(1);
+    let count = count.max(1);
+    let longest = if size.is_multiple_of(count) { size / count } else { (size.div_ceil(count) + 1).min(size) };
     let make = Make { device: Some(beside.device().into()), ..Make::default() };
     let line = |start: i64, end: i64, step: i64| arange(start.into(), end.into(), step.into(), &make);
     let (size, count, longest_of) = (size as i64, (count as i64).max(1), longest as i64);

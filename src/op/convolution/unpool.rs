@@ -1,6 +1,6 @@
 //! Pools undone: each element goes back to where the largest of its window lay, and zeros to all other places.
 
-use crate::base::{DType, Error, Result};
+use crate::base::{DType, Error, Layout, Result};
 use crate::op::core::autocast::whole;
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::operand::Operand;
@@ -93,7 +93,9 @@ pub(crate) fn max_unpool(dims: usize, x: &Tensor, indices: &Tensor, pool: &Unpoo
     same_place(x, "indices", indices, "wrapper_CUDA_max_unpool2d")?;
     let sizes = pool.sizes(x, dims)?;
     let before = x.shape().get(..x.rank() - dims).unwrap_or(&[]);
-    let (lines, places): (usize, usize) = (before.iter().product(), sizes.iter().product());
+    let lines: usize = before.iter().product();
+    // Sizes that no memory holds are refused here.
+    let places = Layout::contiguous(&sizes)?.numel();
     let each: usize = x.shape().iter().skip(x.rank() - dims).product();
     let shape: Vec<usize> = before.iter().chain(&sizes).copied().collect();
     let room = Tensor::full(&[lines, places], 0i64.into(), x.dtype(), &x.context(), "max_unpool")?;

@@ -118,7 +118,7 @@ fn gradient(a: &GradientParams) -> Result<Vec<Tensor>> {
 params! {
     GradientParams {
         input: kind::Tensor, "values of a function at neighbouring places";
-        spacing: Maybe<kind::Any>, "how far apart they are: a number, one for each dimension, or tensors of places";
+        spacing: Maybe<kind::Object>, "how far apart they are: a number, one for each dimension, or tensors of places";
         dim: Maybe<kind::Dims>, "the dimensions along which slopes are taken; all where none is named";
         edge_order: kind::Int = 1, "1 or 2: how many samples beside the last one its slope is taken from";
     }
