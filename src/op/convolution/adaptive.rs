@@ -63,7 +63,8 @@ fn adaptive_max_pool(x: &Tensor, size: &[Option<usize>]) -> Result<(Tensor, Tens
 /// `⌈(i + 1) * size / count⌉`. Shorter ones repeat their last place, so that all are as long as the longest.
 fn cover(size: usize, count: usize, beside: &Tensor) -> Result<(Tensor, usize)> {
     let count = count.max(1);
-    let longest = if size.is_multiple_of(count) { size / count } else { (size.div_ceil(count) + 1).min(size) };
+    let longest =
+        if size.is_multiple_of(count) { size / count } else { (size.div_ceil(count) + 1).min(size) };
     let make = Make { device: Some(beside.device().into()), ..Make::default() };
     let line = |start: i64, end: i64, step: i64| arange(start.into(), end.into(), step.into(), &make);
     let (size, count, longest_of) = (size as i64, (count as i64).max(1), longest as i64);
