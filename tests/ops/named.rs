@@ -246,6 +246,7 @@ fn corners_of_gradients_and_types() {
             "tensor([0., 0.])",
         ),
         ("isclose(tensor([true, false]), tensor([true, true]))", "tensor([ True, False])"),
+        ("isclose(tensor([true, false]), tensor([false, false]), #{atol: 2.0})", "tensor([True, True])"),
     ]);
 }
 

@@ -1,6 +1,7 @@
 //! Whether tensors are equal or close.
 
 use crate::base::{DType, Error, Kind, Result};
+use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Family, Gradient, OpDef};
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::shapes;
@@ -42,11 +43,12 @@ pub(crate) fn isclose(a: &Tensor, b: &Tensor, rtol: f64, atol: f64, equal_nan: b
     if rtol == 0.0 && atol == 0.0 {
         return Ok(close);
     }
-    if a.dtype() == DType::Bool {
-        return Ok(close);
-    }
-    let allowed = shift(&abs(&scale(b, rtol)?)?, atol)?;
-    let actual = abs(&sub(a, b)?)?;
+    // Masks have no differences of their own.
+    let number =
+        |t: &Tensor| if t.dtype() == DType::Bool { to_dtype(t, DType::Float32) } else { Ok(t.clone()) };
+    let (a, b) = (number(a)?, number(b)?);
+    let allowed = shift(&abs(&scale(&b, rtol)?)?, atol)?;
+    let actual = abs(&sub(&a, &b)?)?;
     logical_or(&close, &logical_and(&isfinite(&actual)?, &le(&actual, &allowed)?)?)
 }
 
