@@ -2,7 +2,8 @@
 
 use crate::base::Result;
 use crate::nn::made::constructor;
-use crate::op::convolution::adaptive::{ADAPTIVE_ERRORS, adaptive_avg_pool3d, adaptive_max, windows};
+use crate::op::convolution::adaptive::{ADAPTIVE_ERRORS, adaptive_avg_pool3d, adaptive_max};
+use crate::op::convolution::pooling::windows;
 use crate::op::params::{by_name, kind, params};
 use crate::op::{Args, OpDef, Value, shapes};
 use crate::tensor::Tensor;
@@ -76,7 +77,7 @@ params! {
 }
 
 fn largest<const DIMS: usize>(a: AdaptiveMaxPoolParams, name: &'static str) -> Result<Value> {
-    let size = windows(a.output_size, DIMS)?;
+    let size = windows("adaptive_max_pool", a.output_size, DIMS)?;
     let run = move |x: &Tensor| adaptive_max::<DIMS>(x, &size);
     let shown = {
         let run = run.clone();
@@ -121,7 +122,7 @@ pub static ROWS: &[OpDef] = &[
         "The means of nearly equal parts of the last three dimensions, as many as asked for.",
         AdaptiveAvgPool3dParams::LIST,
         by_name!(AdaptiveAvgPool3dParams, |a, args| {
-            let size = windows(a.output_size, 3)?;
+            let size = windows("adaptive_avg_pool", a.output_size, 3)?;
             let run = move |c: &Call| adaptive_avg_pool3d(c.only()?, &size);
             Simple::new("AdaptiveAvgPool3d", run).options_of(args).module()
         }),

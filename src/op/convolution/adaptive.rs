@@ -1,7 +1,7 @@
 //! Pools over as many windows as asked for, of signals, images and volumes: the largest element of each, and means of
 //! volumes.
 
-use crate::base::{DType, Error, Result, Scalar};
+use crate::base::{DType, Error, Result};
 use crate::op::core::autocast::whole;
 use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::params::{by_name, kind, params};
@@ -22,7 +22,7 @@ use crate::op::sorting::extremum::max_dim;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
-use super::pooling::adaptive_avg_pool2d;
+use super::pooling::{adaptive_avg_pool2d, windows};
 
 /// The largest element of each of so many windows over the last dimensions, and its place among the elements of its
 /// channel (int64); the first of equals wins. `size` has a number of windows for each dimension, or `None` to keep it.
@@ -134,33 +134,10 @@ pub(crate) fn adaptive_avg_pool3d(x: &Tensor, size: &[Option<usize>]) -> Result<
     Ok(determined_forward(reshape_to(&out, &shape)?, &RULE))
 }
 
-/// The output size of an adaptive pool over `dims` dimensions: a number, or a number or `()` for each.
-pub(crate) fn windows(value: &Value, dims: usize) -> Result<Vec<Option<usize>>> {
-    let one = |v: &Value| match v {
-        Value::None => Ok(None),
-        Value::Scalar(Scalar::Int(n)) if *n >= 0 => Ok(usize::try_from(*n).ok()),
-        other => {
-            let text = format!("an output size is a number from 0 or (), not {}", other.describe());
-            Err(Error::type_error(text))
-        }
-    };
-    match value {
-        Value::List(items) if items.len() == dims => items.iter().map(one).collect(),
-        Value::List(items) => {
-            let text = format!(
-                "output_size must have as many elements as dimensions, {dims}, but has {}",
-                items.len()
-            );
-            Err(Error::runtime(text))
-        }
-        other => one(other).map(|n| vec![n; dims]),
-    }
-}
-
 /// Runs a pool of the largest elements of `DIMS` dimensions.
 fn run<const DIMS: usize>(a: AdaptiveMaxPoolParams) -> Result<Value> {
     let AdaptiveMaxPoolParams { input, output_size, return_indices, .. } = a;
-    let (out, places) = adaptive_max::<DIMS>(input, &windows(output_size, DIMS)?)?;
+    let (out, places) = adaptive_max::<DIMS>(input, &windows("adaptive_max_pool", output_size, DIMS)?)?;
     Ok(if return_indices { Value::List(vec![out.into(), places.into()]) } else { out.into() })
 }
 
@@ -240,7 +217,7 @@ pub static ROWS: &[OpDef] = &[
         "The means of nearly equal parts of the last three dimensions, as many as asked for.",
         AdaptiveAvgPool3dParams::LIST,
         by_name!(AdaptiveAvgPool3dParams, |a| {
-            let size = windows(a.output_size, 3)?;
+            let size = windows("adaptive_avg_pool", a.output_size, 3)?;
             whole("adaptive_avg_pool3d", [a.input], |[x]| adaptive_avg_pool3d(x, &size)).map(Value::from)
         }),
     )

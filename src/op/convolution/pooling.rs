@@ -255,22 +255,28 @@ fn steps(size: usize, dim: usize, window: &Window, ceil_mode: bool) -> Result<us
     Ok(full + usize::from(over))
 }
 
-/// The output size of adaptive pooling: a number, or a pair of which either may be `()`.
-pub(crate) fn adaptive_size(value: &Value) -> Result<[Option<usize>; 2]> {
+/// The output size of an adaptive pool over `dims` dimensions: a number, or a number or `()` for each.
+pub(crate) fn windows(name: &str, value: &Value, dims: usize) -> Result<Vec<Option<usize>>> {
     let one = |v: &Value| match v {
         Value::None => Ok(None),
         Value::Scalar(Scalar::Int(n)) if *n >= 0 => Ok(usize::try_from(*n).ok()),
-        other => Err(Error::type_error(format!(
-            "an output size is a number from 0 or (), not {}",
-            other.describe()
-        ))),
+        other => {
+            let text = format!("an output size is a number from 0 or (), not {}", other.describe());
+            Err(Error::type_error(text))
+        }
     };
     match value {
-        Value::List(items) => match items.as_slice() {
-            [h, w] => Ok([one(h)?, one(w)?]),
-            _ => Err(Error::runtime("adaptive_avg_pool2d: output_size must be 2")),
-        },
-        other => one(other).map(|n| [n, n]),
+        Value::List(items) if items.len() == dims => items.iter().map(one).collect(),
+        Value::List(_) => Err(Error::runtime(format!("{name}{dims}d: output_size must be {dims}"))),
+        other => one(other).map(|n| vec![n; dims]),
+    }
+}
+
+/// [`windows`] over height and width.
+pub(crate) fn adaptive_size(value: &Value) -> Result<[Option<usize>; 2]> {
+    match windows("adaptive_avg_pool", value, 2)?.as_slice() {
+        &[h, w] => Ok([h, w]),
+        _ => Err(Error::runtime("adaptive_avg_pool2d: output_size must be 2")),
     }
 }
 
