@@ -84,6 +84,10 @@ pub fn run_events() -> RunEvents {
         ("leaked", "#{`cuda:0`: 0}"),
         ("by_dtype", "#{float32: 2}"),
         ("by_op", "#{add: #{float32: 1}, mul: #{float32: 1}}"),
+        (
+            "work",
+            "#{cpu: #{ops: 0, bytes: 0, flops: 0, line: 0}, `cuda:0`: #{ops: 2, bytes: 2400, flops: 200, line: 2}}",
+        ),
         ("waits", "[#{cause: `item`, ms: 0.5, line: 3, clock: `modelled`}]"),
         ("waited_ms", "0.5"),
         ("busy_ms", "#{`cuda:0`: 0.25}"),

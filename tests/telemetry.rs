@@ -356,6 +356,23 @@ let seen = telemetry::record(|| {
     assert!((20.2..20.4).contains(&got[0]) && got[1] < 0.03, "{got:?}");
 }
 
+/// A check can tell who computed, however much the other did as well.
+#[test]
+fn work_is_told_of_each_device_without_what_only_moves() {
+    let code = "let x = ones([4, 256]);
+let there = x.to(\"cuda\");
+let seen = telemetry::record(|| {
+    let moved = [x[1], x.clone(), x.to(float64), x.t().contiguous(), x.to(\"cuda\")];
+    for i in 0..5 { there * 2.0; }
+    x.sum();
+    x + x;
+});
+[seen.work.cpu.ops, seen.work.cpu.bytes, seen.work.cpu.flops, seen.work.cpu.line, seen.work[\"cuda:0\"].ops,
+ seen.work[\"cuda:0\"].bytes]";
+    // The sum reads 1024 floats and writes one; `x + x` reads its operand twice.
+    assert_eq!(on("sim:t4", code), format!("[2, {}, 2048, 7, 5, {}]", 4100 + 3 * 4096, 5 * 8192));
+}
+
 /// As PyTorch's `AccumulateGrad` takes over a gradient that nobody else holds, and copies any other.
 #[test]
 fn a_leaf_takes_over_its_first_gradient_where_nobody_else_holds_it() {

@@ -9,13 +9,14 @@ use crate::base::{DType, DeviceSpec};
 const DIGITS: i32 = 4;
 
 /// Fields of a run's record, in the order in which they are read.
-const RUN: [&str; 23] = [
+const RUN: [&str; 24] = [
     "h2d",
     "d2h",
     "d2d",
     "launches",
     "by_op",
     "by_dtype",
+    "work",
     "syncs",
     "implicit_syncs",
     "implicit_sync_lines",
@@ -37,8 +38,10 @@ const RUN: [&str; 23] = [
 /// Those of a timing.
 const TIMING: [&str; 6] = ["median_ms", "iqr_ms", "min_ms", "max_ms", "runs", "clock"];
 /// Those of copies in one direction, of a wait and of a collective.
-const PART: [&str; 11] =
-    ["op", "count", "bytes", "ranks", "cause", "ms", "blocking", "pinned", "line", "lines", "clock"];
+const PART: [&str; 13] = [
+    "op", "ops", "count", "bytes", "flops", "ranks", "cause", "ms", "blocking", "pinned", "line", "lines",
+    "clock",
+];
 
 /// Those of a live tensor.
 const LIVE: [&str; 9] = ["device", "address", "bytes", "requested", "dtype", "shape", "op", "cell", "line"];
@@ -173,7 +176,7 @@ fn device(map: &Map) -> String {
 }
 
 fn inline(map: &Map, order: &[&str]) -> String {
-    let is_nothing = map.get("count").is_some_and(|count| count.as_int() == Ok(0));
+    let is_nothing = ["count", "ops"].iter().any(|name| map.get(*name).is_some_and(|n| n.as_int() == Ok(0)));
     if is_nothing {
         return "none".into();
     }
@@ -194,7 +197,7 @@ fn value_of(value: &Dynamic) -> String {
         };
     }
     if let Some(map) = value.read_lock::<Map>() {
-        return if map.is_empty() { "none".into() } else { of(&map).unwrap_or_else(|| inline(&map, &[])) };
+        return if map.is_empty() { "none".into() } else { of(&map).unwrap_or_else(|| inline(&map, &PART)) };
     }
     value.to_string()
 }

@@ -7,7 +7,7 @@ use rhai::{Array, Dynamic, INT, Map};
 
 use crate::base::event::{Body, Clock, Event, Name, Race, Source, Span};
 use crate::base::{DType, Device};
-use crate::device::{Context, Machine};
+use crate::device::{Context, Machine, MapOp};
 
 use super::busy::Busy;
 use super::carry::{self, Clocks};
@@ -33,6 +33,8 @@ pub(crate) struct Summary {
     /// What ranks exchanged.
     collectives: Vec<Collective>,
     busy: HashMap<Device, Busy>,
+    /// What operations computed, the CPU's too.
+    work: BTreeMap<Device, Work>,
     /// Tensors made on accelerators.
     pub allocations: INT,
     pub out_of_memory: INT,
@@ -59,6 +61,18 @@ struct Before {
 
 /// An accelerator, how long it worked, and how long the run took on its clock.
 type Worked = (Device, u64, u64);
+
+/// What operations computed on one device.
+#[derive(Default)]
+struct Work {
+    ops: INT,
+    /// Read and written.
+    bytes: u64,
+    flops: u64,
+    /// The line of the operation that read and wrote most.
+    line: u32,
+    most: u64,
+}
 
 struct Collective {
     op: Name,
@@ -125,6 +139,7 @@ impl Default for Summary {
             races: Vec::new(),
             collectives: Vec::new(),
             busy: HashMap::new(),
+            work: BTreeMap::new(),
             allocations: 0,
             out_of_memory: 0,
             memory: BTreeMap::new(),
@@ -140,7 +155,9 @@ impl Summary {
     /// Of what happens on a machine from now on.
     pub(crate) fn begin(machine: &Machine) -> Summary {
         let mut sums = Summary::default();
+        sums.work.insert(Device::Cpu, Work::default());
         for gpu in machine.gpus() {
+            sums.work.insert(gpu.device, Work::default());
             let (allocated, reserved) = gpu.memory();
             let memory = Memory { start: allocated, peak: allocated, last: allocated, reserved };
             sums.memory.insert(gpu.device.to_string(), memory);
@@ -176,8 +193,12 @@ impl Summary {
             Body::Free { device, allocated, reserved, .. } if device.is_cuda() => {
                 self.note_memory(*device, *allocated, *reserved);
             }
-            Body::Launch { device, op, dtype, span, .. } => {
+            Body::Launch { device, op, kernel, dtype, bytes, flops, span, .. } => {
                 self.note_dtype(*dtype);
+                // What only moves or casts computes nothing.
+                if kernel.as_str() != MapOp::Identity.kernel_name() {
+                    self.work.entry(*device).or_default().add(*bytes, *flops, event.source.line);
+                }
                 if device.is_cuda() {
                     self.launches += 1;
                     *self.by_op.entry((*op, *dtype)).or_default() += 1;
@@ -260,6 +281,9 @@ impl Summary {
         out.insert("alloc_retries".into(), retries.collect::<Map>().into());
         out.insert("reserved".into(), self.memory_map(|m| m.reserved as INT).into());
         out.insert("by_op".into(), self.ops().into());
+        let work =
+            self.work.iter().map(|(device, work)| (device.to_string().as_str().into(), work.map().into()));
+        out.insert("work".into(), work.collect::<Map>().into());
         out.insert("allocations".into(), self.allocations.into());
         out.insert("oom".into(), self.out_of_memory.into());
         out.insert("peak".into(), self.memory_map(|m| m.peak as INT).into());
@@ -392,6 +416,26 @@ fn race_value((source, race, count): &(Source, Box<Race>, INT)) -> Dynamic {
     put("address", (race.address as INT).into());
     put("count", (*count).into());
     map.into()
+}
+
+impl Work {
+    fn add(&mut self, bytes: u64, flops: u64, line: u32) {
+        self.ops += 1;
+        self.bytes += bytes;
+        self.flops += flops;
+        if bytes >= self.most {
+            (self.most, self.line) = (bytes, line);
+        }
+    }
+
+    fn map(&self) -> Map {
+        let mut map = Map::new();
+        map.insert("ops".into(), self.ops.into());
+        map.insert("bytes".into(), (self.bytes as INT).into());
+        map.insert("flops".into(), (self.flops as INT).into());
+        map.insert("line".into(), INT::from(self.line).into());
+        map
+    }
 }
 
 impl Wait {

@@ -215,6 +215,23 @@ pub static ROWS: &[ScriptRow] = &[
     ),
     ScriptRow::of(
         of_run(
+            "work",
+            "What a device computed, the CPU as well: #{ops, bytes, flops, line}.",
+            DeviceBytesParams::LIST,
+        )
+        .details(
+            "`bytes` are those that its operations read and wrote, and `line` is where the largest of them stands. Views, \
+             copies and casts compute nothing.",
+        )
+        .errors(ABSENT)
+        .example("events.work(\"cuda:0\").ops", "2"),
+        |call| {
+            let device = lane_device(DeviceBytesParams::of(&call.args)?.device);
+            Ok(call.on::<RunEvents>()?.work(device)?)
+        },
+    ),
+    ScriptRow::of(
+        of_run(
             "idle_ms",
             "Milliseconds of the run in which a device had nothing to do, up to the end of its work.",
             DeviceBytesParams::LIST,
@@ -358,6 +375,18 @@ impl RunEvents {
         let map = self.figure(figure, line);
         let value = map.read_lock::<Map>().and_then(|m| m.get(name.as_str()).cloned());
         value.ok_or_else(|| Error::value(format!("no device {name} took part in this run")))
+    }
+
+    /// What a device computed; the line of its largest operation is remembered.
+    fn work(&self, device: Device) -> Result<Dynamic> {
+        let name = device.to_string();
+        let all = self.0.figures.get("work").and_then(Dynamic::read_lock::<Map>);
+        let Some(of) = all.and_then(|all| all.get(name.as_str()).cloned()) else {
+            return Err(Error::value(format!("no device {name} took part in this run")));
+        };
+        let line = of.read_lock::<Map>().and_then(|map| map.get("line")?.as_int().ok());
+        self.state().line = line.and_then(|line| u32::try_from(line).ok()).filter(|line| *line > 0);
+        Ok(of)
     }
 
     /// An error for a device that the machine does not have: nothing could ever be found out of it.
