@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::base::file::{self, random_name};
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
+use crate::device::sim::Selection;
 use crate::lesson::markdown::Block;
 use crate::lesson::written::written;
 use crate::lesson::{Element, Exercise, Lesson, Predict, Quiz, Unit};
@@ -41,7 +42,7 @@ pub(super) struct Forms {
 /// Writes a lesson in the forms that are asked for.
 pub(super) fn export(name: &str, forms: &Forms, devices: &str) -> u8 {
     // What is wrong with the devices is said here, as by every other command.
-    let meant = setup::meant(devices).map_err(|error| (exit::USAGE, error));
+    let meant = Selection::check(devices).map_err(|error| (exit::USAGE, error));
     let found = meant.and_then(|()| packs::find(name).map_err(|text| (exit::USAGE, text)));
     let done = found.and_then(|chosen| {
         let id = &chosen.lesson.front.id;

@@ -9,7 +9,8 @@ use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders::{data_folder, state_folder};
 use crate::cli::library::open_notebook;
-use crate::cli::setup::{lesson_session, meant, opened, placed, progress};
+use crate::cli::setup::{lesson_session, opened, placed, progress};
+use crate::device::sim::Selection;
 use crate::lab::{self, Book, Document, Keep, LabExit, Past, Remember, in_child_process};
 use crate::lesson::order;
 use crate::session::options::SessionOptions;
@@ -32,7 +33,7 @@ pub(super) struct LabOptions {
 pub(crate) struct LookOptions {
     /// ASCII characters only
     #[arg(long)]
-    ascii: bool,
+    pub ascii: bool,
     /// Colours for a light terminal
     #[arg(long)]
     light: bool,
@@ -56,7 +57,7 @@ impl LookOptions {
 /// Opens the lab and gives the exit status: on the home screen where nothing is named. A terminal that can't show it
 /// gets the prompt.
 pub(super) fn open(options: &LabOptions, devices: &str) -> u8 {
-    if let Err(error) = meant(devices) {
+    if let Err(error) = Selection::check(devices) {
         tell!("error: {}", strip_control(&error));
         return exit::USAGE;
     }
@@ -73,7 +74,7 @@ pub(super) fn open(options: &LabOptions, devices: &str) -> u8 {
         return finish(run(
             (None, None, Vec::new()),
             &options.look,
-            devices,
+            (devices, None),
             SessionOptions::plain(devices),
             None,
             None,
@@ -116,7 +117,8 @@ pub(crate) fn open_lesson(chosen: &Chosen, look: &LookOptions, devices: &str) ->
     let own = lesson_session(chosen, devices);
     let notes = own.missing_protection().into_iter().chain(notes).collect();
     let at = library::where_left_off(chosen);
-    finish(run((Some(document), at, notes), look, devices, own, book, keep))
+    let name = Some((chosen.pack.clone(), chosen.lesson.front.id.clone()));
+    finish(run((Some(document), at, notes), look, (devices, name), own, book, keep))
 }
 
 /// Opens the lab on a lesson of which nothing is kept.
@@ -124,7 +126,7 @@ pub(crate) fn look_at(chosen: &Chosen, look: &LookOptions, devices: &str) -> u8 
     let chosen = &placed(chosen, devices);
     let own = lesson_session(chosen, devices);
     let notes = own.missing_protection().into_iter().collect();
-    finish(run((Some(Document::lesson(&chosen.lesson)), None, notes), look, devices, own, None, None))
+    finish(run((Some(Document::lesson(&chosen.lesson)), None, notes), look, (devices, None), own, None, None))
 }
 
 /// Opens the lab on a notebook; a file that is not there yet is made by saving. Its code knows `args` as ARGS.
@@ -138,7 +140,7 @@ pub(crate) fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str,
     match open_notebook(path) {
         Ok((document, book, notes)) => {
             let own = SessionOptions { args: args.to_vec(), ..SessionOptions::plain(devices) };
-            finish(run((Some(document), None, notes), look, devices, own, Some(book), None))
+            finish(run((Some(document), None, notes), look, (devices, None), own, Some(book), None))
         }
         Err(text) => {
             tell!("error: {}", strip_control(&text));
@@ -156,17 +158,17 @@ fn refuse_dumb(instead: &str) -> u8 {
 /// What the lab opens on: a document, the id of the item where the learner left off, and what there is to say.
 type Opens = (Option<Document>, Option<String>, Vec<String>);
 
-/// `devices` is what was asked for, `own` what the document's session has.
+/// `devices` is what was asked for, with the pack and the id of a lesson; `own` is what the document's session has.
 fn run(
     (document, at, notes): Opens,
     look: &LookOptions,
-    devices: &str,
+    (devices, lesson): (&str, Option<(String, String)>),
     own: SessionOptions,
     book: Option<Book>,
     keep: Option<Keep>,
 ) -> io::Result<LabExit> {
     let session = Arc::new(Mutex::new(own));
-    let library = library::Shelf::new(devices, Arc::clone(&session));
+    let library = library::Shelf::new(devices, Arc::clone(&session), lesson);
     let connect = in_child_process(move || session.lock().unwrap_or_else(PoisonError::into_inner).command());
     let config = super::config::load();
     let (past, remember) = history(config.past());

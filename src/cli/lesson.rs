@@ -8,12 +8,13 @@ use crate::base::near;
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders;
+use crate::device::sim::Selection;
 use crate::device::sim::host_choice::{split_host, with_host};
 use crate::lab::{Book, Document, begin_step_anew, how_far, open_lesson_work};
 use crate::lesson::order;
 use crate::lesson::verify::{Report, StepReport, verify_in, verify_own};
 use crate::lesson::{Entry, Key, Lesson, LessonMemory, Progress, ProgressLog, Record, records};
-use crate::repl::{WalkEnd, walk};
+use crate::repl::{WalkBegin, WalkEnd, walk};
 
 use super::output::say;
 use super::packs::{self, Chosen};
@@ -50,7 +51,7 @@ enum LessonAction {
         /// A lesson as `lesson list` names it, such as moving or PACK/LESSON, or a lesson's file
         lesson: String,
         /// Line by line at the prompt, with nothing redrawn: for screen readers and simple terminals
-        #[arg(long, conflicts_with_all = ["ascii", "light"])]
+        #[arg(long, conflicts_with = "light")]
         plain: bool,
         #[command(flatten)]
         look: lab::LookOptions,
@@ -109,11 +110,11 @@ pub(super) fn run(options: &LessonOptions, devices: &str) -> u8 {
         LessonAction::Verify { lessons, sets, json } => verify_all(lessons, devices, *sets, *json),
         LessonAction::Start { lesson, plain, look } => match packs::find(lesson).and_then(|found| {
             // What is wrong with the devices is said here, as by every other command.
-            setup::meant(devices).map_err(|error| format!("error: {error}"))?;
+            Selection::check(devices).map_err(|error| format!("error: {error}"))?;
             Ok(found)
         }) {
             Ok(found) if *plain || !terminal::shows_lab() => {
-                walk_through(&setup::placed(&found, devices), devices)
+                walk_through(&setup::placed(&found, devices), look.ascii, devices)
             }
             Ok(found) => lab::open_lesson(&found, look, devices),
             Err(text) => refuse(&text),
@@ -125,7 +126,7 @@ pub(super) fn run(options: &LessonOptions, devices: &str) -> u8 {
 }
 
 /// Walks through a lesson at the prompt.
-fn walk_through(chosen: &Chosen, devices: &str) -> u8 {
+fn walk_through(chosen: &Chosen, ascii: bool, devices: &str) -> u8 {
     let mut keep = match setup::progress(chosen) {
         Ok(keep) => keep,
         Err(error) => {
@@ -142,8 +143,9 @@ fn walk_through(chosen: &Chosen, devices: &str) -> u8 {
         tell!("note: {note}");
     }
     let next = library::next_of(&chosen.pack, &chosen.lesson);
+    let begin = WalkBegin { from: from.as_deref(), seed, ascii };
     let end = |memory: &LessonMemory| how_far(&chosen.lesson, memory, &next);
-    match walk(&chosen.lesson, &options, &memory, from.as_deref(), seed, (&mut *keep, &end)) {
+    match walk(&chosen.lesson, &options, &memory, begin, (&mut *keep, &end)) {
         Ok(WalkEnd::Fine) => exit::FINE,
         Ok(WalkEnd::NoDevice) => exit::NO_DEVICE,
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => exit::FINE,
@@ -205,7 +207,7 @@ fn list(json: bool) -> u8 {
 }
 
 fn verify_all(names: &[String], devices: &str, which: Sets, json: bool) -> u8 {
-    if let Err(error) = setup::meant(devices) {
+    if let Err(error) = Selection::check(devices) {
         return refuse(&format!("error: {}", strip_control(&error)));
     }
     let chosen = if names.is_empty() {

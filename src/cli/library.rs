@@ -31,6 +31,8 @@ pub(crate) struct Shelf {
     devices: String,
     /// What the session has that is started next.
     session: Arc<Mutex<SessionOptions>>,
+    /// The lesson that is open, where it is one that can be opened again.
+    lesson: Option<Target>,
 }
 
 /// A line of the list of notebooks.
@@ -42,8 +44,15 @@ struct Remembered {
 }
 
 impl Shelf {
-    pub(super) fn new(devices: &str, session: Arc<Mutex<SessionOptions>>) -> Shelf {
-        Shelf { devices: devices.into(), session }
+    /// `lesson` is the one that the lab opens on, with its pack.
+    pub(super) fn new(
+        devices: &str,
+        session: Arc<Mutex<SessionOptions>>,
+        lesson: Option<(String, String)>,
+    ) -> Shelf {
+        let lesson = lesson.filter(|(pack, id)| packs::find_in(pack, id).is_ok());
+        let lesson = lesson.map(|(pack, id)| Target::Lesson { pack, id });
+        Shelf { devices: devices.into(), session, lesson }
     }
 
     fn next_session(&self, setup: SessionOptions) {
@@ -88,6 +97,7 @@ impl Library for Shelf {
                 let (document, book, kept) = opened(&found);
                 let notes = setup.missing_protection().into_iter().chain(kept).collect();
                 self.next_session(setup);
+                self.lesson = Some(target.clone());
                 Ok(Opened { document, book, keep, at, notes })
             }
             Target::Notebook(path) => {
@@ -98,9 +108,17 @@ impl Library for Shelf {
                 }
                 let (document, book, notes) = open_notebook(path)?;
                 self.next_session(SessionOptions::plain(&self.devices));
+                self.lesson = None;
                 Ok(Opened { document, book: Some(book), keep: None, at: None, notes })
             }
         }
+    }
+
+    fn use_devices(&mut self, devices: &str) -> Result<Option<Target>, String> {
+        // The session of a lesson is made when it is opened again.
+        self.session.lock().unwrap_or_else(PoisonError::into_inner).set_devices(devices)?;
+        self.devices = devices.to_owned();
+        Ok(self.lesson.clone())
     }
 
     fn was_saved(&mut self, path: &Path) {

@@ -10,6 +10,7 @@ use crate::base::Kind as ErrorKind;
 use crate::base::figures::{plural, word};
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
+use crate::device::sim::Selection;
 use crate::notebook::run::{End, Ran, RunOptions, run_all};
 use crate::notebook::store::{self, Format, Loaded, SaveError};
 use crate::notebook::verify::{Difference, Line, compare};
@@ -17,7 +18,7 @@ use crate::notebook::{Cell, Kind, Notebook, NotebookFile, html};
 use crate::session::options::SessionOptions;
 
 use super::output::say;
-use super::{exit, lab, setup};
+use super::{exit, lab};
 
 /// Lines of one cell's difference that are shown.
 const SHOWN: usize = 40;
@@ -95,9 +96,9 @@ enum NotebookAction {
 pub(super) fn run(options: &NotebookOptions, devices: &str) -> u8 {
     let result = match &options.command {
         NotebookAction::New { name } => new(name),
-        NotebookAction::Open { file, look } => {
-            setup::meant(devices).map_err(usage).map(|()| lab::open_notebook_file(file, look, devices, &[]))
-        }
+        NotebookAction::Open { file, look } => Selection::check(devices)
+            .map_err(usage)
+            .map(|()| lab::open_notebook_file(file, look, devices, &[])),
         NotebookAction::Convert { from, to, force } => convert(from, to, *force),
         NotebookAction::Run { file, output, allow_errors, timeout } => {
             run_file(file, output.as_deref(), *allow_errors, *timeout, devices)
@@ -174,7 +175,7 @@ fn session(devices: &str, timeout: Option<f64>) -> Result<(Command, Option<Durat
         other => other.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX)),
     };
     // What is wrong with the devices is said here, as by every other command.
-    setup::meant(devices).map_err(usage)?;
+    Selection::check(devices).map_err(usage)?;
     // What is written down is to come again.
     let options = SessionOptions { chance: false, ..SessionOptions::plain(devices) };
     Ok((options.command().map_err(failed)?, limit))

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
+use crate::device::sim::Selection;
 use crate::repl::{self, End, Options, Paint};
 use crate::session::options::SessionOptions;
 
-use super::{exit, setup, terminal};
+use super::{exit, terminal};
 
 #[derive(clap::Args)]
 pub(crate) struct ReplOptions {
@@ -27,7 +28,7 @@ pub(super) fn plain(light: bool, devices: &str) -> u8 {
 
 /// Serves the terminal or the pipe and gives the exit status.
 pub(super) fn run(options: &ReplOptions, devices: &str) -> u8 {
-    if let Err(error) = setup::meant(devices) {
+    if let Err(error) = Selection::check(devices) {
         tell!("error: {}", strip_control(&error));
         return exit::USAGE;
     }
@@ -53,7 +54,7 @@ fn serve(options: &ReplOptions, devices: &str) -> io::Result<End> {
         history: state_folder().map(|folder| folder.join("history")),
     };
     let session = SessionOptions { keep_figure: true, ..SessionOptions::plain(devices) };
-    repl::run(options, session.command()?)
+    repl::run(options, session)
 }
 
 /// `$XDG_STATE_HOME/tensorlab`, by default `~/.local/state/tensorlab`.

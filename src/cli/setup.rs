@@ -9,22 +9,9 @@ use crate::base::text::strip_control;
 use crate::cli::folders::{progress_file, work_file};
 use crate::cli::packs::Chosen;
 use crate::device::sim::host_choice::{split_host, with_host};
-use crate::device::sim::{Selection, SelectionError};
 use crate::lab::{Book, Document, Keep, open_lesson_work};
 use crate::lesson::{Lesson, LessonMemory, ProgressLog, Record, records};
 use crate::session::options::SessionOptions;
-
-/// Whether a text means devices, with the files of their profiles read: whoever starts sessions on them says before that
-/// what is wrong with it. Whether they are there is for the session to say.
-pub(super) fn meant(devices: &str) -> Result<(), String> {
-    let selection = devices.parse().map_err(|error: SelectionError| error.to_string())?;
-    let read = match &selection {
-        Selection::Sim(devices) => devices.host().and_then(|_| devices.profiles()).map(drop),
-        Selection::Auto(Some(host)) => host.load().map(drop),
-        Selection::Auto(None) | Selection::Cpu | Selection::Cuda => Ok(()),
-    };
-    read.map_err(|error| error.to_string())
-}
 
 /// Appends to the learner's progress log.
 pub(crate) fn progress(chosen: &Chosen) -> io::Result<Keep> {

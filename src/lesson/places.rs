@@ -35,6 +35,13 @@ impl Lesson {
     }
 }
 
+impl Step {
+    /// It asks something on other devices, and nothing on these.
+    pub fn is_elsewhere(&self) -> bool {
+        self.element.is_none() && !self.devices.sets.is_empty()
+    }
+}
+
 /// Checks that each part names devices of the lesson's, and that every exercise has a check on each of them.
 pub(super) fn lint(front: &Front, step: &Step, errors: &mut Errors<'_>) {
     let known = |places: &Places, errors: &mut Errors<'_>| {

@@ -18,7 +18,7 @@ pub(super) enum Command<'t> {
     Save { path: &'t str, over: bool },
     Load(&'t str),
     Reset,
-    Restart,
+    Restart(&'t str),
     Quit,
 }
 
@@ -37,7 +37,7 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("save", "FILE", "write the cells that ran to a script; :save! replaces a file"),
     ("load", "FILE", "run a script here, cell by cell"),
     ("reset", "", "forget every variable and free its memory"),
-    ("restart", "", "end the session and begin a new one"),
+    ("restart", "[DEVICES]", "end the session and begin a new one, on other devices where they are named"),
     ("quit", "", "leave; so does Ctrl-D"),
 ];
 
@@ -76,7 +76,7 @@ fn named<'t>(name: &str, argument: &'t str, over: bool) -> Result<Command<'t>, S
         "save" => Command::Save { path: argument, over },
         "load" => Command::Load(argument),
         "reset" => Command::Reset,
-        "restart" => Command::Restart,
+        "restart" => Command::Restart(argument),
         "quit" => Command::Quit,
         _ => Command::Help(argument),
     })

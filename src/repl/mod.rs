@@ -23,11 +23,12 @@ mod waiting;
 mod walk;
 
 use std::path::PathBuf;
-use std::process::Command;
+
+use crate::session::options::SessionOptions;
 
 pub use paint::Paint;
 pub(crate) use run::Repl;
-pub(crate) use walk::{WalkEnd, walk};
+pub(crate) use walk::{WalkBegin, WalkEnd, walk};
 
 /// How the front end behaves.
 #[derive(Clone, Debug)]
@@ -54,10 +55,10 @@ pub enum End {
     NoSession,
 }
 
-/// Serves this process's terminal or pipe until it ends. `command` starts a session.
+/// Serves this process's terminal or pipe until it ends. `session` is what sessions are started with.
 ///
 /// # Errors
 /// The session's process can't be started, or standard output can't be written to.
-pub fn run(options: Options, command: Command) -> std::io::Result<End> {
-    Repl::start(options, command)?.serve()
+pub fn run(options: Options, session: SessionOptions) -> std::io::Result<End> {
+    Repl::start(options, session)?.serve()
 }

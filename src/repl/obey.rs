@@ -34,7 +34,7 @@ impl Repl {
             Command::Save { path, over } => return self.save(path, over),
             Command::Load(path) => return self.load(path),
             Command::Reset => return self.reset(),
-            Command::Restart => self.restart()?,
+            Command::Restart(devices) => return self.restart_on(devices),
             Command::Quit => return Ok(Next::Leave(End::Fine)),
         }
         Ok(Next::Go)
@@ -216,9 +216,21 @@ impl Repl {
         Ok(Next::Go)
     }
 
+    /// Begins a new session, on other devices where some are named.
+    fn restart_on(&mut self, devices: &str) -> io::Result<Next> {
+        if !devices.is_empty()
+            && let Err(reason) = self.session.set_devices(devices)
+        {
+            self.printer.note(&reason);
+            return Ok(Next::Failed);
+        }
+        self.restart()?;
+        Ok(Next::Go)
+    }
+
     pub(super) fn restart(&mut self) -> io::Result<()> {
         self.printer.end_of_output()?;
-        let restarted = self.link.borrow_mut().restart();
+        let restarted = self.session.command().and_then(|c| self.link.borrow_mut().restart_with(c));
         if let Err(error) = restarted {
             self.printer.note(&format!("the session cannot be started: {error}"));
             return Ok(());

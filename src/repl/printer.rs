@@ -24,7 +24,7 @@ const PIPE_COLUMNS: usize = 78;
 /// is long; a pipe gets it as it is, and no colours.
 pub(crate) struct Printer {
     terminal: bool,
-    /// Standard output and standard error are terminals that show ASCII alone.
+    /// Standard output and standard error are to have ASCII alone.
     ascii: [bool; 2],
     plain: bool,
     pub out: Paint,
@@ -53,6 +53,12 @@ impl Printer {
             told: false,
             fresh: true,
         }
+    }
+
+    /// The same with ASCII characters alone, on a pipe too.
+    pub(super) fn in_ascii(mut self) -> Printer {
+        self.ascii = [true, true];
+        self
     }
 
     /// Text that a script printed.

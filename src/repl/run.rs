@@ -2,13 +2,13 @@
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal};
-use std::process::Command as Program;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::base::is_of_device;
 use crate::base::text::strip_control;
 use crate::session::exchange::{Exchange, Said};
+use crate::session::options::SessionOptions;
 use crate::session::protocol::{Fault, Message, Outcome, Request, Usage};
 
 use super::editor::{Editor, Typed};
@@ -22,6 +22,8 @@ use super::{End, Options, commands};
 /// A front end of one session.
 pub(crate) struct Repl {
     options: Options,
+    /// What the session is started with.
+    pub(super) session: SessionOptions,
     pub(super) link: Rc<RefCell<Exchange>>,
     pub(super) record: Rc<RefCell<Record>>,
     pub(super) printer: Printer,
@@ -69,9 +71,9 @@ impl Repl {
     ///
     /// # Errors
     /// The session's process can't be started.
-    pub(crate) fn start(options: Options, command: Program) -> io::Result<Repl> {
+    pub(crate) fn start(options: Options, session: SessionOptions) -> io::Result<Repl> {
         let person = io::stdin().is_terminal();
-        let mut link = Exchange::open(command)?;
+        let mut link = Exchange::open(session.command()?)?;
         let record = Rc::new(RefCell::new(Record::default()));
         let recording = Rc::clone(&record);
         link.listen(Box::new(move |message| recording.borrow_mut().take(message)));
@@ -80,7 +82,21 @@ impl Repl {
         let link = Rc::new(RefCell::new(link));
         let (ran, saved) = (Vec::new(), None);
         let fault = End::Failed;
-        Ok(Repl { options, link, record, printer, waiting, person, number: 1, ran, failed: 0, fault, saved })
+        let (number, failed) = (1, 0);
+        Ok(Repl {
+            options,
+            session,
+            link,
+            record,
+            printer,
+            waiting,
+            person,
+            number,
+            ran,
+            failed,
+            fault,
+            saved,
+        })
     }
 
     /// Serves the terminal or the pipe until it ends.

@@ -39,7 +39,17 @@ pub(crate) enum WalkEnd {
     NoDevice,
 }
 
-/// Walks through a lesson on this process's terminal or pipe, from the step of that id on.
+/// How a walk begins.
+pub(crate) struct WalkBegin<'w> {
+    /// The id of the first step that is shown.
+    pub from: Option<&'w str>,
+    /// What the order of answers is drawn from.
+    pub seed: u64,
+    /// ASCII characters only.
+    pub ascii: bool,
+}
+
+/// Walks through a lesson on this process's terminal or pipe.
 ///
 /// # Errors
 /// Standard output can't be written to, or the terminal can't be used.
@@ -47,11 +57,11 @@ pub(crate) fn walk(
     lesson: &Lesson,
     options: &SessionOptions,
     memory: &LessonMemory,
-    from: Option<&str>,
-    seed: u64,
+    WalkBegin { from, seed, ascii }: WalkBegin<'_>,
     (keep, end): (KeepStep<'_>, TellEnd<'_>),
 ) -> io::Result<WalkEnd> {
-    let mut printer = Printer::new(true, Paint::from_env(false).only(false));
+    let printer = Printer::new(true, Paint::from_env(false).only(false));
+    let mut printer = if ascii { printer.in_ascii() } else { printer };
     let runner = match Runner::start(options) {
         Ok(runner) => runner,
         Err(error) => {

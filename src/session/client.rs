@@ -83,11 +83,8 @@ impl Client {
     ///
     /// # Errors
     /// The program can't be started.
-    pub fn spawn_with(mut command: Command, wake: Wake) -> io::Result<Client> {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A Ctrl-C on the terminal is the front end's to handle.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    pub fn spawn_with(command: Command, wake: Wake) -> io::Result<Client> {
+        let mut command = piped(command);
         let link = ProcessLink::open(&mut command, &wake)?;
         Ok(Client { command, wake, link })
     }
@@ -134,6 +131,15 @@ impl Client {
         Ok(())
     }
 
+    /// The same, with another command from now on.
+    ///
+    /// # Errors
+    /// As [`Client::restart`].
+    pub fn restart_with(&mut self, command: Command) -> io::Result<()> {
+        self.command = piped(command);
+        self.restart()
+    }
+
     /// Kills the session. What it said before is still received, and its end as asked for.
     pub fn kill(&self) {
         self.link.shared.kill();
@@ -157,6 +163,15 @@ impl Client {
     pub fn pid(&self) -> u32 {
         self.link.pid
     }
+}
+
+/// A command whose standard streams are the client's.
+fn piped(mut command: Command) -> Command {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // A Ctrl-C on the terminal is the front end's to handle.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command
 }
 
 /// The connection to one process.

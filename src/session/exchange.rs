@@ -141,6 +141,16 @@ impl Exchange {
         Ok(())
     }
 
+    /// The same, with another command from now on.
+    ///
+    /// # Errors
+    /// As [`Exchange::restart`].
+    pub fn restart_with(&mut self, command: Command) -> io::Result<()> {
+        self.client.restart_with(command)?;
+        self.death = None;
+        Ok(())
+    }
+
     /// Lets the session end, and kills it if that takes longer than `grace`.
     pub fn shut_down(self, grace: Duration) {
         self.client.shut_down(grace);

@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::device::sim::Selection;
+
 use super::limits::RunLimits;
 use super::sandbox;
 
@@ -36,6 +38,17 @@ impl SessionOptions {
             chance: true,
             ..SessionOptions::default()
         }
+    }
+
+    /// Has other devices from now on.
+    ///
+    /// # Errors
+    /// The text means none, or the file of a profile can't be read; nothing is changed. Whether they are there is for
+    /// the session to say.
+    pub fn set_devices(&mut self, devices: &str) -> Result<(), String> {
+        Selection::check(devices)?;
+        devices.clone_into(&mut self.devices);
+        Ok(())
     }
 
     /// What starts it.

@@ -87,12 +87,27 @@ fn commands_answer() {
 }
 
 #[test]
+fn a_session_begins_anew_on_other_devices_and_stays_on_them() {
+    let folder = Folder::new("elsewhere");
+    let o = pipe(
+        &folder,
+        &[],
+        "let x = 1\n:restart sim:t4x2\ncuda::device_count()\n:restart\ncuda::device_count()\n:restart cpu\n\
+         cuda::device_count()\n:restart nothing\ncuda::device_count()\nx\n",
+    );
+    let counts: Vec<&str> =
+        std::str::from_utf8(&o.stdout).unwrap().lines().filter(|l| l.len() == 1).collect();
+    assert_eq!(counts, ["2", "2", "0", "0"]);
+    assert!(err(&o).contains("`nothing`") && err(&o).contains("name 'x' is not defined"), "{}", err(&o));
+}
+
+#[test]
 fn bad_commands_say_what_was_meant() {
     let folder = Folder::new("bad");
     let o = pipe(
         &folder,
         &[],
-        ":vrs\n:load\n:load no/such.rhai\n:help matmull\n:restart now\n:timeit nothing\n1\n",
+        ":vrs\n:load\n:load no/such.rhai\n:help matmull\n:restart sim:t9\n:timeit nothing\n1\n",
     );
     let told = err(&o);
     for piece in [
@@ -100,7 +115,7 @@ fn bad_commands_say_what_was_meant() {
         "`:load` needs more: `:load FILE`",
         "cannot read no/such.rhai",
         "did you mean matmul?",
-        "takes nothing more, not `now`",
+        "there is no device profile `t9`; did you mean `t4`?",
         "name 'nothing' is not defined",
         "--> In [1]:1:1",
     ] {

@@ -154,6 +154,7 @@ fn every_action_is_in_the_palette_with_its_key_and_is_done_from_there() {
             "Home",
             "Prompt",
             "SaveAs",
+            "Devices",
             "Differences",
         ];
         // What moves is no action, and what several places have is listed once.

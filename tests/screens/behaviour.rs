@@ -75,6 +75,35 @@ fn a_second_interrupt_within_two_seconds_offers_a_restart() {
 }
 
 #[test]
+fn other_devices_are_asked_for_and_a_wrong_name_can_be_mended() {
+    let mut lab = Lab::notebook(&["1"]);
+    lab.alt('d');
+    assert_eq!(lab.state.popup(), Some(Popup::Devices));
+    lab.key(KeyCode::Enter);
+    assert!(lab.shows().contains("type devices, such as cpu"), "{}", lab.shows());
+    lab.types("sim:t9");
+    assert!(lab.shows().contains("> sim:t9"), "{}", lab.shows());
+    lab.key(KeyCode::Enter);
+    assert_eq!(lab.effects.last(), Some(&Effect::UseDevices("sim:t9".into())));
+    lab.tell(Msg::NotPlaced("there is no device profile `t9`".into()));
+    assert_eq!(lab.state.popup(), Some(Popup::Devices));
+    assert!(lab.shows().contains("no device profile"), "{}", lab.shows());
+    lab.key(KeyCode::Backspace);
+    lab.types("4");
+    lab.key(KeyCode::Enter);
+    assert_eq!(lab.effects.last(), Some(&Effect::UseDevices("sim:t4".into())));
+    lab.tell(Msg::Placed { is_reopened: false });
+    assert_eq!((lab.state.popup(), lab.effects.last()), (None, Some(&Effect::RestartSession)));
+    assert!(lab.shows().contains("a new session on sim:t4"), "{}", lab.shows());
+    // A lesson that was opened anew has its session already.
+    lab.effects.clear();
+    lab.alt('d');
+    lab.key(KeyCode::Enter);
+    lab.tell(Msg::Placed { is_reopened: true });
+    assert!(!lab.effects.contains(&Effect::RestartSession));
+}
+
+#[test]
 fn an_interrupt_with_nothing_running_only_says_so() {
     let mut lab = Lab::notebook(&["1"]);
     lab.ctrl('c');

@@ -198,6 +198,10 @@ impl Lab {
         self.tell(Msg::Key(KeyEvent::new(code, modifiers)));
     }
 
+    pub fn alt(&mut self, letter: char) {
+        self.tell(Msg::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::ALT)));
+    }
+
     pub fn ctrl(&mut self, letter: char) {
         self.chord(KeyCode::Char(letter), KeyModifiers::CONTROL);
     }

@@ -9,7 +9,8 @@ use crate::cli::lab::{LookOptions, look_at};
 use crate::cli::output::say;
 use crate::cli::pack::told::{Done, told};
 use crate::cli::packs::Chosen;
-use crate::cli::{exit, lesson, setup, terminal};
+use crate::cli::{exit, lesson, terminal};
+use crate::device::sim::Selection;
 use crate::device::sim::host_choice::with_host;
 use crate::lesson::LessonError;
 use crate::lesson::pack::{Pack, PackError, Tree, check};
@@ -40,7 +41,7 @@ pub(super) fn check(dir: &Path, sets: &[String], host: Option<&str>, no_run: boo
 
 /// What is wrong with the devices is said here, as by every other command.
 fn understood(devices: &str) -> Result<(), String> {
-    setup::meant(devices).map_err(|error| format!("error: {}", strip_control(&error)))
+    Selection::check(devices).map_err(|error| format!("error: {}", strip_control(&error)))
 }
 
 /// The time of each step.

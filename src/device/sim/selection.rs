@@ -55,6 +55,20 @@ pub enum ProfileName {
 }
 
 impl Selection {
+    /// Whether a text means devices, with the files of their profiles read; whether they are there is not asked.
+    ///
+    /// # Errors
+    /// It means none, or a file can't be read.
+    pub fn check(devices: &str) -> Result<(), String> {
+        let selection = devices.parse().map_err(|error: SelectionError| error.to_string())?;
+        let read = match &selection {
+            Selection::Sim(devices) => devices.host().and_then(|_| devices.profiles()).map(drop),
+            Selection::Auto(Some(host)) => host.load().map(drop),
+            Selection::Auto(None) | Selection::Cpu | Selection::Cuda => Ok(()),
+        };
+        read.map_err(|error| error.to_string())
+    }
+
     /// The selection with the full paths of its profiles' files, which hold whatever folder becomes the current one,
     /// and these paths.
     pub(crate) fn anchored(mut self) -> (Selection, Vec<PathBuf>) {

@@ -27,6 +27,8 @@ pub enum Action {
     Verify,
     Interrupt,
     Restart,
+    /// On other devices, which are asked for.
+    OtherDevices,
     Save,
     /// Under another name.
     SaveAs,

@@ -9,7 +9,9 @@ use crate::lab::model::context::{ALWAYS, ANYWHERE, BROWSE, Context, Together};
 use crate::lab::model::item::ItemState;
 use crate::lab::model::keys::{Chord, names};
 use crate::lab::model::pane::Pane;
-use crate::lab::model::popups::{COMPLETE, CONFIRM, DIFFERENCES, FIND, HELP, PICKER, SAVE_AS, SEARCH};
+use crate::lab::model::popups::{
+    COMPLETE, CONFIRM, DEVICES, DIFFERENCES, FIND, HELP, PICKER, SAVE_AS, SEARCH,
+};
 use crate::lab::model::screens::machine::MACHINE;
 use crate::lab::model::screens::work::{ANSWER, CELLS, EDITOR, LESSON};
 use crate::lab::model::state::{Popup, State};
@@ -23,6 +25,7 @@ pub(crate) fn contexts(state: &State) -> Together {
         Some(Popup::Palette | Popup::Past | Popup::Steps) => &[&PICKER],
         Some(Popup::Find) => &[&FIND],
         Some(Popup::SaveAs) => &[&SAVE_AS],
+        Some(Popup::Devices) => &[&DEVICES],
         Some(Popup::Differences(_)) => &[&DIFFERENCES],
         Some(Popup::Confirm(_)) => &[&CONFIRM],
     }

@@ -4,7 +4,7 @@ use crate::lab::model::actions::Action;
 use crate::lab::model::binding::{Bar, Binding, row};
 use crate::lab::model::context::{ANYWHERE, BROWSE, Context, Together};
 use crate::lab::model::keys::{Chord, Keymap};
-use crate::lab::model::popups::{self, COMPLETE, CONFIRM, DIFFERENCES, FIND, PICKER, SAVE_AS};
+use crate::lab::model::popups::{self, COMPLETE, CONFIRM, DEVICES, DIFFERENCES, FIND, PICKER, SAVE_AS};
 use crate::lab::model::screens::Screen;
 use crate::lab::model::screens::work::{self, ANSWER, CELLS, EDITOR};
 
@@ -51,7 +51,7 @@ const fn put<'a>(room: &'a mut [Binding], rows: &[Binding]) -> &'a mut [Binding]
 /// The contexts that the help lists, in its order.
 pub(crate) fn listed() -> impl Iterator<Item = &'static Context> {
     let screens = Screen::ALL.into_iter().flat_map(|screen| screen.keys().contexts).copied();
-    screens.chain([&EDITOR, &COMPLETE, &FIND, &PICKER, &ANSWER, &SAVE_AS, &DIFFERENCES])
+    screens.chain([&EDITOR, &COMPLETE, &FIND, &PICKER, &ANSWER, &SAVE_AS, &DEVICES, &DIFFERENCES])
 }
 
 /// Contexts that hold together; the nearer one may hide nothing of the farther. While names are offered, the keys of

@@ -40,6 +40,12 @@ pub enum Msg {
         facts: FileFacts,
         keeping: Keeping,
     },
+    /// The sessions that are started from now on have other devices, or why they have not. A lesson is opened anew by
+    /// itself: what it asks depends on them.
+    Placed {
+        is_reopened: bool,
+    },
+    NotPlaced(String),
     /// How the file differs from what is here, in lines, after [`Effect::Compare`].
     Compared(Result<Vec<String>, String>),
     /// The cells of the notebook's file, after [`Effect::Reload`].
@@ -78,6 +84,8 @@ pub enum Effect {
     Send(Request),
     /// End the session and start a new one.
     RestartSession,
+    /// Find out whether there can be a session on these devices, and answer with [`Msg::Placed`].
+    UseDevices(String),
     /// Write the notebook to its file, `over` even where another program has changed it.
     Save {
         over: bool,

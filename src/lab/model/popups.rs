@@ -34,6 +34,10 @@ pub(crate) const SEARCH: Context = Context { typed: true, ..Context::new("Search
 pub(crate) const SAVE_AS: Context =
     Context { name: Some("save-as"), heading: Some("Saving under another name"), ..Context::new("SaveAs") };
 
+/// While typing the devices to go on with.
+pub(crate) const DEVICES: Context =
+    Context { name: Some("devices"), heading: Some("Choosing other devices"), ..Context::new("Devices") };
+
 /// While it is shown how the file differs.
 pub(crate) const DIFFERENCES: Context = Context {
     name: Some("differences"),
@@ -44,8 +48,8 @@ pub(crate) const DIFFERENCES: Context = Context {
 pub(crate) const CONFIRM: Context = Context::new("Confirm");
 
 /// Each holds alone; names are offered over the keys of a screen.
-pub(super) const TOGETHER: [Together; 7] =
-    [&[&PICKER], &[&FIND], &[&HELP], &[&SEARCH], &[&CONFIRM], &[&SAVE_AS], &[&DIFFERENCES]];
+pub(super) const TOGETHER: [Together; 8] =
+    [&[&PICKER], &[&FIND], &[&HELP], &[&SEARCH], &[&CONFIRM], &[&SAVE_AS], &[&DEVICES], &[&DIFFERENCES]];
 
 /// The most wanted first in each context.
 pub(super) const ROWS: &[Binding] = &[
@@ -59,6 +63,16 @@ pub(super) const ROWS: &[Binding] = &[
     row(&SAVE_AS, &[key(Backspace)], A::Choice(Choice::Erase), Never, "take back a letter of the name"),
     row(&SAVE_AS, &[ctrl(Char('u'))], A::Choice(Choice::EraseAll), Never, "begin the name anew"),
     row(&SAVE_AS, &[key(Esc)], A::Choice(Choice::Close), Always("leave"), "save nothing"),
+    row(
+        &DEVICES,
+        &[key(Enter)],
+        A::Choice(Choice::Accept),
+        Always("restart"),
+        "begin a session on these devices",
+    ),
+    row(&DEVICES, &[key(Backspace)], A::Choice(Choice::Erase), Never, "take back a letter of the devices"),
+    row(&DEVICES, &[ctrl(Char('u'))], A::Choice(Choice::EraseAll), Never, "begin the devices anew"),
+    row(&DEVICES, &[key(Esc)], A::Choice(Choice::Close), Always("leave"), "keep the session and its devices"),
     row(&DIFFERENCES, &[c('r')], A::Reload, Always("take the file's cells"), "take the file's cells"),
     row(
         &DIFFERENCES,

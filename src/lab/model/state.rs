@@ -129,6 +129,8 @@ pub enum Popup {
     Find,
     /// The name to save under.
     SaveAs,
+    /// The devices to go on with.
+    Devices,
     /// How the notebook's file differs from what is here; first line shown.
     Differences(u16),
     Confirm(Confirm),

@@ -30,7 +30,7 @@ pub fn open_lesson_work(
     let Some(lesson) = document.lesson.clone() else { return Err("it is no lesson".into()) };
     let (mut book, mut notes) = Book::open_own(path, cells(&lesson).map(|(cell, _)| cell).collect())?;
     notes.extend(follow_lesson(&mut book, &lesson));
-    take_over(&mut document, &book);
+    take_over(&mut document, &book, &elsewhere(&lesson).collect::<Vec<_>>());
     Ok((book, document, notes))
 }
 
@@ -79,7 +79,7 @@ fn follow_lesson(book: &mut Book, lesson: &Lesson) -> Vec<String> {
         }
         above = Some(id);
     }
-    let steps: Vec<String> = cells(lesson).map(|(cell, _)| cell.id).collect();
+    let steps: Vec<String> = cells(lesson).map(|(cell, _)| cell.id).chain(elsewhere(lesson)).collect();
     let gone: Vec<Cell> = book.cells().iter().filter(|cell| is_gone(cell, &steps)).cloned().collect();
     for mut cell in gone.iter().cloned() {
         cell.metadata.remove(BEGAN_WITH);
@@ -91,6 +91,11 @@ fn follow_lesson(book: &mut Book, lesson: &Lesson) -> Vec<String> {
         notes.push(format!("the lesson has changed: {cells} kept as your own"));
     }
     notes
+}
+
+/// Steps whose cells are kept for the devices on which they ask something.
+fn elsewhere(lesson: &Lesson) -> impl Iterator<Item = String> {
+    lesson.steps.iter().filter(|step| step.is_elsewhere()).map(|step| step.id.clone())
 }
 
 fn is_gone(cell: &Cell, steps: &[String]) -> bool {
@@ -115,10 +120,12 @@ fn replace(book: &mut Book, id: &str, new: &Cell, untouched: bool, as_it_stands:
 }
 
 /// Puts the learner's texts, outputs and own cells into the lesson's document.
-fn take_over(document: &mut Document, book: &Book) {
+/// Those of steps that are `elsewhere` stay in the file alone.
+fn take_over(document: &mut Document, book: &Book, elsewhere: &[String]) {
     let passed = document.passed.clone();
     let mut above: Option<String> = None;
-    for kept in book.cells().iter().filter(|cell| cell.kind != Kind::Raw) {
+    let is_here = |cell: &&Cell| cell.kind != Kind::Raw && !elsewhere.contains(&cell.id);
+    for kept in book.cells().iter().filter(is_here) {
         let mut taken = false;
         for item in document.steps.iter_mut().flat_map(|step| &mut step.items) {
             if let Item::Cell(cell) = item

@@ -308,6 +308,7 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
                 Ok(())
             }
             Effect::Export(what) => around.export(state, what),
+            Effect::UseDevices(devices) => around.use_devices(state, &devices),
             Effect::Open(target) => around.open(state, &target),
             Effect::Quit => return Some(End::Quit),
         };

@@ -21,7 +21,7 @@ use crate::lab::update::scrolling::{self, Go};
 use crate::lab::update::selecting::{go_to_step, show};
 use crate::lab::update::{
     answering, arranging, asking, cells, completion, editing, finding, help_pages, keys_search, machine,
-    naming, picking, reloading, restarting, running, screens, selecting, verifying,
+    naming, picking, placing, reloading, restarting, running, screens, selecting, verifying,
 };
 use crate::session::protocol::Request;
 
@@ -52,6 +52,7 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
         Action::Restart => restart_asked(state, fx),
         Action::Save => save(state, fx),
         Action::SaveAs => naming::ask(state),
+        Action::OtherDevices => placing::ask(state),
         Action::SaveFirst => naming::save_first(state, fx),
         Action::Differences => reloading::compare(state, fx),
         Action::Reload => reloading::reload(state, fx),

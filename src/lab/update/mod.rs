@@ -19,6 +19,7 @@ mod mouse;
 mod naming;
 mod picking;
 mod pictures;
+mod placing;
 mod reloading;
 mod restarting;
 mod running;
@@ -55,6 +56,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_) => true,
         // What a key has asked for comes after it.
         Msg::File { .. } | Msg::Saved(_) | Msg::SavedAs { .. } => state.said.answering,
+        Msg::Placed { .. } | Msg::NotPlaced(_) => state.said.answering,
         Msg::Compared(_) | Msg::Reloaded(_) | Msg::PathCompleted { .. } => state.said.answering,
         _ => false,
     };
@@ -80,6 +82,8 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         Msg::Saved(saved) => book::saved(state, saved, fx),
         Msg::SavedAs { path, notes } => naming::saved(state, &path, &notes, fx),
         Msg::File { facts, keeping } => book::file(state, facts, keeping, fx),
+        Msg::Placed { is_reopened } => placing::placed(state, is_reopened, fx),
+        Msg::NotPlaced(reason) => placing::not_placed(state, &reason),
         Msg::Compared(lines) => reloading::compared(state, lines),
         Msg::Reloaded(document) => settled(state, |state| reloading::reloaded(state, document, fx)),
         Msg::Drawn { cell, slot, drawing } => pictures::drawn(state, cell, slot, drawing),

@@ -17,7 +17,7 @@ use crate::lab::model::state::{Popup, State, StepState};
 use crate::lab::model::summary;
 use crate::lab::model::text;
 use crate::lab::update::completion::PAGE;
-use crate::lab::update::{completion, editing, finding, keys_search, naming, screens, selecting};
+use crate::lab::update::{completion, editing, finding, keys_search, naming, placing, screens, selecting};
 
 /// A movement in whatever list there is. Gives the action that was chosen by its name, which is to be done next.
 pub(super) fn choice(state: &mut State, choice: Choice, fx: &mut Vec<Effect>) -> Option<Action> {
@@ -25,6 +25,7 @@ pub(super) fn choice(state: &mut State, choice: Choice, fx: &mut Vec<Effect>) ->
         Some(Popup::Find) => finding::find_choice(state, choice),
         Some(Popup::Help(_)) => keys_search::choice(state, choice),
         Some(Popup::SaveAs) => naming::choice(state, choice, fx),
+        Some(Popup::Devices) => placing::choice(state, choice, fx),
         Some(Popup::Palette | Popup::Past | Popup::Steps) => return pick(state, choice, fx),
         _ => completion::offered(state, choice),
     }
@@ -78,6 +79,7 @@ pub(super) fn typed(state: &mut State, c: char) {
         (Some(Popup::Palette | Popup::Past | Popup::Steps), Some(picker)) => picker.push(c),
         (Some(Popup::Help(_)), _) => keys_search::typed(state, c),
         (Some(Popup::SaveAs), _) => naming::typed(state, c),
+        (Some(Popup::Devices), _) => state.aid.devices.push(c),
         (Some(Popup::Find), _) => {
             state.aid.find.text.push(c);
             finding::seek(state, true, false);

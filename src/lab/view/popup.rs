@@ -24,7 +24,14 @@ pub(crate) fn draw(state: &State, popup: Popup, buffer: &mut Buffer, area: Rect)
         Popup::Help(top) => help(state, top, buffer, area),
         Popup::Glossary(top) => glossary::draw(state, top, buffer, area),
         Popup::Doc(top) | Popup::Differences(top) => aid::doc(state, top, buffer, area),
-        Popup::SaveAs => naming(state, buffer, area),
+        Popup::SaveAs => {
+            let told = ".rhai, or .ipynb for Jupyter; a name alone goes beside this notebook";
+            typing(state, ("save under another name", &state.aid.name, told), buffer, area);
+        }
+        Popup::Devices => {
+            let told = "cpu, cuda, sim:t4x2, sim:rtx3060@workstation, …; every variable goes";
+            typing(state, ("go on with other devices", &state.aid.devices, told), buffer, area);
+        }
         Popup::Palette => aid::picker(state, "actions", buffer, area),
         Popup::Past => aid::picker(state, "cells run before", buffer, area),
         Popup::Steps => aid::picker(state, "steps", buffer, area),
@@ -104,15 +111,15 @@ fn answer_lines(state: &State, question: Confirm) -> Vec<Line<'static>> {
     answers(state, question).iter().enumerate().map(line).collect()
 }
 
-/// The name to save under.
-fn naming(state: &State, buffer: &mut Buffer, area: Rect) {
+/// A line that is typed, under what it is for, with what there is to say of it.
+fn typing(state: &State, (what, typed, told): (&str, &str, &str), buffer: &mut Buffer, area: Rect) {
     let theme = &state.theme;
     let area = Rect { y: area.y + 1, height: 5.min(area.height), ..centred(area, HELP_WIDTH, 5) };
     Clear.render(area.intersection(buffer.area), buffer);
-    frame(buffer, area, Line::styled(" save under another name ", theme.accent), true, "", theme);
+    frame(buffer, area, Line::styled(format!(" {what} "), theme.accent), true, "", theme);
     let inside = inner(area);
     let room = usize::from(inside.width).saturating_sub(5);
-    let typed: Vec<char> = state.aid.name.chars().collect();
+    let typed: Vec<char> = typed.chars().collect();
     // The end is where one types.
     let mut seen = typed.len();
     let mut used = 0;
@@ -130,8 +137,8 @@ fn naming(state: &State, buffer: &mut Buffer, area: Rect) {
         Span::styled("▏", theme.accent),
     ]);
     put(buffer, inside, 0, &line);
-    let told = " .rhai, or .ipynb for Jupyter; a name alone goes beside this notebook";
-    put(buffer, inside, 2, &Line::styled(text::clip(told, usize::from(inside.width)), theme.dim));
+    let told = format!(" {told}");
+    put(buffer, inside, 2, &Line::styled(text::clip(&told, usize::from(inside.width)), theme.dim));
 }
 
 fn words(state: &State, question: Confirm) -> (&'static str, String) {

@@ -30,6 +30,8 @@ pub(crate) struct Aid {
     pub keys_search: KeysSearch,
     /// The name to save under, as it is typed.
     pub name: String,
+    /// The devices to go on with, as they are typed.
+    pub devices: String,
     /// Text that was cut or copied.
     pub clip: String,
     /// Code that was run, the newest last.

@@ -352,6 +352,7 @@ pub(in crate::lab::model) const LAST: &[Binding] = &[
     row(&BROWSE, &[c('<')], A::Narrower, Never, "make the pane narrower"),
     row(&ANYWHERE, &[ctrl(Char('s'))], A::Save, When(Condition::File, "save"), "save").weighs(66),
     row(&ANYWHERE, &[alt('s')], A::SaveAs, Never, "save under another name"),
+    row(&ANYWHERE, &[alt('d')], A::OtherDevices, Never, "go on with other devices"),
     row(&ANYWHERE, &[alt('r')], A::Differences, Never, "how the file differs; reload it"),
     row(&ANYWHERE, &[f(8)], A::Messages, Never, "all messages"),
     row(&ALWAYS, &[ctrl(Char('l'))], A::Redraw, Never, "draw the whole screen again"),

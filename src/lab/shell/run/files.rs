@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::base::file;
 
-use super::{HEARTBEAT, Surroundings, say, tell};
+use super::{HEARTBEAT, Surroundings, act, say, tell};
 use crate::lab::model::book_change::{BookChange, Keeping, NotSaved};
 use crate::lab::model::message::Msg;
 use crate::lab::model::screens::home::Target;
@@ -107,6 +107,24 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
         let Some(LetGo { path, is_kept }) = let_go else { return };
         let again = if is_kept { Book::open_own(&path, Vec::new()) } else { Book::open(&path) };
         self.book = again.ok().map(|(book, _)| book);
+    }
+
+    /// Begins a session on other devices; a lesson is opened anew, as what it asks depends on them.
+    pub(super) fn use_devices(&mut self, state: &mut State, devices: &str) -> io::Result<()> {
+        let Some(library) = &mut self.library else { return Ok(()) };
+        let target = match library.use_devices(devices) {
+            Ok(target) => target,
+            Err(reason) => {
+                say(state, Msg::NotPlaced(reason), self);
+                return Ok(());
+            }
+        };
+        if let Some(target) = &target {
+            self.open(state, target)?;
+        }
+        // What follows of it ends nothing.
+        let _ = act(state, Msg::Placed { is_reopened: target.is_some() }, self);
+        Ok(())
     }
 
     /// Writes the notebook to another file, which it is in from then on.

@@ -117,6 +117,9 @@ impl Library for Nothing {
     fn open(&mut self, _: &Target) -> Result<Opened, String> {
         Err("there is nothing".into())
     }
+    fn use_devices(&mut self, devices: &str) -> Result<Option<Target>, String> {
+        Err(format!("there is no device {devices}"))
+    }
     fn was_saved(&mut self, _: &std::path::Path) {}
 
     fn devices(&self) -> Box<dyn FnOnce() -> Vec<Found> + Send> {
@@ -174,6 +177,9 @@ impl Library for OneLesson {
         let (book, document, notes) = open_lesson_work(&self.work, Document::lesson(&lesson))?;
         Ok(Opened { document, book: Some(book), keep: None, at: None, notes })
     }
+    fn use_devices(&mut self, devices: &str) -> Result<Option<Target>, String> {
+        Err(format!("there is no device {devices}"))
+    }
     fn was_saved(&mut self, _: &std::path::Path) {}
 
     fn devices(&self) -> Box<dyn FnOnce() -> Vec<Found> + Send> {
@@ -213,6 +219,35 @@ fn the_open_lesson_opened_again_has_what_was_written_and_goes_on_keeping_it() {
     assert!(shown.contains("4231let a"), "{shown}");
     assert!(!shown.contains("read-only"), "{shown}");
     drop(around);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_is_written_on_some_devices_waits_for_them_while_a_lesson_is_on_others() {
+    let folder = std::env::temp_dir().join(format!("tensorlab-run-elsewhere-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let text = "+++\nid = \"l\"\ntitle = \"L\"\nsummary = \"s\"\nconcepts = [\"c\"]\nminutes = 1\n\
+        devices = [\"sim:t4\", \"cpu\"]\n+++\n\n# L\n\n```rhai run id=\"a\"\nlet a = 1;\n```\n\n\
+        ```rhai exercise id=\"b\" points=1 devices=[\"sim:t4\"]\nlet b = 1;\n```\n\n```rhai check\nexpect(b == 2, \"no\");\n```\n\n\
+        ```rhai solution\nlet b = 2;\n```\n\n```rhai wrong because=\"no\"\nlet b = 3;\n```\n\n```hint\nTwo.\n```\n";
+    let lesson = crate::lesson::parse("l.md", text.as_bytes()).unwrap();
+    let open = |devices: &str| {
+        open_lesson_work(&folder.join("l.ipynb"), Document::lesson(&lesson.on(devices))).unwrap()
+    };
+    let (mut book, ..) = open("sim:t4");
+    book.clear("b", "let b = 22;");
+    book.save(true).unwrap();
+    drop(book);
+    for (devices, codes) in [("cpu", vec!["let a = 1;"]), ("sim:t4", vec!["let a = 1;", "let b = 22;"])] {
+        let (book, document, notes) = open(devices);
+        assert_eq!(notes, Vec::<String>::new(), "{devices}");
+        let items = document.steps.iter().flat_map(|step| &step.items);
+        let cell = |item: &'_ Item| if let Item::Cell(cell) = item { Some(cell.code.clone()) } else { None };
+        let shown: Vec<String> = items.filter_map(cell).collect();
+        assert_eq!(shown, codes, "{devices}");
+        drop(book);
+    }
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -97,6 +97,7 @@ fn draw_segment(drawn: &mut Spans, place: usize, segment: &Segment, live: &HashM
         };
         let text = match live.get(&block.address).filter(|_| kind == 0) {
             Some(shape) => shape.clone(),
+            None if kind == 2 => format!("free {}", figures::bytes(block.size)),
             None => figures::bytes(block.size),
         };
         let start = block.address.saturating_sub(segment.address) as f64 / MIB;
