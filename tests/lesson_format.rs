@@ -736,6 +736,13 @@ fn parts_apply_on_the_devices_that_they_name() {
     assert_eq!(shown("sim:t4x2"), (true, device, 2, 3));
     assert_eq!(shown("cpu"), (false, "expect(y.numel() == 2);".to_owned(), 2, 3));
     assert_eq!(shown("sim:tiny"), (false, String::new(), 0, 3));
+    let said = |devices: &str| format!("{:?}", lesson.on(devices).step("one").unwrap().text);
+    assert!(
+        said("sim:tiny").contains("is left out. It is for \"), Text(\"\"), Code(\"sim:t4x2\")"),
+        "{}",
+        said("sim:tiny")
+    );
+    assert!(!said("cpu").contains("left out"));
 }
 
 #[test]

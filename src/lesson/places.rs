@@ -6,6 +6,7 @@ use crate::device::sim::host_choice::split_host;
 use crate::lesson::errors::Errors;
 
 use super::format::{Element, Exercise, Front, Lesson, Places, Step};
+use super::markdown::{Block, Inline};
 
 impl Places {
     /// Whether the part applies on a set, as `--devices` takes it.
@@ -16,12 +17,17 @@ impl Places {
 
 impl Lesson {
     /// The lesson as it is on a set of devices: without the questions and exercises that do not apply there, of which
-    /// the text and the hidden code stay, and with the checks that do.
+    /// the text and the hidden code stay, and with the checks that do. An exercise that is left out says so.
     pub fn on(&self, devices: &str) -> Lesson {
         let mut here = self.clone();
         for step in &mut here.steps {
             match &mut step.element {
-                Some(_) if !step.devices.has(devices) => step.element = None,
+                Some(element) if !step.devices.has(devices) => {
+                    if matches!(element, Element::Exercise(_)) {
+                        step.text.push(left_out(&step.devices));
+                    }
+                    step.element = None;
+                }
                 Some(Element::Exercise(exercise)) => {
                     let own = exercise.checks.iter().find(|check| check.devices.has(devices));
                     if let Some(own) = own.map(|check| check.code.clone()) {
@@ -33,6 +39,23 @@ impl Lesson {
         }
         here
     }
+}
+
+/// What stands in the place of an exercise for other devices.
+fn left_out(devices: &Places) -> Block {
+    let mut said =
+        vec![Inline::Text("(On this session's devices the exercise is left out. It is for ".into())];
+    for (at, set) in devices.sets.iter().enumerate() {
+        let before = match at {
+            0 => "",
+            at if at + 1 == devices.sets.len() => " or ",
+            _ => ", ",
+        };
+        said.push(Inline::Text(before.into()));
+        said.push(Inline::Code(set.clone()));
+    }
+    said.push(Inline::Text(".)".into()));
+    Block::Paragraph(said)
 }
 
 impl Step {
