@@ -41,7 +41,7 @@ fn window(
         return make.finish(add(&arange(0i64.into(), length.into(), 1i64.into(), &plain(dtype))?, 1.0)?);
     }
     let _off = no_grad();
-    let whole = length + i64::from(periodic);
+    let whole = length.saturating_add(i64::from(periodic));
     // Half types are too coarse to count in.
     let precise = if dtype.size() == 2 { DType::Float32 } else { dtype };
     let line = arange(Scalar::Int(0), whole.into(), Scalar::Int(1), &plain(precise))?;
