@@ -17,6 +17,7 @@ mod making;
 mod memory_order;
 mod named;
 mod options;
+mod peers;
 mod printing;
 mod second;
 mod semantics;

@@ -7,7 +7,7 @@ use tensorlab::op::elementwise::arithmetic;
 use tensorlab::op::elementwise::choose;
 use tensorlab::op::elementwise::clamp;
 use tensorlab::op::elementwise::fused;
-use tensorlab::op::gather::{along_dim, select};
+use tensorlab::op::gather::{along_dim, interleave, select};
 use tensorlab::op::index::brackets;
 use tensorlab::op::index::indices::Index;
 use tensorlab::op::index::masks;
@@ -212,7 +212,9 @@ fn movements() -> Vec<Case> {
         case("contiguous", x, true, |x| view::contiguous(&permute::transpose(&x[0], 0, 1)?)),
         case("clone", x, true, |x| convert::cloned(&x[0])),
         case("repeat", &[(&[2, 3], Any)], true, |x| repeat::repeat(&x[0], &[2, 1, 3])),
-        case("repeat_interleave", &[(&[2, 3], Any)], true, |x| repeat::repeat_interleave(&x[0], 2, Some(1))),
+        case("repeat_interleave", &[(&[2, 3], Any)], true, |x| {
+            interleave::repeat_interleave(&x[0], 2, Some(1))
+        }),
         case("flip", x, true, |x| repeat::flip(&x[0], &[0, 2])),
         case("roll", x, true, |x| repeat::roll(&x[0], &[1, -2], &[0, 2])),
         case("roll flat", x, true, |x| repeat::roll(&x[0], &[5], &[])),

@@ -7,10 +7,10 @@ use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::elementwise::arithmetic::{add, scale};
 use crate::op::elementwise::predicates::logical_not;
+use crate::op::gather::interleave::repeat_interleave;
 use crate::op::linalg::matmul::matmul;
 use crate::op::reduce::softmax::softmax;
 use crate::op::shape::permute::transpose;
-use crate::op::shape::repeat::repeat_interleave;
 use crate::tensor::Tensor;
 
 use super::fused;

@@ -8,7 +8,7 @@ use crate::op::core::args::{to_list, to_value};
 use crate::op::core::def::{
     DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, Gradient, OpDef, Sample,
 };
-use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
+use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::shapes;
 use crate::tensor::Tensor;
@@ -105,21 +105,6 @@ pub fn roll(x: &Tensor, shifts: &[i64], dims: &[i64]) -> Result<Tensor> {
     Ok(recorded(out, &RULE, &[x], |s, _| s.attribute((shifts.to_vec(), dims.to_vec()))))
 }
 
-/// Repeats each element, or each slice along `dim`, `times` in place of one.
-pub fn repeat_interleave(x: &Tensor, times: i64, dim: Option<i64>) -> Result<Tensor> {
-    let Some(dim) = dim else { return repeat_interleave(&reshape_to(x, &[x.numel()])?, times, Some(0)) };
-    let dim = x.dim(dim)?;
-    let times = usize::try_from(times).map_err(|_| Error::runtime("repeats can not be negative"))?;
-    let mut wide: Dims = x.shape().into();
-    wide.insert((dim + 1).min(wide.len()), times);
-    let mut shape: Dims = x.shape().into();
-    if let Some(size) = shape.get_mut(dim) {
-        *size = size.saturating_mul(times);
-    }
-    let stretched = expand(&super::view::unsqueeze(x, dim as i64 + 1)?, &wide)?;
-    reshape_to(&stretched, &shape)
-}
-
 fn roll_one(x: &Tensor, shift: i64, dim: i64) -> Result<Tensor> {
     let size = x.size(dim)? as i64;
     if size == 0 {
@@ -181,14 +166,6 @@ params! {
 }
 
 params! {
-    RepeatInterleaveParams {
-        input: kind::Tensor, "the tensor it is computed of";
-        repeats: kind::Int, "how often each element is given";
-        dim: Maybe<kind::Dim>, "the dimension it runs along; negative ones count from the end";
-    }
-}
-
-params! {
     FlipParams {
         input: kind::Tensor, "the tensor it is computed of";
         dims: kind::Sizes, "the dimensions concerned";
@@ -225,17 +202,6 @@ pub static ROWS: &[OpDef] = &[
     .errors(&["RuntimeError: there are fewer repeats than dimensions"])
     .example("tensor([1, 2]).repeat(2)", "tensor([1, 2, 1, 2])")
     .samples(&[Sample::of("x.repeat([2, 3])", M)]),
-    OpDef::call(
-        "repeat_interleave",
-        Family::Movement,
-        "Each element so many times in a row.",
-        RepeatInterleaveParams::LIST,
-        by_name!(RepeatInterleaveParams, |a| to_value(repeat_interleave(a.input, a.repeats, a.dim))),
-    )
-    .shapes("any of n elements -> (n repeats), or with `dim` (…, n repeats, …)")
-    .errors(&["RuntimeError: a number of repeats is negative"])
-    .example("tensor([1, 2]).repeat_interleave(2)", "tensor([1, 1, 2, 2])")
-    .samples(&[Sample::of("x.repeat_interleave(2, 1)", M)]),
     OpDef::call(
         "broadcast_tensors",
         Family::Movement,

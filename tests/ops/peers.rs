@@ -1,0 +1,23 @@
+//! Calls with which PyTorch's developers test it, as PyTorch 2.15 answers them.
+
+use crate::parallel::on;
+
+fn hold(rows: &[(&str, &str)]) {
+    for (code, want) in rows {
+        assert_eq!(on("cpu", code), *want, "{code}");
+    }
+}
+
+#[test]
+fn counts_of_repeats() {
+    hold(&[
+        ("arange(3).repeat_interleave(tensor([1, 0, 3]))", "tensor([0, 2, 2, 2])"),
+        (
+            "tensor([[1, 2], [3, 4]]).repeat_interleave(tensor([2, 1]), 1)",
+            "tensor([[1, 1, 2],\n        [3, 3, 4]])",
+        ),
+        ("repeat_interleave(tensor([1, 0, 3]))", "tensor([0, 2, 2, 2])"),
+        ("arange(3).repeat_interleave(tensor(2))", "tensor([0, 0, 1, 1, 2, 2])"),
+        ("repeat_interleave(arange(2), tensor([2, 1]), #{output_size: 3})", "tensor([0, 0, 1])"),
+    ]);
+}
