@@ -21,3 +21,14 @@ fn counts_of_repeats() {
         ("repeat_interleave(arange(2), tensor([2, 1]), #{output_size: 3})", "tensor([0, 0, 1])"),
     ]);
 }
+
+#[test]
+fn spreads_with_unbiased_by_place() {
+    hold(&[
+        ("tensor([1.0, 3.0, 8.0]).var(false)", "tensor(8.6667)"),
+        ("tensor([1.0, 3.0, 8.0]).std(true)", "tensor(3.6056)"),
+        ("var_mean(tensor([1.0, 3.0]), false)", "[tensor(1.), tensor(2.)]"),
+        ("std_mean(tensor([1.0, 3.0]), false)", "[tensor(1.), tensor(2.)]"),
+        ("tensor([[1.0, 3.0], [2.0, 8.0]]).var(1, false, true)", "tensor([[1.],\n        [9.]])"),
+    ]);
+}

@@ -1,12 +1,13 @@
 //! Variances and standard deviations.
 
-use crate::base::{Error, Kind, Result};
+use crate::base::{Error, Kind, Result, Scalar};
 use crate::device::kernel::ReduceOp;
 use crate::op::core::args::{to_list, to_value};
-use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Gradient, OpDef, Sample};
-use crate::op::core::params::{Maybe, by_name, kind, params};
+use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTION, Family, Gradient, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::record::{in_mask, one, recorded};
 use crate::op::core::shapes;
+use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{div, mul, scale, sub};
 use crate::op::elementwise::choose::masked_fill;
 use crate::op::elementwise::comparison::eq;
@@ -79,13 +80,29 @@ fn std_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     one(var_part(s, &masked_fill(&half, &eq(&y, 0i64)?, 0i64.into())?)?)
 }
 
+const NO_DIM: &str = "IndexError: the tensor has no such dimension as `dim` names";
 const X: &[Draw] = &[Draw::of("x", &[3, 4, 2], Domain::Any)];
 const MATRIX: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
+
+/// Dimensions, or in their place whether the sample's variance is meant.
+enum Along {
+    All,
+    Dims(Vec<i64>),
+    Unbiased(bool),
+}
+
+kinds! {
+    AlongDims(Any) => Along, |args: &Args, at| match args.get(at) {
+        Value::None => Ok(Along::All),
+        Value::Scalar(Scalar::Bool(unbiased)) => Ok(Along::Unbiased(*unbiased)),
+        _ => args.ints(at).map(Along::Dims),
+    };
+}
 
 params! {
     SpreadParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: Maybe<kind::Dims>, "the dimension it runs along; negative ones count from the end";
+        dim: AlongDims => DefaultValue::None, "the dimension it runs along, or several; `unbiased` may stand in its place";
         correction: kind::Scalar = 1, "what is taken from the count before dividing: 1 for a sample, 0 for the whole";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
         unbiased: Maybe<kind::Bool>, "in place of `correction`: 1 where it is true, 0 where it is not";
@@ -94,7 +111,21 @@ params! {
 
 impl SpreadParams<'_> {
     fn taken(&self) -> f64 {
-        self.unbiased.map_or(self.correction.as_f64(), |unbiased| if unbiased { 1.0 } else { 0.0 })
+        let unbiased = if let Along::Unbiased(first) = self.dim { Some(first) } else { self.unbiased };
+        unbiased.map_or(self.correction.as_f64(), |unbiased| if unbiased { 1.0 } else { 0.0 })
+    }
+
+    fn dims(&self) -> Option<&[i64]> {
+        if let Along::Dims(dims) = &self.dim { Some(dims) } else { None }
+    }
+
+    /// The spread and the mean, as an array.
+    fn with_mean(
+        &self,
+        spread: fn(&Tensor, Option<&[i64]>, f64, bool) -> Result<Tensor>,
+    ) -> Result<Vec<Tensor>> {
+        let (dims, keepdim) = (self.dims(), self.keepdim);
+        Ok(vec![spread(self.input, dims, self.taken(), keepdim)?, sums::mean(self.input, dims, keepdim)?])
     }
 }
 
@@ -105,10 +136,10 @@ pub static ROWS: &[OpDef] = &[
         Family::Reduce,
         "The variance, with Bessel's correction.",
         SpreadParams::LIST,
-        by_name!(SpreadParams, |a| to_value(var(a.input, a.dim.as_deref(), a.taken(), a.keepdim))),
+        by_name!(SpreadParams, |a| to_value(var(a.input, a.dims(), a.taken(), a.keepdim))),
     )
     .shapes(shapes::REDUCED)
-    .errors(&[shapes::NO_FLOAT])
+    .errors(&[shapes::NO_FLOAT, NO_DIM])
     .example("tensor([1.0, 3.0]).var()", "tensor(2.)")
     .gradient(Gradient::Vjp("VarBackward0"))
     .samples(&[Sample::of("x.var()", X), Sample::of("x.var(1)", X)]),
@@ -117,10 +148,10 @@ pub static ROWS: &[OpDef] = &[
         Family::Reduce,
         "The standard deviation, with Bessel's correction.",
         SpreadParams::LIST,
-        by_name!(SpreadParams, |a| to_value(std(a.input, a.dim.as_deref(), a.taken(), a.keepdim))),
+        by_name!(SpreadParams, |a| to_value(std(a.input, a.dims(), a.taken(), a.keepdim))),
     )
     .shapes(shapes::REDUCED)
-    .errors(&[shapes::NO_FLOAT])
+    .errors(&[shapes::NO_FLOAT, NO_DIM])
     .example("tensor([1.0, 3.0]).std()", "tensor(1.4142)")
     .gradient(Gradient::Vjp("StdBackward0"))
     .samples(&[Sample::of("x.std(1)", X)]),
@@ -129,16 +160,11 @@ pub static ROWS: &[OpDef] = &[
         Family::Reduce,
         "The variance and the mean, as an array.",
         SpreadParams::LIST,
-        by_name!(SpreadParams, |a| {
-            let taken = a.taken();
-            let (x, dims) = (a.input, a.dim);
-            let spread = var(x, dims.as_deref(), taken, a.keepdim)?;
-            to_list(Ok(vec![spread, sums::mean(x, dims.as_deref(), a.keepdim)?]))
-        }),
+        by_name!(SpreadParams, |a| to_list(a.with_mean(var))),
     )
     .forms(FUNCTION)
     .shapes("any -> two without dim, or two of () where none is given; keepdim leaves sizes of 1")
-    .errors(&[shapes::NO_FLOAT])
+    .errors(&[shapes::NO_FLOAT, NO_DIM])
     .example("var_mean(tensor([1.0, 3.0]))", "[tensor(2.), tensor(2.)]")
     .samples(&[Sample::of("var_mean(x, 1)[0]", MATRIX)]),
     OpDef::call(
@@ -146,16 +172,11 @@ pub static ROWS: &[OpDef] = &[
         Family::Reduce,
         "The standard deviation and the mean, as an array.",
         SpreadParams::LIST,
-        by_name!(SpreadParams, |a| {
-            let taken = a.taken();
-            let (x, dims) = (a.input, a.dim);
-            let spread = std(x, dims.as_deref(), taken, a.keepdim)?;
-            to_list(Ok(vec![spread, sums::mean(x, dims.as_deref(), a.keepdim)?]))
-        }),
+        by_name!(SpreadParams, |a| to_list(a.with_mean(std))),
     )
     .forms(FUNCTION)
     .shapes("any -> two without dim, or two of () where none is given; keepdim leaves sizes of 1")
-    .errors(&[shapes::NO_FLOAT])
+    .errors(&[shapes::NO_FLOAT, NO_DIM])
     .example("std_mean(tensor([1.0, 3.0]))", "[tensor(1.4142), tensor(2.)]")
     .samples(&[Sample::of("std_mean(x, 0)[0]", MATRIX)]),
 ];
