@@ -3,12 +3,12 @@
 use crate::base::Result;
 use crate::nn::made::constructor;
 use crate::op::convolution::pooling::{
-    Pool, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_size, avg_pool1d, avg_pool2d, max_pool1d,
-    max_pool1d_places, max_pool2d,
+    Pool, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_size, avg_pool1d, avg_pool2d, divided,
+    max_pool1d, max_pool1d_places, max_pool2d,
 };
 use crate::op::convolution::volumes::{avg_pool3d, max_pool3d, max_pool3d_places};
 use crate::op::def::DefaultValue;
-use crate::op::params::{by_name, kind, params};
+use crate::op::params::{Maybe, by_name, kind, params};
 use crate::op::{Args, OpDef, Value, shapes};
 use crate::tensor::Tensor;
 
@@ -34,6 +34,14 @@ params! {
         padding: kind::Ints = 0, "how wide a border of zeros is";
         ceil_mode: kind::Bool = false, "whether a last window that hangs over the edge counts too";
         count_include_pad: kind::Bool = true, "whether the border's zeros count in a mean";
+    }
+}
+
+params! {
+    /// Of two and three dimensions.
+    AvgPoolNdParams {
+        ..pool: AvgPoolParams;
+        divisor_override: Maybe<kind::Int>, "what sums of windows are divided by, in place of their size";
     }
 }
 
@@ -77,19 +85,35 @@ fn largest(
     if return_indices { WithPlaces::module(module, move |x| places(x, &placed)) } else { module.module() }
 }
 
-/// A layer that takes the mean of each window. `as_shown` is how its options are printed.
-fn mean(
+impl From<AvgPoolParams<'_>> for Pool {
+    fn from(a: AvgPoolParams) -> Pool {
+        let AvgPoolParams { kernel_size: size, stride, padding, ceil_mode, count_include_pad, .. } = a;
+        Pool { size, stride: Some(stride), padding, dilation: vec![1], ceil_mode, count_include_pad }
+    }
+}
+
+/// A layer that takes the mean of each window of signals.
+fn mean(args: &Args) -> Result<Value> {
+    let pool = Pool::from(AvgPoolParams::of(args)?);
+    averaging(args, Simple::new("AvgPool1d", move |c| avg_pool1d(c.only()?, &pool)), single)
+}
+
+/// A layer that takes the mean of each window of so many dimensions, or its sum over a divisor.
+fn mean_of(
     args: &Args,
     name: &'static str,
+    dims: usize,
     run: fn(&Tensor, &Pool) -> Result<Tensor>,
-    as_shown: fn(&Value) -> Value,
 ) -> Result<Value> {
-    let AvgPoolParams { kernel_size: size, stride, padding, ceil_mode, count_include_pad, .. } =
-        AvgPoolParams::of(args)?;
-    let pool = Pool { size, stride: Some(stride), padding, dilation: vec![1], ceil_mode, count_include_pad };
-    let module = Simple::new(name, move |c| run(c.only()?, &pool));
+    let AvgPoolNdParams { pool, divisor_override: divisor, .. } = AvgPoolNdParams::of(args)?;
+    let pool = Pool::from(pool);
+    averaging(args, Simple::new(name, move |c| divided(c.only()?, &pool, divisor, dims, run)), Value::clone)
+}
+
+/// A layer of means with its options, and how they are printed.
+fn averaging(args: &Args, module: Simple, as_shown: fn(&Value) -> Value) -> Result<Value> {
     let module = shown(args).fold(module, |module, (name, value)| match name {
-        "ceil_mode" | "count_include_pad" => module.hidden(name, value),
+        "ceil_mode" | "count_include_pad" | "divisor_override" => module.hidden(name, value),
         _ => module.option(name, &as_shown(value)),
     });
     module.module()
@@ -120,8 +144,8 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "AvgPool3d",
         "The mean of each window over the last three dimensions.",
-        AvgPoolParams::LIST,
-        |a| mean(a, "AvgPool3d", avg_pool3d, Value::clone),
+        AvgPoolNdParams::LIST,
+        |a| mean_of(a, "AvgPool3d", 3, avg_pool3d),
     )
     .shapes(shapes::AVG3D)
     .errors(shapes::AVG_ERRORS)
@@ -135,8 +159,8 @@ pub static ROWS: &[OpDef] = &[
         "nn::MaxPool2d(2)",
         "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)",
     ),
-    constructor("AvgPool2d", "The mean of each window.", AvgPoolParams::LIST, |a| {
-        mean(a, "AvgPool2d", avg_pool2d, Value::clone)
+    constructor("AvgPool2d", "The mean of each window.", AvgPoolNdParams::LIST, |a| {
+        mean_of(a, "AvgPool2d", 2, avg_pool2d)
     })
     .shapes(shapes::AVG2D)
     .errors(shapes::AVG_ERRORS)
@@ -169,12 +193,10 @@ pub static ROWS: &[OpDef] = &[
         "nn::MaxPool1d(2)",
         "MaxPool1d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)",
     ),
-    constructor("AvgPool1d", "The mean of each window along the last dimension.", AvgPoolParams::LIST, |a| {
-        mean(a, "AvgPool1d", avg_pool1d, single)
-    })
-    .shapes(shapes::AVG1D)
-    .errors(shapes::AVG_ERRORS)
-    .example("nn::AvgPool1d(2)", "AvgPool1d(kernel_size=(2,), stride=(2,), padding=(0,))"),
+    constructor("AvgPool1d", "The mean of each window along the last dimension.", AvgPoolParams::LIST, mean)
+        .shapes(shapes::AVG1D)
+        .errors(shapes::AVG_ERRORS)
+        .example("nn::AvgPool1d(2)", "AvgPool1d(kernel_size=(2,), stride=(2,), padding=(0,))"),
     constructor(
         "AdaptiveAvgPool1d",
         "The means of nearly equal parts of the last dimension, as many as asked for.",

@@ -32,3 +32,22 @@ fn spreads_with_unbiased_by_place() {
         ("tensor([[1.0, 3.0], [2.0, 8.0]]).var(1, false, true)", "tensor([[1.],\n        [9.]])"),
     ]);
 }
+
+#[test]
+fn sums_of_windows_over_a_divisor() {
+    hold(&[
+        (
+            "F::avg_pool2d(arange(16.0).reshape([1, 1, 4, 4]), 3, #{ceil_mode: true, divisor_override: 3})",
+            "tensor([[[[15.,  7.],\n          [13.,  5.]]]])",
+        ),
+        (
+            "F::avg_pool3d(arange(8.0).reshape([1, 2, 2, 2]), 2, #{stride: 1, padding: 1, ceil_mode: true, count_include_pad: false, divisor_override: 2}).sum()",
+            "tensor(112.)",
+        ),
+        (
+            "nn::AvgPool2d(2, #{divisor_override: 3}).forward(arange(16.0).reshape([1, 4, 4]))",
+            "tensor([[[ 3.3333,  6.0000],\n         [14.0000, 16.6667]]])",
+        ),
+        ("nn::AvgPool3d(2, #{divisor_override: 1}).forward(ones([1, 2, 2, 2]))", "tensor([[[[8.]]]])"),
+    ]);
+}

@@ -1,9 +1,10 @@
 //! Pooling over the last dimensions.
 
-use crate::base::{Dims, Error, Kind, Result, Scalar, memory};
+use crate::base::{Dims, Error, Result, Scalar, memory};
 use crate::device::kernel::Window;
 use crate::device::{Kernel, poll};
 use crate::op::activation::variants::row;
+use crate::op::arrange::pad::constant;
 use crate::op::core::def::{DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
@@ -55,23 +56,51 @@ pub fn max_pool2d(x: &Tensor, pool: &Pool) -> Result<(Tensor, Tensor)> {
 }
 
 /// The mean of each window, or its sum over `divisor`.
-fn divided(
-    (x, pool, divisor): (&Tensor, Pool, Option<i64>),
+pub(crate) fn divided(
+    x: &Tensor,
+    pool: &Pool,
+    divisor: Option<i64>,
     dims: usize,
     mean: fn(&Tensor, &Pool) -> Result<Tensor>,
 ) -> Result<Tensor> {
-    let Some(divisor) = divisor else { return mean(x, &pool) };
+    let Some(divisor) = divisor else { return mean(x, pool) };
     if divisor == 0 {
         return Err(Error::runtime("divisor must be not zero"));
     }
-    if pool.ceil_mode {
-        let text = "divisor_override with ceil_mode, whose last windows can be smaller, is not there";
-        return Err(Error::new(Kind::NotImplementedError, text));
-    }
-    let size = |d: usize| pool.size.get(d).or(pool.size.first()).copied().unwrap_or(1);
-    let count = (0..dims).map(|d| size(d) as f64).product::<f64>();
-    let mean_of_all = mean(x, &Pool { count_include_pad: true, ..pool })?;
+    let count = (0..dims).map(|d| along(&pool.size, d) as f64).product::<f64>();
+    let (x, pool) = bordered(x, pool, dims)?;
+    let mean_of_all = mean(&x, &Pool { count_include_pad: true, ..pool })?;
     scale(&mean_of_all, count / divisor as f64)
+}
+
+/// What an option says of one dimension.
+fn along(values: &[i64], dim: usize) -> i64 {
+    values.get(dim).or(values.first()).copied().unwrap_or(1)
+}
+
+/// An input with zeros where the last windows of `ceil_mode` hang over, and its own border, so that all windows are
+/// whole. What no pool takes stays as it is, for the pool to say so.
+fn bordered(x: &Tensor, pool: &Pool, dims: usize) -> Result<(Tensor, Pool)> {
+    let stride = pool.stride.as_deref().filter(|s| !s.is_empty()).unwrap_or(&pool.size);
+    let sizes = x.rank().checked_sub(dims).and_then(|outer| x.shape().get(outer..)).unwrap_or(&[]);
+    let mut border = Vec::new();
+    for (dim, &size) in sizes.iter().enumerate().rev() {
+        let (k, s, p, size) =
+            (along(&pool.size, dim), along(stride, dim), along(&pool.padding, dim), size as i64);
+        let most = 1 << 31;
+        if !(1..most).contains(&k) || !(1..most).contains(&s) || !(0..=k / 2).contains(&p) {
+            return Ok((x.clone(), pool.clone()));
+        }
+        let room = size + 2 * p - k;
+        let steps = (room + s - 1).div_euclid(s) + 1;
+        let steps = if (steps - 1) * s >= size + p { steps - 1 } else { steps };
+        border.extend([p, p + ((steps - 1) * s - room).max(0)]);
+    }
+    if !pool.ceil_mode || border.is_empty() {
+        return Ok((x.clone(), pool.clone()));
+    }
+    let pool = Pool { padding: vec![0], ceil_mode: false, ..pool.clone() };
+    Ok((constant(x, &border, 0i64.into())?, pool))
 }
 
 /// The mean of each window.
@@ -373,7 +402,7 @@ params! {
 impl AvgPoolNdParams<'_> {
     pub(super) fn run(self, dims: usize, mean: fn(&Tensor, &Pool) -> Result<Tensor>) -> Result<Value> {
         let AvgPoolNdParams { pool, divisor_override, .. } = self;
-        divided((pool.input, Pool::from(pool), divisor_override), dims, mean).map(Value::from)
+        divided(pool.input, &Pool::from(pool), divisor_override, dims, mean).map(Value::from)
     }
 }
 
