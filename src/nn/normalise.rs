@@ -244,6 +244,7 @@ params! {
         eps: kind::Float = 1e-5, "a small number that is added to the variance, so that nothing is divided by 0";
         affine: OfWeights<kind::Bool> = true, "whether each channel has a trained weight and bias";
         ..made: Made;
+        bias: OfWeights<kind::Bool> = true, "whether each channel has a trained bias, where it is affine";
     }
 }
 
@@ -292,8 +293,10 @@ fn make_group_norm(a: GroupNormParams) -> Result<Value> {
         let text = format!("num_channels ({channels}) must be divisible by num_groups ({groups})");
         return Err(Error::value(text));
     }
-    let full = |value: f64| a.affine.then(|| init::full(&[channels], value, a.made.dtype())).transpose();
-    let parts = Parts::new().parameter("weight", full(1.0)?).parameter("bias", full(0.0)?);
+    let full =
+        |there: bool, value: f64| there.then(|| init::full(&[channels], value, a.made.dtype())).transpose();
+    let bias = full(a.affine && a.bias, 0.0)?;
+    let parts = Parts::new().parameter("weight", full(a.affine, 1.0)?).parameter("bias", bias);
     a.made.place(Module::new(GroupNorm { groups, channels, eps: a.eps, affine: a.affine }, parts)?)
 }
 

@@ -51,3 +51,11 @@ fn sums_of_windows_over_a_divisor() {
         ("nn::AvgPool3d(2, #{divisor_override: 1}).forward(ones([1, 2, 2, 2]))", "tensor([[[[8.]]]])"),
     ]);
 }
+
+#[test]
+fn group_norm_without_a_bias() {
+    hold(&[
+        ("nn::GroupNorm(2, 4, #{bias: false})", "GroupNorm(2, 4, eps=1e-05, affine=True, bias=False)"),
+        ("nn::GroupNorm(2, 4, #{bias: false}).state_dict().keys()", "[\"weight\"]"),
+    ]);
+}
