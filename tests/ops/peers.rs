@@ -59,3 +59,26 @@ fn group_norm_without_a_bias() {
         ("nn::GroupNorm(2, 4, #{bias: false}).state_dict().keys()", "[\"weight\"]"),
     ]);
 }
+
+#[test]
+fn a_reduction_beside_scatter() {
+    hold(&[
+        (
+            "ones(3).scatter(0, tensor([0, 0]), tensor([2.0, 3.0]), #{reduce: \"add\"})",
+            "tensor([6., 1., 1.])",
+        ),
+        ("ones(3).scatter(0, tensor([0, 0]), 3.0, #{reduce: \"multiply\"})", "tensor([9., 1., 1.])"),
+        (
+            "ones(3).scatter_(0, tensor([1, 1]), tensor([2.0, 3.0]), #{reduce: \"multiply\"})",
+            "tensor([1., 6., 1.])",
+        ),
+    ]);
+}
+
+#[test]
+fn an_index_without_elements() {
+    hold(&[
+        ("gather(ones([3]), 0, tensor([]))", "tensor([])"),
+        ("ones(3).gather(0, tensor([], #{dtype: uint8}).reshape([2, 0]))", "tensor([], size=(2, 0))"),
+    ]);
+}

@@ -25,6 +25,9 @@ pub fn gather(x: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "GatherBackward0", run: gather_grad };
     let run = || -> Result<Tensor> {
         let dim = x.dim(dim)?;
+        if index.numel() == 0 {
+            return nothing(x, index);
+        }
         check_index(x, dim, index, &GATHER)?;
         let out = Tensor::empty(index.shape(), x.dtype(), &x.context(), "gather")?;
         let (from, by, to) = (ranked(x)?, ranked(index)?, out.with_layout(ranked(&out)?));
@@ -146,6 +149,17 @@ pub(crate) fn as_runtime(error: Error) -> Error {
     out_of_range(error, |index, dim, size| {
         Error::runtime(format!("index {index} is out of bounds for dimension {dim} with size {size}"))
     })
+}
+
+/// What an index without elements picks, of whatever dtype and dimensions it is.
+fn nothing(x: &Tensor, index: &Tensor) -> Result<Tensor> {
+    static RULE: Vjp = Vjp {
+        name: "GatherBackward0",
+        run: |s, g| one(Tensor::full(s.shape(0), 0i64.into(), g.dtype(), &g.context(), "zeros")?),
+    };
+    same_place(x, "index", index, GATHER.method)?;
+    let out = Tensor::empty(index.shape(), x.dtype(), &x.context(), "gather")?;
+    Ok(recorded(out, &RULE, &[x], |_, _| ()))
 }
 
 fn gather_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
@@ -348,15 +362,6 @@ params! {
 }
 
 params! {
-    ScatterParams {
-        input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
-        index: kind::Tensor, "the places along the dimension, as whole numbers";
-        src: kind::Operand, "the values written, of at least the size of `index`";
-    }
-}
-
-params! {
     ScatterAddParams {
         input: kind::Tensor, "the tensor it is computed of";
         dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
@@ -397,21 +402,6 @@ pub static ROWS: &[OpDef] = &[
         "x.gather(1, i)",
         &[Draw::of("x", &[4, 5], Domain::Any), Draw::of("i", &[4, 3], Domain::Index(5))],
     )]),
-    OpDef::call(
-        "scatter",
-        Family::Index,
-        "Elements written along a dimension, each at its own index.",
-        ScatterParams::LIST,
-        by_name!(ScatterParams, |a| to_value(scatter(a.input, a.dim, a.index, a.src))),
-    )
-    .in_place(by_name!(ScatterParams, |a| to_value(scatter_(a.input, a.dim, a.index, a.src))))
-    .shapes("any, index, src at least as large as index, or a number -> that of the input")
-    .errors(&[
-        "RuntimeError: the index is larger than `src`, or than the input but along dim",
-        "RuntimeError: an index lies outside of the dimension",
-    ])
-    .example("zeros([1, 3]).scatter(1, tensor([[2]]), 5.0)", "tensor([[0., 0., 5.]])")
-    .gradient(Gradient::Vjp("ScatterBackward0")),
     OpDef::call(
         "scatter_add",
         Family::Index,

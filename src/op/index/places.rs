@@ -6,14 +6,16 @@ use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Gradient, OpDef, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::operand::Operand;
-use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{check_deterministic, no_grad};
 use crate::op::core::shapes;
 use crate::op::elementwise::arithmetic::{add, div, floor_divide, mul};
 use crate::op::elementwise::binary::{maximum, minimum};
 use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::comparison::{eq, lt};
-use crate::op::gather::along_dim::{gather, out_of_range, same_place, scatter, scatter_add, whole_within};
+use crate::op::gather::along_dim::{
+    gather, out_of_range, same_place, scatter, scatter_, scatter_add, whole_within,
+};
 use crate::op::shape::join::cat;
 use crate::op::shape::part::{narrow, slice};
 use crate::op::shape::view::reshape_to;
@@ -341,6 +343,33 @@ const ROWS_OF: &[Draw] = &[
     Draw::of("v", &[5, 3], Domain::Positive),
 ];
 
+/// What a reduction named beside `scatter` does with what stands at a place.
+fn reduced(a: &ScatterParams, name: &str) -> Result<Tensor> {
+    let filled;
+    let source = match a.src {
+        Operand::Tensor(t) => t,
+        Operand::Scalar(n) => {
+            filled = Tensor::full(a.index.shape(), n, a.input.dtype(), &a.input.context(), "scatter")?;
+            &filled
+        }
+    };
+    match name {
+        "add" => scatter_add(a.input, a.dim, a.index, source),
+        "multiply" => scatter_reduce(a.input, a.dim, a.index, source, Combine::Prod, true),
+        _ => Err(Error::runtime("reduce argument must be either add or multiply.")),
+    }
+}
+
+params! {
+    ScatterParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
+        index: kind::Tensor, "the places along the dimension, as whole numbers";
+        src: kind::Operand, "the values written, of at least the size of `index`";
+        reduce: Maybe<kind::Str>, "\"add\" or \"multiply\": what is done with what stands at a place, instead of writing over it";
+    }
+}
+
 params! {
     ScatterReduceParams {
         input: kind::Tensor, "the tensor it is computed of";
@@ -468,6 +497,32 @@ pub static ROWS: &[OpDef] = &[
             Draw::of("v", &[12], Domain::Any),
         ],
     )]),
+    OpDef::call(
+        "scatter",
+        Family::Index,
+        "Elements written along a dimension, each at its own index.",
+        ScatterParams::LIST,
+        by_name!(ScatterParams, |a| to_value(match a.reduce {
+            Some(name) => reduced(&a, name),
+            None => scatter(a.input, a.dim, a.index, a.src),
+        })),
+    )
+    .in_place(by_name!(ScatterParams, |a| to_value(match a.reduce {
+        Some(name) => replaced(a.input, |_| reduced(&a, name)),
+        None => scatter_(a.input, a.dim, a.index, a.src),
+    })))
+    .shapes("any, index, src at least as large as index, or a number -> that of the input")
+    .errors(&[
+        "RuntimeError: the index is larger than `src`, or than the input but along dim",
+        "RuntimeError: an index lies outside of the dimension",
+        "RuntimeError: `reduce` is another word",
+    ])
+    .example("zeros([1, 3]).scatter(1, tensor([[2]]), 5.0)", "tensor([[0., 0., 5.]])")
+    .gradient(Gradient::Vjp("ScatterBackward0"))
+    .samples(&[
+        Sample::of("x.scatter(0, i, v, #{reduce: \"add\"})", ROWS_OF),
+        Sample::of("x.scatter(0, i, v, #{reduce: \"multiply\"})", ROWS_OF),
+    ]),
     OpDef::call(
         "scatter_reduce",
         Family::Index,
