@@ -4,7 +4,7 @@ use crate::base::{Error, Result};
 use crate::nn::made::constructor;
 use crate::op::def::DefaultValue;
 use crate::op::image::resize::{
-    AlignCorners, ScaleFactor, channel_shuffle, interpolate, pixel_shuffle, pixel_unshuffle,
+    AlignCorners, Resize, ScaleFactor, channel_shuffle, interpolate, pixel_shuffle, pixel_unshuffle,
 };
 use crate::op::loss::margins::{
     Triplet, cosine_embedding_loss, hinge_embedding_loss, margin_ranking_loss, soft_margin_loss,
@@ -32,6 +32,7 @@ params! {
         scale_factor: ScaleFactor => DefaultValue::None, "how many times as large they are, instead of `size`";
         mode: kind::Str = "nearest", "how values between those that are there are found";
         align_corners: AlignCorners => DefaultValue::None, "whether the outermost values stay where they are";
+        recompute_scale_factor: Maybe<kind::Bool>, "whether places are found by the sizes that factors lead to, not by the factors";
     }
 }
 
@@ -92,7 +93,15 @@ fn make_upsample(a: UpsampleParams, args: &Args) -> Result<Value> {
     };
     let mode = a.mode.to_string();
     let run = move |c: &Call| {
-        interpolate(c.only()?, a.size.as_deref(), a.scale_factor.as_deref(), &mode, a.align_corners)
+        let how = Resize {
+            size: a.size.as_deref(),
+            factors: a.scale_factor.as_deref(),
+            mode: &mode,
+            align: a.align_corners,
+            recompute: a.recompute_scale_factor.unwrap_or(false),
+            antialias: false,
+        };
+        interpolate(c.only()?, &how)
     };
     let module =
         args.each().fold(Simple::new("Upsample", run), |module, (param, value)| match (param.name, value) {
@@ -102,7 +111,7 @@ fn make_upsample(a: UpsampleParams, args: &Args) -> Result<Value> {
                 module.option("scale_factor", &Value::List(items.iter().map(float).collect()))
             }
             ("scale_factor", one) => module.option("scale_factor", &float(one)),
-            ("align_corners", value) => module.hidden("align_corners", value),
+            (name @ ("align_corners" | "recompute_scale_factor"), value) => module.hidden(name, value),
             (name, value) => module.option(name, value),
         });
     module.module()

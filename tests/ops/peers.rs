@@ -82,3 +82,45 @@ fn an_index_without_elements() {
         ("ones(3).gather(0, tensor([], #{dtype: uint8}).reshape([2, 0]))", "tensor([], size=(2, 0))"),
     ]);
 }
+
+#[test]
+fn images_by_weights() {
+    hold(&[
+        (
+            "F::interpolate(arange(4.0).reshape([1, 1, 2, 2]), #{scale_factor: 1.7, mode: \"bicubic\"})",
+            "tensor([[[[-0.2921,  0.1737,  0.7826],\n          [ 0.6395,  1.1054,  1.7142],\n          [ 1.8572,  2.3231,  2.9319]]]])",
+        ),
+        (
+            "F::interpolate(arange(9.0).reshape([1, 1, 3, 3]), [2, 4], #{mode: \"bicubic\", align_corners: true})",
+            "tensor([[[[0.0000, 0.5741, 1.4259, 2.0000],\n          [6.0000, 6.5741, 7.4259, 8.0000]]]])",
+        ),
+        (
+            "F::interpolate(arange(5.0).reshape([1, 1, 5]), [3], #{mode: \"area\"})",
+            "tensor([[[0.5000, 2.0000, 3.5000]]])",
+        ),
+        (
+            "F::interpolate(arange(16.0).reshape([1, 1, 4, 4]), [2, 3], #{mode: \"bilinear\", antialias: true})",
+            "tensor([[[[ 3.1571,  4.3571,  5.5571],\n          [ 9.4429, 10.6429, 11.8429]]]])",
+        ),
+        (
+            "F::interpolate(arange(16.0).reshape([1, 1, 4, 4]), [2, 2], #{mode: \"bicubic\", antialias: true})",
+            "tensor([[[[ 2.9339,  4.7603],\n          [10.2397, 12.0661]]]])",
+        ),
+        (
+            "F::interpolate(arange(16.0).reshape([1, 1, 4, 4]), [2, 2], #{mode: \"lanczos\", antialias: true})",
+            "tensor([[[[ 2.6906,  4.6144],\n          [10.3856, 12.3094]]]])",
+        ),
+        (
+            "F::interpolate(arange(4.0).reshape([1, 1, 4]), #{scale_factor: 1.7, mode: \"linear\", recompute_scale_factor: true})",
+            "tensor([[[0.0000, 0.5000, 1.1667, 1.8333, 2.5000, 3.0000]]])",
+        ),
+        (
+            "F::interpolate(tensor([5, 1, 6, 4, 2, 5, 9, 0, 3], #{dtype: uint8}).reshape([1, 1, 3, 3]), [2, 2], #{mode: \"bilinear\"})",
+            "tensor([[[[4, 5],\n          [6, 3]]]], dtype=torch.uint8)",
+        ),
+        (
+            "nn::Upsample(#{scale_factor: 2.5, mode: \"nearest\", recompute_scale_factor: true}).forward(arange(3.0).reshape([1, 1, 3]))",
+            "tensor([[[0., 0., 0., 1., 1., 2., 2.]]])",
+        ),
+    ]);
+}

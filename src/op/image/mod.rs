@@ -1,6 +1,7 @@
 //! Images and signals in other sizes and places.
 
 pub mod grid;
+mod resample;
 pub mod resize;
 
 use crate::op::core::def::{OpDef, documented};

@@ -7,23 +7,26 @@ use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family,
 use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::record::{determined_forward, undetermined, wants_determinism};
 use crate::op::core::value::Value;
-use crate::op::elementwise::arithmetic::{add, mul, shift};
-use crate::op::elementwise::rounding::floor;
+use crate::op::elementwise::arithmetic::{add, mul};
 use crate::op::gather::select::index_select;
 use crate::op::shape::permute::permute;
 use crate::op::shape::view::reshape_to;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
+use super::resample::{Filter, Resampling, resampled};
+
 /// How [`interpolate`] finds values between those that are there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum InterpolateMode {
+enum InterpolateMode {
     /// The one at or before the place.
     Nearest,
     /// The one whose middle is nearest.
     NearestExact,
     /// Between the two nearest along each dimension: `linear`, `bilinear` and `trilinear`.
     Linear,
+    /// By weights of more elements.
+    Weighted(Filter),
 }
 
 /// The size of one dimension's result, and how far its elements are apart in the input.
@@ -34,28 +37,68 @@ struct Axis {
     factor: Option<f64>,
 }
 
-/// `x [n, channels, …]` with its trailing dimensions resized to `size`, or by `factors`.
-pub fn interpolate(
-    x: &Tensor,
-    size: Option<&[i64]>,
-    factors: Option<&[f64]>,
-    mode: &str,
-    align: Option<bool>,
-) -> Result<Tensor> {
+/// What a resizing is asked for.
+#[derive(Clone, Copy)]
+pub struct Resize<'a> {
+    pub size: Option<&'a [i64]>,
+    pub factors: Option<&'a [f64]>,
+    pub mode: &'a str,
+    pub align: Option<bool>,
+    /// Factors are those of the sizes that they lead to.
+    pub recompute: bool,
+    pub antialias: bool,
+}
+
+/// `x [n, channels, …]` with its trailing dimensions in other sizes.
+pub fn interpolate(x: &Tensor, how: &Resize) -> Result<Tensor> {
     let dims = x.rank().saturating_sub(2);
-    let named = mode;
-    let mode = checked_mode(mode, x.rank(), align)?;
-    if mode == InterpolateMode::Linear && x.dtype() == DType::UInt8 {
-        // Weights of a byte's own dtype would be 0 or 1; halves are rounded up.
-        let wide = interpolate(&to_dtype(x, DType::Float32)?, size, factors, named, align)?;
-        return to_dtype(&floor(&shift(&wide, 0.5)?)?, DType::UInt8);
+    let mode = checked_mode(x.rank(), how)?;
+    let (align, fixed) = (how.align.unwrap_or(false), wants_determinism(x));
+    let mut axes = axes(x, dims, how)?;
+    if how.recompute || mode == InterpolateMode::Weighted(Filter::Area) {
+        axes.iter_mut().for_each(|axis| axis.factor = None);
     }
-    let axes = axes(x, dims, size, factors)?;
-    let mut out = x.clone();
-    for (i, axis) in axes.iter().enumerate() {
-        out = resized(&out, i as i64 + 2, axis, mode, align.unwrap_or(false))?;
+    let filter = match mode {
+        InterpolateMode::Weighted(filter) => Some(filter),
+        InterpolateMode::Linear if x.dtype() == DType::UInt8 => Some(Filter::Linear),
+        _ => None,
+    };
+    let Some(filter) = filter else {
+        let mut out = x.clone();
+        for (i, axis) in axes.iter().enumerate() {
+            out = resized(&out, i as i64 + 2, axis, mode, align)?;
+        }
+        return Ok(if mode == InterpolateMode::Linear { alerting(out, dims, fixed) } else { out });
+    };
+    let plans: Vec<Resampling> = axes
+        .iter()
+        .map(|axis| Resampling {
+            from: axis.from,
+            to: axis.to,
+            step: axis.step(align),
+            align,
+            antialias: how.antialias,
+        })
+        .collect();
+    static CUBIC: Vjp = Vjp {
+        name: "UpsampleBicubic2DBackward0",
+        run: |_, g| undetermined(g, "upsample_bicubic2d_backward_out_cuda"),
+    };
+    let out = resampled(x, filter, &plans)?;
+    let plain = filter == Filter::Cubic && !how.antialias && !fixed;
+    Ok(if plain { determined_forward(out, &CUBIC) } else { out })
+}
+
+impl Axis {
+    /// How far elements of the result are apart in the input.
+    fn step(&self, align: bool) -> f64 {
+        match self.factor {
+            _ if align && self.to > 1 => self.from.saturating_sub(1) as f64 / (self.to - 1) as f64,
+            _ if align => 0.0,
+            Some(factor) => 1.0 / factor,
+            None => self.from as f64 / self.to as f64,
+        }
     }
-    Ok(if mode == InterpolateMode::Linear { alerting(out, dims, wants_determinism(x)) } else { out })
 }
 
 /// The gradients of linear interpolation add by atomics. Where determinism is asked for beforehand PyTorch computes two
@@ -81,34 +124,55 @@ fn alerting(out: Tensor, dims: usize, fixed: bool) -> Tensor {
     }
 }
 
-fn checked_mode(name: &str, rank: usize, align: Option<bool>) -> Result<InterpolateMode> {
-    let (mode, wants) = match name {
-        "nearest" => (InterpolateMode::Nearest, None),
-        "nearest-exact" => (InterpolateMode::NearestExact, None),
-        "linear" => (InterpolateMode::Linear, Some(3)),
-        "bilinear" => (InterpolateMode::Linear, Some(4)),
-        "trilinear" => (InterpolateMode::Linear, Some(5)),
+fn checked_mode(rank: usize, how: &Resize) -> Result<InterpolateMode> {
+    use InterpolateMode::{Linear, Nearest, NearestExact, Weighted};
+    let (mode, wants) = match how.mode {
+        "nearest" => (Nearest, None),
+        "nearest-exact" => (NearestExact, None),
+        "area" => (Weighted(Filter::Area), None),
+        "linear" => (Linear, Some(3)),
+        "bilinear" if how.antialias => (Weighted(Filter::Linear), Some(4)),
+        "bilinear" => (Linear, Some(4)),
+        "trilinear" => (Linear, Some(5)),
+        "bicubic" => (Weighted(Filter::Cubic), Some(4)),
+        "lanczos" => (Weighted(Filter::Lanczos), Some(4)),
         other => {
             let text = format!("interpolate(): mode '{other}' is not known");
-            let hint = "modes are nearest, nearest-exact, linear, bilinear and trilinear";
+            let hint =
+                "modes are nearest, nearest-exact, area, linear, bilinear, bicubic, trilinear and lanczos";
             return Err(Error::new(Kind::NotImplementedError, text).with_hint(hint));
         }
     };
-    if wants.is_none() && align.is_some() {
+    if wants.is_none() && how.align.is_some() {
         return Err(Error::value(
             "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear",
         ));
     }
+    let resampling = matches!(how.mode, "bilinear" | "bicubic" | "lanczos");
+    if how.antialias && !(resampling && rank == 4) {
+        return Err(Error::value(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input",
+        ));
+    }
+    if how.mode == "lanczos" && !how.antialias {
+        return Err(Error::value("Lanczos mode requires antialias=True"));
+    }
+    if how.mode == "lanczos" && how.align == Some(true) {
+        return Err(Error::value("Lanczos mode does not support align_corners=True"));
+    }
     if !(3..=5).contains(&rank) || wants.is_some_and(|want| want != rank) {
-        let text = format!("Got {rank}D input, but {name} mode needs {}D input", wants.unwrap_or(4));
+        let text = format!("Got {rank}D input, but {} mode needs {}D input", how.mode, wants.unwrap_or(4));
         return Err(Error::new(Kind::NotImplementedError, text));
     }
     Ok(mode)
 }
 
-fn axes(x: &Tensor, dims: usize, size: Option<&[i64]>, factors: Option<&[f64]>) -> Result<Vec<Axis>> {
+fn axes(x: &Tensor, dims: usize, how: &Resize) -> Result<Vec<Axis>> {
     let from = x.shape().iter().skip(2).copied();
-    match (size, factors) {
+    match (how.size, how.factors) {
+        (Some(_), None) if how.recompute => {
+            Err(Error::value("recompute_scale_factor is not meaningful with an explicit size."))
+        }
         (Some(_), Some(_)) => Err(Error::value("only one of size or scale_factor should be defined")),
         (None, None) => Err(Error::value("either size or scale_factor should be defined")),
         (Some(size), None) => {
@@ -156,28 +220,17 @@ fn resized(x: &Tensor, dim: i64, axis: &Axis, mode: InterpolateMode, align: bool
         return Ok(x.clone());
     }
     let last = axis.from.saturating_sub(1);
-    let step = match axis.factor {
-        _ if align => {
-            if axis.to > 1 {
-                last as f64 / (axis.to - 1) as f64
-            } else {
-                0.0
-            }
-        }
-        Some(factor) => 1.0 / factor,
-        None => axis.from as f64 / axis.to as f64,
-    };
     // Places are found in the precision that PyTorch finds them in.
     let double = x.dtype() == DType::Float64;
     let rounded = |v: f64| if double { v } else { f64::from(v as f32) };
-    let step = rounded(step);
+    let step = rounded(axis.step(align));
     let at = |i: usize| -> f64 {
         let i = i as f64;
         match mode {
             InterpolateMode::Nearest => f64::from(i as f32 * step as f32).floor(),
             InterpolateMode::NearestExact => f64::from((i as f32 + 0.5) * step as f32).floor(),
-            InterpolateMode::Linear if align => rounded(i * step),
-            InterpolateMode::Linear => rounded(rounded((i + 0.5) * step) - 0.5).max(0.0),
+            _ if align => rounded(i * step),
+            _ => rounded(rounded((i + 0.5) * step) - 0.5).max(0.0),
         }
     };
     let places = poll::listed((0..axis.to).map(at))?;
@@ -323,6 +376,8 @@ params! {
         scale_factor: ScaleFactor => DefaultValue::None, "how many times as large they are, instead of `size`";
         mode: kind::Str = "nearest", "how values between those that are there are found";
         align_corners: AlignCorners => DefaultValue::None, "whether the outermost values stay where they are";
+        recompute_scale_factor: Maybe<kind::Bool>, "whether places are found by the sizes that factors lead to, not by the factors";
+        antialias: kind::Bool = false, "whether a smaller image's pixels take in all that they cover";
     }
 }
 
@@ -353,19 +408,28 @@ pub static ROWS: &[OpDef] = &[
         "interpolate",
         "Resizes the trailing dimensions of signals, images or volumes `[n, channels, …]`.",
         InterpolateParams::LIST, by_name!(InterpolateParams, |a| {
-    let (size, factors) = (a.size.as_deref(), a.scale_factor.as_deref());
-    interpolate(a.input, size, factors, a.mode, a.align_corners).map(Value::from)
+    let how = Resize {
+        size: a.size.as_deref(),
+        factors: a.scale_factor.as_deref(),
+        mode: a.mode,
+        align: a.align_corners,
+        recompute: a.recompute_scale_factor.unwrap_or(false),
+        antialias: a.antialias,
+    };
+    interpolate(a.input, &how).map(Value::from)
 }),
     )
     .details(
-        "To a `size`, or by a `scale_factor`. `mode` is \"nearest\", \"nearest-exact\", or \"linear\", \"bilinear\" and \
-         \"trilinear\" for one, two and three dimensions; `align_corners` puts the first and last elements of both onto \
+        "To a `size`, or by a `scale_factor`. `mode` is \"nearest\", \"nearest-exact\", \"area\", or \"linear\", \
+         \"bilinear\" and \"trilinear\" for one, two and three dimensions; for images also \"bicubic\" and, with \
+         `antialias`, \"lanczos\". `align_corners` puts the first and last elements of both onto \
          each other. On a simulated GPU the gradient is added in any order, unless use_deterministic_algorithms asks \
          for one; of \"linear\" it then is an error, as in PyTorch.",
     )
     .shapes("(N, C, …) -> (N, C, size…), or each size times its factor, rounded down")
     .errors(&[
         "ValueError: there is neither a size nor a factor, or both",
+        "ValueError: `antialias` stands beside a mode that has none",
         "NotImplementedError: the mode is for another number of dimensions",
         "RuntimeError: a size of the result would not be above 0",
     ])
@@ -378,6 +442,9 @@ pub static ROWS: &[OpDef] = &[
         Sample::of("F::interpolate(x, [6, 2], #{mode: \"bilinear\"})", IMAGE),
         Sample::of("F::interpolate(x, [6, 2], #{mode: \"bilinear\", align_corners: true})", IMAGE),
         Sample::of("F::interpolate(x, #{scale_factor: 1.7, mode: \"linear\"})", SIGNAL),
+        Sample::of("F::interpolate(x, [5, 2], #{mode: \"area\"})", IMAGE),
+        Sample::of("F::interpolate(x, [6, 2], #{mode: \"bicubic\"})", IMAGE),
+        Sample::of("F::interpolate(x, [2, 2], #{mode: \"bicubic\", antialias: true})", IMAGE),
     ]),
     row(
         "pixel_shuffle",
