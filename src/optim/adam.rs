@@ -15,7 +15,7 @@ use crate::tensor::{In, Tensor, launch};
 
 use super::adaptive::{times, update};
 use super::state::Moments;
-use super::{DECAY, MAXIMIZE, Optimizer, Options, PARAMS, Rule, constructor};
+use super::{DECAY, MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
 
 struct Adam {
     name: &'static str,
@@ -128,7 +128,7 @@ pub(super) fn check_betas(options: &Options) -> Result<()> {
 
 const FIRST: &[Param] = param_list! {
     ..PARAMS;
-    lr: kind::Scalar => DefaultValue::Float(0.001), "the learning rate: how long a step is";
+    lr: Rate => DefaultValue::Float(0.001), "the learning rate: how long a step is";
     betas: kind::Any => DefaultValue::Floats(&[0.9, 0.999]), "the shares that the running means of the gradient and of its size keep";
     eps: kind::Scalar => DefaultValue::Float(1e-8), "a small number added to what is divided by, which is then never 0";
 };

@@ -12,7 +12,7 @@ use crate::op::{OpDef, Operand};
 use crate::tensor::{In, Tensor, launch};
 
 use super::state::{Moments, filled};
-use super::{DECAY, MAXIMIZE, Optimizer, Options, PARAMS, Rule, constructor};
+use super::{DECAY, MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
 
 struct RmsProp;
 
@@ -113,7 +113,7 @@ pub static ROWS: &[OpDef] = &[
         "Divides each element's step by the root of a running mean of squared gradients.",
         param_list! {
             ..PARAMS;
-            lr: kind::Scalar => DefaultValue::Float(0.01), "the learning rate: how long a step is";
+            lr: Rate => DefaultValue::Float(0.01), "the learning rate: how long a step is";
             alpha: kind::Scalar => DefaultValue::Float(0.99), "the share that the running mean of squares keeps";
             eps: kind::Scalar => DefaultValue::Float(1e-8), "a small number added to what is divided by, which is then never 0";
             ..DECAY;
@@ -136,7 +136,7 @@ pub static ROWS: &[OpDef] = &[
         "Divides each element's step by the root of the sum of its squared gradients.",
         param_list! {
             ..PARAMS;
-            lr: kind::Scalar => DefaultValue::Float(0.01), "the learning rate: how long a step is";
+            lr: Rate => DefaultValue::Float(0.01), "the learning rate: how long a step is";
             lr_decay: kind::Scalar = 0, "how fast the learning rate shrinks with the steps";
             ..DECAY;
             initial_accumulator_value: kind::Scalar = 0, "where the sum of squared gradients begins";

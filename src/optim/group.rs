@@ -1,7 +1,7 @@
 //! Parameter groups and their options.
 
 use crate::base::{Error, Result, Scalar, python};
-use crate::op::{Args, Copies, MapValue, Value};
+use crate::op::{Args, Copies, MapValue, Param, ParamKind, Value};
 use crate::tensor::Tensor;
 
 use super::state::Moments;
@@ -10,14 +10,16 @@ use super::state::Moments;
 #[derive(Clone)]
 pub struct Group {
     pub parameters: Vec<Tensor>,
+    /// They came with their names.
+    pub(super) named: bool,
     pub options: Options,
     pub(super) states: Vec<Moments>,
 }
 
 impl Group {
-    pub(super) fn new(parameters: Vec<Tensor>, options: Options) -> Group {
+    pub(super) fn new(parameters: Vec<Tensor>, named: bool, options: Options) -> Group {
         let states = parameters.iter().map(|_| Moments::default()).collect();
-        Group { parameters, options, states }
+        Group { parameters, named, options, states }
     }
 
     pub(super) fn settings(&self) -> String {
@@ -29,7 +31,7 @@ impl Group {
     pub(super) fn copied_with(&self, copies: &mut dyn Copies) -> Result<Group> {
         let parameters = self.parameters.iter().map(|t| copies.tensor(t)).collect::<Result<_>>()?;
         let states = self.states.iter().map(|state| state.copied_with(copies)).collect::<Result<_>>()?;
-        Ok(Group { parameters, options: self.options.clone(), states })
+        Ok(Group { parameters, named: self.named, options: self.options.clone(), states })
     }
 }
 
@@ -42,8 +44,12 @@ pub struct Options(Vec<(&'static str, Value)>);
 
 impl Options {
     /// All arguments of a call.
-    pub(super) fn of(a: &Args) -> Options {
-        Options(a.each().map(|(param, value)| (param.name, value.clone())).collect())
+    pub(super) fn of(a: &Args) -> Result<Options> {
+        let one = |param: &'static Param, value: &Value| match param.kind {
+            ParamKind::Operand => Ok((param.name, Value::Scalar(number(value)?))),
+            _ => Ok((param.name, value.clone())),
+        };
+        a.each().map(|(param, value)| one(param, value)).collect::<Result<_>>().map(Options)
     }
 
     /// The value of an option.
@@ -138,6 +144,12 @@ impl Options {
                 }
                 continue;
             };
+            let value = match (&*slot, value) {
+                (Value::Scalar(_), given @ Value::Tensor(_)) if name == "lr" => {
+                    Value::Scalar(number(&given)?)
+                }
+                (_, given) => given,
+            };
             if !same_kind(slot, &value) {
                 let text =
                     format!("{owner}: '{name}' must be a {}, not {}", slot.describe(), value.describe());
@@ -161,6 +173,16 @@ impl Options {
     }
 }
 
+/// The number of a learning rate, which may be a tensor's only element.
+pub(super) fn number(value: &Value) -> Result<Scalar> {
+    match value {
+        Value::Tensor(t) if t.numel() == 1 => t.item(),
+        Value::Tensor(_) => Err(Error::value("Tensor lr must be 1-element")),
+        Value::Scalar(s) => Ok(*s),
+        other => Err(Error::type_error(format!("lr must be a number or a Tensor, not {}", other.describe()))),
+    }
+}
+
 fn same_kind(before: &Value, after: &Value) -> bool {
     match (before, after) {
         (Value::None, Value::None) | (Value::Str(_), Value::Str(_)) => true,
@@ -179,7 +201,12 @@ fn unknown(owner: &str, name: &str, names: impl Iterator<Item = &'static str>) -
     error.with_near(name, names.iter().copied()).with_hint(format!("options are {}", names.join(", ")))
 }
 
-type Parsed = (Vec<Tensor>, Vec<(String, Value)>);
+/// Parameters that a group is made of, whether they have names, and options of their own.
+pub struct Parsed {
+    pub(super) parameters: Vec<Tensor>,
+    pub(super) named: bool,
+    pub(super) options: Vec<(String, Value)>,
+}
 
 /// Parameters as they are given: an array of tensors, or an array of `#{params, …}`.
 pub(super) fn split(given: &Value) -> Result<Vec<Parsed>> {
@@ -201,7 +228,8 @@ pub(super) fn split(given: &Value) -> Result<Vec<Parsed>> {
     if items.iter().any(|v| as_map(v).is_some()) {
         return items.iter().map(parsed).collect();
     }
-    Ok(vec![(tensors(items)?, Vec::new())])
+    let (parameters, named) = tensors(items)?;
+    Ok(vec![Parsed { parameters, named, options: Vec::new() }])
 }
 
 /// One group written as a map.
@@ -211,9 +239,9 @@ pub fn parsed(value: &Value) -> Result<Parsed> {
             format!("a parameter group is a map such as #{{params: …, lr: 0.1}}, not {}", value.describe());
         return Err(Error::type_error(text));
     };
-    let parameters = match map.iter().find(|(name, _)| name == "params") {
+    let (parameters, named) = match map.iter().find(|(name, _)| name == "params") {
         Some((_, Value::List(items))) => tensors(items)?,
-        Some((_, Value::Tensor(t))) => vec![t.clone()],
+        Some((_, Value::Tensor(t))) => (vec![t.clone()], false),
         Some((_, other)) => {
             let text = format!("'params' of a group must be an array of tensors, not {}", other.describe());
             return Err(Error::type_error(text));
@@ -221,7 +249,7 @@ pub fn parsed(value: &Value) -> Result<Parsed> {
         None => return Err(Error::value("a parameter group needs 'params'")),
     };
     let options = map.iter().filter(|(name, _)| name != "params").cloned().collect();
-    Ok((parameters, options))
+    Ok(Parsed { parameters, named, options })
 }
 
 fn as_map(value: &Value) -> Option<&MapValue> {
@@ -231,15 +259,26 @@ fn as_map(value: &Value) -> Option<&MapValue> {
     }
 }
 
-fn tensors(items: &[Value]) -> Result<Vec<Tensor>> {
+/// The tensors, and whether they have names.
+fn tensors(items: &[Value]) -> Result<(Vec<Tensor>, bool)> {
+    let mut names = 0;
     let one = |v: &Value| match v {
         Value::Tensor(t) => Ok(t.clone()),
         // As `net.named_parameters()` gives them.
-        Value::List(pair) if let [Value::Str(_), Value::Tensor(t)] = pair.as_slice() => Ok(t.clone()),
+        Value::List(pair) if let [Value::Str(_), Value::Tensor(t)] = pair.as_slice() => {
+            names += 1;
+            Ok(t.clone())
+        }
         other => Err(Error::type_error(format!(
             "optimizer can only optimize Tensors, but one of the params is {}",
             other.describe()
         ))),
     };
-    items.iter().map(one).collect()
+    let all = items.iter().map(one).collect::<Result<Vec<_>>>()?;
+    if names > 0 && names < all.len() {
+        return Err(Error::value(
+            "all optimizer params should be with/without names. Some param names are missing",
+        ));
+    }
+    Ok((all, names > 0))
 }

@@ -19,7 +19,7 @@ use crate::op::{Copies, OpDef, Operand, Value};
 use crate::tensor::Tensor;
 
 use super::state::Moments;
-use super::{MAXIMIZE, Optimizer, Options, PARAMS, Rule, constructor};
+use super::{MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
 
 /// Computes the loss and its gradients again, for the parameters as they are.
 pub type Evaluate<'a> = dyn FnMut() -> Result<f64> + 'a;
@@ -381,7 +381,7 @@ pub static ROWS: &[OpDef] = &[constructor(
     "Steps along the gradient turned by the curvature that the last steps tell of; for whole batches.",
     param_list! {
         ..PARAMS;
-        lr: kind::Scalar = 1, "how long a step is; with a line search where the search begins";
+        lr: Rate => D::Int(1), "how long a step is; with a line search where the search begins";
         max_iter: kind::Int = 20, "how many directions one step follows at most";
         max_eval: Maybe<kind::Int>, "how often one step evaluates the loss at most; without it 5/4 of `max_iter`";
         tolerance_grad: kind::Scalar => D::Float(1e-7), "a gradient below it ends the step";
@@ -395,7 +395,7 @@ pub static ROWS: &[OpDef] = &[constructor(
         if optimizer.group_count() != 1 {
             return Err(one_group());
         }
-        let given = Options::of(a);
+        let given = Options::of(a)?;
         if let (None, Some(iterations)) = (given.int("max_eval"), given.int("max_iter")) {
             let evaluations = iterations.saturating_mul(5) / 4;
             optimizer.note(0, "max_eval", Value::Scalar(evaluations.into()));

@@ -16,7 +16,7 @@ use crate::base::{Error, Result, python};
 use crate::device::examine::Maker;
 use crate::op::core::record::no_grad;
 use crate::op::def::documented;
-use crate::op::params::{kind, param_list};
+use crate::op::params::{kind, kinds, param_list};
 use crate::op::{Args, Copies, Family, Form, Gradient, Object, OpDef, Param, Value};
 use crate::tensor::Tensor;
 
@@ -65,7 +65,7 @@ struct OptimizerInner {
 impl Optimizer {
     /// An optimiser from `params`, which are parameters or groups of them, and from the options of `rule`.
     pub fn new(rule: &'static dyn Rule, a: &Args) -> Result<Optimizer> {
-        let mut defaults = Options::of(a);
+        let mut defaults = Options::of(a)?;
         let parameters = defaults.take("params");
         rule.check(&defaults)?;
         let optimizer = Optimizer(Arc::new(OptimizerInner {
@@ -76,8 +76,9 @@ impl Optimizer {
             stepped: AtomicBool::default(),
             memory: Mutex::default(),
         }));
-        for (parameters, own) in group::split(&parameters)? {
-            optimizer.add_group(parameters, defaults.with(own, rule.name())?)?;
+        for given in group::split(&parameters)? {
+            let options = defaults.with(given.options, rule.name())?;
+            optimizer.add_group(given.parameters, given.named, options)?;
         }
         Ok(optimizer)
     }
@@ -129,7 +130,7 @@ impl Optimizer {
     }
 
     /// Adds a group. Its tensors must be leaves that no other group has.
-    pub(crate) fn add_group(&self, parameters: Vec<Tensor>, options: Options) -> Result<()> {
+    pub(crate) fn add_group(&self, parameters: Vec<Tensor>, named: bool, options: Options) -> Result<()> {
         self.check_own()?;
         self.0.rule.check(&options)?;
         let mut groups = self.groups();
@@ -142,19 +143,21 @@ impl Optimizer {
         if parameters.iter().any(known) {
             return Err(Error::value("some parameters appear in more than one parameter group"));
         }
-        groups.push(Group::new(parameters, options));
+        if groups.first().is_some_and(|first| first.named != named) {
+            let with = if named { "with names" } else { "with no names" };
+            return Err(Error::value(format!(
+                "all optimizer param groups should be with/without names. cannot add param group {with} to the optimizer"
+            )));
+        }
+        groups.push(Group::new(parameters, named, options));
         Ok(())
     }
 
     /// Adds a group whose missing options are those of the first.
-    pub(crate) fn add_group_with(
-        &self,
-        parameters: Vec<Tensor>,
-        options: Vec<(String, Value)>,
-    ) -> Result<()> {
+    pub(crate) fn add_group_with(&self, given: group::Parsed) -> Result<()> {
         let first = self.groups().first().map(|g| g.options.clone());
         let base = first.ok_or_else(|| Error::value("optimizer got an empty parameter list"))?;
-        self.add_group(parameters, base.with(options, self.name())?)
+        self.add_group(given.parameters, given.named, base.with(given.options, self.name())?)
     }
 
     /// One step of every parameter that has a gradient.
@@ -278,6 +281,11 @@ fn shown(value: &Value) -> String {
         Value::List(items) => python::tuple(&items.iter().map(shown).collect::<Vec<_>>()),
         other => other.describe(),
     }
+}
+
+kinds! {
+    /// A learning rate: a number, or a tensor of one element, whose number is taken.
+    Rate(Operand) => f64, |args: &Args, at| group::number(args.get(at)).map(|v| v.as_f64());
 }
 
 /// What every optimiser takes first.

@@ -9,7 +9,7 @@ use crate::op::params::{kind, param_list};
 use crate::tensor::{In, Tensor, launch};
 
 use super::state::Moments;
-use super::{DECAY, MAXIMIZE, Optimizer, Options, PARAMS, Rule, constructor};
+use super::{DECAY, MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
 
 struct Sgd;
 
@@ -60,7 +60,7 @@ pub static ROWS: &[OpDef] = &[constructor(
     "Stochastic gradient descent: each step goes `lr` times the gradient downhill.",
     param_list! {
         ..PARAMS;
-        lr: kind::Scalar => DefaultValue::Float(0.001), "the learning rate: how long a step is";
+        lr: Rate => DefaultValue::Float(0.001), "the learning rate: how long a step is";
         momentum: kind::Scalar = 0, "the share of the last direction that the next step keeps";
         dampening: kind::Scalar = 0, "the share of a new gradient that the direction leaves out";
         ..DECAY;

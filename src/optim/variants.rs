@@ -19,7 +19,7 @@ use crate::tensor::Tensor;
 use super::adam::check_betas;
 use super::adaptive::{direction, times, update};
 use super::state::{Moments, filled};
-use super::{DECAY, MAXIMIZE, Optimizer, Options, PARAMS, Rule, constructor};
+use super::{DECAY, MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
 
 /// `x += factor * y` in place.
 fn add_scaled(x: &Tensor, y: &Tensor, factor: f64) -> Result<()> {
@@ -276,7 +276,7 @@ pub static ROWS: &[OpDef] = &[
         "Steps as large as the last ones were, over the size of the gradients.",
         param_list! {
             ..PARAMS;
-            lr: kind::Scalar => DefaultValue::Float(1.0), "the learning rate: how long a step is";
+            lr: Rate => DefaultValue::Float(1.0), "the learning rate: how long a step is";
             rho: kind::Scalar => DefaultValue::Float(0.9), "the share that both running means keep at each step";
             eps: kind::Scalar => DefaultValue::Float(1e-6), "a small number added to what is divided by, which is then never 0";
             ..DECAY;
@@ -296,7 +296,7 @@ pub static ROWS: &[OpDef] = &[
         "Adam with the largest gradient, fading, instead of the mean square.",
         param_list! {
             ..PARAMS;
-            lr: kind::Scalar => DefaultValue::Float(0.002), "the learning rate: how long a step is";
+            lr: Rate => DefaultValue::Float(0.002), "the learning rate: how long a step is";
             ..SHARED;
             ..MAXIMIZE;
         },
@@ -313,7 +313,7 @@ pub static ROWS: &[OpDef] = &[
         "Adam with Nesterov's momentum.",
         param_list! {
             ..PARAMS;
-            lr: kind::Scalar => DefaultValue::Float(0.002), "the learning rate: how long a step is";
+            lr: Rate => DefaultValue::Float(0.002), "the learning rate: how long a step is";
             ..SHARED;
             momentum_decay: kind::Scalar => DefaultValue::Float(0.004), "how fast the momentum comes to its full size";
             ..DECOUPLED;
@@ -334,7 +334,7 @@ pub static ROWS: &[OpDef] = &[
         "Adam that begins without dividing, until the mean square is to be trusted.",
         param_list! {
             ..PARAMS;
-            lr: kind::Scalar => DefaultValue::Float(0.001), "the learning rate: how long a step is";
+            lr: Rate => DefaultValue::Float(0.001), "the learning rate: how long a step is";
             ..SHARED;
             ..DECOUPLED;
             ..MAXIMIZE;
@@ -353,7 +353,7 @@ pub static ROWS: &[OpDef] = &[
         "Steps that become smaller, and from step `t0` on the mean of the parameters, `ax` in the state.",
         param_list! {
             ..PARAMS;
-            lr: kind::Scalar => DefaultValue::Float(0.01), "the learning rate: how long a step is";
+            lr: Rate => DefaultValue::Float(0.01), "the learning rate: how long a step is";
             lambd: kind::Scalar => DefaultValue::Float(1e-4), "how fast the parameters decay";
             alpha: kind::Scalar => DefaultValue::Float(0.75), "how fast the steps shrink: a power";
             t0: kind::Scalar => DefaultValue::Float(1e6), "the step from which on the mean is taken";
@@ -375,7 +375,7 @@ pub static ROWS: &[OpDef] = &[
         "Steps that grow while a gradient keeps its sign, and shrink where it changes.",
         param_list! {
             ..PARAMS;
-            lr: kind::Scalar => DefaultValue::Float(0.01), "how long the first step is";
+            lr: Rate => DefaultValue::Float(0.01), "how long the first step is";
             etas: kind::Any => DefaultValue::Floats(&[0.5, 1.2]), "what steps are multiplied by to shrink, and to grow";
             step_sizes: kind::Any => DefaultValue::Floats(&[1e-6, 50.0]), "the least and the greatest length of a step";
             ..MAXIMIZE;

@@ -124,3 +124,8 @@ fn images_by_weights() {
         ),
     ]);
 }
+
+#[test]
+fn a_rate_in_a_tensor() {
+    hold(&[("optim::SGD([ones(2).requires_grad_()], #{lr: tensor([0.5])}).param_groups[0].lr", "0.5")]);
+}

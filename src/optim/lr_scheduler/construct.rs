@@ -17,7 +17,7 @@ struct SchedulerArgs<'a> {
 
 impl<'a> SchedulerArgs<'a> {
     fn of(args: &'a Args) -> Result<SchedulerArgs<'a>> {
-        let mut options = Options::of(args);
+        let mut options = Options::of(args)?;
         let given = options.take("optimizer");
         let found = match &given {
             Value::Object(o) => o.get::<Optimizer>().cloned(),
@@ -282,7 +282,7 @@ pub(super) fn make_sequential(args: &Args) -> Result<Value> {
 }
 
 pub(super) fn make_chained(args: &Args) -> Result<Value> {
-    let mut options = Options::of(args);
+    let mut options = Options::of(args)?;
     let parts = parts(args, &mut options, None)?;
     let Some(opt) = parts.first().map(|p| p.optimizer().clone()) else {
         let text = "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.";

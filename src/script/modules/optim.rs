@@ -90,8 +90,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         ),
         |call| {
             let given = AddParamGroupParams::of(&call.args)?.param_group;
-            let (parameters, options) = group::parsed(&from_dynamic(&given.into())?)?;
-            call.on::<Optimizer>()?.add_group_with(parameters, options)?;
+            call.on::<Optimizer>()?.add_group_with(group::parsed(&from_dynamic(&given.into())?)?)?;
             Ok(Dynamic::UNIT)
         },
     ),
