@@ -1,6 +1,6 @@
 //! Calls with which PyTorch's developers test it, as PyTorch 2.15 answers them.
 
-use crate::parallel::on;
+use crate::parallel::{fault, on};
 
 fn hold(rows: &[(&str, &str)]) {
     for (code, want) in rows {
@@ -128,4 +128,40 @@ fn images_by_weights() {
 #[test]
 fn a_rate_in_a_tensor() {
     hold(&[("optim::SGD([ones(2).requires_grad_()], #{lr: tensor([0.5])}).param_groups[0].lr", "0.5")]);
+}
+
+#[test]
+fn inputs_by_name() {
+    hold(&[
+        ("nn::Linear(2, 1).forward(#{input: ones([3, 2])}).shape", "[3, 1]"),
+        ("nn::MSELoss().forward(#{input: ones(2), target: zeros(2)})", "tensor(1.)"),
+    ]);
+}
+
+#[test]
+fn options_that_are_refused() {
+    let refused = |code: &str, words: &str| {
+        let message = fault("cpu", code).message;
+        assert!(message.contains(words), "{code}: {message}");
+    };
+    refused(
+        "arange(3).repeat_interleave(tensor([1, 2]))",
+        "repeats must have the same size as input along dim",
+    );
+    refused("repeat_interleave(tensor([1, -2]))", "repeats can not be negative");
+    refused(
+        "repeat_interleave(tensor([1, 2]), #{output_size: 5})",
+        "allocated size does not match required size",
+    );
+    refused(
+        "ones(2).scatter(0, tensor([0]), 1.0, #{reduce: \"sum\"})",
+        "reduce argument must be either add or multiply",
+    );
+    refused("F::interpolate(ones([1, 1, 4]), [2], #{antialias: true})", "Anti-alias option is restricted");
+    refused("optim::SGD([ones(2)], #{lr: tensor([0.1, 0.2])})", "Tensor lr must be 1-element");
+    refused("optim::Adam([[\"w\", ones(2)], ones(2)])", "Some param names are missing");
+    refused(
+        "optim::Adam([#{params: [ones(2)]}, #{params: [[\"w\", ones(2)]]}])",
+        "cannot add param group with names to the optimizer",
+    );
 }

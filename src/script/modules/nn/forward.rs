@@ -60,7 +60,11 @@ pub(crate) fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dyna
     if module.layer().call_row().is_some() {
         return respond(context, module, inputs);
     }
-    let tensors = inputs.iter().map(|d| tensor(d)).collect::<Result<Vec<_>>>().map_err(raise)?;
+    let tensors = match inputs {
+        [only] if only.is_map() => by_names(only),
+        all => all.iter().map(|d| tensor(d)).collect::<Result<Vec<_>>>(),
+    }
+    .map_err(raise)?;
     let running = Running { context, failed: RefCell::default() };
     let all: Vec<&Tensor> = tensors.iter().collect();
     module
@@ -86,6 +90,26 @@ pub(crate) fn respond(
     let running = Running { context, failed: RefCell::default() };
     let out = module.respond(positional, named, &running);
     out.map(to_dynamic).map_err(|e| running.failed.take().unwrap_or_else(|| raise(e)))
+}
+
+/// The inputs of a module of PyTorch's by the names that they have there, in their order.
+fn by_names(options: &Dynamic) -> Result<Vec<Tensor>> {
+    const NAMES: [&[&str]; 7] = [
+        &["input"],
+        &["input", "target"],
+        &["input1", "input2"],
+        &["x1", "x2"],
+        &["input1", "input2", "target"],
+        &["anchor", "positive", "negative"],
+        &["input", "target", "var"],
+    ];
+    let Some(map) = options.read_lock::<Map>() else { return Ok(vec![tensor(options)?]) };
+    let all_of =
+        |names: &&&[&str]| names.len() == map.len() && names.iter().all(|name| map.contains_key(*name));
+    match NAMES.iter().find(all_of) {
+        Some(names) => names.iter().filter_map(|name| map.get(*name)).map(tensor).collect(),
+        None => Ok(vec![tensor(options)?]),
+    }
 }
 
 pub(crate) fn tensor(value: &Dynamic) -> Result<Tensor> {
