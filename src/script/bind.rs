@@ -62,6 +62,7 @@ pub(crate) fn register_global(engine: &mut Engine, def: &'static OpDef, shared: 
         Forward::Binary(spec, _) => {
             register_binary(engine, def.name, spec, shared);
             register_longer(engine, def.name, def, runner(def), 2, shared);
+            register_number_first(engine, def, shared);
         }
         Forward::Call(run) => {
             for types in signatures(def) {
@@ -127,6 +128,30 @@ fn register_longer(
         *first = TypeId::of::<Tensor>();
     }
     engine.register_raw_fn(name, types, caller(def, run, shared));
+}
+
+/// Calls of a map of two operands whose first is a number, with options.
+fn register_number_first(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shared>) {
+    for first in [TypeId::of::<INT>(), TypeId::of::<f64>(), TypeId::of::<bool>()] {
+        let run = caller(def, |args| combined(args, Writes::New), shared);
+        let types = vec![first, TypeId::of::<Tensor>(), TypeId::of::<Map>()];
+        engine.register_raw_fn(def.name, types, move |ctx: NativeCallContext, args: &mut FnCallArgs| {
+            let [number, other, options] = args else {
+                return Err(raise(Error::runtime("a number, a tensor and options are expected")));
+            };
+            let mut number = Dynamic::from(beside(number, other).map_err(raise)?);
+            run(ctx, &mut [&mut number, other, options])
+        });
+    }
+}
+
+/// A number as a tensor of no dimensions, in the dtype that a number takes beside another tensor.
+fn beside(number: &Dynamic, other: &Dynamic) -> Result<Tensor> {
+    let (Value::Scalar(n), Value::Tensor(other)) = (from_dynamic(number)?, from_dynamic(other)?) else {
+        return Err(Error::type_error("a number and a tensor are expected"));
+    };
+    let dtype = crate::op::core::promote::result_type(&[n.into(), Operand::Tensor(&other)]);
+    Tensor::full(&[], n, dtype, &other.context(), "full")
 }
 
 /// Registers a raw function in a module.
@@ -238,6 +263,7 @@ fn register_binary(engine: &mut Engine, name: &'static str, spec: &'static Binar
     pair!(&mut Tensor, bool, |a, b| (Operand::Tensor(a), Scalar::Bool(b).into()));
     pair!(INT, Tensor, |a, b| (a.into(), Operand::Tensor(&b)));
     pair!(f64, Tensor, |a, b| (a.into(), Operand::Tensor(&b)));
+    pair!(bool, Tensor, |a, b| (Scalar::Bool(a).into(), Operand::Tensor(&b)));
 }
 
 fn register_assigning(engine: &mut Engine, name: &'static str, spec: &'static Binary, shared: &Arc<Shared>) {

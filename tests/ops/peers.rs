@@ -165,3 +165,16 @@ fn options_that_are_refused() {
         "cannot add param group with names to the optimizer",
     );
 }
+
+#[test]
+fn numbers_and_masks_first() {
+    hold(&[
+        ("float_power(2.0, tensor([1, 3]))", "tensor([2., 8.], dtype=torch.float64)"),
+        ("div(7, tensor([2, -2]), #{rounding_mode: \"trunc\"})", "tensor([ 3, -3])"),
+        ("div(7.0, tensor([2, -2]), #{rounding_mode: \"floor\"})", "tensor([ 3., -4.])"),
+        ("multiply(true, tensor([true, false]))", "tensor([ True, False])"),
+        ("true / tensor([2, 4])", "tensor([0.5000, 0.2500])"),
+        ("bitwise_xor(true, tensor([true, false]))", "tensor([False,  True])"),
+        ("tensor([0.0, 2.0]).logical_not_()", "tensor([1., 0.])"),
+    ]);
+}

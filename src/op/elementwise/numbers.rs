@@ -111,6 +111,9 @@ pub(crate) fn float_power(a: Operand, b: Operand) -> Result<Tensor> {
         }
     };
     match b {
+        Operand::Scalar(_) if matches!(a, Operand::Scalar(_)) => {
+            Err(Error::type_error("float_power() needs a Tensor for its base or its exponent"))
+        }
         Operand::Scalar(_) => pow(&wide(a)?, b),
         Operand::Tensor(_) => pow(&wide(a)?, &wide(b)?),
     }
@@ -276,6 +279,13 @@ params! {
 const RADIANS: f64 = std::f64::consts::PI / 180.0;
 const DEGREES: f64 = 180.0 / std::f64::consts::PI;
 
+params! {
+    FloatPowerParams {
+        input: kind::Operand, "what is raised to a power";
+        exponent: kind::Operand, "the power that it is raised to";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
@@ -422,14 +432,18 @@ pub static ROWS: &[OpDef] = &[
         "float_power",
         Family::Binary,
         "The power in double precision.",
-        PairParams::LIST,
-        by_name!(PairParams, |a| to_value(float_power(a.input.into(), a.other))),
+        FloatPowerParams::LIST,
+        by_name!(FloatPowerParams, |a| to_value(float_power(a.input, a.exponent))),
     )
-    .in_place(by_name!(PairParams, |a| to_value(replaced(a.input, |x| float_power(x.into(), a.other)))))
+    .in_place(by_name!(FloatPowerParams, |a| match a.input {
+        Operand::Tensor(x) => to_value(replaced(x, |x| float_power(x.into(), a.exponent))),
+        Operand::Scalar(_) =>
+            Err(Error::type_error("float_power_() writes to a Tensor, and a number is none")),
+    }))
     .shapes(shapes::BROADCAST)
     .errors(shapes::APART)
     .example("tensor([2, 3]).float_power(2)", "tensor([4., 9.], dtype=torch.float64)")
-    .samples(&[Sample::of("b.float_power(3)", TWO)]),
+    .samples(&[Sample::of("b.float_power(3)", TWO), Sample::of("float_power(2.0, b)", TWO)]),
     OpDef::call(
         "fmax",
         Family::Binary,
