@@ -178,3 +178,18 @@ fn numbers_and_masks_first() {
         ("tensor([0.0, 2.0]).logical_not_()", "tensor([1., 0.])"),
     ]);
 }
+
+#[test]
+fn bounds_of_ranks_in_tensors() {
+    hold(&[
+        ("linalg::matrix_rank(tensor([[4.0, 0.0], [0.0, 1.0]]), #{atol: tensor(2.0)})", "tensor(1)"),
+        (
+            "linalg::matrix_rank(tensor([[4.0, 0.0], [0.0, 1.0]]), #{rtol: tensor([0.1, 0.5])})",
+            "tensor([2, 1])",
+        ),
+        (
+            "linalg::pinv(tensor([[4.0, 0.0], [0.0, 1.0]]), #{atol: tensor(2.0), rtol: tensor(0.0)})",
+            "tensor([[0.2500, 0.0000],\n        [0.0000, 0.0000]])",
+        ),
+    ]);
+}

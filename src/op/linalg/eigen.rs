@@ -7,11 +7,13 @@ use crate::op::core::args::to_value;
 use crate::op::core::autocast::whole;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{div, mul, scale, sub};
-use crate::op::elementwise::choose::masked_fill;
+use crate::op::elementwise::binary::maximum;
+use crate::op::elementwise::choose::{masked_fill, where_};
 use crate::op::elementwise::comparison::gt;
 use crate::op::elementwise::predicates::isfinite;
 use crate::op::elementwise::unary::abs;
@@ -135,22 +137,36 @@ pub(crate) fn skew(x: &Tensor) -> Result<Tensor> {
 
 /// From which size on a singular value counts: of the largest and of itself, the larger bound.
 #[derive(Clone, Copy, Default)]
-pub struct Cut {
-    pub atol: Option<f64>,
-    pub rtol: Option<f64>,
+pub struct Cut<'a> {
+    pub atol: Option<Operand<'a>>,
+    pub rtol: Option<Operand<'a>>,
     /// The matrices are symmetric; eigenvalues serve as singular values.
     pub hermitian: bool,
 }
 
-impl Cut {
+impl Cut<'_> {
     /// Which of the values count; `values` in the last dimension, signs apart.
     pub fn counts(&self, x: &Tensor, values: &Tensor) -> Result<Tensor> {
         let eps = if x.dtype() == DType::Float64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
-        let usual =
-            if self.atol.is_some_and(|a| a > 0.0) { 0.0 } else { eps * x.size(-1)?.max(x.size(-2)?) as f64 };
+        let usual = eps * x.size(-1)?.max(x.size(-2)?) as f64;
         let sizes = abs(values)?;
-        let bound = scale(&amax(&sizes, Some(&[-1]), true)?, self.rtol.unwrap_or(usual))?;
-        let bound = crate::op::elementwise::binary::maximum(&bound, self.atol.unwrap_or(0.0))?;
+        let largest = amax(&sizes, Some(&[-1]), true)?;
+        let bound = match (self.rtol, self.atol) {
+            (Some(Operand::Tensor(rtol)), _) => mul(&largest, &unsqueeze(rtol, -1)?)?,
+            (Some(Operand::Scalar(rtol)), _) => scale(&largest, rtol.as_f64())?,
+            // A bound of its own takes the place of the usual share.
+            (None, Some(Operand::Tensor(atol))) => {
+                let share = where_(&gt(atol, 0i64)?, 0.0.into(), usual.into())?;
+                mul(&largest, &unsqueeze(&share, -1)?)?
+            }
+            (None, Some(Operand::Scalar(atol))) if atol.as_f64() > 0.0 => scale(&largest, 0.0)?,
+            (None, _) => scale(&largest, usual)?,
+        };
+        let bound = match self.atol {
+            Some(Operand::Tensor(atol)) => maximum(&bound, &unsqueeze(atol, -1)?)?,
+            Some(Operand::Scalar(atol)) => maximum(&bound, atol.as_f64())?,
+            None => maximum(&bound, 0.0)?,
+        };
         gt(&sizes, &bound)
     }
 }

@@ -146,7 +146,7 @@ pub(crate) fn lstsq(a: &Tensor, b: &Tensor, rcond: Option<f64>, driver: &str) ->
 }
 
 fn fitted(a: &Tensor, b: &Tensor, vectors: bool, rcond: Option<f64>, driver: &str) -> Result<Fit> {
-    let cut = Cut { rtol: rcond, ..Cut::default() };
+    let cut = Cut { rtol: rcond.map(Into::into), ..Cut::default() };
     let columns = if vectors { unsqueeze(b, -1)? } else { b.clone() };
     let solution = matmul(&pinv(a, cut)?, &columns)?;
     let none = |dtype: DType| Tensor::empty(&[0], dtype, &a.context(), "linalg.lstsq");

@@ -103,7 +103,7 @@ pub fn svdvals(x: &Tensor) -> Result<Tensor> {
 }
 
 /// The matrix that undoes `x` as far as one can (Moore and Penrose).
-pub fn pinv(x: &Tensor, cut: Cut) -> Result<Tensor> {
+pub fn pinv(x: &Tensor, cut: Cut<'_>) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "LinalgPinvBackward0", run: pinv_grad };
     if x.rank() < 2 || !matches!(x.dtype(), DType::Float32 | DType::Float64) {
         return Err(Error::runtime(format!(
@@ -156,7 +156,7 @@ fn pinv_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 }
 
 /// How many singular values count.
-pub fn matrix_rank(x: &Tensor, cut: Cut) -> Result<Tensor> {
+pub fn matrix_rank(x: &Tensor, cut: Cut<'_>) -> Result<Tensor> {
     if x.rank() < 2 {
         return Err(Error::runtime(
             "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.",
@@ -210,13 +210,13 @@ params! {
 params! {
     CutParams {
         A: kind::Tensor, "the matrix, or a batch of matrices";
-        atol: Maybe<kind::Float>, "singular values up to it count as 0";
-        rtol: Maybe<kind::Float>, "singular values up to it times the largest count as 0";
+        atol: Maybe<kind::Operand>, "singular values up to it count as 0; a tensor has one bound for each matrix";
+        rtol: Maybe<kind::Operand>, "singular values up to it times the largest count as 0";
         hermitian: kind::Bool = false, "whether the matrices are taken as equal to their adjoints";
     }
 }
 
-fn cut(a: &CutParams) -> Cut {
+fn cut<'a>(a: &CutParams<'a>) -> Cut<'a> {
     Cut { atol: a.atol, rtol: a.rtol, hermitian: a.hermitian }
 }
 
@@ -272,7 +272,7 @@ pub static ROWS: &[OpDef] = &[
         "Another name of `linalg::pinv`, by the share of the largest singular value up to which others count as 0.",
         PinverseParams::LIST,
         by_name!(PinverseParams, |a| {
-            to_value(pinv(a.input, Cut { atol: None, rtol: Some(a.rcond), hermitian: false }))
+            to_value(pinv(a.input, Cut { atol: None, rtol: Some(a.rcond.into()), hermitian: false }))
         }),
     )
     .shapes("(…, n, m) -> (…, m, n)")
