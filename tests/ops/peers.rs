@@ -193,3 +193,18 @@ fn bounds_of_ranks_in_tensors() {
         ),
     ]);
 }
+
+#[test]
+fn borders_that_cut_off() {
+    hold(&[
+        (
+            "F::pad(arange(12.0).reshape([1, 3, 4]), [-1, 1], \"reflect\")",
+            "tensor([[[ 1.,  2.,  3.,  2.],\n         [ 5.,  6.,  7.,  6.],\n         [ 9., 10., 11., 10.]]])",
+        ),
+        (
+            "F::pad(arange(4.0).reshape([1, 1, 4]), [5, -4], \"replicate\")",
+            "tensor([[[0., 0., 0., 0., 0.]]])",
+        ),
+        ("F::pad(arange(4.0).reshape([1, 1, 4]), [-1, 2], \"circular\")", "tensor([[[1., 2., 3., 1., 2.]]])"),
+    ]);
+}

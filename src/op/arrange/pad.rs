@@ -7,6 +7,7 @@ use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{one, recorded, undetermined, wants_determinism};
 use crate::op::core::value::Value;
 use crate::op::gather::select::index_select;
+use crate::op::shape::part::narrow;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
@@ -61,8 +62,15 @@ pub fn pad(x: &Tensor, pad: &[i64], mode: &str, value: Scalar) -> Result<Tensor>
         if (before, after) == (0, 0) {
             continue;
         }
-        let size = x.shape().get(d).copied().unwrap_or(0) as i64;
+        let mut size = x.shape().get(d).copied().unwrap_or(0) as i64;
         check_reach(x, mode, d, size, (before, after))?;
+        let (mut before, mut after) = (before, after);
+        if mode == "circular" {
+            // What goes round is what is left.
+            let left = size + before.min(0) + after.min(0);
+            out = narrow(&out, d as i64, (-before).max(0), left)?;
+            (size, before, after) = (left, before.max(0), after.max(0));
+        }
         let index = poll::listed((-before..size + after).map(|i| at(i, size)))?;
         let index = Tensor::from_i64(&index, &[index.len()])?;
         let index = if x.device().is_cuda() { index.moved(&x.context(), true, "pad")? } else { index };
@@ -143,11 +151,13 @@ fn check_reach(x: &Tensor, mode: &str, dim: usize, size: i64, (before, after): (
         "circular" if widest > size => {
             Err(Error::runtime("Padding value causes wrapping around more than once."))
         }
-        _ if size == 0 || before < 0 || after < 0 => Err(Error::runtime(format!(
-            "a {mode} border needs elements to repeat and sizes from 0, but got ({before}, {after}) at dimension \
+        _ if size == 0 || size + before + after <= 0 || size + before.min(0) + after.min(0) < 0 => {
+            Err(Error::runtime(format!(
+                "a {mode} border needs elements to repeat and leaves some, but got ({before}, {after}) at dimension \
              {dim} of input {:?}",
-            x.shape()
-        ))),
+                x.shape()
+            )))
+        }
         _ => Ok(()),
     }
 }
@@ -190,6 +200,7 @@ OpDef::call(
 .errors(&[
     "RuntimeError: `pad` has an odd length, or more than two sizes a dimension",
     "RuntimeError: a mirrored border is as wide as its dimension, or one that goes round is wider",
+    "RuntimeError: negative sizes leave nothing of a dimension",
 ])
 .example("F::pad(tensor([1, 2]), [1, 2])", "tensor([0, 1, 2, 0, 0])")
 .samples(&[
