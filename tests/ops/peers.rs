@@ -208,3 +208,11 @@ fn borders_that_cut_off() {
         ("F::pad(arange(4.0).reshape([1, 1, 4]), [-1, 2], \"circular\")", "tensor([[[1., 2., 3., 1., 2.]]])"),
     ]);
 }
+
+#[test]
+fn norms_of_singular_values() {
+    hold(&[
+        ("norm(tensor([[3.0, 0.0], [0.0, 4.0]]), \"nuc\")", "tensor(7.)"),
+        ("tensor([[[3.0, 0.0], [0.0, 4.0]]]).norm(\"nuc\", [1, 2])", "tensor([7.])"),
+    ]);
+}

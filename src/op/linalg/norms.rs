@@ -150,6 +150,25 @@ pub(crate) fn norm_of(x: &Tensor, order: NormOrder, dims: Option<&[i64]>, keepdi
     }
 }
 
+/// The norm of elements, or with "nuc" of the matrices that two dimensions hold.
+fn plain_norm(x: &Tensor, order: &NormOrder, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+    match (order, dims, x.rank()) {
+        (NormOrder::Of(order), ..) => norm(x, *order, dims, keepdim),
+        (NormOrder::Named(name), Some(&[a, b]), _) if name == "nuc" => {
+            matrix_norm(x, NormKind::Nuclear, [a, b], keepdim)
+        }
+        (NormOrder::Named(name), None, 2) if name == "nuc" => {
+            matrix_norm(x, NormKind::Nuclear, [0, 1], keepdim)
+        }
+        (NormOrder::Named(name), ..) if name == "nuc" => {
+            Err(Error::runtime("linalg.matrix_norm: dim must be a 2-tuple")
+                .with_hint("the nuclear norm is one of matrices, which two dimensions hold"))
+        }
+        (NormOrder::Named(name), ..) if name != "fro" => Err(NormKind::unknown(name)),
+        _ => norm(x, 2.0, dims, keepdim),
+    }
+}
+
 /// The order of a norm.
 #[derive(Clone, Debug)]
 pub enum NormOrder {
@@ -188,6 +207,15 @@ fn order(args: &Args, at: usize) -> Result<NormOrder> {
 }
 
 params! {
+    PlainNormParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        p: ConditionOrder => D::Float(2.0), "which norm: 1 sums distances, 2 or `fro` is Euclid's, `nuc` sums singular values";
+        dim: Maybe<kind::Dims>, "the dimension it runs along; negative ones count from the end";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+    }
+}
+
+params! {
     MatrixNormParams {
         A: kind::Tensor, "the matrix, or a batch of matrices";
         ord: MatrixOrder => D::Str("fro"), "which norm: a number, `fro` or `nuc`";
@@ -207,6 +235,18 @@ params! {
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "norm",
+        Family::Reduce,
+        "The p-norm of all elements, or along dimensions.",
+        PlainNormParams::LIST,
+        by_name!(PlainNormParams, |a| to_value(plain_norm(a.input, &a.p, a.dim.as_deref(), a.keepdim))),
+    )
+    .shapes(shapes::REDUCED)
+    .errors(&[shapes::NO_FLOAT, "RuntimeError: `p` is \"nuc\", and no two dimensions hold matrices"])
+    .example("tensor([3.0, 4.0]).norm()", "tensor(5.)")
+    .gradient(Gradient::Vjp("NormBackward0"))
+    .samples(&[Sample::of("x.norm()", WIDE), Sample::of("x.norm(\"nuc\")", WIDE)]),
     OpDef::call(
         "matrix_norm",
         Family::Reduce,

@@ -5,13 +5,12 @@ use crate::device::kernel::ReduceOp;
 use crate::op::core::args::to_value;
 use crate::op::core::autocast::{self, whole};
 use crate::op::core::convert::to_dtype;
-use crate::op::core::def::{Args, DefaultValue as D, Domain, Draw, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::operand::Operand;
-use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::shapes;
-use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{div, mul, scale, shift};
 use crate::op::elementwise::binary::pow;
 use crate::op::elementwise::choose::{masked_fill, where_};
@@ -132,7 +131,6 @@ fn bounded_norm(x: &Tensor, p: f64, dim: i64, most: f64) -> Result<Tensor> {
     mul(x, &where_(&gt(&sizes, most)?, Operand::Tensor(&factor), 1.0.into())?)
 }
 
-const X: &[Draw] = &[Draw::of("x", &[3, 4, 2], Domain::Any)];
 const TWO_VECTORS: &[Draw] = &[Draw::of("a", &[4], Domain::Any), Draw::of("b", &[4], Domain::Positive)];
 const SPACE: &[Form] = &[Form::Of("linalg")];
 const MATRIX: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
@@ -143,26 +141,6 @@ params! {
         p: kind::Float, "which norm is taken: 1, 2, …";
         dim: kind::Dim, "the dimension along which the slices are counted";
         maxnorm: kind::Float, "the largest norm that a slice may keep";
-    }
-}
-
-kinds! {
-    /// The order of a norm of elements.
-    NormOrder(Object) => f64, |args: &Args, at| match args.get(at) {
-        Value::Scalar(s) => Ok(s.as_f64()),
-        Value::Str(name) if name == "fro" => Ok(2.0),
-        Value::Str(name) if name == "nuc" => Err(Error::runtime("norm() has no nuclear norm")
-            .with_hint("of matrices: `linalg::matrix_norm(x, \"nuc\")`")),
-        other => Err(args.wrong(at, other)),
-    };
-}
-
-params! {
-    NormParams {
-        input: kind::Tensor, "the tensor it is computed of";
-        p: NormOrder => D::Float(2.0), "which norm: 1 sums distances, 2 or `fro` is Euclid's";
-        dim: Maybe<kind::Dims>, "the dimension it runs along; negative ones count from the end";
-        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
     }
 }
 
@@ -177,18 +155,6 @@ params! {
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    OpDef::call(
-        "norm",
-        Family::Reduce,
-        "The p-norm of all elements, or along dimensions.",
-        NormParams::LIST,
-        by_name!(NormParams, |a| to_value(norm(a.input, a.p, a.dim.as_deref(), a.keepdim))),
-    )
-    .shapes(shapes::REDUCED)
-    .errors(&[shapes::NO_FLOAT])
-    .example("tensor([3.0, 4.0]).norm()", "tensor(5.)")
-    .gradient(Gradient::Vjp("NormBackward0"))
-    .samples(&[Sample::of("x.norm()", X)]),
     OpDef::call(
         "renorm",
         Family::Normalise,
