@@ -216,3 +216,14 @@ fn norms_of_singular_values() {
         ("tensor([[[3.0, 0.0], [0.0, 4.0]]]).norm(\"nuc\", [1, 2])", "tensor([7.])"),
     ]);
 }
+
+#[test]
+fn products_with_vectors_and_single_sizes() {
+    hold(&[
+        ("F::linear(tensor([[1.0, 2.0]]), tensor([3.0, 4.0]))", "tensor([11.])"),
+        (
+            "tensordot(ones([1, 2]), ones([2, 3]), [[0], [0]])",
+            "tensor([[2., 2., 2.],\n        [2., 2., 2.]])",
+        ),
+    ]);
+}

@@ -6,6 +6,7 @@ use crate::op::core::autocast;
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{recorded, wanted};
+use crate::op::elementwise::arithmetic::add;
 use crate::op::shape::permute::t;
 use crate::tensor::autograd::{Grads, Saved, Saver, Vjp};
 use crate::tensor::{In, Tensor};
@@ -28,6 +29,13 @@ fn run(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     static WITH_BIAS: Vjp = Vjp { name: "AddmmBackward0", run: linear_grad };
     static PLAIN: Vjp = Vjp { name: "MmBackward0", run: linear_grad };
     static VIEWED: Vjp = Vjp { name: "UnsafeViewBackward0", run: linear_grad };
+    if weight.rank() == 1 && x.rank() > 0 {
+        return match bias {
+            Some(_) if x.rank() == 2 => Err(Error::runtime("addmm: mat2 must be a matrix, got 1-D tensor")),
+            Some(bias) => add(&matmul(x, weight)?, bias),
+            None => matmul(x, weight),
+        };
+    }
     let (&[out_features, in_features], Some((&k, head))) = (weight.shape(), x.shape().split_last()) else {
         return Err(Error::runtime(format!(
             "linear(): input and weight must be of at least 1 and of 2 dimensions, but they are {}D and {}D",

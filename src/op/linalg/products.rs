@@ -3,7 +3,7 @@
 use crate::base::{Dims, Error, Result, memory};
 use crate::device::poll;
 use crate::op::core::args::to_value;
-use crate::op::core::convert::cloned;
+use crate::op::core::convert::{cloned, to_dtype};
 use crate::op::core::def::{Args, DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::recorded;
@@ -12,6 +12,7 @@ use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic;
 use crate::op::elementwise::arithmetic::{mul, sub};
 use crate::op::elementwise::declare::zero_grad;
+use crate::op::reduce::sums::sum;
 use crate::op::shape::permute::permute;
 use crate::op::shape::view::{reshape_to, squeeze, unsqueeze};
 use crate::tensor::Tensor;
@@ -163,15 +164,22 @@ pub fn tensordot(a: &Tensor, b: &Tensor, left: &[i64], right: &[i64]) -> Result<
     }
     let (over_a, over_b) =
         (crate::op::shape::view::unique_dims(a, left)?, crate::op::shape::view::unique_dims(b, right)?);
+    let (mut a, mut b) = (a.clone(), b.clone());
     for (&i, &j) in over_a.iter().zip(&over_b) {
         let (m, n) = (a.size(i as i64)?, b.size(j as i64)?);
-        if m != n {
+        // A size of 1 stands for as many equal ones as the other has.
+        if m == 1 && n != 1 {
+            b = to_dtype(&sum(&b, Some(&[j as i64]), true)?, b.dtype())?;
+        } else if n == 1 && m != 1 {
+            a = to_dtype(&sum(&a, Some(&[i as i64]), true)?, a.dtype())?;
+        } else if m != n {
             return Err(Error::runtime(format!(
                 "contracted dimensions need to match, but first has size {m} in dim {i} and second has size {n} in dim \
                  {j}"
             )));
         }
     }
+    let (a, b) = (&a, &b);
     let free =
         |t: &Tensor, over: &[usize]| -> Vec<usize> { (0..t.rank()).filter(|d| !over.contains(d)).collect() };
     let (rows, columns) = (free(a, &over_a), free(b, &over_b));
