@@ -227,3 +227,12 @@ fn products_with_vectors_and_single_sizes() {
         ),
     ]);
 }
+
+#[test]
+fn tensors_in_the_place_of_numbers() {
+    hold(&[
+        ("narrow(arange(5), 0, tensor(1), 2)", "tensor([1, 2])"),
+        ("linspace(tensor(0), tensor(1.0), 3)", "tensor([0.0000, 0.5000, 1.0000])"),
+        ("logspace(0, tensor(2), 3)", "tensor([  1.,  10., 100.])"),
+    ]);
+}

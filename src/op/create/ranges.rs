@@ -3,8 +3,9 @@
 use crate::base::dtype::Category;
 use crate::base::{DType, Error, Kind, Layout, Result, Scalar};
 use crate::device::{Kernel, Machine};
-use crate::op::core::def::{FUNCTION, Family, Gradient, OpDef};
-use crate::op::core::params::{Maybe, by_name, kind, params};
+use crate::op::core::def::{Args, FUNCTION, Family, Gradient, OpDef};
+use crate::op::core::operand::Operand;
+use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::promote::{DEFAULT_FLOAT, cast};
 use crate::op::elementwise::binary::pow;
 use crate::tensor::{Tensor, launch};
@@ -112,10 +113,23 @@ params! {
     }
 }
 
+kinds! {
+    /// An end of a row: a number, or a tensor of no dimensions.
+    Bound(Operand) => f64, |args: &Args, at| match args.operand(at)? {
+        Operand::Scalar(n) => Ok(n.as_f64()),
+        Operand::Tensor(t) if t.rank() == 0 => t.item().map(Scalar::as_f64),
+        Operand::Tensor(t) => Err(Error::runtime(format!(
+            "{} only supports 0-dimensional start and end tensors, but got one with {} dimension(s).",
+            args.def.name,
+            t.rank()
+        ))),
+    };
+}
+
 params! {
     LinspaceParams {
-        start: kind::Float, "where the row begins";
-        end: kind::Float, "where the row ends; it is one of the numbers";
+        start: Bound, "where the row begins, a number or a tensor of no dimensions";
+        end: Bound, "where the row ends; it is one of the numbers";
         steps: kind::Int, "how many numbers";
         ..options: MakeParams;
     }
@@ -123,8 +137,8 @@ params! {
 
 params! {
     LogspaceParams {
-        start: kind::Float, "the first exponent";
-        end: kind::Float, "the last exponent";
+        start: Bound, "the first exponent, a number or a tensor of no dimensions";
+        end: Bound, "the last exponent";
         steps: kind::Int, "how many numbers";
         base: kind::Float = 10.0, "the number whose powers are taken";
         ..options: MakeParams;
@@ -161,7 +175,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTION)
     .shapes("-> (steps)")
-    .errors(&["RuntimeError: `steps` is negative"])
+    .errors(&["RuntimeError: `steps` is negative", "RuntimeError: an end is a tensor with dimensions"])
     .example("linspace(0, 1, 5)", "tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])")
     .gradient(NEW),
     OpDef::call(
@@ -176,7 +190,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTION)
     .shapes("-> (steps)")
-    .errors(&["RuntimeError: `steps` is negative"])
+    .errors(&["RuntimeError: `steps` is negative", "RuntimeError: an end is a tensor with dimensions"])
     .example("logspace(0, 3, 4, 2)", "tensor([1., 2., 4., 8.])")
     .gradient(NEW),
 ];

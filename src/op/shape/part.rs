@@ -3,11 +3,12 @@
 use smallvec::SmallVec;
 
 use crate::base::dims::show;
-use crate::base::{Dims, Error, Kind, Layout, Result, ShapeCause};
+use crate::base::{DType, Dims, Error, Kind, Layout, Result, Scalar, ShapeCause};
 use crate::device::hold_reserve;
 use crate::op::core::args::to_value;
-use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
-use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::def::{Args, Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::operand::Operand;
+use crate::op::core::params::{by_name, kind, kinds, params};
 use crate::op::core::record::one;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp, needs_graph};
@@ -163,11 +164,23 @@ fn put(whole: Tensor, part: Cut, g: &Tensor) -> Result<Tensor> {
 
 const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 
+kinds! {
+    /// A place: a number, or a tensor of no dimensions with a whole number.
+    Start(Operand) => i64, |args: &Args, at| match args.operand(at)? {
+        Operand::Tensor(t) if t.rank() == 0 && !t.dtype().is_float() && t.dtype() != DType::Bool => {
+            t.item().map(Scalar::as_i64)
+        }
+        Operand::Tensor(_) => Err(Error::runtime("start must be an 0-dim integral Tensor.")),
+        Operand::Scalar(Scalar::Int(n)) => Ok(n),
+        Operand::Scalar(_) => Err(args.wrong(at, args.get(at))),
+    };
+}
+
 params! {
     NarrowParams {
         input: kind::Tensor, "the tensor it is computed of";
         dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
-        start: kind::Int, "the first place that is kept";
+        start: Start, "the first place that is kept, a number or a tensor of one";
         length: kind::Int, "how many places are kept";
     }
 }
@@ -199,7 +212,10 @@ pub static ROWS: &[OpDef] = &[
         by_name!(NarrowParams, |a| to_value(narrow(a.input, a.dim, a.start, a.length))),
     )
     .shapes("(…, n, …) -> (…, length, …)")
-    .errors(&["RuntimeError: start and length reach behind the dimension"])
+    .errors(&[
+        "RuntimeError: start and length reach behind the dimension",
+        "RuntimeError: `start` is a tensor, but not of one whole number",
+    ])
     .example("tensor([1, 2, 3, 4]).narrow(0, 1, 2)", "tensor([2, 3])")
     .gradient(Gradient::Vjp("SliceBackward0"))
     .samples(&[Sample::of("x.narrow(1, 1, 2)", M)]),
