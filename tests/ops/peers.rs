@@ -236,3 +236,45 @@ fn tensors_in_the_place_of_numbers() {
         ("logspace(0, tensor(2), 3)", "tensor([  1.,  10., 100.])"),
     ]);
 }
+
+#[test]
+fn windows_over_whole_numbers() {
+    hold(&[
+        (
+            "F::conv1d(arange(6).reshape([1, 2, 3]), arange(8).reshape([2, 2, 2]), tensor([1, 2]), #{padding: 1})",
+            "tensor([[[10, 20, 26, 11],\n         [23, 53, 75, 40]]])",
+        ),
+        (
+            "F::conv2d(arange(18).reshape([1, 2, 3, 3]), arange(8).reshape([2, 1, 2, 2]), #{groups: 2, stride: 2, padding: 1})",
+            "tensor([[[[  0,   8],\n          [ 21,  43]],\n\n         [[ 63, 137],\n          [165, 337]]]])",
+        ),
+        (
+            "F::conv3d(arange(8).reshape([1, 1, 2, 2, 2]), arange(4).reshape([1, 1, 1, 2, 2]))",
+            "tensor([[[[[14]],\n\n          [[38]]]]])",
+        ),
+        (
+            "F::conv_transpose1d(arange(4).reshape([1, 2, 2]), arange(8).reshape([2, 2, 2]), (), #{stride: 2, padding: 1, output_padding: 1})",
+            "tensor([[[10, 12, 16],\n         [14, 20, 24]]])",
+        ),
+        (
+            "F::conv_transpose2d(arange(8).reshape([1, 2, 2, 2]), arange(8).reshape([2, 1, 2, 2]), tensor([1, 2]), #{groups: 2})",
+            "tensor([[[[  1,   1,   2],\n          [  1,   5,   7],\n          [  5,  13,  10]],\n\n         [[ 18,  42,  27],\n          [ 50, 118,  72],\n          [ 38,  86,  51]]]])",
+        ),
+        (
+            "F::avg_pool1d(tensor([[-8, 6, 9, 0, 0, 5]]), 3, #{stride: 2, padding: 1, ceil_mode: true, count_include_pad: false})",
+            "tensor([[-1,  5,  1,  5]])",
+        ),
+        (
+            "F::avg_pool2d(arange(16).reshape([1, 4, 4]), 3, #{ceil_mode: true, divisor_override: 2})",
+            "tensor([[[22, 10],\n         [19,  7]]])",
+        ),
+        (
+            "F::avg_pool3d(arange(27).reshape([1, 3, 3, 3]), 2, #{stride: 2, padding: 1, ceil_mode: true})",
+            "tensor([[[[ 0,  0],\n          [ 1,  3]],\n\n         [[ 3,  7],\n          [ 9, 19]]]])",
+        ),
+        (
+            "F::unfold(tensor([[[true, false], [true, true]]]), 2)",
+            "tensor([[ True],\n        [False],\n        [ True],\n        [ True]])",
+        ),
+    ]);
+}

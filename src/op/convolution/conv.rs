@@ -15,6 +15,8 @@ use crate::op::shape::view::unsqueeze;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{In, Tensor, launch};
 
+use super::integers;
+
 /// The border of a convolution.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Padding {
@@ -331,6 +333,9 @@ pub(super) fn convolve(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, conv:
     static RULE: Vjp = Vjp { name: "ConvolutionBackward0", run: convolve_grad };
     let shape = output_shape(x.shape(), weight.shape(), &conv)?;
     let name = if x.rank() == 3 { "conv1d" } else { "conv2d" };
+    if integers::concerned(x) {
+        return integers::convolve(x, weight, bias, conv, &shape);
+    }
     let inputs: Vec<&Tensor> = [Some(x), Some(weight), bias].into_iter().flatten().collect();
     let out = run(name, Kernel::Conv2d(conv), &inputs, &shape)?;
     Ok(recorded(out, &RULE, &inputs, |s, _| {

@@ -2,6 +2,7 @@
 
 pub mod adaptive;
 pub mod conv;
+mod integers;
 pub mod norms;
 pub mod pooling;
 pub mod response;

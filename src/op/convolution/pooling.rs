@@ -11,7 +11,7 @@ use crate::op::core::promote::only_floats;
 use crate::op::core::record::{determined_forward, one, recorded, undetermined};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
-use crate::op::elementwise::arithmetic::scale;
+use crate::op::elementwise::arithmetic::{mul, scale, whole_quotient};
 use crate::op::gather::along_dim::gather;
 use crate::op::linalg::matmul::matmul;
 use crate::op::shape::part::select;
@@ -21,6 +21,7 @@ use crate::tensor::autograd::Vjp;
 use crate::tensor::{In, Tensor, launch};
 
 use super::conv::pair;
+use super::integers;
 
 /// How a window moves, as a learner gives it: one number or one per dimension.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,9 +69,14 @@ pub(crate) fn divided(
         return Err(Error::runtime("divisor must be not zero"));
     }
     let count = (0..dims).map(|d| along(&pool.size, d) as f64).product::<f64>();
-    let (x, pool) = bordered(x, pool, dims)?;
-    let mean_of_all = mean(&x, &Pool { count_include_pad: true, ..pool })?;
-    scale(&mean_of_all, count / divisor as f64)
+    if integers::concerned(x) {
+        return whole_means(x, pool, Some(divisor), dims, mean);
+    }
+    let (x, pool) = match border(x, pool, dims).filter(|_| pool.ceil_mode) {
+        Some(border) => (constant(x, &border, 0i64.into())?, bare(pool)),
+        None => (x.clone(), Pool { count_include_pad: true, ..pool.clone() }),
+    };
+    scale(&mean(&x, &pool)?, count / divisor as f64)
 }
 
 /// What an option says of one dimension.
@@ -78,35 +84,65 @@ fn along(values: &[i64], dim: usize) -> i64 {
     values.get(dim).or(values.first()).copied().unwrap_or(1)
 }
 
-/// An input with zeros where the last windows of `ceil_mode` hang over, and its own border, so that all windows are
-/// whole. What no pool takes stays as it is, for the pool to say so.
-fn bordered(x: &Tensor, pool: &Pool, dims: usize) -> Result<(Tensor, Pool)> {
+/// A pool of whole windows, without a border of its own.
+fn bare(pool: &Pool) -> Pool {
+    Pool { padding: vec![0], ceil_mode: false, count_include_pad: true, ..pool.clone() }
+}
+
+/// The border that makes all windows whole, those of `ceil_mode` too that hang over the edge, as `constant` takes it.
+/// None of what no pool takes, for the pool to say so.
+fn border(x: &Tensor, pool: &Pool, dims: usize) -> Option<Vec<i64>> {
     let stride = pool.stride.as_deref().filter(|s| !s.is_empty()).unwrap_or(&pool.size);
-    let sizes = x.rank().checked_sub(dims).and_then(|outer| x.shape().get(outer..)).unwrap_or(&[]);
+    let sizes = x.rank().checked_sub(dims).and_then(|outer| x.shape().get(outer..))?;
     let mut border = Vec::new();
     for (dim, &size) in sizes.iter().enumerate().rev() {
         let (k, s, p, size) =
             (along(&pool.size, dim), along(stride, dim), along(&pool.padding, dim), size as i64);
         let most = 1 << 31;
         if !(1..most).contains(&k) || !(1..most).contains(&s) || !(0..=k / 2).contains(&p) {
-            return Ok((x.clone(), pool.clone()));
+            return None;
         }
         let room = size + 2 * p - k;
         let steps = (room + s - 1).div_euclid(s) + 1;
         let steps = if (steps - 1) * s >= size + p { steps - 1 } else { steps };
-        border.extend([p, p + ((steps - 1) * s - room).max(0)]);
+        let over = if pool.ceil_mode { ((steps - 1) * s - room).max(0) } else { 0 };
+        border.extend([p, p + over]);
     }
-    if !pool.ceil_mode || border.is_empty() {
-        return Ok((x.clone(), pool.clone()));
+    Some(border)
+}
+
+/// The means of whole numbers, or their sums over a divisor: sums are exact, and quotients lose their fraction once.
+pub(super) fn whole_means(
+    x: &Tensor,
+    pool: &Pool,
+    divisor: Option<i64>,
+    dims: usize,
+    mean: fn(&Tensor, &Pool) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let Some(border) = border(x, pool, dims) else { return mean(x, pool) };
+    let count: i64 = (0..dims).map(|d| along(&pool.size, d)).fold(1, i64::saturating_mul);
+    let sums = |x: &Tensor| mean(&mul(x, count)?, &bare(pool));
+    let total = sums(&constant(x, &border, 0i64.into())?)?;
+    if let Some(divisor) = divisor {
+        return whole_quotient(&total, divisor);
     }
-    let pool = Pool { padding: vec![0], ceil_mode: false, ..pool.clone() };
-    Ok((constant(x, &border, 0i64.into())?, pool))
+    let ones = Tensor::full(x.shape(), 1i64.into(), x.dtype(), &x.context(), "avg_pool")?;
+    let counted = if pool.count_include_pad {
+        let padded: Vec<i64> = (0..dims).rev().flat_map(|d| [along(&pool.padding, d); 2]).collect();
+        let over: Vec<i64> = border.iter().zip(&padded).map(|(b, p)| b - p).collect();
+        constant(&constant(&ones, &padded, 1i64.into())?, &over, 0i64.into())?
+    } else {
+        constant(&ones, &border, 0i64.into())?
+    };
+    whole_quotient(&total, &sums(&counted)?)
 }
 
 /// The mean of each window.
 pub fn avg_pool2d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
     single(planes("avg_pool2d", x, |x| {
-        only_floats(x.dtype(), "avg_pool2d")?;
+        if !integers::concerned(x) {
+            only_floats(x.dtype(), "avg_pool2d")?;
+        }
         let (window, shape) = plan(x, pool)?;
         Ok(vec![average(x, window, &shape)?])
     })?)

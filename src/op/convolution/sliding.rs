@@ -1,6 +1,6 @@
 //! Images as columns of sliding windows, and back: `unfold` picks the elements, `fold` adds them up where they were.
 
-use crate::base::{Error, Result};
+use crate::base::{DType, Error, Result};
 use crate::device::Context;
 use crate::op::arrange::pad::constant;
 use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sample};
@@ -115,10 +115,18 @@ pub fn both(name: &str, values: &[i64]) -> Result<[i64; 2]> {
 /// The windows of `x [n, c, h, w]` (or `[c, h, w]`) as columns `[n, c * kh * kw, places]`, as
 /// `torch.nn.functional.unfold`.
 pub fn unfold(x: &Tensor, window: &Window) -> Result<Tensor> {
+    if matches!(x.rank(), 3 | 4) && x.dtype() != DType::Bool {
+        only_floats(x.dtype(), "im2col_out_cpu")?;
+    }
+    columns(x, window)
+}
+
+/// [`unfold`] of any dtype.
+pub(super) fn columns(x: &Tensor, window: &Window) -> Result<Tensor> {
     let _paused = crate::tensor::autocast::pause();
     let &[n, c, h, w] = x.shape() else {
         if x.rank() == 3 {
-            return select(&unfold(&unsqueeze(x, 0)?, window)?, 0, 0);
+            return select(&columns(&unsqueeze(x, 0)?, window)?, 0, 0);
         }
         return Err(Error::runtime(format!(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, \
@@ -126,7 +134,6 @@ pub fn unfold(x: &Tensor, window: &Window) -> Result<Tensor> {
             x.shape()
         )));
     };
-    only_floats(x.dtype(), "im2col_out_cpu")?;
     let blocks = window.blocks([h, w]);
     let [Some(rows), Some(columns)] = blocks.map(|b| usize::try_from(b).ok().filter(|b| *b > 0)) else {
         return Err(Error::runtime(format!(
@@ -139,7 +146,7 @@ pub fn unfold(x: &Tensor, window: &Window) -> Result<Tensor> {
     };
     let [top, left] = window.padding.map(|p| p as i64);
     let padded =
-        if window.padding == [0, 0] { x.clone() } else { constant(x, &[left, left, top, top], 0.0.into())? };
+        if window.padding == [0, 0] { x.clone() } else { constant(x, &[left, left, top, top], 0i64.into())? };
     let [tall, wide] = window.padded([h, w]);
     let flat = reshape_to(&padded, &[n, c, tall * wide])?;
     let picked = index_select(&flat, 2, &window.places(wide, [rows, columns], &x.context())?)?;
@@ -149,10 +156,18 @@ pub fn unfold(x: &Tensor, window: &Window) -> Result<Tensor> {
 /// Columns `[n, c * kh * kw, places]` (or without `n`) added up to an image `[n, c, h, w]`, as
 /// `torch.nn.functional.fold`.
 pub fn fold(x: &Tensor, output: [i64; 2], window: &Window) -> Result<Tensor> {
+    if matches!(x.rank(), 2 | 3) {
+        only_floats(x.dtype(), "col2im_out_cpu")?;
+    }
+    folded(x, output, window)
+}
+
+/// [`fold`] of any dtype.
+pub(super) fn folded(x: &Tensor, output: [i64; 2], window: &Window) -> Result<Tensor> {
     let _paused = crate::tensor::autocast::pause();
     let &[n, rows, places] = x.shape() else {
         if x.rank() == 2 {
-            return select(&fold(&unsqueeze(x, 0)?, output, window)?, 0, 0);
+            return select(&folded(&unsqueeze(x, 0)?, output, window)?, 0, 0);
         }
         return Err(Error::runtime(format!(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for \
@@ -160,7 +175,6 @@ pub fn fold(x: &Tensor, output: [i64; 2], window: &Window) -> Result<Tensor> {
             x.shape()
         )));
     };
-    only_floats(x.dtype(), "col2im_out_cpu")?;
     let [Some(h), Some(w)] = output.map(|v| usize::try_from(v).ok().filter(|v| (1..1 << 31).contains(v)))
     else {
         return Err(Error::runtime(format!(

@@ -21,6 +21,7 @@ use super::conv::{
     ConvolutionOptions, Padding, check_places, check_ranks, convolve, fitted, grad_weight, pair, plan, run,
     window,
 };
+use super::integers;
 
 /// `x [n, c, …]` (or `[c, …]`) with `weight [c, o / groups, k, …]`: `[n, o, …]`, each dimension
 /// `(size - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1`.
@@ -75,6 +76,9 @@ fn checked(
         1 => [batch, filters, columns].into_iter().collect(),
         _ => [batch, filters, rows, columns].into_iter().collect(),
     };
+    if integers::concerned(x) {
+        return integers::transposed(x, weight, bias, conv, &shape);
+    }
     transposed(name, x, weight, bias, conv, &shape)
 }
 

@@ -23,7 +23,8 @@ use crate::tensor::autograd::Vjp;
 use super::conv::{
     ConvolutionOptions, ConvolutionParams, Padding, call, check_channels, check_places, conv2d,
 };
-use super::pooling::{AvgPoolNdParams, MaxPoolPlacesParams, Pool, avg_pool2d, max_pool2d};
+use super::integers;
+use super::pooling::{AvgPoolNdParams, MaxPoolPlacesParams, Pool, avg_pool2d, max_pool2d, whole_means};
 
 /// What a convolution does along each of three dimensions.
 pub(super) struct VolumePlan {
@@ -292,6 +293,9 @@ pub fn max_pool3d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
 pub fn avg_pool3d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
     static RULE: Vjp =
         Vjp { name: "AvgPool3DBackward0", run: |_, g| undetermined(g, "avg_pool3d_backward_cuda") };
+    if integers::concerned(x) {
+        return whole_means(x, pool, None, 3, |x, pool| pooled("avg_pool3d", x, pool, avg_pool2d));
+    }
     Ok(determined_forward(whole("avg_pool3d", [x], |[x]| pooled("avg_pool3d", x, pool, avg_pool2d))?, &RULE))
 }
 

@@ -178,6 +178,13 @@ impl RoundingParams<'_> {
     }
 }
 
+/// `a / b` of whole numbers, rounded towards 0.
+pub(crate) fn whole_quotient<'a>(a: &Tensor, b: impl Into<Operand<'a>>) -> Result<Tensor> {
+    static WHOLE: Binary =
+        Binary { op: MapOp::TruncDiv, gives: Gives::Number, keep: Keep::Nothing, rule: None, ..specs::Div };
+    WHOLE.apply(a.into(), b.into(), [0.0; 2])
+}
+
 /// `x * factor`
 pub fn scale(x: &Tensor, factor: f64) -> Result<Tensor> {
     mul(x, factor)
