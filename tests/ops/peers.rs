@@ -278,3 +278,19 @@ fn windows_over_whole_numbers() {
         ),
     ]);
 }
+
+#[test]
+fn what_pytorch_refuses() {
+    let refused = |code: &str, words: &str| {
+        let message = fault("cpu", code).message;
+        assert!(message.contains(words), "{code}: {message}");
+    };
+    refused(
+        "nn::BatchNorm1d(2, #{eps: 0.0}).forward(ones([2, 2]))",
+        "batch_norm eps must be positive during training",
+    );
+    refused(
+        "F::cross_entropy(zeros([1, 2]), tensor([[0.5, 0.5]]), #{ignore_index: 1})",
+        "ignore_index is not supported for floating point target",
+    );
+}

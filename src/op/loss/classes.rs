@@ -70,6 +70,11 @@ fn run_cross_entropy(input: &Tensor, target: &Tensor, classes: &Classes) -> Resu
     let dim = i64::from(input.rank() > 1);
     if target.shape() == input.shape() && target.dtype().is_float() && input.rank() > 0 {
         same_place(input, "target", target, "wrapper_CUDA_nll_loss_forward")?;
+        if classes.ignore_index >= 0 {
+            return Err(Error::runtime("ignore_index is not supported for floating point target").with_hint(
+                "the target holds a probability for each class: none of them stands for an index",
+            ));
+        }
         return probabilities(&log_softmax(input, dim, None)?, target, classes, dim);
     }
     check(input, target, classes)?;

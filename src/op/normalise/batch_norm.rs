@@ -1,6 +1,6 @@
 //! Normalisation per channel over a batch, from reductions and maps.
 
-use crate::base::{DType, Error, Layout, Result, Scalar, ShapeCause};
+use crate::base::{DType, Error, Layout, Result, Scalar, ShapeCause, python};
 use crate::device::kernel::ReduceOp;
 use crate::device::{Kernel, MapOp};
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
@@ -127,6 +127,11 @@ struct Batch {
 fn run_batch_norm(x: &Tensor, norm: &BatchNorm) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "NativeBatchNormBackward0", run: batch_grad };
     check_batch_norm(x, norm)?;
+    if norm.training && norm.eps <= 0.0 {
+        let text =
+            format!("batch_norm eps must be positive during training, but got {}", python::float(norm.eps));
+        return Err(Error::value(text));
+    }
     if x.numel() == 0 {
         return crate::op::core::convert::cloned(x);
     }
@@ -296,6 +301,7 @@ pub static ROWS: &[OpDef] = &[
     .shapes("(N, C) or (N, C, …) -> the same; statistics, weight and bias (C)")
     .errors(&[
         "ValueError: a channel has a single value while training",
+        "ValueError: `eps` is not above 0 while training",
         "RuntimeError: statistics or weights are not (C), or there are no statistics outside of training",
     ])
     .example(
