@@ -294,3 +294,19 @@ fn what_pytorch_refuses() {
         "ignore_index is not supported for floating point target",
     );
 }
+
+#[test]
+fn arrays_with_more_dimensions() {
+    hold(&[
+        ("atleast_2d([tensor(3), tensor([1, 2])])", "[tensor([[3]]), tensor([[1, 2]])]"),
+        ("atleast_1d(tensor(3))", "tensor([3])"),
+    ]);
+}
+
+#[test]
+fn sums_back_to_a_size() {
+    hold(&[
+        ("ones([2, 3]).sum_to_size(1, 3)", "tensor([[2., 2., 2.]])"),
+        ("ones([2, 3]).sum_to_size([])", "tensor(6.)"),
+    ]);
+}

@@ -5,14 +5,15 @@ use smallvec::SmallVec;
 use crate::base::dims::show;
 use crate::base::shape::{checked_sizes, numel, wrap_dim};
 use crate::base::{Dims, Error, Layout, Result, ShapeCause};
-use crate::op::core::args::to_value;
+use crate::op::core::args::{to_list, to_value};
 use crate::op::core::convert::cloned;
-use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Form, Gradient, METHOD, OpDef, Sample};
-use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
+use crate::op::core::def::{Args, Domain, Draw, FUNCTION, Family, Form, Gradient, METHOD, OpDef, Sample};
+use crate::op::core::params::{InputParams, Maybe, by_name, kind, kinds, params};
 use crate::op::core::record::{kept_shape, one};
 use crate::op::core::shapes;
+use crate::op::core::value::Value;
 use crate::tensor::Tensor;
-use crate::tensor::accumulate::expand;
+use crate::tensor::accumulate::{expand, sum_to};
 use crate::tensor::autograd::{Grads, Rule, Saved, Vjp, needs_graph};
 
 /// `x` with `shape`, sharing its memory; an error where strides do not allow that.
@@ -286,6 +287,51 @@ params! {
     }
 }
 
+/// A tensor, or several.
+enum Seen<'a> {
+    One(&'a Tensor),
+    Many(Vec<&'a Tensor>),
+}
+
+kinds! {
+    OneOrMany(Any) => Seen<'a>, |args: &'a Args, at| match args.get(at) {
+        Value::Tensor(x) => Ok(Seen::One(x)),
+        _ => args.tensors(at).map(Seen::Many),
+    };
+}
+
+params! {
+    AtLeastParams {
+        input: OneOrMany, "the tensor, or an array of tensors, each of which is seen so";
+    }
+}
+
+params! {
+    SumToSizeParams {
+        input: kind::Tensor, "the tensor whose broadcast dimensions are summed";
+        size: kind::Sizes, "the shape that it would be broadcast from";
+    }
+}
+
+/// A tensor with so many dimensions, or each tensor of an array.
+fn at_least_each(input: Seen, rank: usize) -> Result<Value> {
+    match input {
+        Seen::One(x) => to_value(at_least(x, rank)),
+        Seen::Many(all) => to_list(all.into_iter().map(|x| at_least(x, rank)).collect()),
+    }
+}
+
+/// Sums over the dimensions along which a tensor of `size` would be broadcast to that of `x`.
+fn sum_to_size(x: &Tensor, size: &[i64]) -> Result<Tensor> {
+    let shape = crate::base::shape::checked_sizes(size)?;
+    let fits = crate::base::shape::broadcast(&shape, x.shape()).is_ok_and(|wide| wide[..] == *x.shape());
+    if !fits || shape.len() > x.rank() {
+        let text = format!("size {{{size:?}}} is not expandable to size {{{:?}}}.", x.shape());
+        return Err(Error::runtime(text));
+    }
+    sum_to(x, &shape)
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
@@ -453,8 +499,8 @@ pub static ROWS: &[OpDef] = &[
         "atleast_1d",
         Family::Movement,
         "At least one dimension.",
-        InputParams::LIST,
-        by_name!(InputParams, |a| to_value(at_least(a.input, 1))),
+        AtLeastParams::LIST,
+        by_name!(AtLeastParams, |a| at_least_each(a.input, 1)),
     )
     .forms(FUNCTION)
     .shapes("() -> (1); others the same")
@@ -463,8 +509,8 @@ pub static ROWS: &[OpDef] = &[
         "atleast_2d",
         Family::Movement,
         "At least two dimensions.",
-        InputParams::LIST,
-        by_name!(InputParams, |a| to_value(at_least(a.input, 2))),
+        AtLeastParams::LIST,
+        by_name!(AtLeastParams, |a| at_least_each(a.input, 2)),
     )
     .forms(FUNCTION)
     .shapes("() -> (1, 1); (n) -> (1, n); others the same")
@@ -473,12 +519,24 @@ pub static ROWS: &[OpDef] = &[
         "atleast_3d",
         Family::Movement,
         "At least three dimensions.",
-        InputParams::LIST,
-        by_name!(InputParams, |a| to_value(at_least(a.input, 3))),
+        AtLeastParams::LIST,
+        by_name!(AtLeastParams, |a| at_least_each(a.input, 3)),
     )
     .forms(FUNCTION)
     .shapes("() -> (1, 1, 1); (n) -> (1, n, 1); (n, m) -> (n, m, 1); others the same")
     .example("atleast_3d(tensor([3, 4])).shape", "[1, 2, 1]"),
+    OpDef::call(
+        "sum_to_size",
+        Family::Movement,
+        "The sum over the dimensions along which a smaller shape would be broadcast to the tensor's.",
+        SumToSizeParams::LIST,
+        by_name!(SumToSizeParams, |a| to_value(sum_to_size(a.input, &a.size))),
+    )
+    .forms(METHOD)
+    .shapes("any to which `size` is broadcast -> size")
+    .errors(&["RuntimeError: the size is not broadcast to the tensor's shape"])
+    .example("ones([2, 3]).sum_to_size([1, 3])", "tensor([[2., 2., 2.]])")
+    .samples(&[Sample::of("x.sum_to_size([1, 3, 1])", X)]),
 ];
 
 pub(crate) fn sizes(x: &Tensor) -> Vec<i64> {
