@@ -310,3 +310,8 @@ fn sums_back_to_a_size() {
         ("ones([2, 3]).sum_to_size([])", "tensor(6.)"),
     ]);
 }
+
+#[test]
+fn weights_of_a_wider_dtype() {
+    hold(&[("cov(tensor([[1.0, 2.0]]).bfloat16(), #{aweights: tensor([0.5, 0.25])})", "tensor(0.5000)")]);
+}

@@ -5,6 +5,7 @@ use crate::op::core::args::to_value;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
+use crate::op::core::promote::{DEFAULT_FLOAT, result_type};
 use crate::op::elementwise::arithmetic::{div, mul, scale, shift, sub};
 use crate::op::reduce::sums::{min_all, sum};
 use crate::op::shape::view::{reshape_to, unsqueeze};
@@ -29,10 +30,11 @@ fn weighted(
         )));
     }
     let rows = if x.rank() < 2 { reshape_to(x, &[1, x.numel()])? } else { x.clone() };
-    let rows = if rows.dtype().is_float() {
-        rows
-    } else {
-        to_dtype(&rows, crate::op::core::promote::DEFAULT_FLOAT)?
+    let rows = if rows.dtype().is_float() { rows } else { to_dtype(&rows, DEFAULT_FLOAT)? };
+    // Weights of a wider dtype widen what they weigh.
+    let rows = match weights {
+        Some(w) => to_dtype(&rows, result_type(&[(&rows).into(), w.into()]))?,
+        None => rows,
     };
     if let Some(w) = weight_of(&rows, frequencies, weights)? {
         return of_weighted(&rows, &w, correction, weights, frequencies);
