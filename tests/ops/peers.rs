@@ -315,3 +315,11 @@ fn sums_back_to_a_size() {
 fn weights_of_a_wider_dtype() {
     hold(&[("cov(tensor([[1.0, 2.0]]).bfloat16(), #{aweights: tensor([0.5, 0.25])})", "tensor(0.5000)")]);
 }
+
+#[test]
+fn a_recorded_gradient_at_nan() {
+    hold(&[(
+        "let x = tensor([0.0 / 0.0], #{requires_grad: true}); autograd::grad(F::relu(x), x, #{create_graph: true})[0].detach()",
+        "tensor([1.])",
+    )]);
+}

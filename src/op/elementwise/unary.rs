@@ -13,7 +13,7 @@ use crate::tensor::autograd::Vjp;
 
 use super::arithmetic::{div, mul, scale, shift, sub};
 use super::choose::masked_fill;
-use super::comparison::{eq, gt};
+use super::comparison::{eq, le};
 use super::declare::{rule, twin_of_one, unary, with_input};
 use super::sign::{neg, sign};
 
@@ -98,7 +98,7 @@ unary! {
         })), Any,
         "`sin(pi x) / (pi x)`, and 1 at 0.", "tensor([0.0, 0.5]).sinc()" => "tensor([1.0000, 0.6366])";
     relu Relu Number or Refusal::Text("Boolean inputs not supported for relu"), (Output rule(|s, g| with_input(MapOp::ReluGrad, s, g, |g, y| {
-            mul(g, &gt(y, 0.0)?)
+            masked_fill(g, &le(y, 0.0)?, 0i64.into())
         }))), Any in FUNCTIONAL_TOO,
         "Each element, or 0 where it is negative.", "tensor([-1.0, 2.0]).relu()" => "tensor([0., 2.])";
 }
