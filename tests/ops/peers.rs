@@ -165,7 +165,6 @@ fn options_that_are_refused() {
         "cannot add param group with names to the optimizer",
     );
 }
-
 #[test]
 fn numbers_and_masks_first() {
     hold(&[
@@ -294,7 +293,6 @@ fn what_pytorch_refuses() {
         "ignore_index is not supported for floating point target",
     );
 }
-
 #[test]
 fn arrays_with_more_dimensions() {
     hold(&[
@@ -322,4 +320,14 @@ fn a_recorded_gradient_at_nan() {
         "let x = tensor([0.0 / 0.0], #{requires_grad: true}); autograd::grad(F::relu(x), x, #{create_graph: true})[0].detach()",
         "tensor([1.])",
     )]);
+}
+
+#[test]
+fn sums_of_masks_and_variances_of_one_size() {
+    hold(&[
+        ("tensor([[true, false], [true, true]]).sum_to_size(1, 2)", "tensor([[2, 1]])"),
+        ("F::gaussian_nll_loss(ones([2, 3]), zeros([2, 3]), ones([1, 3]))", "tensor(0.5000)"),
+    ]);
+    let message = fault("cpu", "gradient(ones([3, 3]), #{dim: [1, 1]})").message;
+    assert!(message.contains("dim 1 appears multiple times in the list of dims"), "{message}");
 }

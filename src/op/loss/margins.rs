@@ -159,6 +159,12 @@ pub fn poisson_nll_loss(x: &Tensor, target: &Tensor, by: Poisson, how: Reduction
     reduced(&each, how)
 }
 
+/// Whether shapes agree but for one dimension, in which the second has a size of 1.
+fn one_less(whole: &[usize], part: &[usize]) -> bool {
+    let others: usize = whole.iter().zip(part).filter(|(a, b)| a != b).map(|(_, b)| *b).sum();
+    whole.len() == part.len() && others == 1
+}
+
 /// The negative log-likelihood of targets under normal distributions with means `x` and variances `var`, which count as
 /// `eps` where they are smaller. `full` adds the constant.
 pub fn gaussian_nll_loss(
@@ -172,7 +178,7 @@ pub fn gaussian_nll_loss(
         var.clone()
     } else if var.shape() == x.shape().get(..x.rank().saturating_sub(1)).unwrap_or(&[]) {
         crate::op::shape::view::unsqueeze(var, -1)?
-    } else if var.rank() == x.rank() && var.shape().last() == Some(&1) {
+    } else if one_less(x.shape(), var.shape()) {
         var.clone()
     } else {
         return Err(Error::value("var is of incorrect size"));

@@ -11,7 +11,7 @@ use crate::op::create::ranges::arange;
 use crate::op::elementwise::arithmetic::{add, div, mul, scale, sub};
 use crate::op::shape::join::cat;
 use crate::op::shape::part::narrow;
-use crate::op::shape::view::reshape_to;
+use crate::op::shape::view::{reshape_to, unique_dims};
 use crate::tensor::Tensor;
 
 /// Where the samples along a dimension lie: so far apart, or at places of their own.
@@ -109,7 +109,7 @@ fn gradient(a: &GradientParams) -> Result<Vec<Tensor>> {
     }
     let dims: Vec<usize> = match &a.dim {
         None => (0..a.input.rank()).collect(),
-        Some(dims) => dims.iter().map(|&d| a.input.dim(d)).collect::<Result<_>>()?,
+        Some(dims) => unique_dims(a.input, dims)?.to_vec(),
     };
     let spacings = spacings(a.spacing, dims.len())?;
     dims.iter().zip(&spacings).map(|(&dim, spacing)| slopes(a.input, dim, spacing, a.edge_order)).collect()
@@ -136,7 +136,7 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
 .details("A list with a tensor for each dimension. It has nothing to do with autograd.")
 .shapes("any -> the same, for each dimension of dim")
 .errors(&[
-    "RuntimeError: a dimension has no more elements than `edge_order`",
+    "RuntimeError: a dimension has no more elements than `edge_order`, or is named twice",
     "RuntimeError: `spacing` is a list that has not one element for each dimension",
     "TypeError: a spacing is neither a number nor a tensor",
     shapes::BOOLS,

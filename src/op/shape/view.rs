@@ -4,9 +4,9 @@ use smallvec::SmallVec;
 
 use crate::base::dims::show;
 use crate::base::shape::{checked_sizes, numel, wrap_dim};
-use crate::base::{Dims, Error, Layout, Result, ShapeCause};
+use crate::base::{DType, Dims, Error, Layout, Result, ShapeCause};
 use crate::op::core::args::{to_list, to_value};
-use crate::op::core::convert::cloned;
+use crate::op::core::convert::{cloned, to_dtype};
 use crate::op::core::def::{Args, Domain, Draw, FUNCTION, Family, Form, Gradient, METHOD, OpDef, Sample};
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, kinds, params};
 use crate::op::core::record::{kept_shape, one};
@@ -329,7 +329,8 @@ fn sum_to_size(x: &Tensor, size: &[i64]) -> Result<Tensor> {
         let text = format!("size {{{size:?}}} is not expandable to size {{{:?}}}.", x.shape());
         return Err(Error::runtime(text));
     }
-    sum_to(x, &shape)
+    let counted = !x.dtype().is_float() && x.shape() != shape.as_slice();
+    sum_to(&if counted { to_dtype(x, DType::Int64)? } else { x.clone() }, &shape)
 }
 
 /// The rows of this file.
