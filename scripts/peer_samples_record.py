@@ -36,6 +36,8 @@ UNSET = re.compile(r"(^|\.)(new_)?empty(_|$)|(^|\.)empty_")
 
 def kept(t):
     """A tensor as it lies in memory, in a form that can be saved."""
+    if t.device.type != "cpu":
+        raise Untold("a tensor elsewhere")
     t = t.detach().resolve_conj().resolve_neg()
     span = 0 if t.numel() == 0 else 1 + sum((n - 1) * s for n, s in zip(t.shape, t.stride()))
     if span > 8 * MOST:
