@@ -308,7 +308,8 @@ def golden(records, path):
 
 def case(r, name):
     graded = r.get("gradients") and r["through"] == [0]
-    held = [TOLERANCES.get(t.dtype, (0.0, 0.0)) for t in r["expect"]] + [(r["rtol"], r["atol"])]
+    graded_too = [g for g in r["gradients"].values() if g is not None] if graded else []
+    held = [TOLERANCES.get(t.dtype, (0.0, 0.0)) for t in [*r["expect"], *graded_too]] + [(r["rtol"], r["atol"])]
     one = {
         "name": name,
         "rhai": r["line"],
