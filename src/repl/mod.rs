@@ -21,6 +21,7 @@ mod run;
 mod show;
 mod waiting;
 mod walk;
+mod walk_begin;
 
 use std::path::PathBuf;
 
@@ -28,7 +29,8 @@ use crate::session::options::SessionOptions;
 
 pub use paint::Paint;
 pub(crate) use run::Repl;
-pub(crate) use walk::{WalkBegin, WalkEnd, walk};
+pub(crate) use walk::{WalkEnd, walk};
+pub(crate) use walk_begin::WalkBegin;
 
 /// How the front end behaves.
 #[derive(Clone, Debug)]

@@ -8,7 +8,6 @@ use crate::base::text::strip_control;
 use crate::lesson::attempt::{Attempt, AttemptEnd, Measured, Passed, Standing, told};
 use crate::lesson::linear;
 use crate::lesson::markdown::Block;
-use crate::lesson::memory::Remembered;
 use crate::lesson::order::order;
 use crate::lesson::runner::Runner;
 use crate::lesson::{
@@ -22,6 +21,7 @@ use super::lab_keys::LabKeys;
 use super::lines::{Lines, Typed};
 use super::paint::Paint;
 use super::printer::{Printer, screen};
+use super::walk_begin::{WalkBegin, begins_at};
 use super::{show, waiting};
 
 /// What is said at the end of a lesson, of what was done in it.
@@ -37,16 +37,6 @@ pub(crate) enum WalkEnd {
     Fine,
     /// There is no session on the devices, or they lack what the lesson needs.
     NoDevice,
-}
-
-/// How a walk begins.
-pub(crate) struct WalkBegin<'w> {
-    /// The id of the first step that is shown.
-    pub from: Option<&'w str>,
-    /// What the order of answers is drawn from.
-    pub seed: u64,
-    /// ASCII characters only.
-    pub ascii: bool,
 }
 
 /// Walks through a lesson on this process's terminal or pipe.
@@ -560,28 +550,6 @@ impl Walk<'_> {
             self.printer.note(&format!("progress was not kept: {error}"));
         }
         Ok(())
-    }
-}
-
-/// The step where a walk begins, and what is said of those before: the one where it was left off, or else the first that
-/// is open, as one that was passed over is.
-fn begins_at(steps: &[Step], memory: &LessonMemory, from: Option<&str>) -> (usize, Option<String>) {
-    if !steps.iter().any(|step| memory.step(&step.id).is_some()) {
-        return (0, None);
-    }
-    let is_done = |step: &&Step| memory.step(&step.id).is_some_and(Remembered::is_done);
-    let done = steps.iter().filter(is_done).count();
-    let left_off = from.and_then(|id| steps.iter().position(|step| step.id == id));
-    let open = steps.iter().position(|step| step.element.is_some() && !is_done(&step));
-    match (left_off, open) {
-        (Some(first), _) => (first, Some(format!("You have done {done} of them; here you left off."))),
-        (None, Some(first)) => {
-            let told = format!("You have done {done} of them; here is the first that you passed over.");
-            (first, Some(told))
-        }
-        (None, None) => {
-            (0, Some("You have done all of them, and that stays; here is the first step again.".into()))
-        }
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct Summary {
     collectives: Vec<Collective>,
     busy: HashMap<Device, Busy>,
     /// What operations computed, the CPU's too.
-    work: BTreeMap<Device, Work>,
+    work: BTreeMap<Device, Computing>,
     /// Tensors made on accelerators.
     pub allocations: INT,
     pub out_of_memory: INT,
@@ -64,7 +64,7 @@ type Worked = (Device, u64, u64);
 
 /// What operations computed on one device.
 #[derive(Default)]
-struct Work {
+struct Computing {
     ops: INT,
     /// Read and written.
     bytes: u64,
@@ -155,9 +155,9 @@ impl Summary {
     /// Of what happens on a machine from now on.
     pub(crate) fn begin(machine: &Machine) -> Summary {
         let mut sums = Summary::default();
-        sums.work.insert(Device::Cpu, Work::default());
+        sums.work.insert(Device::Cpu, Computing::default());
         for gpu in machine.gpus() {
-            sums.work.insert(gpu.device, Work::default());
+            sums.work.insert(gpu.device, Computing::default());
             let (allocated, reserved) = gpu.memory();
             let memory = Memory { start: allocated, peak: allocated, last: allocated, reserved };
             sums.memory.insert(gpu.device.to_string(), memory);
@@ -418,7 +418,7 @@ fn race_value((source, race, count): &(Source, Box<Race>, INT)) -> Dynamic {
     map.into()
 }
 
-impl Work {
+impl Computing {
     fn add(&mut self, bytes: u64, flops: u64, line: u32) {
         self.ops += 1;
         self.bytes += bytes;

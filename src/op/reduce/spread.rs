@@ -92,7 +92,7 @@ enum Along {
 }
 
 kinds! {
-    AlongDims(Any) => Along, |args: &Args, at| match args.get(at) {
+    AlongDims(Object) => Along, |args: &Args, at| match args.get(at) {
         Value::None => Ok(Along::All),
         Value::Scalar(Scalar::Bool(unbiased)) => Ok(Along::Unbiased(*unbiased)),
         _ => args.ints(at).map(Along::Dims),
