@@ -493,7 +493,10 @@ def checked(python, names, mode, needs):
         return value
 
     def call(function, arguments):
-        function = names[function] if isinstance(function, str) else function
+        if isinstance(function, str):
+            if function not in names:
+                raise needs("a function of the lesson's that is not translated")
+            function = names[function]
         return function(*map(copied, arguments))
 
     def error(*_):
