@@ -152,7 +152,7 @@ fn dispatch(cli: Cli) -> u8 {
     let devices = with_host(&cli.devices.devices, cli.devices.host.as_deref());
     if cli.look.is_set() && !matches!(cli.command, None | Some(Command::Lab(_))) {
         tell!(
-            "error: --ascii and --light before a subcommand are the lab's: `tensorlab --light`, `tensorlab lab --light`"
+            "error: --ascii and --light before a subcommand are the lab's: `tensorlab --light`, `tensorlab lab --light`, `tensorlab lesson start NAME --ascii`"
         );
         return exit::USAGE;
     }

@@ -98,7 +98,9 @@ fn other_devices_are_asked_for_and_a_wrong_name_can_be_mended() {
     // A lesson that was opened anew has its session already.
     lab.effects.clear();
     lab.alt('d');
+    lab.types("cpu");
     lab.key(KeyCode::Enter);
+    assert_eq!(lab.effects.last(), Some(&Effect::UseDevices("cpu".into())), "what was typed before is gone");
     lab.tell(Msg::Placed { is_reopened: true });
     assert!(!lab.effects.contains(&Effect::RestartSession));
 }

@@ -8,6 +8,7 @@ use crate::lab::update::restarting;
 
 /// Asks which devices.
 pub(super) fn ask(state: &mut State) {
+    state.aid.devices.clear();
     state.popup = Some(Popup::Devices);
 }
 
