@@ -3,10 +3,11 @@
 use crate::base::Result;
 use crate::nn::made::constructor;
 use crate::op::convolution::pooling::{
-    Pool, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_size, avg_pool1d, avg_pool2d, divided,
-    max_pool1d, max_pool1d_places, max_pool2d,
+    adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_size, avg_pool1d, avg_pool2d, max_pool1d,
+    max_pool1d_places, max_pool2d,
 };
 use crate::op::convolution::volumes::{avg_pool3d, max_pool3d, max_pool3d_places};
+use crate::op::convolution::windows::{Pool, divided};
 use crate::op::def::DefaultValue;
 use crate::op::params::{Maybe, by_name, kind, params};
 use crate::op::{Args, OpDef, Value, shapes};

@@ -11,6 +11,7 @@ pub mod transposed;
 pub mod transposed_volumes;
 pub mod unpool;
 pub mod volumes;
+pub mod windows;
 
 use crate::op::core::def::{OpDef, documented};
 

@@ -11,8 +11,9 @@ use crate::op::elementwise::sign::{neg, sign};
 use crate::op::elementwise::unary::{abs, relu};
 use crate::tensor::Tensor;
 
-use super::pooling::{Pool, avg_pool1d, avg_pool2d, max_pool1d, max_pool2d};
+use super::pooling::{avg_pool1d, avg_pool2d, max_pool1d, max_pool2d};
 use super::volumes::{avg_pool3d, max_pool3d};
+use super::windows::Pool;
 
 /// The `p`-norm of each window over the last `dims` dimensions, of the sum of powers as it is: `(Σ x ** p) ** (1 / p)`.
 /// Of `p` infinite the largest magnitude.

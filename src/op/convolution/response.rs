@@ -10,8 +10,9 @@ use crate::op::elementwise::binary::pow;
 use crate::op::shape::view::{reshape_to, squeeze, unsqueeze};
 use crate::tensor::Tensor;
 
-use super::pooling::{Pool, avg_pool2d};
+use super::pooling::avg_pool2d;
 use super::volumes::avg_pool3d;
+use super::windows::Pool;
 
 /// What [`local_response_norm`] divides by: `(k + alpha * mean) ** beta`, the mean of squares over `size` channels.
 #[derive(Clone, Copy)]

@@ -24,7 +24,8 @@ use super::conv::{
     ConvolutionOptions, ConvolutionParams, Padding, call, check_channels, check_places, conv2d,
 };
 use super::integers;
-use super::pooling::{AvgPoolNdParams, MaxPoolPlacesParams, Pool, avg_pool2d, max_pool2d, whole_means};
+use super::pooling::{AvgPoolNdParams, MaxPoolPlacesParams, avg_pool2d, max_pool2d};
+use super::windows::{Pool, whole_means};
 
 /// What a convolution does along each of three dimensions.
 pub(super) struct VolumePlan {
