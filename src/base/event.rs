@@ -214,6 +214,11 @@ pub enum Body {
         cause: Name,
         span: Span,
     },
+    /// A loader gave the script a batch, which `workers` threads fetch; 0 where the script's own does.
+    Batch {
+        workers: u32,
+        pinned: bool,
+    },
     /// Ranks exchanged tensors, on a stream of each one's device.
     Collective {
         op: Name,
@@ -264,7 +269,7 @@ impl Body {
             Body::Copy { from, to, .. } => from.is_cuda() || to.is_cuda(),
             Body::Collective { devices, .. } => devices.iter().any(|device| device.is_cuda()),
             Body::Race { .. } => true,
-            Body::CellStart { .. } | Body::CellEnd { .. } => false,
+            Body::Batch { .. } | Body::CellStart { .. } | Body::CellEnd { .. } => false,
         }
     }
 }

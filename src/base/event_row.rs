@@ -20,6 +20,7 @@ enum EventKind {
     Launch,
     Sync,
     Hold,
+    Batch,
     Collective,
     Race,
     OutOfMemory,
@@ -78,6 +79,7 @@ rows! {
     Launch { device, stream, op, kernel, dtype, bytes, flops, span },
     Sync { device, implicit, cause, span },
     Hold { device, cause, span },
+    Batch { workers, pinned },
     Collective { op, bytes, ranks, devices, stream, span },
     Race { race },
     OutOfMemory { device, requested, message },
@@ -305,6 +307,7 @@ mod tests {
             },
             Body::Sync { device, implicit: true, cause: name(), span },
             Body::Hold { device, cause: name(), span },
+            Body::Batch { workers: 3, pinned: true },
             Body::Collective {
                 op: name(),
                 bytes,

@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::base::event::Body;
 use crate::base::{Error, Kind, Result};
 use crate::data::draws::draw_seed;
 use crate::data::fetch::{BatchOrder, Batches, Fetcher, LoaderOptions};
@@ -187,8 +188,9 @@ impl Iterator for Epoch {
     fn next(&mut self) -> Option<Result<Value>> {
         let batch = self.batch()?;
         self.next += 1;
-        if batch.is_err() {
-            self.next = self.batches.len();
+        match batch {
+            Ok(_) => self.tell(),
+            Err(_) => self.next = self.batches.len(),
         }
         if self.next == self.batches.len() {
             self.workers = None;
@@ -224,6 +226,12 @@ impl Epoch {
             }
             None => self.source.fetch(&indices),
         })
+    }
+
+    fn tell(&self) {
+        let (shared, options) = (&self.machine.shared, &self.source.options);
+        let workers = u32::try_from(options.num_workers).unwrap_or(u32::MAX);
+        shared.bus.emit(shared.source(), || Body::Batch { workers, pinned: options.pin_memory });
     }
 }
 

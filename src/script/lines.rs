@@ -138,6 +138,7 @@ fn fields(body: &Body) -> (&'static str, LineFields) {
         Body::Hold { device, cause, span } => {
             ("hold", timed(fields! { device: name(device), cause: cause.as_str() }, span))
         }
+        Body::Batch { workers, pinned } => ("batch", fields! { workers: workers, pinned: pinned }),
         Body::Collective { op, bytes, ranks, devices, stream, span } => {
             let devices: Vec<String> = devices.iter().map(name).collect();
             let own =

@@ -9,7 +9,7 @@ use crate::base::{DType, DeviceSpec};
 const DIGITS: i32 = 4;
 
 /// Fields of a run's record, in the order in which they are read.
-const RUN: [&str; 24] = [
+const RUN: [&str; 25] = [
     "h2d",
     "d2h",
     "d2d",
@@ -22,6 +22,7 @@ const RUN: [&str; 24] = [
     "implicit_sync_lines",
     "waited_ms",
     "waits",
+    "batches",
     "busy_ms",
     "idle_ms",
     "collectives",
@@ -38,8 +39,8 @@ const RUN: [&str; 24] = [
 /// Those of a timing.
 const TIMING: [&str; 6] = ["median_ms", "iqr_ms", "min_ms", "max_ms", "runs", "clock"];
 /// Those of copies in one direction, of a wait and of a collective.
-const PART: [&str; 13] = [
-    "op", "ops", "count", "bytes", "flops", "ranks", "cause", "ms", "blocking", "pinned", "line", "lines",
+const PART: [&str; 14] = [
+    "op", "ops", "count", "bytes", "flops", "ranks", "workers", "cause", "ms", "blocking", "pinned", "line", "lines",
     "clock",
 ];
 

@@ -30,6 +30,8 @@ pub(crate) struct Summary {
     waits: Vec<Wait>,
     /// Accesses that nothing ordered: one of each kind for a pair of lines, with how often there was one.
     pub races: Vec<(Source, Box<Race>, INT)>,
+    /// What loaders gave the script: of one kind at a line, with how many there were.
+    batches: Vec<(Batches, INT)>,
     /// What ranks exchanged.
     collectives: Vec<Collective>,
     busy: HashMap<Device, Busy>,
@@ -72,6 +74,25 @@ struct Computing {
     /// The line of the operation that read and wrote most.
     line: u32,
     most: u64,
+}
+
+/// Batches that a loader gave at one line.
+#[derive(PartialEq)]
+struct Batches {
+    workers: u32,
+    pinned: bool,
+    line: u32,
+}
+
+impl Batches {
+    fn value(&self, count: INT) -> Dynamic {
+        let mut map = Map::new();
+        map.insert("count".into(), count.into());
+        map.insert("workers".into(), INT::from(self.workers).into());
+        map.insert("pinned".into(), self.pinned.into());
+        map.insert("line".into(), INT::from(self.line).into());
+        map.into()
+    }
 }
 
 struct Collective {
@@ -137,6 +158,7 @@ impl Default for Summary {
             implicit_lines: Vec::new(),
             waits: Vec::new(),
             races: Vec::new(),
+            batches: Vec::new(),
             collectives: Vec::new(),
             busy: HashMap::new(),
             work: BTreeMap::new(),
@@ -227,6 +249,13 @@ impl Summary {
                 self.note_wait(*cause, *span, event.source);
             }
             Body::Hold { cause, span, .. } => self.note_wait(*cause, *span, event.source),
+            Body::Batch { workers, pinned } => {
+                let batches = Batches { workers: *workers, pinned: *pinned, line: event.source.line };
+                match self.batches.iter_mut().find(|(known, _)| *known == batches) {
+                    Some((_, count)) => *count += 1,
+                    None => self.batches.push((batches, 1)),
+                }
+            }
             Body::Collective { op, bytes, ranks, devices, span, .. } => {
                 for device in devices.iter().filter(|device| device.is_cuda()) {
                     self.busy.entry(*device).or_default().take(*span);
@@ -257,6 +286,8 @@ impl Summary {
         );
         let waits = self.waits.iter().map(|wait| wait.value(self.ms(wait.nanos, Clocks::of(wait.clock))));
         out.insert("waits".into(), waits.collect::<Array>().into());
+        let batches = self.batches.iter().map(|(batches, count)| batches.value(*count));
+        out.insert("batches".into(), batches.collect::<Array>().into());
         out.insert("races".into(), self.races.iter().map(race_value).collect::<Array>().into());
         out.insert("collectives".into(), {
             let one = |c: &Collective| c.value(self.ms(c.span.nanos, Clocks::of(c.span.clock)));

@@ -430,6 +430,12 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
         }
     }
 
+    /// Tells the state what there is to open now that the devices are others.
+    fn look_again(&mut self, state: &mut State) {
+        self.looked = false;
+        self.list(state);
+    }
+
     /// Tells the state what there is to open, and at the first time looks for devices.
     fn list(&mut self, state: &mut State) {
         let Some(library) = &mut self.library else { return };

@@ -35,10 +35,15 @@ fn accept(state: &mut State, fx: &mut Vec<Effect>) {
 /// There can be a session on them: the one that there was ends.
 pub(super) fn placed(state: &mut State, is_reopened: bool, fx: &mut Vec<Effect>) {
     state.popup = None;
-    if !is_reopened {
+    let devices = state.aid.devices.trim();
+    let said = match state.has_document() {
+        true => format!("a new session on {devices}"),
+        false => format!("what you open from now on runs on {devices}"),
+    };
+    if !is_reopened && state.has_document() {
         restarting::restart(state, fx);
     }
-    state.say(text::clean_line(&format!("a new session on {}", state.aid.devices.trim())));
+    state.say(text::clean_line(&said));
 }
 
 /// There can be none. What was typed stays, to be mended.

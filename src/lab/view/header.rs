@@ -29,15 +29,39 @@ pub(crate) fn draw(state: &State, buffer: &mut Buffer, areas: &Areas) {
     left.extend((screens::entry(state.screen).title)(state));
     let used: usize = left.iter().map(Span::width).sum();
     left.push(Span::styled(text::clip(&title, room.saturating_sub(used)), theme.text));
-    put(buffer, areas.header, 0, &Line::from(left));
-    let column = width.saturating_sub(taken + 1);
+    let left = Line::from(left);
+    // The session's devices, where there is room for them.
+    let devices = Some(devices(state)).filter(|devices| left.width() + text::width(devices) < room);
+    let devices = devices.unwrap_or_default();
+    put(buffer, areas.header, 0, &left);
+    let column = width.saturating_sub(taken + 1 + text::width(&devices));
     // What stands at the left may reach below it: a space tells them apart.
     put_at(buffer, areas.header, column.saturating_sub(1), 0, &Line::raw(" "));
-    let right = Line::from(vec![Span::styled(lasting, theme.warn), Span::styled(status, style)]);
+    let right = [(devices, theme.dim), (lasting, theme.warn), (status, style)];
+    let right = Line::from(right.map(|(words, style)| Span::styled(words, style)).to_vec());
     put_at(buffer, areas.header, column, 0, &right);
     if let Some(area) = areas.tabs {
         tabs(state, buffer, area, areas);
     }
+}
+
+/// What the session runs on, as it has said: its GPUs by their names, the CPU where there is none.
+fn devices(state: &State) -> String {
+    if !state.has_document() || state.session.status != SessionStatus::Ready {
+        return String::new();
+    }
+    let mut kinds: Vec<(String, usize)> = Vec::new();
+    for device in state.history.devices().filter(|device| device.device.is_cuda()) {
+        match kinds.iter_mut().find(|(known, _)| *known == device.name) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((device.name.clone(), 1)),
+        }
+    }
+    if kinds.is_empty() {
+        return "CPU · ".into();
+    }
+    let words = |(name, count): (String, usize)| if count > 1 { format!("{count} × {name}") } else { name };
+    kinds.into_iter().map(words).collect::<Vec<_>>().join(", ") + " · "
 }
 
 /// What holds of the notebook's file until something is done about it.

@@ -139,6 +139,18 @@ pub static ROWS: &[ScriptRow] = &[
     ),
     ScriptRow::of(
         figure(
+            "batches",
+            "What loaders gave the script: a list of #{count, workers, pinned, line}, one for each line and kind of loader.",
+        )
+        .details("`workers` is 0 where the script's own thread read the samples.")
+        .example("events.batches.len()", "0"),
+        |call| {
+            let all = read(call, "batches", |body| matches!(body, Body::Batch { .. }))?;
+            Ok(if all.is_unit() { Array::new().into() } else { all })
+        },
+    ),
+    ScriptRow::of(
+        figure(
             "collectives",
             "What ranks exchanged: a list of #{op, bytes, ranks, ms, clock, line}, empty where nothing was.",
         )

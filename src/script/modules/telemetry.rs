@@ -62,7 +62,7 @@ pub static ROWS: &[ScriptRow] = &[
         .details(
             "A map: copies by direction (h2d, d2h, d2d; each with count, bytes, pinned, blocking, ms), launches, syncs, \
              implicit_syncs with their lines, waits (every hold of the host: cause, ms, line) and waited_ms, races (accesses \
-             that nothing ordered: kind, both lines, operations and streams, device, shape, address), collectives (what ranks \
+             that nothing ordered: kind, both lines, operations and streams, device, shape, address), batches (what loaders gave: count, workers, pinned, line), collectives (what ranks \
              exchanged: op, bytes, ranks, ms, line), busy_ms and \
              idle_ms by GPU, allocations, peak, reserved and leaked bytes and alloc_retries by GPU, oom, launches \
              by_dtype and by_op, work by device, the CPU too (ops, the bytes that they read and wrote, flops, and the line of \

@@ -149,7 +149,7 @@ impl History {
                 tally.out_of_memory += 1;
                 tally.last_refused = requested;
             }
-            Body::CellStart { .. } | Body::CellEnd { .. } => {}
+            Body::Batch { .. } | Body::CellStart { .. } | Body::CellEnd { .. } => {}
         }
     }
 

@@ -8,7 +8,7 @@ use crossterm::event::KeyCode;
 
 use crate::lab::model::actions::{Action as A, OwnAction};
 use crate::lab::model::binding::Bar::{Always, Never, Offered, When};
-use crate::lab::model::binding::{Binding, Condition, row};
+use crate::lab::model::binding::{Binding, Condition, alt, row};
 use crate::lab::model::context::{ANYWHERE, Context, Together};
 use crate::lab::model::keys::{c, ctrl, f, key};
 use crate::lab::model::screens::keys::ScreenKeys;
@@ -201,6 +201,7 @@ const ROWS: &[Binding] = &[
         .weighs(90),
     row(&HOME, &[c('q'), ctrl(Char('q'))], A::Quit, Always("quit"), "quit").weighs(80),
     row(&HOME, &[ctrl(Char('p'))], A::Palette, Always("actions"), "every action, by its name"),
+    row(&HOME, &[alt('d')], A::OtherDevices, Never, "go on with other devices"),
     row(&HOME, &[f(8)], A::Messages, Never, "all messages"),
     row(&HOME, &[c('?')], A::Help, Always("help"), "this help"),
     row(&PROMPT, &[key(Enter)], A::Own(COMMIT_PATH), Always("open"), "open the file, or begin it"),

@@ -122,6 +122,7 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
         if let Some(target) = &target {
             self.open(state, target)?;
         }
+        self.look_again(state);
         // What follows of it ends nothing.
         let _ = act(state, Msg::Placed { is_reopened: target.is_some() }, self);
         Ok(())
