@@ -17,6 +17,7 @@ import collections
 import contextlib
 import copy
 import dis
+import importlib.machinery
 import io
 import json
 import math
@@ -26,6 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import warnings
 from pathlib import Path
 
@@ -322,7 +324,7 @@ def run_python(cells, digits):
     names = {"__name__": "__main__", "SCRATCH": tempfile.mkdtemp()}
     exec(PRELUDE, names)
     names.update(telemetry=Lab(), plot=Lab(), data=Lab(), time=Clock())
-    Lab.digits = lambda _: Fields(safetensors(torch, digits))
+    bring_digits(torch, digits)
     mode, out, verdicts = fake_gpus.install(), [], []
     timed, spoilt = False, {}
     for place, cell in enumerate(cells):
@@ -348,6 +350,21 @@ def run_python(cells, digits):
             timed, verdicts = False, []
         out.append(record)
     return out
+
+
+def bring_digits(torch, path):
+    """The digits where translations look for them, scikit-learn or none."""
+    all = safetensors(torch, path)
+    x, y = (torch.empty(1797, *all[f"{part}_train"].shape[1:], dtype=all[f"{part}_train"].dtype) for part in "xy")
+    test = torch.arange(1797) % 5 == 0
+    for part, values in (("x", x), ("y", y)):
+        values[test], values[~test] = all[f"{part}_test"], all[f"{part}_train"]
+    modules = {name: types.ModuleType(name) for name in ("sklearn", "sklearn.datasets")}
+    for name, module in modules.items():
+        module.__spec__ = importlib.machinery.ModuleSpec(name, None)
+    datasets = modules["sklearn.datasets"]
+    datasets.load_digits = lambda return_X_y: ((x * 16).numpy(), y.numpy())
+    sys.modules.update(modules)
 
 
 def mentioned(tree):

@@ -199,6 +199,7 @@ def install():
     torch.autocast = autocast
     torch.utils.benchmark.Timer = needing("times of a GPU")
     torch.multiprocessing.spawn = needing("ranks in processes of their own")
+    torch.multiprocessing.get_context = needing("ranks in processes of their own")
     torch.optim.Optimizer._accelerator_graph_capture_health_check = lambda _: None
     return Gpus()
 

@@ -40,8 +40,8 @@ const RUN: [&str; 25] = [
 const TIMING: [&str; 6] = ["median_ms", "iqr_ms", "min_ms", "max_ms", "runs", "clock"];
 /// Those of copies in one direction, of a wait and of a collective.
 const PART: [&str; 14] = [
-    "op", "ops", "count", "bytes", "flops", "ranks", "workers", "cause", "ms", "blocking", "pinned", "line", "lines",
-    "clock",
+    "op", "ops", "count", "bytes", "flops", "ranks", "workers", "cause", "ms", "blocking", "pinned", "line",
+    "lines", "clock",
 ];
 
 /// Those of a live tensor.

@@ -1,6 +1,7 @@
 //! Calls: options become keywords, `forward` a call of the module, and what Rhai's own values have their names in Python.
 
 use super::names::method_name;
+use super::stand_ins::StandIn;
 use super::tree::{Expr, Stmt, gives_once, only_value};
 use crate::base::text::capitalised;
 use crate::script::python::writer::{PythonWriter, Type};
@@ -55,6 +56,27 @@ impl PythonWriter {
             }
             ([name], _) if self.is_number_call(name, arguments) => return self.number_call(name, arguments),
             (["data", "Dataset"], [length, get]) => return self.dataset(length, get),
+            (["data", "digits"], []) => return format!("{}()", self.stand_in(StandIn::Digits)),
+            (["distributed", "spawn"], _) => {
+                let given = self.arguments(arguments, true);
+                return format!("{}({given})", self.stand_in(StandIn::Ranks));
+            }
+            (["time"], [function]) => {
+                let function = self.expr(function);
+                return format!("{}({function})", self.stand_in(StandIn::Timed));
+            }
+            (["data", "DistributedSampler"], [samples, options @ ..]) => {
+                // PyTorch's takes what has a length.
+                let samples = match (self.type_of(samples), self.expr(samples)) {
+                    (Type::Int, samples) => format!("range({samples})"),
+                    (Type::Tensor, samples) => samples,
+                    (_, samples) => format!("range({samples}) if isinstance({samples}, int) else {samples}"),
+                };
+                let name = self.path(path, true);
+                let all = std::iter::once(samples)
+                    .chain(Some(self.arguments(options, true)).filter(|o| !o.is_empty()));
+                return format!("{name}({})", all.collect::<Vec<_>>().join(", "));
+            }
             (["sleep"], [seconds]) => {
                 self.imports.insert("import time");
                 return format!("time.sleep({})", self.expr(seconds));
@@ -148,6 +170,7 @@ impl PythonWriter {
                 self.imports.insert("import time");
                 return format!("(time.perf_counter() - {})", self.bound(on, 10));
             }
+            "simulated" => self.note("simulated is this lab's own; PyTorch's GPUs are real"),
             "median_ms" if !map => return format!("({}.median * 1000.0)", self.bound(on, ATOM)),
             _ => {}
         }

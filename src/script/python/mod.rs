@@ -6,6 +6,7 @@ mod expr;
 mod given;
 mod names;
 mod parse;
+mod stand_ins;
 mod stmt;
 mod tree;
 pub(crate) mod writer;
@@ -70,7 +71,9 @@ impl Translation {
 
     /// The lines since the last ones that were taken, without what they import.
     pub(crate) fn take(&mut self) -> String {
-        std::mem::take(&mut self.writer.lines).join("\n")
+        let mut lines = self.writer.take_stand_ins();
+        lines.append(&mut self.writer.lines);
+        lines.join("\n")
     }
 
     /// Goes on with a line of Python, and what it imports.
@@ -88,6 +91,7 @@ impl Translation {
         if !out.is_empty() {
             out.push(String::new());
         }
+        out.append(&mut self.writer.take_stand_ins());
         out.append(&mut self.writer.lines);
         out.join("\n")
     }

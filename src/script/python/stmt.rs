@@ -99,8 +99,21 @@ impl PythonWriter {
             }
             Stmt::Try(body, name, handler) => self.try_catch(body, name.as_deref(), handler, sink),
         }
+        // What nothing is made of can be left out, where PyTorch hasn't what it calls.
+        let is_own = self.notes.iter().any(|note| note.contains("is this lab's own"));
+        if is_own && *sink == Sink::Leave && matches!(statement, Stmt::Expr(..)) {
+            self.leave_out(before);
+        }
         self.say_notes(before);
         self.notes = around;
+    }
+
+    /// Makes comments of the lines from `before` on.
+    fn leave_out(&mut self, before: usize) {
+        let indent = "    ".repeat(self.indent);
+        for line in self.lines.iter_mut().skip(before).filter(|line| !line.is_empty()) {
+            *line = format!("{indent}# {}", line.strip_prefix(&indent).unwrap_or(line));
+        }
     }
 
     /// Puts what has no form before the statement.

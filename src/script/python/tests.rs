@@ -153,6 +153,37 @@ fn what_is_said_of_a_call_stands_before_it_whatever_its_closure_says() {
 }
 
 #[test]
+fn what_the_lab_has_in_one_call_is_written_along_once() {
+    let text = translate("let d = data::digits();\nlet e = data::digits();\nlet t = time(|| f());");
+    for (function, calls) in [("handwritten_digits", 2), ("timed", 1)] {
+        assert_eq!(text.matches(&format!("def {function}(")).count(), 1, "{text}");
+        assert_eq!(text.matches(&format!("= {function}(")).count(), calls, "{text}");
+    }
+    let text = translate("let all = distributed::spawn(|rank, world| { rank * world }, #{nprocs: 2});");
+    assert!(
+        text.contains("def run_ranks(")
+            && text.ends_with("\nall = run_ranks(lambda rank, world: rank * world, nprocs=2)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_sampler_of_so_many_rows_has_a_range() {
+    assert_eq!(
+        python("let s = data::DistributedSampler(5, #{rank: 0});"),
+        "s = torch.utils.data.distributed.DistributedSampler(range(5), rank=0)"
+    );
+}
+
+#[test]
+fn a_statement_that_is_the_labs_own_and_makes_nothing_is_a_comment() {
+    assert_eq!(
+        python("if a { plot::line([1], #{title: \"x\"}); }\nf(1);"),
+        "if a:\n    # plot::line is this lab's own; PyTorch has no such call\n    # plot.line([1], title=\"x\")\n    pass\nf(1)"
+    );
+}
+
+#[test]
 fn what_has_no_form_is_said() {
     assert_eq!(
         python("let t = telemetry::record(|| 1);"),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::stand_ins::StandIn;
 use super::tree::Expr;
 
 /// The types of a function's arguments, by its name and how many there are; `Other` where calls differ.
@@ -16,6 +17,9 @@ pub(crate) struct PythonWriter {
     pub(super) lines: Vec<String>,
     pub(super) indent: usize,
     pub(super) imports: BTreeSet<&'static str>,
+    /// Functions that stand in for this lab's own, and those of them that are still to be written.
+    pub(super) stand_ins: Vec<StandIn>,
+    pub(super) new_stand_ins: Vec<StandIn>,
     /// Variables of the script, and of each function around.
     pub(super) scopes: Vec<HashMap<String, Type>>,
     /// What functions are called with.
