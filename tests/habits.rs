@@ -247,3 +247,17 @@ fn what_a_computer_has_is_printed_one_thing_to_a_line() {
     let text = Lab::new().text("`${doctor()}`");
     assert!(text.contains("processor") && text.contains("cuBLAS") && !text.contains("#{"), "{text}");
 }
+
+#[test]
+fn nothing_where_a_value_belongs_and_a_list_behind_a_block_are_explained() {
+    for (code, hint) in [
+        ("let m = #{a: 1};\nm.b - 1", "a name that it does not have"),
+        ("fn f() { with no_grad() { 1 }\n[1, 2] }\nf()", "read as an index of the block"),
+        ("let y = ones(2, #{requires_grad: true}) * 2;\ny.backward(ones(2).grad)", "where `()` is none"),
+    ] {
+        let told = fault("sim:t4", code).hint.unwrap_or_default();
+        assert!(told.contains(hint), "{code}: {told}");
+    }
+    let told = fault("sim:t4", "let a = [1, 2];\na[0, 1]").hint.unwrap_or_default();
+    assert!(told.contains("`at`"), "{told}");
+}

@@ -638,3 +638,19 @@ fn progress_says_what_it_took_on_a_modelled_clock() {
     assert_eq!(told("sim:t4", code), said);
     assert_eq!(told("cpu", code), ["going "], "measured by who shows it");
 }
+
+#[test]
+fn a_run_tells_which_loaders_gave_how_many_batches() {
+    let mut lab = Lab::on("sim:t4");
+    lab.run(
+        "let seen = telemetry::record(|| {
+             let aside = data::DataLoader(arange(4), #{num_workers: 7});
+             for b in data::DataLoader(arange(5), #{batch_size: 2, num_workers: 2, pin_memory: true}) { b }
+             for b in data::DataLoader(arange(3)) { if b == 1 { break; } }
+         }).batches;",
+    );
+    assert_eq!(
+        json(&mut lab, "#{all: seen.map(|b| [b.count, b.workers, b.pinned])}")["all"],
+        serde_json::json!([[3, 2, true], [2, 0, false]])
+    );
+}

@@ -292,3 +292,26 @@ fn a_network_crosses_in_one_copy_a_bucket_and_trains_as_before() {
     };
     assert_eq!(gradients("nn::DataParallel(net)"), gradients("net"));
 }
+
+#[test]
+fn the_middle_step_can_be_made_by_itself() {
+    let code = "manual_seed(1); let net = nn::Sequential(nn::Linear(4, 3), nn::ReLU()).cuda(); let x = rand([6, 4]).cuda();
+        let nets = parallel::replicate(net, [0, 1]);
+        let parts = parallel::scatter(x, [0, 1]);
+        let seen = telemetry::record(|| { parts = parallel::parallel_apply(nets, parts); });
+        [parts[1].device.index, seen.waits.len(), parallel::gather(parts, 0).equal(nn::DataParallel(net).forward(x)), \
+         cuda::current_device()]";
+    assert_eq!(on("sim:t4x2", code), "[1, 0, true, 0]");
+    let both = "parallel::parallel_apply([nn::module(#{}, |self, a, b| a + b)], [[ones(1), ones(1)]])";
+    assert_eq!(on("cpu", both), "[tensor([2.])]");
+    let place = "let place = nn::module(#{}, |self, a| a + cuda::current_device());
+        parallel::parallel_apply([place, place], [zeros(1).to(1), ones(1).to(1)], #{devices: [1, 0]})";
+    assert_eq!(on("sim:t4x2", place), "[tensor([1.], device='cuda:1'), tensor([1.], device='cuda:1')]");
+    for (code, text) in [
+        ("parallel::parallel_apply([nn::ReLU()], [])", "there are 1 modules, and 0 inputs"),
+        ("parallel::parallel_apply([3], [ones(1)])", "modules[0] is int"),
+        ("parallel::parallel_apply(nn::ReLU(), [ones(1)])", "modules is an array"),
+    ] {
+        assert!(fault("cpu", code).message.contains(text), "{code}");
+    }
+}

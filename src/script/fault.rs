@@ -126,6 +126,9 @@ impl Fault {
             ParseErrorType::Reserved(word) if word.chars().all(char::is_alphanumeric) => Some(format!(
                 "`{word}` is a word that Rhai keeps for itself: another name will do, such as `{word}_`"
             )),
+            ParseErrorType::MissingToken(token, _) if token == "]" => {
+                index_of_block(error.position(), origin)
+            }
             _ => None,
         };
         let mut fault = Fault::bare("SyntaxError", error.err_type().to_string(), hint);
@@ -420,7 +423,23 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
     }
     let called = if name.contains("::") { name } else { bare };
     let text = format!("there is no function '{called}' for ({})", shown.join(", "));
-    Fault::bare("NameError", text, near.or_else(|| suggestion(bare, known.names)))
+    let nothing = || shown.iter().any(|of| of == "()").then(|| NOTHING.to_owned());
+    Fault::bare("NameError", text, near.or_else(|| suggestion(bare, known.names)).or_else(nothing))
+}
+
+/// Where `()` comes from that something is to be done with.
+const NOTHING: &str = "`()` is no value: a map gives it for a name that it does not have, and a function whose last line has none";
+
+/// A list on the line behind a block, which is read as an index of what the block gives.
+fn index_of_block(position: Position, origin: &Origin) -> Option<String> {
+    let row = position.line()?.checked_sub(1)?;
+    let before = origin.code.lines().take(row).filter(|line| !line.trim().is_empty());
+    let opens = origin.code.lines().nth(row)?.trim_start().starts_with('[');
+    (opens && before.last()?.trim_end().ends_with('}')).then(|| {
+        "behind a block, `[` on the next line is read as an index of the block: end the block with `};`, or write \
+         `return [...];`"
+            .into()
+    })
 }
 
 /// Rhai names a property and a type, each in quotes: `Unknown property 'ad' - a getter is not registered for type

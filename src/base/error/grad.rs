@@ -82,7 +82,7 @@ impl GradCause {
                 "create a leaf with `#{requires_grad: true}` and compute with it outside `no_grad()`".into()
             }
             GradCause::NonScalarBackward => {
-                "reduce to one number (`.sum()`, `.mean()`), or pass a gradient: `y.backward(g)`".into()
+                "reduce to one number (`.sum()`, `.mean()`), or pass a gradient: `y.backward(g)`, where `()` is none".into()
             }
             GradCause::InplaceExpanded => return None,
         })

@@ -89,7 +89,7 @@ pub fn rows() -> impl Iterator<Item = &'static ScriptRow> {
 }
 
 /// Of modules of one file.
-static FILES: [&[ScriptRow]; 19] = documented([
+static FILES: [&[ScriptRow]; 20] = documented([
     autograd::ROWS,
     misc::ROWS,
     builtins::ROWS,
@@ -101,6 +101,7 @@ static FILES: [&[ScriptRow]; 19] = documented([
     types::ROWS,
     defaults::ROWS,
     checkpoint::ROWS,
+    parallel::ROWS,
     distributed::ROWS,
     averaged::ROWS,
     data::ROWS,

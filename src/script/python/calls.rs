@@ -39,6 +39,9 @@ impl PythonWriter {
         };
         let own = matches!(path.as_slice(), [name] if self.known(name).is_some());
         let names: Vec<&str> = path.iter().map(String::as_str).collect();
+        if !own && let Some(call) = self.stood_in_for(&names, arguments) {
+            return call;
+        }
         match (names.as_slice(), arguments) {
             _ if own => {}
             (["nn", "module"], _) => return self.module(arguments),
@@ -56,27 +59,6 @@ impl PythonWriter {
             }
             ([name], _) if self.is_number_call(name, arguments) => return self.number_call(name, arguments),
             (["data", "Dataset"], [length, get]) => return self.dataset(length, get),
-            (["data", "digits"], []) => return format!("{}()", self.stand_in(StandIn::Digits)),
-            (["distributed", "spawn"], _) => {
-                let given = self.arguments(arguments, true);
-                return format!("{}({given})", self.stand_in(StandIn::Ranks));
-            }
-            (["time"], [function]) => {
-                let function = self.expr(function);
-                return format!("{}({function})", self.stand_in(StandIn::Timed));
-            }
-            (["data", "DistributedSampler"], [samples, options @ ..]) => {
-                // PyTorch's takes what has a length.
-                let samples = match (self.type_of(samples), self.expr(samples)) {
-                    (Type::Int, samples) => format!("range({samples})"),
-                    (Type::Tensor, samples) => samples,
-                    (_, samples) => format!("range({samples}) if isinstance({samples}, int) else {samples}"),
-                };
-                let name = self.path(path, true);
-                let all = std::iter::once(samples)
-                    .chain(Some(self.arguments(options, true)).filter(|o| !o.is_empty()));
-                return format!("{name}({})", all.collect::<Vec<_>>().join(", "));
-            }
             (["sleep"], [seconds]) => {
                 self.imports.insert("import time");
                 return format!("time.sleep({})", self.expr(seconds));
@@ -128,6 +110,34 @@ impl PythonWriter {
         let name = self.path(path, true);
         let arguments = self.arguments(arguments, !own && names != ["print"]);
         format!("{name}({arguments})")
+    }
+
+    /// A call for which a function stands that is written along, or that takes another value in PyTorch.
+    fn stood_in_for(&mut self, names: &[&str], arguments: &[Expr]) -> Option<String> {
+        Some(match (names, arguments) {
+            (["data", "digits"], []) => format!("{}()", self.stand_in(StandIn::Digits)),
+            (["distributed", "spawn"], _) => {
+                let given = self.arguments(arguments, true);
+                format!("{}({given})", self.stand_in(StandIn::Ranks))
+            }
+            (["time"], [function]) => {
+                let function = self.expr(function);
+                format!("{}({function})", self.stand_in(StandIn::Timed))
+            }
+            (["data", "DistributedSampler"], [samples, options @ ..]) => {
+                // PyTorch's takes what has a length.
+                let samples = match (self.type_of(samples), self.expr(samples)) {
+                    (Type::Int, samples) => format!("range({samples})"),
+                    (Type::Tensor, samples) => samples,
+                    (_, samples) => format!("range({samples}) if isinstance({samples}, int) else {samples}"),
+                };
+                let name = self.path(&["data".into(), "DistributedSampler".into()], true);
+                let all = std::iter::once(samples)
+                    .chain(Some(self.arguments(options, true)).filter(|o| !o.is_empty()));
+                format!("{name}({})", all.collect::<Vec<_>>().join(", "))
+            }
+            _ => return None,
+        })
     }
 
     /// Arguments; the options at the end as keywords.

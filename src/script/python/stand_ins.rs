@@ -1,7 +1,5 @@
 //! Python for what this lab has as one call and PyTorch in several lines: functions that are written once, below the imports.
 
-use crate::script::python::writer::PythonWriter;
-
 /// A function that a translation brings along.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum StandIn {
@@ -11,7 +9,7 @@ pub(super) enum StandIn {
 }
 
 impl StandIn {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             StandIn::Digits => "handwritten_digits",
             StandIn::Ranks => "run_ranks",
@@ -20,7 +18,7 @@ impl StandIn {
     }
 
     /// The function's lines. Each brings what it imports.
-    fn python(self) -> &'static str {
+    pub(super) fn python(self) -> &'static str {
         match self {
             StandIn::Digits => DIGITS,
             StandIn::Ranks => RANKS,
@@ -99,23 +97,3 @@ const TIMED: &str = r#"def timed(function):
     wait()
     return types.SimpleNamespace(median=time.perf_counter() - begin, clock="measured")
 "#;
-
-impl PythonWriter {
-    /// The name of a function that stands in for a call of this lab; it is written along.
-    pub(super) fn stand_in(&mut self, needed: StandIn) -> &'static str {
-        self.imports.insert("import torch");
-        if !self.stand_ins.contains(&needed) {
-            self.stand_ins.push(needed);
-            self.new_stand_ins.push(needed);
-        }
-        needed.name()
-    }
-
-    /// The lines of the functions that were needed since this was last asked for.
-    pub(super) fn take_stand_ins(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.new_stand_ins)
-            .into_iter()
-            .map(|function| function.python().to_owned())
-            .collect()
-    }
-}

@@ -53,6 +53,24 @@ impl PythonWriter {
         }
     }
 
+    /// The name of a function that stands in for a call of this lab; it is written along.
+    pub(super) fn stand_in(&mut self, needed: StandIn) -> &'static str {
+        self.imports.insert("import torch");
+        if !self.stand_ins.contains(&needed) {
+            self.stand_ins.push(needed);
+            self.new_stand_ins.push(needed);
+        }
+        needed.name()
+    }
+
+    /// The lines of the functions that were needed since this was last asked for.
+    pub(super) fn take_stand_ins(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.new_stand_ins)
+            .into_iter()
+            .map(|function| function.python().to_owned())
+            .collect()
+    }
+
     pub(super) fn made_up(&mut self, stem: &str) -> String {
         self.made += 1;
         format!("{stem}_{}", self.made)
