@@ -164,7 +164,8 @@ def told(command, **options):
 def compared(program, lesson, folder):
     """What became of each exercise of a lesson, on both sides."""
     path = folder / f"{lesson}.json"
-    told([program, "lesson", "export", lesson, "--cells", path, "--py", folder / f"{lesson}.py", "--solutions"])
+    out = ["--cells", path, "--py", folder / f"{lesson}.py", "--force"]
+    told([program, "lesson", "export", lesson, *out, "--solutions"])
     cells = json.loads(path.read_text())
     names = []
     for cell in cells:

@@ -15,13 +15,31 @@ use crate::notebook::output::FIGURE;
 use crate::notebook::run::{End, RunOptions, run_all};
 use crate::notebook::{Cell, Notebook, Output, ipynb};
 
-use super::output::say;
+use super::output::{self, say};
 use super::packs::{self, Chosen};
 use super::{answers, exit, setup};
 
+/// What to write, and how.
+#[derive(clap::Args)]
+#[group(skip)]
+pub(super) struct ExportOptions {
+    #[command(flatten)]
+    forms: Forms,
+    /// The cells of --py with the code that they are made of, and the checks, for scripts/check_translations.py
+    #[arg(long, value_name = "OUT", requires = "py", hide = true)]
+    cells: Option<PathBuf>,
+    /// With --py: the lesson's own solutions in place of your answers
+    #[arg(long, requires = "py")]
+    solutions: bool,
+    /// Replace files that are there
+    #[arg(long)]
+    force: bool,
+}
+
+/// At least one of them is asked for. `-` is standard output.
 #[derive(clap::Args)]
 #[group(required = true, multiple = true)]
-pub(super) struct Forms {
+struct Forms {
     /// A notebook for Jupyter, to OUT or LESSON.ipynb: exercises are cells, checks stay with the program
     #[arg(long, num_args = 0..=1, value_name = "OUT")]
     ipynb: Option<Option<PathBuf>>,
@@ -31,41 +49,14 @@ pub(super) struct Forms {
     /// Your answers that passed, for PyTorch, to OUT or LESSON.py, each with the code that it runs after
     #[arg(long, num_args = 0..=1, value_name = "OUT")]
     py: Option<Option<PathBuf>>,
-    /// The cells of --py with the code that they are made of, and the checks, for scripts/check_translations.py
-    #[arg(long, value_name = "OUT", requires = "py", hide = true)]
-    cells: Option<PathBuf>,
-    /// With --py: the lesson's own solutions in place of your answers
-    #[arg(long, requires = "py")]
-    solutions: bool,
 }
 
 /// Writes a lesson in the forms that are asked for.
-pub(super) fn export(name: &str, forms: &Forms, devices: &str) -> u8 {
+pub(super) fn export(name: &str, options: &ExportOptions, devices: &str) -> u8 {
     // What is wrong with the devices is said here, as by every other command.
     let meant = Selection::check(devices).map_err(|error| (exit::USAGE, error));
     let found = meant.and_then(|()| packs::find(name).map_err(|text| (exit::USAGE, text)));
-    let done = found.and_then(|chosen| {
-        let id = &chosen.lesson.front.id;
-        let named = |out: &Option<PathBuf>, ending: &str| {
-            out.clone().unwrap_or_else(|| PathBuf::from(format!("{id}.{ending}")))
-        };
-        if let Some(out) = &forms.ipynb {
-            put(&named(out, "ipynb"), &ipynb::write(&tasks(&chosen, devices)))?;
-        }
-        if let Some(out) = &forms.html {
-            let page = solved(&chosen, devices)?;
-            put(&named(out, "html"), html::export(&page, &chosen.lesson.front.title).as_bytes())?;
-        }
-        if let Some(out) = &forms.py {
-            let answers = answers::of(&chosen, forms.solutions).map_err(|text| (exit::USAGE, text))?;
-            put(&named(out, "py"), answers.python().as_bytes())?;
-            if let Some(out) = &forms.cells {
-                put(out, answers.cells(&chosen.lesson).to_string().as_bytes())?;
-            }
-        }
-        Ok(())
-    });
-    match done {
+    match found.and_then(|chosen| write_forms(&chosen, options, devices)) {
         Ok(()) => exit::FINE,
         Err((status, text)) => {
             tell!("error: {}", strip_control(text.trim_start_matches("error: ").trim_end()));
@@ -74,7 +65,61 @@ pub(super) fn export(name: &str, forms: &Forms, devices: &str) -> u8 {
     }
 }
 
-fn put(out: &Path, bytes: &[u8]) -> Result<(), (u8, String)> {
+/// An exit status and what went wrong.
+type Failure = (u8, String);
+
+fn write_forms(chosen: &Chosen, options: &ExportOptions, devices: &str) -> Result<(), Failure> {
+    let id = &chosen.lesson.front.id;
+    let named = |out: &Option<Option<PathBuf>>, ending: &str| {
+        out.as_ref().map(|out| out.clone().unwrap_or_else(|| PathBuf::from(format!("{id}.{ending}"))))
+    };
+    let Forms { ipynb, html, py } = &options.forms;
+    let (ipynb, html, py) = (named(ipynb, "ipynb"), named(html, "html"), named(py, "py"));
+    let all: Vec<&PathBuf> = [&ipynb, &html, &py, &options.cells].into_iter().flatten().collect();
+    check_free(&all, options.force)?;
+    if let Some(out) = &ipynb {
+        put(out, &ipynb::write(&tasks(chosen, devices)))?;
+    }
+    if let Some(out) = &html {
+        let page = solved(chosen, devices)?;
+        put(out, html::export(&page, &chosen.lesson.front.title).as_bytes())?;
+    }
+    if let Some(out) = &py {
+        let answers = answers::of(chosen, options.solutions).map_err(|text| (exit::USAGE, text))?;
+        put(out, answers.python().as_bytes())?;
+        if let Some(out) = &options.cells {
+            put(out, answers.cells(&chosen.lesson).to_string().as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// Nothing is written where one of the files is there already, or where two forms would run into one another.
+fn check_free(all: &[&PathBuf], force: bool) -> Result<(), Failure> {
+    let shared = all.iter().enumerate().find(|(at, out)| all.iter().take(*at).any(|other| other == *out));
+    if let Some((_, out)) = shared {
+        let out = if is_standard(out) { "standard output".into() } else { out.display().to_string() };
+        return Err((exit::USAGE, format!("two forms would go to {out}\nhint: give each a file of its own")));
+    }
+    let taken = |out: &&&PathBuf| !is_standard(out) && out.symlink_metadata().is_ok();
+    match all.iter().find(taken).filter(|_| !force) {
+        Some(out) => {
+            let text = format!("{} exists already\nhint: --force replaces it", out.display());
+            Err((exit::USAGE, text))
+        }
+        None => Ok(()),
+    }
+}
+
+fn is_standard(out: &Path) -> bool {
+    out.as_os_str() == "-"
+}
+
+fn put(out: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    if is_standard(out) {
+        output::put(format_args!("{}", String::from_utf8_lossy(bytes)));
+        return Ok(());
+    }
     file::replace(out, |out| out.write_all(bytes)).map_err(|error: std::io::Error| {
         (exit::SCRIPT, format!("cannot write {}: {error}", out.display()))
     })?;
@@ -115,7 +160,7 @@ fn is_figure(output: &Output) -> bool {
 }
 
 /// A lesson whose cells and solutions have run.
-fn solved(chosen: &Chosen, devices: &str) -> Result<Notebook, (u8, String)> {
+fn solved(chosen: &Chosen, devices: &str) -> Result<Notebook, Failure> {
     let chosen = setup::placed(chosen, devices);
     let mut notebook = Notebook::new(cells(&chosen.lesson, true));
     let mut options = setup::lesson_session(&chosen, devices);

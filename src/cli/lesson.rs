@@ -60,12 +60,13 @@ enum LessonAction {
     ///
     /// In the notebook exercises are cells; what checks them stays with the program. On the page cells and solutions have
     /// run; solutions, answers and hints are shown on demand. The file for PyTorch has the answers that passed, each below
-    /// the code of the lesson that it needs; what PyTorch has not is said in comments.
+    /// the code of the lesson that it needs; what PyTorch has not is said in comments. `-` as OUT is standard output; a
+    /// file that is there already is left as it is unless --force is given.
     Export {
         /// A lesson as `lesson list` names it, or a lesson's file
         lesson: String,
         #[command(flatten)]
-        forms: exported::Forms,
+        options: exported::ExportOptions,
     },
     /// Begin a lesson, or one step of it, anew
     Reset {
@@ -119,7 +120,7 @@ pub(super) fn run(options: &LessonOptions, devices: &str) -> u8 {
             Ok(found) => lab::open_lesson(&found, look, devices),
             Err(text) => refuse(&text),
         },
-        LessonAction::Export { lesson, forms } => exported::export(lesson, forms, devices),
+        LessonAction::Export { lesson, options } => exported::export(lesson, options, devices),
         LessonAction::Reset { lesson, step } => reset(lesson, step.as_deref()),
         LessonAction::Progress { json } => progress::show(*json),
     }

@@ -214,7 +214,7 @@ fn the_linked_page_of_a_lesson_is_what_the_program_writes() {
     let linked = timeless(include_str!("../../docs/moving.html"));
     assert!(
         timeless(&page) == linked,
-        "write it anew: tensorlab lesson export moving --html docs/moving.html"
+        "write it anew: tensorlab lesson export moving --force --html docs/moving.html"
     );
     std::fs::remove_dir_all(&folder).unwrap();
 }
@@ -270,6 +270,40 @@ fn a_lesson_goes_into_a_notebook_without_its_checks_and_onto_a_page_with_what_it
         &["no device profile `nope`"],
     );
     fails(&tells(&["lesson", "export", "no-such-lesson", "--ipynb"]), 2, &["no-such-lesson"]);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn an_export_replaces_no_file_unasked_and_goes_to_standard_output_for_a_dash() {
+    let folder = std::env::temp_dir().join(format!("tensorlab-taken-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let lesson = SUMS.replace(" + telemetry::record(|| half).launches.len()", "");
+    std::fs::write(folder.join("sums.md"), lesson).unwrap();
+    let export = |arguments: &[&str]| {
+        let mut program = program();
+        program.current_dir(&folder).env("XDG_DATA_HOME", &folder);
+        program.args(["lesson", "export", "sums.md"]).args(arguments).output().unwrap()
+    };
+    for form in ["ipynb", "html", "py"] {
+        let file = folder.join(format!("own.{form}"));
+        std::fs::write(&file, "mine").unwrap();
+        let arguments = [format!("--{form}"), format!("own.{form}")];
+        let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        arguments.extend((form == "py").then_some("--solutions"));
+        fails(&export(&arguments), 2, &[&format!("own.{form} exists already"), "--force replaces it"]);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+        arguments.push("--force");
+        assert_eq!(export(&arguments).status.code(), Some(0), "{form}");
+        assert_ne!(std::fs::read_to_string(&file).unwrap(), "mine");
+    }
+    // Where one of two is taken, neither is written.
+    fails(&export(&["--ipynb", "new.ipynb", "--html", "own.html"]), 2, &["own.html exists already"]);
+    assert!(!folder.join("new.ipynb").exists());
+    let o = export(&["--ipynb", "-"]);
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    assert!(serde_json::from_str::<serde_json::Value>(&out(&o)).is_ok(), "the notebook alone: {}", out(&o));
+    assert!(!folder.join("-").exists());
+    fails(&export(&["--ipynb", "-", "--html", "-"]), 2, &["two forms would go to standard output"]);
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -354,7 +388,9 @@ fn what_passed_of_a_lesson_goes_into_a_file_for_pytorch_with_what_it_needs() {
         2,
         &["no exercise of 'sums' is passed yet", "lesson start sums", "--solutions"],
     );
-    fails(&export(&["--solutions"]), 2, &["--py"]);
+    let alone = export(&["--solutions"]);
+    fails(&alone, 2, &["--py"]);
+    assert!(!err(&alone).contains("--solutions|"), "it is none of the forms: {}", err(&alone));
     assert!(!folder.join("sums.py").exists());
     let (mut log, _) = ProgressLog::open(&progress).unwrap();
     let mut tried = |step: &str, verdict, code: Option<&str>| {
