@@ -10,7 +10,6 @@ mod cut;
 mod editor;
 mod hints;
 mod input;
-mod lab_keys;
 mod lines;
 pub mod live;
 mod obey;
@@ -21,7 +20,6 @@ mod run;
 mod show;
 mod waiting;
 mod walk;
-mod walk_begin;
 
 use std::path::PathBuf;
 
@@ -29,8 +27,7 @@ use crate::session::options::SessionOptions;
 
 pub use paint::Paint;
 pub(crate) use run::Repl;
-pub(crate) use walk::{WalkEnd, walk};
-pub(crate) use walk_begin::WalkBegin;
+pub(crate) use walk::{WalkBegin, WalkEnd, walk};
 
 /// How the front end behaves.
 #[derive(Clone, Debug)]
