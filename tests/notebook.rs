@@ -233,7 +233,7 @@ fn a_page_stands_alone() {
     assert!(!page.contains("<script") && !page.contains("<b ") && page.contains("&lt;script&gt;alert(1)"));
     assert!(
         page.contains("tensor([2., 4.])")
-            && page.contains("<img alt=\"&lt;figure&gt;\" src=\"data:image/svg+xml;base64,")
+            && page.contains("<img alt=\"figure: line of 3 values from 1 to 3, beginning at 1 and ending at 2\" src=\"data:image/svg+xml;base64,")
     );
     for outside in ["src=\"http", "url(", "@import", "<link"] {
         assert!(!page.contains(outside), "{outside}");

@@ -31,6 +31,7 @@ pub(crate) mod size;
 pub mod stop;
 mod text;
 mod ticks;
+mod told;
 
 pub use crate::plot::left_out::LeftOut;
 pub use axis::Scale;

@@ -137,7 +137,7 @@ impl Printer {
             figure.to_text(columns, FIGURE_ROWS, !self.plain)
         };
         if self.plain {
-            rows.insert(0, show::figure(figure));
+            rows.insert(0, figure.told());
         }
         while rows.last().is_some_and(|row| row.trim().is_empty()) {
             rows.pop();

@@ -1,11 +1,9 @@
 //! Tables and sentences about what a session holds.
 
 use crate::base::event::Clock;
-use crate::base::figures::{bytes, count, plural, timed};
-use crate::base::text::strip_control;
+use crate::base::figures::{bytes, plural, timed};
 use crate::base::{Device, table};
 use crate::notebook::usage::{Of, Part, parts};
-use crate::plot::{Figure, Series};
 use crate::session::protocol::{DeviceInfo, Usage, Variable};
 
 /// Columns of a table's widest column.
@@ -127,52 +125,6 @@ pub(crate) fn timing(value: &str) -> Option<String> {
     ))
 }
 
-/// A figure in a sentence, for who can't see it.
-pub(super) fn figure(figure: &Figure) -> String {
-    let title = if figure.title.is_empty() { String::new() } else { format!(" \"{}\"", figure.title) };
-    let mut out = format!("figure{title}:");
-    for (i, series) in figure.series.iter().enumerate() {
-        let name = |label: &str| if label.is_empty() { String::new() } else { format!(" {label}") };
-        let of = |kind: &str, label: &str, values: &[f64]| {
-            format!(
-                "{kind}{} of {}{}",
-                name(label),
-                plural(values.len() as u64, "value", "values"),
-                span(values)
-            )
-        };
-        let text = match series {
-            Series::Line { y, label, .. } => of("line", label, y) + ends(y).as_str(),
-            Series::Scatter { y, label, .. } => of("points", label, y),
-            Series::Bar { values, label, .. } => of("bars", label, values),
-            Series::Hist { values, label, .. } => of("histogram", label, values),
-            Series::Image { height, width, .. } => {
-                format!("picture of {} x {} pixels", count(*height as u64), width)
-            }
-            Series::Heatmap { rows, columns, .. } => format!("heat map of {rows} x {columns}"),
-            Series::Spans { starts, label, .. } => of("spans", label, starts),
-        };
-        out += if i == 0 { " " } else { "; " };
-        out += &text;
-    }
-    strip_control(&out).replace('\n', " ")
-}
-
-fn span(values: &[f64]) -> String {
-    let finite = || values.iter().copied().filter(|v| v.is_finite());
-    match (finite().reduce(f64::min), finite().reduce(f64::max)) {
-        (Some(low), Some(high)) => format!(" from {low} to {high}"),
-        _ => String::new(),
-    }
-}
-
-fn ends(values: &[f64]) -> String {
-    match values {
-        [first, .., last] => format!(", beginning at {first} and ending at {last}"),
-        _ => String::new(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,12 +150,5 @@ mod tests {
             usage(&both),
             "time: 1.50 ms measured on this computer, 2.00 µs modelled on the simulated machine\n"
         );
-    }
-
-    #[test]
-    fn a_figure_is_told_in_a_sentence() {
-        let line = Series::Line { x: vec![], y: vec![3.0, 1.0, 2.0], label: "loss".into() };
-        let told = figure(&Figure { title: "run".into(), ..line.into() });
-        assert_eq!(told, "figure \"run\": line loss of 3 values from 1 to 3, beginning at 3 and ending at 2");
     }
 }

@@ -121,10 +121,12 @@ fn pre(text: &str) -> String {
 
 /// The output as an image, where it has one: a figure is drawn, other pictures are taken as they are.
 fn picture(output: &Output, data: &super::output::Bundle) -> Option<String> {
-    let alt = escaped(output.text().trim());
-    if let Some(svg) = output.figure().and_then(|figure| figure.to_svg().ok()) {
-        return Some(image("image/svg+xml", &base64::encode(svg.as_bytes()), &alt));
+    if let Some(figure) = output.figure()
+        && let Ok(svg) = figure.to_svg()
+    {
+        return Some(image("image/svg+xml", &base64::encode(svg.as_bytes()), &escaped(&figure.told())));
     }
+    let alt = escaped(output.text().trim());
     if let Some(svg) = data.get("image/svg+xml").and_then(Value::as_str) {
         return Some(image("image/svg+xml", &base64::encode(svg.as_bytes()), &alt));
     }

@@ -100,6 +100,15 @@ fn a_page_shows_what_the_notebook_holds() {
     assert_eq!(page.matches("<section").count(), 2, "an empty cell is left out");
 }
 
+#[test]
+fn a_figure_says_what_it_shows_to_who_can_not_see_it() {
+    let line = crate::plot::Series::Line { x: vec![], y: vec![1.0, 1.0 / 3.0], label: "loss".into() };
+    let mut notebook = Notebook::new([Cell::code("plot::show()")]);
+    notebook.cells[0].outputs = vec![Output::display(&Display::Figure { figure: Box::new(line.into()) })];
+    let alt = "alt=\"figure: line loss of 2 values from 0.3333 to 1, beginning at 1 and ending at 0.3333\"";
+    assert!(export(&notebook, "n").contains(alt));
+}
+
 /// Text without its elements.
 fn plain(html: &str) -> String {
     let text: String = html.split('<').map(|p| p.split_once('>').map_or(p, |(_, t)| t)).collect();
