@@ -83,6 +83,13 @@ mod tests {
     }
 
     #[test]
+    fn a_link_has_its_address_behind_its_words() {
+        let text = "See [the `to` page](https://a.b/c), <https://d.e> and [lesson 2](two.md).";
+        let lines = lines(&super::super::markdown::parse(text), None);
+        assert_eq!(lines, ["See the `to` page (https://a.b/c), https://d.e and lesson 2."]);
+    }
+
+    #[test]
     fn a_terminals_lines_are_broken_between_words_and_code_is_not() {
         let text = "Some words and `a_name_of_its_own`.\n\n- one two three four\n\n```\nlet x = ones([2, 3]);\n```\n";
         let want = [

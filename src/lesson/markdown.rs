@@ -79,7 +79,8 @@ pub fn words(inlines: &[Inline]) -> String {
     out
 }
 
-/// The words of a run of text, with code between back quotes, which alone tell it from prose where nothing is coloured.
+/// The words of a run of text where nothing is coloured or clicked: code between back quotes, which alone tell it from
+/// prose, and the addresses of links behind their words.
 pub fn marked(inlines: &[Inline]) -> String {
     let mut out = String::new();
     write_inlines(inlines, true, &mut out);
@@ -379,10 +380,10 @@ fn plain_inlines(inlines: &[Inline], out: &mut String) {
     write_inlines(inlines, false, out);
 }
 
-fn write_inlines(inlines: &[Inline], marks_code: bool, out: &mut String) {
+fn write_inlines(inlines: &[Inline], marked: bool, out: &mut String) {
     for inline in inlines {
         match inline {
-            Inline::Code(value) if marks_code => {
+            Inline::Code(value) if marked => {
                 // Code that has a back quote of its own stands between two, as it was written.
                 let (marks, gap) = if value.contains('`') { ("``", " ") } else { ("`", "") };
                 for part in [marks, gap, value, gap, marks] {
@@ -391,9 +392,15 @@ fn write_inlines(inlines: &[Inline], marks_code: bool, out: &mut String) {
             }
             Inline::Text(value) | Inline::Code(value) => out.push_str(value),
             Inline::Emphasis(inner) | Inline::Strong(inner) | Inline::Strike(inner) => {
-                write_inlines(inner, marks_code, out);
+                write_inlines(inner, marked, out);
             }
-            Inline::Link { text, .. } => write_inlines(text, marks_code, out),
+            Inline::Link { text, target } => {
+                write_inlines(text, marked, out);
+                let is_address = target.starts_with("https://") || target.starts_with("http://");
+                if marked && is_address && words(text) != *target {
+                    out.push_str(&format!(" ({target})"));
+                }
+            }
             Inline::Image { alt, .. } => out.push_str(alt),
             Inline::Break => out.push(' '),
         }
