@@ -196,8 +196,11 @@ impl Fault {
             source_line: self.source_line.clone(),
         });
         out += &self.elsewhere.as_deref().or(here.as_ref()).map(FaultPlace::render).unwrap_or_default();
+        // A lesson's check that calls a function has no name, and its lines are nobody's to look at.
         if let (Some(_), Some(line)) = (&self.elsewhere, self.line) {
-            out += &format!("  called from {file}:{line}\n");
+            if !file.is_empty() {
+                out += &format!("  called from {file}:{line}\n");
+            }
         } else if let Some(caller) = self.caller.filter(|caller| Some(*caller) != self.line) {
             out += &format!("  called from line {caller}\n");
         }
