@@ -1,6 +1,9 @@
 //! Lessons that are run: their limits hold, every attempt begins in the same state, and answers that nobody wrote are
 //! judged right.
 
+mod going_on;
+mod walks;
+
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -56,15 +59,22 @@ impl Lesson {
         )
     }
 
-    /// A walk through it at the prompt, with these lines typed; what was said, and the exit status.
-    fn walk(&self, devices: &str, typed: &str) -> (String, Option<i32>) {
+    /// A walk through it at the prompt, with these lines typed; what was said on standard output and on standard error,
+    /// and the exit status.
+    fn walk_apart(&self, devices: &str, typed: &str) -> ([String; 2], Option<i32>) {
         let mut command = self.program(&["lesson", "start", "l.md", "--plain", "--devices", devices]);
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
         let output = child.wait_with_output().unwrap();
-        let said = [output.stdout, output.stderr].concat();
-        (String::from_utf8(said).unwrap(), output.status.code())
+        let said = [output.stdout, output.stderr].map(|said| String::from_utf8(said).unwrap());
+        (said, output.status.code())
+    }
+
+    /// The same with both in one.
+    fn walk(&self, devices: &str, typed: &str) -> (String, Option<i32>) {
+        let (said, code) = self.walk_apart(devices, typed);
+        (said.concat(), code)
     }
 }
 
@@ -411,151 +421,6 @@ fn a_step_before_is_run_again_unseen_and_its_failure_is_not_the_learners() {
             && problems.contains("before it failed when it was run again"),
         "{problems}"
     );
-}
-
-/// Text, a question, the cell that answers it, a quiz and an exercise.
-fn whole() -> String {
-    let predict = "```toml predict id=\"p\"\nask = \"How many bytes?\"\nunit = \"bytes\"\nanswer = \"events.h2d.bytes\"\ntolerance = 0\nexplain = \"Four each.\"\n```\n\n";
-    let quiz = "```toml quiz id=\"q\"\nask = \"Which?\"\n[[choice]]\ntext = \"one\"\nexplain = \"No.\"\n[[choice]]\ntext = \"two\"\ncorrect = true\nexplain = \"Yes.\"\n```\n\n";
-    let cell = block("run", "let x = ones([256]).to(\"cuda\");\nx.device");
-    let task = exercise(
-        "let y = 0;",
-        "expect_equal(y, x.sum().item());",
-        "let y = x.sum().item();",
-        &[("expected 256", "let y = 1;")],
-    );
-    format!("Some *text*.\n\n{predict}{cell}{quiz}{task}")
-}
-
-#[test]
-fn a_lesson_can_be_walked_through_at_the_prompt() {
-    let lesson = Lesson::new("walk", SIM, &whole());
-    let (wrong, right) = lesson.choices();
-    let typed = format!(
-        "1 KiB\n\n{wrong}\n{right}\nlet z = 1;\n.\nlet y = 1;\n.\nh\nl\nlet y = x\n    .sum().item();\n.\n"
-    );
-    let (said, code) = lesson.walk("sim:t4x2", &typed);
-    let wanted = [
-        "L: 4 things to do, about 1 minute.",
-        "Some text.",
-        "How many bytes?",
-        "    let x = ones([256]).to(\"cuda\");",
-        "= device(type='cuda', index=0)",
-        "copies: h2d cpu→cuda:0 1 copy, 1.0 KiB",
-        "Exactly right.",
-        "Four each.",
-        ": one",
-        "Not that.",
-        "Right.",
-        "Not yet: the exercise asks for `y`; your code does not define it",
-        "Not yet: expected 256",
-        "Think.",
-        "A solution:",
-        "    let y = x.sum().item();",
-        "Passed.",
-        "That was the lesson.",
-    ];
-    let mut rest = said.as_str();
-    for text in wanted {
-        let at = rest.find(text).unwrap_or_else(|| panic!("{text:?} is not in the rest of\n{said}"));
-        rest = &rest[at + text.len()..];
-    }
-    assert_eq!(code, Some(0));
-}
-
-#[test]
-fn a_walk_goes_on_where_it_was_left_in_the_state_that_is_needed() {
-    let lesson = Lesson::new("resumed", SIM, &whole());
-    let (said, _) = lesson.walk("sim:t4x2", "1 KiB\n\nq\n");
-    assert!(said.contains("Exactly right.") && said.contains("Until next time."), "{said}");
-    let (said, _) = lesson.walk("sim:t4x2", &format!("{}\nlet y = x.sum().item();\n.\n", lesson.choices().1));
-    assert!(!said.contains("How many bytes?") && said.contains("here you left off"), "{said}");
-    assert!(said.contains("Passed.") && !said.contains("NameError"), "{said}");
-    let (said, code) =
-        Lesson::new("lacks", &format!("{SIM}\n[requires]\ngpus = 2"), &whole()).walk("cpu", "");
-    assert!(said.contains("the lesson needs 2 GPUs, and this machine has none"), "{said}");
-    assert_eq!(code, Some(4));
-}
-
-#[test]
-fn a_walk_ends_with_how_far_it_came_and_goes_on_at_what_is_open() {
-    let lesson = Lesson::new("ended", SIM, &whole());
-    let right = lesson.choices().1;
-    let (said, _) = lesson.walk("sim:t4x2", &format!("1 KiB\n\n{right}\ns\n"));
-    let end = said.split("That was the lesson.").nth(1).unwrap_or_else(|| panic!("{said}"));
-    for told in [
-        "3 of 4 things done, 0 of 1 point. Of 1 prediction, 1 held.",
-        "- step 1, L: an exercise (passed over)",
-        "What comes next",
-        "tensorlab lesson start",
-    ] {
-        assert!(end.contains(told), "{told}: {said}");
-    }
-    let (said, _) = lesson.walk("sim:t4x2", "let y = x.sum().item();\n.\n");
-    assert!(said.contains("You have done 3 of them; here is the first that you passed over."), "{said}");
-    assert!(!said.contains("How many bytes?") && said.contains("Nothing is open."), "{said}");
-    assert!(said.contains("4 of 4 things done, 1 of 1 point."), "{said}");
-    let (said, _) = lesson.walk("sim:t4x2", "q\n");
-    assert!(said.contains("You have done all of them") && said.contains("How many bytes?"), "{said}");
-}
-
-#[test]
-fn a_cell_that_fails_in_a_walk_is_passed_by_only_where_that_is_asked_for() {
-    let lesson =
-        Lesson::new("failing", SIM, &(block("run", "throw \"no luck\";") + block("run", "1 + 41").as_str()));
-    let (said, _) = lesson.walk("sim:t4x2", "\n\n");
-    assert_eq!(said.matches("RuntimeError: no luck").count(), 2, "both runs say it:\n{said}");
-    assert!(!said.contains("1 + 41"), "{said}");
-    let (said, _) = lesson.walk("sim:t4x2", "\ns\ns\n");
-    assert!(said.contains("1 + 41") && said.contains("That was the lesson."), "{said}");
-}
-
-#[test]
-fn a_cell_of_a_walk_runs_on_an_empty_line_alone() {
-    let lesson = Lesson::new("typed", SIM, &block("run", "print(1 + 41);"));
-    let (said, _) = lesson.walk("sim:t4x2", "abc\nh\n\n");
-    assert_eq!(said.matches("It runs as it stands, on an empty line").count(), 2, "{said}");
-    assert_eq!(said.matches("\n42\n").count(), 1, "{said}");
-}
-
-#[test]
-fn steps_are_counted_where_there_is_something_to_do() {
-    let text = "Words alone.\n\n## Two\n\nMore words.\n\n";
-    let lesson = Lesson::new("counted", SIM, &format!("{text}{}", block("run", "1 + 41")));
-    let output = lesson.program(&["lesson", "verify", "l.md", "--devices", "sim:t4x2"]).output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.starts_with("ok  l on sim:t4x2: 1 step, 1 run, ") || said.contains(": 1 step, "), "{said}");
-}
-
-#[test]
-fn a_walk_keeps_the_answer_of_a_question_that_was_passed_over() {
-    let lesson = Lesson::new("told", SIM, &whole());
-    let (said, _) = lesson.walk("sim:t4x2", "s\n\nq\n");
-    assert!(said.contains("Counted: 1,024 bytes (1 KiB)."), "{said}");
-    let output = lesson.program(&["progress", "export", "--json"]).output().unwrap();
-    let kept = String::from_utf8(output.stdout).unwrap();
-    assert!(kept.contains("\"what\":\"told\"") && kept.contains("Counted: 1,024 bytes"), "{kept}");
-}
-
-#[test]
-fn a_number_that_was_said_before_leaving_waits_for_its_cell() {
-    let lesson = Lesson::new("said", SIM, &whole());
-    let (said, _) = lesson.walk("sim:t4x2", "1 KiB\nq\n");
-    assert!(!said.contains("Counted"), "{said}");
-    let (said, _) = lesson.walk("sim:t4x2", "\nq\n");
-    assert!(
-        said.contains("You said 1,024 bytes (1 KiB). Counted: 1,024 bytes (1 KiB). Exactly right."),
-        "{said}"
-    );
-}
-
-#[test]
-fn who_asks_for_a_hint_where_there_is_none_is_told_and_skips_nothing() {
-    let lesson = Lesson::new("unhinted", SIM, &whole());
-    let (said, _) = lesson.walk("sim:t4x2", "h\nl\n1 KiB\n\nh\nq\n");
-    assert_eq!(said.matches("say what you expect, or s goes on without").count(), 2, "{said}");
-    assert!(said.contains("Exactly right."), "{said}");
-    assert!(said.contains("Each choice says why, once it is taken"), "{said}");
 }
 
 /// A function runs only when the check calls it: what is wrong within is told as if the cell had stopped.

@@ -7,10 +7,19 @@ use super::input::wants_more;
 use super::waiting::Waiting;
 
 pub(super) struct Lines {
-    /// Prompts are written, as there is a person.
-    prompts: bool,
+    prompts: Prompts,
     waiting: Arc<Waiting>,
     input: BufReader<Stdin>,
+}
+
+/// Whether and how prompts are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Prompts {
+    /// For a person, who types behind them.
+    Before,
+    /// What is typed is not seen beside them: each is a line.
+    AsLines,
+    Never,
 }
 
 /// A line.
@@ -21,7 +30,7 @@ pub(super) struct Typed {
 }
 
 impl Lines {
-    pub(super) fn new(prompts: bool, waiting: Arc<Waiting>) -> Lines {
+    pub(super) fn new(prompts: Prompts, waiting: Arc<Waiting>) -> Lines {
         let input = BufReader::with_capacity(1 << 16, io::stdin());
         Lines { prompts, waiting, input }
     }
@@ -55,23 +64,30 @@ impl Lines {
         let next = String::from_utf8_lossy(self.input.buffer());
         let next = next.trim_start();
         let word = next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-        !self.prompts && (matches!(word, "else" | "catch") || next.starts_with("?.") || is_call(next))
+        self.prompts != Prompts::Before
+            && (matches!(word, "else" | "catch") || next.starts_with("?.") || is_call(next))
     }
 
     /// One line, whatever it says. Where Ctrl-C begins it anew, `again` asks for it.
     pub(super) fn one(&mut self, prompt: &str, again: &str) -> io::Result<Option<Typed>> {
         self.prompt(prompt)?;
-        let text = self.line(if self.prompts { again } else { "" })?;
+        let again = match self.prompts {
+            Prompts::Before => again.to_owned(),
+            Prompts::AsLines => format!("{}\n", again.trim_end()),
+            Prompts::Never => String::new(),
+        };
+        let text = self.line(&again)?;
         let anew = self.waiting.was_cleared();
         Ok(text.map(|text| Typed { text, anew }))
     }
 
     fn prompt(&self, text: &str) -> io::Result<()> {
-        if !self.prompts {
-            return Ok(());
-        }
         let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
+        match self.prompts {
+            Prompts::Before => out.write_all(text.as_bytes())?,
+            Prompts::AsLines if !text.is_empty() => writeln!(out, "{}", text.trim_end())?,
+            Prompts::AsLines | Prompts::Never => return Ok(()),
+        }
         out.flush()
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct Printer {
     /// Standard output and standard error are to have ASCII alone.
     ascii: [bool; 2],
     plain: bool,
+    /// What the code says on standard error stands with the rest on standard output.
+    one_stream: bool,
     pub out: Paint,
     err: Paint,
     bar: Bar,
@@ -45,6 +47,7 @@ impl Printer {
             terminal,
             ascii: [terminal, err].map(|shows| shows && locale::is_ascii()),
             plain,
+            one_stream: false,
             out: paint.only(terminal && !plain),
             err: paint.only(err && !plain),
             bar: Bar::new(err && !plain),
@@ -58,6 +61,12 @@ impl Printer {
     /// The same with ASCII characters alone, on a pipe too.
     pub(super) fn in_ascii(mut self) -> Printer {
         self.ascii = [true, true];
+        self
+    }
+
+    /// The same with errors and warnings of the code among its output, so that what is piped on tells all of it.
+    pub(super) fn in_one_stream(mut self) -> Printer {
+        self.one_stream = true;
         self
     }
 
@@ -75,6 +84,10 @@ impl Printer {
                 Ok(())
             }
             Stream::Stdout => self.put(text),
+            Stream::Stderr if self.one_stream => {
+                self.start_line()?;
+                self.put(&strip_control(text))
+            }
             Stream::Stderr => {
                 self.say(Ink::Warning, &strip_control(text));
                 Ok(())
@@ -150,10 +163,13 @@ impl Printer {
         self.bar.progress(label, done, total, note);
     }
 
-    /// An error with its place, on standard error.
+    /// An error with its place, on standard error or in the one stream.
     pub(super) fn fault(&mut self, fault: &Fault) -> io::Result<()> {
         self.end_of_output()?;
         let report = strip_control(&fault.report);
+        if self.one_stream {
+            return self.put(&report);
+        }
         let (first, rest) = report.split_once('\n').unwrap_or((&report, ""));
         let (kind, message) = first.split_once(": ").unwrap_or((first, ""));
         self.say(Ink::Error, kind);

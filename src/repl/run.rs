@@ -13,7 +13,7 @@ use crate::session::protocol::{Fault, Message, Outcome, Request, Usage};
 
 use super::editor::{Editor, Typed};
 use super::input::without_backslashes;
-use super::lines::Lines;
+use super::lines::{Lines, Prompts};
 use super::printer::Printer;
 use super::record::Record;
 use super::waiting::{self, Waiting};
@@ -116,7 +116,8 @@ impl Repl {
             }
             self.serve_editor(&mut editor)
         } else {
-            let prompts = self.person && io::stdout().is_terminal();
+            let is_seen = self.person && io::stdout().is_terminal();
+            let prompts = if is_seen { Prompts::Before } else { Prompts::Never };
             self.serve_lines(&mut Lines::new(prompts, Arc::clone(&self.waiting)))
         }
     }

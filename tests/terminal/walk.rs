@@ -154,3 +154,24 @@ fn a_quiz_says_how_several_are_given_and_takes_one_where_one_is_right() {
     terminal.until("That was the lesson.");
     assert_eq!(terminal.end().code(), Some(0));
 }
+
+#[test]
+fn questions_are_on_standard_output_where_that_goes_to_a_file() {
+    let folder = Folder::new("walk-tee");
+    std::fs::write(folder.0.join("w.md"), format!("{HEAD}```rhai run\nlet x = 40;\nx + 1\n```\n")).unwrap();
+    let mut command = program(&folder);
+    let program = command.get_program().to_owned();
+    command = {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", "\"$0\" lesson start w.md --plain | tee log"]).arg(&program);
+        cleared(&mut shell, &folder);
+        shell
+    };
+    let mut terminal = Terminal::start_sized(command, 60, 140);
+    terminal.until("Enter runs it:");
+    terminal.type_("\r");
+    terminal.until("= 41");
+    terminal.until("That was the lesson.");
+    assert_eq!(terminal.end().code(), Some(0));
+    assert!(folder.read("log").contains("\nEnter runs it:\n= 41\n"), "{}", folder.read("log"));
+}

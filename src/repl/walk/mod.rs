@@ -18,7 +18,7 @@ use crate::lesson::runner::Runner;
 use crate::lesson::{Element, Lesson, LessonMemory, Step};
 use crate::session::options::SessionOptions;
 
-use super::lines::Lines;
+use super::lines::{Lines, Prompts};
 use super::paint::Paint;
 use super::printer::{Printer, screen};
 use super::waiting;
@@ -49,7 +49,7 @@ pub(crate) fn walk(
     WalkBegin { from, seed, ascii }: WalkBegin<'_>,
     (keep, end): (KeepStep<'_>, TellEnd<'_>),
 ) -> io::Result<WalkEnd> {
-    let printer = Printer::new(true, Paint::from_env(false).only(false));
+    let printer = Printer::new(true, Paint::from_env(false).only(false)).in_one_stream();
     let mut printer = if ascii { printer.in_ascii() } else { printer };
     let runner = match Runner::start(options) {
         Ok(runner) => runner,
@@ -63,7 +63,8 @@ pub(crate) fn walk(
         return Ok(WalkEnd::NoDevice);
     }
     let waiting = waiting::watch(runner.bell())?;
-    let prompts = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let person = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let prompts = if person { Prompts::Before } else { Prompts::AsLines };
     let lines = Lines::new(prompts, Arc::clone(&waiting));
     let passed = memory.passed();
     let mut walk = Walk {
