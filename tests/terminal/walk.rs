@@ -156,6 +156,21 @@ fn a_quiz_says_how_several_are_given_and_takes_one_where_one_is_right() {
 }
 
 #[test]
+fn a_terminal_of_no_size_has_eighty_columns() {
+    let folder = Folder::new("walk-sizeless");
+    std::fs::write(folder.0.join("w.md"), format!("{HEAD}{}\n\n```rhai run\n1\n```\n", "word ".repeat(40)))
+        .unwrap();
+    let mut command = program(&folder);
+    command.args(["lesson", "start", "w.md", "--plain"]);
+    let mut terminal = Terminal::start_sized(command, 0, 0);
+    let shown = terminal.until("Enter runs it: ");
+    let widest = shown.lines().map(|line| line.trim_end().chars().count()).max().unwrap_or(0);
+    assert!((70..=80).contains(&widest), "{widest}: {shown}");
+    terminal.type_("q\r");
+    assert_eq!(terminal.end().code(), Some(0));
+}
+
+#[test]
 fn questions_are_on_standard_output_where_that_goes_to_a_file() {
     let folder = Folder::new("walk-tee");
     std::fs::write(folder.0.join("w.md"), format!("{HEAD}```rhai run\nlet x = 40;\nx + 1\n```\n")).unwrap();
