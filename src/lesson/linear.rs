@@ -15,6 +15,13 @@ pub(crate) fn lines(blocks: &[Block], columns: Option<usize>) -> Vec<String> {
     lines
 }
 
+/// A line of prose, broken between words as those of blocks are; one that is indented is none.
+pub(crate) fn broken(line: &str, columns: Option<usize>) -> Vec<String> {
+    let mut lines = Vec::new();
+    say("", line, columns.filter(|_| !line.starts_with(' ')), &mut lines);
+    lines
+}
+
 fn add(block: &Block, lead: &str, columns: Option<usize>, lines: &mut Vec<String>) {
     match block {
         Block::Heading { text, .. } | Block::Paragraph(text) => say(lead, &marked(text), columns, lines),

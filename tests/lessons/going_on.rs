@@ -50,3 +50,43 @@ fn a_number_that_was_said_before_leaving_waits_for_its_cell() {
         "{said}"
     );
 }
+
+#[test]
+fn steps_that_are_done_are_passed_over_in_a_line_until_one_is_open() {
+    let body = whole()
+        + exercise("let z = 0;", "expect_equal(z, 5);", "let z = 5;", &[])
+            .replace("\"e\"", "\"e2\"")
+            .as_str();
+    let lesson = Lesson::new("over", SIM, &body);
+    let right = lesson.choices().1;
+    // The question and the exercise behind it are left open.
+    lesson.walk("sim:t4x2", "1 KiB\n\ns\nlet y = x.sum().item();\n.\ns\n");
+    let (said, _) = lesson.walk("sim:t4x2", &format!("{right}\nq\n"));
+    assert!(said.contains("(Done before, and passed over here: 1 exercise.)"), "{said}");
+    assert!(!said.contains("let y = 0;") && said.contains("let z = 0;"), "{said}");
+    let (said, _) = lesson.walk("sim:t4x2", "let z = 5;\n.\n");
+    assert!(said.contains("Passed.") && said.contains("5 of 5 things done"), "{said}");
+    // Where nothing is open all is shown once more, with what passed.
+    let (said, _) = lesson.walk("sim:t4x2", "\ns\nq\n");
+    let told = "You have passed it, and that stays; s goes on. Your code was:\n    let y = x.sum().item();";
+    assert!(said.contains("You have answered it right; s goes on.") && said.contains(told), "{said}");
+    let (said, _) = lesson.walk("sim:t4x2", "\ns\ns\ns\n");
+    assert!(said.contains("5 of 5 things done") && said.contains("Nothing is open."), "{said}");
+}
+
+#[test]
+fn hints_count_that_were_given_before() {
+    let mut body = exercise("let y = 0;", "expect_equal(y, 2);", "let y = 2;", &[]);
+    body += "\n```hint\nThink again.\n```\n";
+    let lesson = Lesson::new("hinted", SIM, &body);
+    lesson.walk("sim:t4x2", "h\nq\n");
+    let (said, _) = lesson.walk("sim:t4x2", "l\nh\nq\n");
+    assert!(
+        said.contains("there are 2, and you have had 1.") && said.contains("First the hints: h."),
+        "{said}"
+    );
+    assert!(said.contains("Think again.") && !said.contains("Think."), "{said}");
+    let (said, _) = lesson.walk("sim:t4x2", "l\nh\nq\n");
+    assert!(said.contains("A solution:") && !said.contains("First the hints"), "{said}");
+    assert!(said.contains("Think.") && said.contains("Think again."), "they can be read once more: {said}");
+}

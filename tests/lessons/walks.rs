@@ -112,10 +112,88 @@ fn a_pipe_has_the_questions_and_the_learners_errors_in_their_places() {
         "\nEnter runs it:\n",
         "`9 / 2` of integers is 4",
         "RuntimeError: no luck",
+        "--> In [1]:2:",
         "\nEnter runs it again, s goes on without it:\n",
+        "The next cell, In [2]:",
     ] {
         let at = rest.find(text).unwrap_or_else(|| panic!("{text:?} is not in the rest of\n{out}"));
         rest = &rest[at + text.len()..];
     }
     assert_eq!(err, "");
+}
+
+#[test]
+fn code_in_whose_middle_the_input_ends_is_dropped_and_that_is_said() {
+    let body = exercise("let y = 0;", "expect_equal(y, 2);", "let y = 2;", &[]);
+    let lesson = Lesson::new("half-typed", SIM, &body);
+    for typed in ["let y = 2;\n", "> f(1,\n"] {
+        let (said, code) = lesson.walk("sim:t4x2", typed);
+        assert!(said.contains("The input ended in the middle of your code, which was not run."), "{said}");
+        assert!(said.ends_with("Until next time.\n\n") && code == Some(0), "{said}");
+    }
+    let output = lesson.program(&["progress", "export", "--json"]).output().unwrap();
+    let kept = String::from_utf8(output.stdout).unwrap();
+    assert!(!kept.contains("attempt"), "{kept}");
+}
+
+#[test]
+fn code_of_ones_own_runs_beside_the_lesson_and_leaves_nothing_for_it() {
+    let body = block("run", "let x = ones([256]).to(\"cuda\");")
+        + block("run", "x = x + 1.0;\nx.sum().item()").as_str();
+    let lesson = Lesson::new("own", SIM, &body);
+    let typed = "> let q = 3;\n> q + 38\n> plot::timeline(|| {\nlet c = ones([256]).to(\"cuda\");\n})\n\n> x = zeros(3)\n>\n\n";
+    let (said, _) = lesson.walk("sim:t4x2", typed);
+    assert!(said.contains("= 41"), "what one line leaves, the next finds: {said}");
+    assert!(
+        said.contains("figure: 1 span of kernel in cpu") && said.contains("1 span of copy in cpu to cuda:0"),
+        "{said}"
+    );
+    assert!(said.contains("> takes code of your own"), "{said}");
+    assert!(said.contains("= 512") && said.contains("That was the lesson."), "{said}");
+}
+
+#[test]
+fn a_starter_is_run_as_it_stands_or_written_to_a_file_and_read_again() {
+    let body = exercise("let y = 0;", "expect_equal(y, 2);", "let y = 2;", &[]);
+    let lesson = Lesson::new("starter", SIM, &body);
+    let (said, _) = lesson.walk("sim:t4x2", "r\nw my code.rhai\nw my code.rhai\nf 'my code.rhai'\n");
+    assert_eq!(said.matches("Not yet: expected 2").count(), 2, "{said}");
+    assert!(said.contains("It is in my code.rhai now"), "{said}");
+    assert!(said.contains("There is a file my code.rhai already; w! my code.rhai replaces it."), "{said}");
+    let file = lesson.0.join("my code.rhai");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "let y = 0;\n");
+    std::fs::write(&file, "let y = 2;\n").unwrap();
+    // It is the home folder as well.
+    let (said, _) = lesson.walk("sim:t4x2", "f \"~/my code.rhai\"\n");
+    assert!(said.contains("Passed."), "{said}");
+}
+
+#[test]
+fn words_that_mean_no_code_begin_none() {
+    let body = exercise("let y = 0;", "expect_equal(y, 2);", "let y = 2;", &[]);
+    let lesson = Lesson::new("words", SIM, &body);
+    for (typed, told) in [
+        ("\nh\nq\n", "Think."),
+        (".\nq\n", "There is no code yet"),
+        ("f \nq\n", "f needs a file's name: f FILE."),
+        ("f = 3\nq\n", "There is no file = 3."),
+        ("help\n:q\n", "w FILE writes what it begins with"),
+        ("?\nexit\n", "> CODE runs code of your own"),
+        (":help\nquit\n", "s goes on without it"),
+    ] {
+        let (said, _) = lesson.walk("sim:t4x2", typed);
+        assert!(said.contains(told), "{typed:?}: {said}");
+        assert!(said.ends_with("Until next time.\n\n") && !said.contains("Error"), "{typed:?}: {said}");
+    }
+}
+
+#[test]
+fn what_replaces_a_key_of_the_lab_is_said_behind_the_section_that_names_it() {
+    let text = "Press F5.\n\n## Two\n\nMore words.\n\n";
+    let (said, _) = Lesson::new("keys", SIM, &format!("{text}{}", block("run", "1"))).walk("sim:t4x2", "q\n");
+    let at = |text: &str| said.find(text).unwrap_or_else(|| panic!("{text}: {said}"));
+    assert!(
+        at("Press F5.") < at("(At this prompt: F5 is Enter") && at("(At this prompt") < at("\nTwo\n"),
+        "{said}"
+    );
 }

@@ -1,7 +1,8 @@
-//! Where a walk through a lesson begins, and how.
+//! Where a walk through a lesson begins, and how; which steps it passes over as they are done.
 
+use crate::base::figures::plural;
 use crate::lesson::memory::Remembered;
-use crate::lesson::{LessonMemory, Step};
+use crate::lesson::{Element, LessonMemory, Step};
 
 /// How a walk begins.
 pub(crate) struct WalkBegin<'w> {
@@ -13,28 +14,65 @@ pub(crate) struct WalkBegin<'w> {
     pub ascii: bool,
 }
 
-/// The step where a walk begins, and what is said of those before: the one where it was left off, or else the first that
-/// is open, as one that was passed over is.
-pub(super) fn begins_at(
-    steps: &[Step],
-    memory: &LessonMemory,
-    from: Option<&str>,
-) -> (usize, Option<String>) {
+/// The first step of a walk.
+#[derive(Debug, PartialEq)]
+pub(super) struct Beginning {
+    pub place: usize,
+    /// What is said of those before.
+    pub so_far: Option<String>,
+    /// Nothing is open: all of it is shown once more.
+    pub again: bool,
+}
+
+/// Where a walk begins: where it was left off, or else at the first step that is open, as one that was passed over is.
+pub(super) fn begins_at(steps: &[Step], memory: &LessonMemory, from: Option<&str>) -> Beginning {
     if !steps.iter().any(|step| memory.step(&step.id).is_some()) {
-        return (0, None);
+        return Beginning { place: 0, so_far: None, again: false };
     }
     let is_done = |step: &&Step| memory.step(&step.id).is_some_and(Remembered::is_done);
     let done = steps.iter().filter(is_done).count();
+    let all = steps.iter().filter(|step| step.element.is_some()).count();
+    let is_open = |step: &Step| step.element.is_some() && !is_over(step, memory);
     let left_off = from.and_then(|id| steps.iter().position(|step| step.id == id));
-    let open = steps.iter().position(|step| step.element.is_some() && !is_done(&step));
-    match (left_off, open) {
-        (Some(first), _) => (first, Some(format!("You have done {done} of them; here you left off."))),
-        (None, Some(first)) => {
-            let told = format!("You have done {done} of them; here is the first that you passed over.");
-            (first, Some(told))
+    let left_off = left_off.filter(|place| steps.iter().skip(*place).any(is_open));
+    let (place, told) = match (left_off, steps.iter().position(is_open)) {
+        (Some(place), _) => (place, format!("You have done {done} of them; here you left off.")),
+        (None, Some(place)) => {
+            (place, format!("You have done {done} of them; here is the first that you passed over."))
+        }
+        (None, None) if done == all => {
+            (0, "You have done all of them, and that stays; here is the first step again.".into())
         }
         (None, None) => {
-            (0, Some("You have done all of them, and that stays; here is the first step again.".into()))
+            let told =
+                format!("You have done {done} of them, and the rest is told; here is the first step again.");
+            (0, told)
         }
-    }
+    };
+    let again = !steps.iter().any(is_open);
+    Beginning { place, so_far: Some(told), again }
+}
+
+/// Nothing more is to be done at a step: what it asks for is done, or its answer was told.
+pub(super) fn is_over(step: &Step, memory: &LessonMemory) -> bool {
+    memory.step(&step.id).is_some_and(|known| known.is_done() || known.told.is_some())
+}
+
+/// That these steps are passed over, in a line; none where there are none.
+pub(super) fn passed_over(steps: &[&Step]) -> Option<String> {
+    let count =
+        |of: fn(&Element) -> bool| steps.iter().filter(|step| step.element.as_ref().is_some_and(of)).count();
+    let kinds = [
+        (count(|element| matches!(element, Element::Run(_))), "cell", "cells"),
+        (count(|element| matches!(element, Element::Predict(_))), "prediction", "predictions"),
+        (
+            count(|element| matches!(element, Element::Quiz(_))),
+            "question with choices",
+            "questions with choices",
+        ),
+        (count(|element| matches!(element, Element::Exercise(_))), "exercise", "exercises"),
+    ];
+    let told = kinds.iter().filter(|(count, ..)| *count > 0);
+    let told: Vec<String> = told.map(|(count, one, many)| plural(*count as u64, one, many)).collect();
+    (!told.is_empty()).then(|| format!("(Done before, and passed over here: {}.)", told.join(", ")))
 }

@@ -7,21 +7,26 @@ use crate::lesson::attempt::{AttemptEnd, Measured, Standing, told};
 use crate::lesson::{Answer, Code, Element, Entry, Step};
 use crate::session::protocol::Outcome;
 
-use super::said::{Said, Then};
-use super::walker::Walk;
+use super::said::{Reply, Then};
+use super::walker::{Question, Walk};
+
+/// What can be typed where a cell waits.
+const HELP: [&str; 1] = ["Enter, an empty line, runs the cell as it stands."];
 
 impl Walk<'_> {
     /// A cell that runs as it stands, again until it has run to its end and what it answers is told.
     pub(super) fn cell(&mut self, place: usize, step: &Step, code: &Code) -> io::Result<Then> {
-        self.code("The next cell:", &code.text)?;
+        self.code(&format!("The next cell, In [{}]:", self.number(place)), &code.text)?;
         let mut prompt = "Enter runs it: ";
         loop {
-            match self.ask(prompt)? {
-                Said::Leave => return Ok(Then::Leave),
-                Said::Skip => return Ok(Then::Next),
-                Said::Text(text) if text.trim().is_empty() => {}
-                Said::Text(_) | Said::Hint | Said::Solution => {
-                    self.say(&["It runs as it stands, on an empty line; s goes on without it.".into()])?;
+            match self.ask(&Question { place, prompt, help: &HELP }, None)? {
+                Reply::Leave => return Ok(Then::Leave),
+                Reply::Skip => return Ok(Then::Next),
+                Reply::Text(text) if text.trim().is_empty() => {}
+                Reply::Text(_) | Reply::Hint | Reply::Solution => {
+                    self.say(&["It runs as it stands, on an empty line; s goes on without it. > before code runs your \
+                                own."
+                        .into()])?;
                     continue;
                 }
             }
@@ -59,7 +64,7 @@ impl Walk<'_> {
                 whole = false;
             }
             AttemptEnd::Cut(reason) => {
-                self.say(&[format!("It was cut short: {}", strip_control(&reason))])?;
+                self.cut_short(&reason)?;
                 whole = false;
             }
             AttemptEnd::Ran(_) => self.record(&step.id, &Entry::Ran { ok })?,

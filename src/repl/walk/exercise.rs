@@ -1,4 +1,4 @@
-//! An exercise: code that is typed or comes from a file, hints, a solution, and verdicts.
+//! An exercise: where its code comes from, hints, a solution, and verdicts.
 
 use std::io;
 
@@ -6,89 +6,96 @@ use crate::base::figures::plural;
 use crate::base::text::strip_control;
 use crate::lesson::attempt::{AttemptEnd, Standing};
 use crate::lesson::{Code, Entry, Exercise, Step, Verdict};
-use crate::repl::lines::Typed;
 
-use super::said::{Said, Then};
-use super::walker::Walk;
+use super::begin::is_over;
+use super::said::{Reply, Then};
+use super::walker::{Question, Walk, Written};
+use super::written::YOUR_CODE;
 
-/// Asks for an exercise's code.
-const YOUR_CODE: &str = "Your code: ";
-
-/// What came of typing code.
-enum Written {
-    Code(String),
-    /// There is none to be had.
-    Nothing,
-    /// Ctrl-C dropped it; this was said after that.
-    Anew(String),
-}
+/// What can be typed where code is asked for.
+const HELP: [&str; 5] = [
+    "Code answers it, of any number of lines; a line that is only a full stop ends it. Ctrl-C drops what is begun.",
+    "f FILE takes the code from a file.",
+    "r runs what the exercise begins with, as it stands.",
+    "w FILE writes what it begins with to a file that can be edited.",
+    "h gives a hint, and l a solution once all hints are given.",
+];
 
 impl Walk<'_> {
     pub(super) fn exercise(&mut self, place: usize, step: &Step, exercise: &Exercise) -> io::Result<Then> {
-        self.code(
-            &format!("An exercise, {}. It begins with:", plural(exercise.points.into(), "point", "points")),
-            &exercise.starter.text,
-        )?;
-        self.say(&[
-            "Type your code, and end it with a line that is only a full stop; or f and a file's name.".into(),
-            format!(
-                "h gives a hint; there {}. Once all are given, l shows a solution.",
-                match exercise.hints.len() {
-                    1 => "is 1".to_owned(),
-                    all => format!("are {all}"),
-                }
-            ),
-        ])?;
-        let mut hints = 0;
+        let mut hints = self.tell_exercise(place, step, exercise)?;
         // What was said in the middle of code that Ctrl-C has dropped.
         let mut anew = None;
         loop {
-            let said = match anew.take() {
-                Some(line) => Said::of(line),
-                None => self.ask(YOUR_CODE)?,
-            };
-            let text = match said {
-                Said::Leave => return Ok(Then::Leave),
-                Said::Skip => {
-                    self.record(&step.id, &Entry::Skipped)?;
+            let question = Question { place, prompt: YOUR_CODE, help: &HELP };
+            let text = match self.ask(&question, anew.take())? {
+                Reply::Leave => return Ok(Then::Leave),
+                Reply::Skip => {
+                    self.skip(step)?;
                     return Ok(Then::Next);
                 }
-                Said::Hint => {
+                Reply::Hint => {
                     self.hint(step, exercise, &mut hints)?;
                     continue;
                 }
-                Said::Solution if hints < exercise.hints.len() => {
-                    self.say(&["First the hints: h.".into()])?;
+                Reply::Solution => {
+                    self.solution(step, exercise, hints)?;
                     continue;
                 }
-                Said::Solution => {
-                    self.record(&step.id, &Entry::Solution)?;
-                    self.code("A solution:", &exercise.solution.text)?;
-                    continue;
-                }
-                Said::Text(first) => match self.written(first)? {
+                Reply::Text(first) => match self.written(first, exercise)? {
                     Written::Code(text) => text,
                     Written::Nothing => continue,
+                    Written::Ended => return Ok(Then::Leave),
                     Written::Anew(line) => {
                         anew = Some(line);
                         continue;
                     }
                 },
             };
-            let attempt = self.attempt(place, Code { text: text.clone(), line: 1 });
-            let Some((end, ..)) = self.run(attempt)? else { return Ok(Then::Leave) };
-            let verdict = match end {
-                AttemptEnd::Ran(Some(verdict)) | AttemptEnd::Fault(verdict) => verdict,
-                AttemptEnd::Ran(None) => continue,
-                AttemptEnd::Cut(reason) => {
-                    self.say(&[format!("It was cut short: {}", strip_control(&reason))])?;
-                    continue;
-                }
-            };
-            if self.judged(place, step, text, &verdict)? {
-                return Ok(Then::Next);
+            match self.try_code(place, step, text)? {
+                None => return Ok(Then::Leave),
+                Some(true) => return Ok(Then::Next),
+                Some(false) => {}
             }
         }
+    }
+
+    /// What there is to know of it; how many of its hints were given already.
+    fn tell_exercise(&mut self, place: usize, step: &Step, exercise: &Exercise) -> io::Result<usize> {
+        let points = plural(exercise.points.into(), "point", "points");
+        let head = format!("An exercise, {points}, In [{}]. It begins with:", self.number(place));
+        self.code(&head, &exercise.starter.text)?;
+        if let Some(own) = self.passed.get(&step.id).cloned().filter(|_| is_over(step, &self.memory)) {
+            self.code("You have passed it, and that stays; s goes on. Your code was:", &own)?;
+        }
+        let all = exercise.hints.len();
+        let given = self.memory.step(&step.id).map_or(0, |known| known.hints).min(all);
+        self.say(&[
+            "Type your code, and end it with a line that is only a full stop; or f and a file's name, or r for what it \
+             begins with; ? lists what else there is."
+                .into(),
+            format!(
+                "h gives a hint; there {}{}. Once all are given, l shows a solution.",
+                if all == 1 { "is 1".to_owned() } else { format!("are {all}") },
+                if given == 0 { String::new() } else { format!(", and you have had {given}") }
+            ),
+        ])?;
+        Ok(given)
+    }
+
+    /// Runs code and tells its verdict; whether it passes, and none where there is no session to be had.
+    fn try_code(&mut self, place: usize, step: &Step, text: String) -> io::Result<Option<bool>> {
+        let attempt = self.attempt(place, Code { text: text.clone(), line: 1 });
+        let Some((end, ..)) = self.run(attempt)? else { return Ok(None) };
+        let verdict = match end {
+            AttemptEnd::Ran(Some(verdict)) | AttemptEnd::Fault(verdict) => verdict,
+            AttemptEnd::Ran(None) => return Ok(Some(false)),
+            AttemptEnd::Cut(reason) => {
+                self.cut_short(&reason)?;
+                return Ok(Some(false));
+            }
+        };
+        self.judged(place, step, text, &verdict).map(Some)
     }
 
     /// Tells and records a verdict; whether it is a pass.
@@ -104,36 +111,23 @@ impl Walk<'_> {
         Ok(passes)
     }
 
+    /// The next hint. Where there is none left, all of them once more: they may have been given on another day.
     fn hint(&mut self, step: &Step, exercise: &Exercise, given: &mut usize) -> io::Result<()> {
         let Some(hint) = exercise.hints.get(*given) else {
-            return self.say(&["There are no more hints; l shows a solution.".into()]);
+            self.say(&["There are no more hints; l shows a solution. The hints were:".into()])?;
+            return exercise.hints.iter().try_for_each(|hint| self.text(&hint.text));
         };
         *given += 1;
         self.record(&step.id, &Entry::Hint { number: *given })?;
         self.text(&hint.text)
     }
 
-    /// Code from a file, or typed up to a line that is only a full stop.
-    fn written(&mut self, first: String) -> io::Result<Written> {
-        if let Some(path) = first.strip_prefix("f ") {
-            return match std::fs::read_to_string(path.trim()) {
-                Ok(text) => Ok(Written::Code(text)),
-                Err(error) => {
-                    self.say(&[format!("{}: {error}", strip_control(path.trim()))])?;
-                    Ok(Written::Nothing)
-                }
-            };
+    fn solution(&mut self, step: &Step, exercise: &Exercise, hints: usize) -> io::Result<()> {
+        let was_shown = self.memory.step(&step.id).is_some_and(|known| known.solution);
+        if hints < exercise.hints.len() && !was_shown {
+            return self.say(&["First the hints: h.".into()]);
         }
-        let mut text = first;
-        loop {
-            match self.lines.one("", YOUR_CODE)? {
-                Some(Typed { text: line, anew: true }) => return Ok(Written::Anew(line)),
-                Some(Typed { text: line, .. }) if line.trim() != "." => {
-                    text.push('\n');
-                    text.push_str(&line);
-                }
-                Some(_) | None => return Ok(Written::Code(text)),
-            }
-        }
+        self.record(&step.id, &Entry::Solution)?;
+        self.code("A solution:", &exercise.solution.text)
     }
 }

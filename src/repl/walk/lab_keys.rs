@@ -5,7 +5,9 @@ const INSTEAD: [(&[&str], &str); 5] = [
     (&["F5"], "F5 is Enter on an empty line, and for your own code the line with the full stop"),
     (
         &["F6", "machine panel", "the panel"],
-        "what F6 and the machine panel show is told after each cell, in its lines of time, memory and copies",
+        "of what F6 and the machine panel show, the lines below each cell have its time, memory and copies; for the rest, \
+         code of your own at any question: > smi() and > plot::memory() for the memory, > plot::timeline(|| { CODE }) for \
+         what ran when, > telemetry::record(|| { CODE }) for launches and waits",
     ),
     (&["press `n`", "press `p`"], "the pages come one after the other, and q leaves"),
     (&["Esc and then `h`"], "h alone gives a hint"),
@@ -40,7 +42,9 @@ mod tests {
         assert_eq!(keys.told("A copy is made."), None);
         let told = keys.told("Press F5, and then look at F6 and the machine panel.").unwrap();
         assert!(
-            told.starts_with("(At this prompt: F5 is Enter") && told.contains("after each cell"),
+            told.starts_with("(At this prompt: F5 is Enter")
+                && told.contains("below each cell")
+                && told.contains("> plot::memory()"),
             "{told}"
         );
         assert_eq!(keys.told("F5 runs it, F6 shows it."), None);

@@ -7,6 +7,7 @@ mod lab_keys;
 mod question;
 mod said;
 mod walker;
+mod written;
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use super::printer::{Printer, screen};
 use super::waiting;
 
 pub(crate) use begin::WalkBegin;
-use begin::begins_at;
+use begin::{Beginning, begins_at, is_over, passed_over};
 use lab_keys::LabKeys;
 use said::Then;
 use walker::{KeepStep, TellEnd, Walk};
@@ -77,54 +78,79 @@ pub(crate) fn walk(
         memory: memory.clone(),
         passed,
         standing: Standing::Before(0),
+        own: None,
+        own_runs: 0,
         seed,
         columns: io::stdout().is_terminal().then(|| screen().0),
         guesses: Vec::new(),
         keys: LabKeys::default(),
     };
-    walk.go(memory, from)?;
+    walk.go(from)?;
     Ok(WalkEnd::Fine)
 }
 
 impl Walk<'_> {
-    fn go(&mut self, memory: &LessonMemory, from: Option<&str>) -> io::Result<()> {
+    fn go(&mut self, from: Option<&str>) -> io::Result<()> {
         let steps = &self.lesson.steps;
-        let all = steps.iter().filter(|step| step.element.is_some()).count();
-        let (first, so_far) = begins_at(steps, memory, from);
-        let title = strip_control(&self.lesson.front.title).into_owned();
-        let things = plural(all as u64, "thing", "things");
-        let minutes = plural(self.lesson.front.minutes.into(), "minute", "minutes");
-        self.say(&[format!("{title}: {things} to do, about {minutes}.")])?;
-        if let Some(so_far) = so_far {
-            self.say(&[so_far])?;
-        }
-        self.say(&["At any question: s skips it, q leaves, and what you have done is kept. Enter, an empty line, runs \
-                    the cell that is shown."
-            .into()])?;
+        let Beginning { place: first, so_far, again } = begins_at(steps, &self.memory, from);
+        self.greet(so_far)?;
         for (place, step) in steps.iter().enumerate().take(first) {
             self.take_up(place, step);
         }
+        let mut over = Vec::new();
         for (place, step) in steps.iter().enumerate().skip(first) {
+            if !again && self.is_passed_over(place) {
+                over.push(step);
+                continue;
+            }
+            if let Some(told) = passed_over(&std::mem::take(&mut over)) {
+                self.say(&[told])?;
+            }
             self.text(&step.text)?;
-            if self.step(place, step, memory)? == Then::Leave {
+            if self.step(place, step)? == Then::Leave {
                 return self.say(&["Until next time.".into()]);
             }
         }
+        passed_over(&over).map_or(Ok(()), |told| self.say(&[told]))?;
         self.say(&["That was the lesson.".into()])?;
         let how_far = (self.end)(&self.memory);
         self.text(&how_far)
     }
 
-    fn step(&mut self, place: usize, step: &Step, memory: &LessonMemory) -> io::Result<Then> {
+    fn greet(&mut self, so_far: Option<String>) -> io::Result<()> {
+        let front = &self.lesson.front;
+        let all = self.lesson.steps.iter().filter(|step| step.element.is_some()).count();
+        let things = plural(all as u64, "thing", "things");
+        let minutes = plural(front.minutes.into(), "minute", "minutes");
+        self.say(&[format!("{}: {things} to do, about {minutes}.", strip_control(&front.title))])?;
+        so_far.map_or(Ok(()), |so_far| self.say(&[so_far]))?;
+        self.say(&["At any question: s skips it, q leaves, ? lists what can be typed, and what you have done is kept. \
+                    Enter, an empty line, runs the cell that is shown."
+            .into()])
+    }
+
+    /// Whether nothing is left to do there: at a cell, also that no number waits for it; at text, where that holds for
+    /// what it leads to.
+    fn is_passed_over(&self, place: usize) -> bool {
+        let after = self.lesson.steps.iter().skip(place).find(|step| step.element.is_some());
+        let waits = |step: &Step| {
+            self.guesses.iter().filter_map(|(at, _)| self.lesson.steps.get(*at)).any(
+                |asked| matches!(&asked.element, Some(Element::Predict(predict)) if predict.cell == step.id),
+            )
+        };
+        after.is_some_and(|step| is_over(step, &self.memory) && !waits(step))
+    }
+
+    fn step(&mut self, place: usize, step: &Step) -> io::Result<Then> {
         match &step.element {
             None => Ok(Then::Next),
             Some(Element::Run(code)) => self.cell(place, step, code),
             Some(Element::Predict(predict)) => {
-                let settled =
-                    memory.step(&step.id).is_some_and(|known| known.answer.is_some() || known.told.is_some());
+                let known = self.memory.step(&step.id);
+                let settled = known.is_some_and(|known| known.answer.is_some() || known.told.is_some());
                 self.predict(place, step, predict, settled)
             }
-            Some(Element::Quiz(quiz)) => self.quiz(step, quiz),
+            Some(Element::Quiz(quiz)) => self.quiz(place, step, quiz),
             Some(Element::Exercise(exercise)) => self.exercise(place, step, exercise),
         }
     }

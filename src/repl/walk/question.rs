@@ -7,11 +7,16 @@ use crate::lesson::linear;
 use crate::lesson::order::order;
 use crate::lesson::{Element, Entry, Predict, Quiz, Step, Unit, parse_quantity};
 
-use super::said::{Said, Then};
-use super::walker::Walk;
+use super::begin::is_over;
+use super::said::{Reply, Then};
+use super::walker::{Question, Walk};
 
 /// Asks for all the choices that are right, and says how several are given.
 const SEVERAL: &str = "The numbers that are right, all in one line, such as 1 3: ";
+
+/// What can be typed where a number is asked for, and where one of several choices is.
+const NUMBER: [&str; 1] = ["A number answers it, with a unit where it has one, such as 4 MiB or 0.5 ms."];
+const CHOICES: [&str; 1] = ["The numbers before the choices answer it."];
 
 impl Walk<'_> {
     pub(super) fn predict(
@@ -33,9 +38,10 @@ impl Walk<'_> {
         }
         loop {
             let unit = if predict.unit == Unit::Count { "" } else { predict.unit.name() };
-            match self.ask(&format!("Your number{}{unit}: ", if unit.is_empty() { "" } else { ", in " }))? {
-                Said::Leave => return Ok(Then::Leave),
-                Said::Text(text) => match parse_quantity(&text, predict.unit) {
+            let prompt = format!("Your number{}{unit}: ", if unit.is_empty() { "" } else { ", in " });
+            match self.ask(&Question { place, prompt: &prompt, help: &NUMBER }, None)? {
+                Reply::Leave => return Ok(Then::Leave),
+                Reply::Text(text) => match parse_quantity(&text, predict.unit) {
                     Ok(quantity) => {
                         let entry = Entry::Prediction { typed: text, value: quantity.value };
                         self.record(&step.id, &entry)?;
@@ -44,12 +50,12 @@ impl Walk<'_> {
                     }
                     Err(error) => self.say(&[strip_control(&error.to_string()).into_owned()])?,
                 },
-                Said::Skip => {
-                    self.record(&step.id, &Entry::Skipped)?;
+                Reply::Skip => {
+                    self.skip(step)?;
                     self.guesses.push((place, None));
                     return Ok(Then::Next);
                 }
-                Said::Hint | Said::Solution => {
+                Reply::Hint | Reply::Solution => {
                     self.say(&["The next cell shows it; say what you expect, or s goes on without.".into()])?;
                 }
             }
@@ -66,9 +72,12 @@ impl Walk<'_> {
         Some(typed)
     }
 
-    pub(super) fn quiz(&mut self, step: &Step, quiz: &Quiz) -> io::Result<Then> {
+    pub(super) fn quiz(&mut self, place: usize, step: &Step, quiz: &Quiz) -> io::Result<Then> {
         self.say(&["A question with choices:".into()])?;
         self.text(&quiz.ask)?;
+        if is_over(step, &self.memory) {
+            self.say(&["You have answered it right; s goes on.".into()])?;
+        }
         // As the lab shows them to this learner.
         let order = order(quiz.choices.len(), &step.id, self.seed);
         for (number, choice) in order.iter().filter_map(|&place| quiz.choices.get(place)).enumerate() {
@@ -78,14 +87,14 @@ impl Walk<'_> {
         let several = quiz.takes_several();
         let prompt = if several { SEVERAL } else { "The number that is right: " };
         loop {
-            let text = match self.ask(prompt)? {
-                Said::Leave => return Ok(Then::Leave),
-                Said::Text(text) => text,
-                Said::Skip => {
-                    self.record(&step.id, &Entry::Skipped)?;
+            let text = match self.ask(&Question { place, prompt, help: &CHOICES }, None)? {
+                Reply::Leave => return Ok(Then::Leave),
+                Reply::Text(text) => text,
+                Reply::Skip => {
+                    self.skip(step)?;
                     return Ok(Then::Next);
                 }
-                Said::Hint | Said::Solution => {
+                Reply::Hint | Reply::Solution => {
                     self.say(&["Each choice says why, once it is taken; s goes on without.".into()])?;
                     continue;
                 }
