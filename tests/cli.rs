@@ -1,6 +1,7 @@
 //! The program as a user meets it: arguments, exit codes, and what it says of bad input.
 
 mod leftovers;
+mod lesson_notebook;
 mod plan;
 mod streams;
 mod ways;

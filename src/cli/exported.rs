@@ -1,19 +1,22 @@
 //! `tensorlab lesson export`: a lesson as a notebook for Jupyter, as a page, or as what of it passed, for PyTorch.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::base::figures::plural;
 use crate::base::file::{self, random_name};
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::device::sim::Selection;
 use crate::lesson::markdown::Block;
 use crate::lesson::written::written;
-use crate::lesson::{Element, Exercise, Lesson, Predict, Quiz, Unit};
+use crate::lesson::{Element, Exercise, Lesson, Predict, Quiz, Step, Unit};
 use crate::notebook::html::{self, FOLDED};
+use crate::notebook::names::names;
 use crate::notebook::output::FIGURE;
 use crate::notebook::run::{End, RunOptions, run_all};
-use crate::notebook::{Cell, Notebook, Output, ipynb};
+use crate::notebook::{Cell, Notebook, Output, Wants, ipynb};
 
 use super::output::{self, say};
 use super::packs::{self, Chosen};
@@ -127,8 +130,10 @@ fn put(out: &Path, bytes: &[u8]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A lesson for whoever does it in Jupyter, with the figures that its cells draw where no question waits for the cell.
+/// A lesson for whoever does it in a notebook, with the figures that its cells draw where no question waits for the cell.
+/// It asks for the devices and the folder that the lesson has.
 fn tasks(chosen: &Chosen, devices: &str) -> Notebook {
+    let chosen = &setup::placed(chosen, devices);
     let mut cells = cells(&chosen.lesson, false);
     if cells.iter().any(draws) {
         match solved(chosen, devices) {
@@ -143,11 +148,25 @@ fn tasks(chosen: &Chosen, devices: &str) -> Notebook {
             }
         }
     }
-    let text = "This notebook is a lesson of tensorlab. Its code is Rhai with PyTorch's names: Python's kernel can't run it; \
-                `tensorlab lab FILE` opens it and `tensorlab notebook run FILE` runs it. Exercises are cells to write in; \
-                what checks them stays with the program (`tensorlab lesson start`).";
-    cells.insert(0, Cell::markdown(text));
-    Notebook::new(cells)
+    let front = &chosen.lesson.front;
+    let devices = Some(setup::devices_for(&chosen.lesson, devices)).filter(|devices| devices != "auto");
+    cells.insert(0, Cell::markdown(about(devices.as_deref())));
+    let mut notebook = Notebook::new(cells);
+    notebook.ask_for(&Wants { devices, scratch: front.limits.scratch });
+    notebook
+}
+
+/// What a lesson's notebook says of itself.
+fn about(devices: Option<&str>) -> String {
+    let devices = devices.map_or(String::new(), |devices| {
+        format!(", on the lesson's devices (`--devices {devices}`) unless you name others")
+    });
+    format!(
+        "This notebook is a lesson of tensorlab. Its code is Rhai with PyTorch's names: Python's kernel can't run it; \
+         `tensorlab lab FILE` opens it and `tensorlab notebook run FILE` runs it{devices}. Exercises are cells to write in; \
+         what checks them stays with the program (`tensorlab lesson start`). Until one is solved, its cell and those that \
+         use what it makes may stop with an error; `tensorlab notebook run --allow-errors FILE` goes on behind them."
+    )
 }
 
 /// Whether it is a cell that runs as it stands, draws, and gives no answer away.
@@ -204,7 +223,7 @@ const DRAWS: &str = "draws";
 fn cells(lesson: &Lesson, solved: bool) -> Vec<Cell> {
     let mut cells = Vec::new();
     let mut owed: Vec<Cell> = Vec::new();
-    for step in &lesson.steps {
+    for (place, step) in lesson.steps.iter().enumerate() {
         if !step.text.is_empty() {
             cells.push(Cell::markdown(written(&step.text)));
         }
@@ -226,7 +245,11 @@ fn cells(lesson: &Lesson, solved: bool) -> Vec<Cell> {
                 cells.push(Cell::markdown(choices(quiz)));
                 cells.push(folded(Cell::markdown(choices_told(quiz)), "The answers"));
             }
-            Some(Element::Exercise(exercise)) => put_exercise(&mut cells, &step.id, exercise, solved),
+            Some(Element::Exercise(exercise)) => {
+                let later = lesson.steps.get(place + 1..).unwrap_or_default();
+                let used = if solved { Vec::new() } else { used_later(exercise, later) };
+                put_exercise(&mut cells, (&step.id, &used), exercise, solved);
+            }
             None => {}
         }
     }
@@ -234,10 +257,34 @@ fn cells(lesson: &Lesson, solved: bool) -> Vec<Cell> {
     cells
 }
 
-fn put_exercise(cells: &mut Vec<Cell>, id: &str, exercise: &Exercise, solved: bool) {
-    let points =
-        if exercise.points == 1 { "1 point".to_owned() } else { format!("{} points", exercise.points) };
-    cells.push(Cell::markdown(format!("**Exercise** `{id}`, {points}")));
+/// Names that an exercise's solution gives to cells of these steps, before another cell binds them.
+fn used_later(exercise: &Exercise, later: &[Step]) -> Vec<String> {
+    let cells = later.iter().flat_map(|step| {
+        let own = match &step.element {
+            Some(Element::Run(code)) => Some(code),
+            Some(Element::Exercise(exercise)) => Some(&exercise.starter),
+            _ => None,
+        };
+        step.setup.iter().chain(own).map(|code| names(&code.text))
+    });
+    let mut gives = names(&exercise.solution.text).defines;
+    let mut used = BTreeSet::new();
+    for cell in cells {
+        let needed = cell.uses.iter().chain(cell.bodies.values().flatten());
+        used.extend(needed.filter(|name| gives.contains(name)).map(ToString::to_string));
+        gives.retain(|name| !cell.defines.contains(name));
+    }
+    used.into_iter().collect()
+}
+
+/// An exercise by its id, with the names that cells below it use.
+fn put_exercise(cells: &mut Vec<Cell>, (id, used): (&str, &[String]), exercise: &Exercise, solved: bool) {
+    let points = plural(exercise.points.into(), "point", "points");
+    let used = match used {
+        [] => String::new(),
+        names => format!("; cells below use its `{}`", names.join("`, `")),
+    };
+    cells.push(Cell::markdown(format!("**Exercise** `{id}`, {points}{used}")));
     let hints = exercise.hints.iter().zip(1..).map(|(hint, n)| format!("{n}. {}", indented(&hint.text)));
     let hints = hints.collect::<Vec<_>>().join("\n");
     let starter = exercise.starter.text.trim_end();

@@ -9,7 +9,7 @@ use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders::{data_folder, state_folder};
 use crate::cli::library::open_notebook;
-use crate::cli::setup::{lesson_session, opened, placed, progress};
+use crate::cli::setup::{lesson_session, notebook_session, opened, placed, progress};
 use crate::device::sim::Selection;
 use crate::lab::{self, Book, Document, Keep, LabExit, Past, Remember, in_child_process};
 use crate::lesson::order;
@@ -137,9 +137,10 @@ pub(crate) fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str,
             "`tensorlab notebook run {path}` runs it, and `tensorlab repl --plain` opens the prompt"
         ));
     }
-    match open_notebook(path) {
-        Ok((document, book, notes)) => {
-            let own = SessionOptions { args: args.to_vec(), ..SessionOptions::plain(devices) };
+    let opened = open_notebook(path);
+    match opened.and_then(|opened| Ok((notebook_session(&opened.1.wants(), devices)?, opened))) {
+        Ok((own, (document, book, notes))) => {
+            let own = SessionOptions { args: args.to_vec(), ..own };
             finish(run((Some(document), None, notes), look, (devices, None), own, Some(book), None))
         }
         Err(text) => {

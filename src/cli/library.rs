@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::file;
 use crate::cli::folders::{data_folder, progress_file};
 use crate::cli::library;
-use crate::cli::setup::{lesson_session, opened, placed, progress};
+use crate::cli::setup::{lesson_session, notebook_session, opened, placed, progress};
 use crate::device::Machine;
 use crate::device::open::Use;
 use crate::device::sim::Selection;
@@ -107,7 +107,7 @@ impl Library for Shelf {
                     return Err(format!("{shown} is no longer there; open its path again to begin it anew"));
                 }
                 let (document, book, notes) = open_notebook(path)?;
-                self.next_session(SessionOptions::plain(&self.devices));
+                self.next_session(notebook_session(&book.wants(), &self.devices)?);
                 self.lesson = None;
                 Ok(Opened { document, book: Some(book), keep: None, at: None, notes })
             }

@@ -18,6 +18,7 @@ use crate::notebook::{Cell, Kind, Notebook, NotebookFile, html};
 use crate::session::options::SessionOptions;
 
 use super::output::say;
+use super::setup::notebook_session;
 use super::{exit, lab};
 
 /// Lines of one cell's difference that are shown.
@@ -166,19 +167,20 @@ fn convert(from: &Path, to: &Path, force: bool) -> Result<u8, Failure> {
     Ok(exit::FINE)
 }
 
-/// The command that serves a session on these devices, and the options of a run.
-fn session(devices: &str, timeout: Option<f64>) -> Result<(Command, Option<Duration>), Failure> {
-    let limit = match timeout {
-        Some(s) if !(s.is_finite() && s > 0.0) => {
-            return Err(usage("--timeout takes a number of seconds above 0"));
-        }
-        other => other.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX)),
-    };
-    // What is wrong with the devices is said here, as by every other command.
+/// How long a run may take. What is wrong with the devices is said here, as by every other command.
+fn limit(devices: &str, timeout: Option<f64>) -> Result<Option<Duration>, Failure> {
     Selection::check(devices).map_err(usage)?;
+    match timeout {
+        Some(s) if !(s.is_finite() && s > 0.0) => Err(usage("--timeout takes a number of seconds above 0")),
+        other => Ok(other.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX))),
+    }
+}
+
+/// The command that serves a notebook's session.
+fn session(notebook: &Notebook, devices: &str) -> Result<Command, Failure> {
+    let own = notebook_session(&notebook.wants(), devices).map_err(usage)?;
     // What is written down is to come again.
-    let options = SessionOptions { chance: false, ..SessionOptions::plain(devices) };
-    Ok((options.command().map_err(failed)?, limit))
+    SessionOptions { chance: false, ..own }.command().map_err(failed)
 }
 
 /// What the first Ctrl-C sets, so that the outputs so far are kept; the second one ends the program.
@@ -213,11 +215,12 @@ fn run_file(
     timeout: Option<f64>,
     devices: &str,
 ) -> Result<u8, Failure> {
-    let (command, limit) = session(devices, timeout)?;
+    let limit = limit(devices, timeout)?;
     let options = RunOptions { allow_errors, limit, stop: interrupts()? };
     if let Some(output) = output {
         let mut notebook = load(path)?.notebook;
         check_language(path, &notebook)?;
+        let command = session(&notebook, devices)?;
         let ran = execute(&mut notebook, command, &options)?;
         let notes = store::write(output, &notebook).map_err(failed)?;
         notes.iter().for_each(|text| note(text));
@@ -237,6 +240,7 @@ fn run_file(
         );
     }
     check_language(path, &notebook)?;
+    let command = session(&notebook, devices)?;
     let ran = execute(&mut notebook, command, &options)?;
     let notes = file.save(&notebook).map_err(|error| match error {
         SaveError::Conflict { .. } => failed(format!("{error}\nhint: run it again")),
@@ -296,9 +300,10 @@ fn report(ran: &Ran, outputs: &str) -> u8 {
 }
 
 fn verify(path: &Path, timeout: Option<f64>, devices: &str) -> Result<u8, Failure> {
-    let (command, limit) = session(devices, timeout)?;
+    let limit = limit(devices, timeout)?;
     let stored = load(path)?.notebook;
     check_language(path, &stored)?;
+    let command = session(&stored, devices)?;
     let code =
         || stored.cells.iter().filter(|cell| cell.kind == Kind::Code && !cell.source.trim().is_empty());
     if code().next().is_some() && !code().any(|cell| cell.ran.is_some()) {

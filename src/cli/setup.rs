@@ -6,11 +6,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::file;
 use crate::base::text::strip_control;
-use crate::cli::folders::{progress_file, work_file};
+use crate::cli::folders::{progress_file, state_folder, work_file};
 use crate::cli::packs::Chosen;
+use crate::device::sim::Selection;
 use crate::device::sim::host_choice::{split_host, with_host};
 use crate::lab::{Book, Document, Keep, open_lesson_work};
 use crate::lesson::{Lesson, LessonMemory, ProgressLog, Record, records};
+use crate::notebook::Wants;
 use crate::session::options::SessionOptions;
 
 /// Appends to the learner's progress log.
@@ -63,6 +65,24 @@ pub(super) fn lesson_session(chosen: &Chosen, devices: &str) -> SessionOptions {
         scratch: scratch(chosen),
         ..SessionOptions::default()
     }
+}
+
+/// The session of a notebook, on the devices that it asks for where the choice is left to `auto`.
+///
+/// # Errors
+/// It asks for devices that mean nothing.
+pub(super) fn notebook_session(wants: &Wants, devices: &str) -> Result<SessionOptions, String> {
+    let devices = match (split_host(devices), &wants.devices) {
+        (("auto", host), Some(own)) => {
+            let own = with_host(own, host);
+            Selection::check(&own).map_err(|error| format!("the notebook asks for {own}: {error}"))?;
+            own
+        }
+        _ => devices.to_owned(),
+    };
+    let folder = || state_folder().unwrap_or_else(std::env::temp_dir).join("scratch");
+    let scratch = wants.scratch.map(|bytes| (folder(), bytes));
+    Ok(SessionOptions { scratch, ..SessionOptions::plain(&devices) })
 }
 
 /// The lesson as it is on the devices that its session has.

@@ -22,6 +22,7 @@ pub mod stale;
 pub mod store;
 pub mod usage;
 pub mod verify;
+mod wants;
 
 pub use cell::{Cell, Kind};
 pub(crate) use document::new_id;
@@ -29,3 +30,4 @@ pub use document::{Change, Notebook};
 pub use output::Output;
 pub use record::Recorder;
 pub use store::{NotebookFile, Opened};
+pub use wants::Wants;

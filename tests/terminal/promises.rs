@@ -224,3 +224,21 @@ fn cells_that_are_moved_and_split_survive_a_crash_and_are_saved_so() {
     lab.until_not("x + y;");
     lab.quits();
 }
+
+#[test]
+fn a_notebook_that_asks_for_devices_and_a_folder_has_them() {
+    let folder = Folder::new("asks");
+    let notebook = serde_json::json!({
+        "nbformat": 4, "nbformat_minor": 5, "metadata": {"tensorlab": {"devices": "sim:t4", "scratch": 65536}},
+        "cells": [{"cell_type": "code", "id": "a", "metadata": {}, "execution_count": null, "outputs": [],
+            "source": "print(`${cuda::device_count()} GPU and a ${type_of(SCRATCH)}`);"}],
+    });
+    std::fs::write(folder.0.join("n.ipynb"), notebook.to_string()).unwrap();
+    let mut command = program(&folder);
+    command.args(["lab", "n.ipynb"]);
+    let mut lab = Lab::start(command);
+    lab.until("session ready");
+    lab.keys(F5);
+    lab.until("1 GPU and a string");
+    lab.quits();
+}

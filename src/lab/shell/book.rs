@@ -14,7 +14,7 @@ use crate::lab::model::file_facts::FileFacts;
 use crate::lab::shell::book::theirs::Theirs;
 use crate::notebook::output::Fields;
 use crate::notebook::store::{self, Recovered, SaveError};
-use crate::notebook::{Cell, Change, Kind, Notebook, NotebookFile, difference, new_id};
+use crate::notebook::{Cell, Change, Kind, Notebook, NotebookFile, Wants, difference, new_id};
 
 /// Where a cell of the learner's own says where it stands in its lesson.
 const STANDS: &str = "lesson_place";
@@ -133,6 +133,11 @@ impl Book {
         let items = cells.map(|cell| Item::Cell(Box::new(shown(cell)))).collect();
         let title = self.file.path().display().to_string();
         Document { title, steps: vec![Step { items, ..Step::default() }], ..Document::default() }
+    }
+
+    /// What its code needs of a session.
+    pub(crate) fn wants(&self) -> Wants {
+        self.notebook.wants()
     }
 
     /// The language of its code, where it is not Rhai.
