@@ -44,6 +44,16 @@ impl DType {
         DType::Bool,
     ];
 
+    /// The distance from 1 to the next larger number, of a float type; that of float32 for others.
+    pub fn epsilon(self) -> f64 {
+        match self {
+            DType::Float64 => f64::EPSILON,
+            DType::Float16 => 0.000_976_562_5,
+            DType::BFloat16 => 0.007_812_5,
+            _ => f64::from(f32::EPSILON),
+        }
+    }
+
     /// Bytes of one element.
     pub fn size(self) -> usize {
         match self {

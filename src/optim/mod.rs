@@ -5,6 +5,7 @@ pub mod adaptive;
 pub mod group;
 pub mod lbfgs;
 pub mod lr_scheduler;
+pub mod matrices;
 pub mod sgd;
 pub mod state;
 pub mod variants;
@@ -31,6 +32,11 @@ pub trait Rule: Send + Sync {
 
     /// Fails on options outside their range, in PyTorch's words.
     fn check(&self, options: &Options) -> Result<()>;
+
+    /// Fails on a parameter that it can't take.
+    fn check_parameter(&self, _parameter: &Tensor) -> Result<()> {
+        Ok(())
+    }
 
     /// Changes `parameter` in place by its gradient. Runs outside the graph.
     fn step(&self, options: &Options, parameter: &Tensor, grad: &Tensor, state: &mut Moments) -> Result<()>;
@@ -139,6 +145,7 @@ impl Optimizer {
                 "optimise what the tensor was computed from, or `t.detach().requires_grad_(true)`",
             ));
         }
+        parameters.iter().try_for_each(|parameter| self.0.rule.check_parameter(parameter))?;
         let known = |t: &Tensor| groups.iter().any(|g| g.parameters.iter().any(|p| p.is(t)));
         if parameters.iter().any(known) {
             return Err(Error::value("some parameters appear in more than one parameter group"));
@@ -318,5 +325,12 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
     ROWS.into_iter().flatten()
 }
 
-static ROWS: [&[OpDef]; 6] =
-    documented([sgd::ROWS, adam::ROWS, adaptive::ROWS, variants::ROWS, lbfgs::ROWS, lr_scheduler::ROWS]);
+static ROWS: [&[OpDef]; 7] = documented([
+    sgd::ROWS,
+    adam::ROWS,
+    adaptive::ROWS,
+    variants::ROWS,
+    matrices::ROWS,
+    lbfgs::ROWS,
+    lr_scheduler::ROWS,
+]);

@@ -131,7 +131,7 @@ impl Optimizer {
 }
 
 /// Names of running tensors that any optimiser keeps.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 17] = [
     "momentum_buffer",
     "exp_avg",
     "exp_avg_sq",
@@ -146,7 +146,13 @@ const NAMES: [&str; 14] = [
     "ax",
     "eta",
     "mu",
+    "row_var",
+    "col_var",
+    "variance",
 ];
+
+/// Those that are smaller than the parameter: means along one of its dimensions.
+const MEANS: [&str; 2] = ["row_var", "col_var"];
 
 /// Those that are one number, whatever the parameter's shape.
 const NUMBERS: [&str; 2] = ["eta", "mu"];
@@ -166,15 +172,17 @@ fn remembered(state: &StateDict, number: usize, parameter: &Tensor) -> Result<Mo
             moments.set_number(known, value)?;
             continue;
         }
-        if tensor.shape() != parameter.shape() {
+        let fits = |(own, of): (&usize, &usize)| own == of || (*own == 1 && MEANS.contains(&known));
+        if tensor.shape().len() != parameter.shape().len()
+            || !tensor.shape().iter().zip(parameter.shape()).all(fits)
+        {
             return Err(Error::value(format!(
                 "'{name}' of parameter {number} has shape {:?}, the parameter {:?}",
                 tensor.shape(),
                 parameter.shape()
             )));
         }
-        let own =
-            Tensor::empty(parameter.shape(), parameter.dtype(), &parameter.context(), "optimizer_state")?;
+        let own = Tensor::empty(tensor.shape(), parameter.dtype(), &parameter.context(), "optimizer_state")?;
         own.copy_values(tensor, false)?;
         moments.tensors.push((known, own));
     }

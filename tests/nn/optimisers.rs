@@ -358,3 +358,63 @@ fn lbfgs_goes_where_pytorch_goes() {
     let (text, _) = lab.error("optim::LBFGS([#{params: [w]}, #{params: [ones(1)]}])");
     assert!(text.contains("doesn't support per-parameter options"), "{text}");
 }
+
+/// Eight steps of a matrix, or a vector, and what `torch.optim` comes to.
+#[test]
+fn optimisers_of_matrices_step_as_pytorch_s_do() {
+    for (code, shape, want) in [
+        (
+            "Muon([w], #{lr: 0.1})",
+            "[2, 3]",
+            vec![-0.3910714, -0.3340065, -0.198749, 0.2777497, 0.2772482, 0.4362324],
+        ),
+        (
+            "Muon([w], #{lr: 0.1, nesterov: false, adjust_lr_fn: \"match_rms_adamw\", ns_steps: 3})",
+            "[3, 2]",
+            vec![-0.7457794, -0.5072159, -0.0850465, 0.0344686, 0.5768611, 0.7536345],
+        ),
+        (
+            "Adafactor([w], #{lr: 0.1})",
+            "[2, 3]",
+            vec![-0.6657591, -0.3085237, -0.0694416, 0.0983085, 0.2046996, 0.2359671],
+        ),
+        (
+            "Adafactor([w], #{lr: 0.3, weight_decay: 0.1, eps: [1e-5, 1e-2], d: 1.5})",
+            "[4]",
+            vec![-0.1372318, 0.1449783, -0.1449783, 0.1372318],
+        ),
+        (
+            "Adafactor([w], #{lr: 0.1, maximize: true, beta2_decay: -0.5})",
+            "[3, 2]",
+            vec![-1.715486, -1.2183857, -0.8301454, 1.1523124, 1.1208502, 1.9920728],
+        ),
+    ] {
+        for devices in ["cpu", "sim:t4"] {
+            let mut lab = Lab::on(devices);
+            lab.run(&format!(
+                "let w = linspace(-1, 1, {n}).view({shape}).clone().requires_grad_(true); let opt = optim::{code};
+                 let to = linspace(0.5, -0.5, {n}).view({shape});
+                 for i in 0..8 {{ opt.zero_grad(); ((w - to) ** 2 * (to + 1)).sum().backward(); opt.step(); }}
+                 let other = optim::{code}; other.load_state_dict(opt.state_dict());",
+                n = want.len()
+            ));
+            let got = lab.numbers("w.flatten()");
+            assert!(
+                got.iter().zip(&want).all(|(a, b)| (a - b).abs() < 2e-6),
+                "{code}: {got:?}, not {want:?}"
+            );
+        }
+    }
+    let mut lab = Lab::new();
+    lab.run("let w = eye(2).requires_grad_(true);");
+    for (code, want) in [
+        ("Muon([ones(2).requires_grad_(true)])", "Muon only supports 2D parameters"),
+        ("Muon([w], #{adjust_lr_fn: \"x\"})", "Adjust learning rate function x is not supported"),
+        ("Adafactor([w], #{d: 0.5})", "Clipping threshold d should be >= 1 but is: 0.5"),
+        ("Adafactor([w], #{eps: [1]})", "eps must be an array of two numbers"),
+        ("Adafactor([w], #{beta2_decay: 1.0})", "beta2_decay should be <= 0 but is: 1.0"),
+    ] {
+        let (error, _) = lab.error(&format!("optim::{code}"));
+        assert!(error.contains(want), "{code}: {error}");
+    }
+}

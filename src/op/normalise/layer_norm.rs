@@ -232,12 +232,7 @@ pub(crate) fn rms_norm(
             x.shape()
         )));
     }
-    let eps = eps.unwrap_or(match x.dtype() {
-        DType::Float64 => f64::EPSILON,
-        DType::Float16 => 0.000_976_562_5,
-        DType::BFloat16 => 0.007_812_5,
-        _ => f64::from(f32::EPSILON),
-    });
+    let eps = eps.unwrap_or_else(|| x.dtype().epsilon());
     let wide = if matches!(x.dtype(), DType::Float16 | DType::BFloat16) {
         to_dtype(x, DType::Float32)?
     } else {
