@@ -49,6 +49,94 @@ __device__ inline double polygamma_of(double x, double n) {
     return (fmod(n, 2.0) == 0.0 ? -1.0 : 1.0) * tgamma(s) * sum;
 }
 
+// Series where they converge without cancelling, asymptotic ones beyond; see src/device/cpu/math/bessel.rs.
+__device__ inline double bessel_series(double x, double order) {
+    double quarter = 0.25 * x * x, term = 1.0, sum = 1.0, k = 1.0;
+    for (; term > sum * 1e-17; k += 1.0) sum += term *= quarter / (k * (k + order));
+    return x != x ? x : sum;
+}
+__device__ inline double bessel_beyond(double x, double mu) {
+    double term = 1.0, sum = 1.0;
+    for (int k = 1; k < 30; k++) sum += term *= -(mu - (2.0 * k - 1.0) * (2.0 * k - 1.0)) / (k * 8.0 * x);
+    return isinf(x) ? 0.0 : sum / sqrt(6.283185307179586 * x);
+}
+__device__ inline double i0e_of(double x) {
+    double size = fabs(x);
+    return size < 30.0 ? bessel_series(size, 0.0) * exp(-size) : bessel_beyond(size, 0.0);
+}
+__device__ inline double i0_of(double x) {
+    double size = fabs(x);
+    return size < 30.0 ? bessel_series(size, 0.0) : i0e_of(x) * exp(size);
+}
+__device__ inline double i1e_of(double x) {
+    double size = fabs(x);
+    return size < 30.0 ? 0.5 * x * bessel_series(size, 1.0) * exp(-size) : copysign(bessel_beyond(size, 4.0), x);
+}
+__device__ inline double i1_of(double x) {
+    double size = fabs(x);
+    return size < 30.0 ? 0.5 * x * bessel_series(size, 1.0) : i1e_of(x) * exp(size);
+}
+__device__ inline double grown(double x) {
+    double square = x * x;
+    return exp(square) * (1.0 + fma(x, x, -square));
+}
+__device__ inline double erfcx_of(double x) {
+    double size = fabs(x), value;
+    if (x < -27.0) return INFINITY;
+    if (size < 6.5) {
+        value = grown(size) * erfc(size);
+    } else {
+        double inverse = 0.5 / (x * x), term = 1.0, sum = 1.0;
+        for (int k = 1; k < 30; k++) {
+            double next = -term * (2 * k - 1) * inverse;
+            if (fabs(next) >= fabs(term)) break;
+            sum += term = next;
+        }
+        value = 0.5641895835477563 * sum / size;
+    }
+    return x != x ? x : x < 0.0 ? 2.0 * grown(x) - value : value;
+}
+__device__ inline double log_ndtr_of(double x) {
+    double at = x * 0.7071067811865476;
+    return x < -1.0 ? log(0.5 * erfcx_of(-at)) - at * at : log1p(-0.5 * erfc(at));
+}
+__device__ inline double gamma_fraction(double a, double x) {
+    double b = x + 1.0 - a, c = 1e300, d = 1.0 / b, value = d;
+    for (int i = 1; i < 100000; i++) {
+        double by = -double(i) * (i - a);
+        b += 2.0;
+        double below = by * d + b, above = b + by / c;
+        d = 1.0 / (fabs(below) < 1e-300 ? 1e-300 : below);
+        c = fabs(above) < 1e-300 ? 1e-300 : above;
+        double step = d * c;
+        value *= step;
+        if (fabs(step - 1.0) < 1e-16) break;
+    }
+    return value;
+}
+// The lower share, or one minus the upper one; `upper` asks for that.
+__device__ inline double gamma_share(double a, double x, bool upper) {
+    double known = -1.0;
+    if (a != a || x != x || a < 0.0 || x < 0.0 || (a == 0.0 && x == 0.0) || (isinf(a) && isinf(x))) return NAN;
+    if (x == 0.0 || isinf(a)) known = 0.0;
+    else if (a == 0.0 || isinf(x)) known = 1.0;
+    if (known >= 0.0) return upper ? 1.0 - known : known;
+    double front = exp(a * log(x) - x - lgamma(a));
+    if (x < a + 1.0) {
+        double term = 1.0 / a, sum = term, n = a;
+        for (int i = 0; i < 100000; i++) {
+            n += 1.0;
+            sum += term *= x / n;
+            if (term <= sum * 1e-17) break;
+        }
+        return upper ? 1.0 - front * sum : front * sum;
+    }
+    double part = front * gamma_fraction(a, x);
+    return upper ? part : 1.0 - part;
+}
+__device__ inline double gamma_below_of(double a, double x) { return gamma_share(a, x, false); }
+__device__ inline double gamma_above_of(double a, double x) { return gamma_share(a, x, true); }
+
 // float16 and bfloat16 are computed in float: their grids are even below 2^-14, or float's with fewer bits.
 __device__ inline float neighbour_half(float size, bool grows) {
     const float tiny = 5.9604644775390625e-08f, normal = 6.103515625e-05f;

@@ -2,7 +2,7 @@
 //!
 //! Values, gradients at kinks, NaN and signed zeros follow PyTorch 2.15.
 
-use super::cpu::math::Real;
+use super::cpu::math::{Real, bessel};
 
 /// How many inputs a function takes and what it writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -149,6 +149,29 @@ map_ops! { (a b c p q)
     Digamma 1 Same "map_digamma" {a.digamma()} {} "digamma(a)";
     // p = order
     Polygamma 1 Same "map_polygamma" {a.polygamma(p)} {} "polygamma(a, p)";
+    BesselI0 1 Same "map_i0" {a.by_double(bessel::i0)} {} "T(i0_of(double(a)))";
+    BesselI0e 1 Same "map_i0e" {a.by_double(bessel::i0e)} {} "T(i0e_of(double(a)))";
+    BesselI1 1 Same "map_i1" {a.by_double(bessel::i1)} {} "T(i1_of(double(a)))";
+    BesselI1e 1 Same "map_i1e" {a.by_double(bessel::i1e)} {} "T(i1e_of(double(a)))";
+    Entr 1 Same "map_entr" {
+        if a > T::zero() {
+            -a * a.ln()
+        } else if a == T::zero() {
+            T::zero()
+        } else if a.is_nan() {
+            a
+        } else {
+            T::of(f64::NEG_INFINITY)
+        }
+    } {} "a > T(0) ? -a * log(a) : a == T(0) ? T(0) : a != a ? a : T(-INFINITY)";
+    LogNdtr 1 Same "map_log_ndtr" {a.by_double(bessel::log_ndtr)} {} "T(log_ndtr_of(double(a)))";
+    Xlog1py 2 Same "map_xlog1py" {
+        let product = a * b.ln_1p();
+        if b.is_nan() { b } else if a == T::zero() { a.abs() } else { product }
+    } {} "b != b ? b : a == T(0) ? T(0) : a * log1p(b)";
+    Erfcx 1 Same "map_erfcx" {a.by_double(bessel::erfcx)} {} "T(erfcx_of(double(a)))";
+    GammaBelow 2 Same "map_igamma" {a.by_doubles(b, bessel::gamma_below)} {} "T(gamma_below_of(double(a), double(b)))";
+    GammaAbove 2 Same "map_igammac" {a.by_doubles(b, bessel::gamma_above)} {} "T(gamma_above_of(double(a), double(b)))";
     Exp2 1 Same "map_exp2" {T::of(2.0).pow(a)} {} "exp2(a)";
     Asinh 1 Same "map_asinh" {a.asinh()} {} "asinh(a)";
     Acosh 1 Same "map_acosh" {a.acosh()} {} "acosh(a)";

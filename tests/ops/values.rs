@@ -23,6 +23,8 @@ use tensorlab::op::shape::split;
 use tensorlab::op::sorting::extremum;
 use tensorlab::op::sorting::sort;
 
+use crate::nn::Lab;
+
 use super::{f32s, f64s, failure, i64s, laid, leaf, mask, numbers, shown};
 
 const NAN: f64 = f64::NAN;
@@ -289,4 +291,124 @@ fn closeness_is_measured_as_pytorch_measures_it() {
         "AssertionError: Tensor-likes are not close!\n\nMismatched elements: 1 / 3 (33.3%)\nGreatest absolute difference: \
          1.0 at index (2,) (up to 1e-5 allowed)\nGreatest relative difference: 0.25 at index (2,) (up to 1.3e-6 allowed)"
     );
+}
+
+/// Bessel's functions, tails of the normal distribution and shares of the gamma distribution, as PyTorch 2.15 has them in
+/// float64, on both sides of where their series change.
+#[test]
+fn special_functions_are_pytorch_s() {
+    let mut lab = Lab::on("sim:t4");
+    lab.run("let x = tensor([-31.0, -1.5, 0.0, 0.3, 7.0, 50.0], #{dtype: float64});");
+    lab.run("let y = tensor([-2.0, 0.0, 0.3, 7.0, 50.0], #{dtype: float64});");
+    lab.run("let a = tensor([0.1, 2.5, 2.5, 40.0, 100.0], #{dtype: float64});");
+    lab.run("let b = tensor([0.5, 0.1, 9.0, 45.0, 60.0], #{dtype: float64});");
+    for (code, want) in [
+        (
+            "special::i0(x)",
+            vec![
+                2089962966491.9038,
+                1.6467231897728907,
+                1.0,
+                1.0226268793515967,
+                168.59390851028968,
+                2.9325537838493355e20,
+            ],
+        ),
+        (
+            "special::i0e(x)",
+            vec![
+                0.07194649669698383,
+                0.36743360905415834,
+                1.0,
+                0.7575806251825477,
+                0.15373774467288123,
+                0.056561626647454184,
+            ],
+        ),
+        (
+            "special::i1(x)",
+            vec![
+                -2055972795294.565,
+                -0.9816664285779075,
+                0.0,
+                0.15169384000359282,
+                156.03909286995534,
+                2.9030785901035566e20,
+            ],
+        ),
+        (
+            "special::i1e(x)",
+            vec![
+                -0.07077639283438569,
+                -0.21903938742092566,
+                0.0,
+                0.11237756063983881,
+                0.1422892347095986,
+                0.055993123892895395,
+            ],
+        ),
+        (
+            "special::log_ndtr(x)",
+            vec![
+                -484.8539636271794,
+                -2.7059444008238898,
+                -0.6931471805599453,
+                -0.48141016158848127,
+                -1.2798125438866539e-12,
+                0.0,
+            ],
+        ),
+        (
+            "special::ndtr(x[1..])",
+            vec![0.06680720126885803, 0.5, 0.6179114221889527, 0.9999999999987201, 1.0],
+        ),
+        (
+            "special::erfcx(y)",
+            vec![108.94090438997797, 1.0, 0.7345993345676554, 0.07980005432915295, 0.011281536265323772],
+        ),
+        ("special::entr(y[1..])", vec![0.0, 0.3611918412977808, -13.621371043387192, -195.6011502714073]),
+        (
+            "special::gammainc(a, b)",
+            vec![
+                0.9414024458901339,
+                0.0008861387888124438,
+                0.9970535954121197,
+                0.7916181797546208,
+                1.4815276326460494e-06,
+            ],
+        ),
+        (
+            "a.igammac(b)",
+            vec![
+                0.05859755410986646,
+                0.9991138612111875,
+                0.0029464045878802923,
+                0.2083818200325928,
+                0.9999985184723673,
+            ],
+        ),
+        (
+            "special::xlog1py(y[1..3], tensor([-1.0, 1.0], #{dtype: float64}))",
+            vec![0.0, 0.3 * std::f64::consts::LN_2],
+        ),
+    ] {
+        for place in ["cpu", "cuda"] {
+            lab.run(&format!("let p = \"{place}\"; x = x.to(p); y = y.to(p); a = a.to(p); b = b.to(p);"));
+            let got = lab.numbers(&code.replace("dtype: float64}", "dtype: float64, device: p}"));
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-9 * b.abs();
+            assert!(
+                got.len() == want.len() && got.iter().zip(&want).all(near),
+                "{code}: {got:?}, not {want:?}"
+            );
+        }
+    }
+    assert_eq!(lab.text("special::entr(tensor([-1.0, 0.0 / 0.0]))"), "tensor([-inf, nan])");
+    assert_eq!(
+        lab.text(
+            "special::gammainc(tensor([0.0, 1.0, 0.0, 1.0, -1.0]), tensor([1.0, 0.0, 0.0, 1.0 / 0.0, 1.0]))"
+        ),
+        "tensor([1., 0., nan, 1., nan])"
+    );
+    let (error, _) = lab.error("tensor([1.0], #{requires_grad: true}).igamma(tensor([1.0])).backward()");
+    assert!(error.contains("derivative for aten::igamma: input is not implemented"), "{error}");
 }

@@ -3,6 +3,7 @@
 //! The f32 functions are within 2 units in the last place of the true value over the whole range, with the
 //! usual values at NaN, infinities and zeros, subnormals included (the tests hold them to it).
 
+pub(crate) mod bessel;
 mod double;
 mod exponential;
 mod gauss;
@@ -65,6 +66,10 @@ pub(crate) trait Real:
     fn digamma(self) -> Self;
     /// The `order`-th derivative of digamma.
     fn polygamma(self, order: Self) -> Self;
+    /// By a function in double precision.
+    fn by_double(self, f: fn(f64) -> f64) -> Self;
+    /// By one of two arguments.
+    fn by_doubles(self, other: Self, f: fn(f64, f64) -> f64) -> Self;
     /// The next number on the way to another, in float32 or float64.
     fn next_after(self, to: Self) -> Self;
     /// The same where both are float16.
@@ -306,6 +311,14 @@ macro_rules! real {
             #[inline(always)]
             fn copysign(self, sign: Self) -> Self {
                 Lane::new(self.0.copysign(sign.0))
+            }
+            #[inline(always)]
+            fn by_double(self, f: fn(f64) -> f64) -> Self {
+                Lane::new(f(f64::from(self.0)) as $t)
+            }
+            #[inline(always)]
+            fn by_doubles(self, other: Self, f: fn(f64, f64) -> f64) -> Self {
+                Lane::new(f(f64::from(self.0), f64::from(other.0)) as $t)
             }
             $(
                 #[inline(always)]

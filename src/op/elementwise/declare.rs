@@ -72,7 +72,7 @@ macro_rules! binary {
                     in_place: binary!(@in_place $map $gives),
                     gradient: binary!(@gradient $map $grad),
                     samples: &[Sample {
-                        call: concat!("a.", stringify!($fn), "(b)"),
+                        call: binary!(@call $fn $forms),
                         inputs: &[
                             Draw { name: "a", shape: &[3, 4], domain: Domain::$left },
                             Draw { name: "b", shape: &[4], domain: Domain::$right },
@@ -105,6 +105,9 @@ macro_rules! binary {
         };
         Some(&RULE)
     }};
+    (@call $fn:ident (in SPECIAL)) => { concat!("special::", stringify!($fn), "(a, b)") };
+    (@call $fn:ident $forms:tt) => { concat!("a.", stringify!($fn), "(b)") };
+    (@forms (in $forms:ident)) => { *$forms };
     (@forms [$($op:literal)?]) => { [Form::Method, Form::Function $(, Form::Operator($op))?] };
     (@in_place $map:ident Bool) => {
         InPlace::Call(|args| $crate::op::elementwise::declare::overwritten(args, &specs::$map))
@@ -182,7 +185,7 @@ impl AlphaParams<'_> {
 macro_rules! unary {
     ($(
         $(#[doc = $doc:literal])*
-        $fn:ident $map:ident $gives:ident $(or $refusal:expr)?, $grad:tt, $domain:ident $(in $forms:expr)?,
+        $fn:ident $map:ident $gives:ident $(or $refusal:expr)?, $grad:tt, $domain:ident $(in $forms:ident)?,
         $summary:literal, $code:literal => $shown:literal;
     )*) => {
         $(
@@ -231,7 +234,7 @@ macro_rules! unary {
                     in_place: unary!(@in_place $gives),
                     gradient: unary!(@gradient $map $grad),
                     samples: &[Sample {
-                        call: concat!("x.", stringify!($fn), "()"),
+                        call: unary!(@call $fn $($forms)?),
                         inputs: &[Draw { name: "x", shape: &[3, 4], domain: Domain::$domain }],
                     }],
                 },
@@ -242,7 +245,9 @@ macro_rules! unary {
     (@refusal) => { $crate::op::core::spec::Refusal::ByName };
     (@refusal $refusal:expr) => { $refusal };
     (@forms) => { &[Form::Method, Form::Function] };
-    (@forms $forms:expr) => { $forms };
+    (@forms $forms:ident) => { $forms };
+    (@call $fn:ident SPECIAL) => { concat!("special::", stringify!($fn), "(x)") };
+    (@call $fn:ident $($forms:ident)?) => { concat!("x.", stringify!($fn), "()") };
     (@keep (none)) => { $crate::op::core::spec::Keep::Nothing };
     (@keep (zero)) => { $crate::op::core::spec::Keep::Nothing };
     (@keep ($keep:ident $rule:expr)) => { $crate::op::core::spec::Keep::$keep };
@@ -333,9 +338,18 @@ pub const fn twin_of_one(
 /// Called as `F::name(…)` too.
 pub(crate) const FUNCTIONAL_TOO: &[Form] = &[Form::Method, Form::Function, Form::Functional];
 
+/// Written as `-x` too.
+pub(crate) const MINUS_TOO: &[Form] = &[Form::Method, Form::Function, Form::Operator("-")];
+
+/// Called as `special::name(…)` alone.
+pub(crate) const SPECIAL: &[Form] = &[Form::Of("special")];
+
+/// Called as `special::name(…)` too.
+pub(crate) const SPECIAL_TOO: &[Form] = &[Form::Method, Form::Function, Form::Of("special")];
+
 /// What the macros' rows name, wherever they are called.
 pub mod names {
-    pub(crate) use super::FUNCTIONAL_TOO;
+    pub(crate) use super::{FUNCTIONAL_TOO, MINUS_TOO, SPECIAL, SPECIAL_TOO};
     pub(in crate::op) use super::{binary, unary};
     pub use crate::op::core::def::{
         Domain, Draw, Family, Form, Forward, Gradient, InPlace, OpDef, Receiver, Sample, Torch,

@@ -13,6 +13,7 @@ pub mod numbers;
 pub mod predicates;
 pub mod rounding;
 pub mod sign;
+pub mod special;
 pub mod unary;
 
 use crate::op::core::def::{OpDef, documented};
@@ -36,6 +37,9 @@ pub static ROWS: &[&[OpDef]] = &documented([
     unary::MORE_ROWS,
     binary::ROWS,
     binary::MORE_ROWS,
+    special::of_one::ROWS,
+    special::of_two::ROWS,
+    special::MORE_ROWS,
     bounds::ROWS,
     fused::ROWS,
     numbers::ROWS,

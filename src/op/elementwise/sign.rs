@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 use super::declare::{rule, twin_of_one, unary};
 
 unary! {
-    neg Neg Number or NO_NEGATIVE, (Nothing rule(|_, g| neg(g))), Any in &[Form::Method, Form::Function, Form::Operator("-")],
+    neg Neg Number or NO_NEGATIVE, (Nothing rule(|_, g| neg(g))), Any in MINUS_TOO,
         "The negative of each element.", "tensor([1.0, -2.0]).neg()" => "tensor([-1.,  2.])";
     sign Sign Same, (zero), Any,
         "-1, 0 or 1 by the sign of each element.", "tensor([-3.0, 0.0, 5.0]).sign()" => "tensor([-1.,  0.,  1.])";

@@ -3,7 +3,7 @@
 use crate::base::{Error, Result};
 use crate::device::MapOp;
 use crate::op::core::args::to_value;
-use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::one;
 use crate::op::core::shapes;
@@ -24,11 +24,11 @@ unary! {
         "Each element times itself.", "tensor([1.0, -3.0]).square()" => "tensor([1., 9.])";
     exp Exp Float, (Output rule(|s, g| mul(g, &s.tensor(0)?))), Any,
         "e to the power of each element.", "tensor([0.0, 1.0]).exp()" => "tensor([1.0000, 2.7183])";
-    expm1 Expm1 Float, (Output rule(|s, g| mul(g, &shift(&s.tensor(0)?, 1.0)?))), Any,
+    expm1 Expm1 Float, (Output rule(|s, g| mul(g, &shift(&s.tensor(0)?, 1.0)?))), Any in SPECIAL_TOO,
         "`exp(x) - 1`, accurate near zero.", "tensor([0.0, 1.0]).expm1()" => "tensor([0.0000, 1.7183])";
     log Log Float, (Input rule(|s, g| div(g, &s.tensor(0)?))), Positive,
         "The natural logarithm of each element.", "tensor([1.0, 10.0]).log()" => "tensor([0.0000, 2.3026])";
-    log1p Log1p Float, (Input rule(|s, g| div(g, &shift(&s.tensor(0)?, 1.0)?))), Positive,
+    log1p Log1p Float, (Input rule(|s, g| div(g, &shift(&s.tensor(0)?, 1.0)?))), Positive in SPECIAL_TOO,
         "`log(1 + x)`, accurate near zero.", "tensor([0.0, 1.0]).log1p()" => "tensor([0.0000, 0.6931])";
     log2 Log2 Float, (Input rule(|s, g| div(g, &scale(&s.tensor(0)?, std::f64::consts::LN_2)?))), Positive,
         "The logarithm to base 2 of each element.", "tensor([1.0, 8.0]).log2()" => "tensor([0., 3.])";
@@ -68,7 +68,7 @@ unary! {
         "`1 / (1 + exp(-x))` of each element.", "tensor([0.0, 1.0]).sigmoid()" => "tensor([0.5000, 0.7311])";
     erf Erf Float, (Input rule(|s, g| with_input(MapOp::ErfGrad, s, g, |g, x| {
             mul(g, &scale(&exp(&neg(&square(x)?)?)?, std::f64::consts::FRAC_2_SQRT_PI)?)
-        }))), Any,
+        }))), Any in SPECIAL_TOO,
         "The error function of each element.", "tensor([0.0, 1.0]).erf()" => "tensor([0.0000, 0.8427])";
     erfc Erfc Float, (Input rule(|s, g| {
             mul(g, &scale(&exp(&neg(&square(&s.tensor(0)?)?)?)?, -std::f64::consts::FRAC_2_SQRT_PI)?)
@@ -78,13 +78,13 @@ unary! {
             mul(g, &scale(&exp(&square(&s.tensor(0)?)?)?, 1.0 / std::f64::consts::FRAC_2_SQRT_PI)?)
         })), Inside,
         "The number whose error function each element is.", "tensor([0.0, 0.5]).erfinv()" => "tensor([0.0000, 0.4769])";
-    lgamma Lgamma Float, (Input rule(|s, g| mul(g, &digamma(&s.tensor(0)?)?))), Positive,
+    lgamma Lgamma Float, (Input rule(|s, g| mul(g, &digamma(&s.tensor(0)?)?))), Positive in SPECIAL_TOO,
         "The logarithm of the absolute value of the gamma function.", "tensor([1.0, 5.0]).lgamma()" => "tensor([0.0000, 3.1781])";
-    digamma Digamma Float, (Input rule(|s, g| mul(g, &polygamma(&s.tensor(0)?, 1.0)?))), Positive,
+    digamma Digamma Float, (Input rule(|s, g| mul(g, &polygamma(&s.tensor(0)?, 1.0)?))), Positive in SPECIAL_TOO,
         "The derivative of the logarithm of the gamma function.", "tensor([1.0]).digamma()" => "tensor([-0.5772])";
-    exp2 Exp2 Float, (Output rule(|s, g| mul(g, &scale(&s.tensor(0)?, std::f64::consts::LN_2)?))), Any,
+    exp2 Exp2 Float, (Output rule(|s, g| mul(g, &scale(&s.tensor(0)?, std::f64::consts::LN_2)?))), Any in SPECIAL_TOO,
         "2 to the power of each element.", "tensor([0.0, 3.0]).exp2()" => "tensor([1., 8.])";
-    asinh Asinh Float, (Input rule(|s, g| mul(g, &rsqrt(&shift(&square(&s.tensor(0)?)?, 1.0)?)?))), Any,
+    asinh Asinh Float, (Input rule(|s, g| mul(g, &rsqrt(&shift(&square(&s.tensor(0)?)?, 1.0)?)?))), Any in SPECIAL_TOO,
         "The inverse hyperbolic sine of each element.", "tensor([0.0, 1.0]).asinh()" => "tensor([0.0000, 0.8814])";
     acosh Acosh Float, (Input rule(|s, g| mul(g, &rsqrt(&shift(&square(&s.tensor(0)?)?, -1.0)?)?))), Above,
         "The inverse hyperbolic cosine of each element.", "tensor([1.0, 2.0]).acosh()" => "tensor([0.0000, 1.3170])";
@@ -95,7 +95,7 @@ unary! {
             let angle = scale(&x, std::f64::consts::PI)?;
             let slope = div(&sub(&mul(&angle, &cos(&angle)?)?, &sin(&angle)?)?, &mul(&angle, &x)?)?;
             masked_fill(&mul(g, &slope)?, &eq(&x, 0i64)?, 0i64.into())
-        })), Any,
+        })), Any in SPECIAL_TOO,
         "`sin(pi x) / (pi x)`, and 1 at 0.", "tensor([0.0, 0.5]).sinc()" => "tensor([1.0000, 0.6366])";
     relu Relu Number or Refusal::Text("Boolean inputs not supported for relu"), (Output rule(|s, g| with_input(MapOp::ReluGrad, s, g, |g, y| {
             masked_fill(g, &le(y, 0.0)?, 0i64.into())
@@ -154,7 +154,7 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
             n => to_value(polygamma(a.input, n as f64)),
         }),
     )
-    .forms(crate::op::core::def::FUNCTION)
+    .forms(&[Form::Function, Form::Of("special")])
     .shapes(shapes::SAME)
     .errors(&["RuntimeError: `n` is negative"])
     .example("polygamma(1, tensor([1.0]))", "tensor([1.6449])")
@@ -167,6 +167,27 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         ("tensor([-1.0]).absolute()", "tensor([1.])"),
     )
     .errors(&[shapes::BOOLS]),
+    twin_of_one(
+        "expit",
+        "Another name of `sigmoid`.",
+        &specs::Sigmoid,
+        ("special::expit(tensor([0.0]))", "tensor([0.5000])"),
+    )
+    .forms(&[Form::Of("special")]),
+    twin_of_one(
+        "psi",
+        "Another name of `digamma`.",
+        &specs::Digamma,
+        ("special::psi(tensor([1.0]))", "tensor([-0.5772])"),
+    )
+    .forms(&[Form::Of("special")]),
+    twin_of_one(
+        "gammaln",
+        "Another name of `lgamma`.",
+        &specs::Lgamma,
+        ("special::gammaln(tensor([5.0]))", "tensor([3.1781])"),
+    )
+    .forms(&[Form::Of("special")]),
     twin_of_one(
         "arcsin",
         "Another name of `asin`.",

@@ -10,7 +10,7 @@ use super::book::Idiom;
 use super::tree::Arg;
 
 /// What names stand for that nothing of the script's has.
-const KNOWN: [(&str, &str); 27] = [
+const KNOWN: [(&str, &str); 28] = [
     ("inference_mode", "torch.inference_mode"),
     ("tqdm", "tqdm.tqdm"),
     ("trange", "tqdm.trange"),
@@ -31,6 +31,7 @@ const KNOWN: [(&str, &str); 27] = [
     ("optim", "torch.optim"),
     ("cuda", "torch.cuda"),
     ("linalg", "torch.linalg"),
+    ("special", "torch.special"),
     ("autograd", "torch.autograd"),
     ("amp", "torch.amp"),
     ("cudnn", "torch.backends.cudnn"),
