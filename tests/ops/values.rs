@@ -352,7 +352,7 @@ fn special_functions_are_pytorch_s() {
             vec![
                 -484.8539636271794,
                 -2.7059444008238898,
-                -0.6931471805599453,
+                -std::f64::consts::LN_2,
                 -0.48141016158848127,
                 -1.2798125438866539e-12,
                 0.0,
@@ -412,4 +412,43 @@ fn special_functions_are_pytorch_s() {
     assert_eq!(lab.text("special::gammainc(tensor(1e20), tensor(1e20)).item()"), "0.5");
     let (error, _) = lab.error("tensor([1.0], #{requires_grad: true}).igamma(tensor([1.0])).backward()");
     assert!(error.contains("derivative for aten::igamma: input is not implemented"), "{error}");
+}
+
+#[test]
+fn a_histogram_counts_between_edges() {
+    let mut lab = Lab::on("sim:t4");
+    lab.run("let x = tensor([1.0, 2.0, 1.0, 5.5, -3.0, 2.5]); let edges = tensor([0.0, 1.0, 2.0, 6.0]);");
+    for (code, want) in [
+        ("x.histogram(4, #{range: [0, 3]})", "[[0, 2, 1, 1], [0, 0.75, 1.5, 2.25, 3]]"),
+        ("histogram(x, 5)[0]", "[1, 0, 3, 1, 1]"),
+        ("histogram(x.cuda(), edges.cuda(), #{density: true})[0].cpu()", "[0, 0.4, 0.15]"),
+        ("histogram(x, #{bins: 3, weight: arange(1.0, 7.0)})[0]", "[5, 12, 4]"),
+        ("histogram(ones(3), 2)", "[[0, 3], [0.5, 1, 1.5]]"),
+        ("histogram(zeros(0), 2)", "[[0, 0], [0, 0.5, 1]]"),
+    ] {
+        let got = lab.text(&format!("{{ let got = {code}; let got = if type_of(got) == \"array\" {{ got.map(|t| t.double().tolist()) }} else {{ got.double().tolist() }}; #{{got: got}}.to_json() }}"));
+        let near = |a: &serde_json::Value, b: &serde_json::Value| {
+            (a.as_f64().unwrap() - b.as_f64().unwrap()).abs() < 1e-6
+        };
+        let flat = |v: &serde_json::Value| -> Vec<serde_json::Value> {
+            v.as_array()
+                .unwrap()
+                .iter()
+                .flat_map(|v| v.as_array().cloned().unwrap_or_else(|| vec![v.clone()]))
+                .collect()
+        };
+        let got: serde_json::Value = serde_json::from_str(&got).unwrap();
+        let (got, want) = (flat(&got["got"]), flat(&serde_json::from_str(want).unwrap()));
+        assert!(got.len() == want.len() && got.iter().zip(&want).all(|(a, b)| near(a, b)), "{code}: {got:?}");
+    }
+    for (code, text) in [
+        ("histogram(x, 0)", "bins must be > 0"),
+        ("histogram(x, 3, #{range: [3, 1]})", "min should not exceed max"),
+        ("histogram(x, \"a\")", "must be int or Tensor, not"),
+        ("histogram(x, 2, #{weight: ones(2)})", "the same shape"),
+        ("histogram(x, 9223372036854775807)", ""),
+    ] {
+        let (error, _) = lab.error(code);
+        assert!(error.contains(text), "{code}: {error}");
+    }
 }

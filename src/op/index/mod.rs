@@ -2,6 +2,7 @@
 
 pub mod brackets;
 pub mod distinct;
+pub mod histogram;
 pub mod indices;
 pub mod masks;
 pub mod places;
@@ -11,5 +12,12 @@ pub mod search;
 use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
-pub static ROWS: &[&[OpDef]] =
-    &documented([masks::ROWS, brackets::ROWS, places::ROWS, distinct::ROWS, search::ROWS, scattered::ROWS]);
+pub static ROWS: &[&[OpDef]] = &documented([
+    masks::ROWS,
+    brackets::ROWS,
+    places::ROWS,
+    distinct::ROWS,
+    histogram::ROWS,
+    search::ROWS,
+    scattered::ROWS,
+]);

@@ -62,7 +62,7 @@ pub(crate) fn searchsorted(edges: &Tensor, values: &Tensor, right: bool, narrow:
 }
 
 /// A binary search for all values at once: the answer lies in `low..=high` all the time.
-fn search(edges: &Tensor, values: &Tensor, size: usize, right: bool) -> Result<Tensor> {
+pub(super) fn search(edges: &Tensor, values: &Tensor, size: usize, right: bool) -> Result<Tensor> {
     let full =
         |n: i64| Tensor::full(values.shape(), n.into(), DType::Int64, &values.context(), "searchsorted");
     let (mut low, mut high) = (full(0)?, full(size as i64)?);
