@@ -54,6 +54,12 @@ fn go_on(state: &mut State, fx: &mut Vec<Effect>) {
     }
 }
 
+/// The devices that the open lesson was written for, in words that follow others.
+fn own_devices(state: &State) -> String {
+    let own = state.lesson.as_ref().and_then(|open| open.lesson.front.devices.first());
+    own.map_or(String::new(), |own| format!(", such as {}", text::clean_line(own)))
+}
+
 /// What a message changes of what is shown.
 fn shown(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> bool {
     match message {
@@ -69,7 +75,8 @@ fn shown(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> bool {
             if let Some(open) = &mut state.lesson {
                 open.lacks = open.lesson.front.requires.lacking(&devices);
                 if let Some(lacks) = open.lacks.clone() {
-                    state.say(lacks);
+                    let (key, own) = (state.keymap.name_of(Action::OtherDevices), own_devices(state));
+                    state.say(format!("{lacks}: {key} goes on with others{own}"));
                 }
             }
             running::dispatch(state, fx);

@@ -31,7 +31,7 @@ pub(crate) fn draw(state: &State, buffer: &mut Buffer, areas: &Areas) {
     left.push(Span::styled(text::clip(&title, room.saturating_sub(used)), theme.text));
     let left = Line::from(left);
     // The session's devices, where there is room for them.
-    let devices = Some(devices(state)).filter(|devices| left.width() + text::width(devices) < room);
+    let devices = devices(state).into_iter().find(|devices| left.width() + text::width(devices) < room);
     let devices = devices.unwrap_or_default();
     put(buffer, areas.header, 0, &left);
     let column = width.saturating_sub(taken + 1 + text::width(&devices));
@@ -45,23 +45,29 @@ pub(crate) fn draw(state: &State, buffer: &mut Buffer, areas: &Areas) {
     }
 }
 
-/// What the session runs on, as it has said: its GPUs by their names, the CPU where there is none.
-fn devices(state: &State) -> String {
+/// What the session runs on, as it has said, in ever fewer words: its GPUs by their names or by how many there are, the
+/// CPU where there is none.
+fn devices(state: &State) -> Vec<String> {
     if !state.has_document() || state.session.status != SessionStatus::Ready {
-        return String::new();
+        return Vec::new();
     }
-    let mut kinds: Vec<(String, usize)> = Vec::new();
+    let mut kinds: Vec<(&str, usize)> = Vec::new();
     for device in state.history.devices().filter(|device| device.device.is_cuda()) {
         match kinds.iter_mut().find(|(known, _)| *known == device.name) {
             Some((_, count)) => *count += 1,
-            None => kinds.push((device.name.clone(), 1)),
+            None => kinds.push((&device.name, 1)),
         }
     }
-    if kinds.is_empty() {
-        return "CPU · ".into();
+    let words = |(name, count): &(&str, usize)| {
+        if *count > 1 { format!("{count} × {name}") } else { (*name).to_owned() }
+    };
+    let named = kinds.iter().map(words).collect::<Vec<_>>().join(", ");
+    let count: usize = kinds.iter().map(|(_, count)| count).sum();
+    match count {
+        0 => vec!["CPU · ".into()],
+        1 => vec![named + " · ", "1 GPU · ".into()],
+        _ => vec![named + " · ", format!("{count} GPUs · ")],
     }
-    let words = |(name, count): (String, usize)| if count > 1 { format!("{count} × {name}") } else { name };
-    kinds.into_iter().map(words).collect::<Vec<_>>().join(", ") + " · "
 }
 
 /// What holds of the notebook's file until something is done about it.

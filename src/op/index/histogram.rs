@@ -109,7 +109,7 @@ fn edges_of(x: &Tensor, count: i64, range: Option<&[f64]>) -> Result<Tensor> {
 
 kinds! {
     /// Two numbers, if any.
-    RangeKind(Any) => Option<Vec<f64>>, |args: &Args, at| match args.get(at) {
+    RangeKind(Object) => Option<Vec<f64>>, |args: &Args, at| match args.get(at) {
         Value::None => Ok(None),
         Value::List(items) => {
             let number = |item: &Value| match item {
@@ -122,7 +122,7 @@ kinds! {
         given => Err(args.wrong(at, given)),
     };
     /// How many bins, or their edges.
-    BinsKind(Any) => Bins, |args: &Args, at| match args.get(at) {
+    BinsKind(Object) => Bins, |args: &Args, at| match args.get(at) {
         Value::Tensor(edges) => Ok(Bins::Edges(edges.clone())),
         given => args.int(at).map(Bins::Count).map_err(|_| {
             let text = format!("histogram(): argument 'bins' must be int or Tensor, not {}", given.describe());
