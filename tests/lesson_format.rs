@@ -445,6 +445,19 @@ mod linting {
     }
 
     #[test]
+    fn an_exercise_may_have_several_solutions_each_of_them_once() {
+        let with = |other: &str| {
+            EXERCISE.replace("```rhai wrong", &format!("```rhai solution\n{other}\n```\n\n```rhai wrong"))
+        };
+        assert_eq!(faults(&with("let y = x.cuda();")), []);
+        let lesson = good(&with("let y = x.cuda();"));
+        let Some(Element::Exercise(exercise)) = &lesson.steps[0].element else { panic!() };
+        assert_eq!(exercise.solution.text.trim(), "let y = x.to(\"cuda\");");
+        assert_eq!(exercise.others.len(), 1);
+        only(&with("let y = x.to(\"cuda\");"), 14, 1, "stands there twice");
+    }
+
+    #[test]
     fn an_exercise_needs_hints_and_wrong_answers_of_its_own() {
         let cut = |from: &str| EXERCISE.split(from).next().unwrap().to_owned();
         only(&cut("```hint"), 1, 1, "no hint");

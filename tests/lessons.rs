@@ -396,6 +396,23 @@ fn nan_stands_in_wherever_an_answer_has_numbers() {
 }
 
 #[test]
+fn every_solution_of_an_open_task_passes() {
+    let front = "devices = [\"cpu\"]";
+    let body = exercise(
+        "let y = 0;",
+        "expect(y % 2 == 0 && y > 0, \"even\");",
+        "let y = 2;",
+        &[("even", "let y = 3;")],
+    );
+    let with = |other: &str| {
+        body.replacen("```rhai wrong", &format!("```rhai solution\n{other}\n```\n\n```rhai wrong"), 1)
+    };
+    assert_eq!(Lesson::new("open", front, &with("let y = 4;")).problems("cpu"), [""; 0]);
+    let problems = Lesson::new("shut", front, &with("let y = 5;")).problems("cpu");
+    assert!(problems.iter().any(|p| p.starts_with("another solution does not pass: ")), "{problems:#?}");
+}
+
+#[test]
 fn a_name_that_nothing_defines_is_a_slip_of_the_check() {
     let front = "devices = [\"cpu\"]";
     let check = "let wanted = 4; if y == 3 { throw wantd; } expect_equal(y, wanted);";

@@ -226,7 +226,10 @@ pub struct Exercise {
     pub check: Code,
     /// All checks, those that name devices first.
     pub checks: Vec<PlacedCheck>,
+    /// The answer that is shown, and that later steps go on from.
     pub solution: Code,
+    /// Other answers that pass.
+    pub others: Vec<Code>,
     pub wrong: Vec<Wrong>,
     /// In the order in which they are given.
     pub hints: Vec<Hint>,

@@ -44,6 +44,7 @@ mod tests {
             check: code(check),
             checks: Vec::new(),
             solution: code(solution),
+            others: Vec::new(),
             wrong: Vec::new(),
             hints: Vec::new(),
         };

@@ -99,6 +99,13 @@ fn exercise(step: &Step, exercise: &Exercise, lexer: &Engine, errors: &mut Error
         let hint = "leave something to do";
         errors.at(exercise.solution.line, 1, message, hint);
     }
+    let mut told = BTreeSet::from([solution.clone()]);
+    for other in &exercise.others {
+        if !told.insert(bare(other)) {
+            let message = format!("a solution of `{id}` stands there twice");
+            errors.at(other.line, 1, message, "write another way to do it, or remove it");
+        }
+    }
     for placed in &exercise.checks {
         check(id, &placed.code, &exercise.solution, lexer, errors);
     }

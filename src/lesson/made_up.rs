@@ -153,6 +153,7 @@ pub(super) mod tests {
             check: code(check),
             checks: Vec::new(),
             solution: code(solution),
+            others: Vec::new(),
             wrong,
             hints,
         }

@@ -95,6 +95,8 @@ struct Draft {
     starter: Code,
     checks: Vec<PlacedCheck>,
     solution: Option<Code>,
+    /// The solutions behind the first.
+    others: Vec<Code>,
     wrong: Vec<Wrong>,
     hints: Vec<Hint>,
     /// A check or solution was there, even if it was of no use.
@@ -192,6 +194,7 @@ impl<'e, 's> Builder<'e, 's> {
             starter: fence.code,
             checks: Vec::new(),
             solution: None,
+            others: Vec::new(),
             wrong: Vec::new(),
             hints: Vec::new(),
             had_check: false,
@@ -220,22 +223,19 @@ impl<'e, 's> Builder<'e, 's> {
             let hint = "move the text before the exercise or after its last block";
             self.errors.at(line, 1, message, hint);
         }
-        let twice = match fence.info.role {
-            Role::Check => {
-                draft.had_check = true;
-                draft.checks.iter().any(|check| check.devices.sets == devices.sets)
-            }
-            Role::Solution => std::mem::replace(&mut draft.had_solution, true),
-            _ => false,
-        };
-        if twice {
+        let is_check = fence.info.role == Role::Check;
+        if is_check && draft.checks.iter().any(|check| check.devices.sets == devices.sets) {
             let message = format!("the exercise `{}` has a second `{word}`", draft.step.id);
             self.errors.at(fence.line, 1, message, "keep one of them");
         }
+        draft.had_check |= is_check;
+        let is_first = !draft.had_solution;
+        draft.had_solution |= fence.info.role == Role::Solution;
         match fence.info.role {
             Role::Check if usable => draft.checks.push(PlacedCheck { devices, code: fence.code }),
             Role::Check => {}
-            Role::Solution => draft.solution = Some(fence.code).filter(|_| usable),
+            Role::Solution if is_first => draft.solution = Some(fence.code).filter(|_| usable),
+            Role::Solution => draft.others.extend(Some(fence.code).filter(|_| usable)),
             Role::Wrong => draft.wrong.extend(because.map(|because| Wrong { because, code: fence.code })),
             _ => draft.hints.push(Hint { text: markdown::parse(&fence.code.text), line: fence.code.line }),
         }
@@ -263,6 +263,7 @@ impl<'e, 's> Builder<'e, 's> {
                 check,
                 checks: draft.checks,
                 solution,
+                others: draft.others,
                 wrong: draft.wrong,
                 hints: draft.hints,
             }));

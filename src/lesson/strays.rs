@@ -34,6 +34,7 @@ fn codes(step: &Step) -> Vec<&Code> {
     match &step.element {
         Some(Element::Exercise(exercise)) => {
             all.extend([&exercise.starter, &exercise.solution]);
+            all.extend(&exercise.others);
             all.extend(exercise.wrong.iter().map(|wrong| &wrong.code));
         }
         Some(Element::Run(code)) => all.push(code),

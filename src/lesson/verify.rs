@@ -271,6 +271,12 @@ impl Visit<'_> {
                 self.problem(at(&verdict, wrong.code.line), text);
             }
         }
+        for other in &exercise.others {
+            let verdict = self.attempt(other)?;
+            if !verdict.is_pass() {
+                self.problem(at(&verdict, other.line), format!("another solution does not pass: {verdict}"));
+            }
+        }
         let verdict = self.attempt(&exercise.solution)?;
         if verdict.is_pass() {
             self.standing = Standing::Before(self.index + 1);

@@ -95,6 +95,14 @@ fn rows() -> Vec<Case> {
             Forward::Unary(spec) => {
                 cases.push(case(row.name, &inputs, !flat, move |x| spec.apply(&x[0], [0.0; 2])));
             }
+            // PyTorch has a derivative in the second operand alone; the first is a number.
+            Forward::Binary(spec, _) if inputs.len() == 1 => {
+                cases.push(case(row.name, &inputs, true, move |x| {
+                    let first =
+                        Tensor::full(x[0].shape(), 1.5.into(), x[0].dtype(), &x[0].context(), "full")?;
+                    spec.apply((&first).into(), (&x[0]).into(), spec.params)
+                }));
+            }
             Forward::Binary(spec, _) => {
                 cases.push(case(row.name, &inputs, true, move |x| {
                     spec.apply((&x[0]).into(), (&x[1]).into(), spec.params)

@@ -1,12 +1,14 @@
 //! Functions of mathematical physics and statistics, as `special::` has them.
 
 use crate::base::Result;
+use crate::device::MapOp;
 use crate::op::core::args::to_value;
 use crate::op::core::def::OpDef;
 use crate::op::core::params::{InputParams, by_name};
 use crate::op::core::shapes;
+use crate::op::core::spec::{Binary, Gives, Keep, Refusal};
 use crate::tensor::Tensor;
-use crate::tensor::autograd::{Grads, Saved};
+use crate::tensor::autograd::{Grads, Saved, Vjp};
 
 use super::arithmetic::{HeldOperand, div, mul, scale, shift, sides, sub};
 use super::binary::xlogy;
@@ -62,12 +64,6 @@ pub mod of_two {
     use super::*;
 
     binary! {
-        igamma GammaBelow Binary Float, (Both |s, g| gamma_grad(s, g, false)), [], (Positive, Positive),
-            "The regularised lower incomplete gamma function: the share of the gamma distribution of shape `input` below `other`.",
-            "tensor([1.0]).igamma(tensor([1.0]))" => "tensor([0.6321])";
-        igammac GammaAbove Binary Float, (Both |s, g| gamma_grad(s, g, true)), [], (Positive, Positive),
-            "The regularised upper incomplete gamma function, `1 - igamma`.",
-            "tensor([1.0]).igammac(tensor([1.0]))" => "tensor([0.3679])";
         xlog1py Xlog1py Binary Float, (Both xlog1py_grad), (in SPECIAL), (Any, Positive),
             "`input * log1p(other)`, 0 where `input` is.", "special::xlog1py(tensor([0.0, 2.0]), tensor([-1.0, 1.0]))" => "tensor([0.0000, 1.3863])";
     }
@@ -122,6 +118,22 @@ fn xlog1py_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     )
 }
 
+/// The specification of one of the two.
+const fn share(name: &'static str, op: MapOp, rule: &'static Vjp) -> Binary {
+    let (gives, keep, refusal) = (Gives::Float, Keep::Both, Refusal::ByName);
+    Binary { name, op, gives, keep, rule: Some(rule), refusal, params: PairParams::NONE }
+}
+
+static BELOW: Binary = {
+    static RULE: Vjp = Vjp { name: "GammaBelowBackward0", run: |s, g| gamma_grad(s, g, false) };
+    share("igamma", MapOp::GammaBelow, &RULE)
+};
+static ABOVE: Binary = {
+    static RULE: Vjp = Vjp { name: "GammaAboveBackward0", run: |s, g| gamma_grad(s, g, true) };
+    share("igammac", MapOp::GammaAbove, &RULE)
+};
+
+const POSITIVE: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Positive)];
 const DRAWN: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 
 /// The rows of this file that no macro writes.
@@ -139,18 +151,36 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
     .gradient(Gradient::Composite)
     .samples(&[Sample::of("special::ndtr(x)", DRAWN)]),
     twin(
+        "igamma",
+        "The regularised lower incomplete gamma function: the share of the gamma distribution of shape `input` below `other`.",
+        &BELOW,
+        (PairParams::LIST, |args, how| PairParams::of(args)?.run(&BELOW, how)),
+        ("tensor([1.0]).igamma(tensor([1.0]))", "tensor([0.6321])"),
+    )
+    .gradient(Gradient::Vjp("GammaBelowBackward0"))
+    .samples(&[Sample::of("full_like(x, 1.5).igamma(x)", POSITIVE)]),
+    twin(
+        "igammac",
+        "The regularised upper incomplete gamma function, `1 - igamma`.",
+        &ABOVE,
+        (PairParams::LIST, |args, how| PairParams::of(args)?.run(&ABOVE, how)),
+        ("tensor([1.0]).igammac(tensor([1.0]))", "tensor([0.3679])"),
+    )
+    .gradient(Gradient::Vjp("GammaAboveBackward0"))
+    .samples(&[Sample::of("full_like(x, 1.5).igammac(x)", POSITIVE)]),
+    twin(
         "gammainc",
         "Another name of `igamma`.",
-        &of_two::specs::GammaBelow,
-        (PairParams::LIST, |args, how| PairParams::of(args)?.run(&of_two::specs::GammaBelow, how)),
+        &BELOW,
+        (PairParams::LIST, |args, how| PairParams::of(args)?.run(&BELOW, how)),
         ("special::gammainc(tensor([1.0]), tensor([1.0]))", "tensor([0.6321])"),
     )
     .forms(SPECIAL),
     twin(
         "gammaincc",
         "Another name of `igammac`.",
-        &of_two::specs::GammaAbove,
-        (PairParams::LIST, |args, how| PairParams::of(args)?.run(&of_two::specs::GammaAbove, how)),
+        &ABOVE,
+        (PairParams::LIST, |args, how| PairParams::of(args)?.run(&ABOVE, how)),
         ("special::gammaincc(tensor([1.0]), tensor([1.0]))", "tensor([0.3679])"),
     )
     .forms(SPECIAL),
