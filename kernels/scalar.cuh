@@ -121,8 +121,9 @@ __device__ inline double gamma_share(double a, double x, bool upper) {
     if (x == 0.0 || isinf(a)) known = 0.0;
     else if (a == 0.0 || isinf(x)) known = 1.0;
     if (known >= 0.0) return upper ? 1.0 - known : known;
-    if (a > 1e9) {
-        double share = 0.5 * erfc((x - a) / sqrt(2.0 * a));
+    if (a > 1e6) {
+        double cube = expm1(log1p((x - a) / a) / 3.0);
+        double share = 0.5 * erfc(3.0 * sqrt(0.5 * a) * (cube + 1.0 / (9.0 * a)));
         return upper ? share : 1.0 - share;
     }
     double front = exp(a * log(x) - x - lgamma(a));

@@ -185,8 +185,9 @@ pub(super) fn number(value: &Value) -> Result<Scalar> {
 
 fn same_kind(before: &Value, after: &Value) -> bool {
     match (before, after) {
-        // What an option that was left out may be is checked by the optimiser.
-        (Value::None, _) | (Value::Str(_), Value::Str(_)) => true,
+        (Value::None, Value::None) | (Value::Str(_), Value::Str(_)) => true,
+        // Options that may be left out are words or pairs, which the optimiser checks.
+        (Value::None, Value::Str(_) | Value::List(_)) => true,
         (Value::Scalar(Scalar::Bool(_)), Value::Scalar(s)) => matches!(s, Scalar::Bool(_)),
         (Value::Scalar(_), Value::Scalar(s)) => !matches!(s, Scalar::Bool(_)),
         (Value::List(a), Value::List(b)) => {

@@ -89,6 +89,9 @@ pub static ROWS: &[OpDef] = &[
     space("linalg", "Decompositions, inverses, norms and solutions of linear systems.")
         .torch("torch.linalg")
         .example("linalg::det(eye(2))", "tensor(1.)"),
+    space("special", "Functions of mathematical physics and statistics.")
+        .torch("torch.special")
+        .example("special::entr(tensor([0.5]))", "tensor([0.3466])"),
     space("testing", "Comparisons for tests.")
         .torch("torch.testing")
         .example("testing::assert_close(ones(1), ones(1)); 1", "1"),

@@ -69,7 +69,7 @@ macro_rules! binary {
                     forward: Forward::Binary(&specs::$map, |args, how| {
                         <binary!(@options $($options)?)>::of(args)?.run(&specs::$map, how)
                     }),
-                    in_place: binary!(@in_place $map $gives),
+                    in_place: binary!(@in_place $map $gives $forms),
                     gradient: binary!(@gradient $map $grad),
                     samples: &[Sample {
                         call: binary!(@call $fn $forms),
@@ -109,10 +109,11 @@ macro_rules! binary {
     (@call $fn:ident $forms:tt) => { concat!("a.", stringify!($fn), "(b)") };
     (@forms (in $forms:ident)) => { *$forms };
     (@forms [$($op:literal)?]) => { [Form::Method, Form::Function $(, Form::Operator($op))?] };
-    (@in_place $map:ident Bool) => {
+    (@in_place $map:ident $gives:ident (in SPECIAL)) => { InPlace::None };
+    (@in_place $map:ident Bool $forms:tt) => {
         InPlace::Call(|args| $crate::op::elementwise::declare::overwritten(args, &specs::$map))
     };
-    (@in_place $map:ident $gives:ident) => { InPlace::Map };
+    (@in_place $map:ident $gives:ident $forms:tt) => { InPlace::Map };
     (@gradient $map:ident (none)) => { Gradient::NoGrad("the result is bool") };
     (@gradient $map:ident (unknown)) => { Gradient::NoGrad("PyTorch has no derivative of it") };
     (@gradient $map:ident $grad:tt) => { Gradient::Vjp(concat!(stringify!($map), "Backward0")) };
@@ -231,7 +232,7 @@ macro_rules! unary {
                     torch: Torch::Same,
                     example: ($code, $shown),
                     forward: Forward::Unary(&specs::$map),
-                    in_place: unary!(@in_place $gives),
+                    in_place: unary!(@in_place $gives $($forms)?),
                     gradient: unary!(@gradient $map $grad),
                     samples: &[Sample {
                         call: unary!(@call $fn $($forms)?),
@@ -266,8 +267,9 @@ macro_rules! unary {
         };
         Some(&RULE)
     }};
-    (@in_place Bool) => { InPlace::None };
-    (@in_place $gives:ident) => { InPlace::Map };
+    (@in_place Bool $($forms:ident)?) => { InPlace::None };
+    (@in_place $gives:ident SPECIAL) => { InPlace::None };
+    (@in_place $gives:ident $($forms:ident)?) => { InPlace::Map };
     (@gradient $map:ident (none)) => { Gradient::NoGrad("the result is bool") };
     (@gradient $map:ident $grad:tt) => { Gradient::Vjp(concat!(stringify!($map), "Backward0")) };
 }
@@ -333,6 +335,13 @@ pub const fn twin_of_one(
     OpDef { forward: Forward::Unary(spec), in_place: InPlace::Map, ..row }
         .example(code, shown)
         .shapes(shapes::SAME)
+}
+
+impl OpDef {
+    /// Called as `special::name(…)` alone, where PyTorch has nothing in place.
+    pub(crate) const fn special(self) -> OpDef {
+        OpDef { forms: SPECIAL, in_place: InPlace::None, ..self }
+    }
 }
 
 /// Called as `F::name(…)` too.

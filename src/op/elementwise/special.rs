@@ -175,7 +175,7 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         (PairParams::LIST, |args, how| PairParams::of(args)?.run(&BELOW, how)),
         ("special::gammainc(tensor([1.0]), tensor([1.0]))", "tensor([0.6321])"),
     )
-    .forms(SPECIAL),
+    .special(),
     twin(
         "gammaincc",
         "Another name of `igammac`.",
@@ -183,5 +183,5 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         (PairParams::LIST, |args, how| PairParams::of(args)?.run(&ABOVE, how)),
         ("special::gammaincc(tensor([1.0]), tensor([1.0]))", "tensor([0.3679])"),
     )
-    .forms(SPECIAL),
+    .special(),
 ];

@@ -9,8 +9,8 @@ use super::special::{erfc, lgamma};
 const FAR: f64 = 30.0;
 /// From here on that of `erfcx` is.
 const TAIL: f64 = 6.5;
-/// From this shape on the gamma distribution is taken for a normal one.
-const NORMAL: f64 = 1e9;
+/// From this shape on the gamma distribution's cube root is taken for normal.
+const NORMAL: f64 = 1e6;
 /// Terms that a series may take.
 const MOST: u32 = 100_000;
 
@@ -116,9 +116,11 @@ fn share(a: f64, x: f64) -> Result<(bool, f64), f64> {
     if a == 0.0 || x.is_infinite() {
         return Err(1.0);
     }
-    // Of so large a shape the distribution is a normal one, and its logarithms cancel to nothing.
+    // The cube root of what is distributed so is nearly normal (Wilson and Hilferty), to 5e-9 from here on, where
+    // the series is long and the logarithms below begin to cancel.
     if a > NORMAL {
-        return Ok((false, 0.5 * erfc((x - a) / (2.0 * a).sqrt())));
+        let cube = (((x - a) / a).ln_1p() / 3.0).exp_m1();
+        return Ok((false, 0.5 * erfc(3.0 * (0.5 * a).sqrt() * (cube + 1.0 / (9.0 * a)))));
     }
     let front = (a * x.ln() - x - lgamma(a)).exp();
     if x < a + 1.0 {
