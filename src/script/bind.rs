@@ -87,6 +87,15 @@ pub(crate) fn register_functional(module: &mut Module, def: &'static OpDef, shar
         let run = runner(def);
         register_raw(module, def.name, types, caller(def, run, shared));
     }
+    if let Forward::Binary(..) = def.forward {
+        for first in NUMBERS {
+            let types = [first(), TypeId::of::<Tensor>(), TypeId::of::<Map>()];
+            for count in [2, 3] {
+                let types = types.iter().take(count).copied().collect();
+                register_raw(module, def.name, types, number_first(def, shared));
+            }
+        }
+    }
 }
 
 /// A map of two operands, with the options of its row.
@@ -130,18 +139,29 @@ fn register_longer(
     engine.register_raw_fn(name, types, caller(def, run, shared));
 }
 
+/// The types that a number in the place of a tensor may have.
+const NUMBERS: [fn() -> TypeId; 3] = [TypeId::of::<INT>, TypeId::of::<f64>, TypeId::of::<bool>];
+
 /// Calls of a map of two operands whose first is a number, with options.
 fn register_number_first(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shared>) {
-    for first in [TypeId::of::<INT>(), TypeId::of::<f64>(), TypeId::of::<bool>()] {
-        let run = caller(def, |args| combined(args, Writes::New), shared);
-        let types = vec![first, TypeId::of::<Tensor>(), TypeId::of::<Map>()];
-        engine.register_raw_fn(def.name, types, move |ctx: NativeCallContext, args: &mut FnCallArgs| {
-            let [number, other, options] = args else {
-                return Err(raise(Error::runtime("a number, a tensor and options are expected")));
-            };
-            let mut number = Dynamic::from(beside(number, other).map_err(raise)?);
-            run(ctx, &mut [&mut number, other, options])
-        });
+    for first in NUMBERS {
+        let types = vec![first(), TypeId::of::<Tensor>(), TypeId::of::<Map>()];
+        engine.register_raw_fn(def.name, types, number_first(def, shared));
+    }
+}
+
+/// A call of a map whose first operand is a number.
+fn number_first(
+    def: &'static OpDef,
+    shared: &Arc<Shared>,
+) -> impl Fn(NativeCallContext, &mut FnCallArgs) -> RhaiResult<Dynamic> + Send + Sync + 'static {
+    let run = caller(def, |args| combined(args, Writes::New), shared);
+    move |ctx: NativeCallContext, args: &mut FnCallArgs| {
+        let [number, other, ..] = &mut *args else {
+            return Err(raise(Error::runtime("a number and a tensor are expected")));
+        };
+        **number = Dynamic::from(beside(number, other).map_err(raise)?);
+        run(ctx, args)
     }
 }
 

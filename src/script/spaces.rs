@@ -107,3 +107,24 @@ pub static ROWS: &[OpDef] = &[
 ];
 
 const _: [&[OpDef]; 1] = documented([ROWS]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::help;
+
+    /// Else it would be told that PyTorch has nothing like what is in it.
+    #[test]
+    fn every_module_that_something_is_in_has_a_row() {
+        for def in help::rows() {
+            for form in def.forms {
+                let (Form::Of(path) | Form::ValueOf(path)) = form else { continue };
+                let (around, name) = path.rsplit_once("::").unwrap_or(("", path));
+                let is = |row: &OpDef| {
+                    row.name == name && matches!(row.forms, [Form::Space(own)] if *own == around)
+                };
+                assert!(ROWS.iter().any(is), "{path} has no row, and {} is in it", def.name);
+            }
+        }
+    }
+}

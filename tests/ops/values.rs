@@ -410,6 +410,19 @@ fn special_functions_are_pytorch_s() {
         "tensor([1., 0., nan, 1., nan])"
     );
     assert_eq!(lab.text("special::gammainc(tensor(1e20), tensor(1e20)).item()"), "0.5");
+    // What torch.special has, a number first, and nothing in place.
+    assert_eq!(lab.text("special::xlog1py(2.0, tensor([1.0]))"), "tensor([1.3863])");
+    assert_eq!(lab.text("special::erfinv(special::erf(tensor([0.5])))"), "tensor([0.5000])");
+    for absent in ["special::asinh(tensor([1.0]))", "special::lgamma(tensor([1.0]))", "tensor([1.0]).i0e_()"]
+    {
+        assert!(lab.error(absent).0.contains("there is no function"), "{absent}");
+    }
+    // A long series, and where it gives way to the normal distribution of the cube root; SciPy's values.
+    lab.run("let shapes = tensor([9.9e5, 2e6, 1e8], #{dtype: float64});");
+    let got =
+        lab.numbers("special::gammainc(shapes, tensor([9.9e5, 2001000.0, 99990000.0], #{dtype: float64}))");
+    let want = [0.5001336507, 0.7602865609, 0.1586552535];
+    assert!(got.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-8), "{got:?}");
     let (error, _) = lab.error("tensor([1.0], #{requires_grad: true}).igamma(tensor([1.0])).backward()");
     assert!(error.contains("derivative for aten::igamma: input is not implemented"), "{error}");
 }
