@@ -124,13 +124,7 @@ impl Options {
 
     /// The two numbers of an option such as `betas`.
     pub fn pair(&self, name: &str) -> Option<[f64; 2]> {
-        match self.get(name) {
-            Some(Value::List(items)) => match items.as_slice() {
-                [Value::Scalar(a), Value::Scalar(b)] => Some([a.as_f64(), b.as_f64()]),
-                _ => None,
-            },
-            _ => None,
-        }
+        self.get(name)?.floats()?.try_into().ok()
     }
 
     /// These options with some changed. A name that is none of them, or a value of another kind, is an error.

@@ -108,12 +108,7 @@ fn share(adjust: &str, shape: &[usize]) -> f64 {
 }
 
 fn coefficients(options: &Options) -> Option<[f64; 3]> {
-    let Some(Value::List(items)) = options.get("ns_coefficients") else { return None };
-    let numbers = items.iter().map(|item| match item {
-        Value::Scalar(number) => Some(number.as_f64()),
-        _ => None,
-    });
-    numbers.collect::<Option<Vec<f64>>>()?.try_into().ok()
+    options.get("ns_coefficients")?.floats()?.try_into().ok()
 }
 
 struct Adafactor;

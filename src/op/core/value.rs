@@ -66,6 +66,14 @@ impl fmt::Debug for Object {
 }
 
 impl Value {
+    /// The numbers of a list of numbers; none of anything else.
+    pub fn floats(&self) -> Option<Vec<f64>> {
+        let Value::List(items) = self else { return None };
+        let number =
+            |item: &Value| if let Value::Scalar(number) = item { Some(number.as_f64()) } else { None };
+        items.iter().map(number).collect()
+    }
+
     /// The kind in a learner's words, for errors.
     pub(crate) fn describe(&self) -> String {
         match self {

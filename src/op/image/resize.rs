@@ -340,12 +340,7 @@ fn factors(a: &Args, at: usize) -> Result<Option<Vec<f64>>> {
     match a.get(at) {
         Value::None => Ok(None),
         Value::Scalar(s) => Ok(Some(vec![s.as_f64()])),
-        Value::List(items) => {
-            let number = |v: &Value| if let Value::Scalar(s) = v { Some(s.as_f64()) } else { None };
-            let all: Option<Vec<f64>> = items.iter().map(number).collect();
-            all.map(Some).ok_or_else(|| a.wrong(at, a.get(at)))
-        }
-        other => Err(a.wrong(at, other)),
+        other => other.floats().map(Some).ok_or_else(|| a.wrong(at, other)),
     }
 }
 

@@ -111,15 +111,7 @@ kinds! {
     /// Two numbers, if any.
     RangeKind(Object) => Option<Vec<f64>>, |args: &Args, at| match args.get(at) {
         Value::None => Ok(None),
-        Value::List(items) => {
-            let number = |item: &Value| match item {
-                Value::Scalar(number) => Some(number.as_f64()),
-                _ => None,
-            };
-            let all: Option<Vec<f64>> = items.iter().map(number).collect();
-            all.map(Some).ok_or_else(|| args.wrong(at, args.get(at)))
-        }
-        given => Err(args.wrong(at, given)),
+        given => given.floats().map(Some).ok_or_else(|| args.wrong(at, given)),
     };
     /// How many bins, or their edges.
     BinsKind(Object) => Bins, |args: &Args, at| match args.get(at) {

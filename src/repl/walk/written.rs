@@ -1,7 +1,7 @@
 //! Code for an exercise: typed, from a file, or as the exercise begins with it.
 
 use std::io::{self, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::base::file;
 use crate::base::text::strip_control;
@@ -57,7 +57,7 @@ impl Walk<'_> {
             Begins::Starter => Ok(Written::Code(exercise.starter.text.clone())),
             Begins::Nameless(word) => self.nothing(format!("{word} needs a file's name: {word} FILE.")),
             Begins::Write { name, over } => self.write(name, over, exercise),
-            Begins::File(name) => match std::fs::read_to_string(path_of(name)) {
+            Begins::File(name) => match std::fs::read_to_string(file::at_home(Path::new(name))) {
                 Ok(text) => Ok(Written::Code(text)),
                 Err(error) => self.nothing(unread(name, &error)),
             },
@@ -87,7 +87,7 @@ impl Walk<'_> {
 
     /// Writes what an exercise begins with to a file.
     fn write(&mut self, name: &str, over: bool, exercise: &Exercise) -> io::Result<Written> {
-        let path = path_of(name);
+        let path = file::at_home(Path::new(name));
         let shown = strip_control(name);
         if !over && path.symlink_metadata().is_ok() {
             return self.nothing(format!("There is a file {shown} already; w! {shown} replaces it."));
@@ -118,16 +118,6 @@ fn unquoted(name: &str) -> &str {
     inner.unwrap_or(name)
 }
 
-/// The path that a name means, with the home folder in place of `~`.
-fn path_of(name: &str) -> PathBuf {
-    let home = || std::env::var_os("HOME").filter(|home| !home.is_empty());
-    let below = name.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
-    match below.zip(home()) {
-        Some((rest, home)) => Path::new(&home).join(rest.trim_start_matches('/')),
-        None => PathBuf::from(name),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,12 +140,5 @@ mod tests {
         ] {
             assert_eq!(Begins::of(line), want, "{line:?}");
         }
-    }
-
-    #[test]
-    fn a_tilde_is_the_home_folder() {
-        let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
-        assert_eq!(path_of("~/a"), home.join("a"));
-        assert_eq!(path_of("~a"), PathBuf::from("~a"));
     }
 }
