@@ -507,3 +507,14 @@ let seen = telemetry::record(|| {
 seen.waits.map(|w| [w.line, w.caller])";
     assert_eq!(on("sim:t4", code), "[[3, 9], [3, 12], [3, 12], [6, 15]]");
 }
+
+#[test]
+fn a_habit_of_pythons_in_a_function_of_an_earlier_cell_is_answered_too() {
+    let mut script = Interpreter::new(machine("cpu"), Arc::new(Silent), &Limits::default());
+    let mut run = |cell, name, code| script.evaluate(cell, &Origin { name, code, first_line: 1 });
+    let _ = run(1, "In [1]", "fn twice(f, x) {\n    f(f(x))\n}").unwrap();
+    let Err(Stopped::Fault(fault)) = run(2, "In [2]", "twice(|x| x + 1, 3)") else { panic!() };
+    assert!(fault.report.contains("--> In [1]:2:"), "{}", fault.report);
+    assert!(fault.report.contains("called from In [2]:1"), "{}", fault.report);
+    assert_eq!(fault.hint.as_deref(), Some("a closure is called by `call`: `f.call(f.call(x))`"));
+}

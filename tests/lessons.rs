@@ -452,6 +452,14 @@ fn what_a_called_function_stops_with_or_is_warned_of_is_told() {
         ["3 |     a + ones(2, #{device: \"cuda\"})\n  |       ^", "hint: move one of them", "(line 3)"];
     assert!(told.iter().all(|part| said.contains(part)), "{said}");
     assert!(!said.contains("called from"), "the check's lines are not the learner's: {said}");
+    // A misspelt name and a habit of Python's are answered as they are in a cell.
+    for (line, hint) in [
+        ("let t = tensr(n);", "hint: did you mean `tensor`?"),
+        ("let f = |x| x + 1; f(n)", "hint: a closure is called by `call`: `let f = |x| x + 1; f.call(n)`"),
+    ] {
+        let said = typed(&format!("fn half(n) {{\n    {line}\n}}"));
+        assert!(said.contains(hint) && said.contains("(line 2)"), "{said}");
+    }
     let said = typed("fn half(n) {\n    n / 2\n}");
     assert!(said.contains("`7 / 2` of integers is 3 in line 2, and 3.5 in Python"), "{said}");
     assert_eq!(said.matches("warning").count(), 1, "{said}");

@@ -14,14 +14,15 @@ use crate::device::examine::{Examination, NO_CHANGE};
 use crate::nn::{Module, Role};
 use crate::tensor::Tensor;
 
+use super::arity::Takes;
 use super::calling::Calling;
 use super::engine::Interpreter;
-use super::fault::{Fault, Origin, RhaiResult, raise};
+use super::fault::{Fault, KnownNames, Origin, RhaiResult, raise};
 use super::lender::{HandedFunction, Lender};
 use super::lent::{Learners, Lent};
 use super::sources::Sources;
 use super::value::type_name;
-use super::{constants, culprit, help, syntax};
+use super::{constants, culprit, help, phrases, syntax};
 
 /// What lies between the two engines while a check runs.
 pub(super) struct Desk {
@@ -256,18 +257,13 @@ impl Desk {
             let text = "the closure takes another number of arguments than the check calls it with";
             return self.fail(Error::type_error(text));
         }
-        let origin = Origin { name: "", code: "", first_line: 1 };
-        let known = super::fault::KnownNames {
-            names: &[],
-            members: help::members,
-            written: help::written,
-            takes: &|_| None,
+        let Some(learner) = state.learner.clone() else {
+            return raise(Error::runtime(error.to_string()));
         };
-        let sources = state.learner.as_ref().map(|learner| learner.sources.clone()).unwrap_or_default();
-        let mut fault = Fault::from_eval(error, &origin, &sources, &known, |_, _| ());
+        let mut fault = learner.fault_of(error);
         // Where it stands in the attempt; a function of an earlier cell has lines of its own.
         fault.line =
-            fault.elsewhere.as_ref().filter(|place| sources.is_last(&place.file)).map(|place| place.line);
+            fault.elsewhere.as_ref().filter(|place| learner.sources.is_last(&place.file)).map(|place| place.line);
         let raised = Error::new(Kind::RuntimeError, fault.message.clone());
         state.failed = Some(Box::new(fault));
         raise(raised)
@@ -285,6 +281,22 @@ impl Learner {
     /// How many arguments a function of the learner's takes.
     fn takes(&self, name: &str) -> Option<usize> {
         self.library.iter_functions().find(|function| function.name == name).map(|f| f.params.len())
+    }
+
+    /// What its code stopped with, told as where a cell of the learner's calls it.
+    fn fault_of(&self, error: &EvalAltResult) -> Fault {
+        // No line of a check is the learner's to look at.
+        let origin = Origin { name: "", code: "", first_line: 1 };
+        let functions = self.library.iter_functions().map(|function| function.name);
+        let names: Vec<&str> = functions.chain(help::all_names()).collect();
+        let takes = |name: &str| Takes::of(name, &self.library, &self.library);
+        let known =
+            KnownNames { names: &names, members: help::members, written: help::written, takes: &takes };
+        let fault = Fault::from_eval(error, &origin, &self.sources, &known, |_, _| ());
+        phrases::cure_there(fault, &origin, &self.sources, || {
+            let constants = self.constants.iter().map(|(name, value)| (name.as_str(), value.clone()));
+            phrases::SessionNames::of(constants, &self.library)
+        })
     }
 
     /// Calls a function by its name, a closure, or a module, as a cell of the learner's would; none where that ended

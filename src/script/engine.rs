@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use rhai::{AST, Dynamic, Engine, EvalAltResult, FnPtr, Module, Scope};
+use rhai::{AST, Dynamic, Engine, EvalAltResult, Module, Scope};
 
 use crate::base::Error;
 use crate::base::event::Clock;
 use crate::device::shared::CodePlace;
 use crate::device::{Cancel, Machine, hold_reserve};
-use crate::nn;
 use crate::plot::Figure;
 use crate::script::host::Host;
 use crate::tensor::Tensor;
@@ -19,7 +18,6 @@ use super::aside::{Aside, Latest};
 use super::carry::{self, Clocks, Mixing};
 use super::clocks::{Look, Times};
 use super::fault::{Fault, KnownNames, Origin, Vocabulary, raise};
-use super::phrases::Holds;
 use super::program::Before;
 use super::sources::Sources;
 use super::{
@@ -333,28 +331,8 @@ impl Interpreter {
 
     /// What a line may name that is not in it.
     fn known(&self, scope: &Scope) -> phrases::SessionNames {
-        let holds = |value: &Dynamic| match value {
-            value if value.is::<Tensor>() => Holds::Tensor,
-            value if value.is::<nn::Module>() => Holds::Module,
-            value if value.is::<FnPtr>() => Holds::Closure,
-            value if value.is_array() => Holds::Array,
-            value if value.is_map() => Holds::Map,
-            value if value.is_string() => Holds::Text,
-            value if value.as_int().is_ok_and(|number| number < 0) => Holds::Negative,
-            value if value.is_int() => Holds::Int,
-            value if value.is_float() => Holds::Float,
-            _ => Holds::Other,
-        };
-        let mut variables: Vec<_> = scope
-            .iter_raw()
-            .map(|(name, _, value)| (name.to_owned(), holds(&value.flatten_clone())))
-            .collect();
-        // The newest of a name comes last.
-        variables.reverse();
-        let function = |function: rhai::ScriptFnMetadata| {
-            (function.name.to_owned(), function.params.iter().map(|param| (*param).to_owned()).collect())
-        };
-        phrases::SessionNames { variables, functions: self.library.iter_functions().map(function).collect() }
+        let variables = scope.iter_raw().map(|(name, _, value)| (name, value.clone()));
+        phrases::SessionNames::of(variables, &self.library)
     }
 
     /// What a function takes that this code has, or code before it.
@@ -380,6 +358,7 @@ impl Interpreter {
         let fault = Fault::from_eval(error, origin, &self.sources, &known, explain);
         let fault = hollow::explain(&self.machine.shared, fault, origin);
         if fault.elsewhere.is_some() {
+            let fault = phrases::cure_there(fault, origin, &self.sources, || self.known(scope));
             return Stopped::Fault(Box::new(fault));
         }
         Stopped::Fault(Box::new(phrases::cure(fault, origin, || self.known(scope))))

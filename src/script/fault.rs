@@ -155,6 +155,15 @@ impl Fault {
         fault
     }
 
+    /// The same as it looks from the code in which it happened, where that is other code.
+    pub(super) fn as_seen_there(&self) -> Option<Fault> {
+        let place = self.elsewhere.as_deref()?;
+        let mut fault = Fault { elsewhere: None, caller: None, ..self.clone() };
+        (fault.line, fault.column, fault.source_line) =
+            (Some(place.line), place.column, place.source_line.clone());
+        Some(fault)
+    }
+
     /// With another hint.
     pub(crate) fn hinted(mut self, hint: String, origin: &Origin) -> Fault {
         self.hint = Some(hint);

@@ -196,7 +196,7 @@ fn status(cell: &CellState, now: Duration, theme: &Theme) -> (String, Style) {
         }
         Status::Ok => match (&cell.check, cell.exercise.is_some()) {
             (Check::Done(Verdict::Pass), true) => ("✓ passed".to_owned(), theme.ok),
-            (Check::Done(Verdict::Fail { .. }), true) => ("✗ not yet".into(), theme.warn),
+            (Check::Done(verdict), true) if verdict.counts_as_attempt() => ("✗ not yet".into(), theme.warn),
             (Check::Done(_), true) => ("▲ not judged".into(), theme.warn),
             _ => ("✓ ok".into(), theme.ok),
         },
@@ -444,6 +444,10 @@ fn check(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, the
         Check::Running => ("… checking".to_owned(), theme.dim),
         Check::Cut => ("■ cut short before it was judged: run the cell again".into(), theme.warn),
         Check::Done(Verdict::Pass) => ("✓ check passed".into(), theme.ok),
+        // What the check called stopped: the report above says where.
+        Check::Done(Verdict::LearnerError { .. }) if cell.status == Status::Ok => {
+            ("✗ not yet: your code stopped with an error where the check called it".into(), theme.error)
+        }
         Check::Done(Verdict::LearnerError { .. }) => {
             ("✗ not yet: the cell ended with an error".into(), theme.error)
         }

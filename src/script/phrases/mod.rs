@@ -32,6 +32,7 @@ mod parse;
 mod phrase;
 mod places;
 mod reserved;
+mod session_names;
 mod statement_book;
 mod statements;
 mod texts;
@@ -41,15 +42,16 @@ mod writer;
 
 use super::fault::{Fault, Origin};
 use super::lexer;
+use super::sources::Sources;
 use super::whole::{self, Wholeness};
 
 use book::{Idiom, note};
 use lex::{Tok, TokenKind, has_word};
 use parse::PythonReader;
 use statements::Statements;
-use writer::{FaultSays, Writer};
+use writer::{FaultSays, Holds, Writer};
 
-pub(crate) use writer::Holds;
+pub(crate) use session_names::SessionNames;
 
 /// Bytes of code that is looked at as a whole.
 const LONGEST: usize = 64 << 10;
@@ -57,14 +59,6 @@ const LONGEST: usize = 64 << 10;
 const MOST: usize = 200;
 /// Notes that are told at once.
 const NOTES: usize = 3;
-
-/// What the session knows beside the code.
-#[derive(Default)]
-pub(super) struct SessionNames {
-    pub variables: Vec<(String, Holds)>,
-    /// Functions with their parameters.
-    pub functions: Vec<(String, Vec<String>)>,
-}
 
 /// Gives the fault of a line that Python would take a hint with what is written here.
 pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> SessionNames) -> Fault {
@@ -83,6 +77,21 @@ pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> Sessio
             fault.hinted(both, origin)
         }
         None => fault.hinted(hint, origin),
+    }
+}
+
+/// The same for a fault in code that was evaluated before, which a call has led to.
+pub(super) fn cure_there(
+    fault: Fault,
+    origin: &Origin,
+    sources: &Sources,
+    known: impl FnOnce() -> SessionNames,
+) -> Fault {
+    let there = fault.elsewhere.as_deref().and_then(|place| sources.named(&place.file));
+    let (Some(there), Some(seen)) = (there, fault.as_seen_there()) else { return fault };
+    match cure(seen, &there.origin(), known).hint {
+        Some(hint) if fault.hint.as_ref() != Some(&hint) => fault.hinted(hint, origin),
+        _ => fault,
     }
 }
 
