@@ -40,15 +40,23 @@ pub(crate) struct LookOptions {
 }
 
 impl LabOptions {
-    /// With what stood before the subcommand as well.
-    pub(super) fn with(mut self, look: &LookOptions) -> LabOptions {
-        self.look.ascii |= look.ascii;
-        self.look.light |= look.light;
-        self
+    /// One that opens the home screen.
+    pub(super) fn at_home(look: LookOptions) -> LabOptions {
+        LabOptions { look, ..LabOptions::default() }
+    }
+
+    pub(super) fn look_mut(&mut self) -> &mut LookOptions {
+        &mut self.look
     }
 }
 
 impl LookOptions {
+    /// With what stood before the subcommand as well.
+    pub(super) fn add(&mut self, look: &LookOptions) {
+        self.ascii |= look.ascii;
+        self.light |= look.light;
+    }
+
     pub(super) fn is_set(&self) -> bool {
         self.ascii || self.light
     }

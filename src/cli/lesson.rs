@@ -26,6 +26,16 @@ pub(crate) struct LessonOptions {
     command: LessonAction,
 }
 
+impl LessonOptions {
+    /// How the lab looks that it opens; none where it opens none.
+    pub(super) fn look_mut(&mut self) -> Option<&mut lab::LookOptions> {
+        match &mut self.command {
+            LessonAction::Start { look, .. } => Some(look),
+            _ => None,
+        }
+    }
+}
+
 #[derive(clap::Subcommand)]
 enum LessonAction {
     /// List the built-in lessons and those of installed packs
@@ -257,7 +267,12 @@ pub(super) fn status(reports: &[Report]) -> u8 {
 
 /// Prints what came of verifying a lesson.
 pub(super) fn show(lesson: &Lesson, report: &Report) {
-    if let Some(reason) = &report.skipped {
+    // Devices that there are not say nothing of the lesson.
+    let lacks = match report.problems.as_slice() {
+        [lacks] if report.no_device => Some(&lacks.message),
+        _ => None,
+    };
+    if let Some(reason) = report.skipped.as_ref().or(lacks) {
         say!("skipped  {} on {}: {}", report.lesson, report.devices, strip_control(reason));
         return;
     }

@@ -27,8 +27,10 @@ const REMEMBERED: usize = 8;
 
 /// The built-in course and the installed packs, the learner's progress, and the notebooks opened before.
 pub(crate) struct Shelf {
-    /// As `--devices` has it.
+    /// As `--devices` has it, or as was chosen where nothing was open or at home.
     devices: String,
+    /// Devices that were chosen within a lesson: they are for it alone.
+    chosen: Vec<(Target, String)>,
     /// What the session has that is started next.
     session: Arc<Mutex<SessionOptions>>,
     /// The lesson that is open, where it is one that can be opened again.
@@ -52,7 +54,12 @@ impl Shelf {
     ) -> Shelf {
         let lesson = lesson.filter(|(pack, id)| packs::find_in(pack, id).is_ok());
         let lesson = lesson.map(|(pack, id)| Target::Lesson { pack, id });
-        Shelf { devices: devices.into(), session, lesson }
+        Shelf { devices: devices.into(), chosen: Vec::new(), session, lesson }
+    }
+
+    fn devices_of(&self, target: &Target) -> &str {
+        let chosen = self.chosen.iter().find(|(of, _)| of == target);
+        chosen.map_or(&self.devices, |(_, devices)| devices)
     }
 
     fn next_session(&self, setup: SessionOptions) {
@@ -90,10 +97,11 @@ impl Library for Shelf {
     fn open(&mut self, target: &Target) -> Result<Opened, String> {
         match target {
             Target::Lesson { pack, id } => {
-                let found = placed(&packs::find_in(pack, id)?, &self.devices);
+                let devices = self.devices_of(target);
+                let found = placed(&packs::find_in(pack, id)?, devices);
                 let keep = progress(&found).ok();
                 let at = where_left_off(&found);
-                let setup = lesson_session(&found, &self.devices);
+                let setup = lesson_session(&found, devices);
                 let (document, book, kept) = opened(&found);
                 let notes = setup.missing_protection().into_iter().chain(kept).collect();
                 self.next_session(setup);
@@ -114,10 +122,19 @@ impl Library for Shelf {
         }
     }
 
-    fn use_devices(&mut self, devices: &str) -> Result<Option<Target>, String> {
+    fn use_devices(&mut self, devices: &str, only_here: bool) -> Result<Option<Target>, String> {
         // The session of a lesson is made when it is opened again.
         self.session.lock().unwrap_or_else(PoisonError::into_inner).set_devices(devices)?;
-        self.devices = devices.to_owned();
+        match self.lesson.clone() {
+            Some(lesson) if only_here => {
+                self.chosen.retain(|(of, _)| *of != lesson);
+                self.chosen.push((lesson, devices.to_owned()));
+            }
+            _ => {
+                self.chosen.clear();
+                self.devices = devices.to_owned();
+            }
+        }
         Ok(self.lesson.clone())
     }
 
@@ -408,6 +425,19 @@ mod tests {
         ran(&mut progress, lessons[1], ids[0], 40);
         ran(&mut progress, lessons[1], ids[1], 50);
         assert_eq!(resume(&lessons, &progress, None), None);
+    }
+
+    #[test]
+    fn devices_chosen_within_a_lesson_are_its_own_and_those_chosen_at_home_everyones() {
+        let session = Arc::new(Mutex::new(SessionOptions::plain("auto")));
+        let at = |id: &str| Target::Lesson { pack: "course".into(), id: id.into() };
+        let mut shelf = Shelf::new("auto", session, Some(("course".into(), "moving".into())));
+        assert_eq!(shelf.use_devices("cpu", true), Ok(Some(at("moving"))));
+        assert_eq!(["moving", "vram"].map(|id| shelf.devices_of(&at(id)).to_owned()), ["cpu", "auto"]);
+        assert!(shelf.use_devices("sim:t9", true).is_err());
+        assert_eq!(shelf.devices_of(&at("moving")), "cpu", "what can't be had changes nothing");
+        assert_eq!(shelf.use_devices("sim:t4", false), Ok(Some(at("moving"))));
+        assert_eq!(["moving", "vram"].map(|id| shelf.devices_of(&at(id)).to_owned()), ["sim:t4"; 2]);
     }
 
     #[test]

@@ -143,6 +143,19 @@ fn outlive_limits() {
     }
 }
 
+impl Command {
+    /// How the lab looks that it opens; none where it opens none.
+    fn look_mut(&mut self) -> Option<&mut lab::LookOptions> {
+        match self {
+            Command::Lab(options) => Some(options.look_mut()),
+            Command::Lesson(options) => options.look_mut(),
+            Command::Pack(options) => options.look_mut(),
+            Command::Notebook(options) => options.look_mut(),
+            _ => None,
+        }
+    }
+}
+
 fn dispatch(cli: Cli) -> u8 {
     if let (Some(host), (_, Some(own))) = (&cli.devices.host, split_host(&cli.devices.devices)) {
         let [host, own] = [host, own].map(strip_control);
@@ -150,16 +163,21 @@ fn dispatch(cli: Cli) -> u8 {
         return exit::USAGE;
     }
     let devices = with_host(&cli.devices.devices, cli.devices.host.as_deref());
-    if cli.look.is_set() && !matches!(cli.command, None | Some(Command::Lab(_))) {
-        tell!(
-            "error: --ascii and --light before a subcommand are the lab's: `tensorlab --light`, `tensorlab lab --light`, `tensorlab lesson start NAME --ascii`"
-        );
-        return exit::USAGE;
+    let mut command = cli.command;
+    match command.as_mut().map(Command::look_mut) {
+        Some(Some(look)) => look.add(&cli.look),
+        Some(None) if cli.look.is_set() => {
+            tell!(
+                "error: --ascii and --light are for commands that open the lab: `tensorlab --light`, `tensorlab lab --light`, `tensorlab lesson start NAME --ascii`"
+            );
+            return exit::USAGE;
+        }
+        _ => {}
     }
-    match cli.command {
+    match command {
         Some(Command::Run(options)) => run::run(&options, &devices),
         Some(Command::Plan(options)) => plan::run(&options, &devices),
-        Some(Command::Lab(options)) => lab::open(&options.with(&cli.look), &devices),
+        Some(Command::Lab(options)) => lab::open(&options, &devices),
         Some(Command::Repl(options)) => repl::run(&options, &devices),
         Some(Command::Lesson(options)) => lesson::run(&options, &devices),
         Some(Command::Pack(options)) => pack::run(&options, &devices),
@@ -179,7 +197,7 @@ fn dispatch(cli: Cli) -> u8 {
             exit::FINE
         }
         None if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() => {
-            lab::open(&lab::LabOptions::default().with(&cli.look), &devices)
+            lab::open(&lab::LabOptions::at_home(cli.look), &devices)
         }
         None => run::digits(&devices),
     }

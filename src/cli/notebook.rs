@@ -30,6 +30,16 @@ pub(crate) struct NotebookOptions {
     command: NotebookAction,
 }
 
+impl NotebookOptions {
+    /// How the lab looks that it opens; none where it opens none.
+    pub(super) fn look_mut(&mut self) -> Option<&mut lab::LookOptions> {
+        match &mut self.command {
+            NotebookAction::Open { look, .. } => Some(look),
+            _ => None,
+        }
+    }
+}
+
 #[derive(clap::Subcommand)]
 enum NotebookAction {
     /// Make a notebook

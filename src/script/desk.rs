@@ -262,8 +262,11 @@ impl Desk {
         };
         let mut fault = learner.fault_of(error);
         // Where it stands in the attempt; a function of an earlier cell has lines of its own.
-        fault.line =
-            fault.elsewhere.as_ref().filter(|place| learner.sources.is_last(&place.file)).map(|place| place.line);
+        fault.line = fault
+            .elsewhere
+            .as_ref()
+            .filter(|place| learner.sources.is_last(&place.file))
+            .map(|place| place.line);
         let raised = Error::new(Kind::RuntimeError, fault.message.clone());
         state.failed = Some(Box::new(fault));
         raise(raised)

@@ -30,12 +30,14 @@ fn a_file_alone_is_answered_with_what_can_be_done_with_it() {
 #[test]
 fn a_look_without_the_lab_is_refused() {
     for option in ["--ascii", "--light"] {
-        fails(&tells(&[option, "devices"]), 2, &["are the lab's"]);
+        fails(&tells(&[option, "devices"]), 2, &["are for commands that open the lab"]);
     }
     let colours = tells(&["lesson", "start", "moving", "--plain", "--light"]);
     fails(&colours, 2, &["cannot be used with", "--light"]);
     let o = tells(&["lesson", "start", "moving", "--plain", "--ascii"]);
     assert!(out(&o).contains("Moving tensors") && out(&o).is_ascii(), "{}", out(&o));
+    let before = tells(&["--ascii", "lesson", "start", "moving", "--plain"]);
+    assert!(before.status.success() && out(&before).is_ascii(), "{}", out(&before));
     let o = tells(&["--help"]);
     assert!(out(&o).contains("--ascii") && out(&o).contains("--light"), "{}", out(&o));
 }

@@ -18,6 +18,16 @@ pub(crate) struct PackOptions {
     command: PackAction,
 }
 
+impl PackOptions {
+    /// How the lab looks that it opens; none where it opens none.
+    pub(super) fn look_mut(&mut self) -> Option<&mut lab::LookOptions> {
+        match &mut self.command {
+            PackAction::Preview { look, .. } => Some(look),
+            _ => None,
+        }
+    }
+}
+
 #[derive(clap::Subcommand)]
 enum PackAction {
     /// Make a pack to begin with, with one lesson

@@ -18,12 +18,12 @@ pub trait Library {
     /// Opens something; an error says why it can't be.
     fn open(&mut self, target: &Target) -> Result<Opened, String>;
 
-    /// Has the sessions that are started next on other devices; gives what has to be opened anew for them. An error
-    /// says what is wrong with the devices, and nothing is changed.
+    /// Has the sessions that are started next on other devices, or only those of what is open; gives what has to be
+    /// opened anew for them. An error says what is wrong with the devices, and nothing is changed.
     ///
     /// # Errors
     /// There are no such devices.
-    fn use_devices(&mut self, devices: &str) -> Result<Option<Target>, String>;
+    fn use_devices(&mut self, devices: &str, only_here: bool) -> Result<Option<Target>, String>;
 
     /// A notebook that is open was saved under another name.
     fn was_saved(&mut self, path: &Path);

@@ -37,6 +37,9 @@ pub(super) fn placed(state: &mut State, is_reopened: bool, fx: &mut Vec<Effect>)
     state.popup = None;
     let devices = state.aid.devices.trim();
     let said = match state.has_document() {
+        true if state.chooses_for_lesson() => {
+            format!("this lesson has a new session on {devices}; other lessons have their own devices")
+        }
         true => format!("a new session on {devices}"),
         false => format!("what you open from now on runs on {devices}"),
     };

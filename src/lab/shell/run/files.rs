@@ -112,7 +112,7 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
     /// Begins a session on other devices; a lesson is opened anew, as what it asks depends on them.
     pub(super) fn use_devices(&mut self, state: &mut State, devices: &str) -> io::Result<()> {
         let Some(library) = &mut self.library else { return Ok(()) };
-        let target = match library.use_devices(devices) {
+        let target = match library.use_devices(devices, state.chooses_for_lesson()) {
             Ok(target) => target,
             Err(reason) => {
                 say(state, Msg::NotPlaced(reason), self);

@@ -117,7 +117,7 @@ impl Library for Nothing {
     fn open(&mut self, _: &Target) -> Result<Opened, String> {
         Err("there is nothing".into())
     }
-    fn use_devices(&mut self, devices: &str) -> Result<Option<Target>, String> {
+    fn use_devices(&mut self, devices: &str, _: bool) -> Result<Option<Target>, String> {
         Err(format!("there is no device {devices}"))
     }
     fn was_saved(&mut self, _: &std::path::Path) {}
@@ -177,7 +177,7 @@ impl Library for OneLesson {
         let (book, document, notes) = open_lesson_work(&self.work, Document::lesson(&lesson))?;
         Ok(Opened { document, book: Some(book), keep: None, at: None, notes })
     }
-    fn use_devices(&mut self, devices: &str) -> Result<Option<Target>, String> {
+    fn use_devices(&mut self, devices: &str, _: bool) -> Result<Option<Target>, String> {
         Err(format!("there is no device {devices}"))
     }
     fn was_saved(&mut self, _: &std::path::Path) {}
