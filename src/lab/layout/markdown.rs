@@ -4,10 +4,11 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::lab::layout::highlight;
+use crate::lab::layout::table::{self, Table};
 use crate::lab::model::text;
 use crate::lab::model::text::Break;
 use crate::lab::model::theme::{Colour, Theme};
-use crate::lesson::markdown::{Align, Block, Inline};
+use crate::lesson::markdown::{Block, Inline};
 
 const MIN_COLUMNS: usize = 8;
 
@@ -38,7 +39,7 @@ fn lay_block(lines: &mut Vec<Line<'static>>, block: &Block, columns: usize, them
             lines.extend(inner.into_iter().map(|line| lead("│ ".into(), theme.accent, line)));
         }
         Block::Code { language, text } => code(lines, language, text, columns, theme),
-        Block::Table { align, head, rows } => table(lines, align, head, rows, columns, theme),
+        Block::Table { align, head, rows } => table::lay(lines, &Table { align, head, rows }, columns, theme),
         Block::Rule => lines.push(Line::styled("─".repeat(columns), theme.border)),
     }
 }
@@ -77,94 +78,8 @@ fn code(lines: &mut Vec<Line<'static>>, language: &str, code: &str, columns: usi
     }
 }
 
-fn table(
-    lines: &mut Vec<Line<'static>>,
-    align: &[Align],
-    head: &[Vec<Inline>],
-    rows: &[Vec<Vec<Inline>>],
-    columns: usize,
-    theme: &Theme,
-) {
-    let count = rows.iter().map(Vec::len).chain([head.len()]).max().unwrap_or(0);
-    if count == 0 {
-        return;
-    }
-    let widths = table_widths(head, rows, count, columns, theme);
-    let shape: Vec<(usize, Align)> = widths
-        .iter()
-        .enumerate()
-        .map(|(i, width)| (*width, align.get(i).copied().unwrap_or(Align::Left)))
-        .collect();
-    table_row(lines, head, &shape, theme.strong, theme);
-    let rule = widths.iter().map(|w| "─".repeat(*w)).collect::<Vec<_>>().join("──");
-    lines.push(Line::styled(rule, theme.border));
-    for row in rows {
-        table_row(lines, row, &shape, theme.text, theme);
-    }
-}
-
-/// Widths as wide as the content asks, the widest giving way until all fit.
-fn table_widths(
-    head: &[Vec<Inline>],
-    rows: &[Vec<Vec<Inline>>],
-    count: usize,
-    columns: usize,
-    theme: &Theme,
-) -> Vec<usize> {
-    let width = |cell: &[Inline]| spans(cell, theme.text, theme).iter().map(Span::width).sum::<usize>();
-    let mut widths: Vec<usize> = (0..count)
-        .map(|i| {
-            let all = rows.iter().map(Vec::as_slice).chain([head]);
-            all.filter_map(|row| row.get(i)).map(|cell| width(cell)).max().unwrap_or(0).clamp(1, columns)
-        })
-        .collect();
-    let room = columns.saturating_sub(2 * (count - 1)).max(count);
-    while widths.iter().sum::<usize>() > room {
-        match widths.iter_mut().max() {
-            Some(widest) if *widest > 1 => *widest -= 1,
-            _ => break,
-        }
-    }
-    widths
-}
-
-fn table_row(
-    lines: &mut Vec<Line<'static>>,
-    row: &[Vec<Inline>],
-    shape: &[(usize, Align)],
-    style: Style,
-    theme: &Theme,
-) {
-    let cells: Vec<Vec<Line<'static>>> = shape
-        .iter()
-        .enumerate()
-        .map(|(i, (width, _))| {
-            let inlines = row.get(i).map(Vec::as_slice).unwrap_or_default();
-            text::wrap(&spans(inlines, style, theme), *width, Break::Words)
-        })
-        .collect();
-    let height = cells.iter().map(Vec::len).max().unwrap_or(0);
-    for y in 0..height {
-        let mut joined: Vec<Span<'static>> = Vec::new();
-        for (i, (cell, (width, align))) in cells.iter().zip(shape).enumerate() {
-            let line = cell.get(y).cloned().unwrap_or_default();
-            let fill = width.saturating_sub(line.width());
-            let before = match align {
-                Align::Left => 0,
-                Align::Center => fill / 2,
-                Align::Right => fill,
-            };
-            let after = fill - before + if i + 1 < shape.len() { 2 } else { 0 };
-            joined.push(Span::raw(" ".repeat(before)));
-            joined.extend(line.spans);
-            joined.push(Span::raw(" ".repeat(after)));
-        }
-        lines.push(Line::from(joined));
-    }
-}
-
 /// Runs of text with the style of their kind upon `base`.
-fn spans(text: &[Inline], base: Style, theme: &Theme) -> Vec<Span<'static>> {
+pub(super) fn spans(text: &[Inline], base: Style, theme: &Theme) -> Vec<Span<'static>> {
     let mut out = Vec::new();
     add_spans(&mut out, text, base, theme);
     out
@@ -220,6 +135,18 @@ mod tests {
     fn a_table_fits_by_wrapping_its_widest_column() {
         let lines = shown("| k | what it does |\n|--:|---|\n| aa | moves `it` |\n", 13);
         assert_eq!(lines, [" k  what it", "    does", "─────────────", "aa  moves it"]);
+        let shared = "| a | b |\n|---|---|\n| one two three | moving |\n";
+        let lines = shown(shared, 13);
+        assert_eq!(lines, ["a      b", "─────────────", "one    moving", "two", "three"], "whole words first");
+    }
+
+    #[test]
+    fn a_table_whose_words_would_break_is_told_row_by_row() {
+        let table = "| in PyTorch | here | costs |\n|---|---|---|\n| `a.item()` | the same | a wait for it |\n| `b` |  | none |\n";
+        let told =
+            ["a.item()", "  here: the same", "  costs: a wait", "    for it", "", "b", "  costs: none"];
+        assert_eq!(shown(table, 18), told);
+        assert_eq!(shown(table, 40)[2], "a.item()    the same  a wait for it");
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub(super) mod report;
 pub(super) mod said;
 pub(super) mod scroll;
 pub(super) mod sections;
+mod table;
 pub(super) mod tabs;
 
 use ratatui::layout::Rect;

@@ -68,7 +68,7 @@ pub(crate) fn right(text: &str, columns: usize) -> String {
 /// Where lines may break.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Break {
-    /// Between words; words longer than a line break anywhere.
+    /// Between words; words longer than a line break between parts of a path or a call where there are any.
     Words,
     /// Anywhere, keeping every space, as code and output need.
     Anywhere,
@@ -160,13 +160,45 @@ fn break_words(chars: &[(char, Style)], columns: usize) -> Vec<&[(char, Style)]>
         // is no place to break.
         let indent = rest.iter().take_while(|(c, _)| *c == ' ').count();
         let space = rest.iter().take(fits + 1).rposition(|(c, _)| *c == ' ').filter(|&at| at > indent);
-        let (row, after) = rest.split_at_checked(space.unwrap_or(fits)).unwrap_or((rest, &[]));
+        let at = space.or_else(|| joint_before(rest, fits, indent)).unwrap_or(fits);
+        let (row, after) = rest.split_at_checked(at).unwrap_or((rest, &[]));
         rows.push(trim_end(row));
         let skip = after.iter().take_while(|(c, _)| *c == ' ').count();
         rest = after.get(skip..).unwrap_or(&[]);
         if rest.is_empty() {
             return rows;
         }
+    }
+}
+
+/// Columns of the longest piece of a text that breaks at no width that is as wide.
+pub(crate) fn longest_piece(chars: &[char]) -> usize {
+    let (mut longest, mut piece) = (0, 0);
+    for (at, c) in chars.iter().enumerate() {
+        if c.is_whitespace() || is_joint(chars.get(at.wrapping_sub(1)).copied(), *c) {
+            piece = 0;
+        }
+        piece += if c.is_whitespace() { 0 } else { char_width(*c) };
+        longest = longest.max(piece);
+    }
+    longest
+}
+
+/// The last place up to `fits` at which a long word has a joint.
+fn joint_before(chars: &[(char, Style)], fits: usize, indent: usize) -> Option<usize> {
+    let at = |at: usize| chars.get(at).map(|(c, _)| *c);
+    let is_joint = |&place: &usize| at(place).is_some_and(|c| is_joint(at(place - 1), c));
+    (indent + 1..=fits).rev().find(is_joint)
+}
+
+/// Whether a path or a call has a joint before `c`: `torch|.cuda|.current_stream()`, `f(|a,|b)`, `size=|3`.
+fn is_joint(before: Option<char>, c: char) -> bool {
+    match before {
+        Some('(') => c != ')',
+        Some('=') => c != '=',
+        Some(',' | '/') => true,
+        Some(before) => c == '.' && (before.is_alphabetic() || matches!(before, ')' | ']' | '_')),
+        None => false,
     }
 }
 
@@ -196,6 +228,17 @@ mod tests {
         assert_eq!(shown(&lines), ["one two", "threefo", "ur"]);
         assert_eq!(shown(&wrap(&[Span::raw("")], 7, Break::Words)), [""]);
         assert_eq!(shown(&wrap(&[Span::raw("   abcdefgh i")], 7, Break::Words)), ["   abcd", "efgh i"]);
+    }
+
+    #[test]
+    fn a_path_or_a_call_breaks_between_its_parts() {
+        let shown_in = |text: &str, columns: usize| shown(&wrap(&[Span::raw(text)], columns, Break::Words));
+        let long = "torch.cuda.current_stream().synchronize()";
+        assert_eq!(shown_in(long, 28), ["torch.cuda.current_stream()", ".synchronize()"]);
+        assert_eq!(shown_in("x.to(dev,non_blocking=True)", 14), ["x.to(dev,", "non_blocking=", "True)"]);
+        assert_eq!(shown_in("0.123456", 5), ["0.123", "456"]);
+        let piece = |text: &str| longest_piece(&text.chars().collect::<Vec<_>>());
+        assert_eq!([long, "a bcd e", "", "f()"].map(piece), [17, 3, 0, 3]);
     }
 
     #[test]
