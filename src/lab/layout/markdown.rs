@@ -1,14 +1,15 @@
 //! A lesson's text, block by block, as rows.
 
-use ratatui::style::{Modifier, Style};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::lab::layout::highlight;
+use crate::lab::layout::inline::spans;
 use crate::lab::layout::table::{self, Table};
 use crate::lab::model::text;
 use crate::lab::model::text::Break;
-use crate::lab::model::theme::{Colour, Theme};
-use crate::lesson::markdown::{Block, Inline};
+use crate::lab::model::theme::Theme;
+use crate::lesson::markdown::Block;
 
 const MIN_COLUMNS: usize = 8;
 
@@ -78,36 +79,6 @@ fn code(lines: &mut Vec<Line<'static>>, language: &str, code: &str, columns: usi
     }
 }
 
-/// Runs of text with the style of their kind upon `base`.
-pub(super) fn spans(text: &[Inline], base: Style, theme: &Theme) -> Vec<Span<'static>> {
-    let mut out = Vec::new();
-    add_spans(&mut out, text, base, theme);
-    out
-}
-
-fn add_spans(out: &mut Vec<Span<'static>>, text: &[Inline], base: Style, theme: &Theme) {
-    let span = |text: &str, style: Style| Span::styled(text::clean_line(text), style);
-    for inline in text {
-        match inline {
-            Inline::Text(text) => out.push(span(text, base)),
-            // Without colours, code keeps its marks.
-            Inline::Code(text) if theme.look.colour == Colour::None => {
-                out.push(span(&format!("`{text}`"), base));
-            }
-            Inline::Code(text) => out.push(span(text, base.patch(theme.function))),
-            Inline::Image { alt, .. } => out.push(span(&format!("[{alt}]"), base.patch(theme.dim))),
-            Inline::Break => out.push(Span::styled("\n", base)),
-            Inline::Emphasis(inner) => add_spans(out, inner, base.add_modifier(Modifier::ITALIC), theme),
-            Inline::Strong(inner) => add_spans(out, inner, base.add_modifier(Modifier::BOLD), theme),
-            Inline::Strike(inner) => add_spans(out, inner, base.add_modifier(Modifier::CROSSED_OUT), theme),
-            Inline::Link { text, .. } => {
-                let style = base.patch(theme.accent).add_modifier(Modifier::UNDERLINED);
-                add_spans(out, text, style, theme);
-            }
-        }
-    }
-}
-
 fn lead(mark: String, style: Style, mut line: Line<'static>) -> Line<'static> {
     line.spans.insert(0, Span::styled(mark, style));
     line
@@ -116,7 +87,7 @@ fn lead(mark: String, style: Style, mut line: Line<'static>) -> Line<'static> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::model::theme::Look;
+    use crate::lab::model::theme::{Colour, Look};
     use crate::lesson::markdown::parse;
 
     fn shown(markdown: &str, columns: usize) -> Vec<String> {
@@ -137,7 +108,11 @@ mod tests {
         assert_eq!(lines, [" k  what it", "    does", "─────────────", "aa  moves it"]);
         let shared = "| a | b |\n|---|---|\n| one two three | moving |\n";
         let lines = shown(shared, 13);
-        assert_eq!(lines, ["a      b", "─────────────", "one    moving", "two", "three"], "whole words first");
+        assert_eq!(
+            lines,
+            ["a      b", "─────────────", "one    moving", "two", "three"],
+            "whole words first"
+        );
     }
 
     #[test]

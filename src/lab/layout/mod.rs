@@ -8,6 +8,7 @@ pub(super) mod glossary;
 pub(super) mod help;
 pub(super) mod highlight;
 pub(super) mod home;
+mod inline;
 pub(super) mod key_bar;
 pub(super) mod lesson;
 pub(super) mod machine;
@@ -40,6 +41,8 @@ const THREE_PANES: u16 = 120;
 /// Columns that a pane keeps, whatever its share.
 const MIN_PANE: u16 = 26;
 const MIN_CELLS: u16 = 36;
+/// The cells of a step that has none.
+const NO_CELLS: u16 = 20;
 
 /// Rectangles of a frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -122,12 +125,13 @@ fn split(state: &State, shown: &[Pane], body: Rect) -> Vec<(Pane, Rect)> {
     if !has_items(state)
         && let Some((at, _)) = shown.iter().enumerate().find(|(_, pane)| **pane == Pane::Lesson)
     {
-        let spare = body.width.saturating_sub(widths.iter().sum::<u16>()).saturating_sub(MIN_CELLS);
+        let spare = body.width.saturating_sub(widths.iter().sum::<u16>()).saturating_sub(NO_CELLS);
         widths.iter_mut().skip(at).take(1).for_each(|width| *width += spare);
     }
     // The cells keep their minimum; the sides give way evenly.
     let sides = widths.iter().filter(|w| **w > 0).count().max(1) as u16;
-    let room = body.width.saturating_sub(MIN_CELLS);
+    let least = if has_items(state) { MIN_CELLS } else { NO_CELLS };
+    let room = body.width.saturating_sub(least);
     if shown.len() > 1 && widths.iter().sum::<u16>() > room {
         for width in widths.iter_mut().filter(|w| **w > 0) {
             *width = (*width).min(room / sides);

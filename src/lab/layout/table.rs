@@ -3,7 +3,7 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::lab::layout::markdown::spans;
+use crate::lab::layout::inline::spans;
 use crate::lab::model::text;
 use crate::lab::model::text::Break;
 use crate::lab::model::theme::Theme;
@@ -11,6 +11,9 @@ use crate::lesson::markdown::{Align, Inline};
 
 /// Between two columns.
 const GAP: usize = 2;
+
+/// Columns in which a sentence can still be read.
+const READABLE: usize = 14;
 
 /// A table as it is written.
 pub(super) struct Table<'a> {
@@ -41,7 +44,8 @@ pub(super) fn lay(lines: &mut Vec<Line<'static>>, table: &Table<'_>, columns: us
     }
 }
 
-/// Widths as wide as the content asks, the widest giving way until all fit; none where a word would break for it.
+/// Widths as wide as the content asks, the widest giving way until all fit; none where a word would
+/// break for it, or a sentence become a thread.
 fn widths(table: &Table<'_>, count: usize, columns: usize, theme: &Theme) -> Option<Vec<usize>> {
     let widest = |measure: &dyn Fn(&[Span<'_>]) -> usize| -> Vec<usize> {
         let column = |i: usize| {
@@ -56,6 +60,10 @@ fn widths(table: &Table<'_>, count: usize, columns: usize, theme: &Theme) -> Opt
         text::longest_piece(&chars)
     });
     let mut widths = widest(&|cell| cell.iter().map(Span::width).sum());
+    // Two columns can be narrow and still be read side by side.
+    let readable = if count > 2 { READABLE } else { 1 };
+    let least: Vec<usize> =
+        widths.iter().zip(least).map(|(asked, least)| least.max(readable.min(*asked))).collect();
     let room = columns.saturating_sub(GAP * (count - 1)).max(count);
     while widths.iter().sum::<usize>() > room {
         let can_give = widths.iter_mut().zip(&least).filter(|(width, least)| **width > **least);

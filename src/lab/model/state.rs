@@ -306,11 +306,6 @@ impl State {
         !self.steps.is_empty()
     }
 
-    /// Whether devices that are chosen now are for the open lesson alone: other lessons have their own.
-    pub(in crate::lab) fn chooses_for_lesson(&self) -> bool {
-        self.lesson.is_some() && self.screen != Screen::Home
-    }
-
     /// The document as it is now, with the learner's text.
     pub fn document(&self) -> Document {
         let is_lesson = self.lesson.is_some();

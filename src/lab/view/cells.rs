@@ -26,7 +26,7 @@ pub(crate) fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) -
     frame(buffer, area, Line::styled(" cells ", title_style(state, focused)), focused, &where_, &state.theme);
     if all.is_empty() {
         let theme = &state.theme;
-        put(buffer, inside, 1, &Line::styled("  Nothing to run in this step.", theme.dim));
+        put(buffer, inside, 1, &Line::styled("  Nothing to run.", theme.dim));
         return None;
     }
     for extent in all.iter().filter(|e| e.top + e.height() > top && e.top < top + rows) {

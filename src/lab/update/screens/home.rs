@@ -46,6 +46,11 @@ pub(super) const ENTRY: ScreenEntry = ScreenEntry {
 const NAMES: usize = 12;
 
 impl State {
+    /// Whether devices that are chosen now are for the open lesson alone: other lessons have their own.
+    pub(in crate::lab) fn chooses_for_lesson(&self) -> bool {
+        self.lesson.is_some() && self.screen != Screen::Home
+    }
+
     /// The home screen, before it is known what there is to open.
     pub fn at_home(look: Look) -> State {
         let mut state = State::new(Document::default(), look);
