@@ -206,6 +206,14 @@ pub enum ScanOp {
 /// How a matrix is taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Factor {
+    /// `a [.., m, n] -> both [.., m, n], pivots [.., k], order [.., m]`: elimination with the largest pivot of each
+    /// column, its lower triangle without the ones; the row that each step chose, counted from 1, and for each row of
+    /// the factors the row of the matrix, as numbers of the same dtype.
+    Lu,
+    /// `a [.., n, n], b [.., n, p] -> x [.., n, p], pivots [.., n]`: `a x = b`; not finite where a pivot is 0.
+    Solve,
+    /// `a [.., n, n] -> l [.., n, n]` of the symmetric positive definite matrix in the lower triangle; else NaN.
+    Cholesky,
     /// `a [.., m, n] -> q [.., m, k], r [.., k, n]`: orthonormal columns, an upper triangle; `k` from `min(m, n)` to
     /// `m`.
     Qr,
@@ -308,6 +316,9 @@ impl Kernel {
             Kernel::Scatter { mode: ScatterMode::Assign, .. } => ("scatter", C::GatherElements),
             Kernel::Scatter { mode: ScatterMode::Add, .. } => ("scatter", C::ScatterAdd),
             Kernel::Sort { .. } => ("sort", C::GatherScatter),
+            Kernel::Factor(Factor::Lu) => ("lu", C::Normalise),
+            Kernel::Factor(Factor::Solve) => ("solve", C::Normalise),
+            Kernel::Factor(Factor::Cholesky) => ("cholesky", C::Normalise),
             Kernel::Factor(Factor::Qr) => ("qr", C::Normalise),
             Kernel::Factor(Factor::Eigh) => ("eigh", C::Normalise),
             Kernel::Factor(Factor::Svd) => ("svd", C::Normalise),
@@ -373,8 +384,14 @@ impl Launch<'_> {
             // Householder's and the usual iterations' counts, of square matrices.
             Kernel::Factor(what) => {
                 let size = shape(0).iter().rev().take(2).min().copied().unwrap_or(0) as u64;
-                let steps = if *what == Factor::Qr { 4 } else { 20 };
-                product(shape(0)).saturating_mul(size).saturating_mul(steps)
+                let square = product(shape(0)).saturating_mul(size);
+                match what {
+                    // Two thirds, and two for each column of the right-hand side.
+                    Factor::Lu | Factor::Cholesky => square,
+                    Factor::Solve => square.saturating_add(times(product(shape(1)), size)),
+                    Factor::Qr => square.saturating_mul(4),
+                    Factor::Eigh | Factor::Svd => square.saturating_mul(20),
+                }
             }
             Kernel::Softmax { .. } | Kernel::SoftmaxGrad { .. } => out.saturating_mul(4),
             Kernel::LayerNorm { .. } | Kernel::LayerNormGrad { .. } => out.saturating_mul(8),

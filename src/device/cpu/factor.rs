@@ -1,13 +1,16 @@
 //! `Factor`: matrices taken apart, one after another or on several cores, in double precision.
 //!
-//! Everything begins with Householder's reflections, with LAPACK's signs. Eigenvalues of symmetric matrices follow from
+//! Systems and triangles come of elimination by halves. All else begins with Householder's reflections, with LAPACK's signs. Eigenvalues of symmetric matrices follow from
 //! a tridiagonal matrix, singular values from a bidiagonal one. Values come in LAPACK's order, and vectors have the
 //! signs of its iterations.
 #![allow(clippy::indexing_slicing, reason = "places follow from the sizes that `factor` checks")]
 
 mod bidiagonal;
+mod cholesky;
 pub(crate) mod dense;
 mod divide;
+mod eliminate;
+mod in_place;
 mod reflect;
 mod rotate;
 mod secular;
@@ -41,6 +44,24 @@ pub(super) fn factor(launch: &Launch, what: Factor) -> Result<()> {
     let by = (Precision::of(launch), cancel);
     let lone = launch.outputs.len() == 1;
     match what {
+        Factor::Lu => {
+            expect(first == (m, n) && sizes(launch, 1)?.1 == k && sizes(launch, 2)?.1 == m)?;
+            each(launch, count, (m * n, [m * n, k, m]), |a, outs| eliminate::lu(a, (m, n), outs, cancel))
+        }
+        Factor::Solve => {
+            let p = first.1;
+            expect(m == n && first.0 == n && sizes(launch, 1)?.1 == n)?;
+            let b = dense::<f64>(launch, 1)?;
+            expect(b.len() == count * n * p)?;
+            each_numbered(launch, count, (n * n, [n * p, n, 0]), |i, a, [x, pivots, _]| {
+                let b = &b[i * n * p..(i + 1) * n * p];
+                eliminate::solve((a, b), (n, p), (x, pivots), cancel)
+            })
+        }
+        Factor::Cholesky => {
+            expect(m == n && first == (n, n))?;
+            each(launch, count, (n * n, [n * n, 0, 0]), |a, [l, ..]| cholesky::cholesky(a, n, l, cancel))
+        }
         Factor::Qr => {
             let (k, second) = (first.1, sizes(launch, 1)?);
             expect(first == (m, k) && second == (k, n) && k >= m.min(n) && k <= m)?;
@@ -83,8 +104,18 @@ fn sizes(launch: &Launch, index: usize) -> Result<(usize, usize)> {
 fn each(
     launch: &Launch,
     count: usize,
-    (from, to): (usize, [usize; 3]),
+    sizes: (usize, [usize; 3]),
     one: impl Fn(&[f64], [&mut [f64]; 3]) -> Result<()> + Sync,
+) -> Result<()> {
+    each_numbered(launch, count, sizes, |_, a, outs| one(a, outs))
+}
+
+/// The same with the matrix's place in the batch.
+fn each_numbered(
+    launch: &Launch,
+    count: usize,
+    (from, to): (usize, [usize; 3]),
+    one: impl Fn(usize, &[f64], [&mut [f64]; 3]) -> Result<()> + Sync,
 ) -> Result<()> {
     let a = dense::<f64>(launch, 0)?;
     let mut outs: SmallVec<[DenseOut<f64>; 3]> = SmallVec::new();
@@ -104,7 +135,7 @@ fn each(
                 let place = |at: usize| i * to[at]..(i + 1) * to[at];
                 // SAFETY: pieces of different matrices are disjoint, and the outputs are as long as all of them.
                 let pieces = unsafe { [0, 1, 2].map(|at| places[at].slice(place(at))) };
-                one(&a[i * from..(i + 1) * from], pieces)?;
+                one(i, &a[i * from..(i + 1) * from], pieces)?;
             }
             Ok(())
         })?;

@@ -25,8 +25,8 @@ use crate::op::sorting::sort::argsort;
 use crate::tensor::Tensor;
 
 use super::matmul::matmul;
-use super::solve::{batched, eliminate, identity, outer, slice_of, square};
-use super::triangular::{Triangle, solve_triangular};
+use super::solve::{batched, identity, outer, square};
+use super::triangular::{Triangle, eliminated, solve_triangular};
 
 const fn triangle(upper: bool, unit: bool) -> Triangle {
     Triangle { upper, left: true, unit }
@@ -141,9 +141,7 @@ fn solve_ex(a: &Tensor, b: &Tensor, name: &str) -> Result<(Tensor, Tensor)> {
     let columns = if vector { unsqueeze(b, -1)? } else { b.clone() };
     let info = {
         let _off = no_grad();
-        // The pivots alone: no columns beside them.
-        let found = eliminate(a, &slice_of(a, 0)?)?;
-        first_zero(&eq(&found.pivots, 0i64)?)?
+        first_zero(&eq(&diagonal(&eliminated(a)?.both, 0, -2, -1)?, 0i64)?)?
     };
     // A singular matrix has no solution; the identity stands in for it, and `info` tells.
     let singular = unsqueeze(&unsqueeze(&ne(&info, 0i64)?, -1)?, -1)?;

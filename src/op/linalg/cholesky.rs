@@ -1,26 +1,24 @@
 //! The factor of a positive definite matrix.
 
-use crate::base::{Error, Kind, Result, memory};
+use crate::base::{Error, Kind, Result};
+use crate::device::kernel::{Factor, Kernel};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast::whole;
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
-use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
-use crate::op::elementwise::arithmetic::{add, div, scale, sub};
-use crate::op::elementwise::choose::where_;
+use crate::op::elementwise::arithmetic::{add, scale, sub};
 use crate::op::elementwise::predicates::isnan;
-use crate::op::elementwise::unary::sqrt;
 use crate::op::reduce::sums::any;
-use crate::op::shape::join::cat;
 use crate::op::shape::part::diagonal;
 use crate::op::shape::permute::matrix_transpose;
 use crate::op::shape::triangle::tril;
-use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
+use crate::tensor::{Tensor, launch};
 
+use super::eigen::like;
 use super::matmul::matmul;
-use super::solve::{inv, part, slice_of, square};
+use super::solve::{inv, square};
 
 /// The lower triangle `l` with `l @ l.mT = x`, for a symmetric positive definite matrix.
 pub fn cholesky(x: &Tensor) -> Result<Tensor> {
@@ -33,21 +31,8 @@ fn factored(x: &Tensor) -> Result<Tensor> {
     let out = {
         let _off = no_grad();
         let n = x.size(-1)?;
-        let mut rest = x.detach();
-        let mut columns: Vec<Tensor> = memory::with_capacity(n)?;
-        let places = crate::op::sorting::running::places_along(&slice_of(x, 1)?, -2)?;
-        for k in 0..n {
-            let pivot = sqrt(&part(&rest, (k, 1), (k, 1))?)?;
-            let column = div(&part(&rest, (0, n), (k, 1))?, &pivot)?;
-            let below = crate::op::elementwise::comparison::ge(&places, k as i64)?;
-            let column = where_(&below, (&column).into(), Operand::Scalar(0i64.into()))?;
-            rest = sub(&rest, &matmul(&column, &matrix_transpose(&column)?)?)?;
-            columns.push(column);
-        }
-        let out = match columns.is_empty() {
-            true => x.copied(x.dtype(), "cholesky")?,
-            false => cat(&columns.iter().collect::<Vec<_>>(), -1)?,
-        };
+        let out = like(x, &[n, n])?;
+        launch("linalg.cholesky", &Kernel::Factor(Factor::Cholesky), &[x.into()], &[&out])?;
         let bad = any(&isnan(&out)?, None, false)?;
         if bad.item()?.as_i64() != 0 {
             return Err(Error::new(

@@ -2,23 +2,27 @@
 
 use crate::base::Result;
 use crate::op::core::args::to_value;
+use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::params::{InputParams, by_name};
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::value::Value;
-use crate::op::elementwise::arithmetic::mul;
+use crate::op::elementwise::arithmetic::{add, mul, sub};
 use crate::op::elementwise::choose::masked_fill;
-use crate::op::elementwise::comparison::lt;
+use crate::op::elementwise::comparison::{eq, lt};
 use crate::op::elementwise::sign::sign;
 use crate::op::elementwise::unary::{abs, log};
 use crate::op::reduce::products::prod;
 use crate::op::reduce::sums::sum;
+use crate::op::shape::part::diagonal;
 use crate::op::shape::permute::matrix_transpose;
 use crate::op::shape::view::reshape_to;
+use crate::op::sorting::running::places_along;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
-use super::solve::{eliminate, identity, inv, square};
+use super::solve::{inv, square};
+use super::triangular::eliminated;
 
 /// The factor by which a matrix stretches volumes.
 pub fn det(x: &Tensor) -> Result<Tensor> {
@@ -34,13 +38,21 @@ pub fn det(x: &Tensor) -> Result<Tensor> {
     let _paused = crate::tensor::autocast::pause();
     let out = {
         let _off = no_grad();
-        let found = eliminate(x, &identity(x)?)?;
-        mul(&prod(&found.pivots, Some(-1), false, None)?, &found.sign)?
+        let (pivots, sign) = pivots(x)?;
+        mul(&prod(&pivots, Some(-1), false, None)?, &sign)?
     };
     Ok(recorded(out, &RULE, &[x], |s, y| {
         s.input(x);
         s.output(y);
     }))
+}
+
+/// The pivots of elimination, and 1 or -1 by the number of rows that changed places.
+fn pivots(x: &Tensor) -> Result<(Tensor, Tensor)> {
+    let found = eliminated(x)?;
+    let stayed = eq(&found.pivots, &add(&places_along(&found.pivots, -1)?, 1i64)?)?;
+    let signs = sub(&mul(&to_dtype(&stayed, x.dtype())?, 2.0)?, 1.0)?;
+    Ok((diagonal(&found.both, 0, -2, -1)?, prod(&signs, Some(-1), false, None)?))
 }
 
 /// The sign of the determinant, and the logarithm of its size.
@@ -53,9 +65,9 @@ pub(crate) fn slogdet(x: &Tensor) -> Result<(Tensor, Tensor)> {
     let _paused = crate::tensor::autocast::pause();
     let (signs, size) = {
         let _off = no_grad();
-        let found = eliminate(x, &identity(x)?)?;
-        let signs = mul(&prod(&sign(&found.pivots)?, Some(-1), false, None)?, &found.sign)?;
-        (signs, sum(&log(&abs(&found.pivots)?)?, Some(&[-1]), false)?)
+        let (pivots, exchanges) = pivots(x)?;
+        let signs = mul(&prod(&sign(&pivots)?, Some(-1), false, None)?, &exchanges)?;
+        (signs, sum(&log(&abs(&pivots)?)?, Some(&[-1]), false)?)
     };
     Ok((signs, recorded(size, &RULE, &[x], |s, _| s.input(x))))
 }

@@ -1,30 +1,24 @@
 //! Small dense systems: solutions and inverses. Batches are the leading dimensions.
 
-use crate::base::{DType, Error, Kind, Result, memory};
+use crate::base::{DType, Error, Kind, Result};
+use crate::device::kernel::{Factor, Kernel};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast::whole;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
-use crate::op::core::operand::Operand;
 use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded, two, wanted};
 use crate::op::core::shapes;
-use crate::op::elementwise::arithmetic::{add, div, mul, sub};
-use crate::op::elementwise::choose::where_;
-use crate::op::elementwise::comparison::{eq, ne};
+use crate::op::elementwise::comparison::eq;
 use crate::op::elementwise::sign::neg;
-use crate::op::elementwise::unary::abs;
-use crate::op::gather::along_dim::gather;
 use crate::op::reduce::sums::any;
-use crate::op::shape::join::cat;
 use crate::op::shape::part::slice;
 use crate::op::shape::permute::matrix_transpose;
 use crate::op::shape::view::{squeeze, unsqueeze};
-use crate::op::sorting::extremum::argmax;
-use crate::tensor::Tensor;
-use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
+use crate::tensor::{Tensor, launch};
 
+use super::eigen::like;
 use super::matmul::matmul;
 
 /// The matrix whose product with `x` is the identity.
@@ -43,9 +37,9 @@ fn inverted(x: &Tensor) -> Result<Tensor> {
     square(x, "linalg.inv")?;
     let out = {
         let _off = no_grad();
-        let found = eliminate(x, &identity(x)?)?;
-        singular(&found.pivots, "linalg.inv")?;
-        found.solution
+        let (inverse, pivots) = systems(x, &identity(x)?)?;
+        singular(&pivots, "linalg.inv")?;
+        inverse
     };
     Ok(recorded(out, &RULE, &[x], |s, y| s.output(y)))
 }
@@ -80,9 +74,9 @@ fn solved(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (a, b) = (batched(a, &batch)?, batched(b, &batch)?);
     let out = {
         let _off = no_grad();
-        let found = eliminate(&a, &b)?;
-        singular(&found.pivots, "torch.linalg.solve")?;
-        found.solution
+        let (found, pivots) = systems(&a, &b)?;
+        singular(&pivots, "torch.linalg.solve")?;
+        found
     };
     Ok(recorded(out, &RULE, &[&a, &b], |s, y| {
         s.input(&a);
@@ -90,58 +84,12 @@ fn solved(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     }))
 }
 
-/// What elimination finds.
-pub(crate) struct Eliminated {
-    solution: Tensor,
-    /// The pivots, the last dimension.
-    pub pivots: Tensor,
-    /// 1 or -1 by the number of exchanged rows.
-    pub sign: Tensor,
-}
-
-/// Gauss's and Jordan's elimination with the largest pivot of each column, on `[a | b]`.
-pub(crate) fn eliminate(a: &Tensor, b: &Tensor) -> Result<Eliminated> {
-    let n = a.size(-1)?;
-    let (a, b) = (a.detach(), b.detach());
-    let mut both = cat(&[&a, &b], -1)?;
-    let width = both.size(-1)?;
-    let mut sign = Tensor::full(outer(&a), 1i64.into(), a.dtype(), &a.context(), "ones")?;
-    let mut pivots = memory::with_capacity(n)?;
-    let rows = crate::op::sorting::running::places_along(&slice_of(&a, 1)?, -2)?;
-    for k in 0..n {
-        let column = part(&both, (k, n - k), (k, 1))?;
-        let chosen = add(&argmax(&abs(&column)?, Some(-2), true)?, k as i64)?;
-        // The pivot's row and row k change places: each row learns which it becomes.
-        let here = eq(&rows, k as i64)?;
-        let there = eq(&rows, &chosen)?;
-        let from = where_(&here, (&chosen).into(), (&rows).into())?;
-        let from = where_(
-            &crate::op::elementwise::comparison::logical_and(&there, &ne(&rows, k as i64)?)?,
-            (k as i64).into(),
-            (&from).into(),
-        )?;
-        let mut wide: Vec<usize> = outer(&a).to_vec();
-        wide.extend([n, width]);
-        both = gather(&both, -2, &expand(&from, &wide)?)?;
-        let moved = ne(&squeeze(&chosen, Some(&[-1, -2]))?, k as i64)?;
-        sign = where_(&moved, (&neg(&sign)?).into(), (&sign).into())?;
-        let pivot = part(&both, (k, 1), (k, 1))?;
-        // A column of zeros has no pivot; its row stays as it is, and the pivot tells that the matrix is singular.
-        let divisor = where_(&eq(&pivot, 0i64)?, Operand::Scalar(1i64.into()), (&pivot).into())?;
-        let row = div(&part(&both, (k, 1), (0, width))?, &divisor)?;
-        let others = where_(&here, Operand::Scalar(0i64.into()), (&part(&both, (0, n), (k, 1))?).into())?;
-        let cleared = sub(&both, &mul(&others, &row)?)?;
-        both = where_(&here, (&row).into(), (&cleared).into())?;
-        pivots.push(squeeze(&pivot, Some(&[-2]))?);
-    }
-    let mut empty: Vec<usize> = outer(&a).to_vec();
-    empty.push(0);
-    let pivots = match pivots.is_empty() {
-        true => Tensor::empty(&empty, a.dtype(), &a.context(), "linalg")?,
-        false => cat(&pivots.iter().collect::<Vec<_>>(), -1)?,
-    };
-    let solution = part(&both, (0, n), (n, width - n))?.copied(a.dtype(), "linalg")?;
-    Ok(Eliminated { solution, pivots, sign })
+/// The solutions of `a x = b`, and the pivots of elimination in the last dimension. No graph.
+fn systems(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
+    let (n, p) = (a.size(-1)?, b.size(-1)?);
+    let (x, pivots) = (like(a, &[n, p])?, like(a, &[n])?);
+    launch("linalg.solve", &Kernel::Factor(Factor::Solve), &[a.into(), b.into()], &[&x, &pivots])?;
+    Ok((x, pivots))
 }
 
 fn singular(pivots: &Tensor, name: &str) -> Result<()> {
@@ -214,11 +162,6 @@ pub(super) fn part(x: &Tensor, rows: (usize, usize), columns: (usize, usize)) ->
     let rank = x.rank();
     let cut = slice(x, rank.saturating_sub(2), rows.0, rows.1, 1)?;
     slice(&cut, rank.saturating_sub(1), columns.0, columns.1, 1)
-}
-
-/// The first columns of a batch of matrices.
-pub(crate) fn slice_of(x: &Tensor, columns: usize) -> Result<Tensor> {
-    slice(x, x.rank().saturating_sub(1), 0, columns.min(x.size(-1)?), 1)
 }
 
 /// A product with its transpose, moved up the diagonal, is well conditioned.

@@ -1,6 +1,7 @@
 //! Triangular systems, and the factors of elimination.
 
 use crate::base::{DType, Error, Kind, Result};
+use crate::device::kernel::{Factor, Kernel};
 use crate::op::core::autocast::whole;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
@@ -13,19 +14,17 @@ use crate::op::elementwise::arithmetic::{add, div, mul, sub};
 use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::comparison::eq;
 use crate::op::elementwise::sign::neg;
-use crate::op::elementwise::unary::abs;
 use crate::op::gather::along_dim::gather;
 use crate::op::reduce::sums::any;
 use crate::op::shape::join::cat;
-use crate::op::shape::part::select;
 use crate::op::shape::permute::matrix_transpose;
 use crate::op::shape::triangle::{tril, triu};
 use crate::op::shape::view::unsqueeze;
-use crate::op::sorting::extremum::argmax;
 use crate::op::sorting::running::places_along;
-use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
+use crate::tensor::{Tensor, launch};
 
+use super::eigen::{like, wants_gradient};
 use super::matmul::matmul;
 use super::solve::{batched, outer, part, square_of};
 
@@ -124,47 +123,42 @@ pub(crate) struct Lu {
     pub u: Tensor,
 }
 
-/// What elimination with the largest pivot of each column finds.
-struct Pivoted {
-    /// For each row of the factors the row of the matrix, `[.., rows]`.
-    order: Tensor,
+/// What elimination with the largest pivot of each column finds. No graph.
+pub(super) struct Eliminated {
+    /// The upper triangle, and below it the lower one without its ones.
+    pub both: Tensor,
     /// For each step the row that took its place, counted from 1: `[.., steps]`, int32.
-    pivots: Tensor,
+    pub pivots: Tensor,
+    /// For each row of the factors the row of the matrix, `[.., rows, 1]`, int64.
+    order: Tensor,
 }
 
-/// The exchanges of elimination. No graph.
-fn pivoted(x: &Tensor) -> Result<Pivoted> {
+/// Elimination of a batch of matrices.
+pub(super) fn eliminated(x: &Tensor) -> Result<Eliminated> {
     let _off = no_grad();
     let (m, n) = (x.size(-2)?, x.size(-1)?);
-    let rows = places_along(&part(x, (0, m), (0, n.min(1)))?, -2)?;
-    let rows = if n == 0 { unsqueeze(&places_along(&part(x, (0, m), (0, 0))?, -2)?, -1)? } else { rows };
-    let mut order = crate::op::core::convert::cloned(&rows)?;
-    let (mut all, mut chosen_all) = (x.detach(), Vec::new());
-    for k in 0..m.min(n) {
-        let column = part(&all, (k, m - k), (k, 1))?;
-        let chosen = add(&argmax(&abs(&column)?, Some(-2), true)?, k as i64)?;
-        let (here, there) = (eq(&rows, k as i64)?, eq(&rows, &chosen)?);
-        let from = where_(&there, Operand::from(k as i64), Operand::Tensor(&rows))?;
-        let from = where_(&here, Operand::Tensor(&chosen), Operand::Tensor(&from))?;
-        let wide: Vec<usize> = x.shape().to_vec();
-        all = gather(&all, -2, &crate::tensor::accumulate::expand(&from, &wide)?)?;
-        order = gather(&order, -2, &from)?;
-        let (pivot, row) = (safe_pivot(&part(&all, (k, 1), (k, 1))?)?, part(&all, (k, 1), (0, n))?);
-        let below = crate::op::elementwise::comparison::gt(&rows, k as i64)?;
-        let factors = div(&part(&all, (0, m), (k, 1))?, &pivot)?;
-        let factors = where_(&below, Operand::Tensor(&factors), Operand::from(0.0))?;
-        all = sub(&all, &mul(&factors, &row)?)?;
-        chosen_all.push(select(&add(&chosen, 1i64)?, -1, 0)?);
+    let (both, pivots, order) = (like(x, &[m, n])?, like(x, &[m.min(n)])?, like(x, &[m])?);
+    launch("linalg.lu", &Kernel::Factor(Factor::Lu), &[(&x.detach()).into()], &[&both, &pivots, &order])?;
+    Ok(Eliminated {
+        both,
+        pivots: to_dtype(&pivots, DType::Int32)?,
+        order: unsqueeze(&to_dtype(&order, DType::Int64)?, -1)?,
+    })
+}
+
+/// Both triangles of a matrix.
+fn triangles(x: &Tensor, found: &Eliminated) -> Result<(Tensor, Tensor)> {
+    if wants_gradient(x) {
+        return factors(&ordered(x, &found.order)?);
     }
-    let pivots = match chosen_all.is_empty() {
-        true => {
-            let mut shape = outer(x).to_vec();
-            shape.push(0);
-            Tensor::empty(&shape, DType::Int32, &x.context(), "linalg.lu_factor")?
-        }
-        false => to_dtype(&cat(&chosen_all.iter().collect::<Vec<_>>(), -1)?, DType::Int32)?,
-    };
-    Ok(Pivoted { order, pivots })
+    let (m, n) = (x.size(-2)?, x.size(-1)?);
+    let k = m.min(n);
+    let low = tril(&part(&found.both, (0, m), (0, k))?, -1)?;
+    let ones = eq(&places_along(&low, -2)?, &places_along(&low, -1)?)?;
+    Ok((
+        where_(&ones, Operand::from(1.0), Operand::Tensor(&low))?,
+        triu(&part(&found.both, (0, k), (0, n))?, 0)?,
+    ))
 }
 
 /// A pivot to divide by: 1 where the column has none.
@@ -223,8 +217,8 @@ fn ordered(x: &Tensor, order: &Tensor) -> Result<Tensor> {
 pub(crate) fn lu(x: &Tensor) -> Result<Lu> {
     check_lu(x, "linalg.lu")?;
     let _paused = crate::tensor::autocast::pause();
-    let found = pivoted(x)?;
-    let (l, u) = factors(&ordered(x, &found.order)?)?;
+    let found = eliminated(x)?;
+    let (l, u) = triangles(x, &found)?;
     let p = {
         let _off = no_grad();
         let m = x.size(-2)?;
@@ -241,11 +235,10 @@ pub(crate) fn lu(x: &Tensor) -> Result<Lu> {
 pub(crate) fn lu_factor(x: &Tensor) -> Result<(Tensor, Tensor)> {
     check_lu(x, "torch.linalg.lu_factor")?;
     let _paused = crate::tensor::autocast::pause();
-    let found = pivoted(x)?;
-    let (l, u) = factors(&ordered(x, &found.order)?)?;
+    let found = eliminated(x)?;
     {
         let _off = no_grad();
-        let zeros = eq(&crate::op::shape::part::diagonal(&u, 0, -2, -1)?, 0.0)?;
+        let zeros = eq(&crate::op::shape::part::diagonal(&found.both, 0, -2, -1)?, 0.0)?;
         if zeros.numel() > 0 && any(&zeros, None, false)?.item()?.as_i64() != 0 {
             let places = zeros.to_scalars("linalg.lu_factor")?;
             let per = zeros.size(-1)?.max(1);
@@ -258,6 +251,10 @@ pub(crate) fn lu_factor(x: &Tensor) -> Result<(Tensor, Tensor)> {
             .with_hint("the matrix is singular; `linalg::lu` factors it all the same"));
         }
     }
+    if !wants_gradient(x) {
+        return Ok((found.both, found.pivots));
+    }
+    let (l, u) = triangles(x, &found)?;
     let (m, n) = (x.size(-2)?, x.size(-1)?);
     let (low, high) = (tril(&l, -1)?, triu(&u, 0)?);
     // The factors share the leading square; what is longer stands alone.

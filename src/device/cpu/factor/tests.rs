@@ -159,3 +159,61 @@ fn an_interrupt_stops_a_large_matrix() {
     assert!(eigh(&a, n, &mut values, None, (DOUBLE, &stopped)).is_err());
     assert!(svd(&a, (n, n), &mut values, None, (DOUBLE, &stopped)).is_err());
 }
+
+/// Sizes below, at and above a half, upright and wide.
+#[test]
+fn elimination_gives_triangles_whose_product_is_the_matrix_in_the_order_of_its_pivots() {
+    for (m, n) in [(1, 1), (5, 5), (16, 16), (17, 17), (40, 40), (70, 33), (33, 70), (3, 0), (0, 3)] {
+        let (a, k) = (matrix(m, n), m.min(n));
+        let (mut both, mut pivots, mut order) = (vec![0.0; m * n], vec![0.0; k], vec![0.0; m]);
+        eliminate::lu(&a, (m, n), [&mut both, &mut pivots, &mut order], &cancel()).unwrap();
+        let at = |r: usize, c: usize| both[r * n + c];
+        let l: Vec<f64> = (0..m * k)
+            .map(|i| (i / k, i % k))
+            .map(|(r, c)| if r == c { 1.0 } else if r > c { at(r, c) } else { 0.0 })
+            .collect();
+        let u: Vec<f64> = (0..k * n).map(|i| if i % n >= i / n { both[i] } else { 0.0 }).collect();
+        assert!(l.iter().all(|v| v.abs() <= 1.0), "the largest element is the pivot");
+        let ordered: Vec<f64> = order.iter().flat_map(|&r| a[r as usize * n..][..n].to_vec()).collect();
+        near(&product(&l, &u, (m, k, n)), &ordered);
+        let mut exchanged: Vec<f64> = (0..m).map(|r| r as f64).collect();
+        pivots.iter().enumerate().for_each(|(step, &row)| exchanged.swap(step, row as usize - 1));
+        assert_eq!(exchanged, order);
+    }
+}
+
+#[test]
+fn systems_are_solved_and_a_singular_one_has_a_pivot_of_zero() {
+    for (n, p) in [(1, 1), (4, 3), (16, 1), (17, 20), (65, 65)] {
+        let (mut a, x) = (matrix(n, n), matrix(n, p));
+        // Alone it is singular; from the bottom up the largest elements lie off the diagonal.
+        (0..n).for_each(|i| a[i * n + (n - 1 - i)] += 40.0 + i as f64);
+        let (mut found, mut pivots) = (vec![0.0; n * p], vec![0.0; n]);
+        let b = product(&a, &x, (n, n, p));
+        eliminate::solve((&a, &b), (n, p), (&mut found, &mut pivots), &cancel()).unwrap();
+        near(&found, &x);
+        assert!(pivots.iter().all(|v| *v != 0.0));
+    }
+    let (mut x, mut pivots) = ([0.0; 2], [0.0; 2]);
+    let singular = ([1.0, 2.0, 2.0, 4.0], [1.0, 1.0]);
+    eliminate::solve((&singular.0, &singular.1), (2, 1), (&mut x, &mut pivots), &cancel()).unwrap();
+    assert_eq!(pivots, [2.0, 0.0]);
+}
+
+#[test]
+fn the_root_of_a_matrix_reads_its_lower_triangle_and_is_none_where_that_is_not_positive() {
+    for n in [1, 3, 16, 17, 50, 100] {
+        let b = matrix(n, n);
+        let mut a = product(&b, &transposed(&b, (n, n)), (n, n, n));
+        (0..n).for_each(|i| a[i * n + i] += 1.0);
+        let whole = a.clone();
+        (0..n * n).filter(|i| i % n > i / n).for_each(|i| a[i] = f64::NAN);
+        let mut l = vec![0.0; n * n];
+        cholesky::cholesky(&a, n, &mut l, &cancel()).unwrap();
+        assert!((0..n * n).all(|i| i % n <= i / n || l[i] == 0.0));
+        near(&product(&l, &transposed(&l, (n, n)), (n, n, n)), &whole);
+    }
+    let mut l = [0.0; 4];
+    cholesky::cholesky(&[1.0, 0.0, 2.0, 4.0], 2, &mut l, &cancel()).unwrap();
+    assert!(l[3].is_nan(), "{l:?}");
+}
