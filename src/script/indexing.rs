@@ -10,6 +10,7 @@ use crate::device::{Shared, Storage};
 use crate::op::index::brackets::{index, index_put_};
 use crate::op::index::indices::Index;
 use crate::op::params::params;
+use crate::op::shape::view::squeeze;
 use crate::op::{Family, OpDef, Operand, Receiver, Value};
 use crate::tensor::Tensor;
 
@@ -204,12 +205,16 @@ fn put(x: &Tensor, at: &[Dynamic], value: &Dynamic) -> RhaiResult<()> {
     let run = || {
         let value = from_dynamic(value)?;
         if let Value::Tensor(t) = &value {
-            // A part of `x` itself is there already: `x[0].f()` and `x[0] += 1` work on a view.
-            let own = t.shares_storage(x) && index(x, &indices(at)?)?.layout() == t.layout();
-            if own || Read::is_unchanged(x, t, at) {
+            // A part of `x` itself is there already: `x[0].f()` and `x[0] += 1` work on a view, which `x[0].t_()` turns.
+            let is_own = || Ok::<_, Error>(index(x, &indices(at)?)?.layout() == t.first_layout());
+            if (t.shares_storage(x) && is_own()?) || Read::is_unchanged(x, t, at) {
                 return Ok(());
             }
         }
+        let value = match value {
+            Value::Tensor(t) if t.rank() + at.len() > x.rank() => Value::Tensor(without_ones(&t)?),
+            other => other,
+        };
         let operand = match &value {
             Value::Tensor(t) => Operand::Tensor(t),
             Value::Scalar(s) => Operand::Scalar(*s),
@@ -223,6 +228,15 @@ fn put(x: &Tensor, at: &[Dynamic], value: &Dynamic) -> RhaiResult<()> {
         index_put_(x, &indices(at)?, operand, false).map(|_| ())
     };
     run().map_err(|e| raise(e.in_op("index_put_", || vec![x.operand()])))
+}
+
+/// A value without leading dimensions of size 1, which PyTorch leaves out where it assigns.
+fn without_ones(value: &Tensor) -> Result<Tensor> {
+    let ones = value.shape().iter().take_while(|&&d| d == 1).count();
+    if ones == 0 {
+        return Ok(value.clone());
+    }
+    squeeze(value, Some(&(0..ones as i64).collect::<Vec<_>>()))
 }
 
 /// `[0, 1..3, ()]` as indices: a number, a range, everything, an index or mask tensor.

@@ -17,7 +17,9 @@ impl Tensor {
             self.auto().untracked = Some(Arc::downgrade(&source.0));
             return self;
         }
-        let root = source.auto().base.as_ref().map(|(b, _)| b.clone());
+        // A leaf that wants a gradient may be a view of what wants none.
+        let is_leaf = source.flag(TRACKED) && source.is_leaf();
+        let root = source.auto().base.as_ref().filter(|_| !is_leaf).map(|(b, _)| b.clone());
         let version = self.version();
         self.auto().base = Some((root.unwrap_or_else(|| source.clone()), version));
         self.0.flags.fetch_or(VIEW, Ordering::Relaxed);
@@ -34,17 +36,7 @@ impl Tensor {
             return Err(GradCause::InplaceLeaf.into());
         }
         self.check_untracked(recorded)?;
-        let base = self.auto().base.as_ref().map(|(b, _)| b.clone());
-        match base {
-            Some(base) if base.requires_grad() && base.is_leaf() => Err(Error::runtime(
-                "a view of a leaf Variable that requires grad is being used in an in-place operation.",
-            )),
-            Some(base) if recorded && !base.is_contiguous() => Err(Error::runtime(
-                "writing in place to a view of a tensor that is not contiguous is not recorded by autograd",
-            )
-            .with_hint("call `.contiguous()` or `.clone()` on the base first")),
-            _ => Ok(()),
-        }
+        self.check_part_of_leaf()
     }
 
     /// After values were written in place: counts the version and records `node` as their maker.
@@ -69,6 +61,51 @@ impl Tensor {
         }
     }
 
+    /// Takes over the layout of `view`, a view of this tensor, with its place in the graph.
+    ///
+    /// # Errors
+    /// The tensor is a leaf that wants a gradient or has one, or a part of such a leaf, nothing is recorded though it
+    /// takes part in a graph, or a check runs that has not made it.
+    pub(crate) fn become_view(&self, view: &Tensor) -> Result<Tensor> {
+        self.storage().check_own()?;
+        let recorded = grad_enabled() && view.requires_grad();
+        if recorded && self.is_leaf() {
+            return Err(GradCause::InplaceLeaf.into());
+        }
+        if self.grad().is_some() || (self.requires_grad() && !recorded) {
+            let text = "the shape of a tensor that requires grad, or has a gradient, is not changed in place";
+            return Err(Error::runtime(text).with_hint(
+                "PyTorch lets it pass under no_grad, and later passes fail: take a view, `x.detach().t()`",
+            ));
+        }
+        if grad_enabled() {
+            self.check_untracked(recorded)?;
+            self.check_part_of_leaf()?;
+        }
+        // That of the view stands before its base has another version.
+        let node = view.node().filter(|_| recorded);
+        self.0.layout.set(view.layout().clone());
+        self.bump_version();
+        let version = self.version();
+        if let Some((_, seen)) = &mut self.auto().base {
+            *seen = version;
+        }
+        if let Some(node) = node {
+            self.join(node);
+        }
+        Ok(self.clone())
+    }
+
+    fn check_part_of_leaf(&self) -> Result<()> {
+        let base = self.auto().base.as_ref().map(|(b, _)| b.clone());
+        match base {
+            Some(base) if base.requires_grad() && base.is_leaf() => Err(Error::runtime(
+                "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// A view made under `no_grad` must not carry a change into a graph.
     fn check_untracked(&self, recorded: bool) -> Result<()> {
         let base = self.auto().untracked.as_ref().and_then(Weak::upgrade).map(Tensor);
@@ -89,31 +126,54 @@ impl Tensor {
     }
 }
 
-/// The layout of a view inside its contiguous base.
-fn within(base: &Tensor, view: &Layout) -> Layout {
-    let offset = view.offset().saturating_sub(base.layout().offset());
-    Layout::new(view.shape().into(), view.strides().into(), offset).unwrap_or_else(|_| view.clone())
+/// How a base lies in memory of its own, and a view of it there.
+struct Within {
+    base: Layout,
+    view: Layout,
+}
+
+impl Within {
+    fn of(base: &Layout, view: &Layout) -> Within {
+        let first = base.offset().min(view.offset());
+        let moved = |layout: &Layout| {
+            Layout::new(layout.shape().into(), layout.strides().into(), layout.offset() - first)
+                .unwrap_or_else(|_| layout.clone())
+        };
+        Within { base: moved(base), view: moved(view) }
+    }
+
+    /// Memory for a gradient of the base, seen as the base and as the view; zeros where `blank`, or where the base has
+    /// gaps.
+    fn room(&self, grad: &Tensor, blank: bool, op: &'static str) -> Result<(Tensor, Tensor)> {
+        let room = self.base.end().max(self.view.end());
+        let flat = if blank || room > self.base.numel() {
+            Tensor::full(&[room], 0i64.into(), grad.dtype(), &grad.context(), op)?
+        } else {
+            Tensor::empty(&[room], grad.dtype(), &grad.context(), op)?
+        };
+        Ok((flat.with_layout(self.base.clone()), flat.with_layout(self.view.clone())))
+    }
 }
 
 pub(super) fn view_node(base: &Tensor, view: &Layout) -> Arc<Node> {
     static RULE: Vjp = Vjp { name: "AsStridedBackward0", run: as_strided_backward };
-    let inner = within(base, view);
-    Node::new(&RULE, &[base], |s| s.attribute(inner))
+    let within = Within::of(base.layout(), view);
+    Node::new(&RULE, &[base], |s| s.attribute(within))
 }
 
 fn as_strided_backward(saved: &Saved, grad: &Tensor) -> Result<Grads> {
-    let layout: &Layout = saved.attribute()?;
-    let whole = Tensor::full(saved.shape(0), 0i64.into(), grad.dtype(), &grad.context(), "as_strided")?;
-    whole.with_layout(layout.clone()).assign(grad, "as_strided")?;
+    let within: &Within = saved.attribute()?;
+    let (whole, part) = within.room(grad, true, "as_strided")?;
+    part.assign(grad, "as_strided")?;
     Ok([Some(whole)].into_iter().collect())
 }
 
 fn copy_slices(base: &Tensor, view: &Layout, inner: Arc<Node>) -> Arc<Node> {
     static RULE: Vjp = Vjp { name: "CopySlices", run: copy_slices_backward };
-    let layout = within(base, view);
+    let within = Within::of(base.layout(), view);
     let others = inner.inputs.iter().skip(1).cloned().collect::<SmallVec<[(Edge, Meta); 3]>>();
     let node = Node::new(&RULE, &[base], |s| {
-        s.attribute(layout);
+        s.attribute(within);
         s.inner(&inner);
     });
     match Arc::try_unwrap(node) {
@@ -126,9 +186,9 @@ fn copy_slices(base: &Tensor, view: &Layout, inner: Arc<Node>) -> Arc<Node> {
 }
 
 fn copy_slices_backward(saved: &Saved, grad: &Tensor) -> Result<Grads> {
-    let (layout, (inner, kept)): (&Layout, _) = (saved.attribute()?, saved.inner()?);
-    let whole = grad.copied(grad.dtype(), "copy_slices")?;
-    let slice = whole.with_layout(layout.clone());
+    let (within, (inner, kept)): (&Within, _) = (saved.attribute()?, saved.inner()?);
+    let (whole, slice) = within.room(grad, false, "copy_slices")?;
+    whole.assign(grad, "copy_slices")?;
     let part = slice.copied(grad.dtype(), "copy_slices")?;
     let mut grads = inner.rule.backward(kept, &part)?;
     match grads.first_mut().and_then(Option::take) {

@@ -12,6 +12,7 @@ mod hook_plan;
 pub mod hooks;
 mod inplace;
 pub mod launch;
+mod layouts;
 pub mod pass;
 mod stopped;
 mod tracked;
@@ -38,7 +39,7 @@ pub struct Tensor(Arc<TensorInner>);
 
 struct TensorInner {
     storage: Arc<Storage>,
-    layout: Layout,
+    layout: layouts::Layouts,
     /// Counts writes in place of the storage's own counter: of `.data` and its views.
     versions: Option<Arc<AtomicU32>>,
     /// [`TRACKED`], [`VIEW`] and [`RETAINS`]: kept beside `auto` so that the common case takes no lock.
@@ -75,6 +76,7 @@ impl Tensor {
     fn counted(storage: Arc<Storage>, layout: Layout, versions: Option<Arc<AtomicU32>>) -> Tensor {
         debug_assert!(layout.end() <= storage.numel());
         let (flags, auto) = (AtomicU8::new(0), Mutex::default());
+        let layout = layouts::Layouts::of(layout);
         Tensor(Arc::new(TensorInner { storage, layout, versions, flags, auto }))
     }
 
@@ -119,13 +121,13 @@ impl Tensor {
 
     /// The same values, outside the graph.
     pub fn detach(&self) -> Tensor {
-        self.with_layout(self.0.layout.clone())
+        self.with_layout(self.layout().clone())
     }
 
     /// The same values, outside the graph, which does not see what is written here.
     pub fn data(&self) -> Tensor {
         let versions = Some(Arc::new(AtomicU32::new(0)));
-        Tensor::counted(Arc::clone(&self.0.storage), self.0.layout.clone(), versions)
+        Tensor::counted(Arc::clone(&self.0.storage), self.layout().clone(), versions)
     }
 
     /// Takes over another tensor's values, with its dtype and its device, in the place of its own. What nothing else
@@ -178,22 +180,27 @@ impl Tensor {
 
     /// How its elements lie in the storage.
     pub fn layout(&self) -> &Layout {
-        &self.0.layout
+        self.0.layout.now()
+    }
+
+    /// That which it was made with: `squeeze_` and its like change it.
+    pub(crate) fn first_layout(&self) -> &Layout {
+        self.0.layout.first()
     }
 
     /// The size of each dimension.
     pub fn shape(&self) -> &[usize] {
-        self.0.layout.shape()
+        self.layout().shape()
     }
 
     /// How many dimensions there are.
     pub fn rank(&self) -> usize {
-        self.0.layout.rank()
+        self.layout().rank()
     }
 
     /// How many elements there are.
     pub fn numel(&self) -> usize {
-        self.0.layout.numel()
+        self.layout().numel()
     }
 
     /// What the elements are.
@@ -215,7 +222,7 @@ impl Tensor {
 
     /// Whether the elements lie in row-major order without gaps.
     pub fn is_contiguous(&self) -> bool {
-        self.0.layout.is_contiguous()
+        self.layout().is_contiguous()
     }
 
     /// Bytes of the elements (`numel * itemsize`), whatever the storage holds.
@@ -232,7 +239,7 @@ impl Tensor {
     pub fn data_ptr(&self) -> u64 {
         match self.0.storage.address() {
             0 => 0,
-            base => base + (self.0.layout.offset() * self.dtype().size()) as u64,
+            base => base + (self.layout().offset() * self.dtype().size()) as u64,
         }
     }
 

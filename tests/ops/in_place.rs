@@ -17,6 +17,8 @@ use tensorlab::tensor::Tensor;
 use tensorlab::tensor::autograd::set_grad_mode;
 use tensorlab::tensor::backward::Pass;
 
+use crate::nn::Lab;
+
 use super::{f32s, f64s, failure, i64s, leaf, mask, numbers};
 
 fn scaled(x: &Tensor, by: f64) {
@@ -164,4 +166,45 @@ fn results_are_cast_down_only_within_a_category() {
     let half = f32s(&[1.0], &[1]).copied(DType::Float16, "to").unwrap();
     arithmetic::specs::Add.apply_in_place(&half, (&f32s(&[0.5], &[1])).into(), [1.0, 0.0]).unwrap();
     assert_eq!((half.dtype(), numbers(&half)), (DType::Float16, vec![1.5]));
+}
+
+/// The shape of a tensor that is changed in place is that of every handle, and of the graph behind it.
+#[test]
+fn shapes_change_in_place() {
+    let mut lab = Lab::on("cpu");
+    lab.run("let x = arange(6.0).reshape([2, 3]); let same = x; x.t_();");
+    assert_eq!(lab.text("[x.shape, same.shape, x.stride()]"), "[[3, 2], [3, 2], [1, 3]]");
+    lab.run("x.unsqueeze_(0).squeeze_().transpose_(0, 1).swapaxes_(-1, 0).swapdims_(0, 1);");
+    assert_eq!(lab.text("x"), "tensor([[0., 1., 2.],\n        [3., 4., 5.]])");
+    lab.run("for i in 0..1000 { x.t_(); x.unsqueeze_(1); x.squeeze_(1); }");
+    assert_eq!(lab.text("x.as_strided_([2], [3], 1)"), "tensor([1., 4.])");
+    // What looks at it keeps its own shape.
+    lab.run("let b = zeros(2, 3); let row = b[0]; b.t_(); row.fill_(1); row.unsqueeze_(0);");
+    assert_eq!(lab.text("[b.tolist(), row.shape]"), "[[[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]], [1, 3]]");
+}
+
+#[test]
+fn a_graph_follows_a_shape_that_changes_in_place() {
+    let mut lab = Lab::on("cpu");
+    lab.run("let x = arange(6.0).reshape([2, 3]).requires_grad_(); let w = tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);");
+    lab.run("let y = x * 2; y.t_(); (y * w).sum().backward();");
+    assert_eq!(lab.text("x.grad.tolist()"), "[[2.0, 6.0, 10.0], [4.0, 8.0, 12.0]]");
+    // A view of what changed, written to and read afterwards.
+    lab.run("x.grad = (); let y = x * 2; let row = y[0]; y.t_(); row *= 3; (y * w).sum().backward();");
+    assert_eq!(lab.text("x.grad.tolist()"), "[[6.0, 18.0, 30.0], [4.0, 8.0, 12.0]]");
+    lab.run("x.grad = (); let y = x * 2; let row = y[0]; y.t_(); y *= w; row.sum().backward();");
+    assert_eq!(lab.text("x.grad.tolist()"), "[[2.0, 6.0, 10.0], [0.0, 0.0, 0.0]]");
+    // A view that changes, of what is not row-major.
+    lab.run("x.grad = (); let y = x.t() * 2; let part = y[1]; part.unsqueeze_(0); part *= 5; (y * w).sum().backward();");
+    assert_eq!(lab.text("x.grad.tolist()"), "[[2.0, 30.0, 10.0], [4.0, 40.0, 12.0]]");
+    for (code, want) in [
+        ("x.t_()", "a leaf Variable that requires grad is being used in an in-place operation."),
+        ("let part = x[0]; part.unsqueeze_(0)", "a view of a leaf Variable that requires grad"),
+        ("with no_grad() { x.t_() }", "is not changed in place"),
+        ("let z = x * x; let s = (z * z).sum(); z.t_(); s.backward()", "modified by an inplace operation"),
+        ("zeros(2, 2, 2).t_()", "<= 2 dimensions"),
+    ] {
+        let told = lab.error(code);
+        assert!(format!("{told:?}").contains(want), "{code}: {told:?}");
+    }
 }

@@ -4,6 +4,7 @@ use crate::base::dims::show;
 use crate::base::{DType, Dims, Error, Layout, Result, Strides};
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, METHOD, OpDef, Sample};
+use crate::op::core::fill::reshaped;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{no_grad, one};
 use crate::op::elementwise::arithmetic::add;
@@ -178,6 +179,9 @@ pub static ROWS: &[OpDef] = &[
         "RuntimeError: there are not as many strides as sizes",
     ])
     .example("arange(6).as_strided([2, 2], [3, 1])", "tensor([[0, 1],\n        [3, 4]])")
+    .in_place(by_name!(AsStridedParams, |a| to_value(reshaped(a.input, |x| {
+        as_strided(x, &a.size, &a.stride, a.storage_offset)
+    }))))
     .gradient(Gradient::Vjp("AsStridedBackward0"))
     .samples(&[Sample::of("x.clone().as_strided([2, 3], [3, 1], 1)", M)]),
 ];

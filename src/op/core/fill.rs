@@ -67,6 +67,11 @@ pub(crate) fn replaced(x: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) ->
     copy_(x, &y, false)
 }
 
+/// `x` with the shape of `f(x)`, a view of it.
+pub(crate) fn reshaped(x: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    x.become_view(&f(x)?)
+}
+
 /// `f(x)`, in the place of `x` where a call asks for that.
 pub(crate) fn replaced_if(
     inplace: bool,

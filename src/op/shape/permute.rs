@@ -7,6 +7,7 @@ use crate::base::shape::wrap_dim;
 use crate::base::{Error, Result};
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, PROPERTY, Sample};
+use crate::op::core::fill::reshaped;
 use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::record::one;
 use crate::tensor::Tensor;
@@ -157,6 +158,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .shapes("(…, n, …, m, …) -> (…, m, …, n, …)")
     .example("zeros([2, 3]).transpose(0, 1).shape", "[3, 2]")
+    .in_place(by_name!(TransposeParams, |a| to_value(reshaped(a.input, |x| transpose(x, a.dim0, a.dim1)))))
     .gradient(Gradient::Vjp("TransposeBackward0"))
     .samples(&[Sample::of("x.transpose(0, 2)", X)]),
     OpDef::call(
@@ -169,6 +171,7 @@ pub static ROWS: &[OpDef] = &[
     .shapes("(n, m) -> (m, n); (n) and () stay as they are")
     .errors(&["RuntimeError: the input has more than two dimensions"])
     .example("tensor([[1, 2], [3, 4]]).t()", "tensor([[1, 3],\n        [2, 4]])")
+    .in_place(by_name!(InputParams, |a| to_value(reshaped(a.input, t))))
     .gradient(Gradient::Vjp("TransposeBackward0"))
     .samples(&[Sample::of("x.t()", M)]),
     OpDef::call(
@@ -217,7 +220,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(TransposeParams, |a| to_value(transpose(a.input, a.dim0, a.dim1))),
     )
     .shapes("(…, n, …, m, …) -> (…, m, …, n, …)")
-    .example("tensor([[1, 2], [3, 4]]).swapaxes(0, 1)", "tensor([[1, 3],\n        [2, 4]])"),
+    .example("tensor([[1, 2], [3, 4]]).swapaxes(0, 1)", "tensor([[1, 3],\n        [2, 4]])")
+    .in_place(by_name!(TransposeParams, |a| to_value(reshaped(a.input, |x| transpose(x, a.dim0, a.dim1))))),
     OpDef::call(
         "mT",
         Family::Movement,
@@ -247,7 +251,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(TransposeParams, |a| to_value(transpose(a.input, a.dim0, a.dim1))),
     )
     .shapes("(…, n, …, m, …) -> (…, m, …, n, …)")
-    .example("zeros([2, 3]).swapdims(0, 1).shape", "[3, 2]"),
+    .example("zeros([2, 3]).swapdims(0, 1).shape", "[3, 2]")
+    .in_place(by_name!(TransposeParams, |a| to_value(reshaped(a.input, |x| transpose(x, a.dim0, a.dim1))))),
     OpDef::call(
         "H",
         Family::Movement,

@@ -8,6 +8,7 @@ use crate::base::{DType, Dims, Error, Layout, Result, ShapeCause};
 use crate::op::core::args::{to_list, to_value};
 use crate::op::core::convert::{cloned, to_dtype};
 use crate::op::core::def::{Args, Domain, Draw, FUNCTION, Family, Form, Gradient, METHOD, OpDef, Sample};
+use crate::op::core::fill::reshaped;
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, kinds, params};
 use crate::op::core::record::{kept_shape, one};
 use crate::op::core::shapes;
@@ -384,6 +385,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .shapes("(…) -> (…, 1, …)")
     .example("zeros([3]).unsqueeze(0).shape", "[1, 3]")
+    .in_place(by_name!(UnsqueezeParams, |a| to_value(reshaped(a.input, |x| unsqueeze(x, a.dim)))))
     .gradient(Gradient::Vjp("UnsqueezeBackward0"))
     .samples(&[Sample::of("x.unsqueeze(1)", M)]),
     OpDef::call(
@@ -395,6 +397,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .shapes("(…, 1, …) -> (…, …); other sizes than 1 stay")
     .example("zeros([1, 3, 1]).squeeze().shape", "[3]")
+    .in_place(by_name!(SqueezeParams, |a| to_value(reshaped(a.input, |x| squeeze(x, a.dim.as_deref())))))
     .gradient(Gradient::Vjp("SqueezeBackward0"))
     .samples(&[Sample::of("x.unsqueeze(0).squeeze()", M)]),
     OpDef::call(
