@@ -31,11 +31,13 @@ __device__ inline double digamma_of(double x) {
     for (int k = 1; k <= 8; k++) sum -= BERNOULLI[k - 1] / (2 * k) * (power *= inverse);
     return sum;
 }
-__device__ inline double polygamma_of(double x, double n) {
-    if (n == 0.0) return digamma_of(x);
-    double s = n + 1.0, sum = 0.0;
-    if (x <= 0.0 && x == floor(x)) return fmod(n, 2.0) == 0.0 ? -INFINITY : INFINITY;
-    if (x < -1e6) return NAN;
+__device__ inline double zeta_of(double s, double x) {
+    double sum = 0.0;
+    if (s == 1.0) return INFINITY;
+    if (s < 1.0) return NAN;
+    if (x <= 0.0 && x == floor(x)) return INFINITY;
+    if (isinf(x) || x < -1e6 || (x < 0.0 && s != floor(s))) return NAN;
+    if (isinf(s)) return pow(x, -s);
     for (; x < 12.0; x += 1.0) sum += pow(x, -s);
     double factor = pow(x, -s), rising = s, factorial = 1.0;
     sum += factor * x / (s - 1.0) + 0.5 * factor;
@@ -46,7 +48,50 @@ __device__ inline double polygamma_of(double x, double n) {
         rising *= (s + 2 * k - 1.0) * (s + 2 * k);
         factor /= x;
     }
-    return (fmod(n, 2.0) == 0.0 ? -1.0 : 1.0) * tgamma(s) * sum;
+    return sum;
+}
+__device__ inline double polygamma_of(double x, double n) {
+    if (n == 0.0) return digamma_of(x);
+    double zeta = zeta_of(n + 1.0, x), sign = fmod(n, 2.0) == 0.0 ? -1.0 : 1.0;
+    return isinf(zeta) ? sign * zeta : sign * tgamma(n + 1.0) * zeta;
+}
+
+// Rational approximations; see src/device/cpu/math/quantile.rs.
+__device__ const double NDTRI_P0[5] = {-59.96335010141079, 98.00107541859997, -56.67628574690703, 13.931260938727968, -1.2391658386738125};
+__device__ const double NDTRI_Q0[9] = {1.0, 1.9544885833814176, 4.676279128988815, 86.36024213908905, -225.46268785411937, 200.26021238006066, -82.03722561683334, 15.90562251262117, -1.1833162112133};
+__device__ const double NDTRI_P1[9] = {4.0554489230596245, 31.525109459989388, 57.16281922464213, 44.08050738932008, 14.684956192885803, 2.1866330685079025, -0.1402560791713545, -0.03504246268278482, -0.0008574567851546854};
+__device__ const double NDTRI_Q1[9] = {1.0, 15.779988325646675, 45.39076351288792, 41.3172038254672, 15.04253856929075, 2.504649462083094, -0.14218292285478779, -0.03808064076915783, -0.0009332594808954574};
+__device__ const double NDTRI_P2[9] = {3.2377489177694603, 6.915228890689842, 3.9388102529247444, 1.3330346081580755, 0.20148538954917908, 0.012371663481782003, 0.00030158155350823543, 2.6580697468673755e-06, 6.239745391849833e-09};
+__device__ const double NDTRI_Q2[9] = {1.0, 6.02427039364742, 3.6798356385616087, 1.3770209948908132, 0.21623699359449663, 0.013420400608854318, 0.00032801446468212774, 2.8924786474538068e-06, 6.790194080099813e-09};
+__device__ inline double terms_at(double x, const double* terms, int count) {
+    double sum = 0.0;
+    for (int i = 0; i < count; i++) sum = sum * x + terms[i];
+    return sum;
+}
+__device__ inline double ndtri_of(double p) {
+    const double edge = 0.1353352832366127;
+    if (p == 0.0 || p == 1.0) return p == 0.0 ? -INFINITY : INFINITY;
+    if (!(p > 0.0 && p < 1.0)) return NAN;
+    bool upper = p > 1.0 - edge;
+    double tail = upper ? 1.0 - p : p;
+    if (tail > edge) {
+        double y = tail - 0.5, square = y * y;
+        return (y + y * (square * terms_at(square, NDTRI_P0, 5) / terms_at(square, NDTRI_Q0, 9))) * 2.5066282746310007;
+    }
+    double x = sqrt(-2.0 * log(tail)), z = 1.0 / x;
+    double by = x < 8.0 ? terms_at(z, NDTRI_P1, 9) / terms_at(z, NDTRI_Q1, 9)
+                        : terms_at(z, NDTRI_P2, 9) / terms_at(z, NDTRI_Q2, 9);
+    double size = x - log(x) / x - z * by;
+    return upper ? size : -size;
+}
+__device__ inline double mantissa_of(double x) {
+    int power = 0;
+    return isfinite(x) ? frexp(x, &power) : x;
+}
+__device__ inline double exponent_of(double x) {
+    int power = 0;
+    if (isfinite(x)) frexp(x, &power);
+    return power;
 }
 
 // Series where they converge without cancelling, asymptotic ones beyond; see src/device/cpu/math/bessel.rs.

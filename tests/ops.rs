@@ -18,6 +18,7 @@ mod memory_order;
 mod named;
 mod options;
 mod peers;
+mod ported;
 mod printing;
 mod second;
 mod semantics;

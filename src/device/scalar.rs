@@ -2,7 +2,7 @@
 //!
 //! Values, gradients at kinks, NaN and signed zeros follow PyTorch 2.15.
 
-use super::cpu::math::{Real, bessel};
+use super::cpu::math::{Real, bessel, quantile, special};
 
 /// How many inputs a function takes and what it writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -172,6 +172,10 @@ map_ops! { (a b c p q)
     Erfcx 1 Same "map_erfcx" {a.by_double(bessel::erfcx)} {} "T(erfcx_of(double(a)))";
     GammaBelow 2 Same "map_igamma" {a.by_doubles(b, bessel::gamma_below)} {} "T(gamma_below_of(double(a), double(b)))";
     GammaAbove 2 Same "map_igammac" {a.by_doubles(b, bessel::gamma_above)} {} "T(gamma_above_of(double(a), double(b)))";
+    Zeta 2 Same "map_zeta" {a.by_doubles(b, special::hurwitz)} {} "T(zeta_of(double(a), double(b)))";
+    Ndtri 1 Same "map_ndtri" {a.by_double(quantile::ndtri)} {} "T(ndtri_of(double(a)))";
+    Mantissa 1 Same "map_mantissa" {a.by_double(quantile::mantissa)} {} "T(mantissa_of(double(a)))";
+    Exponent 1 Same "map_exponent" {a.by_double(quantile::exponent)} {} "T(exponent_of(double(a)))";
     Exp2 1 Same "map_exp2" {T::of(2.0).pow(a)} {} "exp2(a)";
     Asinh 1 Same "map_asinh" {a.asinh()} {} "asinh(a)";
     Acosh 1 Same "map_acosh" {a.acosh()} {} "acosh(a)";

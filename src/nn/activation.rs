@@ -4,6 +4,7 @@ use crate::base::Result;
 use crate::nn::made::constructor;
 use crate::op::activation::dropout::{check_probability, dropout};
 use crate::op::activation::functions::{elu, gelu, hardtanh, leaky_relu, mish, silu, softplus};
+use crate::op::activation::rrelu::rrelu;
 use crate::op::activation::variants::usual_dim;
 use crate::op::core::fill::replaced_if;
 use crate::op::def::DefaultValue;
@@ -138,6 +139,14 @@ params! {
 }
 
 params! {
+    RreluParams {
+        lower: Written<kind::Float> => DefaultValue::Float(1.0 / 8.0), "the least slope";
+        upper: Written<kind::Float> => DefaultValue::Float(1.0 / 3.0), "the greatest slope";
+        inplace: kind::Bool = false, "whether it writes to its input, which saves memory";
+    }
+}
+
+params! {
     SoftplusParams {
         beta: kind::Float = 1.0, "how sharp the bend at 0 is";
         threshold: kind::Float = 20.0, "where `beta * x` is above it, the output is `x` itself";
@@ -263,6 +272,26 @@ pub static ROWS: &[OpDef] = &[
     .shapes(shapes::SAME)
     .errors(&[shapes::NO_FLOAT])
     .example("nn::LeakyReLU(0.2)", "LeakyReLU(negative_slope=0.2)"),
+    constructor(
+        "RReLU",
+        "`x` where positive, elsewhere times a slope, which is drawn for each element while training.",
+        RreluParams::LIST,
+        by_name!(RreluParams, |a| {
+            let ((lower, low), (upper, high), inplace) = (a.lower, a.upper, a.inplace);
+            let run = move |c: &Call| {
+                let training = c.module.training();
+                replaced_if(inplace, c.only()?, |x| rrelu(x, lower, upper, training))
+            };
+            let made = Simple::new("RReLU", run).option("lower", low).option("upper", high);
+            let flag = Value::Scalar(inplace.into());
+            let made = if inplace { made.option("inplace", &flag) } else { made.hidden("inplace", &flag) };
+            made.module()
+        }),
+    )
+    .details("Outside of training the slope is the mean of the bounds.")
+    .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
+    .example("nn::RReLU(0.1, 0.3)", "RReLU(lower=0.1, upper=0.3)"),
     constructor(
         "Hardtanh",
         "Each element kept within bounds.",

@@ -8,6 +8,7 @@ mod double;
 mod exponential;
 mod gauss;
 mod neighbour;
+pub(crate) mod quantile;
 pub mod special;
 pub(crate) mod steps;
 mod trigonometric;

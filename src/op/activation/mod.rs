@@ -2,10 +2,12 @@
 
 pub mod dropout;
 pub mod functions;
+pub mod rrelu;
 pub mod shrink;
 pub mod variants;
 
 use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
-pub static ROWS: &[&[OpDef]] = &documented([functions::ROWS, variants::ROWS, shrink::ROWS, dropout::ROWS]);
+pub static ROWS: &[&[OpDef]] =
+    &documented([functions::ROWS, variants::ROWS, rrelu::ROWS, shrink::ROWS, dropout::ROWS]);

@@ -109,7 +109,7 @@ pub fn cartesian_prod(vectors: &[&Tensor]) -> Result<Tensor> {
 pub fn vander(x: &Tensor, n: Option<i64>, increasing: bool) -> Result<Tensor> {
     let n = n.unwrap_or(x.size(-1)? as i64);
     if n < 0 {
-        return Err(Error::runtime("N must be greater than 1."));
+        return Err(Error::runtime("N must be non-negative."));
     }
     let powers = Tensor::empty(&[n as usize], DType::Int64, &x.context(), "vander")?;
     let (start, step) = if increasing { (0, 1i64) } else { (n - 1, -1) };
@@ -277,12 +277,15 @@ pub static ROWS: &[OpDef] = &[
         VanderParams::LIST,
         by_name!(VanderParams, |a| {
             let increasing = a.increasing;
+            if a.input.rank() != 1 {
+                return Err(Error::runtime("x must be a one-dimensional tensor."));
+            }
             to_value(whole("vander", [a.input], |[x]| vander(x, a.N, increasing)))
         }),
     )
     .forms(FUNCTION)
     .shapes("(n) -> (n, N), N = n unless given")
-    .errors(&["RuntimeError: `N` is negative"])
+    .errors(&["RuntimeError: `N` is negative, or the input is no vector"])
     .example("vander(tensor([1, 2, 3]))", "tensor([[1, 1, 1],\n        [4, 2, 1],\n        [9, 3, 1]])")
     .samples(&[Sample::of("vander(x)", V)]),
 ];

@@ -26,7 +26,7 @@ binary! {
         "The size of one element with the sign of another.", "tensor([1.0, 2.0]).copysign(tensor([-1.0, 3.0]))" => "tensor([-1.,  2.])";
     hypot Hypot Binary Same, (Both hypot_grad), [], (Any, Any),
         "`sqrt(input² + other²)`, without overflow.", "tensor([3.0]).hypot(tensor([4.0]))" => "tensor([5.])";
-    xlogy Xlogy Binary Float, (Both xlogy_grad), [], (Any, Positive),
+    xlogy Xlogy Binary Float, (Both xlogy_grad), (in SPECIAL_TOO), (Any, Positive),
         "`input * log(other)`, 0 where `input` is.", "tensor([0.0, 2.0]).xlogy(tensor([0.0, 1.0]))" => "tensor([0., 0.])";
     logaddexp Logaddexp Binary Same, (Both logaddexp_grad), [], (Any, Any),
         "`log(exp(input) + exp(other))`, without overflow.", "tensor([0.0]).logaddexp(tensor([0.0]))" => "tensor([0.6931])";

@@ -8,6 +8,7 @@ pub mod choose;
 pub mod clamp;
 pub mod comparison;
 pub mod declare;
+pub mod frexp;
 pub mod fused;
 pub mod numbers;
 pub mod predicates;
@@ -42,5 +43,6 @@ pub static ROWS: &[&[OpDef]] = &documented([
     special::MORE_ROWS,
     bounds::ROWS,
     fused::ROWS,
+    frexp::ROWS,
     numbers::ROWS,
 ]);

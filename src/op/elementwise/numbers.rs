@@ -21,6 +21,7 @@ use super::binary::{logaddexp, maximum, minimum, pow};
 use super::choose::{masked_fill, where_};
 use super::comparison::{gt, logical_or, lt, ne};
 use super::declare::PairParams;
+use super::declare::SPECIAL_TOO;
 use super::predicates::{isfinite, isnan};
 use super::rounding::{round, trunc};
 use super::sign::neg;
@@ -353,6 +354,7 @@ pub static ROWS: &[OpDef] = &[
         RoundParams::LIST,
         by_name!(RoundParams, |a| to_value(round_to(a.input, a.decimals))),
     )
+    .forms(SPECIAL_TOO)
     .in_place(by_name!(RoundParams, |a| to_value(replaced(a.input, |x| round_to(x, a.decimals)))))
     .shapes(shapes::SAME)
     .errors(&[shapes::BOOLS])
@@ -366,6 +368,7 @@ pub static ROWS: &[OpDef] = &[
         LogitParams::LIST,
         by_name!(LogitParams, |a| to_value(logit(a.input, a.eps))),
     )
+    .forms(SPECIAL_TOO)
     .in_place(by_name!(LogitParams, |a| to_value(replaced(a.input, |x| logit(x, a.eps)))))
     .shapes(shapes::SAME)
     .errors(&[shapes::BOOLS])

@@ -5,8 +5,9 @@ use crate::device::MapOp;
 use crate::op::core::args::to_value;
 use crate::op::core::def::OpDef;
 use crate::op::core::params::{InputParams, by_name};
+use crate::op::core::record::one;
 use crate::op::core::shapes;
-use crate::op::core::spec::{Binary, Gives, Keep, Refusal};
+use crate::op::core::spec::{Binary, Gives, Keep, Refusal, Unary};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
@@ -17,7 +18,7 @@ use super::comparison::{eq, le, logical_and};
 use super::declare::names::*;
 use super::declare::{PairParams, no_derivative, rule, twin};
 use super::sign::{neg, sign};
-use super::unary::{erfc, exp, lgamma, log, log1p};
+use super::unary::{erfc, exp, lgamma, log, log1p, square};
 
 /// The rows of functions of one tensor.
 pub mod of_one {
@@ -133,6 +134,37 @@ static ABOVE: Binary = {
     share("igammac", MapOp::GammaAbove, &RULE)
 };
 
+static ZETA: Binary = {
+    static RULE: Vjp = Vjp { name: "SpecialZetaBackward0", run: zeta_grad };
+    share("zeta", MapOp::Zeta, &RULE)
+};
+
+/// PyTorch has a derivative in the second operand alone.
+fn zeta_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let at = sides(s)?;
+    at.grads(
+        s,
+        || Err(no_derivative("special_zeta: self")),
+        || {
+            let (a, q) = (of(&at.operand(at.left, s)?, g)?, of(&at.operand(at.right, s)?, g)?);
+            let next = ZETA.apply((&shift(&a, 1.0)?).into(), (&q).into(), PairParams::NONE)?;
+            neg(&mul(g, &mul(&a, &next)?)?)
+        },
+    )
+}
+
+static QUANTILE: Unary = {
+    static RULE: Vjp = Vjp {
+        name: "SpecialNdtriBackward0",
+        run: |s, g| {
+            let grown = exp(&scale(&square(&s.tensor(0)?)?, 0.5)?)?;
+            one(mul(g, &scale(&grown, 2.506_628_274_631_000_7)?)?)
+        },
+    };
+    let (gives, keep, refusal) = (Gives::Float, Keep::Output, Refusal::ByName);
+    Unary { name: "ndtri", op: MapOp::Ndtri, gives, keep, rule: Some(&RULE), refusal }
+};
+
 const POSITIVE: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Positive)];
 const DRAWN: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 
@@ -150,6 +182,28 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
     .example("special::ndtr(tensor([0.0, 1.96]))", "tensor([0.5000, 0.9750])")
     .gradient(Gradient::Composite)
     .samples(&[Sample::of("special::ndtr(x)", DRAWN)]),
+    OpDef::call(
+        "ndtri",
+        Family::Elementwise,
+        "The place below which the normal distribution has the share that each element is.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(QUANTILE.apply(a.input, [0.0; 2]))),
+    )
+    .shapes(shapes::SAME)
+    .example("special::ndtri(tensor([0.5, 0.975]))", "tensor([0.0000, 1.9600])")
+    .special()
+    .gradient(Gradient::Vjp("SpecialNdtriBackward0"))
+    .samples(&[Sample::of("special::ndtri(x.sigmoid())", DRAWN)]),
+    twin(
+        "zeta",
+        "Hurwitz's zeta function: the sum of `(k + other) ** -input` over all k from 0 on.",
+        &ZETA,
+        (PairParams::LIST, |args, how| PairParams::of(args)?.run(&ZETA, how)),
+        ("special::zeta(tensor([2.0]), tensor([1.0]))", "tensor([1.6449])"),
+    )
+    .special()
+    .gradient(Gradient::Vjp("SpecialZetaBackward0"))
+    .samples(&[Sample::of("special::zeta(full_like(x, 2.5), x)", POSITIVE)]),
     twin(
         "igamma",
         "The regularised lower incomplete gamma function: the share of the gamma distribution of shape `input` below `other`.",

@@ -397,8 +397,41 @@ params! {
     }
 }
 
+params! {
+    UpsampleParams {
+        input: kind::Tensor, "signals, images or volumes, `[n, channels, …]`";
+        size: Maybe<kind::Ints>, "how large the trailing dimensions of the output are";
+        scale_factor: ScaleFactor => DefaultValue::None, "how many times as large they are, instead of `size`";
+        mode: kind::Str = "nearest", "how values between those that are there are found";
+        align_corners: AlignCorners => DefaultValue::None, "whether the outermost values stay where they are";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
+    row(
+        "upsample",
+        "The older name of `interpolate`.",
+        UpsampleParams::LIST,
+        by_name!(UpsampleParams, |a| {
+            let how = Resize {
+                size: a.size.as_deref(),
+                factors: a.scale_factor.as_deref(),
+                mode: a.mode,
+                align: a.align_corners,
+                recompute: false,
+                antialias: false,
+            };
+            interpolate(a.input, &how).map(Value::from)
+        }),
+    )
+    .shapes("(N, C, …) -> (N, C, size…), or each size times its factor, rounded down")
+    .errors(&[
+        "ValueError: there is neither a size nor a factor, or both",
+        "NotImplementedError: the mode is for another number of dimensions",
+        "RuntimeError: a size of the result would not be above 0",
+    ])
+    .example("F::upsample(tensor([[[1.0, 3.0]]]), 4)", "tensor([[[1., 1., 3., 3.]]])"),
     row(
         "interpolate",
         "Resizes the trailing dimensions of signals, images or volumes `[n, channels, …]`.",

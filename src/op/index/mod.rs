@@ -6,6 +6,7 @@ pub mod histogram;
 pub mod indices;
 pub mod masks;
 pub mod places;
+pub mod reduced;
 pub mod scattered;
 pub mod search;
 
@@ -16,6 +17,7 @@ pub static ROWS: &[&[OpDef]] = &documented([
     masks::ROWS,
     brackets::ROWS,
     places::ROWS,
+    reduced::ROWS,
     distinct::ROWS,
     histogram::ROWS,
     search::ROWS,

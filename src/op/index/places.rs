@@ -313,7 +313,7 @@ fn within(at: &Tensor, size: usize, lead: &str) -> Result<()> {
 }
 
 /// A vector of places as an index for `scatter`, the same in every other dimension.
-fn spread_index(at: &Tensor, shape: &[usize], dim: usize) -> Result<Tensor> {
+pub(super) fn spread_index(at: &Tensor, shape: &[usize], dim: usize) -> Result<Tensor> {
     if shape.is_empty() {
         return reshape_to(at, &[]);
     }
@@ -321,7 +321,7 @@ fn spread_index(at: &Tensor, shape: &[usize], dim: usize) -> Result<Tensor> {
     expand(&reshape_to(at, &own)?, shape)
 }
 
-fn sizes_but(t: &Tensor, dim: usize) -> Dims {
+pub(super) fn sizes_but(t: &Tensor, dim: usize) -> Dims {
     t.shape().iter().enumerate().filter(|(i, _)| *i != dim).map(|(_, &d)| d).collect()
 }
 

@@ -1,18 +1,23 @@
 //! The factor of a positive definite matrix.
 
-use crate::base::{Error, Kind, Result};
+use crate::base::{DType, Error, Kind, Result};
 use crate::device::kernel::{Factor, Kernel};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast::whole;
+use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
-use crate::op::elementwise::arithmetic::{add, scale, sub};
+use crate::op::core::operand::Operand;
+use crate::op::core::value::Value;
+use crate::op::elementwise::arithmetic::{add, scale, shift, sub};
+use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::predicates::isnan;
 use crate::op::reduce::sums::any;
 use crate::op::shape::part::diagonal;
 use crate::op::shape::permute::matrix_transpose;
 use crate::op::shape::triangle::tril;
+use crate::op::sorting::extremum::argmax;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{Tensor, launch};
 
@@ -22,25 +27,63 @@ use super::solve::{inv, square};
 
 /// The lower triangle `l` with `l @ l.mT = x`, for a symmetric positive definite matrix.
 pub fn cholesky(x: &Tensor) -> Result<Tensor> {
-    whole("cholesky", [x], |[x]| factored(x))
+    whole("cholesky", [x], |[x]| {
+        let out = factored(x, "linalg.cholesky")?;
+        check(&out, "linalg.cholesky")?;
+        Ok(out)
+    })
 }
 
-fn factored(x: &Tensor) -> Result<Tensor> {
+/// As [`cholesky`], and 0 for each matrix that has such a triangle, else the order of the first minor that is not
+/// positive definite: the triangle is not a number from there on.
+pub(crate) fn cholesky_ex(x: &Tensor, check_errors: bool) -> Result<(Tensor, Tensor)> {
+    let out = whole("cholesky_ex", [x], |[x]| factored(x, "linalg.cholesky_ex"))?;
+    if check_errors {
+        check(&out, "linalg.cholesky_ex")?;
+    }
+    let info = failed_minor(&out)?;
+    Ok((out, info))
+}
+
+/// The order of the first minor that is not positive definite, or 0.
+fn failed_minor(triangle: &Tensor) -> Result<Tensor> {
+    let _off = no_grad();
+    let bad = to_dtype(&isnan(&diagonal(triangle, 0, -2, -1)?)?, DType::Int32)?;
+    let batch = triangle.shape().get(..triangle.rank().saturating_sub(2)).unwrap_or_default();
+    if triangle.size(-1)? == 0 {
+        return Tensor::full(batch, 0i64.into(), DType::Int32, &triangle.context(), "cholesky_ex");
+    }
+    let place = shift(&argmax(&bad, Some(-1), false)?, 1.0)?;
+    let is_bad = any(&bad, Some(&[-1]), false)?;
+    to_dtype(&where_(&is_bad, (&place).into(), Operand::Scalar(0i64.into()))?, DType::Int32)
+}
+
+/// Fails where a triangle is not one of numbers.
+fn check(triangle: &Tensor, name: &str) -> Result<()> {
+    let _off = no_grad();
+    if any(&isnan(triangle)?, None, false)?.item()?.as_i64() == 0 {
+        return Ok(());
+    }
+    let orders = failed_minor(triangle)?.to_f64s("cholesky")?;
+    let (element, order) = orders.iter().enumerate().find(|(_, order)| **order > 0.0).unwrap_or((0, &1.0));
+    let which = if triangle.rank() > 2 { format!("(Batch element {element}): ") } else { String::new() };
+    Err(Error::new(
+        Kind::RuntimeError,
+        format!(
+            "{name}: {which}The factorization could not be completed because the input is not positive-definite (the \
+             leading minor of order {order} is not positive-definite)."
+        ),
+    ))
+}
+
+fn factored(x: &Tensor, name: &str) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "LinalgCholeskyExBackward0", run: cholesky_grad };
-    square(x, "linalg.cholesky")?;
+    square(x, name)?;
     let out = {
         let _off = no_grad();
         let n = x.size(-1)?;
         let out = like(x, &[n, n])?;
         launch("linalg.cholesky", &Kernel::Factor(Factor::Cholesky), &[x.into()], &[&out])?;
-        let bad = any(&isnan(&out)?, None, false)?;
-        if bad.item()?.as_i64() != 0 {
-            return Err(Error::new(
-                Kind::RuntimeError,
-                "linalg.cholesky: The factorization could not be completed because the input is not \
-                 positive-definite.",
-            ));
-        }
         out
     };
     Ok(recorded(out, &RULE, &[x], |s, y| s.output(y)))
@@ -69,8 +112,40 @@ params! {
     }
 }
 
+params! {
+    CholeskyExParams {
+        A: kind::Tensor, "the matrix, or a batch of matrices";
+        upper: kind::Bool = false, "gives the upper triangle, whose transpose stands in front of it";
+        check_errors: kind::Bool = false, "fails where a matrix is not positive-definite";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[OpDef::call(
+    "cholesky_ex",
+    Family::Matmul,
+    "As `linalg::cholesky`, and whether there is such a triangle: a map of `L` and `info`.",
+    CholeskyExParams::LIST,
+    by_name!(CholeskyExParams, |a| {
+        let (lower, info) = cholesky_ex(a.A, a.check_errors)?;
+        let triangle = if a.upper { matrix_transpose(&lower)? } else { lower };
+        Ok(Value::Map(vec![("L", triangle.into()), ("info", info.into())]))
+    }),
+)
+.forms(SPACE)
+.details(
+    "`info` is 0, or the order of the first leading minor that is not positive-definite; from there on the triangle is \
+     not a number.",
+)
+.shapes("(…, n, n) -> (…, n, n) and info (…)")
+.errors(&[
+    "RuntimeError: a matrix is not square",
+    "RuntimeError: a matrix is not positive-definite, with `check_errors`",
+])
+.example("linalg::cholesky_ex(tensor([[4.0, 0.0], [0.0, -1.0]])).info", "tensor(2, dtype=torch.int32)")
+.gradient(Gradient::Vjp("LinalgCholeskyExBackward0"))
+.samples(&[Sample::of("linalg::cholesky_ex(x @ x.t() + eye(3, #{dtype: x.dtype})).L", SQUARE)]),
+OpDef::call(
     "cholesky",
     Family::Matmul,
     "The lower triangle whose product with its transpose is a positive-definite matrix.",

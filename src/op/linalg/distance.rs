@@ -1,13 +1,17 @@
 //! Distances between tensors.
 
 use crate::base::{Error, Result};
+use crate::op::arrange::grids::triangle_indices;
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
 use crate::op::core::autocast::whole;
 use crate::op::core::def::{DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
+use crate::op::create::filled::Make;
 use crate::op::elementwise::arithmetic::{shift, sub};
+use crate::op::gather::select::index_select;
 use crate::op::reduce::norms::norm;
+use crate::op::shape::part::select;
 use crate::op::shape::view::unsqueeze;
 use crate::tensor::Tensor;
 
@@ -46,6 +50,25 @@ pub fn cdist(a: &Tensor, b: &Tensor, p: f64) -> Result<Tensor> {
     crate::op::reduce::norms::norm(&apart, p, Some(&[-1]), false)
 }
 
+/// The distance of each row from each that follows it.
+pub fn pdist(x: &Tensor, p: f64) -> Result<Tensor> {
+    if x.rank() != 2 {
+        return Err(Error::runtime(format!("pdist only supports 2D tensors, got: {}D", x.rank())));
+    }
+    if !x.dtype().is_float() {
+        return Err(Error::runtime("pdist only supports floating-point dtypes"));
+    }
+    if p < 0.0 {
+        return Err(Error::runtime("pdist only supports non-negative p values"));
+    }
+    let rows = x.size(0)? as i64;
+    let pairs =
+        triangle_indices(rows, rows, 1, true, &Make::default())?.moved(&x.context(), false, "pdist")?;
+    let row = |which| index_select(x, 0, &select(&pairs, 0, which)?);
+    let apart = sub(&row(0)?, &row(1)?)?;
+    norm(&apart, p, Some(&[-1]), false)
+}
+
 const VECTORS: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Any), Draw::of("b", &[4], Domain::Positive)];
 
 params! {
@@ -72,6 +95,13 @@ params! {
         x2: kind::Tensor, "the points that distances lead to, one a row";
         p: kind::Scalar => D::Float(2.0), "which norm: 1 sums distances, 2 is Euclid's";
         compute_mode: Maybe<kind::Str>, "taken as PyTorch's, and of no effect: distances are those of differences";
+    }
+}
+
+params! {
+    PdistParams {
+        input: kind::Tensor, "points, one a row";
+        p: kind::Float = 2.0, "which norm: 1 sums distances, 2 is Euclid's";
     }
 }
 
@@ -106,6 +136,21 @@ pub static ROWS: &[OpDef] = &[
     .samples(&[
         Sample::of("F::pairwise_distance(a, b)", VECTORS),
         Sample::of("F::pairwise_distance(a, b, 1, #{keepdim: true})", VECTORS),
+    ]),
+    OpDef::call(
+        "pdist",
+        Family::Matmul,
+        "The distance of each row of a matrix from each that follows it.",
+        PdistParams::LIST,
+        by_name!(PdistParams, |a| to_value(whole("pdist", [a.input], |[x]| pdist(x, a.p)))),
+    )
+    .forms(&[Form::Functional, Form::Function])
+    .shapes("(n, d) -> (n (n - 1) / 2)")
+    .errors(&["RuntimeError: the input is no matrix of floats, or `p` is negative"])
+    .example("F::pdist(tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 8.0]]))", "tensor([5., 8., 5.])")
+    .samples(&[
+        Sample::of("F::pdist(x)", &[Draw::of("x", &[4, 3], Domain::Any)]),
+        Sample::of("F::pdist(x, 3)", &[Draw::of("x", &[4, 3], Domain::Any)]),
     ]),
     OpDef::call(
         "cdist",

@@ -1,8 +1,9 @@
 //! Products made of others: powers, chains, Kronecker and cross products, contractions.
 
-use crate::base::{Dims, Error, Result, memory};
+use crate::base::{DType, Dims, Error, Kind, Result, memory};
 use crate::device::poll;
 use crate::op::core::args::to_value;
+use crate::op::core::autocast::whole;
 use crate::op::core::convert::{cloned, to_dtype};
 use crate::op::core::def::{Args, DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
@@ -352,40 +353,81 @@ pub static ROWS: &[OpDef] = &[
     .example("chain_matmul([ones([1, 2]), ones([2, 3]), ones([3, 1])])", "tensor([[6.]])"),
 ];
 
+/// The powers of elements from 0 on.
+fn powers(x: &Tensor, count: Option<i64>) -> Result<Tensor> {
+    if x.dtype() == DType::Bool {
+        return Err(Error::new(
+            Kind::NotImplementedError,
+            "linalg.vander supports floating point, complex, and integer tensors, but got Bool",
+        ));
+    }
+    let count = count.map_or_else(|| if x.rank() == 0 { Ok(1) } else { x.size(-1).map(|n| n as i64) }, Ok)?;
+    if count <= 1 {
+        return Err(Error::runtime("N must be greater than 1."));
+    }
+    let x = if x.dtype().is_float() { x.clone() } else { to_dtype(x, DType::Int64)? };
+    let x = if x.rank() == 0 { reshape_to(&x, &[1])? } else { x };
+    crate::op::arrange::grids::vander(&x, Some(count), true)
+}
+
+params! {
+    PowersParams {
+        x: kind::Tensor, "the vector, or a batch of vectors";
+        N: Maybe<kind::Int>, "how many columns there are";
+    }
+}
+
 /// Rows whose names other rows have too.
-pub(crate) static HOMONYMS: &[OpDef] = &[OpDef::call(
-    "cross",
-    Family::Matmul,
-    "The vector product of three-element vectors along a dimension, the last where none is named.",
-    CrossParams2::LIST,
-    by_name!(CrossParams2, |a| {
-        let (x, y) = (a.input, a.other);
-        if x.rank() != y.rank() {
-            return Err(Error::runtime("linalg.cross: inputs must have the same number of dimensions.")
-                .with_hint(format!("they have {} and {}", x.rank(), y.rank())));
-        }
-        let dim = a.dim;
-        if x.size(dim)? != 3 || y.size(dim)? != 3 {
-            return Err(Error::runtime(format!(
-                "linalg.cross: inputs dimension {dim} must have length 3. Got {} and {}",
-                x.size(dim)?,
-                y.size(dim)?
-            )));
-        }
-        to_value(cross(x, y, Some(dim)))
-    }),
-)
-.forms(&[Form::Of("linalg")])
-.shapes("broadcast together; 3 elements along dim")
-.errors(&[
-    "RuntimeError: the dimension has not size 3",
-    "RuntimeError: the inputs differ in how many dimensions they have",
-])
-.example("linalg::cross(tensor([1, 0, 0]), tensor([0, 1, 0]))", "tensor([0, 0, 1])")
-.samples(&[Sample::of(
-    "linalg::cross(a, b)",
-    &[Draw::of("a", &[2, 3], Domain::Any), Draw::of("b", &[1, 3], Domain::Any)],
-)])];
+pub(crate) static HOMONYMS: &[OpDef] = &[
+    OpDef::call(
+        "vander",
+        Family::Matmul,
+        "Powers of each vector's elements from 0 on, a column each.",
+        PowersParams::LIST,
+        by_name!(PowersParams, |a| to_value(whole("vander", [a.x], |[x]| powers(x, a.N)))),
+    )
+    .forms(&[Form::Of("linalg")])
+    .shapes("(…, n) -> (…, n, N), N = n unless given; () -> (1, N)")
+    .errors(&[
+        "RuntimeError: there would be fewer than two columns",
+        "NotImplementedError: the input holds bools",
+    ])
+    .example("linalg::vander(tensor([2, 3]), #{N: 3})", "tensor([[1, 2, 4],\n        [1, 3, 9]])")
+    .samples(&[Sample::of("linalg::vander(x)", &[Draw::of("x", &[2, 3], Domain::Any)])]),
+    OpDef::call(
+        "cross",
+        Family::Matmul,
+        "The vector product of three-element vectors along a dimension, the last where none is named.",
+        CrossParams2::LIST,
+        by_name!(CrossParams2, |a| {
+            let (x, y) = (a.input, a.other);
+            if x.rank() != y.rank() {
+                return Err(Error::runtime("linalg.cross: inputs must have the same number of dimensions.")
+                    .with_hint(format!("they have {} and {}", x.rank(), y.rank())));
+            }
+            let dim = a.dim;
+            if x.size(dim)? != 3 || y.size(dim)? != 3 {
+                return Err(Error::runtime(format!(
+                    "linalg.cross: inputs dimension {dim} must have length 3. Got {} and {}",
+                    x.size(dim)?,
+                    y.size(dim)?
+                )));
+            }
+            to_value(cross(x, y, Some(dim)))
+        }),
+    )
+    .forms(&[Form::Of("linalg")])
+    .shapes("broadcast together; 3 elements along dim")
+    .errors(&[
+        "RuntimeError: the dimension has not size 3",
+        "RuntimeError: the inputs differ in how many dimensions they have",
+    ])
+    .example("linalg::cross(tensor([1, 0, 0]), tensor([0, 1, 0]))", "tensor([0, 0, 1])")
+    .samples(&[Sample::of(
+        "linalg::cross(a, b)",
+        &[Draw::of("a", &[2, 3], Domain::Any), Draw::of("b", &[1, 3], Domain::Any)],
+    )]),
+];
 
 /// The sum of products along the last dimensions: `(…, k)` and `(…, k)` give both leading shapes.
 pub fn inner(x: &Tensor, y: &Tensor) -> Result<Tensor> {

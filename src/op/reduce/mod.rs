@@ -1,6 +1,7 @@
 //! Reductions over dimensions, running ones, softmax and norms.
 
 pub mod differences;
+pub mod gamma;
 pub mod gradient;
 pub mod nans;
 pub mod norms;
@@ -22,5 +23,6 @@ pub static ROWS: &[&[OpDef]] = &documented([
     norms::ROWS,
     nans::ROWS,
     differences::ROWS,
+    gamma::ROWS,
     gradient::ROWS,
 ]);

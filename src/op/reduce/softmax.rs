@@ -94,6 +94,8 @@ params! {
     }
 }
 
+const FORMS: &[Form] = &[Form::Method, Form::Function, Form::Functional, Form::Of("special")];
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
@@ -103,7 +105,7 @@ pub static ROWS: &[OpDef] = &[
         SoftmaxParams::LIST,
         by_name!(SoftmaxParams, |a| to_value(softmax(a.input, a.dim, a.dtype))),
     )
-    .forms(&[Form::Method, Form::Function, Form::Functional])
+    .forms(FORMS)
     .shapes(shapes::SAME)
     .errors(&[shapes::NO_FLOAT])
     .example("tensor([0.0, 0.0]).softmax(0)", "tensor([0.5000, 0.5000])")
@@ -116,7 +118,7 @@ pub static ROWS: &[OpDef] = &[
         SoftmaxParams::LIST,
         by_name!(SoftmaxParams, |a| to_value(log_softmax(a.input, a.dim, a.dtype))),
     )
-    .forms(&[Form::Method, Form::Function, Form::Functional])
+    .forms(FORMS)
     .shapes(shapes::SAME)
     .errors(&[shapes::NO_FLOAT])
     .example("tensor([0.0, 0.0]).log_softmax(0)", "tensor([-0.6931, -0.6931])")

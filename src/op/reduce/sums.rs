@@ -11,6 +11,7 @@ use crate::op::core::record::{in_mask, kept_shape, no_grad, one, recorded};
 use crate::op::core::{autocast, shapes};
 use crate::op::elementwise::arithmetic::{div, mul, scale, sub};
 use crate::op::elementwise::comparison::{eq, ne};
+use crate::op::elementwise::declare::SPECIAL_TOO;
 use crate::op::elementwise::unary::exp;
 use crate::op::shape::view::{restore_dims, spread, unique_dims};
 use crate::tensor::autograd::{Grads, Saved, Vjp};
@@ -329,6 +330,7 @@ pub static ROWS: &[OpDef] = &[
         LogsumexpParams::LIST,
         by_name!(LogsumexpParams, |a| to_value(logsumexp(a.input, &a.dim, a.keepdim))),
     )
+    .forms(SPECIAL_TOO)
     .shapes("any -> without dim (1 with keepdim)")
     .example("tensor([0.0, 0.0]).logsumexp(0)", "tensor(0.6931)")
     .gradient(Gradient::Vjp("LogsumexpBackward0"))

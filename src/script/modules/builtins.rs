@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use rhai::{Array, Dynamic, FnPtr, INT, Map};
 
+use crate::base::shape::broadcast;
 use crate::base::{Error, Kind};
 use crate::op::def::FUNCTION;
 use crate::op::params::kind::{Bool, Int, Str};
@@ -44,6 +45,12 @@ params! {
 }
 
 params! {
+    ShapesParams {
+        shapes: Rest, "shapes, one after the other; a number stands for an array of one";
+    }
+}
+
+params! {
     SumParams {
         items: Given, "numbers or tensors";
         start: Maybe<Given>, "what they are added to; 0 where it is not given";
@@ -79,7 +86,35 @@ const fn built_in(name: &'static str, summary: &'static str, params: &'static [c
 
 const NOT_ITERABLE: &str = "TypeError: nothing goes through the value";
 
+/// The shape that tensors of several shapes have together.
+fn broadcast_shapes(call: &mut Call) -> Outcome {
+    let mut all: Vec<usize> = Vec::new();
+    for given in ShapesParams::of(&call.args)?.shapes {
+        let one = |size: &Dynamic| size.as_int().ok();
+        let sizes: Option<Vec<INT>> = match given.read_lock::<Array>() {
+            Some(sizes) => sizes.iter().map(one).collect(),
+            None => one(&given).map(|size| vec![size]),
+        };
+        let sizes = sizes.ok_or_else(|| {
+            let text = format!("broadcast_shapes() takes arrays of sizes, not {}", type_name(&given));
+            Error::type_error(text).with_hint("`broadcast_shapes([2, 1], [3])`")
+        })?;
+        if sizes.iter().any(|&size| size < 0) {
+            return Err(Error::value("Attempting to broadcast a dimension with negative length!").into());
+        }
+        let sizes: Vec<usize> = sizes.into_iter().map(|size| size as usize).collect();
+        all = broadcast(&all, &sizes)?.to_vec();
+    }
+    Ok(all.into_iter().map(|d| Dynamic::from(d as INT)).collect::<Array>().into())
+}
+
 pub(super) static ROWS: &[ScriptRow] = &[
+    ScriptRow::of(
+        OpDef::script("broadcast_shapes", Family::Movement, "The shape that tensors of several shapes have together.", ShapesParams::LIST)
+            .errors(&["RuntimeError: the shapes do not go together", "ValueError: a size is negative"])
+            .example("broadcast_shapes([2, 1], [3])", "[2, 3]"),
+        broadcast_shapes,
+    ),
     ScriptRow::of(
         built_in("len", "How many items, characters, batches or rows a value has.", OneParams::LIST)
             .errors(&["TypeError: the value has none, as a tensor without dimensions"])

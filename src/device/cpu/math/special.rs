@@ -164,7 +164,24 @@ pub(crate) fn polygamma_at(x: f64, n: f64) -> f64 {
     sign * lgamma(n + 1.0).exp() * zeta(n + 1.0, x)
 }
 
-/// Hurwitz's zeta function for a whole `s` above 1, by Euler's and Maclaurin's sum.
+/// Hurwitz's zeta function, as PyTorch bounds it.
+pub(crate) fn hurwitz(s: f64, q: f64) -> f64 {
+    if s == 1.0 {
+        return f64::INFINITY;
+    }
+    if s < 1.0 {
+        return f64::NAN;
+    }
+    if q <= 0.0 && q == q.floor() {
+        return f64::INFINITY;
+    }
+    if s.is_nan() || q.is_infinite() || (q < 0.0 && s != s.floor()) {
+        return f64::NAN;
+    }
+    if s.is_infinite() { q.powf(-s) } else { zeta(s, q) }
+}
+
+/// Hurwitz's zeta function for `s` above 1, a whole one where `q` is negative, by Euler's and Maclaurin's sum.
 fn zeta(s: f64, q: f64) -> f64 {
     if q.is_nan() {
         return q;
