@@ -22,8 +22,7 @@ BINARY = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_di
 # Defaults of functions that Python's `inspect` can't read.
 ALIKE = {"recompute_scale_factor": (None, False), "pivot": (True,), "norm_type": (2, 2.0)}
 # Options that ask for nothing with these values.
-NOTHING = {"layout": (torch.strided,), "memory_format": (torch.preserve_format, torch.contiguous_format),
-           "device": ("cpu", torch.device("cpu")), "pin_memory": (False,)}  # fmt: skip
+NOTHING = {"layout": (torch.strided,), "device": ("cpu", torch.device("cpu")), "pin_memory": (False,)}
 
 
 class Untold(Exception):
@@ -105,6 +104,8 @@ class Names:
         if isinstance(v, torch.dtype):
             if v.is_complex:
                 raise Untold("complex numbers")
+            return str(v)[6:]
+        if isinstance(v, torch.memory_format):
             return str(v)[6:]
         if isinstance(v, torch.device):
             return f'"{v}"'

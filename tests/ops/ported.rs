@@ -124,3 +124,60 @@ fn what_porters_miss_refuses_what_pytorch_does() {
         assert!(told.contains(want), "{code}: {told}");
     }
 }
+
+/// Orders of memory by name, with the strides that PyTorch 2.15 has.
+#[test]
+fn memory_formats_are_strides() {
+    let mut lab = Lab::on("sim:t4");
+    lab.run("let x = arange(24.0).reshape([1, 2, 3, 4]); let c = x.to(#{memory_format: channels_last});");
+    let last = "[24, 1, 8, 2]";
+    for (code, want) in [
+        ("c.stride()", last),
+        (
+            "[c.is_contiguous(), c.is_contiguous(#{memory_format: channels_last}), c.equal(x)]",
+            "[false, true, true]",
+        ),
+        ("x.contiguous(#{memory_format: \"channels_last\"}).stride()", last),
+        ("c.contiguous(#{memory_format: channels_last}).data_ptr() == c.data_ptr()", "true"),
+        ("c.contiguous().stride()", "[24, 12, 4, 1]"),
+        (
+            "[c.clone().stride(), c.double().stride(), zeros_like(c).stride()]",
+            "[[24, 1, 8, 2], [24, 1, 8, 2], [24, 1, 8, 2]]",
+        ),
+        ("c.clone(#{memory_format: contiguous_format}).stride()", "[24, 12, 4, 1]"),
+        ("c.half(#{memory_format: contiguous_format}).stride()", "[24, 12, 4, 1]"),
+        ("zeros_like(x, #{memory_format: channels_last}).stride()", last),
+        ("rand_like(x.cuda(), #{memory_format: channels_last}).stride()", last),
+        ("empty([1, 2, 3, 4], #{memory_format: channels_last}).stride()", last),
+        ("zeros(2, 1, 1, 4).contiguous(#{memory_format: channels_last}).stride()", "[4, 4, 4, 1]"),
+        ("zeros(2, 1, 1, 4).clone(#{memory_format: channels_last}).stride()", "[4, 1, 4, 1]"),
+        ("zeros(1, 2, 1, 3, 2).contiguous(#{memory_format: channels_last_3d}).stride()", "[12, 1, 12, 4, 2]"),
+        ("nn::Conv2d(2, 2, 1).to(#{memory_format: channels_last}).forward(c).shape", "[1, 2, 3, 4]"),
+        // Draws go along memory.
+        ("manual_seed(0); randn_like(zeros(2, 3).t())[0]", "tensor([1.5410, 0.5684])"),
+        ("manual_seed(0); zeros(4, 6).t().normal_()[0]", "tensor([ 1.5410,  0.4033, -0.8567, -0.8920])"),
+        ("manual_seed(0); zeros(2, 6).t()[0..3].normal_()[0]", "tensor([1.5410, 0.5684])"),
+        ("manual_seed(0); zeros(2, 3).t().uniform_()[0]", "tensor([0.4963, 0.1320])"),
+    ] {
+        assert_eq!(lab.text(code), want, "{code}");
+    }
+    lab.run(
+        "let y = x.clone().requires_grad_(); (y.to(#{memory_format: channels_last}) * x).sum().backward();",
+    );
+    assert_eq!(lab.text("y.grad.equal(x)"), "true");
+    for (code, want) in [
+        (
+            "zeros(2).contiguous(#{memory_format: channels_last})",
+            "required rank 4 tensor to use channels_last format",
+        ),
+        (
+            "zeros(2).clone(#{memory_format: channels_last_3d})",
+            "required rank 5 tensor to use channels_last_3d format",
+        ),
+        ("zeros(2).clone(#{memory_format: \"channels_lost\"})", "there is no memory format 'channels_lost'"),
+        ("empty([2], #{memory_format: preserve_format})", "unsupported memory format Preserve"),
+    ] {
+        let told = format!("{:?}", lab.error(code));
+        assert!(told.contains(want), "{code}: {told}");
+    }
+}

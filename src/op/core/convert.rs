@@ -9,6 +9,7 @@ use crate::tensor::autograd::{Grads, Saved, Vjp};
 
 use super::args::to_value;
 use super::def::{DefaultValue, Domain, Draw, Family, Gradient, METHOD, OpDef, Sample};
+use super::format::{CLONE, FormatWord, MemoryFormat};
 use super::record::{one, recorded};
 use super::value::{MapValue, Value};
 
@@ -116,8 +117,6 @@ fn to_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     one(to(g, Target { device: Some(device.into()), dtype: Some(dtype) }, false, false)?)
 }
 
-static CLONE: Vjp = Vjp { name: "CloneBackward0", run: |_, g| one(g.clone()) };
-
 /// A row-major copy that passes gradients through.
 pub fn cloned(x: &Tensor) -> Result<Tensor> {
     Ok(recorded(x.copied(x.dtype(), "clone")?, &CLONE, &[x], |_, _| ()))
@@ -169,8 +168,9 @@ macro_rules! casts {
             .errors(&["DeviceError: work of the GPU is being captured for a graph"])
             .example("tensor([1, 2]).cpu()", "tensor([1, 2])")
             .gradient(Gradient::Vjp("ToCopyBackward0")),
-            $(OpDef::call($name, Family::Move, concat!("The tensor in ", stringify!($dtype), "."), InputParams::LIST, by_name!(InputParams, |a| {
-                Ok(to(a.input, Target::dtype(DType::$dtype), false, false)?.into())
+            $(OpDef::call($name, Family::Move, concat!("The tensor in ", stringify!($dtype), "."), FormatParams::LIST, by_name!(FormatParams, |a| {
+                let cast = to(a.input, Target::dtype(DType::$dtype), false, false)?;
+                to_value(a.memory_format.map_or(Ok(cast.clone()), |format| format.applied(&cast)))
             }))
             .forms(METHOD)
             .shapes(shapes::SAME)
@@ -212,6 +212,14 @@ params! {
         non_blocking: kind::Bool = false, "does not wait for the copy where source memory is page-locked";
         copy: kind::Bool = false, "copies even where nothing changes";
         device: Maybe<kind::Device>, "where the result lies; where it was unless one is named";
+        memory_format: Maybe<FormatWord>, "the order of dimensions in memory: \"channels_last\" or \"contiguous_format\"; as it is unless one is named";
+    }
+}
+
+params! {
+    FormatParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        memory_format: Maybe<FormatWord>, "the order of dimensions in memory: \"channels_last\" or \"contiguous_format\"; as it is unless one is named";
     }
 }
 
@@ -249,9 +257,12 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
     OpDef::call(
         "clone",
         Family::Movement,
-        "A copy with memory of its own, in the order of the original's.",
-        InputParams::LIST,
-        by_name!(InputParams, |a| to_value(clone(a.input))),
+        "A copy with memory of its own, in the order of the original's or in another one.",
+        FormatParams::LIST,
+        by_name!(FormatParams, |a| to_value(match a.memory_format {
+            None | Some(MemoryFormat::Preserve) => clone(a.input),
+            Some(format) => format.cloned(a.input),
+        })),
     )
     .shapes(shapes::SAME)
     .example("tensor([1, 2]).clone()", "tensor([1, 2])")
@@ -300,7 +311,8 @@ fn to_row(a: ToParams) -> Result<Value> {
         (other, _) => return Err(no_dtype(other)),
     }
     target.device = a.device.or(target.device);
-    Ok(to(a.input, target, non_blocking, copy)?.into())
+    let there = to(a.input, target, non_blocking, copy)?;
+    to_value(a.memory_format.map_or(Ok(there.clone()), |format| format.applied(&there)))
 }
 
 fn no_dtype(given: &Value) -> Error {
@@ -308,8 +320,8 @@ fn no_dtype(given: &Value) -> Error {
         && let Some((name, _)) = object.get::<MapValue>().and_then(|map| map.iter().next())
     {
         return Error::type_error(format!("to() got an unknown option '{name}'"))
-            .with_near(name, ["non_blocking", "copy", "dtype", "device"])
-            .with_hint("its options are non_blocking, copy, dtype and device");
+            .with_near(name, ["non_blocking", "copy", "dtype", "device", "memory_format"])
+            .with_hint("its options are non_blocking, copy, dtype, device and memory_format");
     }
     let text = format!("to(): argument 'dtype' must be a dtype such as float32, not {}", given.describe());
     Error::type_error(text)

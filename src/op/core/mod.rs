@@ -7,6 +7,7 @@ pub mod copies;
 pub mod def;
 mod errors;
 pub mod fill;
+pub mod format;
 pub mod launch;
 pub mod many;
 pub mod map;

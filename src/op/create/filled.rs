@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use crate::base::dtype::Category;
 use crate::base::shape::checked_sizes;
-use crate::base::{DType, Device, DeviceSpec, Dims, Error, Result, Scalar, ShapeCause, memory};
+use crate::base::{DType, Device, DeviceSpec, Dims, Error, Layout, Result, Scalar, ShapeCause, memory};
 use crate::device::{Context, Machine};
 use crate::op::core::def::{FUNCTION, Family, Gradient, METHOD, OpDef};
+use crate::op::core::format::{FormatWord, MemoryFormat};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::{DEFAULT_FLOAT, cast};
 use crate::op::core::shapes;
@@ -21,6 +22,7 @@ pub struct Make {
     pub device: Option<DeviceSpec>,
     pub requires_grad: bool,
     pub pin_memory: bool,
+    pub format: Option<MemoryFormat>,
 }
 
 params! {
@@ -41,7 +43,23 @@ impl MakeParams<'_> {
             device: self.device,
             requires_grad: self.requires_grad,
             pin_memory: self.pin_memory,
+            format: None,
         }
+    }
+}
+
+params! {
+    /// The same, of functions that make a tensor like another.
+    pub group LikeOptions {
+        ..options: MakeParams;
+        memory_format: Maybe<FormatWord>, "the order of dimensions in memory, such as \"channels_last\"; that of `input` unless one is named";
+    }
+}
+
+impl LikeOptions<'_> {
+    /// The options as functions of the table take them.
+    pub fn make(&self) -> Make {
+        Make { format: self.memory_format, ..self.options.make() }
     }
 }
 
@@ -58,6 +76,11 @@ impl Make {
             device: self.device.or(Some(x.device().into())),
             ..self
         }
+    }
+
+    /// How a tensor like `x` lies in memory.
+    pub(crate) fn layout(&self, x: &Tensor) -> Result<Layout> {
+        self.format.unwrap_or(MemoryFormat::Preserve).layout(x.layout())
     }
 
     /// Where the tensor will be.
@@ -102,30 +125,30 @@ pub fn ones(shape: &[i64], make: &Make) -> Result<Tensor> {
 /// `shape` with whatever the memory holds.
 pub fn empty(shape: &[i64], make: &Make) -> Result<Tensor> {
     let context = make.context(&Machine::current())?;
-    make.finish(Tensor::empty(
-        &checked_sizes(shape)?,
-        make.dtype.unwrap_or(DEFAULT_FLOAT),
-        &context,
-        "empty",
-    )?)
+    if make.format == Some(MemoryFormat::Preserve) {
+        return Err(Error::runtime("unsupported memory format Preserve"));
+    }
+    let plain = Layout::contiguous(&checked_sizes(shape)?)?;
+    let layout = make.format.unwrap_or(MemoryFormat::Contiguous).layout(&plain)?;
+    make.finish(Tensor::empty_in(layout, make.dtype.unwrap_or(DEFAULT_FLOAT), &context, "empty")?)
 }
 
 /// The shape of `x` filled with `value`, in its dtype and on its device unless said otherwise.
 pub fn full_like(x: &Tensor, value: Scalar, make: &Make) -> Result<Tensor> {
     let make = make.like(x);
+    let layout = make.layout(x)?;
     let flat = filled("full_like", x.shape(), value, make.dtype.unwrap_or(x.dtype()), &make)?;
-    if x.is_contiguous() {
+    if layout.is_contiguous() {
         return Ok(flat);
     }
-    let out = flat.with_layout(x.layout().dense_like()?);
-    make.finish(out)
+    make.finish(flat.with_layout(layout))
 }
 
 /// The shape of `x` with whatever the memory holds.
 pub fn empty_like(x: &Tensor, make: &Make) -> Result<Tensor> {
     let make = make.like(x);
     let context = make.context(&Machine::current())?;
-    let layout = x.layout().dense_like()?;
+    let layout = make.layout(x)?;
     make.finish(Tensor::empty_in(layout, make.dtype.unwrap_or(x.dtype()), &context, "empty_like")?)
 }
 
@@ -281,9 +304,17 @@ params! {
 }
 
 params! {
+    EmptyParams {
+        size: kind::Sizes, "sizes of the result";
+        ..options: MakeParams;
+        memory_format: Maybe<FormatWord>, "the order of dimensions in memory, such as \"channels_last\"; row-major unless one is named";
+    }
+}
+
+params! {
     LikeParams {
         input: kind::Tensor, "the tensor that lends shape, dtype and device";
-        ..options: MakeParams;
+        ..options: LikeOptions;
     }
 }
 
@@ -291,7 +322,7 @@ params! {
     FullLikeParams {
         input: kind::Tensor, "the tensor that lends shape, dtype and device";
         fill_value: kind::Scalar, "the number that every element is";
-        ..options: MakeParams;
+        ..options: LikeOptions;
     }
 }
 
@@ -383,8 +414,10 @@ pub static ROWS: &[OpDef] = &[
         "empty",
         Family::Create,
         "A tensor with whatever its memory holds.",
-        SizeParams::LIST,
-        by_name!(SizeParams, |a| Ok(empty(&a.size, &a.options.make())?.into())),
+        EmptyParams::LIST,
+        by_name!(EmptyParams, |a| {
+            Ok(empty(&a.size, &Make { format: a.memory_format, ..a.options.make() })?.into())
+        }),
     )
     .forms(FUNCTION)
     .shapes(shapes::SIZE)

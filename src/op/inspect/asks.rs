@@ -3,6 +3,7 @@
 use crate::base::{Error, Result, Scalar, memory};
 use crate::device::poll;
 use crate::op::core::def::{Args, Family, Gradient, METHOD, OpDef, PROPERTY};
+use crate::op::core::format::{FormatWord, MemoryFormat};
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use crate::op::core::value::Value;
 use crate::op::core::{many, shapes};
@@ -14,6 +15,13 @@ params! {
     SizeParams {
         input: kind::Tensor, "the tensor it is computed of";
         dim: Maybe<kind::Dim>, "the dimension it runs along; negative ones count from the end";
+    }
+}
+
+params! {
+    IsContiguousParams {
+        input: kind::Tensor, "the tensor that is asked about";
+        memory_format: Maybe<FormatWord>, "the order of dimensions in memory, such as \"channels_last\"; row-major unless one is named";
     }
 }
 
@@ -84,8 +92,8 @@ pub static ROWS: &[OpDef] = &[
     .shapes(shapes::ANY)
     .example("zeros([2, 3]).select(0, 1).storage_offset()", "3")
     .gradient(ASKS),
-    OpDef::call("is_contiguous", Family::Inspect, "Whether the memory is row-major.", InputParams::LIST, by_name!(InputParams, |a| {
-        Ok(bool(a.input.is_contiguous()))
+    OpDef::call("is_contiguous", Family::Inspect, "Whether the memory is row-major, or in another order without gaps.", IsContiguousParams::LIST, by_name!(IsContiguousParams, |a| {
+        Ok(bool(a.memory_format.unwrap_or(MemoryFormat::Contiguous).is_of(a.input.layout())))
     }))
     .forms(METHOD)
     .shapes(shapes::ANY)

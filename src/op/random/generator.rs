@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::base::{DType, Device, Error, Result};
+use crate::base::dense::order;
+use crate::base::{DType, Device, Error, Layout, Result};
 use crate::device::kernel::{Distribution, Random};
 use crate::device::random::Generator;
 use crate::device::{Context, Kernel, Machine};
@@ -76,7 +77,22 @@ pub(crate) fn draw_into(x: &Tensor, distribution: Distribution, op: &'static str
     if x.numel() == 0 {
         return Ok(());
     }
-    draw_from(x, distribution, &[], op)
+    if x.is_contiguous() {
+        return draw_from(x, distribution, &[], op);
+    }
+    // In the order of its memory, as PyTorch's iterator goes.
+    let turned = x.with_layout(x.layout().permute(&order(x.shape(), &[x.layout().strides()]))?);
+    let apart = x.device() == Device::Cpu && matches!(distribution, Distribution::Normal { .. });
+    if !(apart && turned.is_contiguous()) {
+        return draw_from(&turned, distribution, &[], op);
+    }
+    // What is row-major gets its normal numbers in groups on the CPU, anything else one by one.
+    let room = Tensor::empty(&[x.numel(), 2], x.dtype(), &x.context(), op)?;
+    let column = room.with_layout(room.layout().select(1, 0)?);
+    draw_from(&column, distribution, &[], op)?;
+    turned
+        .with_layout(Layout::new([x.numel()][..].into(), [1][..].into(), x.layout().offset())?)
+        .assign(&column, op)
 }
 
 /// [`draw_into`] where the distribution takes an input.

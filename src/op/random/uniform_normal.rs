@@ -12,7 +12,7 @@ use crate::op::core::promote::{DEFAULT_FLOAT, only_floats};
 use crate::op::core::record::{in_place, no_grad, one, recorded};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
-use crate::op::create::filled::{Make, MakeParams, empty_like};
+use crate::op::create::filled::{LikeOptions, Make, MakeParams, empty_like};
 use crate::op::reduce::sums::{max_all, min_all};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
@@ -43,19 +43,19 @@ pub fn randperm(n: i64, make: &Make) -> Result<Tensor> {
 
 /// [`rand`] in the shape of `x`.
 pub fn rand_like(x: &Tensor, make: &Make) -> Result<Tensor> {
-    made("rand_like", x.shape(), x.dtype(), UNIT, &make.like(x))
+    like("rand_like", x, UNIT, &make.like(x))
 }
 
 /// [`randn`] in the shape of `x`.
 pub(crate) fn randn_like(x: &Tensor, make: &Make) -> Result<Tensor> {
-    made("randn_like", x.shape(), x.dtype(), NORMAL, &make.like(x))
+    like("randn_like", x, NORMAL, &make.like(x))
 }
 
 /// [`randint`] in the shape of `x`.
 pub(crate) fn randint_like(x: &Tensor, low: i64, high: i64, make: &Make) -> Result<Tensor> {
     let make = make.like(x);
     let dtype = make.dtype.unwrap_or(x.dtype());
-    made("randint_like", x.shape(), dtype, integers(low, high, dtype)?, &make)
+    like("randint_like", x, integers(low, high, dtype)?, &make)
 }
 
 /// Numbers of the normal distribution.
@@ -133,6 +133,19 @@ fn made(
     let dtype = make.dtype.unwrap_or(dtype);
     check_dtype(dtype, &what)?;
     make.finish(drawn(shape, dtype, &make.context(&Machine::current())?, what, name)?)
+}
+
+/// A tensor like `x`; one that is not row-major is filled in the order of its memory.
+fn like(name: &'static str, x: &Tensor, what: Distribution, make: &Make) -> Result<Tensor> {
+    let layout = make.layout(x)?;
+    if layout.is_contiguous() {
+        return made(name, x.shape(), x.dtype(), what, make);
+    }
+    let dtype = make.dtype.unwrap_or(x.dtype());
+    check_dtype(dtype, &what)?;
+    let out = Tensor::empty_in(layout, dtype, &make.context(&Machine::current())?, name)?;
+    draw_into(&out, what, name)?;
+    make.finish(out)
 }
 
 fn overwrite(x: &Tensor, name: &'static str, what: Distribution) -> Result<Tensor> {
@@ -235,7 +248,7 @@ params! {
 params! {
     LikeParams {
         input: kind::Tensor, "the tensor that lends shape, dtype and device";
-        ..options: MakeParams;
+        ..options: LikeOptions;
     }
 }
 
@@ -244,7 +257,7 @@ params! {
         input: kind::Tensor, "the tensor that lends shape, dtype and device";
         low: kind::Int, "the smallest number; `high` where it is the only one";
         high: Maybe<kind::Int>, "the number that is no longer drawn";
-        ..options: MakeParams;
+        ..options: LikeOptions;
     }
 }
 

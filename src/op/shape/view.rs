@@ -9,6 +9,7 @@ use crate::op::core::args::{to_list, to_value};
 use crate::op::core::convert::{cloned, to_dtype};
 use crate::op::core::def::{Args, Domain, Draw, FUNCTION, Family, Form, Gradient, METHOD, OpDef, Sample};
 use crate::op::core::fill::reshaped;
+use crate::op::core::format::FormatWord;
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, kinds, params};
 use crate::op::core::record::{kept_shape, one};
 use crate::op::core::shapes;
@@ -274,6 +275,13 @@ params! {
 }
 
 params! {
+    ContiguousParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        memory_format: Maybe<FormatWord>, "the order of dimensions in memory, such as \"channels_last\"; row-major unless one is named";
+    }
+}
+
+params! {
     ViewAsParams {
         input: kind::Tensor, "the tensor it is computed of";
         other: kind::Tensor, "the tensor whose shape is taken";
@@ -419,12 +427,20 @@ pub static ROWS: &[OpDef] = &[
     OpDef::call(
         "contiguous",
         Family::Movement,
-        "The tensor itself where it is row-major, else a row-major copy.",
-        InputParams::LIST,
-        by_name!(InputParams, |a| to_value(contiguous(a.input))),
+        "The tensor itself where it is row-major, else a row-major copy; or so in another order.",
+        ContiguousParams::LIST,
+        by_name!(ContiguousParams, |a| to_value(match a.memory_format {
+            None => contiguous(a.input),
+            Some(format) => format.applied(a.input),
+        })),
     )
     .forms(&[Form::Method])
     .shapes(shapes::SAME)
+    .details(
+        "With \"channels_last\" the channels of images `[n, c, h, w]` come after their rows and columns in memory; the \
+         shape stays.",
+    )
+    .errors(&["RuntimeError: the order is for tensors of another number of dimensions"])
     .example("zeros([2, 3]).t().contiguous().stride()", "[2, 1]")
     .samples(&[Sample::of("x.t().contiguous()", M)]),
     OpDef::call(

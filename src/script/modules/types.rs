@@ -71,6 +71,34 @@ pub(super) static ROWS: &[ScriptRow] = &[
         ("ones(2).to(bool).dtype", "torch.bool"),
         |_| constant("bool"),
     ),
+    word(
+        "channels_last",
+        "The order of memory in which channels of images come last.",
+        "zeros(1, 2, 3, 4).to(#{memory_format: channels_last}).stride()",
+        "[24, 1, 8, 2]",
+        |_| Ok("channels_last".into()),
+    ),
+    word(
+        "channels_last_3d",
+        "The order of memory in which channels of volumes come last.",
+        "zeros(1, 2, 3, 4, 5).to(#{memory_format: channels_last_3d}).stride()",
+        "[120, 1, 40, 10, 2]",
+        |_| Ok("channels_last_3d".into()),
+    ),
+    word(
+        "contiguous_format",
+        "The row-major order of memory.",
+        "zeros(2, 3).t().clone(#{memory_format: contiguous_format}).stride()",
+        "[2, 1]",
+        |_| Ok("contiguous_format".into()),
+    ),
+    word(
+        "preserve_format",
+        "The order of memory of the tensor that is copied.",
+        "zeros(2, 3).t().clone(#{memory_format: preserve_format}).stride()",
+        "[1, 3]",
+        |_| Ok("preserve_format".into()),
+    ),
     dtype("double", "Another name of float64.", ("ones(2).to(double).dtype", "torch.float64"), |_| {
         constant("double")
     }),
@@ -193,6 +221,17 @@ const fn dtype(
     ScriptRow { def: def.example(example.0, example.1), run, set: None }
 }
 
+/// A word that options take.
+const fn word(
+    name: &'static str,
+    summary: &'static str,
+    code: &'static str,
+    shown: &'static str,
+    run: Run,
+) -> ScriptRow {
+    dtype(name, summary, (code, shown), run)
+}
+
 fn constant(name: &str) -> Outcome {
     Ok(DType::parse(name).map_or(Dynamic::UNIT, Dynamic::from))
 }
@@ -279,9 +318,10 @@ fn dtypes(engine: &mut Engine) {
     engine.register_fn("!=", |a: DType, b: ImmutableString| DType::parse(&b) != Some(a));
     let mut constants = Module::new();
     for row in ROWS.iter().filter(|row| row.def.forms == [Form::Constant]) {
-        if let Some(dtype) = DType::parse(row.def.name) {
-            constants.set_var(row.def.name, Dynamic::from(dtype));
-        }
+        match DType::parse(row.def.name) {
+            Some(dtype) => constants.set_var(row.def.name, Dynamic::from(dtype)),
+            None => constants.set_var(row.def.name, Dynamic::from(row.def.name)),
+        };
     }
     engine.register_global_module(constants.into());
 }

@@ -6,6 +6,7 @@ use crate::base::{DType, DeviceSpec, Error, Result};
 use crate::device::Machine;
 use crate::nn::Module;
 use crate::nn::state::Mismatch;
+use crate::op::core::format::FormatWord;
 use crate::op::def::{FUNCTION, PROPERTY};
 use crate::op::params::kind::{Bool, Device, Str};
 use crate::op::params::{Maybe, params};
@@ -53,6 +54,7 @@ params! {
     ToParams {
         device: Given = (), "where to: a device or its name; a dtype, or a tensor that has both, stands here as well";
         dtype: Given = (), "what floating-point parameters and buffers become";
+        memory_format: Maybe<FormatWord>, "taken as PyTorch's, and of no effect: parameters stay row-major";
     }
 }
 
@@ -315,6 +317,7 @@ fn names(all: &[String]) -> Dynamic {
 fn to(call: &mut Call) -> Outcome {
     let given = ToParams::of(&call.args)?;
     let (device, dtype) = match (given.device.is_unit(), given.dtype.is_unit()) {
+        (true, true) if given.memory_format.is_some() => (None, None),
         (true, true) => {
             return Err(Error::type_error("to() missing required argument 'device'")
                 .with_hint("`net.to(\"cuda\")` moves a module, `net.to(float64)` casts it")
