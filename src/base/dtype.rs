@@ -103,7 +103,7 @@ impl DType {
             DType::Float32 => "float",
             DType::Float16 => "c10::Half",
             DType::BFloat16 => "c10::BFloat16",
-            DType::Int64 => "long long",
+            DType::Int64 => "long int",
             DType::Int32 => "int",
             DType::Int16 => "short",
             DType::Int8 => "signed char",

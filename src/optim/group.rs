@@ -211,7 +211,10 @@ pub(super) fn split(given: &Value) -> Result<Vec<Parsed>> {
         other => {
             let text = format!(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got {}",
-                other.describe()
+                match other {
+                    Value::Tensor(t) => format!("torch.{}Tensor", t.dtype().type_name()),
+                    other => other.describe().to_string(),
+                }
             );
             return Err(
                 Error::type_error(text).with_hint("`net.parameters()` gives the parameters of a module")

@@ -13,7 +13,7 @@ use super::autograd::{Edge, Grads, Meta, Node, Saved, Watch, grad_enabled, set_g
 use super::backward_streams::{PassStreams, Producer};
 use super::hook_plan::{HookPlan, Whole, retain};
 use super::pass::{Caller, NoCaller, PassContext};
-use super::{Tensor, accumulate, hooks};
+use super::{Tensor, accumulate, flat, hooks};
 
 /// Options of a backward pass, as `torch.autograd.backward` has them.
 #[derive(Clone, Copy, Default, Debug)]
@@ -194,6 +194,7 @@ impl<'a> BackwardRun<'a> {
             if watch() == Watch::Nan {
                 check_nan(&node, &grads)?;
             }
+            let grads = if self.pass.create_graph { flat::joined(&node, grads) } else { grads };
             self.streams.keep(&context, &saved);
             drop(saved);
             drop(grad);

@@ -8,6 +8,7 @@ mod backward_streams;
 pub mod checkpoint;
 pub mod create;
 pub mod display;
+mod flat;
 mod hook_plan;
 pub mod hooks;
 mod inplace;

@@ -181,3 +181,94 @@ fn memory_formats_are_strides() {
         assert!(told.contains(want), "{code}: {told}");
     }
 }
+
+/// Where PyTorch has a gradient of zeros, there is one, and it leads on.
+#[test]
+fn flat_gradients_are_zeros() {
+    let mut lab = Lab::on("sim:t4");
+    lab.run("let x = tensor([[[-1.5, 0.5, 2.5, 1.0]]]).requires_grad_();");
+    for code in
+        ["x.relu()", "F::leaky_relu(x)", "F::max_pool1d(x, 2)", "F::avg_pool1d(x, 2)", "F::hardtanh(x)"]
+    {
+        for place in ["cpu", "cuda"] {
+            lab.run(&format!(
+                "let y = x.to(\"{place}\"); let z = {};",
+                code.replace("(x", "(y").replace("x.relu", "y.relu")
+            ));
+            lab.run("let first = autograd::grad(z.sum(), x, #{create_graph: true})[0];");
+            assert_eq!(
+                lab.text("autograd::grad(first.sum(), x)[0].tolist()"),
+                "[[[0.0, 0.0, 0.0, 0.0]]]",
+                "{code}"
+            );
+        }
+    }
+    // A penalty on a gradient reaches weights through it.
+    lab.run("let w = tensor([[2.0, -1.0]]).requires_grad_(); let x = tensor([[1.0, 1.0]]).requires_grad_();");
+    lab.run("let slope = autograd::grad((x * w).relu().sum(), x, #{create_graph: true})[0]; (slope * slope).sum().backward();");
+    assert_eq!(lab.text("[w.grad.tolist(), x.grad.tolist()]"), "[[[4.0, 0.0]], [[0.0, -0.0]]]");
+    lab.run("let m = zeros(2).requires_grad_(); let s = ones(2).requires_grad_();");
+    for code in [
+        "normal(m, s)",
+        "bernoulli(zeros([0, 2]) + m)",
+        "F::layer_norm(zeros([0, 2]) + m, [2], s, m)",
+        "combinations(m, 3)",
+    ] {
+        assert_eq!(
+            lab.text(&format!("m.grad = (); ({code}).sum().backward(); m.grad.tolist()")),
+            "[0.0, 0.0]",
+            "{code}"
+        );
+    }
+    lab.run("let q = tensor([0.25, 0.5], #{dtype: float64}).requires_grad_();");
+    lab.run("tensor([1.0, 3.0, 9.0, 4.0], #{dtype: float64}).quantile(q).backward(tensor([1.0, 10.0], #{dtype: float64}));");
+    assert_eq!(lab.text("q.grad.tolist()"), "[6.0, 30.0]");
+    // What is at a margin exactly has no gradient, and NaN none.
+    lab.run("let a = tensor([0.0, 0.0 / 0.0]).requires_grad_(); F::margin_ranking_loss(a, zeros(2), ones(2), #{reduction: \"sum\"}).backward();");
+    assert_eq!(lab.text("a.grad.abs().tolist()"), "[0.0, 0.0]");
+}
+
+#[test]
+fn more_refusals_are_pytorch_s() {
+    let mut lab = Lab::on("cpu");
+    for (code, want) in [
+        ("F::max_pool1d(zeros(0, 10), 1)", "with optional 0 dim batch size for input, but got:[0, 10]"),
+        (
+            "F::max_pool1d(zeros(2, 10, 4), 2147483647, #{dilation: 2147483647, ceil_mode: true})",
+            "max_pool1d() Invalid computed output size: -2147483644",
+        ),
+        (
+            "F::max_pool1d(zeros(1, 2, 6), 2, #{padding: -1})",
+            "max_pool1d() padding must be non-negative, but got -1",
+        ),
+        ("F::max_pool2d(zeros(1, 2, 6, 6), 2, #{padding: -1})", "pad must be non-negative, but got pad: -1"),
+        (
+            "F::max_unpool3d(zeros(1, 1, 2, 2, 2), zeros([1, 1, 2, 2, 2], #{dtype: int64}), 3, 0)",
+            "strides should be greater than zero, but got stride: [0, 0, 0]",
+        ),
+        ("F::group_norm(zeros(1, 2, 0), 1)", "Expected HxW to be greater than 0, got 0"),
+        (
+            "F::nll_loss(zeros(2, 3), tensor([0, 1]), ones(3).double())",
+            "expected scalar type Float but found Double",
+        ),
+        ("arange(5).hsplit(2)", "the size of the dimension 5 is not divisible by the split_size 2!"),
+        (
+            "arange(5).vsplit(1)",
+            "torch.vsplit requires a tensor with at least 2 dimension, but got a tensor with 1 dimensions!",
+        ),
+        ("hstack([])", "hstack expects a non-empty TensorList"),
+        ("optim::SGD(zeros(2), 0.1)", "should be an iterable of Tensors or dicts, but got torch.FloatTensor"),
+        (
+            "F::conv2d(zeros(1, 2, 4, 4), zeros(2, 2, 3, 3), #{groups: 3})",
+            "expected weight to be at least 3 at dimension 0",
+        ),
+        ("zeros(2, 2, 2).trace()", "trace: expected a matrix, but got tensor with dim 3"),
+        (
+            "F::softshrink(zeros(2), -0.5)",
+            "lambda must be in range [0, 3.40282e+38] for input dtype Float, but found -0.5",
+        ),
+    ] {
+        let told = format!("{:?}", lab.error(code));
+        assert!(told.contains(want), "{code}: {told}");
+    }
+}

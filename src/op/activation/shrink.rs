@@ -1,6 +1,6 @@
 //! Activations that cut a band or a side away, and draws that stay soft.
 
-use crate::base::{Error, Result, Scalar};
+use crate::base::{DType, Error, Result, Scalar};
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::fill::replaced_if;
@@ -29,7 +29,13 @@ pub(crate) fn threshold(x: &Tensor, threshold: Scalar, value: Scalar) -> Result<
 /// `x` moved by `lambd` towards 0, and 0 where that would pass it.
 pub(crate) fn softshrink(x: &Tensor, lambd: f64) -> Result<Tensor> {
     if lambd < 0.0 {
-        let text = format!("lambda must be greater or equal to 0, but found to be {lambd}.");
+        let (most, name) = match x.dtype() {
+            DType::Float64 => ("1.79769e+308", "Double"),
+            DType::Float16 => ("65504", "Half"),
+            DType::BFloat16 => ("3.38953e+38", "BFloat16"),
+            other => ("3.40282e+38", other.type_name()),
+        };
+        let text = format!("lambda must be in range [0, {most}] for input dtype {name}, but found {lambd}");
         return Err(Error::runtime(text));
     }
     let zero = masked_fill(x, &within(x, lambd)?, 0i64.into())?;

@@ -66,7 +66,11 @@ pub fn trace(x: &Tensor) -> Result<Tensor> {
         .with_hint("convert it with `.int()`"));
     }
     if x.rank() != 2 {
-        return Err(Error::runtime("trace: expected a matrix").with_hint(format!(
+        return Err(Error::runtime(format!(
+            "trace: expected a matrix, but got tensor with dim {}",
+            x.rank()
+        ))
+        .with_hint(format!(
             "this tensor has shape {}; `x.diagonal(0, -2, -1).sum(-1)` gives the traces of a batch",
             show(x.shape())
         )));

@@ -8,6 +8,7 @@ use crate::op::core::autocast::whole;
 use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Gradient, OpDef, Sample};
 use crate::op::core::many;
 use crate::op::core::params::{Maybe, by_name, kind, params};
+use crate::op::core::record::beside;
 use crate::op::core::value::Value;
 use crate::op::create::filled::{Make, MakeParams};
 use crate::op::gather::select::index_select;
@@ -127,12 +128,12 @@ pub fn combinations(x: &Tensor, r: i64, with_replacement: bool) -> Result<Tensor
         return Err(Error::runtime(format!("Expect a non-negative number, but got {r}")));
     }
     if r == 0 {
-        return Tensor::empty(&[0], x.dtype(), &x.context(), "combinations");
+        return Tensor::empty(&[0], x.dtype(), &x.context(), "combinations").map(|none| beside(none, x));
     }
     let (n, r) = (x.numel(), r as usize);
     // Without so many elements there is no choice.
     if r > n && !(with_replacement && n > 0) {
-        return Tensor::empty(&[0, r], x.dtype(), &x.context(), "combinations");
+        return Tensor::empty(&[0, r], x.dtype(), &x.context(), "combinations").map(|none| beside(none, x));
     }
     let mut rows: Vec<i64> = Vec::new();
     let mut count = 0usize;

@@ -243,6 +243,13 @@ pub(super) fn check_channels(
 ) -> Result<()> {
     let size = |t: &Tensor, d: usize| t.shape().get(d).copied().unwrap_or(0);
     let (filters, channels) = (size(weight, 0), size(weight, 1).saturating_mul(groups));
+    if filters < groups {
+        return Err(Error::runtime(format!(
+            "Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {:?} \
+             instead",
+            weight.shape()
+        )));
+    }
     if !filters.is_multiple_of(groups) {
         return Err(Error::runtime(format!(
             "Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of \

@@ -190,8 +190,7 @@ fn plan(x: &Tensor, pool: &Pool) -> Result<(Window, Dims)> {
     let stride = checked(stride, "stride", "stride should not be zero")?;
     let size = checked(&pool.size, "kernel_size", "kernel size should be greater than zero")?;
     let dilation = checked(&pool.dilation, "dilation", "dilation should be greater than zero")?;
-    let padding =
-        pair(&pool.padding, 2, 0, "padding")?.ok_or_else(|| Error::runtime("pad must be non-negative"))?;
+    let padding = pair(&pool.padding, 2, 0, "padding")?.ok_or_else(|| below_zero(&pool.padding))?;
     let window = Window { size, stride, padding, dilation, count_include_pad: pool.count_include_pad };
     let [n, c, h, w] = sizes(x);
     let (oh, ow) = (steps(h, 0, &window, pool.ceil_mode)?, steps(w, 1, &window, pool.ceil_mode)?);
@@ -201,6 +200,49 @@ fn plan(x: &Tensor, pool: &Pool) -> Result<(Window, Dims)> {
         )));
     }
     Ok((window, [n, c, oh, ow].into_iter().collect()))
+}
+
+/// The error of a border of negative width.
+fn below_zero(padding: &[i64]) -> Error {
+    let pad = padding.iter().find(|&&pad| pad < 0).copied().unwrap_or_default();
+    Error::runtime(format!("pad must be non-negative, but got pad: {pad}"))
+}
+
+/// What a pool over one dimension refuses in its own words.
+fn check_signal(x: &Tensor, pool: &Pool) -> Result<()> {
+    if x.shape().iter().skip(x.rank() - 2).any(|&size| size == 0) {
+        return Err(Error::runtime(unlike_batch(x)));
+    }
+    let of = |all: &[i64], usual: i64| match all {
+        [one] => *one,
+        _ => usual,
+    };
+    let size = of(&pool.size, 1);
+    let stride = of(pool.stride.as_deref().filter(|s| !s.is_empty()).unwrap_or(&pool.size), 1);
+    let (padding, dilation) = (of(&pool.padding, 0), of(&pool.dilation, 1));
+    for (what, value) in [("kernel_size", size), ("stride", stride), ("dilation", dilation)] {
+        if value <= 0 {
+            let text = format!("max_pool1d() {what} must be greater than zero, but got {value}");
+            return Err(Error::runtime(text));
+        }
+    }
+    if padding < 0 {
+        return Err(Error::runtime(format!("max_pool1d() padding must be non-negative, but got {padding}")));
+    }
+    if padding > size / 2 {
+        let text = format!(
+            "max_pool1d() padding should be at most half of kernel size, but got padding={padding} and kernel_size={size}"
+        );
+        return Err(Error::runtime(text));
+    }
+    let [size, stride, padding, dilation] = [size, stride, padding, dilation].map(i128::from);
+    let room = x.size(-1)? as i128 + 2 * padding - dilation * (size - 1) - 1;
+    let more = if pool.ceil_mode { stride - 1 } else { 0 };
+    let count = (room + more).div_euclid(stride) + 1;
+    if count <= 0 {
+        return Err(Error::runtime(format!("max_pool1d() Invalid computed output size: {count}")));
+    }
+    Ok(())
 }
 
 /// How many windows fit along one dimension.
@@ -289,6 +331,9 @@ fn flattened(pool: &Pool) -> Pool {
 
 /// The largest element of each window along the last dimension.
 pub(crate) fn max_pool1d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
+    if matches!(x.rank(), 2 | 3) {
+        check_signal(x, pool)?;
+    }
     flat(x, unlike_batch, |x| Ok(max_pool2d(x, &flattened(pool))?.0))
 }
 
@@ -297,6 +342,7 @@ pub(crate) fn max_pool1d_places(x: &Tensor, pool: &Pool) -> Result<(Tensor, Tens
     if !matches!(x.rank(), 2 | 3) {
         return Err(Error::runtime(unlike_batch(x)));
     }
+    check_signal(x, pool)?;
     let (out, places) = max_pool2d(&unsqueeze(x, -2)?, &flattened(pool))?;
     Ok((squeeze(&out, Some(&[-2]))?, squeeze(&places, Some(&[-2]))?))
 }

@@ -90,6 +90,13 @@ pub(super) fn check_channels(
 ) -> Result<()> {
     let size = |t: &Tensor, d: usize| t.shape().get(d).copied().unwrap_or(0);
     let (channels, filters) = (size(weight, 0), size(weight, 1).saturating_mul(groups));
+    if channels < groups {
+        return Err(Error::runtime(format!(
+            "Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {:?} \
+             instead",
+            weight.shape()
+        )));
+    }
     if !channels.is_multiple_of(groups) {
         return Err(Error::runtime(format!(
             "Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of \

@@ -91,6 +91,13 @@ pub(crate) fn max_unpool(dims: usize, x: &Tensor, indices: &Tensor, pool: &Unpoo
         )));
     }
     same_place(x, "indices", indices, "wrapper_CUDA_max_unpool2d")?;
+    if dims == 3 && pool.stride.iter().any(|&step| step <= 0) {
+        let along: Vec<i64> =
+            (0..dims).filter_map(|d| pool.stride.get(d).or(pool.stride.first()).copied()).collect();
+        return Err(Error::runtime(format!(
+            "strides should be greater than zero, but got stride: {along:?}"
+        )));
+    }
     let sizes = pool.sizes(x, dims)?;
     let before = x.shape().get(..x.rank() - dims).unwrap_or(&[]);
     let lines: usize = before.iter().product();

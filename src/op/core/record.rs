@@ -6,7 +6,7 @@ use crate::base::{Dims, Result};
 use crate::device::live::{OF_A_LEAF, meant};
 use crate::device::settings::Determinism;
 use crate::tensor::Tensor;
-use crate::tensor::autograd::{GradMode, Grads, Node, Rule, Saver, needs_graph, set_grad_mode};
+use crate::tensor::autograd::{GradMode, Grads, Node, Rule, Saver, Vjp, needs_graph, set_grad_mode};
 
 /// `out`, recorded as made by `rule` from `inputs` where any of them takes part in the graph.
 #[inline]
@@ -40,6 +40,20 @@ pub fn in_place(
 /// Nothing is recorded while the guard lives.
 pub fn no_grad() -> GradMode {
     set_grad_mode(false)
+}
+
+/// `out`, of which `x` is a part whose gradient is zeros.
+pub(crate) fn beside(out: Tensor, x: &Tensor) -> Tensor {
+    static RULE: Vjp = Vjp {
+        name: "ZerosLikeBackward0",
+        run: |s, g| {
+            let zeros = wanted(s, 1, || {
+                Tensor::full(s.shape(1), 0i64.into(), g.dtype(), &g.context(), "zeros_like")
+            })?;
+            two(Some(g.clone()), zeros)
+        },
+    };
+    if needs_graph(&[x]) { out.detach().record(&RULE, &[&out, x], |_, _| ()) } else { out }
 }
 
 /// A gradient list of one.

@@ -7,7 +7,7 @@ use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::only_floats;
-use crate::op::core::record::{determined_forward, no_grad, undetermined};
+use crate::op::core::record::{beside, determined_forward, no_grad, undetermined};
 use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::linspace;
@@ -161,7 +161,7 @@ pub fn grid_sample(x: &Tensor, grid: &Tensor, mode: Mode, outside: Outside, alig
                 .enumerate()
                 .map(|(d, c)| image.inside(c, d).and_then(|c| round(&c.detach())))
                 .collect::<Result<Vec<_>>>()?;
-            image.at(&near, None)?
+            beside(image.at(&near, None)?, grid)
         }
         Mode::Bilinear => image.linear(&coordinates)?,
         Mode::Bicubic => image.cubic(&coordinates)?,

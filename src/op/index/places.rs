@@ -132,7 +132,7 @@ pub(crate) fn masked_scatter(x: &Tensor, mask: &Tensor, source: &Tensor) -> Resu
     if mask.dtype() != DType::Bool {
         return Err(Error::runtime(format!(
             "masked_scatter_ only supports boolean masks, but got mask with dtype {}",
-            mask.dtype().c_name()
+            mask.dtype().type_name()
         ))
         .with_hint("a comparison such as `x > 0` gives a mask; so does `.bool()`"));
     }

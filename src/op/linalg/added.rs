@@ -8,7 +8,7 @@ use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::params::{by_name, kind, params};
-use crate::op::core::record::{recorded, wanted};
+use crate::op::core::record::{beside, recorded, wanted};
 use crate::op::elementwise::arithmetic;
 use crate::op::elementwise::arithmetic::scale;
 use crate::op::reduce::sums;
@@ -312,7 +312,7 @@ fn added(
         let product = to_dtype(&product(x, y)?, x.dtype())?;
         let product = scaled(&product, alpha)?;
         if beta.as_f64() == 0.0 {
-            return Ok(product);
+            return Ok(beside(product, input));
         }
         arithmetic::add(&scaled(input, beta)?, &product)
     })

@@ -274,6 +274,11 @@ fn check(input: &Tensor, target: &Tensor, classes: &Classes) -> Result<()> {
              shape: {:?}",
             w.shape()
         ))),
+        Some(w) if w.dtype() != input.dtype() => Err(Error::runtime(format!(
+            "expected scalar type {} but found {}",
+            input.dtype().type_name(),
+            w.dtype().type_name()
+        ))),
         Some(w) => same_place(input, "weight", w, "wrapper_CUDA_nll_loss_forward"),
         None => Ok(()),
     }

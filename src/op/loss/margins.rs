@@ -13,7 +13,7 @@ use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::clamp::clamp_min;
 use crate::op::elementwise::comparison::eq;
 use crate::op::elementwise::sign::neg;
-use crate::op::elementwise::unary::{exp, log, relu, square};
+use crate::op::elementwise::unary::{exp, log, square};
 use crate::op::linalg::distance::pairwise_distance;
 use crate::op::reduce::sums::{mean, sum};
 use crate::tensor::Tensor;
@@ -30,21 +30,21 @@ pub fn margin_ranking_loss(
 ) -> Result<Tensor> {
     if a.rank() != b.rank() || a.rank() != target.rank() {
         return Err(Error::runtime(format!(
-            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {:?}, input2: \
-             {:?}, target: {:?} ",
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: \
+             torch.Size({:?}), input2: torch.Size({:?}), target: torch.Size({:?}) ",
             a.shape(),
             b.shape(),
             target.shape()
         )));
     }
-    let each = relu(&shift(&mul(&neg(target)?, &sub(a, b)?)?, margin)?)?;
+    let each = clamp_min(&shift(&mul(&neg(target)?, &sub(a, b)?)?, margin)?, 0i64.into())?;
     reduced(&each, how)
 }
 
 /// `x` where the target is 1, `max(0, margin - x)` where it is -1.
 pub fn hinge_embedding_loss(x: &Tensor, target: &Tensor, margin: f64, how: Reduction) -> Result<Tensor> {
     let zero = Operand::from(0.0);
-    let far = relu(&shift(&neg(x)?, margin)?)?;
+    let far = clamp_min(&shift(&neg(x)?, margin)?, 0i64.into())?;
     let far = where_(&eq(target, 1i64)?, zero, Operand::Tensor(&far))?;
     let near = where_(&eq(target, -1i64)?, zero, Operand::Tensor(x))?;
     reduced(&add(&far, &near)?, how)
@@ -73,7 +73,7 @@ pub fn cosine_embedding_loss(
     let cosine = div(&sums(&mul(a, b)?)?, &crate::op::elementwise::unary::sqrt(&lengths)?)?;
     let zero = Operand::from(0.0);
     let alike = shift(&neg(&cosine)?, 1.0)?;
-    let unlike = relu(&shift(&cosine, -margin)?)?;
+    let unlike = clamp_min(&shift(&cosine, -margin)?, 0i64.into())?;
     let each = add(
         &where_(&eq(target, 1i64)?, Operand::Tensor(&alike), zero)?,
         &where_(&eq(target, -1i64)?, Operand::Tensor(&unlike), zero)?,
@@ -108,7 +108,7 @@ pub fn triplet_margin_loss(
     if by.swap {
         far = minimum(&far, &distance(positive, negative)?)?;
     }
-    reduced(&relu(&shift(&sub(&near, &far)?, by.margin)?)?, how)
+    reduced(&clamp_min(&shift(&sub(&near, &far)?, by.margin)?, 0i64.into())?, how)
 }
 
 /// `log(1 + exp(-target * x))` for targets 1 and -1.

@@ -43,7 +43,11 @@ fn run_group_norm(
     if channels == 0 && x.rank() >= 2 {
         return Err(Error::runtime("Expected number of channels to be greater than 0, got 0"));
     }
-    if x.rank() < 2 || !channels.is_multiple_of(count) {
+    if x.rank() < 2 {
+        let text = format!("Expected at least 2 dimensions for input tensor but received {}", x.rank());
+        return Err(Error::runtime(text));
+    }
+    if !channels.is_multiple_of(count) {
         return Err(Error::runtime(format!(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape {:?} and \
              num_groups={groups}",
@@ -62,6 +66,9 @@ fn run_group_norm(
                 x.shape()
             )));
         }
+    }
+    if x.shape().iter().skip(2).any(|&size| size == 0) {
+        return Err(Error::runtime("Expected HxW to be greater than 0, got 0"));
     }
     let batch = x.shape().first().copied().unwrap_or(0);
     let inner = x.numel() / (batch * count).max(1);

@@ -7,7 +7,7 @@ use crate::op::core::autocast;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{BOTH, Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
-use crate::op::core::record::recorded;
+use crate::op::core::record::{beside, recorded};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{mul, shift};
@@ -99,7 +99,7 @@ pub(crate) fn rows_norm(
     let context = x.context();
     let out = Tensor::empty(x.shape(), x.dtype(), &context, "layer_norm")?;
     if x.numel() == 0 {
-        return Ok(out);
+        return Ok([Some(x), weight, bias].into_iter().flatten().fold(out, beside));
     }
     let rows = x.numel() / inner;
     let kept = statistics_dtype(x.dtype());

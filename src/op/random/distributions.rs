@@ -7,7 +7,7 @@ use crate::op::core::def::{Family, Gradient, METHOD, OpDef};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
-use crate::op::core::record::{in_place, no_grad, one};
+use crate::op::core::record::{beside, in_place, no_grad, one};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul};
@@ -151,6 +151,13 @@ pub fn poisson(x: &Tensor) -> Result<Tensor> {
 /// Normal numbers, each with its own mean or deviation, of the dtype of `model`.
 pub(crate) fn normal_of(model: &Tensor, mean: Operand, std: Operand) -> Result<Tensor> {
     only_floats(model.dtype(), "normal_kernel_cpu")?;
+    let drawn = drawn_of(model, mean, std)?;
+    let parts =
+        [mean, std].into_iter().filter_map(|part| if let Operand::Tensor(t) = part { Some(t) } else { None });
+    Ok(parts.fold(drawn, beside))
+}
+
+fn drawn_of(model: &Tensor, mean: Operand, std: Operand) -> Result<Tensor> {
     let _off = no_grad();
     let negative = match std {
         Operand::Scalar(std) if std.as_f64() < 0.0 => {

@@ -67,7 +67,7 @@ pub fn normal(mean: f64, std: f64, shape: &[i64], make: &Make) -> Result<Tensor>
 pub fn bernoulli(x: &Tensor) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "BernoulliBackward0", run: |_, g| one(zeros_like(g)?) };
     if x.numel() == 0 {
-        return x.detach().copied(x.dtype(), "bernoulli");
+        return Ok(recorded(x.detach().copied(x.dtype(), "bernoulli")?, &RULE, &[x], |_, _| ()));
     }
     only_floats(x.dtype(), "bernoulli_tensor_cpu_p_")?;
     let out = {

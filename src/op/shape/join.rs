@@ -255,6 +255,7 @@ pub static ROWS: &[OpDef] = &[
         "Tensors joined along the third dimension.",
         HstackParams::LIST,
         by_name!(HstackParams, |a| {
+            some(&a.tensors, "dstack")?;
             let deep = a.tensors.iter().map(|t| view::at_least(t, 3)).collect::<Result<Vec<_>>>()?;
             to_value(cat(&deep.iter().collect::<Vec<_>>(), 2))
         }),
@@ -285,7 +286,16 @@ pub(crate) fn column(t: &Tensor) -> crate::base::Result<Tensor> {
     if t.rank() > 1 { Ok(t.clone()) } else { view::reshape_to(t, &[t.numel(), 1]) }
 }
 
+/// Fails where there is nothing to join.
+fn some(tensors: &[&Tensor], name: &str) -> Result<()> {
+    if tensors.is_empty() {
+        return Err(Error::runtime(format!("{name} expects a non-empty TensorList")));
+    }
+    Ok(())
+}
+
 pub(crate) fn hstack(tensors: &[&Tensor]) -> Result<Tensor> {
+    some(tensors, "hstack")?;
     let all = tensors
         .iter()
         .map(|t| if t.rank() == 0 { reshape_to(t, &[1]) } else { Ok((*t).clone()) })
@@ -295,6 +305,7 @@ pub(crate) fn hstack(tensors: &[&Tensor]) -> Result<Tensor> {
 }
 
 pub(crate) fn vstack(tensors: &[&Tensor]) -> Result<Tensor> {
+    some(tensors, "vstack")?;
     let all = tensors
         .iter()
         .map(|t| match t.rank() {

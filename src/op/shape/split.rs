@@ -225,7 +225,7 @@ pub static ROWS: &[OpDef] = &[
          indices",
     )
     .errors(&[
-        "RuntimeError: the number of parts is not above 0",
+        "RuntimeError: the size is no multiple of the number of parts",
         "RuntimeError: the input has too few dimensions",
     ])
     .example("arange(5).tensor_split(2)", "[tensor([0, 1, 2]), tensor([3, 4])]")
@@ -237,12 +237,12 @@ pub static ROWS: &[OpDef] = &[
         HsplitParams::LIST,
         by_name!(HsplitParams, |a| {
             let dim = i64::from(a.input.rank() > 1);
-            pieces(a, dim)
+            pieces(a, "hsplit", 1, dim)
         }),
     )
     .shapes("as `tensor_split` along dimension 1, or along 0 for a vector")
     .errors(&[
-        "RuntimeError: the number of parts is not above 0",
+        "RuntimeError: the size is no multiple of the number of parts",
         "RuntimeError: the input has too few dimensions",
     ])
     .example("arange(4).hsplit(2)", "[tensor([0, 1]), tensor([2, 3])]")
@@ -252,11 +252,11 @@ pub static ROWS: &[OpDef] = &[
         Family::Movement,
         "Pieces on top of each other.",
         HsplitParams::LIST,
-        by_name!(HsplitParams, |a| pieces(a, 0)),
+        by_name!(HsplitParams, |a| pieces(a, "vsplit", 2, 0)),
     )
     .shapes("as `tensor_split` along dimension 0")
     .errors(&[
-        "RuntimeError: the number of parts is not above 0",
+        "RuntimeError: the size is no multiple of the number of parts",
         "RuntimeError: the input has too few dimensions",
     ])
     .example("arange(4).reshape([2, 2]).vsplit(2)[0]", "tensor([[0, 1]])")
@@ -266,11 +266,11 @@ pub static ROWS: &[OpDef] = &[
         Family::Movement,
         "Pieces behind each other.",
         HsplitParams::LIST,
-        by_name!(HsplitParams, |a| pieces(a, 2)),
+        by_name!(HsplitParams, |a| pieces(a, "dsplit", 3, 2)),
     )
     .shapes("as `tensor_split` along dimension 2")
     .errors(&[
-        "RuntimeError: the number of parts is not above 0",
+        "RuntimeError: the size is no multiple of the number of parts",
         "RuntimeError: the input has too few dimensions",
     ])
     .example("arange(4).reshape([1, 2, 2]).dsplit(2)[0]", "tensor([[[0],\n         [2]]])"),
@@ -284,7 +284,21 @@ fn split_row(a: SplitParams) -> Result<Value> {
 }
 
 /// An array cuts before its places, a number asks for so many pieces.
-fn pieces(a: HsplitParams, dim: i64) -> Result<Value> {
+fn pieces(a: HsplitParams, name: &str, least: usize, dim: i64) -> Result<Value> {
     let (parts, written) = a.indices_or_sections;
+    if a.input.rank() < least {
+        let have = a.input.rank();
+        return Err(Error::runtime(format!(
+            "torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {have} \
+             dimensions!"
+        )));
+    }
+    let (size, count) = (a.input.size(dim)? as i64, parts.first().copied().unwrap_or(0));
+    if matches!(written, Value::Scalar(_)) && (count == 0 || size % count != 0) {
+        return Err(Error::runtime(format!(
+            "torch.{name} attempted to split along dimension {dim}, but the size of the dimension {size} is not divisible by \
+             the split_size {count}!"
+        )));
+    }
     to_list(tensor_split(a.input, &parts, matches!(written, Value::Scalar(_)), dim))
 }

@@ -338,7 +338,7 @@ fn sum_to_size(x: &Tensor, size: &[i64]) -> Result<Tensor> {
         let text = format!("size {{{size:?}}} is not expandable to size {{{:?}}}.", x.shape());
         return Err(Error::runtime(text));
     }
-    let counted = !x.dtype().is_float() && x.shape() != shape.as_slice();
+    let counted = !x.dtype().is_float() && (x.rank() == 0 || x.shape() != shape.as_slice());
     sum_to(&if counted { to_dtype(x, DType::Int64)? } else { x.clone() }, &shape)
 }
 

@@ -173,8 +173,13 @@ pub(crate) fn quantile(
         (to_dtype(&last, x.dtype())?, all, (size - 1) as f64)
     };
     let mut parts = memory::with_capacity(fractions.len())?;
-    for &fraction in &fractions {
-        let rank = where_(&last.1, last.2.into(), (&scale(&last.0, fraction)?).into())?;
+    for (i, &fraction) in fractions.iter().enumerate() {
+        let scaled = match q {
+            Operand::Tensor(q) if q.requires_grad() && q.rank() == 0 => mul(&last.0, q)?,
+            Operand::Tensor(q) if q.requires_grad() => mul(&last.0, &select(q, 0, i as i64)?)?,
+            _ => scale(&last.0, fraction)?,
+        };
+        let rank = where_(&last.1, last.2.into(), (&scaled).into())?;
         let value = between.at(&sorted, along, &to_dtype(&rank, x.dtype())?)?;
         parts.push(match (keepdim, dim) {
             (true, None) => reshape_to(&value, &vec![1; x.rank()])?,
