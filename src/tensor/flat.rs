@@ -9,13 +9,14 @@ use super::autograd::{Edge, Grads, Meta, Node, Saved, Vjp};
 
 /// Rules whose gradient depends on the output's gradient alone, wherever the input lies. In a graph of second derivatives
 /// PyTorch has the input take part all the same, with zeros.
-const FLAT: [&str; 14] = [
+const FLAT: [&str; 17] = [
     "AdaptiveAvgPool2DBackward0",
     "AdaptiveAvgPool3DBackward0",
     "AdaptiveMaxPool2DBackward0",
     "AdaptiveMaxPool3DBackward0",
     "AvgPool2DBackward0",
     "AvgPool3DBackward0",
+    "HardshrinkBackward0",
     "HardtanhBackward0",
     "LeakyReluBackward0",
     "MaxPool2DWithIndicesBackward0",
@@ -24,6 +25,8 @@ const FLAT: [&str; 14] = [
     "ReflectionPadBackward0",
     "ReluBackward0",
     "ReplicationPadBackward0",
+    "SoftshrinkBackward0",
+    "ThresholdBackward0",
 ];
 
 /// The gradients that a node gave in a recorded pass, the first with the node's first input as a part of it.

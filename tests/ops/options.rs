@@ -180,7 +180,10 @@ fn what_the_forms_refuse() {
         ),
         ("cdist(ones([1, 1]), ones([1, 1]), 2.0, \"fast\")", "fast is not a valid value for compute_mode"),
         ("F::avg_pool2d(ones([1, 2, 2]), 2, #{divisor_override: 0})", "divisor must be not zero"),
-        ("F::softshrink(ones(1), -1.0)", "lambda must be in range [0, 3.40282e+38] for input dtype Float, but found -1"),
+        (
+            "F::softshrink(ones(1), -1.0)",
+            "lambda must be in range [0, 3.40282e+38] for input dtype Float, but found -1",
+        ),
         (
             "select_scatter(ones([2, 2]), ones(3), 0, 0)",
             "expected src to have a size equal to the part it replaces",

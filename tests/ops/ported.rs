@@ -187,9 +187,16 @@ fn memory_formats_are_strides() {
 fn flat_gradients_are_zeros() {
     let mut lab = Lab::on("sim:t4");
     lab.run("let x = tensor([[[-1.5, 0.5, 2.5, 1.0]]]).requires_grad_();");
-    for code in
-        ["x.relu()", "F::leaky_relu(x)", "F::max_pool1d(x, 2)", "F::avg_pool1d(x, 2)", "F::hardtanh(x)"]
-    {
+    for code in [
+        "x.relu()",
+        "F::leaky_relu(x)",
+        "F::max_pool1d(x, 2)",
+        "F::avg_pool1d(x, 2)",
+        "F::hardtanh(x)",
+        "F::hardshrink(x)",
+        "F::threshold(x, 0.1, 2)",
+        "F::adaptive_avg_pool1d(x, 2)",
+    ] {
         for place in ["cpu", "cuda"] {
             lab.run(&format!(
                 "let y = x.to(\"{place}\"); let z = {};",

@@ -6,6 +6,7 @@ use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::fill::replaced_if;
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{InputParams, by_name, kind, params};
+use crate::op::core::record::{named, one};
 use crate::op::core::shapes;
 use crate::op::elementwise::arithmetic::{add, mul, scale, shift, sub};
 use crate::op::elementwise::choose::{masked_fill, where_};
@@ -17,13 +18,15 @@ use crate::op::random::distributions::exponential_;
 use crate::op::reduce::softmax::softmax;
 use crate::op::sorting::extremum::argmax;
 use crate::tensor::Tensor;
+use crate::tensor::autograd::Vjp;
 
 use super::dropout::{check_probability, dropout};
 use super::variants::row;
 
 /// `x` above `threshold`, `value` elsewhere.
 pub(crate) fn threshold(x: &Tensor, threshold: Scalar, value: Scalar) -> Result<Tensor> {
-    masked_fill(x, &le(x, threshold)?, value)
+    static RULE: Vjp = Vjp { name: "ThresholdBackward0", run: |_, g| one(g.clone()) };
+    Ok(named(masked_fill(x, &le(x, threshold)?, value)?, &RULE))
 }
 
 /// `x` moved by `lambd` towards 0, and 0 where that would pass it.
@@ -40,12 +43,14 @@ pub(crate) fn softshrink(x: &Tensor, lambd: f64) -> Result<Tensor> {
     }
     let zero = masked_fill(x, &within(x, lambd)?, 0i64.into())?;
     let moved = where_(&gt(x, lambd)?, (&shift(x, -lambd)?).into(), (&shift(x, lambd)?).into())?;
-    where_(&outside(x, lambd)?, (&moved).into(), (&zero).into())
+    static RULE: Vjp = Vjp { name: "SoftshrinkBackward0", run: |_, g| one(g.clone()) };
+    Ok(named(where_(&outside(x, lambd)?, (&moved).into(), (&zero).into())?, &RULE))
 }
 
 /// `x`, and 0 where it is no farther from 0 than `lambd`.
 pub(crate) fn hardshrink(x: &Tensor, lambd: f64) -> Result<Tensor> {
-    masked_fill(x, &within(x, lambd)?, 0i64.into())
+    static RULE: Vjp = Vjp { name: "HardshrinkBackward0", run: |_, g| one(g.clone()) };
+    Ok(named(masked_fill(x, &within(x, lambd)?, 0i64.into())?, &RULE))
 }
 
 fn within(x: &Tensor, bound: f64) -> Result<Tensor> {

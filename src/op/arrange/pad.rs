@@ -78,10 +78,7 @@ pub fn pad(x: &Tensor, pad: &[i64], mode: &str, value: Scalar) -> Result<Tensor>
     }
     let dims = pad.len() / 2;
     // Where determinism is asked for beforehand, PyTorch replicates in two dimensions by another function.
-    if mode == "circular"
-        || !x.device().is_cuda()
-        || (mode == "replicate" && dims == 2 && wants_determinism(x))
-    {
+    if mode == "circular" || (mode == "replicate" && dims == 2 && wants_determinism(x)) {
         return Ok(out);
     }
     static REFLECT: Vjp = Vjp {

@@ -6,7 +6,7 @@ use crate::op::core::autocast::whole;
 use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::only_floats;
-use crate::op::core::record::{determined_forward, undetermined};
+use crate::op::core::record::{named, undetermined};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
@@ -111,7 +111,7 @@ pub(crate) fn adaptive_max<const DIMS: usize>(
         _ => "adaptive_max_pool3d",
     };
     let (out, places) = whole(name, [x], |[x]| adaptive_max_pool(x, size))?;
-    Ok((determined_forward(out, if DIMS == 3 { &VOLUMES } else { &PLANES }), places))
+    Ok((named(out, if DIMS == 3 { &VOLUMES } else { &PLANES }), places))
 }
 
 /// The mean of each of so many parts of the last three dimensions.
@@ -131,7 +131,7 @@ pub(crate) fn adaptive_avg_pool3d(x: &Tensor, size: &[Option<usize>]) -> Result<
     let columns = reshape_to(&planes, &[n, 1, d, high * wide])?;
     let out = adaptive_avg_pool2d(&columns, [Some(deep), None])?;
     let shape: Vec<usize> = before.iter().copied().chain([deep, high, wide]).collect();
-    Ok(determined_forward(reshape_to(&out, &shape)?, &RULE))
+    Ok(named(reshape_to(&out, &shape)?, &RULE))
 }
 
 /// Runs a pool of the largest elements of `DIMS` dimensions.

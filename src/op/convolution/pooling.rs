@@ -7,7 +7,7 @@ use crate::op::activation::variants::row;
 use crate::op::core::def::{DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
-use crate::op::core::record::{determined_forward, one, recorded, undetermined};
+use crate::op::core::record::{named, one, recorded, undetermined};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::gather::along_dim::gather;
@@ -81,7 +81,7 @@ pub fn adaptive_avg_pool2d(x: &Tensor, size: [Option<usize>; 2]) -> Result<Tenso
         name: "AdaptiveAvgPool2DBackward0",
         run: |_, g| undetermined(g, "adaptive_avg_pool2d_backward_cuda"),
     };
-    Ok(determined_forward(out, &RULE))
+    Ok(named(out, &RULE))
 }
 
 static MAX_RULE: Vjp = Vjp {

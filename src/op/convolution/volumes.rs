@@ -6,7 +6,7 @@ use crate::op::arrange::pad::constant;
 use crate::op::core::autocast::{self, whole};
 use crate::op::core::def::{BOTH, Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::params::by_name;
-use crate::op::core::record::{determined_forward, no_grad, undetermined};
+use crate::op::core::record::{named, no_grad, undetermined};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
@@ -287,7 +287,7 @@ pub fn max_pool3d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
     };
     let out =
         whole("max_pool3d", [x], |[x]| pooled("max_pool3d", x, pool, |x, pool| Ok(max_pool2d(x, pool)?.0)))?;
-    Ok(determined_forward(out, &RULE))
+    Ok(named(out, &RULE))
 }
 
 /// The mean of each window of three dimensions.
@@ -297,7 +297,7 @@ pub fn avg_pool3d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
     if integers::concerned(x) {
         return whole_means(x, pool, None, 3, |x, pool| pooled("avg_pool3d", x, pool, avg_pool2d));
     }
-    Ok(determined_forward(whole("avg_pool3d", [x], |[x]| pooled("avg_pool3d", x, pool, avg_pool2d))?, &RULE))
+    Ok(named(whole("avg_pool3d", [x], |[x]| pooled("avg_pool3d", x, pool, avg_pool2d))?, &RULE))
 }
 
 const VOLUME: Draw = Draw::of("x", &[1, 2, 4, 3, 5], Domain::Distinct);

@@ -73,9 +73,10 @@ pub(crate) fn check_deterministic(on: &Tensor, name: &str) -> Result<()> {
     on.context().shared.check_deterministic(on.device(), name)
 }
 
-/// `out` as it is, and on a GPU with `rule` for its gradient, which calls [`undetermined`].
-pub(crate) fn determined_forward(out: Tensor, rule: &'static dyn Rule) -> Tensor {
-    if !out.device().is_cuda() { out } else { recorded(out.detach(), rule, &[&out], |_, _| ()) }
+/// `out`, made of several operations, as one of the name of `rule`, which hands its gradient on: it calls [`undetermined`]
+/// or is flat.
+pub(crate) fn named(out: Tensor, rule: &'static dyn Rule) -> Tensor {
+    if needs_graph(&[&out]) { out.detach().record(rule, &[&out], |_, _| ()) } else { out }
 }
 
 /// Whether something else is computed on a GPU where determinism is asked for, in place of what has no deterministic

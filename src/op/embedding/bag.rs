@@ -5,7 +5,7 @@ use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
-use crate::op::core::record::{determined_forward, no_grad, undetermined};
+use crate::op::core::record::{named, no_grad, undetermined};
 use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::arange;
@@ -109,7 +109,7 @@ pub fn embedding_bag(input: &Tensor, weight: &Tensor, bags: &Bags) -> Result<Ten
     static MAX: Vjp =
         Vjp { name: "EmbeddingBagBackward0", run: |_, g| undetermined(g, "embedding_bag_backward_cuda_max") };
     let out = narrow(&out, 0, 0, kept as i64)?;
-    Ok(if bags.mode == Bag::Max { determined_forward(out, &MAX) } else { out })
+    Ok(if bags.mode == Bag::Max { named(out, &MAX) } else { out })
 }
 
 /// The bag of each index, how many slots the numbers need, and how many of them are bags.

@@ -7,7 +7,7 @@ use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::only_floats;
-use crate::op::core::record::{beside, determined_forward, no_grad, undetermined};
+use crate::op::core::record::{beside, named, no_grad, undetermined};
 use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::linspace;
@@ -172,7 +172,7 @@ pub fn grid_sample(x: &Tensor, grid: &Tensor, mode: Mode, outside: Outside, alig
         Vjp { name: "GridSampler2DBackward0", run: |_, g| undetermined(g, "grid_sampler_2d_backward_cuda") };
     static VOLUME: Vjp =
         Vjp { name: "GridSampler3DBackward0", run: |_, g| undetermined(g, "grid_sampler_3d_backward_cuda") };
-    Ok(determined_forward(reshape_to(&out, &shape)?, if dims == 2 { &PLANE } else { &VOLUME }))
+    Ok(named(reshape_to(&out, &shape)?, if dims == 2 { &PLANE } else { &VOLUME }))
 }
 
 /// What is sampled, its places in one dimension.

@@ -5,7 +5,7 @@ use crate::device::poll;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
-use crate::op::core::record::{determined_forward, undetermined, wants_determinism};
+use crate::op::core::record::{named, undetermined, wants_determinism};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, mul};
 use crate::op::gather::select::index_select;
@@ -86,7 +86,7 @@ pub fn interpolate(x: &Tensor, how: &Resize) -> Result<Tensor> {
     };
     let out = resampled(x, filter, &plans)?;
     let plain = filter == Filter::Cubic && !how.antialias && !fixed;
-    Ok(if plain { determined_forward(out, &CUBIC) } else { out })
+    Ok(if plain { named(out, &CUBIC) } else { out })
 }
 
 impl Axis {
@@ -117,10 +117,10 @@ fn alerting(out: Tensor, dims: usize, fixed: bool) -> Tensor {
         run: |_, g| undetermined(g, "upsample_trilinear3d_backward_out_cuda"),
     };
     match dims {
-        1 => determined_forward(out, &LINEAR),
+        1 => named(out, &LINEAR),
         _ if fixed => out,
-        2 => determined_forward(out, &BILINEAR),
-        _ => determined_forward(out, &TRILINEAR),
+        2 => named(out, &BILINEAR),
+        _ => named(out, &TRILINEAR),
     }
 }
 
