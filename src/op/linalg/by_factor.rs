@@ -24,8 +24,8 @@ use crate::op::sorting::running::places_along;
 use crate::op::sorting::sort::argsort;
 use crate::tensor::Tensor;
 
+use super::batches::{batched, identity, outer, square};
 use super::matmul::matmul;
-use super::solve::{batched, identity, outer, square};
 use super::triangular::{Triangle, eliminated, solve_triangular};
 
 const fn triangle(upper: bool, unit: bool) -> Triangle {

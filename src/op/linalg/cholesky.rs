@@ -6,9 +6,9 @@ use crate::op::core::args::to_value;
 use crate::op::core::autocast::whole;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
-use crate::op::core::operand::Operand;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, scale, shift, sub};
 use crate::op::elementwise::choose::where_;
@@ -21,9 +21,9 @@ use crate::op::sorting::extremum::argmax;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{Tensor, launch};
 
-use super::eigen::like;
+use super::batches::{like, square};
 use super::matmul::matmul;
-use super::solve::{inv, square};
+use super::solve::inv;
 
 /// The lower triangle `l` with `l @ l.mT = x`, for a symmetric positive definite matrix.
 pub fn cholesky(x: &Tensor) -> Result<Tensor> {

@@ -18,9 +18,10 @@ use crate::op::shape::part::select;
 use crate::op::shape::view::unsqueeze;
 use crate::tensor::Tensor;
 
+use super::batches::{identity, outer, square, square_of};
 use super::matmul::matmul;
 use super::norms::{ConditionOrder, NormOrder, norm_of};
-use super::solve::{identity, inv, outer, square, square_of};
+use super::solve::inv;
 use super::svd::svdvals;
 
 /// How much a matrix can enlarge errors: the norm of the matrix times that of its inverse, as `torch.linalg.cond`.

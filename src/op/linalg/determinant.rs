@@ -21,7 +21,8 @@ use crate::op::sorting::running::places_along;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
-use super::solve::{inv, square};
+use super::batches::square;
+use super::solve::inv;
 use super::triangular::eliminated;
 
 /// The factor by which a matrix stretches volumes.

@@ -1,6 +1,6 @@
 //! Eigenvalues of symmetric matrices, and what other decompositions share. Batches are the leading dimensions.
 
-use crate::base::{DType, Dims, Error, Kind, Result};
+use crate::base::{DType, Error, Kind, Result};
 use crate::device::Kernel;
 use crate::device::kernel::Factor;
 use crate::op::core::args::to_value;
@@ -23,8 +23,8 @@ use crate::op::shape::view::{reshape_to, unsqueeze};
 use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled};
 use crate::tensor::{Tensor, launch};
 
+use super::batches::{identity, like, square_of};
 use super::matmul::matmul;
-use super::solve::{identity, outer, square_of};
 
 /// The eigenvalues of symmetric matrices in ascending order, and their vectors as columns. Only the triangle that
 /// `uplo` names, `L` or `U`, is read.
@@ -177,12 +177,6 @@ pub(crate) struct Fit {
     pub residuals: Tensor,
     pub rank: Tensor,
     pub singular_values: Tensor,
-}
-
-/// An empty tensor of a batch of factors of `x`.
-pub fn like(x: &Tensor, inner: &[usize]) -> Result<Tensor> {
-    let shape: Dims = outer(x).iter().chain(inner).copied().collect();
-    Tensor::empty(&shape, x.dtype(), &x.context(), "linalg")
 }
 
 pub(crate) fn matrix(x: &Tensor, name: &str, kernel: &str) -> Result<()> {

@@ -1,6 +1,7 @@
 //! Products and linear algebra.
 
 pub mod added;
+mod batches;
 pub mod bilinear;
 pub mod by_factor;
 pub mod cholesky;

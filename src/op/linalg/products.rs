@@ -20,9 +20,10 @@ use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::Vjp;
 
+use super::batches::{identity, square_of};
 use super::matmul;
 use super::matmul::{matmul, mm};
-use super::solve::{identity, inv, square_of};
+use super::solve::inv;
 
 /// A matrix times itself `n` times; negative powers are those of the inverse.
 pub(crate) fn matrix_power(x: &Tensor, n: i64) -> Result<Tensor> {

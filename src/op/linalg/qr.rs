@@ -21,9 +21,10 @@ use crate::op::shape::view::{squeeze, unsqueeze};
 use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled};
 use crate::tensor::{Tensor, launch};
 
-use super::eigen::{Cut, Fit, like, matrix, only_full};
+use super::batches::{like, part};
+use super::eigen::{Cut, Fit, matrix, only_full};
 use super::matmul::matmul;
-use super::solve::{part, solve};
+use super::solve::solve;
 use super::svd::{matrix_rank, pinv, svdvals};
 
 /// An upper triangle, and what turns it into the matrix: `q` is empty in mode `r`.

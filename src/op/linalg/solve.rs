@@ -1,10 +1,9 @@
 //! Small dense systems: solutions and inverses. Batches are the leading dimensions.
 
-use crate::base::{DType, Error, Kind, Result};
+use crate::base::{Error, Result};
 use crate::device::kernel::{Factor, Kernel};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast::whole;
-use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded, two, wanted};
@@ -12,13 +11,12 @@ use crate::op::core::shapes;
 use crate::op::elementwise::comparison::eq;
 use crate::op::elementwise::sign::neg;
 use crate::op::reduce::sums::any;
-use crate::op::shape::part::slice;
 use crate::op::shape::permute::matrix_transpose;
 use crate::op::shape::view::{squeeze, unsqueeze};
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{Tensor, launch};
 
-use super::eigen::like;
+use super::batches::{batched, identity, like, outer, square};
 use super::matmul::matmul;
 
 /// The matrix whose product with `x` is the identity.
@@ -109,59 +107,6 @@ fn solve_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     let right = solve(&matrix_transpose(&a)?, g)?;
     let left = wanted(s, 0, || neg(&matmul(&right, &matrix_transpose(&y)?)?))?;
     two(left, Some(right))
-}
-
-pub(super) fn square(x: &Tensor, name: &str) -> Result<()> {
-    square_of(x, name)?;
-    if matches!(x.dtype(), DType::Float32 | DType::Float64) {
-        return Ok(());
-    }
-    let dtype = x.dtype().type_name();
-    let text = match name {
-        _ if !x.dtype().is_float() => {
-            format!("{name}: Expected a floating point or complex tensor as input. Got {dtype}")
-        }
-        "linalg.inv" | "linalg.slogdet" => format!("{name}: Low precision dtypes not supported. Got {dtype}"),
-        "linalg.cholesky" => format!("\"cholesky_cpu\" not implemented for '{dtype}'"),
-        _ => format!("\"lu_cpu\" not implemented for '{dtype}'"),
-    };
-    Err(Error::new(Kind::NotImplementedError, text).with_hint("convert it with `.float()`"))
-}
-
-/// [`square`] for any dtype.
-pub(super) fn square_of(x: &Tensor, name: &str) -> Result<()> {
-    if x.rank() < 2 {
-        return Err(Error::runtime(format!("{name}: The input tensor A must have at least 2 dimensions.")));
-    }
-    let (rows, columns) = (x.size(-2)?, x.size(-1)?);
-    if rows != columns {
-        return Err(Error::runtime(format!(
-            "{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices"
-        )));
-    }
-    Ok(())
-}
-
-/// The identity in the shape of a batch of square matrices.
-pub(super) fn identity(x: &Tensor) -> Result<Tensor> {
-    let rows = crate::op::sorting::running::places_along(x, -2)?;
-    to_dtype(&eq(&rows, &crate::op::sorting::running::places_along(x, -1)?)?, x.dtype())
-}
-
-pub(super) fn outer(x: &Tensor) -> &[usize] {
-    x.shape().get(..x.rank().saturating_sub(2)).unwrap_or(&[])
-}
-
-pub(super) fn batched(x: &Tensor, batch: &[usize]) -> Result<Tensor> {
-    let inner = x.shape().iter().skip(x.rank().saturating_sub(2));
-    let wide: Vec<i64> = batch.iter().chain(inner).map(|&d| d as i64).collect();
-    crate::op::shape::view::expand_to(x, &wide)
-}
-
-pub(super) fn part(x: &Tensor, rows: (usize, usize), columns: (usize, usize)) -> Result<Tensor> {
-    let rank = x.rank();
-    let cut = slice(x, rank.saturating_sub(2), rows.0, rows.1, 1)?;
-    slice(&cut, rank.saturating_sub(1), columns.0, columns.1, 1)
 }
 
 /// A product with its transpose, moved up the diagonal, is well conditioned.

@@ -21,11 +21,9 @@ use crate::op::shape::view::unsqueeze;
 use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled};
 use crate::tensor::{Tensor, launch};
 
-use super::eigen::{
-    Cut, Svd, apart, converged, eigh, eigvalsh, like, matrix, only_full, skew, wants_gradient,
-};
+use super::batches::{like, outer};
+use super::eigen::{Cut, Svd, apart, converged, eigh, eigvalsh, matrix, only_full, skew, wants_gradient};
 use super::matmul::matmul;
-use super::solve::outer;
 
 /// `x = u diag(s) vh`; `full` completes `u` and `vh` to square matrices.
 pub fn svd(x: &Tensor, full: bool) -> Result<Svd> {

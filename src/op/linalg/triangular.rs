@@ -24,9 +24,9 @@ use crate::op::sorting::running::places_along;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{Tensor, launch};
 
-use super::eigen::{like, wants_gradient};
+use super::batches::{batched, like, outer, part, square_of};
+use super::eigen::wants_gradient;
 use super::matmul::matmul;
-use super::solve::{batched, outer, part, square_of};
 
 /// How [`solve_triangular`] reads its matrix.
 #[derive(Clone, Copy, Debug)]

@@ -170,7 +170,15 @@ fn elimination_gives_triangles_whose_product_is_the_matrix_in_the_order_of_its_p
         let at = |r: usize, c: usize| both[r * n + c];
         let l: Vec<f64> = (0..m * k)
             .map(|i| (i / k, i % k))
-            .map(|(r, c)| if r == c { 1.0 } else if r > c { at(r, c) } else { 0.0 })
+            .map(|(r, c)| {
+                if r == c {
+                    1.0
+                } else if r > c {
+                    at(r, c)
+                } else {
+                    0.0
+                }
+            })
             .collect();
         let u: Vec<f64> = (0..k * n).map(|i| if i % n >= i / n { both[i] } else { 0.0 }).collect();
         assert!(l.iter().all(|v| v.abs() <= 1.0), "the largest element is the pivot");
