@@ -518,3 +518,9 @@ fn a_habit_of_pythons_in_a_function_of_an_earlier_cell_is_answered_too() {
     assert!(fault.report.contains("called from In [2]:1"), "{}", fault.report);
     assert_eq!(fault.hint.as_deref(), Some("a closure is called by `call`: `f.call(f.call(x))`"));
 }
+
+#[test]
+fn a_try_block_where_a_value_is_asked_for_is_told_to_have_none() {
+    let fault = fault("cpu", "let t = try { 1 } catch (e) { 2 };");
+    assert!(fault.hint.as_deref().is_some_and(|hint| hint.contains("has no value")), "{}", fault.report);
+}

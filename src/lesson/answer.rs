@@ -27,6 +27,11 @@ impl Answer {
         basis: Basis,
     ) -> Result<Answer, String> {
         let unit = question.unit;
+        let basis = match value {
+            // What was counted is whole; how many times as much one is as another was computed.
+            ProbeValue::Number(answer) if basis == Basis::Counted && answer.fract() != 0.0 => Basis::Computed,
+            _ => basis,
+        };
         let told = match (value, guess) {
             (ProbeValue::Number(answer), Some(guess)) => {
                 return compare(guess, *answer, unit, question.tolerance, basis).map(Answer::Compared);

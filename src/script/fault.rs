@@ -1,6 +1,6 @@
 //! Errors as a learner sees them: place, source line with a caret, operands, hint.
 
-use rhai::{Array, Dynamic, EvalAltResult, Map, ParseError, ParseErrorType, Position};
+use rhai::{Array, Dynamic, EvalAltResult, LexError, Map, ParseError, ParseErrorType, Position};
 use serde::{Deserialize, Serialize};
 
 use crate::base::near::did_you_mean;
@@ -126,6 +126,9 @@ impl Fault {
             ParseErrorType::Reserved(word) if word.chars().all(char::is_alphanumeric) => Some(format!(
                 "`{word}` is a word that Rhai keeps for itself: another name will do, such as `{word}_`"
             )),
+            ParseErrorType::BadInput(LexError::UnexpectedInput(word)) if word == "try" => Some(
+                "`try { … } catch (e) { … }` is a statement and has no value: set a variable in both blocks".to_owned(),
+            ),
             ParseErrorType::MissingToken(token, _) if token == "]" => {
                 index_of_block(error.position(), origin)
             }

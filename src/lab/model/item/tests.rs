@@ -39,6 +39,10 @@ fn a_mean_is_not_called_counted() {
     state.question.plain = true;
     state.measured(ProbeValue::Number(1.0), state.question.basis(None, true));
     assert!(said(&state).contains("Computed: 1."), "{}", said(&state));
+    // Nor is how many times as much one is as another, whatever its unit.
+    let mut ratio = predict(Unit::Count, "2");
+    ratio.measured(ProbeValue::Number(1.5), ratio.question.basis(None, true));
+    assert!(said(&ratio).contains("Computed: 1.5"), "{}", said(&ratio));
 }
 
 #[test]
