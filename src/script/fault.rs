@@ -127,7 +127,8 @@ impl Fault {
                 "`{word}` is a word that Rhai keeps for itself: another name will do, such as `{word}_`"
             )),
             ParseErrorType::BadInput(LexError::UnexpectedInput(word)) if word == "try" => Some(
-                "`try { … } catch (e) { … }` is a statement and has no value: set a variable in both blocks".to_owned(),
+                "`try { … } catch (e) { … }` is a statement and has no value: set a variable in both blocks"
+                    .to_owned(),
             ),
             ParseErrorType::MissingToken(token, _) if token == "]" => {
                 index_of_block(error.position(), origin)

@@ -1,19 +1,30 @@
 //! Distances between tensors.
 
-use crate::base::{Error, Result};
+use crate::base::{DType, Error, Result};
 use crate::op::arrange::grids::triangle_indices;
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
 use crate::op::core::autocast::whole;
 use crate::op::core::def::{DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
+use crate::op::core::record::{no_grad, recorded, two, wanted};
 use crate::op::create::filled::Make;
-use crate::op::elementwise::arithmetic::{shift, sub};
+use crate::op::elementwise::arithmetic::{div, mul, scale, shift, sub};
+use crate::op::elementwise::choose::masked_fill;
+use crate::op::elementwise::comparison::eq;
+use crate::op::elementwise::unary::{relu, sqrt};
 use crate::op::gather::select::index_select;
 use crate::op::reduce::norms::norm;
+use crate::op::reduce::sums::sum;
+use crate::op::shape::join::cat;
 use crate::op::shape::part::select;
+use crate::op::shape::permute::matrix_transpose;
 use crate::op::shape::view::unsqueeze;
 use crate::tensor::Tensor;
+use crate::tensor::autograd::{Grads, Saved, Vjp};
+
+use super::batches::{batched, outer};
+use super::matmul::matmul;
 
 /// The `p`-norm of the difference of two tensors, a scalar.
 pub fn dist(a: &Tensor, b: &Tensor, p: f64) -> Result<Tensor> {
@@ -34,8 +45,18 @@ pub fn pairwise_distance(a: &Tensor, b: &Tensor, p: f64, eps: f64, keepdim: bool
     norm(&shift(&sub(a, b)?, eps)?, p, Some(&[-1]), keepdim)
 }
 
+/// Whether Euclid's distances are made of a product of matrices, `|a|² + |b|² - 2 a b`: quick, and less precise of points
+/// that lie close together.
+#[derive(Clone, Copy)]
+pub enum ByProduct {
+    /// Of more than 25 rows on either side, as in PyTorch.
+    Many,
+    Always,
+    Never,
+}
+
 /// Euclid's or another `p`-norm distance of each row of `a` from each row of `b`.
-pub fn cdist(a: &Tensor, b: &Tensor, p: f64) -> Result<Tensor> {
+pub fn cdist(a: &Tensor, b: &Tensor, p: f64, by: ByProduct) -> Result<Tensor> {
     if a.rank() < 2 || b.rank() < 2 {
         return Err(Error::runtime("cdist only supports at least 2D tensors, X1 got: 1D")
             .with_hint("`x.unsqueeze(0)` makes a vector one row"));
@@ -46,8 +67,49 @@ pub fn cdist(a: &Tensor, b: &Tensor, p: f64) -> Result<Tensor> {
             "X1 and X2 must have the same number of columns. X1: {columns} X2: {other}"
         )));
     }
+    let is_many = match by {
+        ByProduct::Always => true,
+        ByProduct::Many => a.size(-2)? > 25 || b.size(-2)? > 25,
+        ByProduct::Never => false,
+    };
+    let is_plain = |t: &Tensor| matches!(t.dtype(), DType::Float32 | DType::Float64);
+    if p == 2.0 && is_many && columns > 0 && a.dtype() == b.dtype() && is_plain(a) {
+        return euclidean(a, b);
+    }
     let apart = sub(&unsqueeze(a, -2)?, &unsqueeze(b, -3)?)?;
-    crate::op::reduce::norms::norm(&apart, p, Some(&[-1]), false)
+    norm(&apart, p, Some(&[-1]), false)
+}
+
+fn euclidean(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "EuclideanDistBackward0", run: euclidean_grad };
+    let batch = crate::base::shape::broadcast(outer(a), outer(b))?;
+    let (a, b) = (batched(a, &batch)?, batched(b, &batch)?);
+    let out = {
+        let _off = no_grad();
+        let squares = |x: &Tensor| sum(&mul(x, x)?, Some(&[-1]), true);
+        let (left, right) = (squares(&a)?, squares(&b)?);
+        let ones = |x: &Tensor| Tensor::full(x.shape(), 1i64.into(), x.dtype(), &x.context(), "cdist");
+        let left = cat(&[&scale(&a, -2.0)?, &left, &ones(&left)?], -1)?;
+        let right = cat(&[&b, &ones(&right)?, &right], -1)?;
+        sqrt(&relu(&matmul(&left, &matrix_transpose(&right)?)?)?)?
+    };
+    Ok(recorded(out, &RULE, &[&a, &b], |s, y| {
+        s.input(&a);
+        s.input(&b);
+        s.output(y);
+    }))
+}
+
+/// Each distance pulls its points apart, along the line between them; a distance of 0 pulls nothing.
+fn euclidean_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let (a, b, y) = (s.tensor(0)?, s.tensor(1)?, s.tensor(2)?);
+    let ratio = masked_fill(&div(g, &y)?, &eq(&y, 0i64)?, 0.0.into())?;
+    let pulled = |ratio: &Tensor, own: &Tensor, other: &Tensor| {
+        sub(&mul(own, &sum(ratio, Some(&[-1]), true)?)?, &matmul(ratio, other)?)
+    };
+    let left = wanted(s, 0, || pulled(&ratio, &a, &b))?;
+    let right = wanted(s, 1, || pulled(&matrix_transpose(&ratio)?, &b, &a))?;
+    two(left, right)
 }
 
 /// The distance of each row from each that follows it.
@@ -94,7 +156,7 @@ params! {
         x1: kind::Tensor, "points, one a row";
         x2: kind::Tensor, "the points that distances lead to, one a row";
         p: kind::Scalar => D::Float(2.0), "which norm: 1 sums distances, 2 is Euclid's";
-        compute_mode: Maybe<kind::Str>, "taken as PyTorch's, and of no effect: distances are those of differences";
+        compute_mode: Maybe<kind::Str>, "whether Euclid's distances are made of a product of matrices: `use_mm_for_euclid_dist`, `donot_use_mm_for_euclid_dist`, or `use_mm_for_euclid_dist_if_necessary`, where there are more than 25 rows";
     }
 }
 
@@ -158,25 +220,31 @@ pub static ROWS: &[OpDef] = &[
         "The distance of each row of one tensor from each row of another.",
         CdistParams::LIST,
         by_name!(CdistParams, |a| {
-            let (p, modes) =
-                (a.p.as_f64(), ["use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist"]);
-            if let Some(mode) = a.compute_mode
-                && !modes.contains(&mode)
-                && mode != "donot_use_mm_for_euclid_dist"
-            {
-                return Err(crate::base::Error::value(format!(
-                    "{mode} is not a valid value for compute_mode"
-                )));
-            }
-            to_value(whole("cdist", [a.x1, a.x2], |[x, y]| cdist(x, y, p)))
+            let p = a.p.as_f64();
+            let by = match a.compute_mode {
+                None | Some("use_mm_for_euclid_dist_if_necessary") => ByProduct::Many,
+                Some("use_mm_for_euclid_dist") => ByProduct::Always,
+                Some("donot_use_mm_for_euclid_dist") => ByProduct::Never,
+                Some(mode) => {
+                    return Err(Error::value(format!("{mode} is not a valid value for compute_mode")));
+                }
+            };
+            to_value(whole("cdist", [a.x1, a.x2], |[x, y]| cdist(x, y, p, by)))
         }),
     )
     .forms(FUNCTION)
     .shapes("(…, n, d), (…, m, d) -> (…, n, m), batches broadcast")
     .errors(&["RuntimeError: the rows have different lengths, or an input has fewer than two dimensions"])
     .example("cdist(tensor([[0.0, 0.0]]), tensor([[3.0, 4.0]]))", "tensor([[5.]])")
-    .samples(&[Sample::of(
-        "cdist(a, b)",
-        &[Draw::of("a", &[3, 2], Domain::Any), Draw::of("b", &[4, 2], Domain::Positive)],
-    )]),
+    .details(
+        "Of many points Euclid's distances are made of a product of matrices, which is quick and less precise where \
+         points lie close together.",
+    )
+    .samples(&[
+        Sample::of("cdist(a, b)", &[Draw::of("a", &[3, 2], Domain::Any), Draw::of("b", &[4, 2], Domain::Positive)]),
+        Sample::of(
+            "cdist(a, b, #{compute_mode: \"use_mm_for_euclid_dist\"})",
+            &[Draw::of("a", &[2, 3, 2], Domain::Above), Draw::of("b", &[4, 2], Domain::Inside)],
+        ),
+    ]),
 ];
