@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Times the engine and PyTorch on the same work, in turns, and prints both with their ratio.
 
-    scripts/compare_torch.py [--rounds N] [--write] [--build-only] [--curves | --peaks] [CASE ...]
+    scripts/compare_torch.py [--rounds N] [--write] [--build-only] [--curves | --families [--threads N] | --peaks] [CASE ...]
 
 CASE picks the cases whose names contain it. `--curves` times some functions over sizes from 1 K to 64 M elements,
+`--families` times what lies in `compare_torch_cases.py`, on N threads on both sides where that is given, and
 `--peaks` takes the peak memory of a process for each case. `--write` puts the table into docs/performance.md. Where PyTorch is not
 installed (`pip install torch`, version 2.15 for the figures there) only our own times are printed.
 
@@ -24,6 +25,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+import compare_torch_cases
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "performance.md"
@@ -313,6 +316,39 @@ def curves(bench, torch, rounds, wanted):
     return "\n".join(lines)
 
 
+def families(bench, torch, rounds, wanted):
+    """A table of common work by family, at two sizes; each cell is ours, PyTorch's, and the ratio."""
+    lines = ["| family | work | smaller | larger |", "|---|---|---:|---:|"]
+    ratios = []
+    for case in compare_torch_cases.CASES:
+        if wanted and not any(w in f"{case.family} {case.name}" for w in wanted):
+            continue
+        cells = []
+        for n in case.sizes:
+            sized = lambda text: re.sub(r"\bN\b", str(n), text)  # noqa: E731
+            names = {**vars(torch), "F": torch.nn.functional, "nn": torch.nn}
+            torch.manual_seed(0)
+            exec(sized(case.torch_setup), names)
+            work = eval(f"lambda: {sized(case.torch_body)}", names)
+
+            def run(count):
+                for _ in range(count):
+                    work()
+
+            mine, theirs = [], []
+            for _ in range(rounds):
+                mine.append(ours(bench, "--script", sized(case.setup), f"let c = {sized(case.body)};"))
+                theirs.append(sampled(run))
+            m, t = statistics.median(mine), statistics.median(theirs)
+            ratios.append(m / t)
+            cells.append(f"{n}: {shown(m, 'us')}, {shown(t, 'us')}: {m / t:.2f}")
+        lines.append(f"| {case.family} | {case.name} | {' | '.join(cells)} |")
+        print(lines[-1], flush=True)
+    slower = sum(ratio > 1 for ratio in ratios)
+    lines.append(f"\n{len(ratios)} cells, {slower} over 1; the median ratio is {statistics.median(ratios):.2f}.")
+    return "\n".join(lines)
+
+
 def peak(command):
     """The most memory that a process had in use, in MiB; never less than this one's, which starts it as its copy."""
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -359,6 +395,8 @@ def main():
     options.add_argument("--write", action="store_true")
     options.add_argument("--build-only", action="store_true")
     options.add_argument("--curves", action="store_true")
+    options.add_argument("--families", action="store_true")
+    options.add_argument("--threads", type=int)
     options.add_argument("--peaks", action="store_true")
     options.add_argument("--one", help=argparse.SUPPRESS)
     options = options.parse_args()
@@ -382,6 +420,9 @@ def main():
     try:
         import torch
 
+        if options.threads:
+            torch.set_num_threads(options.threads)
+            os.environ["RAYON_NUM_THREADS"] = str(options.threads)
         theirs = torch_cases(torch)
         version = f"PyTorch {torch.__version__} with {torch.get_num_threads()} threads"
     except ImportError:
@@ -394,6 +435,14 @@ def main():
         print(f"\n{text}")
         if options.write:
             write("curves", text)
+        return
+    if options.families:
+        if not theirs:
+            sys.exit("--families needs PyTorch")
+        text = f"{heading}; {options.rounds} rounds.\n\n{families(bench, torch, options.rounds, options.cases)}"
+        print(f"\n{text.splitlines()[-1]}")
+        if options.write:
+            write("families", text)
         return
     rows = []
     for name in listed:
