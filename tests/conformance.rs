@@ -237,6 +237,13 @@ pub fn all_on(devices: &str, device: DeviceSpec, laid: Laid) {
     run_all(&more_cases(), devices, device, laid);
 }
 
+/// As [`all_on`] with case `first` of each `every`.
+pub fn sample_on(devices: &str, device: DeviceSpec, laid: Laid, (first, every): (usize, usize)) {
+    let all = cases().into_iter().chain(more_cases());
+    let chosen: Vec<Value> = all.skip(first).step_by(every).collect();
+    run_all(&chosen, devices, device, laid);
+}
+
 fn run_all(cases: &[Value], devices: &str, device: DeviceSpec, laid: Laid) {
     let mut interpreter = Interpreter::new(machine(devices), Arc::new(Silent), &Limits::default());
     let (mut passed, mut unsupported, mut wrong) = (0, Vec::new(), Vec::new());

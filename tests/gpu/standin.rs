@@ -1,39 +1,16 @@
-//! Scripts on a driver that computes nothing: what is allocated, copied and launched, and what its errors become.
-//!
-//! Copies are carried out, so values that only move are right; kernels leave their outputs as they were.
+//! Scripts on a driver that the tests build. Here it computes nothing: what is allocated, copied and launched, and what
+//! its errors become. Copies are carried out, so values that only move are right; kernels leave their outputs as they
+//! were. In `computes` and `suite` kernels run on the host.
 #![cfg(target_os = "linux")]
+
+mod computes;
+mod libraries;
+mod suite;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
 
-/// The folder of the driver and compiler, built once.
-fn libraries() -> &'static Path {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("standin");
-        std::fs::create_dir_all(&folder).unwrap();
-        // Tests are processes of their own, and each writes and reads its own source.
-        let source = folder.join(format!("driver-{}.rs", std::process::id()));
-        std::fs::write(&source, include_str!("driver.txt")).unwrap();
-        let built = folder.join(format!("built-{}.so", std::process::id()));
-        let rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
-            .args(["--edition=2024", "--crate-type=cdylib", "--crate-name=standin", "-O", "-o"])
-            .args([&built, &source])
-            .output()
-            .unwrap();
-        assert!(rustc.status.success(), "{}", String::from_utf8_lossy(&rustc.stderr));
-        // Both under one roof: two copies, for each is loaded for itself.
-        for name in ["libcuda.so.1", "libnvrtc.so.12"] {
-            let part = folder.join(format!("{name}.{}", std::process::id()));
-            std::fs::copy(&built, &part).unwrap();
-            std::fs::rename(&part, folder.join(name)).unwrap();
-        }
-        std::fs::remove_file(&built).unwrap();
-        std::fs::remove_file(&source).unwrap();
-        folder
-    })
-}
+use libraries::libraries;
 
 struct Run {
     command: Command,

@@ -52,7 +52,18 @@ using std::ceil;
 using std::atan2;
 using std::hypot;
 using std::lgamma;
-static double erfinv(double) { return NAN; }
+// By Newton's steps from a start that is near enough, with what is left to 1 where that says more.
+static double erfinv(double v) {
+    double size = fabs(v), left = 1.0 - size;
+    if (!(left > 0.0)) return left == 0.0 ? copysign((double)INFINITY, v) : (double)NAN;
+    double spread = log(left * (1.0 + size)), half = 4.330746750799873 + spread / 2.0;
+    double x = sqrt(sqrt(half * half - spread / 0.147) - half);
+    for (int i = 0; i < 4; i++) {
+        double off = size < 0.5 ? erf(x) - size : left - erfc(x);
+        x -= off / (1.1283791670955126 * exp(-x * x) - x * off);
+    }
+    return copysign(x, v);
+}
 
 template <class To, class From> static To bits_as(From from) {
     To to;
@@ -97,11 +108,6 @@ static unsigned atomicCAS(unsigned* at, unsigned expected, unsigned v) {
     if (old == expected) *at = v;
     return old;
 }
-extern "C" void __assertfail(const char* what, const char*, unsigned, const char*, size_t) {
-    fprintf(stderr, "%s\n", what);
-    abort();
-}
-
 struct Three {
     unsigned x, y, z;
 };
@@ -127,6 +133,12 @@ static void give_way() {
     swapcontext(&fibers[number].context, &scheduler);
     threadIdx = own;
     current = number;
+}
+// The assertion that failed: the whole grid stops, as a device does.
+static const char* failed;
+extern "C" __attribute__((visibility("hidden"))) void __assertfail(const char* what, const char*, unsigned, const char*, size_t) {
+    failed = what;
+    for (;;) give_way();
 }
 static void wait_at(Barrier& barrier, unsigned all) {
     unsigned turn = barrier.turn;
@@ -174,6 +186,11 @@ static void call(void (*kernel)(A...), void** args, std::index_sequence<I...>) {
 template <class... A> static void start(void (*kernel)(A...), void** args) {
     call(kernel, args, std::index_sequence_for<A...>());
 }
+template <class... A> static size_t sizes_of(void (*)(A...), size_t* to) {
+    size_t all[] = {sizeof(std::remove_reference_t<A>)...};
+    memcpy(to, all, sizeof(all));
+    return sizeof...(A);
+}
 static void (*work)(void**);
 static void** work_args;
 static void enter() {
@@ -200,11 +217,30 @@ static void run_block() {
         fiber.done = false;
         makecontext(&fiber.context, enter, 0);
     }
-    while (alive > 0)
+    whole_block = Barrier{};
+    memset(warps, 0, sizeof(warps));
+    while (alive > 0 && !failed)
         for (unsigned i = 0; i < threads; i++) {
             if (fibers[i].done) continue;
             current = i;
             threadIdx = Three{i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
             swapcontext(&scheduler, &fibers[i].context);
         }
+}
+
+static const char* run_grid(const unsigned* grid, const unsigned* block, void** args) {
+    gridDim = Three{grid[0], grid[1], grid[2]}, blockDim = Three{block[0], block[1], block[2]};
+    work_args = args;
+    failed = nullptr;
+    for (unsigned z = 0; z < grid[2] && !failed; z++)
+        for (unsigned y = 0; y < grid[1] && !failed; y++)
+            for (unsigned x = 0; x < grid[0] && !failed; x++) {
+                blockIdx = Three{x, y, z};
+                run_block();
+            }
+    for (Fiber& fiber : fibers) {
+        free(fiber.stack);
+        fiber.stack = nullptr;
+    }
+    return failed;
 }

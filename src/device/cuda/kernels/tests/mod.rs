@@ -4,6 +4,7 @@ mod attended;
 mod cells;
 mod chosen;
 mod host;
+mod host_source;
 mod packed;
 mod plans;
 mod values;

@@ -1,0 +1,1 @@
+//! What kernels, streams and copies come to.
