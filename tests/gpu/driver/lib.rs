@@ -8,7 +8,7 @@
 //! - `STANDIN_LOG` names a file that gets a line for each launch.
 //! - `STANDIN_FAIL_AT` is the launch, from 1, at which the device fails for good.
 //! - `STANDIN_CAPABILITY` is the devices' compute capability, 86 without it, and `STANDIN_MEMORY` the MiB of each, 64
-//!   without it.
+//!   without it. `STANDIN_MULTIPROCESSORS` is their number, of 2048 threads each: draws of random numbers depend on it.
 
 #![allow(clippy::missing_safety_doc, non_snake_case)]
 
@@ -126,7 +126,11 @@ pub extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, _: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDeviceGetAttribute(value: *mut c_int, which: c_int, _: c_int) -> c_int {
     // Grids grow with the multiprocessors: few where each block takes its time.
-    let (multiprocessors, threads) = if computes().is_some() { (2, 1024) } else { (40, 1536) };
+    let (multiprocessors, threads) = match number("STANDIN_MULTIPROCESSORS") {
+        Some(count) => (count as c_int, 2048),
+        None if computes().is_some() => (2, 1024),
+        None => (40, 1536),
+    };
     let said = match which {
         75 => capability() / 10,
         76 => capability() % 10,

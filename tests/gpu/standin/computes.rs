@@ -1,1 +1,283 @@
-//! What kernels, streams and copies come to.
+//! What streams, copies, graphs and training come to on the driver that runs kernels on the host: it does everything as
+//! late and in as odd an order as streams and events allow. The CPU engine is the reference.
+
+use super::Run;
+use super::libraries::{all_libraries, has_compiler, kernels};
+use super::suite::drawn;
+
+/// What scripts compare tensors by, the host's and the device's.
+const NEAR: &str = "
+    fn near(got, want) { allclose(got.cpu().double(), want.cpu().double(), #{rtol: 1e-4, atol: 1e-5}) }
+";
+
+fn computing(test: &str, script: &str, seed: u64) -> Run {
+    Run::new(test, &format!("{NEAR}{script}"))
+        .with("TENSORLAB_CUDA_PATH", all_libraries().to_str().unwrap())
+        .with("STANDIN_COMPUTES", kernels().to_str().unwrap())
+        .with("STANDIN_MEMORY", "1024")
+        .with("STANDIN_SEED", &seed.to_string())
+}
+
+/// A script prints nothing but `true`, in whatever order its streams go on.
+fn holds(test: &str, script: &str) {
+    if !has_compiler() {
+        return;
+    }
+    let given = std::env::var("STANDIN_SEED").ok().and_then(|seed| seed.parse().ok());
+    let drawn = drawn();
+    let seeds = given.map_or_else(|| (drawn..drawn + 4).collect(), |seed| vec![seed]);
+    for seed in seeds {
+        let output = computing(test, script, seed).output();
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let wrong = out.is_empty() || out.lines().any(|line| line != "true") || !output.status.success();
+        assert!(!wrong, "STANDIN_SEED={seed}\n{out}{err}");
+    }
+}
+
+#[test]
+fn streams_that_wait_for_each_other_are_in_order() {
+    holds(
+        "streams",
+        "
+        let x = arange(5000, #{dtype: float32}).cuda();
+        let c = cuda::current_stream();
+        let streams = [cuda::Stream(), cuda::Stream(), cuda::Stream()];
+        let y = x.clone();
+        for i in 0..30 {
+            let s = streams[i % 3];
+            let e = cuda::Event();
+            s.wait_stream(c);
+            with cuda::stream(s) { y.mul_(2.0); y.sub_(x); e.record(); }
+            if i % 2 == 0 { c.wait_event(e); } else { c.wait_stream(s); }
+            y.add_(1.0); y.sub_(1.0);
+        }
+        print(near(y, x));
+        // What a stream makes and lets go serves that stream again, and others only later.
+        let total = zeros(5000, #{device: \"cuda\"});
+        for i in 0..20 {
+            let s = streams[i % 3];
+            s.wait_stream(c);
+            let part = with cuda::stream(s) { (x * 2.0 + i.to_float()) - x };
+            c.wait_stream(s);
+            total.add_(part);
+            part.record_stream(c);
+            drop(part);
+            with cuda::stream(s) { zeros(5000, #{device: \"cuda\"}).sub_(7.0); }
+        }
+        print(near(total, x * 20.0 + 190.0));",
+    );
+}
+
+#[test]
+fn a_wait_that_is_missing_is_seen() {
+    if !has_compiler() {
+        return;
+    }
+    let script = |wait: &str| {
+        format!(
+            "let x = ones(1000).cuda(); cuda::synchronize();
+             let s = cuda::Stream();
+             let wrong = false;
+             for i in 0..20 {{
+                 let y = zeros(1000, #{{device: \"cuda\"}});
+                 cuda::synchronize();
+                 with cuda::stream(s) {{ y.add_(x); }}
+                 {wait}
+                 wrong = wrong || y.sum().item() != 1000.0;
+                 cuda::synchronize();
+             }}
+             print(wrong);"
+        )
+    };
+    let printed = |wait: &str| computing("missing", &script(wait), drawn()).printed();
+    assert_eq!(printed(""), "true\n");
+    assert_eq!(printed("cuda::current_stream().wait_stream(s);"), "false\n");
+}
+
+#[test]
+fn pinned_memory_is_read_and_written_when_the_copy_runs() {
+    holds(
+        "pinned",
+        "
+        // The memory of a copy that is under way serves nobody else.
+        let all = [];
+        for i in 0..40 {
+            let block = full([20_000], i.to_float()).pin_memory();
+            all.push(block.to(\"cuda\", #{non_blocking: true}));
+            block = ();
+        }
+        let right = true;
+        for i in 0..40 { right = right && (all[i] == i.to_float()).all().item(); }
+        print(right);
+        let back = all.map(|t| (t * 2.0).to(\"cpu\", #{non_blocking: true}));
+        cuda::synchronize();
+        for i in 0..40 { right = right && (back[i] == 2.0 * i.to_float()).all().item(); }
+        print(right);
+        // Other memory is read at the call.
+        let x = ones(3000);
+        let there = x.to(\"cuda\", #{non_blocking: true});
+        x.mul_(5.0);
+        print(near(there, ones(3000)));
+        // Between the devices, and back again.
+        let a = arange(3000, #{dtype: float32}).cuda();
+        for i in 0..10 {
+            let b = (a + 1.0).to(\"cuda:1\", #{non_blocking: true});
+            b.mul_(2.0);
+            let c = b.to(\"cuda:0\");
+            a = c / 2.0 - 1.0;
+        }
+        print(near(a, arange(3000, #{dtype: float32})));",
+    );
+}
+
+/// As PyTorch users write it: a loader with workers and pinned memory, and copies ahead on a stream of their own.
+#[test]
+fn a_loader_feeds_the_device_ahead() {
+    holds(
+        "loader",
+        "
+        let set = data::Dataset(60, |i| full([64], i.to_float()));
+        let side = cuda::Stream();
+        let sums = zeros([], #{device: \"cuda\", dtype: float64});
+        for epoch in 0..2 {
+            let loader = data::DataLoader(set, #{batch_size: 8, num_workers: 2, pin_memory: true});
+            let next = ();
+            for b in loader {
+                let ready = next;
+                next = with cuda::stream(side) { b.to(\"cuda\", #{non_blocking: true}) };
+                if ready != () { sums += ready.double().sum(); }
+                cuda::current_stream().wait_stream(side);
+                next.record_stream(cuda::current_stream());
+            }
+            sums += next.double().sum();
+        }
+        print(sums.item() == 2.0 * 64.0 * 1770.0);",
+    );
+}
+
+#[test]
+fn backward_runs_on_the_streams_of_its_forward() {
+    holds(
+        "backward",
+        "
+        manual_seed(1);
+        let x = rand([48, 48], #{device: \"cuda\"});
+        let work = |x| { let y = x; for i in 0..4 { y = (y.matmul(x) / 24.0).tanh(); } y.exp().square().mean() };
+        let plain = x.clone().requires_grad_();
+        work.call(plain).backward();
+        let host = x.cpu().requires_grad_();
+        work.call(host).backward();
+        print(near(plain.grad, host.grad));
+        let right = true;
+        for i in 0..6 {
+            let s = cuda::Stream();
+            let leaf = x.clone().requires_grad_();
+            s.wait_stream(cuda::current_stream());
+            let loss = ();
+            with cuda::stream(s) { loss = work.call(leaf); }
+            loss.backward();
+            right = right && near(leaf.grad, plain.grad);
+            loss = ();
+            with cuda::stream(s) { for j in 0..4 { rand([48, 48], #{device: \"cuda\"}); } }
+        }
+        print(right);",
+    );
+}
+
+#[test]
+fn a_graph_of_a_training_step_is_the_step() {
+    holds(
+        "graph-step",
+        "
+        manual_seed(7);
+        let made = || nn::Sequential(nn::Linear(8, 16), nn::ReLU(), nn::Linear(16, 4)).cuda();
+        let nets = [made.call(), made.call()];
+        nets[1].load_state_dict(nets[0].state_dict());
+        let x = rand([12, 8]).cuda();
+        let y = randint(0, 4, [12], #{device: \"cuda\"});
+        let opts = nets.map(|net| optim::SGD(net.parameters(), #{lr: 0.1, momentum: 0.5}));
+        let step = |i| {
+            let loss = F::cross_entropy(nets[i].forward(x), y);
+            opts[i].zero_grad(#{set_to_none: false});
+            loss.backward();
+            opts[i].step();
+            loss
+        };
+        for i in 0..2 { for k in 0..3 { step.call(i); } }
+        let graph = cuda::graph(|| step.call(1));
+        for k in 0..8 { step.call(0); graph.replay(); }
+        let want = nets[0].parameters();
+        let got = nets[1].parameters();
+        for i in 0..want.len() { print(near(got[i], want[i])); }",
+    );
+}
+
+/// Trains a net on both and compares losses and parameters.
+fn trains(test: &str, net: &str, input: &str, classes: usize, optimiser: &str) {
+    let script = format!(
+        "manual_seed(3);
+        let host = {net};
+        let there = {net};
+        there.load_state_dict(host.state_dict());
+        there.cuda();
+        let x = {input};
+        let y = randint(0, {classes}, [x.shape[0]]);
+        let opts = [host, there].map(|net| {{ let all = net.parameters(); {optimiser} }});
+        matmul::allow_tf32(false);
+        cudnn::allow_tf32(false);
+        for i in 0..4 {{
+            let losses = [];
+            for at in 0..2 {{
+                let net = if at == 0 {{ host }} else {{ there }};
+                let loss = F::cross_entropy(net.forward(if at == 0 {{ x }} else {{ x.cuda() }}), if at == 0 {{ y }} else {{ y.cuda() }});
+                opts[at].zero_grad();
+                loss.backward();
+                opts[at].step();
+                losses.push(loss.detach());
+            }}
+            print(near(losses[1], losses[0]));
+        }}
+        let want = host.parameters();
+        let got = there.parameters();
+        for i in 0..want.len() {{ if !near(got[i], want[i]) {{ print(`parameter ${{i}}: ${{(got[i].cpu() - want[i]).abs().max()}}`); }} }}"
+    );
+    holds(test, &script);
+}
+
+#[test]
+fn a_convolutional_net_trains_as_on_the_host() {
+    let net =
+        "nn::Sequential(nn::Conv2d(2, 4, 3, #{padding: 1}), nn::BatchNorm2d(4), nn::ReLU(), nn::MaxPool2d(2),
+        nn::Conv2d(4, 6, 3, #{stride: 2, groups: 2}), nn::Tanh(), nn::Flatten(), nn::Linear(24, 5))";
+    trains(
+        "net",
+        net,
+        "randn([6, 2, 10, 10])",
+        5,
+        "optim::SGD(all, #{lr: 0.1, momentum: 0.9, nesterov: true})",
+    );
+}
+
+#[test]
+fn a_transformer_trains_as_on_the_host() {
+    let net = "nn::Sequential(nn::Embedding(11, 8),
+        nn::TransformerEncoderLayer(8, 2, #{dim_feedforward: 16, dropout: 0.0, batch_first: true}),
+        nn::LayerNorm(8), nn::Flatten(), nn::Linear(48, 3))";
+    trains("transformer", net, "randint(0, 11, [4, 6])", 3, "optim::AdamW(all, #{lr: 0.01})");
+}
+
+/// An index that is none stops the kernel, and with it the device, as an assertion does on a GPU.
+#[test]
+fn an_index_out_of_range_is_the_devices_error() {
+    if !has_compiler() {
+        return;
+    }
+    let script = "
+        let x = rand([64, 8], #{device: \"cuda\"});
+        for i in 0..3 {
+            try { x.index_select(0, tensor([1 << 20]).cuda()); cuda::synchronize(); print(\"nothing\"); }
+            catch (e) { print(`${e.kind}: ${e.message.split(\"(\")[0]}`); }
+        }";
+    let printed = computing("assert", script, drawn()).printed();
+    assert_eq!(printed, "DeviceError: CUDA error: device-side assert triggered \n".repeat(3));
+}

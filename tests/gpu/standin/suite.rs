@@ -44,7 +44,7 @@ fn there<F: FnOnce()>(with_libraries: bool, work: F) {
     assert!(out.contains("1 passed"), "{out}");
 }
 
-fn drawn() -> u64 {
+pub(super) fn drawn() -> u64 {
     let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     u64::from(time.subsec_nanos())
 }
@@ -70,7 +70,8 @@ fn the_tests_of_a_real_gpu() {
     let list = Command::new(std::env::current_exe().unwrap()).args(["--ignored", "--list"]).output().unwrap();
     let list = String::from_utf8_lossy(&list.stdout).into_owned();
     let names = list.lines().filter_map(|line| line.strip_suffix(": test"));
-    let names: Vec<&str> = names.filter(|name| name.starts_with("gpu::real::") && name.contains(&only)).collect();
+    let names: Vec<&str> =
+        names.filter(|name| name.starts_with("gpu::real::") && name.contains(&only)).collect();
     let mut failed = Vec::new();
     for name in names {
         if let Some((_, why)) = NOT_HERE.iter().find(|(other, _)| name.ends_with(other)) {
@@ -78,11 +79,16 @@ fn the_tests_of_a_real_gpu() {
             continue;
         }
         let (seed, start) = (drawn(), std::time::Instant::now());
-        let output = again(&["--ignored", name], true).env("STANDIN_SEED", seed.to_string()).output().unwrap();
+        let output =
+            again(&["--ignored", name], true).env("STANDIN_SEED", seed.to_string()).output().unwrap();
         let passed = output.status.success();
         println!("{name}: {passed} in {:.1?}, STANDIN_SEED={seed}", start.elapsed());
         if !passed {
-            println!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            println!(
+                "{}{}",
+                String::from_utf8_lossy(&output.stdout),
+                String::from_utf8_lossy(&output.stderr)
+            );
             failed.push(name);
         }
     }

@@ -2,6 +2,7 @@
 // barriers and shuffles work.
 
 #include <cmath>
+#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -113,13 +114,14 @@ struct Three {
 };
 static Three threadIdx, blockIdx, blockDim, gridDim;
 
+// A fiber that began goes on by a jump, which asks nothing of the system.
 struct Fiber {
-    ucontext_t context;
+    jmp_buf at;
     char* stack;
-    bool done;
+    bool begun, done;
 };
 static Fiber fibers[1024];
-static ucontext_t scheduler;
+static jmp_buf scheduler;
 static unsigned current, alive;
 
 struct Barrier {
@@ -128,11 +130,7 @@ struct Barrier {
 static Barrier whole_block, warps[32];
 
 static void give_way() {
-    Three own = threadIdx;
-    unsigned number = current;
-    swapcontext(&fibers[number].context, &scheduler);
-    threadIdx = own;
-    current = number;
+    if (!_setjmp(fibers[current].at)) _longjmp(scheduler, 1);
 }
 // The assertion that failed: the whole grid stops, as a device does.
 static const char* failed;
@@ -193,30 +191,38 @@ template <class... A> static size_t sizes_of(void (*)(A...), size_t* to) {
 }
 static void (*work)(void**);
 static void** work_args;
+// A fiber's life: a thread of each block.
 static void enter() {
-    work(work_args);
-    fibers[current].done = true;
-    alive--;
-    if (whole_block.arrived > 0 && whole_block.arrived == alive) {
-        whole_block.arrived = 0;
-        whole_block.turn++;
+    for (;;) {
+        work(work_args);
+        fibers[current].done = true;
+        alive--;
+        if (whole_block.arrived > 0 && whole_block.arrived == alive) {
+            whole_block.arrived = 0;
+            whole_block.turn++;
+        }
+        give_way();
     }
-    for (;;) swapcontext(&fibers[current].context, &scheduler);
+}
+
+// Lets a fiber run until it gives way.
+static void resume(Fiber& fiber) {
+    if (_setjmp(scheduler)) return;
+    if (fiber.begun) _longjmp(fiber.at, 1);
+    fiber.begun = true;
+    fiber.stack = (char*)malloc(1 << 16);
+    ucontext_t context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = fiber.stack;
+    context.uc_stack.ss_size = 1 << 16;
+    makecontext(&context, enter, 0);
+    setcontext(&context);
 }
 
 static void run_block() {
     unsigned threads = blockDim.x * blockDim.y * blockDim.z;
     alive = threads;
-    for (unsigned i = 0; i < threads; i++) {
-        Fiber& fiber = fibers[i];
-        if (!fiber.stack) fiber.stack = (char*)malloc(1 << 16);
-        getcontext(&fiber.context);
-        fiber.context.uc_stack.ss_sp = fiber.stack;
-        fiber.context.uc_stack.ss_size = 1 << 16;
-        fiber.context.uc_link = &scheduler;
-        fiber.done = false;
-        makecontext(&fiber.context, enter, 0);
-    }
+    for (unsigned i = 0; i < threads; i++) fibers[i].done = false;
     whole_block = Barrier{};
     memset(warps, 0, sizeof(warps));
     while (alive > 0 && !failed)
@@ -224,7 +230,7 @@ static void run_block() {
             if (fibers[i].done) continue;
             current = i;
             threadIdx = Three{i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
-            swapcontext(&scheduler, &fibers[i].context);
+            resume(fibers[i]);
         }
 }
 
@@ -240,7 +246,7 @@ static const char* run_grid(const unsigned* grid, const unsigned* block, void** 
             }
     for (Fiber& fiber : fibers) {
         free(fiber.stack);
-        fiber.stack = nullptr;
+        fiber = Fiber{};
     }
     return failed;
 }
