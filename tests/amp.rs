@@ -187,7 +187,7 @@ fn the_scaler_moves_as_on_a_real_gpu() {
     }
 }
 
-fn check_rows(device: &str, devices: &str, golden: &str) {
+pub fn check_rows(device: &str, devices: &str, golden: &str) {
     let golden: Value = serde_json::from_str(golden).unwrap();
     let (mut interpreter, mut wrong, mut count) = (interpreter(devices), Vec::new(), 0);
     for lower in ["float16", "bfloat16"] {

@@ -293,14 +293,18 @@ fn simulated_sliced() {
     all_on("sim:t4x2", DeviceSpec::Cuda(Some(1)), Laid::Sliced);
 }
 
+pub fn peer_samples_on(devices: &str, device: DeviceSpec) {
+    run_all(&peer_samples(), devices, device, Laid::Contiguous);
+}
+
 #[test]
 fn peer_samples_on_the_cpu() {
-    run_all(&peer_samples(), "cpu", DeviceSpec::Cpu, Laid::Contiguous);
+    peer_samples_on("cpu", DeviceSpec::Cpu);
 }
 
 #[test]
 fn peer_samples_on_a_simulated_device() {
-    run_all(&peer_samples(), "sim:t4", DeviceSpec::Cuda(Some(0)), Laid::Contiguous);
+    peer_samples_on("sim:t4", DeviceSpec::Cuda(Some(0)));
 }
 
 /// The results of a call and the gradients of its first one, or what went wrong.

@@ -19,7 +19,7 @@ fn array(lab: &mut Lab, code: &str) -> Vec<f64> {
 }
 
 /// Every recorded network on a device, loss for loss within 1e-4.
-fn follow(devices: &str, device: &str, draws: bool) {
+pub fn follow(devices: &str, device: &str, draws: bool) {
     let (mut wrong, mut checked) = (Vec::new(), 0);
     for entry in recorded()["trained"].as_array().unwrap() {
         // A GPU has a generator of its own, so what is dropped there is dropped elsewhere than on the CPU.
@@ -28,7 +28,7 @@ fn follow(devices: &str, device: &str, draws: bool) {
         }
         let mut lab = Lab::on(devices);
         let script = entry["script"].as_str().unwrap();
-        let got = array(&mut lab, &format!("let device = \"{device}\";\n{script}"));
+        let got = array(&mut lab, &format!("let device = \"{device}\"; cudnn::allow_tf32(false);\n{script}"));
         let want = numbers(&entry["losses"]);
         let far = |(a, b): (&f64, &f64)| (a - b).abs() > 1e-4 * b.abs();
         if got.len() != want.len() || got.iter().zip(&want).any(far) {
