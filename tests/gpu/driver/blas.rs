@@ -67,6 +67,14 @@ impl Matrices {
         inside(self.address.wrapping_add_signed(first * bytes), ((last - first) * bytes) as usize)
     }
 
+    /// Whether results do not lie on each other: one behind the other, or columns between columns.
+    fn lie_apart(&self, count: i64) -> bool {
+        let apart = self.apart.abs();
+        let behind = apart > self.at(0, self.rows - 1, self.columns - 1);
+        let between = apart >= self.rows && self.leading >= apart * count;
+        count < 2 || behind || between
+    }
+
     /// The values of one, column by column.
     fn read(&self, matrix: i64, rounded: bool) -> Vec<f64> {
         let mut all = Vec::with_capacity((self.rows * self.columns) as usize);
@@ -177,12 +185,8 @@ pub extern "C" fn cublasGemmStridedBatchedEx(
         eprintln!("cuBLAS: matrices outside the memory of the devices");
         return EXECUTION_FAILED;
     }
-    // The results of one call must not lie on each other.
-    if product.count > 1 && product.c.apart.abs() < product.c.at(0, product.c.rows - 1, product.c.columns - 1) + 1 {
-        let nested = product.c.leading >= product.c.apart.abs() * product.count && product.c.apart.abs() >= product.c.rows;
-        if !nested {
-            return INVALID_VALUE;
-        }
+    if !product.c.lie_apart(product.count) {
+        return INVALID_VALUE;
     }
     let code = streams::lock().enqueue(unsafe { *handle }, Work::Do(Arc::new(move || product.run())));
     if code == 0 { 0 } else { EXECUTION_FAILED }

@@ -397,13 +397,12 @@ pub extern "C" fn cudnnAddTensor(
     let add = move || {
         let (values, [n, ch, h, w]) = (a.read(false), a.tensor.shape);
         let [_, channels, height, width] = c.tensor.shape;
-        let values: Vec<f64> = (0..c.places().count() as i64)
-            .map(|i| {
-                let place =
-                    [i / (channels * height * width) % n, i / (height * width) % ch, i / width % height % h, i % width % w];
-                values[(((place[0] * ch + place[1]) * h + place[2]) * w + place[3]) as usize]
-            })
-            .collect();
+        let value = |i: i64| {
+            let (n, ch) = (i / (channels * height * width) % n * ch, i / (height * width) % channels % ch);
+            let (row, column) = (i / width % height % h, i % width % w);
+            values[(((n + ch) * h + row) * w + column) as usize]
+        };
+        let values: Vec<f64> = (0..c.places().count() as i64).map(value).collect();
         c.write(&values, scale);
     };
     let code = streams::lock().enqueue(unsafe { *handle }, Work::Do(Arc::new(add)));

@@ -12,8 +12,12 @@ use crate::training::follow;
 const GPU: DeviceSpec = DeviceSpec::Cuda(Some(0));
 
 /// What cannot run here, and why.
-const NOT_HERE: [(&str, &str); 5] = [
+const NOT_HERE: [(&str, &str); 6] = [
     ("a_fault_is_told_as_such_by_all_that_follows", "products of 4096 x 4096"),
+    (
+        "attention_and_its_gradients",
+        "long sequences, a quarter of an hour; the recorded cases have short ones",
+    ),
     ("an_interrupt_is_heard_behind_a_long_queue", "products of 8192 x 8192"),
     ("backward_runs_on_the_streams_of_its_forward", "products of 2048 x 2048; `computes` has it smaller"),
     ("events_and_streams_measure_and_order_work", "it measures a GPU's time"),
