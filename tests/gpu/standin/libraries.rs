@@ -24,6 +24,11 @@ pub(super) fn kernels() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("standin-kernels")
 }
 
+/// Where the program under test keeps machine code, which names the kernels of these very libraries.
+pub(super) fn cache() -> PathBuf {
+    built().join("cache")
+}
+
 /// Whether kernels can be compiled for the host.
 pub(super) fn has_compiler() -> bool {
     let found = Command::new("c++").arg("--version").output().is_ok_and(|output| output.status.success());

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use tensorlab::base::DeviceSpec;
 
-use super::libraries::{all_libraries, has_compiler, kernels, libraries};
+use super::libraries::{all_libraries, cache, has_compiler, kernels, libraries};
 use crate::amp::check_rows;
 use crate::conformance::{Laid, all_on, peer_samples_on, sample_on};
 use crate::training::follow;
@@ -33,7 +33,7 @@ fn again(arguments: &[&str], with_libraries: bool) -> Command {
         .env("TENSORLAB_CUDA_PATH", if with_libraries { all_libraries() } else { libraries() })
         .env("STANDIN_COMPUTES", kernels())
         .env("STANDIN_MEMORY", "2048")
-        .env("XDG_CACHE_HOME", kernels().join("cache"))
+        .env("XDG_CACHE_HOME", cache())
         .env_remove("CUDA_VISIBLE_DEVICES");
     command
 }
