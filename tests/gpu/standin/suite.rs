@@ -63,12 +63,12 @@ pub(super) fn drawn() -> u64 {
 
 #[test]
 fn a_sample_of_the_recorded_cases() {
-    there(true, || sample_on("cuda", GPU, Laid::Contiguous, (0, 13)));
+    there(true, || sample_on("cuda", GPU, Laid::Contiguous, (0, 19)));
 }
 
 #[test]
 fn a_sample_of_the_recorded_cases_without_libraries() {
-    there(false, || sample_on("cuda", GPU, Laid::Transposed, (6, 13)));
+    there(false, || sample_on("cuda", GPU, Laid::Transposed, (9, 19)));
 }
 
 #[test]
