@@ -76,7 +76,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
         let Some((name, op)) = nth.and_then(|nth| COMPARISONS.get(nth)) else { return Ok(Dynamic::UNIT) };
         let result = match Number::of(&left).zip(Number::of(&right)) {
             Some((Number::Int(a), Number::Int(b))) => compared(*op, a, b),
-            Some((a, b)) => of_infinite(*op, a.float(), b.float()),
+            Some((a, b)) => of_not_finite(*op, a.float(), b.float()),
             None => None,
         };
         match result {
@@ -159,10 +159,10 @@ fn called(
     })
 }
 
-/// A comparison with what is infinite, which Rhai's tolerance makes nothing of: `0.5 < 1.0 / 0.0` is false there.
-pub(super) fn of_infinite(op: MapOp, a: f64, b: f64) -> Option<bool> {
-    let infinite = !(a.is_nan() || b.is_nan()) && (a.is_infinite() || b.is_infinite());
-    if infinite { compared(op, a, b) } else { None }
+/// A comparison with what is infinite or no number, which Rhai's tolerance makes nothing of: `0.5 < 1.0 / 0.0` is false
+/// there, and NaN is 0.
+pub(super) fn of_not_finite(op: MapOp, a: f64, b: f64) -> Option<bool> {
+    if a.is_finite() && b.is_finite() { None } else { compared(op, a, b) }
 }
 
 /// What a comparison gives; none where it is another operation.

@@ -259,7 +259,7 @@ fn of_floats(op: MapOp, a: f64, b: f64) -> Option<Dynamic> {
         MapOp::Div => Some((a / b).into()),
         MapOp::Remainder => Some((a % b).into()),
         // Rhai compares floats with some tolerance.
-        op => differs::of_infinite(op, a, b).map(Dynamic::from),
+        op => differs::of_not_finite(op, a, b).map(Dynamic::from),
     }
 }
 
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_infinite_is_compared_as_it_is() {
+    fn what_is_infinite_or_no_number_is_compared_as_it_is() {
         for (code, want) in [
             (
                 "let a = 1.0 / 0.0; let b = 0.5; [b < a, b <= a, b > a, b >= a, a == a, a != a, b == a, b != a]",
@@ -315,6 +315,14 @@ mod tests {
                 "[true, true, true]",
             ),
             ("let n = 0.0 / 0.0; let b = 1.0 / 0.0; [n < b, n > b, n == n]", "[false, false, false]"),
+            (
+                "let n = 0.0 / 0.0; [n == 0.0, 0.0 == n, n <= 0.0, n >= 0.0, n == 0, n != 0.0, n != n, n < 1.0]",
+                "[false, false, false, false, false, true, true, false]",
+            ),
+            (
+                "let n = tensor([0.0 / 0.0]); [n.item() == 0.0, n.item() <= 0, n.item() != 0.0, n.mean().item() == 0.0]",
+                "[false, false, true, false]",
+            ),
             ("0.1 + 0.2 == 0.3", "true"),
             (
                 "let b = 1.0; let f = |x| x.item() == b; [f.call(ones(1)), ones(1).item() < b, b != ones(1).item()]",
