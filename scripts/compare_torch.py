@@ -442,7 +442,7 @@ def main():
         text = f"{heading}; {options.rounds} rounds.\n\n{families(bench, torch, options.rounds, options.cases)}"
         print(f"\n{text.splitlines()[-1]}")
         if options.write:
-            write("families", text)
+            write("families on one core" if options.threads == 1 else "families", text)
         return
     rows = []
     for name in listed:
