@@ -346,7 +346,7 @@ fn factors(a: &Args, at: usize) -> Result<Option<Vec<f64>>> {
 
 kinds! {
     /// Factors, one or one for each dimension, if any.
-    pub ScaleFactor(Any) => Option<Vec<f64>>, factors;
+    pub ScaleFactor(Object) => Option<Vec<f64>>, factors;
     /// Whether corners are aligned, where that is said.
     pub AlignCorners(Any) => Option<bool>, |args: &Args, at| Ok(args.bool(at).ok());
 }
