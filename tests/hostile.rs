@@ -85,6 +85,23 @@ fn a_script_goes_on_behind_the_error_of_what_found_no_memory() {
     assert!(caught >= 3, "{caught}");
 }
 
+/// So many copies are refused before the first is made: those of an unfinished list would leave the heap in pieces.
+#[test]
+fn copies_by_the_hundred_thousand_leave_a_script_memory_to_go_on_with() {
+    let code = "let all = []; all.pad(100000, 1);
+        try { parallel::broadcast(tensor([1, 2, 3]), all); } catch (e) { } print(ones(3).sum())";
+    for memory in (260..=400).step_by(20) {
+        let limited =
+            format!("ulimit -v {}; ulimit -c 0; exec \"$0\" run --devices sim:t4x2 -", memory << 10);
+        let mut command = Command::new("sh");
+        command.args(["-c", &limited, env!("CARGO_BIN_EXE_tensorlab")]).env_remove("TENSORLAB_DEVICES");
+        let output = feed::run(&mut command, code);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "with {memory} MiB\n{told}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "tensor(3.)\n");
+    }
+}
+
 #[test]
 fn every_name_is_called() {
     let called: Vec<Call> = calls::all(0);

@@ -6,6 +6,7 @@ use crate::base::dims::show_x;
 use crate::base::{Device, Dims, Error, Result};
 use crate::device::{Context, Machine};
 use crate::op::core::convert::to_device;
+use crate::op::core::many;
 use crate::op::core::record::{one, recorded};
 use crate::op::elementwise::arithmetic::add;
 use crate::op::shape::split::{chunk, split_sizes};
@@ -17,7 +18,8 @@ use super::assertion;
 
 /// Copies of a tensor on each of `devices`, each part of the graph; where the tensor is already, itself.
 pub fn broadcast(tensor: &Tensor, devices: &[Arc<Context>]) -> Result<Vec<Tensor>> {
-    devices.iter().map(|context| to_device(tensor, context.device, true)).collect()
+    let to = |i: usize| devices.get(i).map_or(tensor.device(), |context| context.device);
+    many::copies(devices.len(), tensor, |i| to_device(tensor, to(i), true))
 }
 
 /// Copies of a network's tensors of one dtype on each of `devices`, by tensor, which cross to each in one piece.

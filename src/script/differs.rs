@@ -68,7 +68,8 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     } else {
         register_division::<false>(engine, shared);
     }
-    let evaluate = |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
+    let told = Arc::clone(shared);
+    let evaluate = move |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
         let [left, right, whole] = inputs else { return Ok(Dynamic::UNIT) };
         let (mut left, mut right) =
             (context.eval_expression_tree(left)?, context.eval_expression_tree(right)?);
@@ -76,7 +77,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
         let Some((name, op)) = nth.and_then(|nth| COMPARISONS.get(nth)) else { return Ok(Dynamic::UNIT) };
         let result = match Number::of(&left).zip(Number::of(&right)) {
             Some((Number::Int(a), Number::Int(b))) => compared(*op, a, b),
-            Some((a, b)) => of_not_finite(*op, a.float(), b.float()),
+            Some((a, b)) => of_not_finite(&told, *op, a.float(), b.float()),
             None => None,
         };
         match result {
@@ -160,9 +161,11 @@ fn called(
 }
 
 /// A comparison with what is infinite or no number, which Rhai's tolerance makes nothing of: `0.5 < 1.0 / 0.0` is false
-/// there, and NaN is 0.
-pub(super) fn of_not_finite(op: MapOp, a: f64, b: f64) -> Option<bool> {
-    if a.is_finite() && b.is_finite() { None } else { compared(op, a, b) }
+/// there, and NaN is 0. In a run without values NaN may be a number that was never computed, which functions of that run
+/// tell.
+pub(super) fn of_not_finite(shared: &Shared, op: MapOp, a: f64, b: f64) -> Option<bool> {
+    let is_told = (a.is_nan() || b.is_nan()) && !shared.has_values();
+    if is_told || a.is_finite() && b.is_finite() { None } else { compared(op, a, b) }
 }
 
 /// What a comparison gives; none where it is another operation.

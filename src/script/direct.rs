@@ -188,9 +188,9 @@ fn direct(
             MapOp::Remainder => differs::divided(shared, false, (*a, *b), at).map(Ok),
             op => of_integers(op, *a, *b).map(Ok),
         },
-        (LockedOperand::Float(a), LockedOperand::Float(b)) => of_floats(row.op, *a, *b).map(Ok),
-        (LockedOperand::Float(a), LockedOperand::Int(b)) => of_floats(row.op, *a, *b as f64).map(Ok),
-        (LockedOperand::Int(a), LockedOperand::Float(b)) => of_floats(row.op, *a as f64, *b).map(Ok),
+        (LockedOperand::Float(a), LockedOperand::Float(b)) => of_floats(shared, row.op, *a, *b).map(Ok),
+        (LockedOperand::Float(a), LockedOperand::Int(b)) => of_floats(shared, row.op, *a, *b as f64).map(Ok),
+        (LockedOperand::Int(a), LockedOperand::Float(b)) => of_floats(shared, row.op, *a as f64, *b).map(Ok),
         (LockedOperand::Tensor(_), _) | (_, LockedOperand::Tensor(_)) => {
             if let Some(line) = at.line() {
                 shared.set_line(line as u32);
@@ -251,7 +251,7 @@ fn of_integers(op: MapOp, a: INT, b: INT) -> Option<Dynamic> {
     }
 }
 
-fn of_floats(op: MapOp, a: f64, b: f64) -> Option<Dynamic> {
+fn of_floats(shared: &Shared, op: MapOp, a: f64, b: f64) -> Option<Dynamic> {
     match op {
         MapOp::Add => Some((a + b).into()),
         MapOp::Sub => Some((a - b).into()),
@@ -259,7 +259,7 @@ fn of_floats(op: MapOp, a: f64, b: f64) -> Option<Dynamic> {
         MapOp::Div => Some((a / b).into()),
         MapOp::Remainder => Some((a % b).into()),
         // Rhai compares floats with some tolerance.
-        op => differs::of_not_finite(op, a, b).map(Dynamic::from),
+        op => differs::of_not_finite(shared, op, a, b).map(Dynamic::from),
     }
 }
 

@@ -22,6 +22,15 @@ pub fn tensors(n: usize, make: impl FnMut(usize) -> Result<Tensor>) -> Result<Ve
     poll::collected((0..n).map(make))
 }
 
+/// The same of tensors with memory of their own, each as large as `of`.
+pub fn copies(n: usize, of: &Tensor, make: impl FnMut(usize) -> Result<Tensor>) -> Result<Vec<Tensor>> {
+    if n > SEVERAL {
+        let each = of.nbytes().saturating_add(OWN);
+        drop(memory::with_capacity::<u8>(n.saturating_mul(each))?);
+    }
+    tensors(n, make)
+}
+
 /// A CPU tensor of `count` integers, in the order in which they come.
 pub fn integers(numbers: impl IntoIterator<Item = i64>, count: usize) -> Result<Tensor> {
     let mut all = memory::with_capacity(count)?;
@@ -37,6 +46,9 @@ const MOST: usize = 1 << 20;
 
 /// What a tensor takes beside its place in the list, about.
 const EACH: usize = 256;
+
+/// What a tensor's memory takes beside its elements, about: what an allocator keeps of it, and what its events tell.
+const OWN: usize = 1024;
 
 /// From so many tensors on, memory for all of them is asked for before the first is made.
 const SEVERAL: usize = 4096;
