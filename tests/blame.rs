@@ -517,6 +517,14 @@ fn a_habit_of_pythons_in_a_function_of_an_earlier_cell_is_answered_too() {
     assert!(fault.report.contains("--> In [1]:2:"), "{}", fault.report);
     assert!(fault.report.contains("called from In [2]:1"), "{}", fault.report);
     assert_eq!(fault.hint.as_deref(), Some("a closure is called by `call`: `f.call(f.call(x))`"));
+    // Pieces of code may have one name, as those of a lesson's set-up have.
+    for (cell, code) in
+        (3..).zip(["fn a(x) {\n x\n}", "fn b(x) {\n x\n}", "fn c(x) {\n x\n}", "fn d(x) {\n x\n}"])
+    {
+        let _ = run(cell, "In [1]", code).unwrap();
+    }
+    let Err(Stopped::Fault(fault)) = run(30, "In [3]", "twice(|x| x + 1, 3)") else { panic!() };
+    assert_eq!(fault.hint.as_deref(), Some("a closure is called by `call`: `f.call(f.call(x))`"));
 }
 
 #[test]

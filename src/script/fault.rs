@@ -41,6 +41,8 @@ pub struct Fault {
 /// A place in some code.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct FaultPlace {
+    /// The function in which it is, where that is other code.
+    pub function: String,
     pub file: String,
     pub line: u32,
     column: Option<u32>,
@@ -115,7 +117,9 @@ impl Fault {
             calls.len().checked_sub(2).and_then(|at| calls.get(at)).and_then(|call| call.position.line());
         let caller = caller.filter(|_| elsewhere.is_none()).and_then(|line| u32::try_from(line).ok());
         fault.caller = caller.map(|line| line + origin.first_line - 1);
-        fault.elsewhere = elsewhere.and_then(|other| FaultPlace::of(position, &other.origin())).map(Box::new);
+        let function = calls.last().and_then(|call| call.function).unwrap_or_default();
+        let place = elsewhere.and_then(|other| FaultPlace::of(position, &other.origin()));
+        fault.elsewhere = place.map(|place| Box::new(FaultPlace { function: function.to_owned(), ..place }));
         fault.place(own.unwrap_or(position), origin);
         fault
     }
@@ -203,6 +207,7 @@ impl Fault {
     fn render(&self, file: &str) -> String {
         let mut out = format!("{}: {}\n", self.kind, self.message);
         let here = self.line.map(|line| FaultPlace {
+            function: String::new(),
             file: file.to_owned(),
             line,
             column: self.column,
@@ -232,6 +237,7 @@ impl FaultPlace {
         let line = position.line()?;
         let column = position.position().map(|column| column as u32);
         Some(FaultPlace {
+            function: String::new(),
             file: origin.name.to_owned(),
             line: line as u32 + origin.first_line - 1,
             column,

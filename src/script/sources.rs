@@ -63,11 +63,6 @@ impl Sources {
         self.last == name
     }
 
-    /// The code of a name that has functions.
-    pub(crate) fn named(&self, name: &str) -> Option<&CodeSource> {
-        self.of.values().find(|source| source.name == name).map(Arc::as_ref)
-    }
-
     pub(crate) fn of(&self, function: &str) -> Option<&CodeSource> {
         self.of.get(function).map(Arc::as_ref)
     }

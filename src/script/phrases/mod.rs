@@ -87,7 +87,7 @@ pub(super) fn cure_there(
     sources: &Sources,
     known: impl FnOnce() -> SessionNames,
 ) -> Fault {
-    let there = fault.elsewhere.as_deref().and_then(|place| sources.named(&place.file));
+    let there = fault.elsewhere.as_deref().and_then(|place| sources.of(&place.function));
     let (Some(there), Some(seen)) = (there, fault.as_seen_there()) else { return fault };
     match cure(seen, &there.origin(), known).hint {
         Some(hint) if fault.hint.as_ref() != Some(&hint) => fault.hinted(hint, origin),
