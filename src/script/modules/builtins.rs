@@ -96,6 +96,10 @@ fn broadcast_shapes(call: &mut Call) -> Outcome {
             None => one(&given).map(|size| vec![size]),
         };
         let sizes = sizes.ok_or_else(|| {
+            if let Some(option) = given.read_lock::<Map>().and_then(|map| map.keys().next().cloned()) {
+                return Error::type_error(format!("broadcast_shapes() got an unknown option '{option}'"))
+                    .with_hint("it has none: `broadcast_shapes([2, 1], [3])`");
+            }
             let text = format!("broadcast_shapes() takes arrays of sizes, not {}", type_name(&given));
             Error::type_error(text).with_hint("`broadcast_shapes([2, 1], [3])`")
         })?;
