@@ -118,8 +118,9 @@ mod tests {
     #[test]
     fn a_table_whose_words_would_break_is_told_row_by_row() {
         let table = "| in PyTorch | here | costs |\n|---|---|---|\n| `a.item()` | the same | a wait for it |\n| `b` |  | none |\n";
-        let told =
-            ["a.item()", "  here: the same", "  costs: a wait", "    for it", "", "b", "  costs: none"];
+        let rule = "─".repeat(18);
+        let told = ["in PyTorch", &rule, "a.item()", "  here: the same", "  costs: a wait", "    for it"];
+        let told = [told.as_slice(), &["", "b", "  costs: none"]].concat();
         assert_eq!(shown(table, 18), told);
         assert_eq!(shown(table, 40)[2], "a.item()    the same  a wait for it");
     }

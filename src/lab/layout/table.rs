@@ -72,8 +72,13 @@ fn widths(table: &Table<'_>, count: usize, columns: usize, theme: &Theme) -> Opt
     Some(widths)
 }
 
-/// Each row as its first cell, and below it what the other columns say of it.
+/// The first column's heading, then each row as its first cell, and below it what the other columns say of it.
 fn row_by_row(lines: &mut Vec<Line<'static>>, table: &Table<'_>, columns: usize, theme: &Theme) {
+    let first = table.head.first().map(|head| spans(head, theme.dim, theme)).unwrap_or_default();
+    if first.iter().any(|span| !span.content.trim().is_empty()) {
+        lines.extend(text::wrap(&first, columns, Break::Words));
+        lines.push(Line::styled("─".repeat(columns), theme.border));
+    }
     for (i, row) in table.rows.iter().enumerate() {
         if i > 0 {
             lines.push(Line::default());
