@@ -41,7 +41,8 @@ pub(super) fn joined(node: &Node, mut grads: Grads) -> Grads {
     grads
 }
 
-fn beside(grad: Tensor, edge: &Edge, meta: &Meta) -> Tensor {
+/// `grad`, of which what `edge` leads to is a part whose gradient is zeros.
+pub(crate) fn beside(grad: Tensor, edge: &Edge, meta: &Meta) -> Tensor {
     static RULE: Vjp = Vjp { name: "ZerosLikeBackward0", run: zeros };
     let node = Node::new(&RULE, &[&grad], |s| s.attribute(meta.clone()));
     match Arc::try_unwrap(node) {

@@ -8,7 +8,7 @@ mod backward_streams;
 pub mod checkpoint;
 pub mod create;
 pub mod display;
-mod flat;
+pub(crate) mod flat;
 mod hook_plan;
 pub mod hooks;
 mod inplace;

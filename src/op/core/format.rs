@@ -4,8 +4,7 @@ use crate::base::dense::dense_in;
 use crate::base::{Error, Layout, Result};
 use crate::op::core::def::Args;
 use crate::op::core::params::kinds;
-use crate::op::core::record::one;
-use crate::op::core::record::recorded;
+use crate::op::core::record::{one, recorded};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 

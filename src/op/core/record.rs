@@ -6,7 +6,8 @@ use crate::base::{Dims, Result};
 use crate::device::live::{OF_A_LEAF, meant};
 use crate::device::settings::Determinism;
 use crate::tensor::Tensor;
-use crate::tensor::autograd::{GradMode, Grads, Node, Rule, Saver, Vjp, needs_graph, set_grad_mode};
+use crate::tensor::autograd::{GradMode, Grads, Meta, Node, Rule, Saver, needs_graph, set_grad_mode};
+use crate::tensor::flat;
 
 /// `out`, recorded as made by `rule` from `inputs` where any of them takes part in the graph.
 #[inline]
@@ -44,16 +45,7 @@ pub fn no_grad() -> GradMode {
 
 /// `out`, of which `x` is a part whose gradient is zeros.
 pub(crate) fn beside(out: Tensor, x: &Tensor) -> Tensor {
-    static RULE: Vjp = Vjp {
-        name: "ZerosLikeBackward0",
-        run: |s, g| {
-            let zeros = wanted(s, 1, || {
-                Tensor::full(s.shape(1), 0i64.into(), g.dtype(), &g.context(), "zeros_like")
-            })?;
-            two(Some(g.clone()), zeros)
-        },
-    };
-    if needs_graph(&[x]) { out.detach().record(&RULE, &[&out, x], |_, _| ()) } else { out }
+    if needs_graph(&[x]) { flat::beside(out, &x.edge(), &Meta::of(x)) } else { out }
 }
 
 /// A gradient list of one.
