@@ -284,6 +284,20 @@ def table(rows):
     return "\n".join(lines)
 
 
+def side_by_side(bench, rounds, script, work):
+    """Median times of a script's set-up and expression, and of a function of PyTorch's, in turns."""
+
+    def run(count):
+        for _ in range(count):
+            work()
+
+    mine, theirs = [], []
+    for _ in range(rounds):
+        mine.append(ours(bench, "--script", script[0], f"let c = {script[1]};"))
+        theirs.append(sampled(run))
+    return statistics.median(mine), statistics.median(theirs)
+
+
 def curves(bench, torch, rounds, wanted):
     """A table of times by size; each cell is ours, PyTorch's, and the ratio."""
     sizes = " | ".join(f"{n // 2**20} M" if n >= 2**20 else f"{n // 2**10} K" for n in SIZES)
@@ -299,17 +313,7 @@ def curves(bench, torch, rounds, wanted):
             sized = setup.replace("N", str(n)).replace("W", str(WIDE))
             names = {"rand": torch.rand, "randperm": torch.randperm, "N": n, "W": WIDE}
             exec(torch_setup, names)
-            work = eval(f"lambda: {torch_body}", names)
-
-            def run(count):
-                for _ in range(count):
-                    work()
-
-            mine, theirs = [], []
-            for _ in range(rounds):
-                mine.append(ours(bench, "--script", sized, f"let c = {body};"))
-                theirs.append(sampled(run))
-            m, t = statistics.median(mine), statistics.median(theirs)
+            m, t = side_by_side(bench, rounds, (sized, body), eval(f"lambda: {torch_body}", names))
             cells.append(f"{shown(m, 'us')}, {shown(t, 'us')}: {m / t:.2f}")
         lines.append(f"| {name} | {' | '.join(cells)} |")
         print(lines[-1], flush=True)
@@ -330,16 +334,7 @@ def families(bench, torch, rounds, wanted):
             torch.manual_seed(0)
             exec(sized(case.torch_setup), names)
             work = eval(f"lambda: {sized(case.torch_body)}", names)
-
-            def run(count):
-                for _ in range(count):
-                    work()
-
-            mine, theirs = [], []
-            for _ in range(rounds):
-                mine.append(ours(bench, "--script", sized(case.setup), f"let c = {sized(case.body)};"))
-                theirs.append(sampled(run))
-            m, t = statistics.median(mine), statistics.median(theirs)
+            m, t = side_by_side(bench, rounds, (sized(case.setup), sized(case.body)), work)
             ratios.append(m / t)
             cells.append(f"{n}: {shown(m, 'us')}, {shown(t, 'us')}: {m / t:.2f}")
         lines.append(f"| {case.family} | {case.name} | {' | '.join(cells)} |")
