@@ -1,8 +1,8 @@
 //! `Factor`: matrices taken apart, one after another or on several cores, in double precision.
 //!
-//! Systems and triangles come of elimination by halves. All else begins with Householder's reflections, with LAPACK's signs. Eigenvalues of symmetric matrices follow from
-//! a tridiagonal matrix, singular values from a bidiagonal one. Values come in LAPACK's order, and vectors have the
-//! signs of its iterations.
+//! Systems and triangles come of elimination by halves. All else begins with Householder's reflections, with LAPACK's
+//! signs. Eigenvalues of symmetric matrices follow from a tridiagonal matrix, singular values from a bidiagonal one. Values
+//! come in LAPACK's order, and vectors have the signs of its iterations.
 #![allow(clippy::indexing_slicing, reason = "places follow from the sizes that `factor` checks")]
 
 mod bidiagonal;
