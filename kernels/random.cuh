@@ -119,40 +119,83 @@ __device__ inline T value(const Bits& bits, int which, long long low, unsigned l
 }
 #endif
 
+#if DROP
+// What is kept of `x`, and by how much it grows.
+#define KEPT S0 *kept, S1 *y, const S2 *x
+__device__ inline void drop(S1* y, const S2* x, bool on, double scale) {
+    auto value = number(*x);
+    store(y, decltype(value)(0) + decltype(value)(scale) * (value * decltype(value)(on)));
+}
+#define PUT(place, on)                                                    \
+    do {                                                                  \
+        Places at = place;                                                \
+        bool is = (on) != 0;                                              \
+        store(kept + at.at[0], is);                                       \
+        drop(y + at.at[1 % OPERANDS], x + at.at[2 % OPERANDS], is, scale); \
+    } while (0)
+#else
+#define KEPT S0* kept
+#define PUT(place, on) store(kept + (place).at[0], on)
+#endif
+
 #if KEEP
+// Whether elements in memory order lie four by four at a bound that a thread can move them by.
+template <class S> __device__ inline bool in_fours(const Walk& walk, int operand, const S* at) {
+    return walk.rank <= 1 && walk.step[operand % OPERANDS][0] == 1 && (reinterpret_cast<size_t>(at) & (4 * sizeof(S) - 1)) == 0;
+}
+#if DROP
+template <class S> struct __align__(4 * sizeof(S)) Four {
+    S at[4];
+};
+#endif
+
 // A thread keeps or drops q neighbours, four by one call.
 extern "C" __global__ void __launch_bounds__(256)
-    ENTRY(S0* y, P p, Q q, double r, unsigned long long seed, unsigned long long block,
+    ENTRY(KEPT, P p, Q q, double scale, unsigned long long seed, unsigned long long block,
           unsigned long long threads, unsigned long long work, Walk walk) {
     unsigned long long thread = (unsigned long long)blockIdx.x * 256 + threadIdx.x, call = block;
     int vector = int(q);
     float above = __double2float_ru(p);
-    bool packed = vector % 4 == 0 && walk.rank <= 1 && walk.step[0][0] == 1 && (reinterpret_cast<size_t>(y) & 3) == 0;
+    bool packed = vector % 4 == 0 && in_fours(walk, 0, kept);
+#if DROP
+    packed = packed && in_fours(walk, 1, y) && in_fours(walk, 2, x);
+#endif
     for (unsigned long long i = thread; i < work; i += threads, call += (vector + 3) / 4) {
         Bits bits;
         if (packed && (i + 1) * vector <= walk.count) {
             for (int which = 0; which < vector; which += 4) {
                 bits = draw(seed, call + which / 4, thread);
+                unsigned long long first = i * vector + which;
                 unsigned four = 0;
 #pragma unroll
                 for (int k = 0; k < 4; k++) four |= unsigned(value(bits, k, above)) << 8 * k;
-                *reinterpret_cast<unsigned*>(y + i * vector + which) = four;
+                *reinterpret_cast<unsigned*>(kept + first) = four;
+#if DROP
+                Four<S2> from = *reinterpret_cast<const Four<S2>*>(x + first);
+                Four<S1> to;
+#pragma unroll
+                for (int k = 0; k < 4; k++) drop(&to.at[k], &from.at[k], four >> 8 * k & 1, scale);
+                *reinterpret_cast<Four<S1>*>(y + first) = to;
+#endif
             }
             continue;
         }
         for (int which = 0; which < vector; which++) {
             if (which % 4 == 0) bits = draw(seed, call + which / 4, thread);
             unsigned long long element = i * vector + which;
-            if (element < walk.count) store(y + places(walk, Index(element)).at[0], value(bits, which % 4, above));
+            if (element < walk.count) PUT(places(walk, Index(element)), value(bits, which % 4, above));
         }
     }
 }
 #else
 // The `threads` that PyTorch runs, each with its calls one after another; one serves elements `threads` apart.
 extern "C" __global__ void __launch_bounds__(256)
-    ENTRY(S0* y, P p, Q q, double r, unsigned long long seed, unsigned long long block,
+    ENTRY(KEPT, P p, Q q, double r, unsigned long long seed, unsigned long long block,
           unsigned long long threads, unsigned long long work, Walk walk) {
     unsigned long long thread = (unsigned long long)blockIdx.x * 256 + threadIdx.x;
+#if DROP
+    double scale = r;
+#endif
     Index element = Index(thread), pace = Index(threads);
     for (unsigned long long done = thread; done < work; done += threads, block++) {
         Bits bits = draw(seed, block, thread);
@@ -165,7 +208,7 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
 #pragma unroll
         for (int which = 0; which < PER_CALL; which++, element += pace)
-            if (element < walk.count) store(y + places(walk, element).at[0], DRAWN(which));
+            if (element < walk.count) PUT(places(walk, element), DRAWN(which));
     }
 }
 #endif

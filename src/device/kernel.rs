@@ -129,7 +129,8 @@ pub enum Kernel {
     Sort { dim: usize, descending: bool },
     /// Matrices, the last two dimensions of `a`, taken apart; computed in f64.
     Factor(Factor),
-    /// `-> y`, drawn in row-major order from the session's generator; `rate -> y` for Poisson numbers.
+    /// `-> y`, drawn in row-major order from the session's generator; `rate -> y` for Poisson numbers;
+    /// `x -> kept (bool), x * kept / p` for what dropout keeps of `x`.
     Random(Random),
     /// `x [n, c, h, w], weight [o, c/groups, kh, kw], bias [o]? -> y [n, o, oh, ow]`.
     Conv2d(Conv),

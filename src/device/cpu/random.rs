@@ -4,10 +4,12 @@ pub(crate) mod fill;
 mod host;
 mod philox;
 
-use crate::base::{Error, Result};
-use crate::device::kernel::{Distribution, Launch, Random, RandomSource};
+use crate::base::{DType, Error, Result, Scalar};
+use crate::device::kernel::{Arg, Distribution, Kernel, Launch, Random, RandomSource};
+use crate::device::scalar::MapOp;
 
 use super::access::missing;
+use super::map;
 
 /// Fills the output in row-major order.
 pub(super) fn random(launch: &Launch, random: &Random) -> Result<()> {
@@ -20,11 +22,25 @@ pub(super) fn random(launch: &Launch, random: &Random) -> Result<()> {
         )));
     }
     match &random.source {
-        RandomSource::Host(shared) => host::draw(launch, output, random.distribution, &mut shared.lock()),
+        RandomSource::Host(shared) => host::draw(launch, output, random.distribution, &mut shared.lock())?,
         RandomSource::Philox { seed, offset, most } => {
-            philox::draw(launch, output, random.distribution, (*seed, *offset), *most)
+            philox::draw(launch, output, random.distribution, (*seed, *offset), *most)?;
         }
     }
+    match random.distribution {
+        Distribution::Keep { p, .. } => drop_rest(launch, p),
+        _ => Ok(()),
+    }
+}
+
+/// Of the input what is kept, over `p`, where the launch asks for it.
+fn drop_rest(launch: &Launch, p: f64) -> Result<()> {
+    let (Some(&x), [kept, y]) = (launch.inputs.first(), launch.outputs) else { return Ok(()) };
+    let scale = if y.dtype == DType::Float64 { 1.0 / p } else { f64::from((1.0 / p) as f32) };
+    let inputs = [Arg::Scalar(Scalar::Float(0.0)), x, Arg::View(*kept)];
+    let kernel = Kernel::Map { op: MapOp::Addcmul, params: [scale, 0.0], compute: y.dtype };
+    let rest = Launch { kernel: &kernel, inputs: &inputs, outputs: &[*y], ..*launch };
+    map::map(&rest, MapOp::Addcmul, [scale, 0.0], y.dtype)
 }
 
 #[cfg(test)]

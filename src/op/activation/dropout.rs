@@ -12,6 +12,7 @@ use crate::op::core::record::{one, recorded};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{mul, scale};
+use crate::op::random::generator;
 use crate::op::shape::view::{squeeze, unsqueeze};
 use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled};
 use crate::tensor::{In, Tensor};
@@ -36,28 +37,25 @@ pub fn dropout(x: &Tensor, p: f64, training: bool) -> Result<Tensor> {
     if p == 1.0 {
         return mul(x, 0.0);
     }
-    let mask = mask_like(x, p)?;
-    let out = masked(x, &mask, p)?;
+    let (mask, out) = dropped(x, p)?;
     Ok(recorded(out, &RULE, &[x], |s, _| {
         s.constant(Some(&mask));
         s.attribute(p);
     }))
 }
 
-/// A mask of bools for `x`, true with probability `1 - p`, drawn in the order in which `x` lies in memory.
-fn mask_like(x: &Tensor, p: f64) -> Result<Tensor> {
+/// A mask of bools for `x`, true with probability `1 - p`, drawn in the order in which `x` lies in memory, and what it
+/// leaves of `x`.
+fn dropped(x: &Tensor, p: f64) -> Result<(Tensor, Tensor)> {
     let keep = Distribution::Keep { p: 1.0 - p, wide: x.dtype() == DType::Float64, vector: vector(x) };
-    let draw = |shape: &[usize]| {
-        crate::op::random::generator::drawn(shape, DType::Bool, &x.context(), keep, "dropout")
-    };
     if x.is_contiguous() {
-        return draw(x.shape());
+        return generator::dropped(x, keep, "dropout");
     }
     let order = memory_order(x.layout());
-    let shape: Vec<usize> = order.iter().filter_map(|&d| x.shape().get(d).copied()).collect();
-    let mask = draw(&shape)?;
+    let (mask, out) = generator::dropped(&x.with_layout(x.layout().permute(&order)?), keep, "dropout")?;
     let back: Vec<usize> = (0..order.len()).filter_map(|d| order.iter().position(|&o| o == d)).collect();
-    Ok(mask.with_layout(mask.layout().permute(&back)?))
+    let turned = |t: Tensor| Ok::<_, Error>(t.with_layout(t.layout().permute(&back)?));
+    Ok((turned(mask)?, turned(out)?))
 }
 
 /// How many neighbours a thread of PyTorch's kernel keeps or drops at a time: as many as 16 bytes hold, fewer where

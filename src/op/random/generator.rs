@@ -11,7 +11,7 @@ use crate::op::core::def::Args;
 use crate::op::core::params::{Maybe, kinds, params};
 use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
-use crate::tensor::{Tensor, launch};
+use crate::tensor::{In, Tensor, launch};
 
 kinds! {
     /// A generator of the script's own.
@@ -93,6 +93,16 @@ pub(crate) fn draw_into(x: &Tensor, distribution: Distribution, op: &'static str
     turned
         .with_layout(Layout::new([x.numel()][..].into(), [1][..].into(), x.layout().offset())?)
         .assign(&column, op)
+}
+
+/// Draws what dropout keeps of `x`, and drops the rest: the bools and the result, both row-major.
+pub(crate) fn dropped(x: &Tensor, keep: Distribution, op: &'static str) -> Result<(Tensor, Tensor)> {
+    let kept = Tensor::empty(x.shape(), DType::Bool, &x.context(), op)?;
+    let out = Tensor::empty(x.shape(), x.dtype(), &x.context(), op)?;
+    let source = Machine::current().random_source(x.device(), x.numel(), &keep, DType::Bool);
+    let random = Random { distribution: keep, source };
+    launch(op, &Kernel::Random(random), &[In::Tensor(x)], &[&kept, &out])?;
+    Ok((kept, out))
 }
 
 /// [`draw_into`] where the distribution takes an input.

@@ -53,6 +53,12 @@ impl Cases {
         self
     }
 
+    /// Computed as elements of one dtype are, whatever the operands are.
+    pub(super) fn of(mut self, dtype: DType) -> Cases {
+        self.0.iter_mut().for_each(|case| case.dtype = dtype);
+        self
+    }
+
     /// With a number for an operand.
     pub(super) fn number(mut self, operand: usize) -> Cases {
         for case in &mut self.0 {

@@ -1,11 +1,11 @@
 //! `Arange`, `Triangle` and `Random`: tensors made from the numbers of their elements.
 
 use crate::base::{DType, Scalar};
-use crate::device::kernel::{Distribution, Launch, Random, RandomSource, naturals};
+use crate::device::kernel::{Distribution, Launch, Random, RandomSource, View, naturals};
 use crate::device::philox;
 
 use super::args::Args;
-use super::cases::all;
+use super::cases::{all, floats};
 use super::compute::{Compute, Types};
 use super::form::{Field, forms};
 use super::operands::{address, blocks, input, is_apart, key, output, per_element};
@@ -25,8 +25,12 @@ forms! {
             row(if upper { "triu" } else { "tril" }, 2, CREATE, [("UPPER", flag(upper))]),
             all(|d| [d; 2]);
         Random { draw: Draw in Draw::ALL, per_call: u8 in [2, 4] } =>
-            drawing(types, draw, per_call),
+            drawing(types, draw, per_call, 1),
             all(|d| [d]).only(|d| draw.is_drawn(per_call, d));
+        /// Draws what dropout keeps, and drops the rest.
+        Dropout { draw: Draw in [Draw::Keep, Draw::Bernoulli] } =>
+            drawing(types, draw, 4, 3).and("DROP", ON),
+            floats(|d| [DType::Bool, d, d]).of(DType::Bool);
     }
 }
 
@@ -73,7 +77,7 @@ impl Draw {
     }
 }
 
-fn drawing(types: &Types, draw: Draw, per_call: u8) -> Recipe {
+fn drawing(types: &Types, draw: Draw, per_call: u8, operands: usize) -> Recipe {
     let (name, kind) = match draw {
         Draw::Uniform => ("uniform", "UNIFORM"),
         Draw::Normal => ("normal", "NORMAL"),
@@ -87,7 +91,8 @@ fn drawing(types: &Types, draw: Draw, per_call: u8) -> Recipe {
     };
     let (p, q) =
         if draw == Draw::Integers { ("long long", "unsigned long long") } else { ("double", "double") };
-    row(format!("random_{name}_by_{per_call}"), 1, RANDOM, [(kind, ON)])
+    let name = if operands > 1 { format!("dropout_{name}") } else { format!("random_{name}_by_{per_call}") };
+    row(name, operands, RANDOM, [(kind, ON)])
         .number("PER_CALL", per_call)
         .and("P", p)
         .and("Q", q)
@@ -139,16 +144,16 @@ pub(super) fn triangle(launch: &Launch, upper: bool, diagonal: i64) -> Option<Pl
 
 /// Draws from Philox. What needs an input, a sort, or numbers by row has no kernel.
 pub(super) fn random(launch: &Launch, random: &Random) -> Option<Plan> {
+    if let (Some(kept), Some(y), Some(x)) = (output(launch, 0), output(launch, 1), input(launch, 0)) {
+        return dropout(random, &kept, &y, &x);
+    }
     let y = output(launch, 0)?;
     let RandomSource::Philox { seed, offset, most } = random.source else { return None };
     let walk = Walk::of([Some(y.layout)], Order::Rows)?;
     let wide = walk.is_wide();
     let (n, per_call) = (walk.count() as u64, random.distribution.per_call(y.dtype));
     let threads = philox::threads(n, most);
-    let work = match random.distribution {
-        Distribution::Keep { vector, .. } if vector > 1 => n.div_ceil(vector),
-        _ => threads.checked_mul(n.div_ceil(threads.checked_mul(per_call)?))?,
-    };
+    let work = work(random.distribution, y.dtype, n, threads)?;
     let mut args = Args::new(wide);
     args.word(address(&y));
     let (draw, r) = parameters(random.distribution, y.dtype, &mut args)?;
@@ -157,6 +162,37 @@ pub(super) fn random(launch: &Launch, random: &Random) -> Option<Plan> {
     let key = key(form, Compute::of(y.dtype), [y.dtype], wide);
     let grid = [blocks(usize::try_from(threads).ok()?, 256)?, 1, 1];
     Plan::of(Step { key, grid, block: [256, 1, 1], shared: 0, args })
+}
+
+/// Draws what is kept of `x`, and what becomes of it.
+fn dropout(random: &Random, kept: &View, y: &View, x: &View) -> Option<Plan> {
+    let (RandomSource::Philox { seed, offset, most }, Distribution::Keep { p, .. }) =
+        (&random.source, random.distribution)
+    else {
+        return None;
+    };
+    if x.dtype != y.dtype || !x.dtype.is_float() || kept.dtype != DType::Bool {
+        return None;
+    }
+    let walk = Walk::of([Some(kept.layout), Some(y.layout), Some(x.layout)], Order::Rows)?;
+    let (wide, threads) = (walk.is_wide(), philox::threads(walk.count() as u64, *most));
+    let mut args = Args::new(wide);
+    args.word(address(kept)).word(address(y)).word(address(x));
+    let (draw, _) = parameters(random.distribution, kept.dtype, &mut args)?;
+    args.double(1.0 / p).word(*seed).word(offset / 4).word(threads);
+    args.word(work(random.distribution, kept.dtype, walk.count() as u64, threads)?).walk(&walk);
+    let key =
+        key(CreateForm::Dropout { draw }, Compute::of(kept.dtype), [kept.dtype, y.dtype, x.dtype], wide);
+    let grid = [blocks(usize::try_from(threads).ok()?, 256)?, 1, 1];
+    Plan::of(Step { key, grid, block: [256, 1, 1], shared: 0, args })
+}
+
+/// Elements, or runs of neighbours, that all threads together get.
+fn work(distribution: Distribution, dtype: DType, n: u64, threads: u64) -> Option<u64> {
+    match distribution {
+        Distribution::Keep { vector, .. } if vector > 1 => Some(n.div_ceil(vector)),
+        _ => threads.checked_mul(n.div_ceil(threads.checked_mul(distribution.per_call(dtype))?)),
+    }
 }
 
 /// The kind of number, and its parameters: two arguments, and the one that comes behind them.

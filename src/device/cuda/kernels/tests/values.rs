@@ -415,6 +415,16 @@ fn the_same_random_numbers_at_the_same_places() {
             agree(&keep, &[], || vec![Sample::zeros(DType::Bool, &[n])], 0.0, 0.0);
         }
     }
+    // Dropout: what is kept, and what becomes of all, in memory order and not.
+    for dtype in [F32, DType::Float64, DType::Float16] {
+        for (vector, shape) in [(1, [61, 53]), (2, [61, 54]), (4, [61, 56]), (8, [61, 56])] {
+            let keep = draw(Distribution::Keep { p: 0.7, wide: dtype == DType::Float64, vector });
+            for x in [sample(dtype, &shape, 2), turned(dtype, &shape, 2)] {
+                let out = || vec![Sample::zeros(DType::Bool, &shape), Sample::zeros(dtype, &shape)];
+                agree(&keep, &[x.arg()], out, tolerance(dtype), 0.0);
+            }
+        }
+    }
     for dtype in [I64, DType::Int32, DType::UInt8, DType::Bool] {
         for distribution in [exact[1], exact[3], exact[4]] {
             agree(&draw(distribution), &[], || vec![Sample::zeros(dtype, &[3001])], 0.0, 0.0);
