@@ -112,6 +112,13 @@ pub enum Kernel {
     LayerNorm { eps: f64, affine: bool },
     /// `dy, x, mean, rstd, weight? -> dx, dweight?, dbias?` of [`Kernel::LayerNorm`].
     LayerNormGrad { affine: bool },
+    /// `x [n, c, m], weight [c] or 1, bias [c] or 0 -> y, mean [c], rstd [c][, running mean, running variance [c]]`: channels
+    /// less their means over the roots of their variances plus `eps`. The running ones (read and written) become theirs
+    /// by the share `momentum`, of the unbiased variance.
+    BatchNorm { eps: f64, momentum: f64 },
+    /// `dy, x, mean, rstd, weight [c] or 1 -> dx[, dweight, dbias [c]]` of [`Kernel::BatchNorm`]; where not `training`,
+    /// the statistics are constants.
+    BatchNormGrad { training: bool },
     /// `logp [n, c], target [n] (int64)[, weight [c]] -> loss ([] or [n]), total_weight []`.
     NllLoss { reduction: Reduction, ignore_index: i64 },
     /// `dloss, logp, target[, weight], total_weight -> dlogp [n, c]`.
@@ -309,6 +316,8 @@ impl Kernel {
             Kernel::LstmCellGrad => ("lstm_cell_grad", C::Elementwise),
             Kernel::LayerNorm { .. } => ("layer_norm", C::Normalise),
             Kernel::LayerNormGrad { .. } => ("layer_norm_grad", C::Normalise),
+            Kernel::BatchNorm { .. } => ("batch_norm", C::Normalise),
+            Kernel::BatchNormGrad { .. } => ("batch_norm_grad", C::Normalise),
             Kernel::NllLoss { .. } => ("nll_loss", C::GatherScatter),
             Kernel::NllLossGrad { .. } => ("nll_loss_grad", C::GatherScatter),
             Kernel::IndexSelect { .. } => ("index_select", C::GatherScatter),
@@ -395,7 +404,10 @@ impl Launch<'_> {
                 }
             }
             Kernel::Softmax { .. } | Kernel::SoftmaxGrad { .. } => out.saturating_mul(4),
-            Kernel::LayerNorm { .. } | Kernel::LayerNormGrad { .. } => out.saturating_mul(8),
+            Kernel::LayerNorm { .. }
+            | Kernel::LayerNormGrad { .. }
+            | Kernel::BatchNorm { .. }
+            | Kernel::BatchNormGrad { .. } => out.saturating_mul(8),
             Kernel::Adam { .. } => out.saturating_mul(12),
             _ => out,
         }

@@ -3,6 +3,7 @@
 pub mod access;
 mod along;
 mod attention;
+mod batch_norm;
 mod block;
 mod cell;
 pub mod clock;

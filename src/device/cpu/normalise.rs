@@ -125,7 +125,7 @@ const LANES: usize = 32;
 
 /// The sum of a function of the elements: in lanes over short stretches, whose sums are added in f64.
 #[inline(always)]
-fn sum<C: Float>(x: &[C], f: impl Fn(C) -> C) -> f64 {
+pub(super) fn sum<C: Float>(x: &[C], f: impl Fn(C) -> C) -> f64 {
     let mut total = 0.0;
     for stretch in x.chunks(STRETCH) {
         let mut lanes = [C::default(); LANES];
@@ -143,7 +143,7 @@ fn sum<C: Float>(x: &[C], f: impl Fn(C) -> C) -> f64 {
 
 /// As [`sum`], of a function of two rows.
 #[inline(always)]
-fn sum_of_two<C: Float>(x: &[C], y: &[C], f: impl Fn(C, C) -> C) -> f64 {
+pub(super) fn sum_of_two<C: Float>(x: &[C], y: &[C], f: impl Fn(C, C) -> C) -> f64 {
     let mut total = 0.0;
     for (x, y) in x.chunks(STRETCH).zip(y.chunks(STRETCH)) {
         let mut lanes = [C::default(); LANES];

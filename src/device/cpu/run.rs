@@ -5,8 +5,8 @@ use crate::base::Result;
 use super::super::kernel::{Kernel, Launch};
 use super::super::scalar::MapOp;
 use super::{
-    attention, cell, convolution, copy, create, factor, index, loss, loss_scale, map, matmul, normalise,
-    optimise, places, pooling, random, reduce, scan, softmax, sort,
+    attention, batch_norm, cell, convolution, copy, create, factor, index, loss, loss_scale, map, matmul,
+    normalise, optimise, places, pooling, random, reduce, scan, softmax, sort,
 };
 
 /// Computes a launch on the host's memory behind its views.
@@ -39,6 +39,8 @@ pub(crate) fn run_in_order(launch: &Launch, chance: Option<u64>) -> Result<()> {
         Kernel::Matmul { alpha, beta } => matmul::matmul(launch, *alpha, *beta),
         Kernel::LayerNorm { eps, .. } => normalise::layer_norm(launch, *eps),
         Kernel::LayerNormGrad { affine } => normalise::layer_norm_grad(launch, *affine),
+        Kernel::BatchNorm { eps, momentum } => batch_norm::batch_norm(launch, *eps, *momentum),
+        Kernel::BatchNormGrad { training } => batch_norm::batch_norm_grad(launch, *training),
         Kernel::NllLoss { reduction, ignore_index } => loss::nll_loss(launch, *reduction, *ignore_index),
         Kernel::NllLossGrad { reduction, ignore_index } => {
             loss::nll_loss_grad(launch, *reduction, *ignore_index)

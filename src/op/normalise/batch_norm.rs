@@ -1,15 +1,16 @@
-//! Normalisation per channel over a batch, from reductions and maps.
+//! Normalisation per channel over a batch.
+
+use smallvec::SmallVec;
 
 use crate::base::{DType, Error, Layout, Result, Scalar, ShapeCause, python};
 use crate::device::kernel::ReduceOp;
 use crate::device::{Kernel, MapOp};
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::launch::map;
-use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{no_grad, recorded, wanted};
 use crate::op::core::value::Value;
-use crate::op::elementwise::arithmetic::{mul, scale, shift, specs, sub};
+use crate::op::elementwise::arithmetic::{mul, scale, shift, sub};
 use crate::op::elementwise::unary::rsqrt;
 use crate::op::gather::along_dim::same_place;
 use crate::op::shape::view::reshape_to;
@@ -65,11 +66,11 @@ fn over(vector: &Tensor, shape: &[usize]) -> Result<Layout> {
 }
 
 /// `shift + factor * x` per channel.
-fn affine(x: &Tensor, factor: &Tensor, shift: &Tensor, name: &'static str) -> Result<Tensor> {
+fn affine(x: &Tensor, factor: &Tensor, shift: &Tensor) -> Result<Tensor> {
     let (a, b) = (over(factor, x.shape())?, over(shift, x.shape())?);
     let inputs = [In::Laid(shift, &b), In::Tensor(x), In::Laid(factor, &a)];
     let compute = statistics_dtype(x.dtype());
-    map(name, MapOp::Addcmul, &inputs, x.shape(), x.dtype(), compute, [1.0, 0.0], x)
+    map(NAME, MapOp::Addcmul, &inputs, x.shape(), x.dtype(), compute, [1.0, 0.0], x)
 }
 
 fn check_batch_norm(x: &Tensor, norm: &BatchNorm) -> Result<()> {
@@ -122,7 +123,11 @@ struct Batch {
     training: bool,
     weight: bool,
     bias: bool,
+    /// The dtype of their gradients.
+    parameters: DType,
 }
+
+const NAME: &str = "batch_norm";
 
 fn run_batch_norm(x: &Tensor, norm: &BatchNorm) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "NativeBatchNormBackward0", run: batch_grad };
@@ -137,12 +142,10 @@ fn run_batch_norm(x: &Tensor, norm: &BatchNorm) -> Result<Tensor> {
     }
     let (out, mean, rstd) = {
         let _quiet = no_grad();
-        let (mean, variance) = statistics(x, norm)?;
-        let rstd = rsqrt(&shift(&variance, norm.eps)?)?;
-        let factor = norm.weight.map_or_else(|| Ok(rstd.clone()), |w| mul(&rstd, w))?;
-        let moved = mul(&mean, &factor)?;
-        let by = norm.bias.map_or_else(|| scale(&moved, -1.0), |b| sub(b, &moved))?;
-        (affine(x, &factor, &by, "batch_norm")?, mean, rstd)
+        match (norm.training, norm.running_mean, norm.running_var) {
+            (false, Some(mean), Some(variance)) => by_running(x, norm, mean, variance)?,
+            _ => by_batch(x, norm)?,
+        }
     };
     let tracked: Vec<&Tensor> = [Some(x), norm.weight, norm.bias].into_iter().flatten().collect();
     Ok(recorded(out, &RULE, &tracked, |s, _| {
@@ -153,31 +156,98 @@ fn run_batch_norm(x: &Tensor, norm: &BatchNorm) -> Result<Tensor> {
             s.input(w);
         }
         let (weight, bias) = (norm.weight.is_some(), norm.bias.is_some());
-        s.attribute(Batch { eps: norm.eps, training: norm.training, weight, bias });
+        let parameters = norm.weight.or(norm.bias).map_or(x.dtype(), Tensor::dtype);
+        s.attribute(Batch { eps: norm.eps, training: norm.training, weight, bias, parameters });
     }))
 }
 
-/// Mean and biased variance per channel; the running ones are updated while training.
-fn statistics(x: &Tensor, norm: &BatchNorm) -> Result<(Tensor, Tensor)> {
+/// The result by the running statistics, with the means and the inverse deviations that it took.
+fn by_running(
+    x: &Tensor,
+    norm: &BatchNorm,
+    mean: &Tensor,
+    variance: &Tensor,
+) -> Result<(Tensor, Tensor, Tensor)> {
+    // Copies: later training steps write to the running statistics, and the graph keeps these.
     let kept = statistics_dtype(x.dtype());
-    if let (false, Some(mean), Some(variance)) = (norm.training, norm.running_mean, norm.running_var) {
-        // A copy: later training steps write to the running statistics, and the graph keeps these.
-        return Ok((mean.copied(kept, "batch_norm")?, variance.copied(kept, "batch_norm")?));
-    }
-    let count = (x.numel() / channels(x).max(1)) as f64;
-    let mean = reduce_channels(x, ReduceOp::Sum { scale: 1.0 / count }, kept, "batch_norm")?;
-    let variance = reduce_channels(x, ReduceOp::Var { correction: 0.0, root: false }, kept, "batch_norm")?;
-    let m = norm.momentum;
-    let follow = |running: Option<&Tensor>, now: &Tensor, share: f64| -> Result<()> {
-        if let Some(running) = running {
-            specs::Mul.apply_in_place(running, Operand::Scalar(Scalar::Float(1.0 - m)), [0.0; 2])?;
-            specs::Add.apply_in_place(running, Operand::Tensor(now), [share, 0.0])?;
-        }
-        Ok(())
+    let (mean, variance) = (mean.copied(kept, NAME)?, variance.copied(kept, NAME)?);
+    let rstd = rsqrt(&shift(&variance, norm.eps)?)?;
+    let factor = norm.weight.map_or_else(|| Ok(rstd.clone()), |w| mul(&rstd, w))?;
+    let moved = mul(&mean, &factor)?;
+    let by = norm.bias.map_or_else(|| scale(&moved, -1.0), |b| sub(b, &moved))?;
+    Ok((affine(x, &factor, &by)?, mean, rstd))
+}
+
+/// The result by the batch's own statistics, with their means and inverse deviations; the running ones follow.
+fn by_batch(x: &Tensor, norm: &BatchNorm) -> Result<(Tensor, Tensor, Tensor)> {
+    let (packed, out, target) = as_planes(x, NAME)?;
+    let context = x.context();
+    let statistic = |value: f64| {
+        let scalar = Scalar::Float(value);
+        Tensor::full(&[channels(x)], scalar, statistics_dtype(x.dtype()), &context, NAME)
     };
-    follow(norm.running_mean, &mean, m)?;
-    follow(norm.running_var, &variance, m * count / (count - 1.0))?;
-    Ok((mean, variance))
+    let empty = || Tensor::empty(&[channels(x)], statistics_dtype(x.dtype()), &context, NAME);
+    let (mean, rstd) = (empty()?, empty()?);
+    let (weight, bias) = (flat(norm.weight)?, flat(norm.bias)?);
+    let inputs = [In::Tensor(&packed), or_number(weight.as_ref(), 1.0), or_number(bias.as_ref(), 0.0)];
+    // Where one of them alone is kept, the other is not looked at again.
+    let running = match (flat(norm.running_mean)?, flat(norm.running_var)?) {
+        (None, None) => None,
+        (mean, variance) => {
+            Some((mean.map_or_else(|| statistic(0.0), Ok)?, variance.map_or_else(|| statistic(1.0), Ok)?))
+        }
+    };
+    let kernel = Kernel::BatchNorm { eps: norm.eps, momentum: norm.momentum };
+    match &running {
+        Some((to_mean, to_variance)) => {
+            launch(NAME, &kernel, &inputs, &[&target, &mean, &rstd, to_mean, to_variance])?;
+        }
+        None => launch(NAME, &kernel, &inputs, &[&target, &mean, &rstd])?,
+    }
+    [norm.running_mean, norm.running_var].into_iter().flatten().for_each(Tensor::bump_version);
+    Ok((out, mean, rstd))
+}
+
+/// A batch as `[n, channels, plane]`, packed first where its strides need it; new memory that lies as it does, and that as
+/// `[n, channels, plane]`.
+fn as_planes(x: &Tensor, name: &'static str) -> Result<(Tensor, Tensor, Tensor)> {
+    let shape = planes_shape(x);
+    let dense = x.layout().dense_like()?;
+    let (packed, layout) = match (x.layout().view(&shape), dense.view(&shape)) {
+        (Some(view), Some(_)) => (x.with_layout(view), dense),
+        _ => (packed_planes(x)?, Layout::contiguous(x.shape())?),
+    };
+    let out = Tensor::empty_in(layout, x.dtype(), &x.context(), name)?;
+    let view = out.layout().view(&shape).ok_or(ShapeCause::ViewNotContiguous)?;
+    let target = out.with_layout(view);
+    Ok((packed, out, target))
+}
+
+/// A batch as `[n, channels, plane]`, packed first where its strides need it.
+fn packed_planes(x: &Tensor) -> Result<Tensor> {
+    let shape = planes_shape(x);
+    match x.layout().view(&shape) {
+        Some(view) => Ok(x.with_layout(view)),
+        None => Ok(x.contiguous_detached()?.with_layout(Layout::contiguous(&shape)?)),
+    }
+}
+
+fn planes_shape(x: &Tensor) -> [usize; 3] {
+    let n = x.shape().first().copied().unwrap_or(1);
+    [n, channels(x), x.shape().iter().skip(2).product()]
+}
+
+/// One number for each channel as a vector.
+fn flat(parameter: Option<&Tensor>) -> Result<Option<Tensor>> {
+    let flatten = |t: &Tensor| -> Result<Tensor> {
+        let layout = t.layout().view(&[t.numel()]).ok_or(ShapeCause::ViewNotContiguous)?;
+        Ok(t.with_layout(layout))
+    };
+    parameter.map(flatten).transpose()
+}
+
+fn or_number(parameter: Option<&Tensor>, number: f64) -> In<'_> {
+    parameter.map_or(In::Scalar(Scalar::Float(number)), In::Tensor)
 }
 
 fn batch_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
@@ -188,49 +258,28 @@ fn batch_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     if grad_enabled() {
         return batch_grad_recorded(s, &x, g, &mean, &rstd, weight.as_ref(), about);
     }
-    let factor = weight.as_ref().map_or_else(|| Ok(rstd.clone()), |w| mul(&rstd, w))?;
-    let kept = statistics_dtype(x.dtype());
-    let total = reduce_channels(g, ReduceOp::Sum { scale: 1.0 }, kept, "batch_norm_backward")?;
-    let at = over(&mean, x.shape())?;
-    let inputs = [In::Tensor(&x), In::Laid(&mean, &at)];
     let name = "batch_norm_backward";
-    let centred = map(name, MapOp::Sub, &inputs, x.shape(), kept, kept, [1.0, 0.0], &x)?;
-    let product = mul(g, &centred)?;
-    let dot = reduce_channels(&product, ReduceOp::Sum { scale: 1.0 }, kept, name)?;
-    drop(product);
-    let dx = match (s.needs(0), about.training) {
-        (false, _) => None,
-        (true, false) => Some(affine(g, &factor, &scale(&mean, 0.0)?, name)?),
-        (true, true) => Some(batch_dx(g, &centred, &rstd, &factor, &total, &dot)?),
-    };
-    let mut grads: Grads = [dx].into_iter().collect();
+    let (packed, dx, target) = as_planes(&x, name)?;
+    let upstream = packed_planes(g)?;
+    let w = flat(weight.as_ref())?;
+    let inputs = [&upstream, &packed, &mean, &rstd].map(In::Tensor);
+    let inputs: SmallVec<[In; 5]> = inputs.into_iter().chain([or_number(w.as_ref(), 1.0)]).collect();
+    let kernel = Kernel::BatchNormGrad { training: about.training };
+    let mut grads: Grads = [Some(dx)].into_iter().collect();
+    if !about.weight && !about.bias {
+        launch(name, &kernel, &inputs, &[&target])?;
+        return Ok(grads);
+    }
+    let parameter = || Tensor::empty(&[channels(&x)], about.parameters, &x.context(), name);
+    let (dweight, dbias) = (parameter()?, parameter()?);
+    launch(name, &kernel, &inputs, &[&target, &dweight, &dbias])?;
     if about.weight {
-        grads.push(wanted(s, 1, || mul(&dot, &rstd))?);
+        grads.push(Some(dweight));
     }
     if about.bias {
-        grads.push(Some(total));
+        grads.push(Some(dbias));
     }
     Ok(grads)
-}
-
-/// `factor * (g - mean(g) - centred * rstd² * mean(g * centred))`
-fn batch_dx(
-    g: &Tensor,
-    centred: &Tensor,
-    rstd: &Tensor,
-    factor: &Tensor,
-    total: &Tensor,
-    dot: &Tensor,
-) -> Result<Tensor> {
-    let count = (g.numel() / channels(g).max(1)) as f64;
-    let offset = scale(&mul(total, factor)?, -1.0 / count)?;
-    let slope = scale(&mul(&mul(dot, factor)?, &mul(rstd, rstd)?)?, -1.0 / count)?;
-    let dx = affine(g, factor, &offset, "batch_norm_backward")?;
-    let laid = over(&slope, g.shape())?;
-    let inputs = [In::Tensor(&dx), In::Tensor(centred), In::Laid(&slope, &laid)];
-    let kernel = Kernel::Map { op: MapOp::Addcmul, params: [1.0, 0.0], compute: statistics_dtype(g.dtype()) };
-    launch("batch_norm_backward", &kernel, &inputs, &[&dx])?;
-    Ok(dx)
 }
 
 fn batch_grad_recorded(

@@ -2,6 +2,7 @@
 
 mod args;
 mod attention;
+mod batch_norm;
 mod cases;
 mod cell;
 mod compute;
@@ -30,6 +31,7 @@ mod tests;
 use crate::device::kernel::{Kernel, Launch};
 
 use attention::AttentionForm;
+use batch_norm::BatchNormForm;
 use cell::CellForm;
 use convolution::ConvForm;
 use create::CreateForm;
@@ -57,6 +59,7 @@ pub fn every() -> impl Iterator<Item = Key> {
         CreateForm::every,
         ReduceForm::every,
         LineForm::every,
+        BatchNormForm::every,
         IndexForm::every,
         LossForm::every,
         OptimiseForm::every,
@@ -85,6 +88,8 @@ pub(crate) fn scratch_bytes(launch: &Launch, gpu: &Gpu) -> usize {
         Kernel::AttentionGrad { .. } => attention::scratch_bytes(launch),
         Kernel::IndexAdd { .. } => index::scratch_bytes(launch),
         Kernel::LayerNormGrad { .. } => lines::scratch_bytes(launch, gpu),
+        Kernel::BatchNorm { .. } => batch_norm::scratch_bytes(launch, gpu, 0),
+        Kernel::BatchNormGrad { .. } => batch_norm::scratch_bytes(launch, gpu, 1),
         Kernel::Conv2dGradWeight(conv) => convolution::scratch_bytes(launch, gpu, conv),
         _ => 0,
     }
@@ -118,6 +123,8 @@ pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64) -> Option<Plan> {
         Kernel::SoftmaxGrad { log, dim } => lines::softmax_grad(launch, gpu, *log, *dim),
         Kernel::LayerNorm { eps, .. } => lines::layer_norm(launch, *eps),
         Kernel::LayerNormGrad { affine } => lines::layer_norm_grad(launch, gpu, scratch, *affine),
+        Kernel::BatchNorm { eps, momentum } => batch_norm::forward(launch, gpu, scratch, *eps, *momentum),
+        Kernel::BatchNormGrad { training } => batch_norm::backward(launch, gpu, scratch, *training),
         Kernel::NllLoss { reduction, ignore_index } => loss::nll(launch, *reduction, *ignore_index),
         Kernel::NllLossGrad { reduction, ignore_index } => loss::nll_grad(launch, *reduction, *ignore_index),
         Kernel::IndexSelect { dim } => index::select(launch, *dim),
