@@ -1,11 +1,10 @@
 // Lines in order, with the places that their elements came from: equal elements keep their order, NaN is the largest.
 // Short lines are sorted in shared memory by Batcher's network; long ones digit by digit of their keys, the lowest
-// first: count the digits of each tile, sum the counts up (`scan.cuh`), and move every element to its place.
+// first. All digits are counted at once; then for each one every tile puts its elements in order, learns from the tiles
+// before it where they belong, and moves them there.
 
 #define DIGITS 256
-#define THREADS 256
-#define EACH 16
-#define TILE (THREADS * EACH)
+#define THREADS 384
 
 typedef KEY Key;
 
@@ -23,6 +22,16 @@ __device__ inline Key key(const S1* x) {
     Key key = ordered(load<T>(x));
     return DESCENDING ? Key(~key) : key;
 }
+
+#if COUNT || MOVE
+// A line's row of `work`, in words: for each pass the number of the next tile, and what `plan_passes` says; for each
+// pass and value of its digit how many there are; and for each pass, tile and value what the tile tells.
+#define COUNTS (2 * PASSES)
+#define ROW(tiles) (size_t(PASSES) * (2 + DIGITS + DIGITS * size_t(tiles)))
+
+// The digit of a pass. Elements differ from digit `LOWEST` on.
+__device__ inline unsigned digit(Key key, unsigned pass) { return unsigned(key >> 8 * (LOWEST + pass)) & (DIGITS - 1); }
+#endif
 
 #if SHORT
 // A line to each row of the block, whose threads each compare two elements at a time; `room` is a power of 2 up to 2048.
@@ -64,8 +73,46 @@ extern "C" __global__ void __launch_bounds__(1024)
         store(indices + place.at[2] + Step(j) * index_step, (long long)from);
     }
 }
-#elif COUNT || MOVE
-// A digit of a tile's keys: of the elements themselves where `FIRST`, and then their places are those they lie at.
+#elif COUNT
+// Copies of the counts in shared memory, so that fewer lanes meet at one, and elements that a thread has on the way.
+#define COPIES 4
+#define AHEAD 8
+
+// `work` begins with a row for each line; its counts, one to each value of each digit, are 0 before.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    ENTRY(const S1* x, Step x_step, Walk walk, unsigned* work, Index length, unsigned tiles, unsigned pieces,
+          Index piece) {
+    __shared__ unsigned own[PASSES * DIGITS * COPIES];
+    Index line = Index(blockIdx.x / pieces), start = Index(blockIdx.x % pieces) * piece;
+    const S1* from = x + places(walk, line).at[1];
+    unsigned* counts = work + ROW(tiles) * line + COUNTS;
+    for (unsigned i = threadIdx.x; i < PASSES * DIGITS * COPIES; i += THREADS) own[i] = 0;
+    __syncthreads();
+    Index end = length - start < piece ? length : start + piece;
+    for (Index j = start + threadIdx.x; j < end; j += AHEAD * THREADS) {
+        Key held[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            held[k] = k * THREADS < end - j ? key(from + Step(j + k * THREADS) * x_step) : Key(0);
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+#pragma unroll
+            for (int p = 0; p < PASSES; p++)
+                if (k * THREADS < end - j)
+                    atomicAdd(&own[(p * DIGITS + digit(held[k], p)) * COPIES + threadIdx.x % COPIES], 1u);
+    }
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < PASSES * DIGITS; i += THREADS) {
+        unsigned all = 0;
+        for (int c = 0; c < COPIES; c++) all += own[i * COPIES + c];
+        if (all) atomicAdd(&counts[i], all);
+    }
+}
+#elif MOVE
+// A thread has as many bytes of keys whatever their size; two blocks find room on a multiprocessor.
+#define EACH (64 / int(sizeof(Key)))
+#define TILE (THREADS * EACH)
+#define WARPS (THREADS / 32)
 
 // Which lanes' elements have the same digit.
 __device__ inline unsigned alike(unsigned digit, bool inside) {
@@ -79,45 +126,56 @@ __device__ inline unsigned alike(unsigned digit, bool inside) {
     return lanes;
 }
 
-#if FIRST
-#define KEYS const S1* x, Step x_step, Walk walk
-#define KEY_AT(i) key(x + from_line + Step(i) * x_step)
-#else
-#define KEYS const Key* keys
-#define KEY_AT(i) keys[base + (i)]
-#endif
-
-#if COUNT
-// `counts` has a row for each line: a zero, then the tiles' counts of each digit.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    ENTRY(KEYS, int* counts, Index length, unsigned tiles, unsigned shift) {
-    __shared__ unsigned own[DIGITS];
-    Index line = Index(blockIdx.x / tiles), start = Index(blockIdx.x % tiles) * TILE;
-    own[threadIdx.x] = 0;
-#if FIRST
-    Step from_line = places(walk, line).at[1];
-#else
-    size_t base = (size_t)line * length;
-#endif
-    Key held[EACH];
+// What the threads before this one have, of the first `DIGITS`.
+__device__ inline unsigned before(unsigned own) {
+    __shared__ unsigned ends[DIGITS / 32];
+    unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32, until = own, sum = 0;
 #pragma unroll
-    for (int k = 0; k < EACH; k++) {
-        unsigned i = k * THREADS + threadIdx.x;
-        held[k] = i < length - start ? KEY_AT(start + i) : Key(0);
+    for (int off = 1; off < 32; off *= 2) {
+        unsigned earlier = __shfl_up_sync(0xffffffffu, until, off);
+        if (lane >= off) until += earlier;
     }
+    if (lane == 31 && warp < DIGITS / 32) ends[warp] = until;
     __syncthreads();
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-        bool inside = k * THREADS + threadIdx.x < length - start;
-        unsigned digit = unsigned(held[k] >> shift) & (DIGITS - 1), lanes = alike(digit, inside);
-        if (inside && (lanes & (1u << threadIdx.x % 32) - 1) == 0) atomicAdd(&own[digit], unsigned(__popc(lanes)));
-    }
+    for (unsigned w = 0; w < DIGITS / 32; w++) sum += w < warp ? ends[w] : 0;
     __syncthreads();
-    int* row = counts + (size_t)line * (DIGITS * (size_t)tiles + 1);
-    row[1 + (size_t)threadIdx.x * tiles + blockIdx.x % tiles] = int(own[threadIdx.x]);
-    if (blockIdx.x % tiles == 0 && threadIdx.x == 0) row[0] = 0;
+    return sum + until - own;
 }
-#else
+
+// What a tile tells of a digit is a word: one more than it has of it; and once that is known, with the highest bit,
+// where those of the next tile begin. The tiles before all run or have run, as they took their numbers earlier.
+#define KNOWN 0x80000000u
+#define AHEAD 4
+
+// Where a tile's first element of a digit belongs, by what the tiles before tell of that digit.
+__device__ inline unsigned look_back(const volatile unsigned* told, unsigned tile) {
+    unsigned sum = 0;
+    for (;;) {
+        unsigned words[AHEAD];
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++) words[j] = j < tile ? told[(size_t)(tile - 1 - j) * DIGITS] : 0;
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++) {
+            if (words[j] == 0) break;
+            if (words[j] & KNOWN) return sum + (words[j] & ~KNOWN);
+            sum += words[j] - 1;
+            tile--;
+        }
+    }
+}
+
+// Before each pass but the first: where the keys lie, and whether all have the same digit, so that nothing moves. The
+// last pass puts the elements out and is never left out.
+__device__ inline void plan_passes(unsigned* row, Key any, Index length) {
+    unsigned second = 0;
+#pragma unroll
+    for (int p = 1; p < PASSES; p++) {
+        bool same = p + 1 < PASSES && row[COUNTS + p * DIGITS + digit(any, p)] == length;
+        row[PASSES + p] = second | unsigned(same) << 1;
+        second ^= !same;
+    }
+}
+
 // An element that a key was made of; zeros and NaN are more than one key tells apart.
 __device__ inline bool is_one(float v) { return v == v && v != 0.0f; }
 __device__ inline bool is_one(double v) { return v == v && v != 0.0; }
@@ -131,122 +189,154 @@ __device__ inline void undo(unsigned long long key, double& v) {
 __device__ inline void undo(unsigned key, long long& v) { v = int(key ^ 1u << 31); }
 __device__ inline void undo(unsigned long long key, long long& v) { v = (long long)(key ^ 1ull << 63); }
 
+// The first pass makes the keys, and then places are those that the elements lie at.
 #if FIRST
-#define PLACE_AT(i) unsigned(i)
-#define PLACES
+#define SOURCE const S1* x, Step x_step, Walk walk
 #else
-#define PLACE_AT(i) from[base + (i)]
-#define PLACES const unsigned* from,
+#define SOURCE Key* keys, Key* other_keys, unsigned* from, unsigned* other_from
 #endif
 #if LAST
 // The first `kept` of each line.
-#if FIRST
-#define TARGET S0* values, Step value_step, S2* indices, Step index_step, Index kept
+#define RESULT , S0* values, Step value_step, S2* indices, Step index_step, Index kept
 #else
-#define TARGET S0* values, Step value_step, S2* indices, Step index_step, Index kept, const S1* x, Step x_step, Walk walk
+#define RESULT
 #endif
+#if LAST && !FIRST
+#define ELEMENTS , const S1* x, Step x_step, Walk walk
+#elif FIRST && !LAST
+#define ELEMENTS , Key* keys, unsigned* from
 #else
-#define TARGET Key* to_keys, unsigned* to_from
+#define ELEMENTS
 #endif
 
 // Each warp goes through a part of the tile in order: an element's place is that of its digit's first, and how many of
 // its digit came before it. The tile is put in order in shared memory, so that neighbours are written together.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    ENTRY(KEYS, PLACES TARGET, const int* counts, Index length, unsigned tiles, unsigned shift) {
-    __shared__ unsigned seen[THREADS / 32][DIGITS], apart[DIGITS], ends[THREADS / 32];
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+    ENTRY(SOURCE RESULT ELEMENTS, unsigned* work, Index length, unsigned tiles, unsigned pass) {
+    __shared__ unsigned short seen[WARPS][DIGITS];
+    __shared__ unsigned apart[DIGITS], ticket, same_pass;
     __shared__ Key room[TILE];
-    unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32, tile = blockIdx.x % tiles;
-    Index line = Index(blockIdx.x / tiles), start = Index(tile) * TILE;
-    unsigned inside = length - start < TILE ? unsigned(length - start) : unsigned(TILE);
+    unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    Index line = Index(blockIdx.x / tiles);
+    unsigned* row = work + ROW(tiles) * line;
     size_t base = (size_t)line * length;
+#if !FIRST
+    unsigned turn = row[PASSES + pass];
+    if (turn & 2) return;
+    Key* to_keys = (turn & 1 ? keys : other_keys) + base;
+    unsigned* to_from = (turn & 1 ? from : other_from) + base;
+#elif !LAST
+    Key* to_keys = keys + base;
+    unsigned* to_from = from + base;
+#endif
+    if (threadIdx.x == 0) ticket = atomicAdd(row + pass, 1u), same_pass = pass;
+    for (unsigned d = lane; d < DIGITS; d += 32) seen[warp][d] = 0;
 #if FIRST || LAST
     Places place = places(walk, line);
-    Step from_line = place.at[1];
 #endif
-    for (unsigned d = lane; d < DIGITS; d += 32) seen[warp][d] = 0;
+    __syncthreads();
+    unsigned tile = ticket;
+    Index start = Index(tile) * TILE;
+    unsigned inside = length - start < TILE ? unsigned(length - start) : unsigned(TILE);
+    unsigned mine = warp * (32 * EACH) + lane, to[EACH];
+    int left = int(inside) - int(mine);
+#if FIRST
+    const S1* source = x + place.at[1] + Step(start + mine) * x_step;
+#define KEY_AT(i) key(source + Step(i) * x_step)
+#define PLACE_AT(i) unsigned(start) + mine + i
+#else
+    const Key* source = (turn & 1 ? other_keys : keys) + base + start + mine;
+    const unsigned* source_from = (turn & 1 ? other_from : from) + base + start + mine;
+#define KEY_AT(i) source[i]
+#define PLACE_AT(i) source_from[i]
+#endif
     Key held[EACH];
 #pragma unroll
-    for (int k = 0; k < EACH; k++) {
-        unsigned i = warp * (32 * EACH) + k * 32 + lane;
-        held[k] = i < inside ? KEY_AT(start + i) : Key(0);
-    }
-    __syncthreads();
-    unsigned to[EACH];
+    for (int k = 0; k < EACH; k++) held[k] = k * 32 < left ? KEY_AT(k * 32) : Key(0);
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
-        bool is = warp * (32 * EACH) + k * 32 + lane < inside;
-        unsigned digit = unsigned(held[k] >> shift) & (DIGITS - 1), lanes = alike(digit, is);
+        bool is = k * 32 < left;
+        unsigned d = digit(held[k], pass), lanes = alike(d, is);
         unsigned earlier = __popc(lanes & (1u << lane) - 1);
-        to[k] = seen[warp][digit] + earlier;
+        to[k] = seen[warp][d] + earlier;
         __syncwarp();
-        if (is && earlier == 0) seen[warp][digit] += __popc(lanes);
+        if (is && earlier == 0) seen[warp][d] += __popc(lanes);
         __syncwarp();
     }
     __syncthreads();
     // A thread to each digit: where the tile's first of it lies in the tile, and how far from there in the line.
-    const int* row = counts + (size_t)line * (DIGITS * (size_t)tiles + 1);
-    unsigned own = 0;
-    for (unsigned w = 0; w < THREADS / 32; w++) own += seen[w][threadIdx.x];
-    unsigned until = own;
-#pragma unroll
-    for (int off = 1; off < 32; off *= 2) {
-        unsigned earlier = __shfl_up_sync(0xffffffffu, until, off);
-        if (lane >= off) until += earlier;
+    unsigned* told = row + COUNTS + DIGITS * (PASSES + pass * (size_t)tiles) + threadIdx.x;
+    unsigned own = 0, earlier = 0;
+    bool tells = threadIdx.x < DIGITS;
+    if (tells) {
+        for (unsigned w = 0; w < WARPS; w++) own += seen[w][threadIdx.x];
+        if (tile > 0) *(volatile unsigned*)(told + (size_t)tile * DIGITS) = own + 1;
     }
-    if (lane == 31) ends[warp] = until;
+    unsigned first = before(own);
+    if (tile == 0) earlier = before(tells ? row[COUNTS + pass * DIGITS + threadIdx.x] : 0);
+    if (tells)
+        for (unsigned w = 0, at = first; w < WARPS; w++) {
+            unsigned count = seen[w][threadIdx.x];
+            seen[w][threadIdx.x] = at;
+            at += count;
+        }
     __syncthreads();
-    unsigned first = until - own;
-    for (unsigned w = 0; w < warp; w++) first += ends[w];
-    apart[threadIdx.x] = unsigned(row[(size_t)threadIdx.x * tiles + tile]) - first;
-    for (unsigned w = 0; w < THREADS / 32; w++) {
-        unsigned count = seen[w][threadIdx.x];
-        seen[w][threadIdx.x] = first;
-        first += count;
-    }
-    __syncthreads();
+    // As far as the compiler knows another one: what it has computed of the digits would fill the registers till here.
+    pass = same_pass;
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
-        to[k] += seen[warp][unsigned(held[k] >> shift) & (DIGITS - 1)];
-        if (warp * (32 * EACH) + k * 32 + lane < inside) room[to[k]] = held[k];
+        to[k] += seen[warp][digit(held[k], pass)];
+        if (k * 32 < left) room[to[k]] = held[k];
+    }
+    if (tells) {
+        if (tile > 0) earlier = look_back(told, tile);
+        *(volatile unsigned*)(told + (size_t)tile * DIGITS) = KNOWN | earlier + own;
+        apart[threadIdx.x] = earlier - first;
     }
     __syncthreads();
-    unsigned target[EACH];
+    // Digits take less room than where their elements go.
+    unsigned digits[EACH / 4] = {};
+#if LAST
+    unsigned odd = 0;
+#endif
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
         unsigned i = k * THREADS + threadIdx.x;
         if (i >= inside) continue;
-        held[k] = room[i];
-        target[k] = apart[unsigned(held[k] >> shift) & (DIGITS - 1)] + i;
-#if !LAST
-        to_keys[base + target[k]] = held[k];
+        Key moved = room[i];
+        unsigned d = digit(moved, pass), target = apart[d] + i;
+        digits[k / 4] |= d << k % 4 * 8;
+#if LAST
+        T value;
+        undo(DESCENDING ? Key(~moved) : moved, value);
+        if (!is_one(value)) odd |= 1u << k;
+        else if (target < kept) store(values + place.at[0] + Step(target) * value_step, value);
+#else
+        to_keys[target] = moved;
 #endif
     }
     __syncthreads();
     unsigned* sources = reinterpret_cast<unsigned*>(room);
 #pragma unroll
-    for (int k = 0; k < EACH; k++) {
-        unsigned i = warp * (32 * EACH) + k * 32 + lane;
-        if (i < inside) sources[to[k]] = PLACE_AT(start + i);
-    }
+    for (int k = 0; k < EACH; k++)
+        if (k * 32 < left) sources[to[k]] = PLACE_AT(k * 32);
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
         unsigned i = k * THREADS + threadIdx.x;
         if (i >= inside) continue;
-        unsigned source = sources[i];
+        unsigned came = sources[i], target = apart[digits[k / 4] >> k % 4 * 8 & DIGITS - 1] + i;
 #if LAST
-        Index at = target[k];
-        if (at >= kept) continue;
-        T value;
-        undo(DESCENDING ? Key(~held[k]) : held[k], value);
-        S0* y = values + place.at[0] + Step(at) * value_step;
-        if (is_one(value)) store(y, value);
-        else *y = x[from_line + Step(source) * x_step];
-        store(indices + place.at[2] + Step(at) * index_step, (long long)source);
+        if (target >= kept) continue;
+        if (odd >> k & 1)
+            values[place.at[0] + Step(target) * value_step] = x[place.at[1] + Step(came) * x_step];
+        store(indices + place.at[2] + Step(target) * index_step, (long long)came);
 #else
-        to_from[base + target[k]] = source;
+        to_from[target] = came;
 #endif
     }
-}
+#if FIRST && !LAST
+    if (tile == 0 && threadIdx.x == 0) plan_passes(row, KEY_AT(0), length);
 #endif
+}
 #endif

@@ -1,6 +1,7 @@
 //! `Map`: a scalar function element by element.
 
 use crate::base::{DType, Dims, Layout, Scalar, Strides};
+use crate::device::buffer::Buffer;
 use crate::device::kernel::{Arg, Launch, View};
 use crate::device::scalar::{CUDA_HELPERS, MapOp, ScalarFunction, Visitor, Writes};
 
@@ -85,6 +86,14 @@ pub(crate) fn plan(launch: &Launch, op: MapOp, params: [f64; 2], compute: DType)
         return None;
     }
     MapJob { op, params, compute, inputs, output: *output }.plan()
+}
+
+/// Zeros in so many words of 32 bits.
+pub(super) fn zeros(address: u64, words: usize) -> Option<Plan> {
+    let layout = Layout::contiguous(&[words]).ok()?;
+    let buffer = Buffer::new(address, words * 4, None, false);
+    let to = View { buffer: &buffer, dtype: DType::Int32, layout: &layout };
+    copy(&to, &Arg::Scalar(Scalar::Int(0)))
 }
 
 /// Whether a function has a form for a compute type.

@@ -1,15 +1,15 @@
 //! `Sort`.
 
-use crate::base::{DType, Dims, Layout, Strides};
-use crate::device::buffer::Buffer;
-use crate::device::kernel::{Arg, Kernel, Launch, ScanOp, View};
+use crate::base::DType;
+use crate::device::kernel::{Launch, View};
 
 use super::args::Args;
 use super::cases::{Cases, all};
 use super::compute::{Compute, Slot, Types};
 use super::form::forms;
-use super::lines::{self, OperandLines};
-use super::operands::{THREADS, address, blocks, input, is_apart, is_far, key, output};
+use super::lines::OperandLines;
+use super::map::zeros;
+use super::operands::{address, blocks, input, is_apart, is_far, key, output};
 use super::plan::{Gpu, Plan, Step};
 use super::recipe::{BOTH, ON, Recipe, RecipeParts, WALK, ending, flag, row};
 
@@ -17,8 +17,9 @@ const SORT: RecipeParts = &[WALK, "sort"];
 const PICK: RecipeParts = &[WALK, "sort", "pick"];
 /// Elements of a line that is sorted in shared memory.
 const SHORT: usize = 2048;
-/// Elements of a tile of `kernels/sort.cuh`, and values of a digit.
-const TILE: usize = 4096;
+/// Threads of a block of `kernels/sort.cuh` for long lines, bytes of the keys of a tile, and values of a digit.
+const SORTERS: usize = 384;
+const TILE: usize = SORTERS * 64;
 const DIGITS: usize = 256;
 /// Threads of a block of `kernels/pick.cuh`, and elements of which it takes the first.
 const PICKERS: u32 = 512;
@@ -30,10 +31,8 @@ forms! {
     /// Lines in order.
     SortForm(types) {
         Short { descending: bool in BOTH } => sorting(types, "short", "SHORT", descending), cases();
-        /// The elements of each digit in a tile, whose keys are made of them the first time.
-        Count { first: bool in BOTH, descending: bool in BOTH } =>
-            digit(types, "count", "COUNT", [first, false, descending]),
-            cases().only(|d| first || digits(d).len() > 1 && !descending);
+        /// How many elements have which digits.
+        Count { descending: bool in BOTH } => digit(types, "count", "COUNT", [false, false, descending]), cases();
         /// Keys and places in the order of a digit; the last time the elements themselves.
         Move { first: bool in BOTH, last: bool in BOTH, descending: bool in BOTH } =>
             digit(types, "move", "MOVE", [first, last, descending]),
@@ -51,17 +50,26 @@ fn cases() -> Cases {
 
 fn sorting(types: &Types, name: &str, part: &'static str, descending: bool) -> Recipe {
     let name = format!("sort_{name}{}", if descending { "_descending" } else { "" });
-    let size = match types.slots.first() {
-        Some(Slot::Of(dtype)) => key_bytes(*dtype),
-        _ => 8,
-    };
-    let key = if size == 8 { "unsigned long long" } else { "unsigned" };
+    let key = if key_bytes(sorted(types)) == 8 { "unsigned long long" } else { "unsigned" };
     row(name, 3, SORT, [(part, ON), ("DESCENDING", flag(descending)), ("KEY", key)])
 }
 
 fn digit(types: &Types, name: &str, part: &'static str, [first, last, descending]: [bool; 3]) -> Recipe {
     let name = ending(&ending(name, "_first", first), "_last", last);
-    sorting(types, &name, part, descending).and("FIRST", flag(first)).and("LAST", flag(last))
+    let digits = digits(sorted(types));
+    sorting(types, &name, part, descending)
+        .and("FIRST", flag(first))
+        .and("LAST", flag(last))
+        .number("LOWEST", digits.start as u8)
+        .number("PASSES", digits.len() as u8)
+}
+
+/// The dtype of what is put in order.
+fn sorted(types: &Types) -> DType {
+    match types.slots.first() {
+        Some(Slot::Of(dtype)) => *dtype,
+        _ => DType::Int64,
+    }
 }
 
 fn picking(types: &Types, name: &str, part: &'static str, descending: bool) -> Recipe {
@@ -101,6 +109,7 @@ struct SortShape {
     kept: usize,
     count: usize,
     tiles: usize,
+    passes: usize,
 }
 
 impl SortShape {
@@ -115,7 +124,18 @@ impl SortShape {
         let count = lines.others.count();
         // Places are 32 bits wide, and counts signed.
         let fits = length < i32::MAX as usize && kept <= length;
-        fits.then_some(SortShape { lines, length, kept, count, tiles: length.div_ceil(TILE) })
+        let tiles = length.div_ceil(TILE / key_bytes(x.dtype));
+        fits.then_some(SortShape { lines, length, kept, count, tiles, passes: digits(x.dtype).len() })
+    }
+
+    fn is_wide(&self) -> bool {
+        self.lines.wide || self.length * self.count > i32::MAX as usize
+    }
+
+    /// The pieces of each line whose digits a block counts.
+    fn counted_pieces(&self, gpu: &Gpu) -> usize {
+        let wanted = (gpu.multiprocessors as usize * 4).div_ceil(self.count.max(1));
+        wanted.min(self.length.div_ceil(PIECE)).max(1)
     }
 
     /// Few are wanted of long lines.
@@ -131,12 +151,12 @@ impl SortShape {
         wanted.min(most).max(1)
     }
 
-    /// A row of counts, with the zero before them.
+    /// Words of what a line's tiles tell each other; see `ROW` of `kernels/sort.cuh`.
     fn row(&self) -> usize {
-        DIGITS * self.tiles + 1
+        self.passes * (2 + DIGITS + DIGITS * self.tiles)
     }
 
-    /// Bytes of keys, places and counts: the keys and places twice.
+    /// Bytes of keys and places, both twice, and of the rows.
     fn sizes(&self, dtype: DType) -> [usize; 5] {
         let total = self.length * self.count;
         let [keys, places] = [total * key_bytes(dtype), total * 4].map(|bytes| bytes.next_multiple_of(16));
@@ -154,8 +174,7 @@ pub(super) fn scratch_bytes(launch: &Launch, gpu: &Gpu, dim: usize) -> usize {
         let each = sort.count * sort.kept * (key_bytes(y.dtype) + 4);
         return if pieces > 1 { pieces * each } else { 0 };
     }
-    let sums = with_counts(launch, &sort, 0, |scan| lines::scan_scratch(scan, gpu, 1));
-    sort.sizes(y.dtype).iter().sum::<usize>() + sums.unwrap_or(0)
+    sort.sizes(y.dtype).iter().sum()
 }
 
 pub(super) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, dim: usize, descending: bool) -> Option<Plan> {
@@ -167,7 +186,7 @@ pub(super) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, dim: usize, descend
     if sort.count == 0 || sort.kept == 0 {
         return Some(Plan::default());
     }
-    let wide = sort.lines.wide || sort.length * sort.count > i32::MAX as usize;
+    let wide = sort.is_wide();
     let key = |form| key(form, Compute::of(x.dtype), [values.dtype, x.dtype, indices.dtype], wide);
     let ([value_step, x_step, index_step], others) = (sort.lines.steps, &sort.lines.others);
     if sort.picks() {
@@ -188,51 +207,57 @@ pub(super) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, dim: usize, descend
         let (grid, block) = ([blocks(sort.count, each)?, 1, 1], [lanes as u32, each as u32, 1]);
         return Plan::of(Step { key: key(SortForm::Short { descending }), grid, block, shared: 0, args });
     }
+    digit_by_digit(launch, gpu, scratch, &sort, descending)
+}
+
+/// Long lines: a pass to each digit.
+fn digit_by_digit(
+    launch: &Launch,
+    gpu: &Gpu,
+    scratch: u64,
+    sort: &SortShape,
+    descending: bool,
+) -> Option<Plan> {
+    let (values, indices, x) = (output(launch, 0)?, output(launch, 1)?, input(launch, 0)?);
+    let wide = sort.is_wide();
+    let key = |form| key(form, Compute::of(x.dtype), [values.dtype, x.dtype, indices.dtype], wide);
+    let step =
+        |form, grid, args| Step { key: key(form), grid, block: [SORTERS as u32, 1, 1], shared: 0, args };
+    let ([value_step, x_step, index_step], tiles) = (sort.lines.steps, sort.tiles as i32);
     let mut at = scratch;
-    let mut places = [0; 5];
-    for (place, size) in places.iter_mut().zip(sort.sizes(x.dtype)) {
-        *place = at;
+    let [keys, other_keys, from, other_from, work] = sort.sizes(x.dtype).map(|size| {
         at += size as u64;
-    }
-    let [mut keys, mut to_keys, mut from, mut to_from, counts] = places;
-    let sums = with_counts(launch, &sort, counts, |scan| lines::scan(scan, gpu, at, ScanOp::Sum, 1))??;
+        at - size as u64
+    });
+    let mut plan = zeros(work, sort.count * sort.row())?;
+    let elements = || {
+        let mut args = Args::new(wide);
+        args.word(address(&x)).step(x_step).walk(&sort.lines.others);
+        args
+    };
+    let pieces = sort.counted_pieces(gpu);
+    let mut args = elements();
+    args.word(work).index(sort.length).int(tiles).int(pieces as i32).index(sort.length.div_ceil(pieces));
+    plan.steps.push(step(SortForm::Count { descending }, [blocks(sort.count * pieces, 1)?, 1, 1], args));
     let grid = [blocks(sort.count * sort.tiles, 1)?, 1, 1];
-    let step = |form, args| Step { key: key(form), grid, block: [THREADS as u32, 1, 1], shared: 0, args };
-    let (digits, tiles, mut plan) = (digits(x.dtype), sort.tiles as i32, Plan::default());
-    for digit in digits.clone() {
-        let (first, last) = (digit == digits.start, digit + 1 == digits.end);
-        let shift = 8 * digit as i32;
-        let keyed = || {
-            let mut args = Args::new(wide);
-            if first {
-                args.word(address(&x)).step(x_step).walk(others);
-            } else {
-                args.word(keys);
-            }
-            args
-        };
-        let mut args = keyed();
-        args.word(counts).index(sort.length).int(tiles).int(shift);
-        plan.steps.push(step(SortForm::Count { first, descending: first && descending }, args));
-        plan.steps.extend(sums.steps.iter().cloned());
-        let mut args = keyed();
+    for pass in 0..sort.passes {
+        let (first, last) = (pass == 0, pass + 1 == sort.passes);
+        let mut args = if first { elements() } else { Args::new(wide) };
         if !first {
-            args.word(from);
+            args.word(keys).word(other_keys).word(from).word(other_from);
         }
         if last {
             args.word(address(&values)).step(value_step).word(address(&indices)).step(index_step);
             args.index(sort.kept);
-            if !first {
-                args.word(address(&x)).step(x_step).walk(others);
-            }
-        } else {
-            args.word(to_keys).word(to_from);
         }
-        args.word(counts).index(sort.length).int(tiles).int(shift);
+        if last && !first {
+            args.word(address(&x)).step(x_step).walk(&sort.lines.others);
+        } else if first && !last {
+            args.word(keys).word(from);
+        }
+        args.word(work).index(sort.length).int(tiles).int(pass as i32);
         let descending = (first || last) && descending;
-        plan.steps.push(step(SortForm::Move { first, last, descending }, args));
-        std::mem::swap(&mut keys, &mut to_keys);
-        std::mem::swap(&mut from, &mut to_from);
+        plan.steps.push(step(SortForm::Move { first, last, descending }, grid, args));
     }
     Some(plan)
 }
@@ -266,19 +291,4 @@ fn pick(launch: &Launch, gpu: &Gpu, scratch: u64, sort: &SortShape, descending: 
     args.int(*kept as i32).step(value_step).step(x_step).step(index_step).walk(&lines.others);
     plan.steps.push(step(form, 1, args)?);
     Some(plan)
-}
-
-/// The running sums of each line's counts, in place, as a launch.
-fn with_counts<R>(
-    launch: &Launch,
-    sort: &SortShape,
-    counts: u64,
-    then: impl FnOnce(&Launch) -> R,
-) -> Option<R> {
-    let shape: Dims = Dims::from_slice(&[sort.count, sort.row() - 1]);
-    let layout = Layout::new(shape, Strides::from_slice(&[sort.row() as isize, 1]), 1).ok()?;
-    let buffer = Buffer::new(counts, sort.count * sort.row() * 4, None, false);
-    let view = View { buffer: &buffer, dtype: DType::Int32, layout: &layout };
-    let kernel = Kernel::Scan { op: ScanOp::Sum, dim: 1 };
-    Some(then(&Launch { kernel: &kernel, inputs: &[Arg::View(view)], outputs: &[view], ..*launch }))
 }

@@ -5,6 +5,7 @@ mod cells;
 mod chosen;
 mod host;
 mod host_source;
+mod ordered;
 mod packed;
 mod plans;
 mod values;

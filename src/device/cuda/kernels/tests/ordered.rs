@@ -1,0 +1,90 @@
+//! Long lines whose tiles tell each other what they have: sorted digit by digit.
+
+use crate::base::{DType, Layout};
+use crate::device::cpu::testing::Sample;
+use crate::device::kernel::*;
+use crate::device::{Buffer, Cancel};
+
+use super::super::plan;
+use super::host::{SMALL, agree};
+use super::values::{noise, turned};
+
+const F32: DType = DType::Float32;
+const I64: DType = DType::Int64;
+/// Elements of a tile whose keys have 4 bytes; of 8 bytes it has half as many.
+const SORTED: usize = 6144;
+
+fn sorts(x: &Sample, dim: usize, kept: usize) {
+    let mut shape = x.layout.shape().to_vec();
+    shape[dim] = kept;
+    for descending in [false, true] {
+        let out = || vec![turned(x.dtype, &shape, 1), Sample::zeros(I64, &shape)];
+        agree(&Kernel::Sort { dim, descending }, &[x.arg()], out, 0.0, 0.0);
+    }
+}
+
+#[test]
+#[ignore = "needs a C++ compiler"]
+fn sorts_of_lengths_around_tiles() {
+    for n in [2049, SORTED / 2, SORTED / 2 + 1, SORTED - 1, SORTED, SORTED + 1, 7 * SORTED - 1] {
+        let odd = [f64::NAN, -0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY];
+        for dtype in [F32, DType::Float64, DType::BFloat16] {
+            // Many are equal, and zeros and NaN lie in several tiles.
+            let few = noise(7).map(|v| (v * 40.0).round() / 8.0).enumerate();
+            let values = few.map(|(i, v)| if i % 7 == 0 { odd[i / 7 % 5] } else { v });
+            sorts(&Sample::new(dtype, &[n], values), 0, n);
+        }
+        sorts(&Sample::new(I64, &[n], noise(9).map(|v| (v * 1e17).round())), 0, n);
+        sorts(&Sample::new(DType::UInt8, &[n], noise(9).map(|v| (v * 30.0).abs().round())), 0, n);
+    }
+}
+
+#[test]
+#[ignore = "needs a C++ compiler"]
+fn sorts_leave_out_digits_that_are_the_same() {
+    let n = SORTED + 100;
+    sorts(&Sample::new(F32, &[n], std::iter::repeat(-2.5)), 0, n);
+    sorts(&Sample::new(F32, &[n], std::iter::repeat(f64::NAN)), 0, n);
+    // One, two and three of the digits between the first and the last differ, and with them the place of the keys.
+    for bits in [0u64, 0x00ff_0000, 0x00ff_00ff_0000, 0xff_00ff_ff00, 0xff, u64::MAX >> 12] {
+        let values =
+            noise(3).map(move |v| ((v * 1e9) as i64 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) & bits);
+        sorts(&Sample::new(I64, &[n], values.map(|v| v as f64)), 0, n);
+    }
+    // Lines leave out different ones.
+    let lines = (0..3 * n).map(|i| [7.0, (i * 7919 % 1000) as f64, (i % 900) as f64 * 16_777_216.0][i / n]);
+    sorts(&Sample::new(I64, &[3, n], lines), 1, n);
+}
+
+#[test]
+#[ignore = "needs a C++ compiler"]
+fn sorts_of_several_long_lines() {
+    for dtype in [F32, I64] {
+        let few = || noise(5).map(|v| (v * 20.0).round());
+        sorts(&Sample::new(dtype, &[3, 7000], few()), 1, 7000);
+        sorts(&Sample::new(dtype, &[6500, 2], few()), 0, 6500);
+        // The first of each line, too many to be picked.
+        sorts(&Sample::new(dtype, &[2, 9000], few()), 1, 1500);
+        let layout = Layout::contiguous(&[2, 16_000]).unwrap().slice(1, 1, 8000, 2).unwrap();
+        sorts(&Sample::laid_out(dtype, layout, few()), 1, 8000);
+    }
+}
+
+#[test]
+fn a_pass_is_a_launch() {
+    let planned = |kernel: &Kernel, dtype: DType, shape: [usize; 2]| {
+        let layout = Layout::contiguous(&shape).unwrap();
+        let memory = [1, 2, 3].map(|i: u64| Buffer::new(i << 40, 1 << 40, None, false));
+        let view = |i: usize, dtype| View { buffer: &memory[i], dtype, layout: &layout };
+        let (inputs, outputs) = ([Arg::View(view(0, dtype))], [view(1, dtype), view(2, I64)]);
+        let outputs = &outputs;
+        let cancel = Cancel::default();
+        let launch =
+            Launch { op: "test", kernel, inputs: &inputs, outputs, stream: 0, cancel: &cancel, timed: false };
+        let steps = plan(&launch, &SMALL, 1 << 44).unwrap().steps;
+        steps.len()
+    };
+    let sorts = |dtype| planned(&Kernel::Sort { dim: 1, descending: false }, dtype, [1, 50_000]);
+    // What they tell is cleared, digits are counted, and each is a pass.
+    assert_eq!([F32, I64, DType::BFloat16, DType::Bool].map(sorts), [6, 10, 4, 3]);
+}
