@@ -7,7 +7,8 @@ use super::args::{Args, compute_size};
 use super::cases::{all, floats, is_float32};
 use super::compute::{Compute, Types};
 use super::form::forms;
-use super::operands::{address, blocks, float, input, is_apart, is_far, key, output, per_element};
+use super::map::zeros;
+use super::operands::{THREADS, address, blocks, float, input, is_apart, is_far, key, output, per_element};
 use super::plan::{Gpu, Plan, Step};
 use super::recipe::{BOTH, GROUP, OFF, ON, Recipe, RecipeParts, WALK, ending, flag, row};
 use super::reduce::{across, along};
@@ -49,14 +50,10 @@ forms! {
         Scan { product: bool in BOTH, across: bool in BOTH } =>
             scanning(types, product, if across { "_across" } else { "" }).and("ACROSS", flag(across)),
             all(|d| [d; 2]);
-        /// What each piece of a line comes to.
-        ScanPieces { product: bool in BOTH } =>
-            scanning(types, product, "_pieces").and("PIECES", ON),
-            all(|d| [d; 2]);
-        /// What comes before each piece.
-        ScanStarts { product: bool in BOTH } =>
-            scanning(types, product, "_starts").and("STARTS", ON),
-            all(|d| [d; 2]);
+        /// A block to each tile of a line.
+        ScanTiles { product: bool in BOTH } =>
+            scanning(types, product, "_tiles").and("TILES", ON),
+            all(|d| [d; 2]).and_wide(is_float32);
     }
 }
 
@@ -162,34 +159,35 @@ pub(super) fn softmax_grad(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) ->
 /// How the lines of a running sum are cut, by the sizes and the device alone.
 struct ScanShape {
     lines: OperandLines<2>,
-    piece: usize,
-    pieces: usize,
+    /// The tiles of each line, where a block to a line would leave multiprocessors without work.
+    tiles: Option<usize>,
 }
 
 impl ScanShape {
-    /// Elements that a block of `kernels/scan.cuh` takes at a time.
-    const TILE: usize = 2048;
+    /// Elements of a tile of `kernels/scan.cuh`, and tiles that tell together what they come to.
+    const TILE: usize = 4096;
+    const GROUP: usize = 32;
 
     fn new(launch: &Launch, gpu: &Gpu, dim: usize) -> Option<ScanShape> {
         let (y, x) = (output(launch, 0)?, input(launch, 0)?);
         let mut lines = OperandLines::new([y.layout, x.layout], dim)?;
-        let (count, processors) = (lines.others.count().max(1), gpu.multiprocessors as usize);
+        let (count, processors) = (lines.others.count(), gpu.multiprocessors as usize);
         lines.across &= count >= processors * 64 || lines.length < 64;
-        // So many that few multiprocessors wait for the last.
-        let wanted = if lines.across { 1 } else { (processors * 32).div_ceil(count) };
-        let most = (lines.length / (2 * ScanShape::TILE)).max(1);
-        let piece = lines.length.div_ceil(wanted.min(most)).next_multiple_of(ScanShape::TILE);
-        Some(ScanShape { piece, pieces: lines.length.div_ceil(piece).max(1), lines })
+        // So many blocks that few multiprocessors wait for the last.
+        let few = !lines.across && count < processors * 32 && lines.length >= 2 * ScanShape::TILE;
+        let tiles = few.then(|| lines.length.div_ceil(ScanShape::TILE));
+        Some(ScanShape { lines, tiles })
     }
 
-    /// Bytes of what pieces come to.
-    fn scratch(&self) -> usize {
-        if self.pieces == 1 { 0 } else { self.lines.others.count() * self.pieces * 8 }
+    /// Words of 32 bits in which tiles tell each other what they come to; see `work` of `kernels/scan.cuh`.
+    fn told(&self) -> usize {
+        let of_line = |tiles: usize| 4 * (1 + tiles + tiles.div_ceil(ScanShape::GROUP));
+        self.lines.others.count() * self.tiles.map_or(0, of_line)
     }
 }
 
 pub(super) fn scan_scratch(launch: &Launch, gpu: &Gpu, dim: usize) -> usize {
-    ScanShape::new(launch, gpu, dim).map_or(0, |shape| shape.scratch())
+    ScanShape::new(launch, gpu, dim).map_or(0, |shape| shape.told() * 4)
 }
 
 pub(super) fn scan(launch: &Launch, gpu: &Gpu, scratch: u64, op: ScanOp, dim: usize) -> Option<Plan> {
@@ -197,8 +195,9 @@ pub(super) fn scan(launch: &Launch, gpu: &Gpu, scratch: u64, op: ScanOp, dim: us
     if !is_apart(launch, true) {
         return None;
     }
-    let ScanShape { lines, piece, pieces } = ScanShape::new(launch, gpu, dim)?;
-    let (product, count) = (op == ScanOp::Prod, lines.others.count());
+    let shape = ScanShape::new(launch, gpu, dim)?;
+    let (lines, product) = (&shape.lines, op == ScanOp::Prod);
+    let count = lines.others.count();
     let key = |form| key(form, Compute::of(y.dtype), [y.dtype, x.dtype], lines.wide);
     if lines.across {
         let key = key(LineForm::Scan { product, across: true });
@@ -207,23 +206,17 @@ pub(super) fn scan(launch: &Launch, gpu: &Gpu, scratch: u64, op: ScanOp, dim: us
     if count == 0 || lines.length == 0 {
         return Some(Plan::default());
     }
-    let ([y_step, x_step], mut plan) = (lines.steps, Plan::default());
-    let threads = lines.length.div_ceil(8).next_power_of_two().clamp(32, 256) as u32;
-    let grid = [blocks(count, 1)?, u32::try_from(pieces).ok()?, 1];
-    let starts = if pieces > 1 { scratch } else { 0 };
-    let step = |form, grid, args| Step { key: key(form), grid, block: [threads, 1, 1], shared: 0, args };
-    if pieces > 1 {
-        let mut args = Args::new(lines.wide);
-        args.word(starts).word(address(&x)).index(lines.length).step(x_step).index(piece).walk(&lines.others);
-        plan.steps.push(step(LineForm::ScanPieces { product }, grid, args));
-        let mut args = Args::new(lines.wide);
-        args.word(starts).index(pieces);
-        plan.steps.push(step(LineForm::ScanStarts { product }, [grid[0], 1, 1], args));
-    }
-    let mut args = Args::new(lines.wide);
-    args.word(address(&y)).word(address(&x)).word(starts).index(lines.length).step(y_step).step(x_step);
-    args.index(piece).walk(&lines.others);
-    plan.steps.push(step(LineForm::Scan { product, across: false }, grid, args));
+    let Some(tiles) = shape.tiles else {
+        let threads = lines.length.div_ceil(8).next_power_of_two().clamp(32, 256) as u32;
+        let (key, grid) = (key(LineForm::Scan { product, across: false }), [blocks(count, 1)?, 1, 1]);
+        return Plan::of(Step { key, grid, block: [threads, 1, 1], shared: 0, args: lines.args([&y, &x]) });
+    };
+    let mut plan = zeros(scratch, shape.told())?;
+    let ([y_step, x_step], mut args) = (lines.steps, Args::new(lines.wide));
+    args.word(address(&y)).word(address(&x)).word(scratch).index(lines.length).step(y_step).step(x_step);
+    args.index(tiles).walk(&lines.others);
+    let (key, grid) = (key(LineForm::ScanTiles { product }), [blocks(count * tiles, 1)?, 1, 1]);
+    plan.steps.push(Step { key, grid, block: [THREADS as u32, 1, 1], shared: 0, args });
     Some(plan)
 }
 

@@ -164,6 +164,7 @@ template <class V> static V __shfl_up_sync(unsigned, V v, int off) {
     unsigned lane = current % 32;
     return from_lane(v, lane >= (unsigned)off ? lane - off : lane);
 }
+template <class V> static V __shfl_sync(unsigned, V v, unsigned lane) { return from_lane(v, lane); }
 
 static unsigned __ballot_sync(unsigned, int vote) {
     unsigned all = 0;
@@ -176,6 +177,7 @@ static unsigned __ballot_sync(unsigned, int vote) {
 }
 static void __syncwarp() { wait_at(warps[current / 32], 32); }
 static unsigned __popc(unsigned v) { return __builtin_popcount(v); }
+static int __clz(int v) { return v ? __builtin_clz(v) : 32; }
 
 template <class... A, size_t... I>
 static void call(void (*kernel)(A...), void** args, std::index_sequence<I...>) {

@@ -1,4 +1,4 @@
-//! Long lines whose tiles tell each other what they have: sorted digit by digit.
+//! Long lines whose tiles tell each other what they have: sorted digit by digit, and summed up as they go.
 
 use crate::base::{DType, Layout};
 use crate::device::cpu::testing::Sample;
@@ -6,13 +6,14 @@ use crate::device::kernel::*;
 use crate::device::{Buffer, Cancel};
 
 use super::super::plan;
-use super::host::{SMALL, agree};
-use super::values::{noise, turned};
+use super::host::{SMALL, agree, run};
+use super::values::{noise, tolerance, turned};
 
 const F32: DType = DType::Float32;
 const I64: DType = DType::Int64;
 /// Elements of a tile whose keys have 4 bytes; of 8 bytes it has half as many.
 const SORTED: usize = 6144;
+const SUMMED: usize = 4096;
 
 fn sorts(x: &Sample, dim: usize, kept: usize) {
     let mut shape = x.layout.shape().to_vec();
@@ -71,20 +72,59 @@ fn sorts_of_several_long_lines() {
 }
 
 #[test]
-fn a_pass_is_a_launch() {
+#[ignore = "needs a C++ compiler"]
+fn running_sums_of_lengths_around_tiles() {
+    for n in [2 * SUMMED, 2 * SUMMED + 1, 32 * SUMMED, 33 * SUMMED + 5, 65 * SUMMED - 1] {
+        let whole = Sample::new(I64, &[n], noise(1).map(|v| (v * 100.0).round()));
+        let sum = Kernel::Scan { op: ScanOp::Sum, dim: 0 };
+        agree(&sum, &[whole.arg()], || vec![Sample::zeros(I64, &[n])], 0.0, 0.0);
+        for dtype in [F32, DType::Float64, DType::BFloat16] {
+            let x = Sample::new(dtype, &[n], noise(2).map(|v| v / 64.0));
+            agree(&sum, &[x.arg()], || vec![Sample::zeros(dtype, &[n])], tolerance(dtype) * 4.0, 1e-4);
+        }
+    }
+    // More groups of tiles than are looked at together, and products whose order would show.
+    let n = 33 * 32 * SUMMED + 7;
+    let whole = Sample::new(I64, &[n], noise(1).map(|v| (v * 100.0).round()));
+    let product = Kernel::Scan { op: ScanOp::Prod, dim: 0 };
+    agree(&product, &[whole.arg()], || vec![Sample::zeros(I64, &[n])], 0.0, 0.0);
+    let sum = Kernel::Scan { op: ScanOp::Sum, dim: 0 };
+    agree(&sum, &[whole.arg()], || vec![Sample::zeros(I64, &[n])], 0.0, 0.0);
+}
+
+#[test]
+#[ignore = "needs a C++ compiler"]
+fn running_sums_of_several_lines_and_in_place() {
+    for (shape, dim) in [(vec![3, 20_001], 1), (vec![9000, 2], 0)] {
+        let sum = Kernel::Scan { op: ScanOp::Sum, dim };
+        let x = Sample::new(I64, &shape, noise(4).map(|v| (v * 100.0).round()));
+        agree(&sum, &[x.arg()], || vec![turned(I64, &shape, 1)], 0.0, 0.0);
+        let apart = Sample::zeros(I64, &shape);
+        run(&sum, &[x.arg()], &[apart.view()]);
+        run(&sum, &[x.arg()], &[x.view()]);
+        assert_eq!(x.values(), apart.values());
+    }
+}
+
+#[test]
+fn long_lines_are_read_once() {
     let planned = |kernel: &Kernel, dtype: DType, shape: [usize; 2]| {
         let layout = Layout::contiguous(&shape).unwrap();
         let memory = [1, 2, 3].map(|i: u64| Buffer::new(i << 40, 1 << 40, None, false));
         let view = |i: usize, dtype| View { buffer: &memory[i], dtype, layout: &layout };
         let (inputs, outputs) = ([Arg::View(view(0, dtype))], [view(1, dtype), view(2, I64)]);
-        let outputs = &outputs;
+        let outputs = &outputs[..if matches!(kernel, Kernel::Sort { .. }) { 2 } else { 1 }];
         let cancel = Cancel::default();
         let launch =
             Launch { op: "test", kernel, inputs: &inputs, outputs, stream: 0, cancel: &cancel, timed: false };
         let steps = plan(&launch, &SMALL, 1 << 44).unwrap().steps;
-        steps.len()
+        (steps.len(), steps.last().unwrap().key.entry())
     };
-    let sorts = |dtype| planned(&Kernel::Sort { dim: 1, descending: false }, dtype, [1, 50_000]);
+    let scans = |lines, length| planned(&Kernel::Scan { op: ScanOp::Sum, dim: 1 }, F32, [lines, length]);
+    assert_eq!(scans(1, 1 << 20), (2, "cumsum_tiles_f32".into()));
+    assert_eq!(scans(64, 1 << 20), (1, "cumsum_f32".into()), "lines that keep all multiprocessors busy");
+    assert_eq!(scans(1, 5000), (1, "cumsum_f32".into()));
+    let sorts = |dtype| planned(&Kernel::Sort { dim: 1, descending: false }, dtype, [1, 50_000]).0;
     // What they tell is cleared, digits are counted, and each is a pass.
     assert_eq!([F32, I64, DType::BFloat16, DType::Bool].map(sorts), [6, 10, 4, 3]);
 }
