@@ -1,11 +1,11 @@
-// The first elements of lines in order: a block to a line. Each thread finds the least key of its part; as many of those
-// as are wanted bound what is collected and then sorted. Where that is too much, as with many equal keys, the last key
+// The first elements of lines in order: a block to a line. Each thread finds the two least keys of its part; as many of
+// those as are wanted bound what is collected and then sorted. Where that is too much, as with many equal keys, the last key
 // is found digit by digit, and of the elements that have it the first are taken.
 
 #define PICKERS 512
 #define ROOM 2048
 // Elements that a thread has on the way at a time.
-#define AHEAD 4
+#define AHEAD 8
 
 #if JOIN
 typedef const Key* From;
@@ -105,17 +105,20 @@ __device__ inline unsigned collect(From from, Index length, Step step, Key last,
 // The `kept` least of a line at the front of `keys` and `own`.
 __device__ inline void pick(From from, Index length, Step step, unsigned kept, Key* keys, unsigned* own) {
     unsigned all = ROOM + 1;
-    if (kept <= PICKERS / 2 && length > ROOM) {
-        Key least = ~Key(0);
+    if (kept <= PICKERS / 2 * 3 && length > ROOM) {
+        Key least = ~Key(0), second = ~Key(0);
         for (Index start = threadIdx.x; start < length; start += AHEAD * PICKERS)
 #pragma unroll
             for (int i = 0; i < AHEAD; i++) {
                 Key k = start + i * PICKERS < length ? key_at(from, start + i * PICKERS, step) : ~Key(0);
+                Key larger = k < least ? least : k;
                 least = k < least ? k : least;
+                second = larger < second ? larger : second;
             }
-        keys[threadIdx.x] = least, own[threadIdx.x] = threadIdx.x;
+        keys[2 * threadIdx.x] = least, own[2 * threadIdx.x] = 2 * threadIdx.x;
+        keys[2 * threadIdx.x + 1] = second, own[2 * threadIdx.x + 1] = 2 * threadIdx.x + 1;
         __syncthreads();
-        arrange(keys, own, PICKERS);
+        arrange(keys, own, 2 * PICKERS);
         Key bound = keys[kept - 1];
         __syncthreads();
         all = collect(from, length, step, bound, false, 0, keys, own);

@@ -24,6 +24,8 @@ const DIGITS: usize = 256;
 /// Threads of a block of `kernels/pick.cuh`, and elements of which it takes the first.
 const PICKERS: u32 = 512;
 const PICKED: usize = 1024;
+/// Elements that the pieces of a line may give together.
+const GIVEN: usize = 1 << 17;
 /// Elements that make a piece of a line worth a block.
 const PIECE: usize = 1 << 14;
 
@@ -146,8 +148,8 @@ impl SortShape {
     /// The pieces of each line, where there are so few that all multiprocessors take part of them.
     fn pieces(&self, gpu: &Gpu) -> usize {
         let wanted = (gpu.multiprocessors as usize * 4).div_ceil(self.count.max(1));
-        // What pieces give is less than they have.
-        let most = self.length / PIECE.max(self.kept * 8);
+        // What pieces give is less than they have, and all of it is for one block.
+        let most = (self.length / PIECE.max(self.kept * 8)).min(GIVEN / self.kept);
         wanted.min(most).max(1)
     }
 

@@ -69,7 +69,7 @@ fn the_first_of_an_order() {
         }
     }
     let apart = Sample::new(F32, &[2, 6000], noise(11));
-    for kept in [1, 256, 257, 1024, 1025, 5999] {
+    for kept in [1, 256, 257, 768, 769, 1024, 1025, 5999] {
         picked(&apart, 1, kept);
         picked(&few(F32, &[2, 6000]), 1, kept);
     }
