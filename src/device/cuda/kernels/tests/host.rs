@@ -20,19 +20,35 @@ static COMPILED: LazyLock<Mutex<HashMap<Key, Entry>>> = LazyLock::new(Mutex::def
 
 /// Kernels hold their state in globals: one runs at a time.
 fn compiled(key: Key, known: &mut HashMap<Key, Entry>) -> Entry {
-    *known.entry(key).or_insert_with(|| {
-        let folder = std::env::temp_dir().join(format!("host-kernels-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let (text, library) = (folder.join(key.entry() + ".cc"), folder.join(key.entry() + ".so"));
-        std::fs::write(&text, host_source(&key.source(), &key.entry())).unwrap();
-        let errors = compile(&text, &library, "-O0").err();
-        assert_eq!(errors, None, "{}", key.entry());
-        // SAFETY: the library was made just now, its constructors do nothing, and the function is of this type.
-        unsafe {
-            let library = Box::leak(Box::new(libloading::Library::new(&library).unwrap()));
-            *library.get::<Entry>(format!("run_{}", key.entry())).unwrap()
-        }
-    })
+    *known.entry(key).or_insert_with(|| load(&key.source(), &key.entry()))
+}
+
+fn load(source: &str, entry: &str) -> Entry {
+    let folder = std::env::temp_dir().join(format!("host-kernels-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (text, library) = (folder.join(format!("{entry}.cc")), folder.join(format!("{entry}.so")));
+    std::fs::write(&text, host_source(source, entry)).unwrap();
+    let errors = compile(&text, &library, "-O0").err();
+    assert_eq!(errors, None, "{entry}");
+    // SAFETY: the library was made just now, its constructors do nothing, and the function is of this type.
+    unsafe {
+        let library = Box::leak(Box::new(libloading::Library::new(&library).unwrap()));
+        *library.get::<Entry>(format!("run_{entry}")).unwrap()
+    }
+}
+
+/// A kernel of a test's own, behind the source of another whose functions it calls, for blocks of so many threads. It
+/// takes addresses.
+pub(super) fn probe(key: Key, entry: &str, text: &str) -> impl Fn(u32, &[u64]) {
+    let run = load(&format!("{}\n{text}", key.source()), entry);
+    move |threads, args| {
+        let pointers = args.iter().map(|arg| std::ptr::from_ref(arg).cast_mut().cast());
+        // SAFETY: the arguments are words, and address memory of the test.
+        let said = unsafe {
+            run([1; 3].as_ptr(), [threads, 1, 1].as_ptr(), pointers.collect::<Vec<_>>().as_mut_ptr())
+        };
+        assert!(said.is_null());
+    }
 }
 
 /// Runs the plan of a launch on host memory.

@@ -5,8 +5,8 @@ use crate::device::cpu::testing::Sample;
 use crate::device::kernel::*;
 use crate::device::{Buffer, Cancel};
 
-use super::super::plan;
-use super::host::{SMALL, agree, run};
+use super::super::{Step, plan};
+use super::host::{SMALL, agree, probe, run};
 use super::values::{noise, tolerance, turned};
 
 const F32: DType = DType::Float32;
@@ -22,6 +22,19 @@ fn sorts(x: &Sample, dim: usize, kept: usize) {
         let out = || vec![turned(x.dtype, &shape, 1), Sample::zeros(I64, &shape)];
         agree(&Kernel::Sort { dim, descending }, &[x.arg()], out, 0.0, 0.0);
     }
+}
+
+/// What carries a kernel out on contiguous operands.
+fn steps(kernel: &Kernel, dtype: DType, shape: [usize; 2]) -> Vec<Step> {
+    let layout = Layout::contiguous(&shape).unwrap();
+    let memory = [1, 2, 3].map(|i: u64| Buffer::new(i << 40, 1 << 40, None, false));
+    let view = |i: usize, dtype| View { buffer: &memory[i], dtype, layout: &layout };
+    let (inputs, outputs) = ([Arg::View(view(0, dtype))], [view(1, dtype), view(2, I64)]);
+    let outputs = &outputs[..if matches!(kernel, Kernel::Sort { .. }) { 2 } else { 1 }];
+    let cancel = Cancel::default();
+    let launch =
+        Launch { op: "test", kernel, inputs: &inputs, outputs, stream: 0, cancel: &cancel, timed: false };
+    plan(&launch, &SMALL, 1 << 44).unwrap().steps.to_vec()
 }
 
 #[test]
@@ -106,18 +119,66 @@ fn running_sums_of_several_lines_and_in_place() {
     }
 }
 
+/// What a tile finds where those before have told no more than what they have themselves: blocks that run one after
+/// another never do.
+#[test]
+#[ignore = "needs a C++ compiler"]
+fn tiles_look_back_to_the_nearest_that_knows() {
+    const KNOWN: u32 = 1 << 31;
+    let sort = steps(&Kernel::Sort { dim: 1, descending: false }, F32, [1, 50_000]).remove(2);
+    let look_back = probe(
+        sort.key,
+        "looking_back",
+        "extern \"C\" __global__ void looking_back(unsigned* to, const unsigned* told, unsigned long long tile) {
+            to[threadIdx.x] = look_back(told + threadIdx.x, unsigned(tile));
+        }",
+    );
+    let (tiles, digits) = (23, 256);
+    // Of digit `d` tile `t` has `d + t`, and those before it begin at 1000.
+    let until = |t: u32, d: u32| 1000 + (0..=t).map(|t| d + t).sum::<u32>();
+    for known in [0, 1, 7, 21, 22] {
+        let word = |t: u32, d: u32| if t <= known { KNOWN | until(t, d) } else { d + t + 1 };
+        let told: Vec<u32> = (0..tiles).flat_map(|t| (0..digits).map(move |d| word(t, d))).collect();
+        let mut to = vec![0u32; 256];
+        look_back(digits, &[to.as_mut_ptr() as u64, told.as_ptr() as u64, u64::from(tiles)]);
+        assert!((0..digits).zip(&to).all(|(d, &sum)| sum == until(tiles - 1, d)), "{known}: {to:?}");
+    }
+    let scan = steps(&Kernel::Scan { op: ScanOp::Sum, dim: 1 }, F32, [1, 50_000]).remove(1);
+    let look_back = probe(
+        scan.key,
+        "groups_back",
+        "extern \"C\" __global__ void groups_back(A* to, const Word* groups, unsigned long long group) {
+            A sum = groups_before(groups, Index(group));
+            if (threadIdx.x == 0) *to = sum;
+        }",
+    );
+    let own: Vec<f64> = noise(1).take(40).collect();
+    for groups in [1, 2, 31, 32, 33, 40] {
+        let until: Vec<f64> = own
+            .iter()
+            .scan(0.0, |sum, v| {
+                *sum += v;
+                Some(*sum)
+            })
+            .take(groups)
+            .collect();
+        for known in groups.saturating_sub(32)..groups {
+            let word = |g: usize| if g <= known { (until[g].to_bits(), 2) } else { (own[g].to_bits(), 1) };
+            let told: Vec<u64> = (0..groups)
+                .map(word)
+                .flat_map(|(bits, what)| [bits << 32 | what, bits >> 32 << 32 | what])
+                .collect();
+            let mut to = 0f64;
+            look_back(32, &[&raw mut to as u64, told.as_ptr() as u64, groups as u64]);
+            assert_eq!(to.to_bits(), until[groups - 1].to_bits(), "{groups} {known}");
+        }
+    }
+}
+
 #[test]
 fn long_lines_are_read_once() {
-    let planned = |kernel: &Kernel, dtype: DType, shape: [usize; 2]| {
-        let layout = Layout::contiguous(&shape).unwrap();
-        let memory = [1, 2, 3].map(|i: u64| Buffer::new(i << 40, 1 << 40, None, false));
-        let view = |i: usize, dtype| View { buffer: &memory[i], dtype, layout: &layout };
-        let (inputs, outputs) = ([Arg::View(view(0, dtype))], [view(1, dtype), view(2, I64)]);
-        let outputs = &outputs[..if matches!(kernel, Kernel::Sort { .. }) { 2 } else { 1 }];
-        let cancel = Cancel::default();
-        let launch =
-            Launch { op: "test", kernel, inputs: &inputs, outputs, stream: 0, cancel: &cancel, timed: false };
-        let steps = plan(&launch, &SMALL, 1 << 44).unwrap().steps;
+    let planned = |kernel: &Kernel, dtype, shape| {
+        let steps = steps(kernel, dtype, shape);
         (steps.len(), steps.last().unwrap().key.entry())
     };
     let scans = |lines, length| planned(&Kernel::Scan { op: ScanOp::Sum, dim: 1 }, F32, [lines, length]);
