@@ -4,7 +4,7 @@
 // before it where they belong, and moves them there.
 
 #define DIGITS 256
-#define THREADS 384
+#define THREADS 512
 
 typedef KEY Key;
 
@@ -114,18 +114,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #define TILE (THREADS * EACH)
 #define WARPS (THREADS / 32)
 
-// Which lanes' elements have the same digit.
-__device__ inline unsigned alike(unsigned digit, bool inside) {
-    unsigned lanes = __ballot_sync(0xffffffffu, inside);
-    if (!inside) lanes = ~lanes;
-#pragma unroll
-    for (int b = 0; b < 8; b++) {
-        unsigned with = __ballot_sync(0xffffffffu, digit >> b & 1);
-        lanes &= digit >> b & 1 ? with : ~with;
-    }
-    return lanes;
-}
-
 // What the threads before this one have, of the first `DIGITS`.
 __device__ inline unsigned before(unsigned own) {
     __shared__ unsigned ends[DIGITS / 32];
@@ -216,6 +204,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
     __shared__ unsigned short seen[WARPS][DIGITS];
     __shared__ unsigned apart[DIGITS], ticket, same_pass;
     __shared__ Key room[TILE];
+    // Which lanes of a warp have an element of each digit, before the room is needed.
+    unsigned(*alike)[DIGITS] = reinterpret_cast<unsigned(*)[DIGITS]>(room);
     unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     Index line = Index(blockIdx.x / tiles);
     unsigned* row = work + ROW(tiles) * line;
@@ -230,7 +220,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
     unsigned* to_from = from + base;
 #endif
     if (threadIdx.x == 0) ticket = atomicAdd(row + pass, 1u), same_pass = pass;
-    for (unsigned d = lane; d < DIGITS; d += 32) seen[warp][d] = 0;
+    for (unsigned d = lane; d < DIGITS; d += 32) seen[warp][d] = alike[warp][d] = 0;
 #if FIRST || LAST
     Places place = places(walk, line);
 #endif
@@ -256,11 +246,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
         bool is = k * 32 < left;
-        unsigned d = digit(held[k], pass), lanes = alike(d, is);
-        unsigned earlier = __popc(lanes & (1u << lane) - 1);
+        unsigned d = digit(held[k], pass);
+        if (is) atomicOr(&alike[warp][d], 1u << lane);
+        __syncwarp();
+        unsigned lanes = alike[warp][d], earlier = __popc(lanes & (1u << lane) - 1);
         to[k] = seen[warp][d] + earlier;
         __syncwarp();
-        if (is && earlier == 0) seen[warp][d] += __popc(lanes);
+        if (is && earlier == 0) {
+            seen[warp][d] += __popc(lanes);
+            alike[warp][d] = 0;
+        }
         __syncwarp();
     }
     __syncthreads();

@@ -18,7 +18,7 @@ const PICK: RecipeParts = &[WALK, "sort", "pick"];
 /// Elements of a line that is sorted in shared memory.
 const SHORT: usize = 2048;
 /// Threads of a block of `kernels/sort.cuh` for long lines, bytes of the keys of a tile, and values of a digit.
-const SORTERS: usize = 384;
+const SORTERS: usize = 512;
 const TILE: usize = SORTERS * 64;
 const DIGITS: usize = 256;
 /// Threads of a block of `kernels/pick.cuh`, and elements of which it takes the first.

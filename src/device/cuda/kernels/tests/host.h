@@ -104,6 +104,11 @@ template <class T> static T atomicAdd(T* at, T v) {
     *at = old + v;
     return old;
 }
+static unsigned atomicOr(unsigned* at, unsigned v) {
+    unsigned old = *at;
+    *at = old | v;
+    return old;
+}
 static unsigned atomicCAS(unsigned* at, unsigned expected, unsigned v) {
     unsigned old = *at;
     if (old == expected) *at = v;
