@@ -13,6 +13,7 @@ use super::key::Key;
 use super::operands::{Meeting, address, blocks, is_apart, meeting};
 use super::plan::{Plan, Step};
 use super::recipe::{RecipeParts, WALK, row};
+use super::turn;
 use super::walk::{Order, Walk};
 
 const MAP: RecipeParts = &[WALK, "map"];
@@ -126,7 +127,7 @@ fn copy(output: &View, input: &Arg) -> Option<Plan> {
                 Meeting::Apart => {}
             }
             if view.dtype == output.dtype {
-                if let Some(plan) = rows_in_words(view, &output) {
+                if let Some(plan) = rows_in_words(view, &output).or_else(|| turn::plan(view, &output)) {
                     return Some(plan);
                 }
                 if view.dtype.size() == 2 {

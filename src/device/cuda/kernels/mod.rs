@@ -23,6 +23,7 @@ mod pooling;
 mod recipe;
 mod reduce;
 mod sort;
+mod turn;
 mod walk;
 
 #[cfg(test)]
@@ -45,6 +46,7 @@ use places::PlacesForm;
 use pooling::PoolForm;
 use reduce::ReduceForm;
 use sort::SortForm;
+use turn::TurnForm;
 
 pub use args::Args;
 pub use key::Key;
@@ -56,6 +58,7 @@ pub(crate) use plan::{Gpu, Plan};
 pub fn every() -> impl Iterator<Item = Key> {
     let families = [
         MapForm::every,
+        TurnForm::every,
         CreateForm::every,
         ReduceForm::every,
         LineForm::every,

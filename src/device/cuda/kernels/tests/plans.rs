@@ -9,6 +9,7 @@ use crate::device::scalar::MapOp;
 use crate::device::{Buffer, Cancel};
 
 use super::super::map::MapForm;
+use super::super::turn::TurnForm;
 use super::super::walk::{Order, Walk};
 use super::super::{Gpu, Plan, plan, scratch_bytes};
 
@@ -67,6 +68,30 @@ proptest! {
             prop_assert_eq!(got, want);
         }
     }
+}
+
+#[test]
+fn tiles_are_for_copies_whose_neighbours_are_apart() {
+    let (a, b) = (memory(1 << 20), memory(3 << 20));
+    let tiles = |x: &Layout, dtypes: [DType; 2]| {
+        let y = rows(x.shape());
+        let input = Arg::View(View { buffer: &a, dtype: dtypes[0], layout: x });
+        let plan = planned(&COPY, &[input], &[View { buffer: &b, dtype: dtypes[1], layout: &y }]).unwrap();
+        plan.steps[0].key.form == TurnForm::Tiles.into()
+    };
+    let turned = |shape: &[usize], order: &[usize]| rows(shape).permute(order).unwrap();
+    for (shape, order) in [
+        (vec![64, 70], vec![1, 0]),
+        (vec![3, 70, 17], vec![0, 2, 1]),
+        (vec![40, 3, 66], vec![2, 1, 0]),
+        (vec![65, 5, 16], vec![1, 2, 0]),
+    ] {
+        assert!(tiles(&turned(&shape, &order), [F32, F32]), "{shape:?} {order:?}");
+    }
+    // Narrow, with whole rows that move, converted.
+    assert!(!tiles(&turned(&[100, 15], &[1, 0]), [F32, F32]));
+    assert!(!tiles(&turned(&[20, 30, 64], &[1, 0, 2]), [F32, F32]));
+    assert!(!tiles(&turned(&[64, 70], &[1, 0]), [F32, DType::Float16]));
 }
 
 #[test]
@@ -134,17 +159,20 @@ fn arguments_lie_as_the_kernel_declares_them() {
 #[test]
 fn large_tensors_are_counted_in_64_bits() {
     let (a, b) = (memory(1 << 20), memory(1 << 41));
-    let wide = |shape: &[usize]| {
+    let wide = |kernel: &Kernel, each: usize, shape: &[usize]| {
         let x = rows(shape).transpose(0, 1).unwrap();
         let y = rows(x.shape());
         let input = Arg::View(View { buffer: &a, dtype: F32, layout: &x });
-        let plan = planned(&COPY, &[input], &[View { buffer: &b, dtype: F32, layout: &y }]).unwrap();
+        let plan = planned(kernel, &[input], &[View { buffer: &b, dtype: F32, layout: &y }]).unwrap();
         let step = &plan.steps[0];
-        assert!(step.grid[0] as usize * 1024 >= x.numel());
+        assert!(step.grid[0] as usize * each >= x.numel());
         (step.key.types.wide, step.key.entry())
     };
-    assert_eq!(wide(&[1 << 15, 1 << 15]), (false, "copy_f32".into()));
-    assert_eq!(wide(&[1 << 16, 1 << 15]), (true, "copy_f32_wide".into()));
+    let negate = Kernel::Map { op: MapOp::Neg, params: [0.0; 2], compute: F32 };
+    for (kernel, each, name) in [(&negate, 1024, "map_neg_f32"), (&COPY, 64 * 64, "turn_i32")] {
+        assert_eq!(wide(kernel, each, &[1 << 15, 1 << 15]), (false, name.into()));
+        assert_eq!(wide(kernel, each, &[1 << 16, 1 << 15]), (true, format!("{name}_wide")));
+    }
 }
 
 #[test]

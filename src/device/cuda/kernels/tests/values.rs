@@ -272,6 +272,27 @@ fn softmax_and_scans_along_any_dimension() {
 
 #[test]
 #[ignore = "needs a C++ compiler"]
+fn copies_that_turn_dimensions() {
+    let map = Kernel::Map { op: MapOp::Identity, params: [0.0; 2], compute: F32 };
+    for dtype in [F32, DType::Float64, DType::Float16, DType::UInt8] {
+        // Whole tiles, edges, and batches of them, turned about one another in each way.
+        for (shape, order) in [
+            ([1, 128, 64], [0, 2, 1]),
+            ([1, 100, 131], [0, 2, 1]),
+            ([3, 70, 17], [0, 2, 1]),
+            ([40, 3, 66], [2, 1, 0]),
+            ([65, 5, 16], [1, 2, 0]),
+            ([20, 4, 90], [2, 0, 1]),
+        ] {
+            let layout = Layout::contiguous(&shape).unwrap().permute(&order).unwrap();
+            let x = Sample::laid_out(dtype, layout.clone(), noise(1).map(|v| (v * 100.0).round()));
+            agree(&map, &[x.arg()], || vec![Sample::zeros(dtype, layout.shape())], 0.0, 0.0);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a C++ compiler"]
 fn layer_norms_and_their_gradients() {
     for (rows, n) in [(200, 40), (3, 9000)] {
         let (x, w, b) = (sample(F32, &[rows, n], 1), sample(F32, &[n], 2), sample(F32, &[n], 3));
