@@ -3,6 +3,7 @@
 
 mod copies;
 mod graphs;
+mod maps;
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{c_int, c_uint};
@@ -35,7 +36,7 @@ use super::memory::DeviceMemory;
 use super::pinned::Pinned;
 use super::queues::Queues;
 use super::recording::not_of_a_graph;
-use super::table::Handle;
+use super::table::{Handle, tensor_maps};
 
 /// Scratch memory up to here stays with its stream; more comes from the allocator.
 const OWN_SCRATCH: usize = 4 << 20;
@@ -102,6 +103,7 @@ impl CudaBackend {
         let limits = kernels::Gpu {
             multiprocessors: properties.multiprocessors,
             threads_per_multiprocessor: properties.threads_per_multiprocessor,
+            wgmma: found.capability == (9, 0) && tensor_maps().is_some(),
         };
         let memory = DeviceMemory::new(*gpu, Arc::clone(queues));
         Ok(CudaBackend {
@@ -174,13 +176,16 @@ impl CudaBackend {
     /// Enqueues the kernels of a launch, or has the host compute it.
     fn kernel(&self, launch: &Launch, stream: Handle) -> Result<()> {
         let bytes = kernels::scratch_bytes(launch, &self.limits);
-        self.with_scratch(bytes, launch.stream, &mut |scratch| match kernels::plan(
-            launch,
-            &self.limits,
-            scratch,
-        ) {
-            Some(mut plan) => plan.steps.iter_mut().try_for_each(|step| self.step(step, stream)),
-            None => self.on_host(launch, stream),
+        self.with_scratch(bytes, launch.stream, &mut |scratch| {
+            let mut plan = kernels::plan(launch, &self.limits, scratch);
+            if plan.as_mut().is_some_and(|plan| !plan.encode(maps::encoded)) {
+                let others = kernels::Gpu { wgmma: false, ..self.limits };
+                plan = kernels::plan(launch, &others, scratch);
+            }
+            match plan {
+                Some(mut plan) => plan.steps.iter_mut().try_for_each(|step| self.step(step, stream)),
+                None => self.on_host(launch, stream),
+            }
         })
     }
 

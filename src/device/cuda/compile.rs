@@ -2,7 +2,8 @@
 //!
 //! PTX that is newer than a driver is refused, so sources are compiled to machine code. That is kept on disk under
 //! the hash of source, architecture and options, and loaded again by the next process, which needs no compiler then.
-//! Only for a device that is newer than the compiler it is PTX of the newest architecture that this knows.
+//! Only for a device that is newer than the compiler it is PTX of the newest architecture that this knows. Kernels of
+//! one architecture's own instructions are compiled for that one, and planned for no other.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt;
@@ -66,7 +67,7 @@ impl Compiler {
     pub(super) fn compile(&self, name: &str, source: &str) -> Result<Vec<u8>> {
         let nvrtc = nvrtc()?;
         let program = Program::new(nvrtc, name, source)?;
-        let target = CodeTarget::of(self.architecture, &known(nvrtc));
+        let target = CodeTarget::of(self.architecture, &known(nvrtc), is_specific(source));
         let option = text(&format!("--gpu-architecture={target}"))?;
         let options = [option.as_ptr(), OPTIONS[0].as_ptr(), OPTIONS[1].as_ptr()];
         // SAFETY: the options live through the call.
@@ -81,7 +82,10 @@ impl Compiler {
 
     fn file(&self, entry: &str, source: &str) -> String {
         let mut hash = Sha256::new();
-        let architecture = format!("sm_{}", self.architecture);
+        let architecture = match is_specific(source) {
+            true => CodeTarget::Specific(self.architecture).to_string(),
+            false => CodeTarget::Machine(self.architecture).to_string(),
+        };
         let options = OPTIONS.map(CStr::to_bytes);
         for part in [architecture.as_bytes(), source.as_bytes()].iter().chain(&options) {
             hash.update(part);
@@ -98,13 +102,18 @@ impl Compiler {
 enum CodeTarget {
     /// Machine code for the device.
     Machine(u32),
+    /// The same with instructions that no other architecture has, newer ones included.
+    Specific(u32),
     /// PTX of an older architecture, which the driver compiles.
     Portable(u32),
 }
 
 impl CodeTarget {
     /// For a device, by the architectures that a compiler knows; nothing known of it, the device's own.
-    fn of(device: u32, known: &[u32]) -> CodeTarget {
+    fn of(device: u32, known: &[u32], specific: bool) -> CodeTarget {
+        if specific {
+            return CodeTarget::Specific(device);
+        }
         let older = known.iter().copied().filter(|&known| known <= device).max();
         match older {
             Some(newest) if newest < device => CodeTarget::Portable(newest),
@@ -117,9 +126,15 @@ impl fmt::Display for CodeTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CodeTarget::Machine(architecture) => write!(f, "sm_{architecture}"),
+            CodeTarget::Specific(architecture) => write!(f, "sm_{architecture}a"),
             CodeTarget::Portable(architecture) => write!(f, "compute_{architecture}"),
         }
     }
+}
+
+/// Whether a source has instructions of one architecture alone.
+fn is_specific(source: &str) -> bool {
+    source.contains("wgmma.")
 }
 
 /// The architectures that a compiler knows; none where it does not tell.
@@ -165,7 +180,9 @@ impl Program {
 
     fn code(&self, target: CodeTarget) -> Result<Vec<u8>> {
         let bytes = match target {
-            CodeTarget::Machine(_) => self.bytes(self.nvrtc.nvrtcGetCUBINSize, self.nvrtc.nvrtcGetCUBIN),
+            CodeTarget::Machine(_) | CodeTarget::Specific(_) => {
+                self.bytes(self.nvrtc.nvrtcGetCUBINSize, self.nvrtc.nvrtcGetCUBIN)
+            }
             CodeTarget::Portable(_) => self.bytes(self.nvrtc.nvrtcGetPTXSize, self.nvrtc.nvrtcGetPTX),
         };
         bytes.filter(|code| !code.is_empty()).ok_or_else(|| refused("NVRTC gives no machine code"))
@@ -262,11 +279,13 @@ mod tests {
     #[test]
     fn devices_that_a_compiler_does_not_know_get_ptx_of_the_newest_that_it_does() {
         let known = [75, 80, 86, 89, 90];
-        assert_eq!(CodeTarget::of(90, &known), CodeTarget::Machine(90));
-        assert_eq!(CodeTarget::of(120, &known), CodeTarget::Portable(90));
-        assert_eq!(CodeTarget::of(87, &known).to_string(), "compute_86");
-        assert_eq!(CodeTarget::of(70, &known).to_string(), "sm_70", "dropped: it says so itself");
-        assert_eq!(CodeTarget::of(90, &[]), CodeTarget::Machine(90));
+        let of = |device, known: &[u32]| CodeTarget::of(device, known, false);
+        assert_eq!(of(90, &known), CodeTarget::Machine(90));
+        assert_eq!(of(120, &known), CodeTarget::Portable(90));
+        assert_eq!(of(87, &known).to_string(), "compute_86");
+        assert_eq!(of(70, &known).to_string(), "sm_70", "dropped: it says so itself");
+        assert_eq!(of(90, &[]), CodeTarget::Machine(90));
+        assert_eq!(CodeTarget::of(90, &known, true).to_string(), "sm_90a");
     }
 
     #[test]
@@ -275,5 +294,6 @@ mod tests {
         assert_eq!(of((9, 0), "a"), of((9, 0), "a"));
         assert_ne!(of((9, 0), "a"), of((9, 0), "b"));
         assert_ne!(of((9, 0), "a"), of((8, 0), "a"));
+        assert!(of((9, 0), "wgmma.fence").starts_with("add-sm_90a-"));
     }
 }

@@ -80,6 +80,16 @@ table! {
 }
 
 table! {
+    /// What drivers have from CUDA 12.0 on. Results are those of `CUresult`.
+    TensorMaps {
+        cuTensorMapEncodeTiled(
+            *mut c_void, c_int, c_uint, u64, *const u64, *const u64, *const c_uint, *const c_uint, c_int, c_int, c_int,
+            c_int,
+        );
+    }
+}
+
+table! {
     /// The compiler. Results are those of `nvrtcResult`.
     Nvrtc {
         nvrtcGetNumSupportedArchs(*mut c_int);
@@ -174,6 +184,16 @@ pub(super) fn driver() -> Result<&'static Driver> {
         found(&["cuda", "nvcuda"], &folders, |folders| &folders.driver, Driver::of)
     });
     found.as_ref().map_err(|reason| absent(reason))
+}
+
+/// What the driver has for tensor maps, where it has it.
+pub(super) fn tensor_maps() -> Option<&'static TensorMaps> {
+    static TABLE: OnceLock<Option<TensorMaps>> = OnceLock::new();
+    let find = || {
+        let folders = Folders::of_this_computer();
+        found(&["cuda", "nvcuda"], &folders, |folders| &folders.driver, TensorMaps::of).ok()
+    };
+    TABLE.get_or_init(find).as_ref()
 }
 
 /// The compiler's functions.

@@ -61,13 +61,14 @@ pub extern "C" fn nvrtcCompileProgram(
     let options: Vec<String> = (0..count as usize)
         .map(|i| unsafe { CStr::from_ptr(*options.add(i)) }.to_string_lossy().into_owned())
         .collect();
-    let known = ["sm_75", "sm_80", "sm_86", "sm_90", "compute_90"];
+    let known = ["sm_75", "sm_80", "sm_86", "sm_90", "sm_90a", "compute_90"];
     let Some(target) = known.iter().find(|known| options.contains(&format!("--gpu-architecture={known}")))
     else {
         return INVALID_OPTION;
     };
     let program = unsafe { &mut *program };
-    if !program.source.contains("__global__") {
+    let is_specific = program.source.contains("wgmma.");
+    if !program.source.contains("__global__") || is_specific != (*target == "sm_90a") {
         return COMPILATION;
     }
     match computes() {

@@ -9,12 +9,11 @@ use crate::memory::inside;
 use crate::streams::{self, Work};
 use crate::{
     ASSERT, ILLEGAL_ADDRESS, INVALID_CONTEXT, INVALID_HANDLE, INVALID_IMAGE, INVALID_VALUE, NOT_FOUND,
-    computes, current, fail, number, put, state,
+    capability, computes, current, fail, number, put, state,
 };
 
-/// Bytes of shared memory that a launch may have unless it asked for more, and that it can ask for.
+/// Bytes of shared memory that a launch may have unless it asked for more.
 const FREE_SHARED: u32 = 48 << 10;
-const MOST_SHARED: u32 = 99 << 10;
 /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
 const DYNAMIC_SHARED: c_int = 8;
 
@@ -83,9 +82,14 @@ pub extern "C" fn cuModuleGetFunction(
     }
     put(function, Box::into_raw(Box::new(Function { name, device: *device, code, shared: FREE_SHARED })))
 }
+/// The bytes that a launch can ask for.
+fn most_shared() -> u32 {
+    if capability() == 90 { 227 << 10 } else { 99 << 10 }
+}
+
 #[unsafe(no_mangle)]
 pub extern "C" fn cuFuncSetAttribute(function: *mut Function, which: c_int, value: c_int) -> c_int {
-    if which != DYNAMIC_SHARED || value as u32 > MOST_SHARED {
+    if which != DYNAMIC_SHARED || value as u32 > most_shared() {
         return INVALID_VALUE;
     }
     unsafe { (*function).shared = value as u32 };

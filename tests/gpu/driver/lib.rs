@@ -8,7 +8,7 @@
 //! - `STANDIN_LOG` names a file that gets a line for each launch.
 //! - `STANDIN_FAIL_AT` is the launch, from 1, at which the device fails for good.
 //! - `STANDIN_CAPABILITY` is the devices' compute capability, 86 without it, and `STANDIN_MEMORY` the MiB of each, 64
-//!   without it. `STANDIN_MULTIPROCESSORS` is their number, of 2048 threads each: draws of random numbers depend on it.
+//!   without it. `STANDIN_REFUSES_MAPS` has it encode no tensor map. `STANDIN_MULTIPROCESSORS` is their number, of 2048 threads each: draws of random numbers depend on it.
 
 #![allow(clippy::missing_safety_doc, non_snake_case)]
 
@@ -17,6 +17,7 @@ mod compiler;
 mod dnn;
 mod graphs;
 mod launches;
+mod maps;
 mod memory;
 mod numbers;
 mod streams;
@@ -58,7 +59,7 @@ pub fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok().and_then(|n| n.parse().ok())
 }
 
-fn capability() -> c_int {
+pub fn capability() -> c_int {
     number("STANDIN_CAPABILITY").map_or(86, |n| n as c_int)
 }
 

@@ -93,3 +93,50 @@ fn attention_of_all_kinds_of_operands() {
         equal(wrong, \"rows that are not a number\", y.isnan().any(-1).sum().item(), 1);"
     ));
 }
+
+/// The widths that warpgroups multiply where the device has them: lengths around those of blocks and tiles, heads as
+/// projections leave them, and what tensor maps have no form for.
+#[test]
+#[ignore = "needs a GPU"]
+fn attention_by_warpgroups() {
+    compared(&format!(
+        "{BOTH_WAYS}
+        manual_seed(11);
+        matmul::allow_tf32(false);
+        for dtype in [bfloat16, float16] {{
+            for e in [64, 128] {{
+                for sizes in [[1, 1], [128, 161], [130, 64], [193, 400], [7, 320], [300, 65]] {{
+                    for causal in [false, true] {{
+                        let all = [sizes[0], sizes[1], sizes[1]].map(|rows| made(1, 2, rows, e, dtype, causal));
+                        let g = made(1, 2, sizes[0], e, dtype, !causal);
+                        both(wrong, `${{sizes}} of ${{e}}, ${{dtype}}, causal ${{causal}}`, all, g, #{{is_causal: causal}});
+                    }}
+                }}
+            }}
+            let d = #{{device: \"cuda\"}};
+            for e in [64, 128] {{
+                let packed = randn([2, 150, 3, 2, e], d).to(dtype);
+                let all = [0, 1, 2].map(|i| packed.select(2, i).transpose(1, 2));
+                let g = randn([2, 150, 2, e], d).to(dtype).transpose(1, 2);
+                both(wrong, `packed, ${{e}}`, all, g, #{{is_causal: true}});
+                both(wrong, `every other row, ${{e}}`, all.map(|t| t.unflatten(2, [75, 2]).select(3, 0)), g.unflatten(2, [75, 2]).select(3, 0), #{{}});
+                let one = all[1].narrow(0, 0, 1).expand([2, 2, 150, e]);
+                both(wrong, `repeated, ${{e}}`, [all[0], one, all[2]], g, #{{}});
+                let deep = [0, 1, 2, 3].map(|i| randn([2, 3, 2, 3, 20, e], d).to(dtype));
+                let three = deep.map(|t| t.select(3, 1).permute([2, 1, 0, 3, 4]));
+                both(wrong, `three dimensions, ${{e}}`, three.extract(0, 3), three[3], #{{is_causal: true}});
+                let four = deep.map(|t| t.permute([3, 2, 1, 0, 4, 5]));
+                both(wrong, `four dimensions, ${{e}}`, four.extract(0, 3), four[3], #{{}});
+                let fixed = all.map(|t| t.clone());
+                let got = fixed[0].clone();
+                let graph = cuda::graph(|| got.copy_(F::scaled_dot_product_attention(fixed[0], fixed[1], fixed[2])));
+                for i in 0..3 {{
+                    fixed[0].copy_(all[i]);
+                    graph.replay();
+                    let want = F::scaled_dot_product_attention(all[i], fixed[1], fixed[2]);
+                    check(wrong, `replay ${{i}} of ${{e}}`, got, want.cpu(), 0.0, 0.0);
+                }}
+            }}
+        }}"
+    ));
+}

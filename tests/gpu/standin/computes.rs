@@ -297,3 +297,40 @@ fn an_index_out_of_range_is_the_devices_error() {
     let printed = computing("assert", script, drawn()).printed();
     assert_eq!(printed, "DeviceError: CUDA error: device-side assert triggered \n".repeat(3));
 }
+
+/// Where warpgroups multiply, where the driver takes no tensor map, and elsewhere.
+#[test]
+fn attention_has_kernels_of_its_own_where_warpgroups_multiply() {
+    if !has_compiler() {
+        return;
+    }
+    let script = "
+        manual_seed(3);
+        fn attended(all, g, causal) {
+            let leaves = all.map(|t| t.detach().requires_grad_());
+            let y = F::scaled_dot_product_attention(leaves[0], leaves[1], leaves[2], #{is_causal: causal});
+            y.backward(g);
+            [y.detach()] + leaves.map(|t| t.grad)
+        }
+        for e in [64, 128] {
+            let made = |rows| randn([1, rows, 2, e]).to(bfloat16).transpose(1, 2);
+            let all = [made.call(140), made.call(170), made.call(170)];
+            let g = made.call(140);
+            let got = attended(all.map(|t| t.cuda()), g.cuda(), e == 64);
+            let want = attended(all.map(|t| t.float()), g.float(), e == 64);
+            for i in 0..4 { print(allclose(got[i].cpu().float(), want[i], #{rtol: 3e-2, atol: 3e-2})); }
+        }";
+    let launched = |name: &str, with: &[(&str, &str)]| {
+        let run = computing(name, script, drawn());
+        let mut run = with.iter().fold(run, |run, (variable, value)| run.with(variable, value));
+        assert_eq!(run.printed(), "true\n".repeat(8), "{with:?}");
+        let names = run.launches();
+        let attends = |line: &&String| line.starts_with("attention");
+        let own = names.iter().filter(attends).filter(|line| line.contains("wgmma")).count();
+        (names.iter().filter(attends).count(), own)
+    };
+    assert_eq!(launched("attention-90", &[("STANDIN_CAPABILITY", "90")]), (8, 6));
+    let refused = [("STANDIN_CAPABILITY", "90"), ("STANDIN_REFUSES_MAPS", "1")];
+    assert_eq!(launched("attention-refused", &refused), (8, 0));
+    assert_eq!(launched("attention-86", &[]), (8, 0));
+}

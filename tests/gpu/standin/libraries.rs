@@ -59,10 +59,10 @@ fn built() -> &'static Path {
 /// Of all that the library is built from.
 fn hash(root: &Path) -> u64 {
     let own = std::fs::read_dir(root.join("tests/gpu/driver")).unwrap().map(|entry| entry.unwrap().path());
-    let shared = ["host_source.rs", "host.h", "tensor_core.h"]
+    let shared = ["host_source.rs", "host.h", "tensor_core.h", "wgmma.h"]
         .map(|file| root.join("src/device/cuda/kernels/tests").join(file));
     let mut files: Vec<PathBuf> = own.chain(shared).collect();
-    files.push(root.join("kernels/tensor_core.cuh"));
+    files.extend(["kernels/tensor_core.cuh", "kernels/wgmma.cuh"].map(|file| root.join(file)));
     files.sort();
     let mut hasher = DefaultHasher::new();
     for file in files {

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use crate::base::{DType, Scalar};
 
 use super::compute::Compute;
+use super::tensor_map::{EncodedMap, TensorMap};
 use super::walk::Walk;
 
 /// A kernel's arguments in order, each aligned to 8 bytes.
@@ -19,6 +20,8 @@ pub struct Args {
     wide: bool,
     /// The last word has room in its upper half.
     half: bool,
+    /// Tensor maps, and the word that each starts at.
+    maps: Vec<(u16, TensorMap)>,
 }
 
 impl Args {
@@ -89,6 +92,24 @@ impl Args {
             }
         }
         self
+    }
+
+    /// A tensor map, which [`Args::encode`] puts in its place.
+    pub(super) fn tensor_map(&mut self, map: TensorMap) -> &mut Args {
+        self.structure();
+        self.maps.push((self.words.len() as u16, map));
+        self.words.extend(EncodedMap::default());
+        self
+    }
+
+    /// Encodes the tensor maps; whether all of them could be.
+    pub(crate) fn encode(&mut self, encoded: impl Fn(&TensorMap) -> Option<EncodedMap>) -> bool {
+        self.maps.iter().all(|(start, map)| {
+            let words = self.words.iter_mut().skip(usize::from(*start));
+            let map = encoded(map);
+            map.iter().flatten().zip(words).for_each(|(from, to)| *to = *from);
+            map.is_some()
+        })
     }
 
     /// Starts a struct, whose members follow.

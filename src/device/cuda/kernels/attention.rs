@@ -1,5 +1,10 @@
 //! `Attention` and its gradient.
 
+mod shape;
+mod wgmma;
+
+use smallvec::smallvec;
+
 use crate::base::DType;
 use crate::device::kernel::{Launch, View};
 
@@ -8,9 +13,9 @@ use super::cases::{Cases, floats};
 use super::compute::Compute;
 use super::form::forms;
 use super::operands::{address, blocks, input, is_apart, key, output};
-use super::plan::{Plan, Step};
+use super::plan::{Gpu, Plan, Step};
 use super::recipe::{BOTH, OFF, ON, Recipe, RecipeParts, WALK, flag, row};
-use super::walk::{Order, Walk};
+use shape::{AttentionShape, is_half, row_step};
 
 const ATTENTION: RecipeParts = &[WALK, "tensor_core", "attention"];
 
@@ -23,6 +28,9 @@ forms! {
             attending("attention_grad_keys", large, cut_back(large)).and("BY_KEYS", ON), halves();
         ByQueries { large: bool in BOTH } =>
             attending("attention_grad_queries", large, cut_back(large)).and("BY_KEYS", OFF), halves();
+        WgmmaForward { large: bool in BOTH } => wgmma::forward_recipe(large), halves();
+        WgmmaByKeys { large: bool in BOTH } => wgmma::backward_recipe(large, true), halves();
+        WgmmaByQueries { large: bool in BOTH } => wgmma::backward_recipe(large, false), halves();
     }
 }
 
@@ -40,10 +48,6 @@ fn halves() -> Cases {
     floats(|d| [d]).only(is_half).wide(|_| true)
 }
 
-fn is_half(dtype: DType) -> bool {
-    matches!(dtype, DType::Float16 | DType::BFloat16)
-}
-
 fn attending(name: &str, large: bool, [warps, _, tile]: TileCut) -> Recipe {
     let name = format!("{name}{}", if large { "_128" } else { "" });
     row(name, 4, ATTENTION, [("WIDTH", if large { "128" } else { "64" }), ("HOLD", flag(!large))])
@@ -51,54 +55,7 @@ fn attending(name: &str, large: bool, [warps, _, tile]: TileCut) -> Recipe {
         .number("TILE", tile as u8)
 }
 
-/// What all launches of an attention share.
-struct AttentionShape<'a> {
-    queries: usize,
-    keys: usize,
-    width: usize,
-    batch: usize,
-    /// Of queries, keys, values and the output or its gradient.
-    views: [View<'a>; 4],
-    walk: Walk<4>,
-}
-
-impl<'a> AttentionShape<'a> {
-    fn new(views: [View<'a>; 4]) -> Option<AttentionShape<'a>> {
-        let [q, k, v, y] = &views;
-        let sizes = |view: &View<'a>| match view.layout.shape() {
-            [others @ .., rows, width] => Some((others.to_vec(), *rows, *width)),
-            _ => None,
-        };
-        let ((others, queries, width), (b, keys, e)) = (sizes(q)?, sizes(k)?);
-        if (&b, e) != (&others, width)
-            || sizes(v)? != (b, keys, width)
-            || sizes(y)? != (others.clone(), queries, width)
-            || width > 128
-            || !views.iter().all(|view| view.dtype == q.dtype && in_chunks(view))
-        {
-            return None;
-        }
-        let steps = |d: usize| {
-            std::array::from_fn(|i| {
-                views.get(i).map_or(0, |v| v.layout.strides().get(d).copied().unwrap_or(0))
-            })
-        };
-        let walk = Walk::new(others.iter().enumerate().map(|(d, &n)| (n, steps(d))), Order::Rows)?;
-        let fits = [queries, keys].iter().all(|&n| n > 0 && n < i32::MAX as usize / 2);
-        (fits && is_half(q.dtype)).then_some(AttentionShape {
-            queries,
-            keys,
-            width,
-            batch: others.iter().product(),
-            views,
-            walk,
-        })
-    }
-
-    fn large(&self) -> bool {
-        self.width > 64
-    }
-
+impl AttentionShape<'_> {
     /// Puts the sizes.
     fn sizes(&self, args: &mut Args, causal: bool, scale: f64) {
         args.int(self.queries as i32).int(self.keys as i32).int(self.width as i32).int(i32::from(causal));
@@ -135,27 +92,23 @@ impl<'a> AttentionShape<'a> {
     }
 }
 
-fn row_step(view: &View) -> isize {
-    view.layout.strides().iter().rev().nth(1).copied().unwrap_or(0)
-}
-
-/// Rows are in memory in a row, 16 bytes aligned each.
-fn in_chunks(view: &View) -> bool {
-    let shape = view.layout.shape();
-    let (last, others) = match view.layout.strides() {
-        [others @ .., last] => (*last, others),
-        _ => return false,
-    };
-    let whole = others.iter().zip(shape).all(|(step, &n)| n == 1 || step % 8 == 0);
-    last == 1 && whole && shape.last().is_some_and(|n| n % 8 == 0) && address(view).is_multiple_of(16)
-}
-
-pub(super) fn forward(launch: &Launch, causal: bool, scale: f64) -> Option<Plan> {
+pub(super) fn forward(launch: &Launch, gpu: &Gpu, causal: bool, scale: f64) -> Option<Plan> {
     let (q, k, v) = (input(launch, 0)?, input(launch, 1)?, input(launch, 2)?);
     let (y, lse) = (output(launch, 0)?, output(launch, 1)?);
     let shape = AttentionShape::new([q, k, v, y])?;
     if !is_numbers(&lse, &shape) || !is_apart(launch, false) {
         return None;
+    }
+    if wgmma::serves(gpu, &shape)
+        && let Some(step) = wgmma::forward(
+            AttentionForm::WgmmaForward { large: shape.large() },
+            &shape,
+            [&y, &lse],
+            causal,
+            scale,
+        )
+    {
+        return Plan::of(step);
     }
     let mut args = Args::new(true);
     args.word(address(&y)).word(address(&lse)).word(address(&q)).word(address(&k)).word(address(&v));
@@ -175,7 +128,7 @@ pub(super) fn scratch_bytes(launch: &Launch) -> usize {
     input(launch, 5).map_or(0, |lse| lse.layout.numel() * 4)
 }
 
-pub(super) fn backward(launch: &Launch, scratch: u64, causal: bool, scale: f64) -> Option<Plan> {
+pub(super) fn backward(launch: &Launch, gpu: &Gpu, scratch: u64, causal: bool, scale: f64) -> Option<Plan> {
     let [dy, q, k, v, y, lse] = [0, 1, 2, 3, 4, 5].map(|i| input(launch, i));
     let (dy, q, k, v, y, lse) = (dy?, q?, k?, v?, y?, lse?);
     let [dq, dk, dv] = [0, 1, 2].map(|i| output(launch, i));
@@ -199,6 +152,16 @@ pub(super) fn backward(launch: &Launch, scratch: u64, causal: bool, scale: f64) 
         shared: 0,
         args,
     };
+    let grads = [[address(&dk), address(&dv)], [address(&dq), 0]];
+    if wgmma::serves(gpu, &shape) {
+        let known = [address(&lse), scratch];
+        let pass = |form, by_keys, to| wgmma::backward(form, &shape, by_keys, to, known, causal, scale);
+        let by_keys = pass(AttentionForm::WgmmaByKeys { large }, true, grads[0]);
+        let by_queries = pass(AttentionForm::WgmmaByQueries { large }, false, grads[1]);
+        if let (Some(by_keys), Some(by_queries)) = (by_keys, by_queries) {
+            return Some(Plan { steps: smallvec![deltas, by_keys, by_queries] });
+        }
+    }
     let pass = |form, to: [u64; 2], rows| {
         let mut args = Args::new(true);
         args.word(to[0]).word(to[1]);
@@ -211,7 +174,7 @@ pub(super) fn backward(launch: &Launch, scratch: u64, causal: bool, scale: f64) 
         shape.step(form, rows, cut_back(large), 2, args)
     };
     let mut plan = Plan::of(deltas)?;
-    plan.steps.push(pass(AttentionForm::ByKeys { large }, [address(&dk), address(&dv)], shape.keys)?);
-    plan.steps.push(pass(AttentionForm::ByQueries { large }, [address(&dq), 0], shape.queries)?);
+    plan.steps.push(pass(AttentionForm::ByKeys { large }, grads[0], shape.keys)?);
+    plan.steps.push(pass(AttentionForm::ByQueries { large }, grads[1], shape.queries)?);
     Some(plan)
 }

@@ -23,6 +23,7 @@ mod pooling;
 mod recipe;
 mod reduce;
 mod sort;
+mod tensor_map;
 mod turn;
 mod walk;
 
@@ -52,6 +53,7 @@ pub use args::Args;
 pub use key::Key;
 pub use plan::Step;
 pub(crate) use plan::{Gpu, Plan};
+pub use tensor_map::{EncodedMap, TensorMap};
 
 /// Each kernel that there is, for each dtype that has it; of mixtures of dtypes one of each kind: a machine with a
 /// compiler alone can say whether all of them compile.
@@ -118,8 +120,8 @@ pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64) -> Option<Plan> {
         }
         Kernel::Scan { op, dim } => lines::scan(launch, gpu, scratch, *op, *dim),
         Kernel::Places => places::plan(launch, gpu, scratch),
-        Kernel::Attention { scale, causal } => attention::forward(launch, *causal, *scale),
-        Kernel::AttentionGrad { scale, causal } => attention::backward(launch, scratch, *causal, *scale),
+        Kernel::Attention { scale, causal } => attention::forward(launch, gpu, *causal, *scale),
+        Kernel::AttentionGrad { scale, causal } => attention::backward(launch, gpu, scratch, *causal, *scale),
         Kernel::LstmCell => cell::forward(launch),
         Kernel::LstmCellGrad => cell::backward(launch),
         Kernel::Softmax { log, dim } => lines::softmax(launch, gpu, *log, *dim),

@@ -8,13 +8,14 @@ use crate::device::Cancel;
 use crate::device::cpu::testing::{Sample, assert_close, launch};
 use crate::device::kernel::{Arg, Kernel, Launch, View};
 
-use super::super::{Gpu, Key, plan, scratch_bytes};
+use super::super::{EncodedMap, Gpu, Key, TensorMap, plan, scratch_bytes};
 use super::host_source::{compile, host_source};
 
 /// Runs a grid of blocks; the assertion that failed, or null.
 type Entry = unsafe extern "C" fn(*const u32, *const u32, *mut *mut c_void) -> *const c_char;
 
-pub(super) const SMALL: Gpu = Gpu { multiprocessors: 2, threads_per_multiprocessor: 1024 };
+pub(super) const SMALL: Gpu = Gpu { multiprocessors: 2, threads_per_multiprocessor: 1024, wgmma: false };
+pub(super) const HOPPER: Gpu = Gpu { wgmma: true, ..SMALL };
 
 static COMPILED: LazyLock<Mutex<HashMap<Key, Entry>>> = LazyLock::new(Mutex::default);
 
@@ -56,12 +57,21 @@ pub(super) fn run(kernel: &Kernel, inputs: &[Arg], outputs: &[View]) {
     run_on(&SMALL, kernel, inputs, outputs);
 }
 
+/// Tensor maps as `wgmma.h` takes them.
+fn plainly(map: &TensorMap) -> Option<EncodedMap> {
+    let words = [map.address].into_iter().chain(map.sizes).chain(map.strides).chain([u64::from(map.rows)]);
+    let mut all = [0; 16];
+    all.iter_mut().zip(words).for_each(|(to, word)| *to = word);
+    Some(all)
+}
+
 pub(crate) fn run_on(gpu: &Gpu, kernel: &Kernel, inputs: &[Arg], outputs: &[View]) {
     let cancel = Cancel::default();
     let launch = Launch { op: "test", kernel, inputs, outputs, stream: 0, cancel: &cancel, timed: false };
     let bytes = scratch_bytes(&launch, gpu);
     let mut scratch = vec![0xabu8; bytes + 64];
-    let plan = plan(&launch, gpu, scratch.as_mut_ptr() as u64).expect("a kernel");
+    let mut plan = plan(&launch, gpu, scratch.as_mut_ptr() as u64).expect("a kernel");
+    assert!(plan.encode(plainly));
     let mut known = COMPILED.lock().unwrap_or_else(|e| e.into_inner());
     for mut step in plan.steps {
         let threads: u32 = step.block.iter().product();
@@ -85,11 +95,24 @@ pub(super) fn agree(
     rtol: f64,
     atol: f64,
 ) {
+    agree_on(&SMALL, kernel, inputs, outputs, rtol, atol);
+}
+
+/// The same on some GPU.
+#[track_caller]
+pub(super) fn agree_on(
+    gpu: &Gpu,
+    kernel: &Kernel,
+    inputs: &[Arg],
+    outputs: impl Fn() -> Vec<Sample>,
+    rtol: f64,
+    atol: f64,
+) {
     let (want, got) = (outputs(), outputs());
     let want_views: Vec<View> = want.iter().map(Sample::view).collect();
     launch(kernel, inputs, &want_views).unwrap();
     let got_views: Vec<View> = got.iter().map(Sample::view).collect();
-    run(kernel, inputs, &got_views);
+    run_on(gpu, kernel, inputs, &got_views);
     for (got, want) in got.iter().zip(&want) {
         assert_close(&got.values(), &want.values(), rtol, atol);
     }

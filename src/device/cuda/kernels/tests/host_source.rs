@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the host lacks, and what does the same there.
-const INSTEAD: [(&str, &str); 5] = [
+const INSTEAD: [(&str, &str); 6] = [
     (include_str!("../../../../../kernels/tensor_core.cuh"), include_str!("tensor_core.h")),
+    (include_str!("../../../../../kernels/wgmma.cuh"), include_str!("wgmma.h")),
     (r#"asm("cvt.f32.f16 %0, %1;" : "=f"(to) : "h"(v.bits));"#, "to = of_half(v.bits);"),
     (r#"asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(float(v)));"#, "to.bits = half_of(float(v));"),
     (
