@@ -67,6 +67,22 @@ fn operands_have_the_names_of_the_variables() {
 }
 
 #[test]
+fn hints_name_the_operands_as_the_errors_do() {
+    for (code, want) in [
+        (
+            "let table = ones(3).cuda(); let row = ones(3); table + row",
+            "`row.to(\"cuda:0\")` or `table.to(\"cpu\")`",
+        ),
+        ("let b = ones(3).cuda(); let a = ones(3); b + a", "`a.to(\"cuda:0\")` or `b.to(\"cpu\")`"),
+        ("let w = ones([2, 2]); let v = ones([2, 2]).double(); w.matmul(v)", "`v.to(float32)`"),
+        ("ones(3).cuda() + ones(3)", "`b.to(\"cuda:0\")` or `a.to(\"cpu\")`"),
+    ] {
+        let report = fault("sim:tiny", code).report;
+        assert!(report.contains(want), "`{code}`: {report}");
+    }
+}
+
+#[test]
 fn a_full_device_names_what_this_script_holds() {
     let code = "let xs = [];\nfor i in 0..3 { xs.push(zeros([1024, 1024, 16], #{device: \"cuda\"})); }\n\
                 let big = zeros([1024, 1024, 8], #{device: \"cuda\"});\n\

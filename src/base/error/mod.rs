@@ -196,12 +196,26 @@ impl Error {
 
     /// What to do about it, where that can be said.
     pub fn hint(&self) -> Option<String> {
-        let said = self.0.cause.hint().into_iter().chain(self.0.hint.clone()).chain(self.0.note.clone());
+        let said = self.0.cause.hint().into_iter().chain(self.0.hint.clone());
+        let said = said.map(|hint| self.named(hint)).chain(self.0.note.clone());
         said.reduce(|all, next| match all.contains('\n') {
             // A table of sentences gets one more.
             true => format!("{all}\n{}.", capitalised(&next)),
             false => format!("{all}; {next}"),
         })
+    }
+
+    /// A hint with the names that two operands have in the source, where it calls them `a` and `b`.
+    fn named(&self, hint: String) -> String {
+        let [left, right] = self.0.operands.as_slice() else { return hint };
+        [(left, "`a.to("), (right, "`b.to(")]
+            .into_iter()
+            .fold(hint, |hint, (operand, call)| match &operand.name {
+                // Marked, as a name may itself be the other letter.
+                Some(name) => hint.replace(call, &format!("`\u{1}{name}.to(")),
+                None => hint,
+            })
+            .replace('\u{1}', "")
     }
 
     /// Adds to the hint, whatever the cause is; the first note stays.
