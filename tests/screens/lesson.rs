@@ -651,3 +651,21 @@ fn a_verdict_is_in_view_though_hints_stand_below_it() {
         assert!(!fails || shown.contains("Expected all tensors"), "{shown}");
     }
 }
+
+#[test]
+fn running_a_prediction_that_is_made_runs_the_cell_that_settles_it() {
+    let mut lab = Lab::ready(100, 30);
+    lab.first_cell_runs();
+    lab.key(KeyCode::F(2));
+    (0..5).for_each(|_| lab.key(KeyCode::Up));
+    lab.key(KeyCode::Down);
+    lab.types("4194304");
+    lab.key(KeyCode::Enter);
+    lab.key(KeyCode::F(2));
+    // The first cell, and the prediction below it.
+    (0..5).for_each(|_| lab.key(KeyCode::Up));
+    lab.key(KeyCode::Down);
+    lab.key(KeyCode::F(5));
+    let (_, _, code) = lab.evaluation();
+    assert!(code.contains("y.cuda(1)"), "{code}: {}", lab.shows());
+}

@@ -14,6 +14,7 @@ use crate::notebook::stale::Run;
 
 /// Queues the selected cell; false where there is none or it can't run now.
 pub(crate) fn run_selected(state: &mut State, fx: &mut Vec<Effect>) -> bool {
+    settle_prediction(state);
     let Some(key) = state.selected_cell().map(|cell| cell.key) else {
         why_not(state);
         return false;
@@ -23,6 +24,18 @@ pub(crate) fn run_selected(state: &mut State, fx: &mut Vec<Effect>) -> bool {
     state.follow |= begun;
     bring_into_view(state, begun);
     begun
+}
+
+/// From a prediction that is made, on to the cell that settles it.
+fn settle_prediction(state: &mut State) {
+    if !matches!(state.selected_item(), Some(ItemState::Predict(predict)) if !predict.is_open()) {
+        return;
+    }
+    let Some(step) = state.steps.get(state.step) else { return };
+    let below = step.items.iter().enumerate().skip(state.selected + 1);
+    if let Some((at, ItemState::Cell(_))) = below.into_iter().find(|(_, item)| item.is_selectable()) {
+        state.selected = at;
+    }
 }
 
 /// Where the lesson alone is seen, what runs comes into view.
