@@ -287,3 +287,28 @@ fn rows_with_a_gradient_have_samples_to_check_it() {
         .collect();
     assert!(without.is_empty(), "{without:?}");
 }
+
+#[test]
+fn a_variable_that_ended_with_its_braces_is_told_of_as_such() {
+    let hint = |code: &str| fault("cpu", code).hint.unwrap_or_default();
+    let ended = "`let out` ends with the braces that it stands in";
+    for code in [
+        "with no_grad() { let out = ones(3); } out.sum()",
+        "for i in 0..3 { if i > 1 { let out = i; } } print(out)",
+        "fn f() { with no_grad() { let out = ones(3); } out.sum() } f()",
+        "let f = || { if true { let out = 1; } out }; f.call()",
+        "if true { let out = 1; print(out); } else { let other = 2; }\nlet y = out + 1;",
+    ] {
+        assert!(hint(code).starts_with(ended), "`{code}`: {}", hint(code));
+    }
+    // In braces of a function of its own, later, or nowhere.
+    for code in [
+        "fn g() { if true { let out = 1; } } g(); out",
+        "let g = || { let out = 1; }; g.call(); out",
+        "print(out); if true { let out = 1; }",
+        "fn f() { out } if true { let out = 1; } f()",
+        "if true { let other = 1; } out",
+    ] {
+        assert!(!hint(code).starts_with(ended), "`{code}`: {}", hint(code));
+    }
+}

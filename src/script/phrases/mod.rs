@@ -65,6 +65,9 @@ pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> Sessio
     if !matches!(fault.kind.as_str(), "SyntaxError" | "NameError" | "TypeError") {
         return fault;
     }
+    if let Some(hint) = around::outlived(&fault, origin, wrong(&fault)) {
+        return fault.hinted(hint, origin);
+    }
     let known = known();
     let found = hint(&fault, origin, &known)
         .or_else(|| around::unseen(&fault, origin, wrong(&fault), &known.variables));
