@@ -354,3 +354,18 @@ fn a_dataset_calls_the_function_that_a_later_cell_gave_its_closure() {
     let told = tried_with(&["set"], setup, "h = |i| 9; let y = set[1];", "expect_equal(y, 9);", &["set"]);
     assert_eq!(told, Verdict::Pass);
 }
+
+#[test]
+fn a_closure_that_was_given_is_called_by_its_name_whatever_function_has_it_too() {
+    let setup = "let right = || 42;";
+    let check = "expect_equal(y, call(\"right\", []));";
+    let of = |code: &str| tried_with(&["right"], setup, code, check, &[]);
+    assert_eq!(of("let y = 42;"), Verdict::Pass);
+    for forged in ["fn right() { 7 } let y = 7;", "let right = || 7; let y = 7;", "right = || 7; let y = 7;"]
+    {
+        assert!(matches!(of(forged), Verdict::Fail { .. }), "{forged}: {:?}", of(forged));
+    }
+    // What is the learner's to write is found as they wrote it.
+    let own = "expect_equal(call(\"twice\", [2]), 4);";
+    assert_eq!(tried_with(&["right"], setup, "fn twice(x) { 2 * x }", own, &[]), Verdict::Pass);
+}

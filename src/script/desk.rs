@@ -47,6 +47,8 @@ pub(super) struct DeskState {
     pub places: HashMap<usize, Device>,
     /// Closures and modules that lie in the learner's variables.
     pub named: HashMap<String, Dynamic>,
+    /// Those of them that the lesson gave: no function of the learner's stands in their place.
+    pub fixed: HashSet<String>,
     /// What the learner's other variables hold, which no check can call.
     pub values: HashMap<String, String>,
     /// One of the learner's variables holds a dtype.
@@ -203,6 +205,7 @@ impl Desk {
         let Some(name) = f.read_lock::<ImmutableString>() else { return f.clone() };
         let state = self.lock();
         let is_function = state.learner.as_ref().is_some_and(|learner| learner.takes(&name).is_some());
+        let is_function = is_function && !state.fixed.contains(name.as_str());
         let held = state.named.get(name.as_str()).filter(|_| !is_function);
         held.unwrap_or(f).clone()
     }

@@ -159,8 +159,13 @@ impl Examiner {
         let _graph = set_grad_mode(true);
         let mut scope = Scope::new();
         for (name, constant, value) in learner.newest() {
-            let value = self.desk.hand(&given.value(name).unwrap_or(value));
+            let lessons = given.value(name);
+            let is_fixed = lessons.is_some();
+            let value = self.desk.hand(&lessons.unwrap_or(value));
             self.desk.lock().has_dtypes |= value.is::<DType>();
+            if is_fixed {
+                self.desk.lock().fixed.insert(name.to_owned());
+            }
             if value.is::<HandedFunction>() || value.is::<Module>() {
                 self.desk.lock().named.insert(name.to_owned(), value.clone());
             } else {
