@@ -73,8 +73,9 @@ fn code(lines: &mut Vec<Line<'static>>, language: &str, code: &str, columns: usi
         rows.iter().map(|row| row.chars().map(|c| (c, theme.text)).collect()).collect()
     };
     for row in styled {
-        for piece in text::break_code(&row, columns.saturating_sub(2)) {
-            lines.push(lead("  ".into(), Style::new(), text::line(piece)));
+        for (i, piece) in text::break_code(&row, columns.saturating_sub(2)).into_iter().enumerate() {
+            let mark = if i == 0 { "  " } else { "↪ " };
+            lines.push(lead(mark.into(), theme.border, text::line(piece)));
         }
     }
 }

@@ -114,7 +114,7 @@ pub(crate) fn break_anywhere(chars: &[(char, Style)], columns: usize) -> Vec<&[(
 }
 
 /// Rows of at most `columns` that keep every character of a line of code, broken behind a space where one comes late
-/// enough.
+/// enough, else at a joint of a path or a call.
 pub(crate) fn break_code(chars: &[(char, Style)], columns: usize) -> Vec<&[(char, Style)]> {
     let mut rows = Vec::new();
     let mut rest = chars;
@@ -122,9 +122,10 @@ pub(crate) fn break_code(chars: &[(char, Style)], columns: usize) -> Vec<&[(char
         let fits = fitting(rest, columns);
         let indent = rest.iter().take_while(|(c, _)| *c == ' ').count();
         let space = rest.iter().take(fits).rposition(|(c, _)| *c == ' ').map(|at| at + 1);
-        let at = match space.filter(|&at| fits < rest.len() && at > indent && at * 2 > fits) {
-            Some(behind) => behind,
-            None => fits,
+        let late = space.filter(|&at| at > indent && at * 2 > fits);
+        let at = match fits < rest.len() {
+            true => late.or_else(|| joint_before(rest, fits, indent)).unwrap_or(fits),
+            false => fits,
         };
         let (row, after) = rest.split_at_checked(at).unwrap_or((rest, &[]));
         rows.push(row);
@@ -256,6 +257,11 @@ mod tests {
         };
         assert_eq!(broken("let y = net.forward(x);", 12), ["let y = ", "net.forward(", "x);"]);
         assert_eq!(broken("a bcdefghij", 8), ["a bcdefg", "hij"]);
+        assert_eq!(
+            broken("for i in range(torch.cuda.device_count()):", 35),
+            ["for i in range(torch.cuda", ".device_count()):"]
+        );
+        assert_eq!(broken("f(use_deterministic(True))", 20), ["f(use_deterministic(", "True))"]);
         assert_eq!(broken("    abcdefghi", 6), ["    ab", "cdefgh", "i"]);
         assert_eq!(broken("ab cd ", 6), ["ab cd "]);
         assert_eq!(broken("", 6), [""]);
