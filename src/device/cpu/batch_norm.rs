@@ -27,7 +27,7 @@ pub(super) fn batch_norm_grad(launch: &Launch, training: bool) -> Result<()> {
 
 /// A batch in row-major order: `n` planes of `size` values for each channel.
 #[derive(Clone, Copy)]
-struct Batch {
+struct Planes {
     n: usize,
     channels: usize,
     size: usize,
@@ -37,10 +37,10 @@ struct Batch {
 const NARROW: usize = 16;
 const TOGETHER: usize = 16;
 
-impl Batch {
-    fn of(launch: &Launch, input: usize) -> Result<Batch> {
+impl Planes {
+    fn of(launch: &Launch, input: usize) -> Result<Planes> {
         match input_shape(launch, input)? {
-            &[n, channels, size] => Ok(Batch { n, channels, size }),
+            &[n, channels, size] => Ok(Planes { n, channels, size }),
             shape => Err(Error::runtime(format!("{}: a batch has shape {shape:?}", launch.op))),
         }
     }
@@ -66,8 +66,8 @@ impl Batch {
     }
 
     /// These channels as a batch of one, in which each channel's values follow one another.
-    fn packed(self, channels: usize) -> Batch {
-        Batch { n: 1, channels, size: self.count() }
+    fn packed(self, channels: usize) -> Planes {
+        Planes { n: 1, channels, size: self.count() }
     }
 
     /// Copies some channels out of a whole batch.
@@ -86,7 +86,7 @@ impl Batch {
         }
     }
 
-    /// Copies channels back from where [`Batch::gather`] put them.
+    /// Copies channels back from where [`Planes::gather`] put them.
     ///
     /// # Safety
     /// Nothing else uses these channels of `to`.
@@ -104,7 +104,7 @@ impl Batch {
 }
 
 /// A number for each channel, or none where the launch has a scalar in its place.
-fn parameter<'a, C: Float>(launch: &Launch<'a>, input: usize, batch: Batch) -> Result<Option<Dense<'a, C>>> {
+fn parameter<'a, C: Float>(launch: &Launch<'a>, input: usize, batch: Planes) -> Result<Option<Dense<'a, C>>> {
     if !matches!(launch.inputs.get(input), Some(Arg::View(_))) {
         return Ok(None);
     }
@@ -116,7 +116,7 @@ fn parameter<'a, C: Float>(launch: &Launch<'a>, input: usize, batch: Batch) -> R
 fn numbers<'a, C: Float>(
     launch: &Launch<'a>,
     output: usize,
-    batch: Batch,
+    batch: Planes,
     keep: bool,
 ) -> Result<DenseOut<'a, C>> {
     expect_shape(launch, "numbers of channels", output_shape(launch, output)?, &[batch.channels])?;
@@ -124,7 +124,7 @@ fn numbers<'a, C: Float>(
 }
 
 fn forward<C: Float>(launch: &Launch, eps: f64, momentum: f64) -> Result<()> {
-    let batch = Batch::of(launch, 0)?;
+    let batch = Planes::of(launch, 0)?;
     let x = dense::<C>(launch, 0)?;
     let (weight, bias) = (parameter::<C>(launch, 1, batch)?, parameter::<C>(launch, 2, batch)?);
     expect_shape(launch, "the output", output_shape(launch, 0)?, &[batch.n, batch.channels, batch.size])?;
@@ -135,8 +135,9 @@ fn forward<C: Float>(launch: &Launch, eps: f64, momentum: f64) -> Result<()> {
     {
         let (to_y, to_mean) = (SharedMut::new(&mut y), SharedMut::new(&mut means));
         let (to_rstd, to_variance) = (SharedMut::new(&mut rstds), SharedMut::new(&mut variances));
-        let normalise = |x: &[C], y: &SharedMut<C>, on: Batch, first: usize, channel: usize| {
-            let (weight, bias) = (weight.as_ref().map(|w| w[channel]), bias.as_ref().map(|b| b[channel]));
+        let normalise = |x: &[C], y: &SharedMut<C>, on: Planes, first: usize, channel: usize| {
+            let of = |numbers: &Option<Dense<C>>| numbers.as_ref().and_then(|all| all.get(channel).copied());
+            let (weight, bias) = (of(&weight), of(&bias));
             let eps = C::from_f64(eps);
             let (mean, rstd, variance) =
                 isa::dispatch(Normalise { x, y, on, channel: channel - first, weight, bias, eps });
@@ -176,7 +177,7 @@ fn forward<C: Float>(launch: &Launch, eps: f64, momentum: f64) -> Result<()> {
 /// The running statistics take their share of the batch's: of the variance the unbiased estimate.
 fn follow<C: Float>(
     launch: &Launch,
-    batch: Batch,
+    batch: Planes,
     means: &[C],
     variances: &[f64],
     momentum: f64,
@@ -201,7 +202,7 @@ fn follow<C: Float>(
 struct Normalise<'a, 'b, C> {
     x: &'a [C],
     y: &'a SharedMut<'b, C>,
-    on: Batch,
+    on: Planes,
     channel: usize,
     weight: Option<C>,
     bias: Option<C>,
@@ -234,7 +235,7 @@ impl<C: Float> Work for Normalise<'_, '_, C> {
 }
 
 fn backward<C: Float>(launch: &Launch, training: bool) -> Result<()> {
-    let batch = Batch::of(launch, 1)?;
+    let batch = Planes::of(launch, 1)?;
     let shape = [batch.n, batch.channels, batch.size];
     expect_shape(launch, "the gradient", input_shape(launch, 0)?, &shape)?;
     expect_shape(launch, "the input's gradient", output_shape(launch, 0)?, &shape)?;
@@ -247,9 +248,10 @@ fn backward<C: Float>(launch: &Launch, training: bool) -> Result<()> {
     let mut sums = zeros::<C>(2 * batch.channels)?;
     {
         let (to_dx, to_sums) = (SharedMut::new(&mut dx), SharedMut::new(&mut sums));
-        let slope = |dy: &[C], x: &[C], dx: &SharedMut<C>, on: Batch, first: usize, channel: usize| {
-            let (mean, rstd) = (mean[channel], rstd[channel]);
-            let factor = weight.as_ref().map_or(rstd, |w| w[channel] * rstd);
+        let slope = |dy: &[C], x: &[C], dx: &SharedMut<C>, on: Planes, first: usize, channel: usize| {
+            let of = |numbers: &Dense<C>| numbers.get(channel).copied().unwrap_or_default();
+            let (mean, rstd) = (of(&mean), of(&rstd));
+            let factor = weight.as_ref().map_or(rstd, |w| of(w) * rstd);
             let channel_of = channel - first;
             let by =
                 isa::dispatch(Slope { dy, x, dx, on, channel: channel_of, mean, rstd, factor, training });
@@ -292,7 +294,7 @@ struct Slope<'a, 'b, C> {
     dy: &'a [C],
     x: &'a [C],
     dx: &'a SharedMut<'b, C>,
-    on: Batch,
+    on: Planes,
     channel: usize,
     mean: C,
     rstd: C,

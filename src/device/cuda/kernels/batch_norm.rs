@@ -52,7 +52,7 @@ const THREADS: usize = 512;
 pub(super) fn forward(launch: &Launch, gpu: &Gpu, scratch: u64, eps: f64, momentum: f64) -> Option<Plan> {
     let (y, x) = (output(launch, 0)?, input(launch, 0)?);
     let compute = float(y.dtype)?;
-    let cut = Cut::of(&x, gpu)?;
+    let cut = ChannelParts::of(&x, gpu)?;
     if x.dtype != y.dtype || x.layout.shape() != y.layout.shape() || !is_apart(launch, true) {
         return None;
     }
@@ -93,7 +93,7 @@ pub(super) fn forward(launch: &Launch, gpu: &Gpu, scratch: u64, eps: f64, moment
 pub(super) fn backward(launch: &Launch, gpu: &Gpu, scratch: u64, training: bool) -> Option<Plan> {
     let (dx, dy, x) = (output(launch, 0)?, input(launch, 0)?, input(launch, 1)?);
     let compute = float(dx.dtype)?;
-    let cut = Cut::of(&x, gpu)?;
+    let cut = ChannelParts::of(&x, gpu)?;
     let alike = |v: &View| v.dtype == x.dtype && v.layout.shape() == x.layout.shape();
     if !alike(&dx) || !alike(&dy) || !is_apart(launch, true) {
         return None;
@@ -132,12 +132,14 @@ pub(super) fn backward(launch: &Launch, gpu: &Gpu, scratch: u64, training: bool)
 
 /// Of what the parts of all channels come to, in batches like input `of`.
 pub(crate) fn scratch_bytes(launch: &Launch, gpu: &Gpu, of: usize) -> usize {
-    let Some((x, cut)) = input(launch, of).and_then(|x| Some((x, Cut::of(&x, gpu)?))) else { return 0 };
+    let Some((x, cut)) = input(launch, of).and_then(|x| Some((x, ChannelParts::of(&x, gpu)?))) else {
+        return 0;
+    };
     3 * cut.pieces * cut.channels * compute_size(Compute::of(x.dtype))
 }
 
 /// How channels are cut into parts.
-struct Cut {
+struct ChannelParts {
     channels: usize,
     /// Values of a channel, of which `size` follow one another.
     count: usize,
@@ -148,8 +150,8 @@ struct Cut {
     across: bool,
 }
 
-impl Cut {
-    fn of(x: &View, gpu: &Gpu) -> Option<Cut> {
+impl ChannelParts {
+    fn of(x: &View, gpu: &Gpu) -> Option<ChannelParts> {
         let (&[n, channels, size], &[outer, channel, inner]) = (x.layout.shape(), x.layout.strides()) else {
             return None;
         };
@@ -166,7 +168,7 @@ impl Cut {
         let values = if across { THREADS / 32 } else { THREADS } * 8;
         let pieces = wanted.clamp(1, count.div_ceil(values).clamp(1, 1024));
         let each = count.div_ceil(pieces).next_multiple_of(16);
-        Some(Cut { channels, count, size, each, pieces: count.div_ceil(each).max(1), across })
+        Some(ChannelParts { channels, count, size, each, pieces: count.div_ceil(each).max(1), across })
     }
 
     fn counts(&self, args: &mut Args) {
@@ -202,14 +204,14 @@ fn channels(view: &View, args: &mut Args) -> Option<()> {
 }
 
 /// The address of statistics of all channels, which lie one after another.
-fn statistic(view: Option<View>, compute: Compute, cut: &Cut) -> Option<u64> {
+fn statistic(view: Option<View>, compute: Compute, cut: &ChannelParts) -> Option<u64> {
     let view = view?;
     let packed = view.layout.shape() == [cut.channels] && view.layout.is_contiguous();
     (packed && view.dtype == compute.dtype()).then(|| address(&view))
 }
 
 /// A number for each channel: the address of the first and the step to the next; of none 0.
-fn vector(view: Option<&View>, cut: &Cut) -> Option<(u64, isize)> {
+fn vector(view: Option<&View>, cut: &ChannelParts) -> Option<(u64, isize)> {
     let Some(view) = view else { return Some((0, 0)) };
     match (view.layout.shape(), view.layout.strides()) {
         (&[size], &[step]) if size == cut.channels => Some((address(view), step)),

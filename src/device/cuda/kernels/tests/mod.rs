@@ -1,6 +1,7 @@
 //! Tests of all kernels together.
 
 mod attended;
+mod batches;
 mod cells;
 mod chosen;
 mod host;
