@@ -1,8 +1,11 @@
 //! `BatchNorm` and its gradient: channel by channel, each while it is in the cache.
 
+mod columns;
+mod planes;
+
 use std::ops::Range;
 
-use crate::base::{Error, Result};
+use crate::base::Result;
 use crate::device::kernel::{Arg, Launch};
 
 use super::access::{Dense, DenseOut, dense};
@@ -12,6 +15,9 @@ use super::lines::{expect_shape, input_shape, output_shape};
 use super::normalise::{sum, sum_of_two};
 use super::parallel::{self, SharedMut};
 use super::scratch::zeros;
+
+use columns::{NormaliseRows, Room, SlopeRows};
+use planes::Planes;
 
 /// Each channel less its mean, over the root of its variance plus `eps`, times its weight, plus its bias. The running
 /// statistics, where they are among the outputs, follow by `momentum`.
@@ -25,84 +31,6 @@ pub(super) fn batch_norm_grad(launch: &Launch, training: bool) -> Result<()> {
     with_float!(launch, launch.dtype(), C => backward::<C>(launch, training))
 }
 
-/// A batch in row-major order: `n` planes of `size` values for each channel.
-#[derive(Clone, Copy)]
-struct Planes {
-    n: usize,
-    channels: usize,
-    size: usize,
-}
-
-/// Planes below this many values are copied together first, of some channels at a time.
-const NARROW: usize = 16;
-const TOGETHER: usize = 16;
-
-impl Planes {
-    fn of(launch: &Launch, input: usize) -> Result<Planes> {
-        match input_shape(launch, input)? {
-            &[n, channels, size] => Ok(Planes { n, channels, size }),
-            shape => Err(Error::runtime(format!("{}: a batch has shape {shape:?}", launch.op))),
-        }
-    }
-
-    /// Values of a channel.
-    fn count(self) -> usize {
-        self.n * self.size
-    }
-
-    fn is_narrow(self) -> bool {
-        self.size < NARROW && self.n > 1
-    }
-
-    /// How many channels make a piece of work.
-    fn grain(self) -> usize {
-        let grain = parallel::grain(8 * self.count());
-        if self.is_narrow() { grain.next_multiple_of(TOGETHER) } else { grain }
-    }
-
-    /// Where the planes of a channel lie.
-    fn planes(self, channel: usize) -> impl Iterator<Item = Range<usize>> + Clone {
-        (0..self.n).map(move |i| (i * self.channels + channel) * self.size).map(move |at| at..at + self.size)
-    }
-
-    /// These channels as a batch of one, in which each channel's values follow one another.
-    fn packed(self, channels: usize) -> Planes {
-        Planes { n: 1, channels, size: self.count() }
-    }
-
-    /// Copies some channels out of a whole batch.
-    fn gather<C: Copy>(self, from: &[C], channels: Range<usize>, to: &mut [C]) {
-        let packed = self.packed(channels.len());
-        for i in 0..self.n {
-            for (at, channel) in channels.clone().enumerate() {
-                let start = (i * self.channels + channel) * self.size;
-                let row = from.get(start..start + self.size).unwrap_or(&[]);
-                if let Some(to) =
-                    to.get_mut(at * packed.size + i * self.size..).and_then(|t| t.get_mut(..row.len()))
-                {
-                    to.copy_from_slice(row);
-                }
-            }
-        }
-    }
-
-    /// Copies channels back from where [`Planes::gather`] put them.
-    ///
-    /// # Safety
-    /// Nothing else uses these channels of `to`.
-    unsafe fn scatter<C: Copy>(self, from: &[C], channels: Range<usize>, to: &SharedMut<C>) {
-        for i in 0..self.n {
-            for (at, channel) in channels.clone().enumerate() {
-                let (start, source) =
-                    ((i * self.channels + channel) * self.size, at * self.count() + i * self.size);
-                // SAFETY: the caller has these channels.
-                let row = unsafe { to.slice(start..start + self.size) };
-                row.copy_from_slice(from.get(source..source + self.size).unwrap_or(&[]));
-            }
-        }
-    }
-}
-
 /// A number for each channel, or none where the launch has a scalar in its place.
 fn parameter<'a, C: Float>(launch: &Launch<'a>, input: usize, batch: Planes) -> Result<Option<Dense<'a, C>>> {
     if !matches!(launch.inputs.get(input), Some(Arg::View(_))) {
@@ -110,6 +38,11 @@ fn parameter<'a, C: Float>(launch: &Launch<'a>, input: usize, batch: Planes) -> 
     }
     expect_shape(launch, "a parameter", input_shape(launch, input)?, &[batch.channels])?;
     dense(launch, input).map(Some)
+}
+
+/// The numbers of some channels.
+fn part<'a, C>(numbers: &'a Option<Dense<'_, C>>, channels: &Range<usize>) -> Option<&'a [C]> {
+    numbers.as_ref().and_then(|numbers| numbers.get(channels.clone()))
 }
 
 /// Numbers for all channels that are written, or read and written.
@@ -135,35 +68,37 @@ fn forward<C: Float>(launch: &Launch, eps: f64, momentum: f64) -> Result<()> {
     {
         let (to_y, to_mean) = (SharedMut::new(&mut y), SharedMut::new(&mut means));
         let (to_rstd, to_variance) = (SharedMut::new(&mut rstds), SharedMut::new(&mut variances));
-        let normalise = |x: &[C], y: &SharedMut<C>, on: Planes, first: usize, channel: usize| {
-            let of = |numbers: &Option<Dense<C>>| numbers.as_ref().and_then(|all| all.get(channel).copied());
-            let (weight, bias) = (of(&weight), of(&bias));
-            let eps = C::from_f64(eps);
-            let (mean, rstd, variance) =
-                isa::dispatch(Normalise { x, y, on, channel: channel - first, weight, bias, eps });
-            let at = channel..channel + 1;
-            // SAFETY: each channel is visited once.
-            unsafe {
-                to_mean.slice(at.clone()).fill(mean);
-                to_rstd.slice(at.clone()).fill(rstd);
-                to_variance.slice(at).fill(variance);
-            }
-        };
+        let eps = C::from_f64(eps);
         parallel::try_for_ranges(batch.channels, batch.grain(), launch.cancel, |range| -> Result<()> {
-            if !batch.is_narrow() {
-                range.for_each(|channel| normalise(&x, &to_y, batch, 0, channel));
+            // SAFETY: each channel is in one range.
+            let (mean, rstd, variance) = unsafe {
+                (to_mean.slice(range.clone()), to_rstd.slice(range.clone()), to_variance.slice(range.clone()))
+            };
+            let (x, y, on) = (&*x, &to_y, batch);
+            if batch.is_narrow() {
+                let (weight, bias) = (part(&weight, &range), part(&bias, &range));
+                let room = Room::new(range.len() * batch.size)?;
+                let channels = range;
+                isa::dispatch(NormaliseRows {
+                    x,
+                    y,
+                    on,
+                    channels,
+                    weight,
+                    bias,
+                    eps,
+                    room,
+                    mean,
+                    rstd,
+                    variance,
+                });
                 return Ok(());
             }
-            let most = TOGETHER.min(range.len()) * batch.count();
-            let (mut packed, mut done) = (zeros::<C>(most)?, zeros::<C>(most)?);
-            for first in range.clone().step_by(TOGETHER) {
-                let some = first..range.end.min(first + TOGETHER);
-                batch.gather(&x, some.clone(), &mut packed);
-                let to = SharedMut::new(&mut done);
-                some.clone()
-                    .for_each(|channel| normalise(&packed, &to, batch.packed(some.len()), first, channel));
-                // SAFETY: each channel is visited once.
-                unsafe { batch.scatter(&done, some, &to_y) };
+            let to = mean.iter_mut().zip(rstd).zip(variance);
+            for (channel, ((mean, rstd), variance)) in range.zip(to) {
+                let of = |all: &Option<Dense<C>>| all.as_ref().and_then(|all| all.get(channel).copied());
+                let (weight, bias) = (of(&weight), of(&bias));
+                (*mean, *rstd, *variance) = isa::dispatch(Normalise { x, y, on, channel, weight, bias, eps });
             }
             Ok(())
         })?;
@@ -245,44 +180,49 @@ fn backward<C: Float>(launch: &Launch, training: bool) -> Result<()> {
     };
     let (mean, rstd, weight) = (statistic(2)?, statistic(3)?, parameter::<C>(launch, 4, batch)?);
     let mut dx = DenseOut::<C>::new(launch, 0)?;
-    let mut sums = zeros::<C>(2 * batch.channels)?;
+    let (mut dweight, mut dbias) = (zeros::<C>(batch.channels)?, zeros::<C>(batch.channels)?);
     {
-        let (to_dx, to_sums) = (SharedMut::new(&mut dx), SharedMut::new(&mut sums));
-        let slope = |dy: &[C], x: &[C], dx: &SharedMut<C>, on: Planes, first: usize, channel: usize| {
-            let of = |numbers: &Dense<C>| numbers.get(channel).copied().unwrap_or_default();
-            let (mean, rstd) = (of(&mean), of(&rstd));
-            let factor = weight.as_ref().map_or(rstd, |w| of(w) * rstd);
-            let channel_of = channel - first;
-            let by =
-                isa::dispatch(Slope { dy, x, dx, on, channel: channel_of, mean, rstd, factor, training });
-            for (which, value) in by.into_iter().enumerate() {
-                let at = which * batch.channels + channel;
-                // SAFETY: each channel is visited once.
-                unsafe { to_sums.slice(at..at + 1).fill(value) };
-            }
-        };
+        let (to_dx, to_dweight, to_dbias) =
+            (SharedMut::new(&mut dx), SharedMut::new(&mut dweight), SharedMut::new(&mut dbias));
         parallel::try_for_ranges(batch.channels, batch.grain(), launch.cancel, |range| -> Result<()> {
-            if !batch.is_narrow() {
-                range.for_each(|channel| slope(&dy, &x, &to_dx, batch, 0, channel));
+            // SAFETY: each channel is in one range.
+            let (dweight, dbias) =
+                unsafe { (to_dweight.slice(range.clone()), to_dbias.slice(range.clone())) };
+            let (dy, x, dx, on) = (&*dy, &*x, &to_dx, batch);
+            let (mean, rstd) =
+                (mean.get(range.clone()).unwrap_or(&[]), rstd.get(range.clone()).unwrap_or(&[]));
+            let weight = part(&weight, &range);
+            if batch.is_narrow() {
+                let room = Room::new(range.len() * batch.size)?;
+                let channels = range;
+                isa::dispatch(SlopeRows {
+                    dy,
+                    x,
+                    dx,
+                    on,
+                    channels,
+                    mean,
+                    rstd,
+                    weight,
+                    training,
+                    room,
+                    dweight,
+                    dbias,
+                });
                 return Ok(());
             }
-            let most = TOGETHER.min(range.len()) * batch.count();
-            let (mut by, mut of, mut done) = (zeros::<C>(most)?, zeros::<C>(most)?, zeros::<C>(most)?);
-            for first in range.clone().step_by(TOGETHER) {
-                let some = first..range.end.min(first + TOGETHER);
-                batch.gather(&dy, some.clone(), &mut by);
-                batch.gather(&x, some.clone(), &mut of);
-                let to = SharedMut::new(&mut done);
-                let on = batch.packed(some.len());
-                some.clone().for_each(|channel| slope(&by, &of, &to, on, first, channel));
-                // SAFETY: each channel is visited once.
-                unsafe { batch.scatter(&done, some, &to_dx) };
+            let numbers = mean.iter().zip(rstd).zip(dweight.iter_mut().zip(dbias));
+            for (i, ((&mean, &rstd), (dweight, dbias))) in numbers.enumerate() {
+                let factor = weight.and_then(|w| w.get(i)).map_or(rstd, |&w| w * rstd);
+                let channel = range.start + i;
+                [*dweight, *dbias] =
+                    isa::dispatch(Slope { dy, x, dx, on, channel, mean, rstd, factor, training });
             }
             Ok(())
         })?;
     }
     dx.finish(launch)?;
-    for (i, part) in sums.chunks_exact(batch.channels.max(1)).enumerate().take(launch.outputs.len() - 1) {
+    for (i, part) in [dweight, dbias].iter().enumerate().take(launch.outputs.len() - 1) {
         let mut out = numbers::<C>(launch, 1 + i, batch, false)?;
         out.copy_from_slice(part);
         out.finish(launch)?;
