@@ -1,6 +1,7 @@
 //! On a real GPU. Each test needs one, and the libraries that `tensorlab doctor` lists: `scripts/gpu_check.py` runs them.
 
 mod attention;
+mod batches;
 mod chosen;
 mod large;
 mod recurrent;
