@@ -261,17 +261,9 @@ impl<C: Float> Work for GradientRows<'_, C> {
 #[cfg(test)]
 mod tests {
     use crate::base::{DType, Layout};
-    use crate::device::cpu::testing::{Sample, assert_close, launch};
+    use crate::device::cpu::testing::{Sample, assert_close, launch, noise};
     use crate::device::kernel::Kernel;
     use proptest::prelude::*;
-
-    fn noise(seed: u64) -> impl Iterator<Item = f64> {
-        let mut state = seed;
-        std::iter::repeat_with(move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 40) as f64 / f64::from(1 << 23) - 1.0
-        })
-    }
 
     /// y, mean, rstd.
     fn naive(x: &[f64], n: usize, w: Option<&[f64]>, b: Option<&[f64]>, eps: f64) -> [Vec<f64>; 3] {

@@ -11,6 +11,15 @@ use crate::with_element;
 use super::super::kernel::{Arg, Kernel, Launch, View};
 use super::memory::HostPool;
 
+/// Numbers from -1 up to 1, the same for each seed.
+pub(crate) fn noise(seed: u64) -> impl Iterator<Item = f64> {
+    let mut state = seed;
+    std::iter::repeat_with(move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f64 / f64::from(1 << 23) - 1.0
+    })
+}
+
 /// Memory with a layout.
 pub(crate) struct Sample {
     pub buffer: Buffer,

@@ -1,7 +1,7 @@
 //! What kernels compute, beside what the CPU does.
 
 use crate::base::{DType, Layout, Scalar};
-use crate::device::cpu::testing::Sample;
+use crate::device::cpu::testing::{self, Sample};
 use crate::device::kernel::*;
 use crate::device::scalar::MapOp;
 
@@ -11,11 +11,7 @@ const F32: DType = DType::Float32;
 const I64: DType = DType::Int64;
 
 pub(super) fn noise(seed: u64) -> impl Iterator<Item = f64> {
-    let mut state = seed;
-    std::iter::repeat_with(move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((state >> 40) as f64 / f64::from(1 << 23) - 1.0) * 4.0
-    })
+    testing::noise(seed).map(|v| v * 4.0)
 }
 
 pub(super) fn sample(dtype: DType, shape: &[usize], seed: u64) -> Sample {
