@@ -73,6 +73,25 @@ fn an_error_in_what_a_check_calls_has_the_line_that_it_has_in_its_file() {
     }
 }
 
+#[test]
+fn an_error_in_what_a_check_calls_is_of_the_kind_that_the_learners_own_code_catches() {
+    let mut lesson = Lesson::new();
+    let check =
+        "let kind = \"\"; try { call(\"f\", []); } catch (e) { kind = e.kind; } expect_equal(kind, KIND);";
+    for (body, kind) in [
+        ("empty([1 << 40], #{device: \"cuda:0\"})", "OutOfMemoryError"),
+        ("[1][4]", "IndexError"),
+        ("zeros([2]).view([3])", "RuntimeError"),
+        ("parse_int(\"x\")", "ValueError"),
+        ("q + 1", "NameError"),
+        ("throw \"by hand\"", "RuntimeError"),
+    ] {
+        let check = check.replace("KIND", &format!("{kind:?}"));
+        let verdict = lesson.attempt(&format!("fn f() {{ {body} }}"), &check);
+        assert_eq!(verdict, Verdict::Pass, "{body}");
+    }
+}
+
 /// A parameter is the learner's where the function is called with what is theirs.
 #[test]
 fn a_fault_within_the_checks_own_function_is_the_learners_where_their_answer_is_handed_over() {

@@ -270,7 +270,9 @@ impl Desk {
             .as_ref()
             .filter(|place| learner.sources.is_last(&place.file))
             .map(|place| place.line);
-        let raised = Error::new(Kind::RuntimeError, fault.message.clone());
+        // A check that catches it asks for its kind, as the learner's own code may.
+        let kind = Kind::named(&fault.kind).unwrap_or(Kind::RuntimeError);
+        let raised = Error::new(kind, fault.message.clone());
         state.failed = Some(Box::new(fault));
         raise(raised)
     }
