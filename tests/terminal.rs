@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::repl::pty::Terminal;
+use crate::repl::pty::{Terminal, signal};
 use screen::Screen;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -29,10 +29,6 @@ const CTRL_P: &str = "\x10";
 const CTRL_Q: &str = "\x11";
 const CTRL_R: &str = "\x12";
 const CTRL_S: &str = "\x13";
-
-fn signal(name: &str, pid: u32) {
-    assert!(Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success());
-}
 
 /// A folder of this test's own, gone when dropped.
 struct Folder(PathBuf);

@@ -183,3 +183,22 @@ impl Drop for Terminal {
         let _ = self.child.wait();
     }
 }
+
+/// Sends a signal to a process. After `STOP`, it stands still in all its threads when this returns: until the kernel has
+/// let each of them take the signal, one that was busy or woken beforehand works on.
+pub fn signal(name: &str, pid: u32) {
+    assert!(Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success());
+    let start = Instant::now();
+    while name == "STOP" && !stands_still(pid) {
+        assert!(start.elapsed() < PATIENCE, "{pid} does not stop");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Whether each thread of a process is stopped, by the state that follows the name in `/proc/PID/task/TID/stat`.
+fn stands_still(pid: u32) -> bool {
+    std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().all(|task| {
+        let stat = std::fs::read_to_string(task.unwrap().path().join("stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('T'))
+    })
+}

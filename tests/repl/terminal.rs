@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::pty::Terminal;
+use super::pty::{Terminal, signal};
 use super::*;
 
 const CTRL_C: &str = "\x03";
@@ -15,10 +15,6 @@ fn repl(folder: &Folder, arguments: &[&str]) -> Terminal {
     let mut terminal = Terminal::start(command);
     terminal.until(":help for help");
     terminal
-}
-
-fn signal(name: &str, pid: u32) {
-    assert!(Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success());
 }
 
 #[test]
