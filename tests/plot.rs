@@ -233,6 +233,26 @@ fn text_charts_read_well() {
 }
 
 #[test]
+fn few_points_have_each_a_sign_and_many_are_dots() {
+    let count = |figure: &Figure, sign: char| {
+        figure.to_text(64, 16, true).iter().flat_map(|line| line.chars()).filter(|c| *c == sign).count()
+    };
+    // The first of a line as well, whichever line it is, on axes of powers. One more is in the legend.
+    let x = [1.0, 10.0, 100.0, 1000.0];
+    let named = |y: &[f64], name: &str| Series::Line { x: x.to_vec(), y: y.to_vec(), label: name.into() };
+    let mut figure = Figure::from(named(&[1.0, 2.0, 3.0, 4.0], "a"));
+    figure.series.push(named(&[5.0, 6.0, 7.0, 8.0], "b"));
+    figure.x_scale = Scale::Log;
+    assert_eq!((count(&figure, '●'), count(&figure, '▲')), (5, 5));
+    let some: Vec<f64> = (0..20).map(f64::from).collect();
+    let figure = Figure::from(scatter(&some, &some));
+    assert_eq!(count(&figure, '●'), 21);
+    let many: Vec<f64> = (0..5_000).map(|i| f64::from(i % 71)).collect();
+    let other: Vec<f64> = (0..5_000).map(|i| f64::from(i % 67)).collect();
+    assert_eq!(count(&Figure::from(scatter(&many, &other)), '●'), 1);
+}
+
+#[test]
 fn cells_hold_two_pixels_each() {
     let figure =
         Figure::from(image(2, 2, 3, vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]));

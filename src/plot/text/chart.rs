@@ -11,6 +11,9 @@ use crate::plot::scene::{Chart, Layer, Shape};
 use crate::plot::text::style::{Style, fill, plain, sign};
 use crate::plot::ticks::Ticks;
 
+/// Lines of up to so many points show each of them, as pictures do.
+const FEW: usize = 25;
+
 pub(super) fn draw(grid: &mut Grid, area: Area, figure: &Figure, chart: &Chart<'_>, style: Style) {
     let inner =
         if area.height >= 4 && area.width >= 16 { axes(grid, area, figure, chart, style) } else { area };
@@ -238,6 +241,8 @@ fn line(
     let kept = decimate::line(points, dots.columns(), |x, y| chart.place(x, y));
     let mut previous = None;
     let mut signs: Vec<(i64, i64)> = Vec::new();
+    // Of few points each has a sign; along many there is one every so often, at each series' own distance.
+    let each = points.len() <= FEW.min(inner.width / 2);
     let apart = (dots.columns() / 6).max(1) as i64;
     let mut next = apart * (layer.index as i64 % 4 + 1) / 4;
     for index in kept {
@@ -245,7 +250,7 @@ fn line(
         let dot = place.map(|place| dots.dot(place));
         if let Some(dot) = dot {
             dots.connect(previous.unwrap_or(dot), dot);
-            if dot.0 >= next {
+            if each || dot.0 >= next {
                 signs.push(dot);
                 next = dot.0 + apart;
             }
@@ -273,14 +278,17 @@ fn scatter(
     let mut dots = Dots::new(inner, style);
     let cells = (dots.columns(), dots.rows());
     // A terminal has few cells: there is memory for them.
-    for index in decimate::scatter(points, cells, |x, y| chart.place(x, y)).unwrap_or_default() {
+    let kept = decimate::scatter(points, cells, |x, y| chart.place(x, y)).unwrap_or_default();
+    // Points with room between them are seen one by one.
+    let sparse = kept.len() <= inner.width * inner.height / 8;
+    for index in kept {
         if let Some(place) = points.get(index).and_then(|(x, y)| chart.place(x, y)) {
             let dot = dots.dot(place);
             dots.set(dot);
         }
     }
     // Without colour, dots of several series cannot be told apart.
-    let signs = style == Style::Ascii || (style == Style::Unicode && chart.layers.len() > 1);
+    let signs = sparse || style == Style::Ascii || (style == Style::Unicode && chart.layers.len() > 1);
     dots.draw(grid, signs.then(|| sign(layer.index, style)), layer.color);
 }
 
