@@ -23,7 +23,7 @@ use super::packs::{self, Chosen};
 use super::{answers, exit, setup};
 
 /// What to write, and how.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 #[group(skip)]
 pub(super) struct ExportOptions {
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub(super) struct ExportOptions {
 }
 
 /// At least one of them is asked for. `-` is standard output.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 #[group(required = true, multiple = true)]
 struct Forms {
     /// A notebook for Jupyter, to OUT or LESSON.ipynb: exercises are cells, checks stay with the program
@@ -54,12 +54,24 @@ struct Forms {
     py: Option<Option<PathBuf>>,
 }
 
+impl Forms {
+    /// What was typed behind a form, where no lesson stands before it: it is the lesson, as in `--html moving`.
+    fn take_lesson(&mut self) -> Option<String> {
+        let typed =
+            [&mut self.ipynb, &mut self.html, &mut self.py].into_iter().flatten().find_map(Option::take);
+        typed.map(|typed| typed.to_string_lossy().into_owned())
+    }
+}
+
 /// Writes a lesson in the forms that are asked for.
-pub(super) fn export(name: &str, options: &ExportOptions, devices: &str) -> u8 {
+pub(super) fn export(name: Option<&str>, options: &ExportOptions, devices: &str) -> u8 {
+    let mut options = options.clone();
+    let name = name.map(str::to_owned).or_else(|| options.forms.take_lesson());
     // What is wrong with the devices is said here, as by every other command.
-    let meant = Selection::check(devices).map_err(|error| (exit::USAGE, error));
-    let found = meant.and_then(|()| packs::find(name).map_err(|text| (exit::USAGE, text)));
-    match found.and_then(|chosen| write_forms(&chosen, options, devices)) {
+    let meant = Selection::check(devices);
+    let found = meant.and_then(|()| name.ok_or_else(|| WHICH.to_owned()).and_then(|name| packs::find(&name)));
+    let found = found.map_err(|text| (exit::USAGE, text));
+    match found.and_then(|chosen| write_forms(&chosen, &options, devices)) {
         Ok(()) => exit::FINE,
         Err((status, text)) => {
             tell!("error: {}", strip_control(text.trim_start_matches("error: ").trim_end()));
@@ -67,6 +79,9 @@ pub(super) fn export(name: &str, options: &ExportOptions, devices: &str) -> u8 {
         }
     }
 }
+
+/// What is said where no lesson is named.
+const WHICH: &str = "which lesson? `tensorlab lesson list` names them, and `tensorlab lesson export moving --html` writes one";
 
 /// An exit status and what went wrong.
 type Failure = (u8, String);

@@ -72,9 +72,12 @@ enum LessonAction {
     /// run; solutions, answers and hints are shown on demand. The file for PyTorch has the answers that passed, each below
     /// the code of the lesson that it needs; what PyTorch has not is said in comments. `-` as OUT is standard output; a
     /// file that is there already is left as it is unless --force is given.
+    #[command(
+        override_usage = "tensorlab lesson export [OPTIONS] <LESSON> <--ipynb [OUT]|--html [OUT]|--py [OUT]>"
+    )]
     Export {
         /// A lesson as `lesson list` names it, or a lesson's file
-        lesson: String,
+        lesson: Option<String>,
         #[command(flatten)]
         options: exported::ExportOptions,
     },
@@ -130,7 +133,7 @@ pub(super) fn run(options: &LessonOptions, devices: &str) -> u8 {
             Ok(found) => lab::open_lesson(&found, look, devices),
             Err(text) => refuse(&text),
         },
-        LessonAction::Export { lesson, options } => exported::export(lesson, options, devices),
+        LessonAction::Export { lesson, options } => exported::export(lesson.as_deref(), options, devices),
         LessonAction::Reset { lesson, step } => reset(lesson, step.as_deref()),
         LessonAction::Progress { json } => progress::show(*json),
     }

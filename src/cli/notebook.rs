@@ -95,8 +95,9 @@ enum NotebookAction {
         timeout: Option<f64>,
     },
     /// Write a page that needs nothing else, with its figures inside
+    #[command(override_usage = "tensorlab notebook export [OPTIONS] <FILE> --html [OUT]")]
     Export {
-        file: PathBuf,
+        file: Option<PathBuf>,
         /// As HTML, to OUT or FILE.html
         #[arg(long, required = true, num_args = 0..=1, value_name = "OUT")]
         html: Option<Option<PathBuf>>,
@@ -115,7 +116,7 @@ pub(super) fn run(options: &NotebookOptions, devices: &str) -> u8 {
             run_file(file, output.as_deref(), *allow_errors, *timeout, devices)
         }
         NotebookAction::Verify { file, timeout } => verify(file, *timeout, devices),
-        NotebookAction::Export { file, html } => export(file, html.clone().flatten()),
+        NotebookAction::Export { file, html } => export(file.clone(), html.clone().flatten()),
     };
     result.unwrap_or_else(|(code, text)| {
         tell!("error: {}", strip_control(&text));
@@ -361,8 +362,13 @@ fn show(difference: &Difference) {
     }
 }
 
-fn export(path: &Path, out: Option<PathBuf>) -> Result<u8, Failure> {
-    let loaded = load(path)?;
+fn export(file: Option<PathBuf>, out: Option<PathBuf>) -> Result<u8, Failure> {
+    // With one path it is the notebook's, on whichever side of the option it stands.
+    let (path, out) = match file {
+        Some(file) => (file, out),
+        None => (out.ok_or_else(|| usage("which notebook? `tensorlab notebook export FILE --html`"))?, None),
+    };
+    let loaded = load(&path)?;
     let out = out.unwrap_or_else(|| path.with_extension("html"));
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let page = html::export(&loaded.notebook, &name);

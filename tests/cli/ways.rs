@@ -266,6 +266,20 @@ fn a_lesson_goes_into_a_notebook_without_its_checks_and_onto_a_page_with_what_it
         .collect();
     assert!(outputs.len() == 1 && outputs[0]["data"]["image/png"].is_string(), "{outputs:?}");
     fails(&tells(&["lesson", "export", "moving"]), 2, &["--ipynb", "--html"]);
+    fails(&tells(&["lesson", "export", "--html"]), 2, &["which lesson?"]);
+    fails(&tells(&["notebook", "export", "--html"]), 2, &["which notebook?"]);
+    // What stands behind the form is the lesson where none stands before it.
+    let mut command = program();
+    let o =
+        command.current_dir(&folder).args(["lesson", "export", "--ipynb", "moving.md", "--force"]).output();
+    let o = o.unwrap();
+    assert_eq!((o.status.code(), out(&o).as_str()), (Some(0), "wrote moving.ipynb\n"), "{}", err(&o));
+    let o = program()
+        .current_dir(&folder)
+        .args(["notebook", "export", "--html", "moving.ipynb"])
+        .output()
+        .unwrap();
+    assert_eq!((o.status.code(), out(&o).as_str()), (Some(0), "wrote moving.html\n"), "{}", err(&o));
     fails(
         &tells(&["lesson", "export", "moving", "--html", "--devices", "sim:nope"]),
         2,
