@@ -299,6 +299,12 @@ fn a_function_of_a_module_is_told_to_be_called() {
         ("if cuda::is_available { }", "`cuda::is_available()`"),
         ("print(cuda.memory_allocated)", "cuda::memory_allocated()"),
         ("let a = (7 // 2) + 1;", "`let a = 7 / 2 + 1;`"),
+        ("for x in data.DataLoader([1], batch_size=2) { }", "data::DataLoader([1], #{batch_size: 2})"),
+        ("init.zeros_(ones(2))", "`nn::init::zeros_(ones(2))`"),
+        (
+            "nn::module(#{fc: nn::Linear(1, 1)}, |self, x| self.fc(x)).forward(ones(1, 1))",
+            "`self.fc.forward(x)`",
+        ),
     ] {
         let hint = told("", code).unwrap_or_default();
         assert!(hint.contains(call), "{code}: {hint}");

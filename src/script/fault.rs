@@ -445,8 +445,16 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
     }
     let called = if name.contains("::") { name } else { bare };
     let text = format!("there is no function '{called}' for ({})", shown.join(", "));
+    let part = || of.filter(|of| *of == "Module").map(|_| part_of_module(bare, shown.len()));
     let nothing = || shown.iter().any(|of| of == "()").then(|| NOTHING.to_owned());
-    Fault::bare("NameError", text, near.or_else(|| suggestion(bare, known.names)).or_else(nothing))
+    let hint = near.or_else(part).or_else(|| suggestion(bare, known.names)).or_else(nothing);
+    Fault::bare("NameError", text, hint)
+}
+
+/// How a part of a module is called, with how many values and the module itself.
+fn part_of_module(part: &str, values: usize) -> String {
+    let given = if values > 2 { "x, …" } else { "x" };
+    format!("a part of a module is called by `forward`: `self.{part}.forward({given})`")
 }
 
 /// Where `()` comes from that something is to be done with.

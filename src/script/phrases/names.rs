@@ -10,7 +10,7 @@ use super::book::Idiom;
 use super::tree::Arg;
 
 /// What names stand for that nothing of the script's has.
-const KNOWN: [(&str, &str); 28] = [
+const KNOWN: [(&str, &str); 30] = [
     ("inference_mode", "torch.inference_mode"),
     ("tqdm", "tqdm.tqdm"),
     ("trange", "tqdm.trange"),
@@ -28,6 +28,7 @@ const KNOWN: [(&str, &str); 28] = [
     ("numpy", "numpy"),
     ("F", "torch.nn.functional"),
     ("nn", "torch.nn"),
+    ("init", "torch.nn.init"),
     ("optim", "torch.optim"),
     ("cuda", "torch.cuda"),
     ("linalg", "torch.linalg"),
@@ -35,6 +36,7 @@ const KNOWN: [(&str, &str); 28] = [
     ("autograd", "torch.autograd"),
     ("amp", "torch.amp"),
     ("cudnn", "torch.backends.cudnn"),
+    ("data", "torch.utils.data"),
     ("DataLoader", "torch.utils.data.DataLoader"),
     ("TensorDataset", "torch.utils.data.TensorDataset"),
     ("math", "math"),

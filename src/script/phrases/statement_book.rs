@@ -233,6 +233,13 @@ pub(super) const STATEMENTS: &[Phrase] = &[
     phrase(Idiom::Torch, "", "", "torch.nn.functional.relu(torch.ones(2))", "F::relu(ones(2))"),
     phrase(Idiom::Module, "`::` stands behind a module", "", "nn.Linear(3, 2)", "nn::Linear(3, 2)"),
     phrase(Idiom::Module, "", "", "F.relu(ones(2))", "F::relu(ones(2))"),
+    phrase(
+        Idiom::Module,
+        "",
+        "let ds = data::TensorDataset(ones(4));",
+        "data.DataLoader(ds, batch_size=2)",
+        "data::DataLoader(ds, #{batch_size: 2})",
+    ),
     phrase(Idiom::Module, "", "", "cuda.is_available()", "cuda::is_available()"),
     phrase(Idiom::Inside, "it stands in a module", "", "l = Linear(3, 2)", "let l = nn::Linear(3, 2);"),
     phrase(Idiom::Numpy, "tensors do what NumPy does", "", "x = np.array([1, 2])", "let x = tensor([1, 2]);"),
