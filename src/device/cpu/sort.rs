@@ -1,5 +1,8 @@
 //! `Sort`: stable sorting along a dimension.
 
+mod digits;
+mod first;
+
 use crate::base::{Result, memory};
 use crate::device::Cancel;
 use crate::device::kernel::Launch;
@@ -24,10 +27,14 @@ pub(super) fn sort(launch: &Launch, dim: usize, descending: bool) -> Result<()> 
 
 /// A type with a key that orders its values as unsigned numbers.
 trait Sortable: Compute {
-    fn key(self) -> u64;
+    type Key: Ord + Copy + Into<u64> + TryFrom<u64> + std::ops::Not<Output = Self::Key>;
+
+    fn key(self) -> Self::Key;
 }
 
 impl Sortable for f64 {
+    type Key = u64;
+
     #[inline(always)]
     fn key(self) -> u64 {
         if self.is_nan() {
@@ -40,13 +47,21 @@ impl Sortable for f64 {
 }
 
 impl Sortable for f32 {
+    type Key = u32;
+
     #[inline(always)]
-    fn key(self) -> u64 {
-        f64::from(self).key()
+    fn key(self) -> u32 {
+        if self.is_nan() {
+            return u32::MAX;
+        }
+        let bits = (self + 0.0).to_bits();
+        if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
     }
 }
 
 impl Sortable for i64 {
+    type Key = u64;
+
     #[inline(always)]
     fn key(self) -> u64 {
         (self as u64) ^ (1 << 63)
@@ -61,9 +76,9 @@ fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, first: Lines, descendi
     let mut values = DenseOut::<C>::new(launch, 0)?;
     let mut indices = DenseOut::<i64>::new(launch, 1)?;
     let (to_values, to_indices) = (SharedMut::new(&mut values), SharedMut::new(&mut indices));
-    let entry = |start: usize, i: usize| {
-        let key = x.get(start + i * lines.inner).map_or(0, |v| v.key());
-        (if descending { !key } else { key }, i)
+    let entry = |start: usize, i: usize| -> SortEntry {
+        let key = x.get(start + i * lines.inner).copied().unwrap_or_default().key();
+        (if descending { !key } else { key }.into(), i)
     };
     let write = |line: usize, sorted: &[SortEntry]| -> Result<()> {
         let start = lines.start(line);
@@ -81,25 +96,40 @@ fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, first: Lines, descendi
         }
         Ok(())
     };
+    let few = first.size <= first::MOST && first.size <= lines.size / 8;
     if lines.size > LONG {
         for line in 0..lines.count() {
             let start = lines.start(line);
-            write(line, &long_line(launch, lines.size, |i| entry(start, i))?)?;
+            let sorted = match x.get(start..start + lines.size).filter(|_| few && lines.inner == 1) {
+                Some(values) => first_of_long(launch, values, first.size, descending)?,
+                None => long_line(launch, lines.size, |i| entry(start, i))?,
+            };
+            write(line, &sorted)?;
         }
     } else {
-        let cost = lines.size * 16;
+        let cost = lines.size * if few { 1 } else { 16 };
         parallel::try_for_ranges(lines.count(), parallel::grain(cost), launch.cancel, |range| {
-            let mut entries: Vec<SortEntry> = memory::with_capacity(lines.size)?;
+            let mut entries: Vec<SortEntry> =
+                memory::with_capacity(if few { first.size } else { lines.size })?;
+            let mut spare = zeros::<SortEntry>(if few { 0 } else { lines.size })?;
+            let mut apart: Vec<C> = memory::with_capacity(if few { lines.size } else { 0 })?;
             for line in range {
                 let start = lines.start(line);
-                entries.clear();
-                entries.extend((0..lines.size).map(|i| entry(start, i)));
-                let wanted = first.size;
-                if wanted < lines.size / 4 && wanted > 0 {
-                    entries.select_nth_unstable(wanted - 1);
-                    entries.truncate(wanted);
+                if few {
+                    let values = match x.get(start..start + lines.size).filter(|_| lines.inner == 1) {
+                        Some(values) => values,
+                        None => {
+                            apart.clear();
+                            apart.extend(x.iter().skip(start).step_by(lines.inner).take(lines.size));
+                            &apart
+                        }
+                    };
+                    first::first(values, 0, first.size, descending, &mut entries);
+                } else {
+                    entries.clear();
+                    entries.extend((0..lines.size).map(|i| entry(start, i)));
+                    in_order(&mut entries, &mut spare, first.size);
                 }
-                entries.sort_unstable();
                 write(line, &entries)?;
             }
             Ok(())
@@ -107,6 +137,38 @@ fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, first: Lines, descendi
     }
     values.finish(launch)?;
     indices.finish(launch)
+}
+
+/// Sorts a line's entries, or of much more the first `wanted`.
+fn in_order(entries: &mut Vec<SortEntry>, spare: &mut [SortEntry], wanted: usize) {
+    if wanted < entries.len() / 4 && wanted > 0 {
+        entries.select_nth_unstable(wanted - 1);
+        entries.truncate(wanted);
+        return entries.sort_unstable();
+    }
+    digits::sort(entries, spare);
+}
+
+/// The first of a long line, a few, found piece by piece on all cores.
+fn first_of_long<C: Sortable>(
+    launch: &Launch,
+    line: &[C],
+    wanted: usize,
+    descending: bool,
+) -> Result<Vec<SortEntry>> {
+    let mut found = zeros::<SortEntry>(line.len().div_ceil(RUN) * wanted)?;
+    parallel::for_chunks(&mut found, wanted, 1, launch.cancel, |piece, to| {
+        let from = piece * RUN;
+        let values = line.get(from..line.len().min(from + RUN)).unwrap_or(&[]);
+        let mut best = Vec::with_capacity(wanted);
+        first::first(values, from, wanted, descending, &mut best);
+        // The last piece may be shorter than what is wanted.
+        best.resize(wanted, (u64::MAX, usize::MAX));
+        to.copy_from_slice(&best);
+    })?;
+    found.sort_unstable();
+    found.truncate(wanted);
+    Ok(found)
 }
 
 /// Lines longer than this are sorted by all cores together, one line after another.
@@ -118,14 +180,24 @@ pub(in crate::device::cpu) fn long_line(
     n: usize,
     entry: impl Fn(usize) -> SortEntry + Sync,
 ) -> Result<Vec<SortEntry>> {
-    let mut entries = zeros::<SortEntry>(n)?;
+    let (mut entries, mut other) = (zeros::<SortEntry>(n)?, zeros::<SortEntry>(n)?);
     parallel::for_chunks(&mut entries, RUN, RUN, launch.cancel, |chunk, to| {
         for (i, to) in to.iter_mut().enumerate() {
             *to = entry(chunk * RUN + i);
         }
-        to.sort_unstable();
     })?;
-    let mut other = zeros::<SortEntry>(n)?;
+    // Where one digit tells them apart, one walk is less than all merges.
+    let varying = digits::varying(&entries);
+    if n <= ONE_WALK && varying >> varying.trailing_zeros().min(63) < 1 << digits::WIDEST {
+        digits::pass(&entries, &mut other, varying.trailing_zeros().min(63), digits::WIDEST);
+        return Ok(other);
+    }
+    let spare = SharedMut::new(&mut other);
+    parallel::for_chunks(&mut entries, RUN, RUN, launch.cancel, |chunk, to| {
+        let from = chunk * RUN;
+        // SAFETY: chunks are disjoint.
+        digits::sort(to, unsafe { spare.slice(from..from + to.len()) });
+    })?;
     let mut run = RUN;
     while run < n {
         let from = &entries;
@@ -146,6 +218,9 @@ pub(in crate::device::cpu) fn long_line(
     launch.cancel.check()?;
     Ok(entries)
 }
+
+/// Entries that one core may go through without looking whether it shall stop.
+const ONE_WALK: usize = 1 << 20;
 
 /// Entries that one core sorts at once.
 const RUN: usize = 1 << 15;
@@ -258,6 +333,35 @@ mod tests {
             for (whole, first) in whole.into_iter().zip(first) {
                 let want = whole.layout.slice(1, 0, 5, 1).unwrap();
                 assert_eq!(first.values(), whole.through(want).values());
+            }
+        }
+    }
+
+    #[test]
+    fn the_few_first_of_a_row_are_those_of_its_order() {
+        let odd = [f64::NAN, f64::NEG_INFINITY, -0.0, 0.0, f64::INFINITY];
+        let value = |i: usize| if i % 97 < 5 { odd[i % 97] } else { (i * 7919 % 1009) as f64 - 500.0 };
+        for (rows, size, few) in [(3, 70_001, 7), (40, 1000, 10), (5, 512, 64), (1, 200_000, 64), (9, 9, 1)] {
+            for dtype in [DType::Float32, DType::Float64, DType::BFloat16, DType::Int64, DType::Int8] {
+                for descending in [false, true] {
+                    let x = Sample::new(dtype, &[rows, size], (0..rows * size).map(value));
+                    let outputs =
+                        |n| [Sample::zeros(dtype, &[rows, n]), Sample::zeros(DType::Int64, &[rows, n])];
+                    let (whole, first) = (outputs(size), outputs(few));
+                    for out in [&whole, &first] {
+                        run(
+                            &Kernel::Sort { dim: 1, descending },
+                            &[x.arg()],
+                            &[out[0].view(), out[1].view()],
+                        )
+                        .unwrap();
+                    }
+                    for (whole, first) in whole.into_iter().zip(first) {
+                        let want = whole.layout.slice(1, 0, few, 1).unwrap();
+                        let bits = |s: &Sample| s.values().iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+                        assert_eq!(bits(&first), bits(&whole.through(want)), "{dtype:?} {rows} x {size}");
+                    }
+                }
             }
         }
     }

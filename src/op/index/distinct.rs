@@ -28,37 +28,37 @@ use crate::tensor::Tensor;
 use super::masks::{masked_select, positions};
 
 /// The distinct values of a tensor.
-pub struct Distinct {
-    pub values: Tensor,
-    /// For each element the place of its value, in the tensor's shape.
-    pub inverse: Tensor,
-    pub counts: Tensor,
+struct Distinct {
+    values: Tensor,
+    /// For each element the place of its value, in the tensor's shape, where it is asked for.
+    inverse: Option<Tensor>,
+    counts: Option<Tensor>,
 }
 
 /// The distinct values in ascending order.
-pub fn unique(x: &Tensor) -> Result<Distinct> {
+fn unique(x: &Tensor, asked: &AskedParams) -> Result<Distinct> {
     let _off = no_grad();
     let flat = reshape_to(&x.detach(), &[x.numel()])?;
     let plain = if x.dtype() == DType::Bool { to_dtype(&flat, DType::UInt8)? } else { flat };
     let (sorted, order) = sort(&plain, 0, false)?;
     let runs = Runs::of(&sorted)?;
     let values = to_dtype(&masked_select(&sorted, &runs.starts)?, x.dtype())?;
-    let inverse = scatter(&order, 0, &order, (&runs.number).into())?;
-    Ok(Distinct { values, inverse: reshape_to(&inverse, x.shape())?, counts: runs.lengths(x.numel())? })
+    let inverse = || reshape_to(&scatter(&order, 0, &order, (&runs.number()?).into())?, x.shape());
+    runs.found(asked, values, inverse, x.numel())
 }
 
 /// The values without those that repeat the one before, in their order.
-pub(crate) fn unique_consecutive(x: &Tensor) -> Result<Distinct> {
+fn unique_consecutive(x: &Tensor, asked: &AskedParams) -> Result<Distinct> {
     let _off = no_grad();
     let flat = reshape_to(&x.detach(), &[x.numel()])?;
     let runs = Runs::of(&flat)?;
     let values = masked_select(&flat, &runs.starts)?;
-    Ok(Distinct { values, inverse: reshape_to(&runs.number, x.shape())?, counts: runs.lengths(x.numel())? })
+    runs.found(asked, values, || reshape_to(&runs.number()?, x.shape()), x.numel())
 }
 
 /// The distinct slices along a dimension in ascending order, which their first different elements decide; or, where
 /// only neighbours are `consecutive`, in their own. Places and counts are vectors.
-pub(crate) fn unique_along(x: &Tensor, dim: i64, consecutive: bool) -> Result<Distinct> {
+fn unique_along(x: &Tensor, dim: i64, consecutive: bool, asked: &AskedParams) -> Result<Distinct> {
     let _off = no_grad();
     if x.rank() == 0 {
         let text = format!("Dimension specified as {dim} but tensor has no dimensions");
@@ -89,13 +89,17 @@ pub(crate) fn unique_along(x: &Tensor, dim: i64, consecutive: bool) -> Result<Di
         0 => Tensor::empty(&[0], DType::Bool, &x.context(), "unique")?,
         _ => any(&run_starts(&sorted, 0)?, Some(&[1]), false)?,
     };
-    let runs = Runs::from(starts)?;
+    let runs = Runs { starts };
     let places = positions(&runs.starts)?;
-    let (places, inverse) = match &order {
-        Some(order) => (index_select(order, 0, &places)?, scatter(order, 0, order, (&runs.number).into())?),
-        None => (places, runs.number.clone()),
+    let places = match &order {
+        Some(order) => index_select(order, 0, &places)?,
+        None => places,
     };
-    Ok(Distinct { values: index_select(&x, dim, &places)?, inverse, counts: runs.lengths(size)? })
+    let inverse = || match &order {
+        Some(order) => scatter(order, 0, order, (&runs.number()?).into()),
+        None => runs.number(),
+    };
+    runs.found(asked, index_select(&x, dim, &places)?, inverse, size)
 }
 
 /// The places of the rows of a matrix in ascending order: stable sorts by each column, the last first.
@@ -117,18 +121,29 @@ fn ascending(rows: &Tensor) -> Result<Tensor> {
 /// Runs of equal neighbours.
 struct Runs {
     starts: Tensor,
-    /// For each place the number of its run.
-    number: Tensor,
 }
 
 impl Runs {
     fn of(row: &Tensor) -> Result<Runs> {
-        Runs::from(run_starts(row, 0)?)
+        Ok(Runs { starts: run_starts(row, 0)? })
     }
 
-    fn from(starts: Tensor) -> Result<Runs> {
-        let number = sub(&cumsum(&starts, 0, None)?, 1i64)?;
-        Ok(Runs { starts, number })
+    /// For each place the number of its run.
+    fn number(&self) -> Result<Tensor> {
+        sub(&cumsum(&self.starts, 0, None)?, 1i64)
+    }
+
+    /// The values with what is asked for beside them, of `total` elements.
+    fn found(
+        &self,
+        asked: &AskedParams,
+        values: Tensor,
+        inverse: impl Fn() -> Result<Tensor>,
+        total: usize,
+    ) -> Result<Distinct> {
+        let inverse = asked.return_inverse.then(inverse).transpose()?;
+        let counts = asked.return_counts.then(|| self.lengths(total)).transpose()?;
+        Ok(Distinct { values, inverse, counts })
     }
 
     fn lengths(&self, total: usize) -> Result<Tensor> {
@@ -265,8 +280,8 @@ pub static ROWS: &[OpDef] = &[
             // Without it the order is left open, and this is one.
             let _ = a.sorted;
             match a.asked.dim {
-            Some(dim) => distinct(&a.asked, unique_along(a.input, dim, false)?),
-            None => distinct(&a.asked, unique(a.input)?),
+            Some(dim) => distinct(unique_along(a.input, dim, false, &a.asked)?),
+            None => distinct(unique(a.input, &a.asked)?),
         }
         }),
     )
@@ -283,8 +298,8 @@ pub static ROWS: &[OpDef] = &[
         "The values without those that repeat the one before.",
         UniqueConsecutiveParams::LIST,
         by_name!(UniqueConsecutiveParams, |a| match a.asked.dim {
-            Some(dim) => distinct(&a.asked, unique_along(a.input, dim, true)?),
-            None => distinct(&a.asked, unique_consecutive(a.input)?),
+            Some(dim) => distinct(unique_along(a.input, dim, true, &a.asked)?),
+            None => distinct(unique_consecutive(a.input, &a.asked)?),
         }),
     )
     .details("`dim` leaves out slices that repeat the one before along it.")
@@ -307,12 +322,10 @@ pub static ROWS: &[OpDef] = &[
     .gradient(COUNTED),
 ];
 
-fn distinct(asked: &AskedParams, found: Distinct) -> Result<Value> {
-    if !(asked.return_inverse || asked.return_counts) {
+/// The values alone, or an array where more was asked for.
+fn distinct(found: Distinct) -> Result<Value> {
+    if found.inverse.is_none() && found.counts.is_none() {
         return to_value(Ok(found.values));
     }
-    let mut all = vec![found.values];
-    all.extend(asked.return_inverse.then_some(found.inverse));
-    all.extend(asked.return_counts.then_some(found.counts));
-    to_list(Ok(all))
+    to_list(Ok([Some(found.values), found.inverse, found.counts].into_iter().flatten().collect()))
 }
