@@ -113,6 +113,11 @@ pub(crate) unsafe fn copy_in<T: Copy>(from: *const u8, stride: isize, to: *mut T
         match stride {
             1 => std::ptr::copy_nonoverlapping(from, to, n),
             0 => std::slice::from_raw_parts_mut(to, n).fill(*from),
+            -1 if n > 0 => {
+                let from = std::slice::from_raw_parts(from.sub(n - 1), n);
+                let to = std::slice::from_raw_parts_mut(to, n);
+                to.iter_mut().zip(from.iter().rev()).for_each(|(to, from)| *to = *from);
+            }
             _ => (0..n).for_each(|i| *to.add(i) = *from.offset(i as isize * stride)),
         }
     }

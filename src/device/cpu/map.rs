@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use smallvec::SmallVec;
 
 use crate::base::shape::same;
-use crate::base::{DType, Error, Kind, Layout, Result, Scalar};
+use crate::base::{DType, Error, Kind, Layout, Result};
 use crate::device::cancel::Cancel;
 use crate::device::cpu::strided::{BLOCK, Overlap, Strided};
 
@@ -15,6 +15,7 @@ use super::access::{gathered, missing};
 use super::block::{BlockReader, BlockWriter, Scratch, TileScratch, wrong_shape};
 use super::convert::with_compute;
 use super::parallel::{self, GRAIN};
+use super::rows::{Filled, MapInput, Rows};
 use super::slices::{Mapped, SliceFunction, Slices};
 use super::walk::{Tiling, plan};
 
@@ -146,6 +147,13 @@ impl<C: Mapped> MapJob<'_, C> {
         let views =
             sources.iter().filter_map(|s| if let MapInput::View(v) = s { Some(v.layout) } else { None });
         let plan = plan(output.layout, views);
+        if plan.order.is_none() && output.is_dense::<C>() {
+            // SAFETY: each part is read before it is written: what shares memory with the output lies at the same places,
+            // and its results are computed aside.
+            if let Some(rows) = unsafe { Rows::new(output.layout.shape(), sources) } {
+                return self.over_rows(&rows, output, in_place);
+            }
+        }
         let order = |layout: &Layout| match &plan.order {
             Some(order) => layout.permute(order),
             None => Ok(layout.clone()),
@@ -176,6 +184,28 @@ impl<C: Mapped> MapJob<'_, C> {
             Some(tiling) => self.over_tiles(tiling, &readers, &writer.tiled(&output)),
             None => self.over_runs(&readers, &writer, in_place),
         }
+    }
+
+    fn over_rows(&self, rows: &Rows<C>, output: &Strided, in_place: bool) -> Result<()> {
+        let writer = BlockWriter::strided(output);
+        parallel::for_ranges(output.numel(), GRAIN, self.cancel, |range| {
+            let mut blocks: [Scratch<C>; 3] = Default::default();
+            let mut filled = Filled::default();
+            let mut result = Scratch::new();
+            for part in rows.parts(range, in_place) {
+                let inputs = rows.read(&part, &mut blocks, &mut filled);
+                // SAFETY: as in `over_runs`.
+                unsafe {
+                    if let Some(output) = if in_place { None } else { writer.slice(part.clone()) } {
+                        self.apply(inputs, output);
+                    } else {
+                        let output = result.first(part.len());
+                        self.apply(inputs, output);
+                        writer.store(part.start, output);
+                    }
+                }
+            }
+        })
     }
 
     fn over_runs(&self, readers: &[BlockReader<C>], writer: &BlockWriter<C>, in_place: bool) -> Result<()> {
@@ -229,11 +259,6 @@ impl<C: Mapped> MapJob<'_, C> {
     }
 }
 
-enum MapInput<'a> {
-    View(Strided<'a>),
-    Scalar(Scalar),
-}
-
 /// Fills the blocks of inputs that are numbers, once for a whole piece.
 fn fill_numbers<C: Mapped>(readers: &[BlockReader<C>], scratches: &mut [Scratch<C>; 3], n: usize) {
     for (reader, scratch) in readers.iter().zip(scratches) {
@@ -247,6 +272,7 @@ fn fill_numbers<C: Mapped>(readers: &[BlockReader<C>], scratches: &mut [Scratch<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::Scalar;
     use crate::base::dtype::Element;
     use crate::device::cpu::isa;
     use crate::device::cpu::isa::Careful;
@@ -374,6 +400,31 @@ mod tests {
         launch(&add, &[head, Arg::View(tail)], &[tail]).unwrap();
         let want: Vec<f64> = (0..n).map(|i| if i == 0 { 0.0 } else { doubled[i] + doubled[i - 1] }).collect();
         assert_eq!(x.values(), want);
+    }
+
+    proptest! {
+        /// Rows long enough to be read where they lie, of each operand some, one number each, or one number in all.
+        #[test]
+        fn operands_repeat_along_any_dimensions(
+            outer in (1usize..4, 1usize..6), row in prop_oneof![60usize..70, 1000usize..1100, 2040usize..2060],
+            repeated in prop::collection::vec(any::<[bool; 3]>(), 2), d in 0usize..3, in_place in any::<bool>(),
+        ) {
+            let dtype = [DType::Float32, DType::Float64, DType::Int64][d];
+            let shape = [outer.0, outer.1, row];
+            let inputs: Vec<Sample> = repeated.iter().enumerate().map(|(k, repeats)| {
+                let whole = in_place && k == 0;
+                let own: Vec<usize> =
+                    shape.iter().zip(repeats).map(|(&n, &one)| if one && !whole { 1 } else { n }).collect();
+                let layout = Layout::contiguous(&own).unwrap().expand(&shape).unwrap();
+                Sample::laid_out(dtype, layout, numbers(k, true))
+            }).collect();
+            let values: Vec<Vec<f64>> = inputs.iter().map(Sample::values).collect();
+            let want: Vec<f64> = values[0].iter().zip(&values[1]).map(|(a, b)| a - b).collect();
+            let apart = Sample::zeros(dtype, &shape);
+            let out = if in_place { &inputs[0] } else { &apart };
+            launch(&kernel(MapOp::Sub, [1.0; 2], dtype), &[inputs[0].arg(), inputs[1].arg()], &[out.view()]).unwrap();
+            prop_assert_eq!(out.values(), want);
+        }
     }
 
     #[test]

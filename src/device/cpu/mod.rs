@@ -37,6 +37,7 @@ mod pooling;
 mod random;
 mod reduce;
 mod reserve;
+mod rows;
 mod run;
 mod scan;
 mod scratch;

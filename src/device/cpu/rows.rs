@@ -1,0 +1,154 @@
+//! Operands of elementwise work that are rows or single numbers along the output's last dimensions, as broadcasting
+//! makes them. They are read where they lie.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use crate::base::Scalar;
+
+use super::block::{Scratch, scalar_value};
+use super::convert::Compute;
+use super::strided::{BLOCK, Strided};
+
+/// What elementwise work reads.
+pub(super) enum MapInput<'a> {
+    View(Strided<'a>),
+    Scalar(Scalar),
+}
+
+/// Shorter rows are gathered into blocks.
+const SHORTEST: usize = 64;
+
+/// One number for each operand.
+type Each<T> = SmallVec<[T; 3]>;
+
+/// A dimension: its size, and each operand's step.
+type JointDim = (usize, Each<isize>);
+
+/// Operands of one shape, row by row.
+pub(super) struct Rows<'a, C> {
+    /// Elements of a row.
+    length: usize,
+    outer: SmallVec<[JointDim; 4]>,
+    operands: Each<Operand<'a, C>>,
+    /// An operand is one number along a row, of which a block is filled.
+    repeats: bool,
+}
+
+struct Operand<'a, C> {
+    origin: *const C,
+    /// What every element is, where the operand is a number.
+    number: Option<C>,
+    /// Its row lies in memory; otherwise it is one number.
+    lies: bool,
+    memory: PhantomData<&'a C>,
+}
+
+// SAFETY: pointers to plain memory that outlives `'a` and is only read; the constructor's caller keeps writers away.
+unsafe impl<C: Send> Send for Rows<'_, C> {}
+// SAFETY: as above.
+unsafe impl<C: Sync> Sync for Rows<'_, C> {}
+
+impl<'a, C: Compute> Rows<'a, C> {
+    /// Views of one shape, and numbers; none where one of them is not of `C`, lies across, or has short rows.
+    ///
+    /// # Safety
+    /// While a part is being read nothing may write the elements it holds.
+    pub(super) unsafe fn new(shape: &[usize], inputs: &[MapInput<'a>]) -> Option<Rows<'a, C>> {
+        let mut operands: Each<Operand<C>> = SmallVec::new();
+        for input in inputs {
+            let (origin, number) = match input {
+                MapInput::View(view) if view.dtype == C::DTYPE => (view.origin::<C>().cast_const(), None),
+                MapInput::View(_) => return None,
+                MapInput::Scalar(scalar) => (std::ptr::dangling(), Some(scalar_value(*scalar))),
+            };
+            operands.push(Operand { origin, number, lies: false, memory: PhantomData });
+        }
+        let mut outer = joint(shape, inputs);
+        let (length, steps) = outer.pop()?;
+        if length < SHORTEST || steps.iter().any(|step| !matches!(step, 0 | 1)) {
+            return None;
+        }
+        for (operand, step) in operands.iter_mut().zip(&steps) {
+            operand.lies = *step == 1;
+        }
+        let repeats = operands.iter().any(|operand| !operand.lies);
+        Some(Rows { length, outer, operands, repeats })
+    }
+
+    /// Cuts elements in row-major order into parts that lie within rows, of at most a block where operands repeat.
+    pub(super) fn parts(&self, mut range: Range<usize>, aside: bool) -> impl Iterator<Item = Range<usize>> {
+        let most = if self.repeats || aside { BLOCK } else { usize::MAX };
+        std::iter::from_fn(move || {
+            let left = self.length - range.start % self.length;
+            let part = range.start..range.end.min(range.start.saturating_add(left.min(most)));
+            range.start = part.end;
+            (!part.is_empty()).then_some(part)
+        })
+    }
+
+    /// The operands' elements of one of the parts. Blocks are filled where operands repeat, and `filled` says of what.
+    pub(super) fn read<'s>(
+        &'s self,
+        part: &Range<usize>,
+        blocks: &'s mut [Scratch<C>; 3],
+        filled: &mut Filled,
+    ) -> [&'s [C]; 3] {
+        let n = part.len();
+        let (row, within) = (part.start / self.length, part.start % self.length);
+        let mut offsets = [0isize; 3];
+        let mut rest = row;
+        for (size, steps) in self.outer.iter().rev() {
+            let index = (rest % size) as isize;
+            rest /= size;
+            for (offset, step) in offsets.iter_mut().zip(steps) {
+                *offset += index * step;
+            }
+        }
+        let mut all: [&[C]; 3] = [&[]; 3];
+        let places = offsets.iter().zip(blocks).zip(&mut filled.0);
+        for ((slot, operand), ((&offset, block), filled)) in all.iter_mut().zip(&self.operands).zip(places) {
+            // SAFETY: a part lies within a row, and every row of a view inside it; a block has room for a part where
+            // operands repeat, and what is read of it was written.
+            *slot = unsafe {
+                if operand.lies {
+                    std::slice::from_raw_parts(operand.origin.offset(offset + within as isize), n)
+                } else {
+                    if !filled.is_some_and(|(of, elements)| of == offset && elements >= n) {
+                        let value = operand.number.unwrap_or_else(|| *operand.origin.offset(offset));
+                        block.first(n).fill(value);
+                        *filled = Some((offset, n));
+                    }
+                    block.first(n)
+                }
+            };
+        }
+        all
+    }
+}
+
+/// For each operand the place whose number its block is filled with, and how far.
+#[derive(Default)]
+pub(super) struct Filled([Option<(isize, usize)>; 3]);
+
+/// The dimensions of more than one element, neighbours merged where one step leads through both in every operand.
+fn joint(shape: &[usize], inputs: &[MapInput]) -> SmallVec<[JointDim; 4]> {
+    let mut merged: SmallVec<[JointDim; 4]> = SmallVec::new();
+    for (d, &size) in shape.iter().enumerate().filter(|(_, size)| **size != 1) {
+        let step = |input: &MapInput| match input {
+            MapInput::View(view) => view.layout.strides().get(d).copied().unwrap_or(0),
+            MapInput::Scalar(_) => 0,
+        };
+        let steps: Each<isize> = inputs.iter().map(step).collect();
+        let through = |(outer, inner): (&isize, &isize)| *outer == inner.wrapping_mul(size as isize);
+        match merged.last_mut() {
+            Some((count, outer)) if outer.iter().zip(&steps).all(through) => {
+                (*count, *outer) = (*count * size, steps);
+            }
+            _ => merged.push((size, steps)),
+        }
+    }
+    merged
+}
