@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 
 mod computes;
+mod course;
 mod libraries;
 mod suite;
 

@@ -32,12 +32,12 @@ pub(super) struct Rows<'a, C> {
     /// Elements of a row.
     length: usize,
     outer: SmallVec<[JointDim; 4]>,
-    operands: Each<Operand<'a, C>>,
+    operands: Each<RowOperand<'a, C>>,
     /// An operand is one number along a row, of which a block is filled.
     repeats: bool,
 }
 
-struct Operand<'a, C> {
+struct RowOperand<'a, C> {
     origin: *const C,
     /// What every element is, where the operand is a number.
     number: Option<C>,
@@ -57,14 +57,14 @@ impl<'a, C: Compute> Rows<'a, C> {
     /// # Safety
     /// While a part is being read nothing may write the elements it holds.
     pub(super) unsafe fn new(shape: &[usize], inputs: &[MapInput<'a>]) -> Option<Rows<'a, C>> {
-        let mut operands: Each<Operand<C>> = SmallVec::new();
+        let mut operands: Each<RowOperand<C>> = SmallVec::new();
         for input in inputs {
             let (origin, number) = match input {
                 MapInput::View(view) if view.dtype == C::DTYPE => (view.origin::<C>().cast_const(), None),
                 MapInput::View(_) => return None,
                 MapInput::Scalar(scalar) => (std::ptr::dangling(), Some(scalar_value(*scalar))),
             };
-            operands.push(Operand { origin, number, lies: false, memory: PhantomData });
+            operands.push(RowOperand { origin, number, lies: false, memory: PhantomData });
         }
         let mut outer = joint(shape, inputs);
         let (length, steps) = outer.pop()?;

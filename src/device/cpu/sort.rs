@@ -2,16 +2,19 @@
 
 mod digits;
 mod first;
+mod keys;
 
 use crate::base::{Result, memory};
 use crate::device::Cancel;
 use crate::device::kernel::Launch;
 
-use super::convert::{Compute, with_compute};
+use super::convert::with_compute;
 use super::dense::{DenseOut, dense};
 use super::lines::{Lines, expect_shape, input_shape, mismatch, output_shape};
 use super::parallel::{self, SharedMut};
 use super::scratch::zeros;
+
+use keys::{SortEntry, Sortable};
 
 /// Values along `dim` in order, and the places (int64) they came from. Equal values keep their order; NaN
 /// sorts as the largest, as in `torch.sort(stable=True)`. Of outputs with shorter lines the first of the order.
@@ -24,52 +27,6 @@ pub(super) fn sort(launch: &Launch, dim: usize, descending: bool) -> Result<()> 
     expect_shape(launch, "the indices", output_shape(launch, 1)?, shape)?;
     with_compute!(launch.dtype(), C => sort_lines::<C>(launch, lines, first, descending))
 }
-
-/// A type with a key that orders its values as unsigned numbers.
-trait Sortable: Compute {
-    type Key: Ord + Copy + Into<u64> + TryFrom<u64> + std::ops::Not<Output = Self::Key>;
-
-    fn key(self) -> Self::Key;
-}
-
-impl Sortable for f64 {
-    type Key = u64;
-
-    #[inline(always)]
-    fn key(self) -> u64 {
-        if self.is_nan() {
-            return u64::MAX;
-        }
-        // -0 becomes 0: they are equal.
-        let bits = (self + 0.0).to_bits();
-        if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
-    }
-}
-
-impl Sortable for f32 {
-    type Key = u32;
-
-    #[inline(always)]
-    fn key(self) -> u32 {
-        if self.is_nan() {
-            return u32::MAX;
-        }
-        let bits = (self + 0.0).to_bits();
-        if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
-    }
-}
-
-impl Sortable for i64 {
-    type Key = u64;
-
-    #[inline(always)]
-    fn key(self) -> u64 {
-        (self as u64) ^ (1 << 63)
-    }
-}
-
-/// What is sorted: the key, then the place, so that equal values keep their order.
-type SortEntry = (u64, usize);
 
 fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, first: Lines, descending: bool) -> Result<()> {
     let x = dense::<C>(launch, 0)?;

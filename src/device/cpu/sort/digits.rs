@@ -1,6 +1,6 @@
 //! Sorting by the digits of keys, the lowest first: each pass is one walk, and equal digits keep their order.
 
-use super::SortEntry;
+use super::keys::SortEntry;
 
 /// Fewer entries than this are sorted by comparisons.
 const FEW: usize = 64;

@@ -2,7 +2,7 @@
 
 use crate::device::cpu::isa::{self, Isa, Work};
 
-use super::{SortEntry, Sortable};
+use super::keys::{SortEntry, Sortable};
 
 /// So many are kept in order while the rest goes by.
 pub(super) const MOST: usize = 64;

@@ -1,0 +1,49 @@
+//! What values are sorted by.
+
+use crate::device::cpu::convert::Compute;
+
+/// What is sorted: the key, then the place, so that equal values keep their order.
+pub(in crate::device::cpu) type SortEntry = (u64, usize);
+
+/// A type with a key that orders its values as unsigned numbers.
+pub(super) trait Sortable: Compute {
+    type Key: Ord + Copy + Into<u64> + TryFrom<u64> + std::ops::Not<Output = Self::Key>;
+
+    fn key(self) -> Self::Key;
+}
+
+impl Sortable for f64 {
+    type Key = u64;
+
+    #[inline(always)]
+    fn key(self) -> u64 {
+        if self.is_nan() {
+            return u64::MAX;
+        }
+        // -0 becomes 0: they are equal.
+        let bits = (self + 0.0).to_bits();
+        if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+    }
+}
+
+impl Sortable for f32 {
+    type Key = u32;
+
+    #[inline(always)]
+    fn key(self) -> u32 {
+        if self.is_nan() {
+            return u32::MAX;
+        }
+        let bits = (self + 0.0).to_bits();
+        if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
+    }
+}
+
+impl Sortable for i64 {
+    type Key = u64;
+
+    #[inline(always)]
+    fn key(self) -> u64 {
+        (self as u64) ^ (1 << 63)
+    }
+}
