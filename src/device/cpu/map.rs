@@ -15,7 +15,7 @@ use super::access::{gathered, missing};
 use super::block::{BlockReader, BlockWriter, Scratch, TileScratch, wrong_shape};
 use super::convert::with_compute;
 use super::parallel::{self, GRAIN};
-use super::rows::{Filled, MapInput, Rows};
+use super::rows::{MapInput, Rows};
 use super::slices::{Mapped, SliceFunction, Slices};
 use super::walk::{Tiling, plan};
 
@@ -189,11 +189,8 @@ impl<C: Mapped> MapJob<'_, C> {
     fn over_rows(&self, rows: &Rows<C>, output: &Strided, in_place: bool) -> Result<()> {
         let writer = BlockWriter::strided(output);
         parallel::for_ranges(output.numel(), GRAIN, self.cancel, |range| {
-            let mut blocks: [Scratch<C>; 3] = Default::default();
-            let mut filled = Filled::default();
             let mut result = Scratch::new();
-            for part in rows.parts(range, in_place) {
-                let inputs = rows.read(&part, &mut blocks, &mut filled);
+            rows.each(range, in_place, |part, inputs| {
                 // SAFETY: as in `over_runs`.
                 unsafe {
                     if let Some(output) = if in_place { None } else { writer.slice(part.clone()) } {
@@ -204,7 +201,7 @@ impl<C: Mapped> MapJob<'_, C> {
                         writer.store(part.start, output);
                     }
                 }
-            }
+            });
         })
     }
 

@@ -78,43 +78,77 @@ impl<'a, C: Compute> Rows<'a, C> {
         Some(Rows { length, outer, operands, repeats })
     }
 
-    /// Cuts elements in row-major order into parts that lie within rows, of at most a block where operands repeat.
-    pub(super) fn parts(&self, mut range: Range<usize>, aside: bool) -> impl Iterator<Item = Range<usize>> {
+    /// Visits elements in row-major order: ranges that lie within rows, of at most a block where operands repeat or
+    /// results are put `aside`, each with the operands' elements.
+    pub(super) fn each(
+        &self,
+        range: Range<usize>,
+        aside: bool,
+        mut visit: impl FnMut(Range<usize>, [&[C]; 3]),
+    ) {
         let most = if self.repeats || aside { BLOCK } else { usize::MAX };
-        std::iter::from_fn(move || {
-            let left = self.length - range.start % self.length;
-            let part = range.start..range.end.min(range.start.saturating_add(left.min(most)));
-            range.start = part.end;
-            (!part.is_empty()).then_some(part)
-        })
+        let mut blocks: [Scratch<C>; 3] = Default::default();
+        let mut filled: Filled = [None; 3];
+        let mut at = self.place(range.start / self.length.max(1), range.start % self.length.max(1));
+        let mut start = range.start;
+        while start < range.end {
+            let n = (self.length - at.within).min(most).min(range.end - start);
+            visit(start..start + n, self.read(&at, n, &mut blocks, &mut filled));
+            start += n;
+            at.within += n;
+            if at.within == self.length {
+                at.within = 0;
+                self.next_row(&mut at);
+            }
+        }
     }
 
-    /// The operands' elements of one of the parts. Blocks are filled where operands repeat, and `filled` says of what.
-    pub(super) fn read<'s>(
+    fn place(&self, row: usize, within: usize) -> RowPlace {
+        let mut place = RowPlace { index: SmallVec::from_elem(0, self.outer.len()), offsets: [0; 3], within };
+        let mut rest = row;
+        for (index, (size, steps)) in place.index.iter_mut().zip(&self.outer).rev() {
+            *index = rest % size;
+            rest /= size;
+            for (offset, step) in place.offsets.iter_mut().zip(steps) {
+                *offset += *index as isize * step;
+            }
+        }
+        place
+    }
+
+    #[inline(always)]
+    fn next_row(&self, place: &mut RowPlace) {
+        for (index, (size, steps)) in place.index.iter_mut().zip(&self.outer).rev() {
+            *index += 1;
+            let over = *index == *size;
+            let back = if over { *size as isize } else { 0 };
+            for (offset, step) in place.offsets.iter_mut().zip(steps) {
+                *offset += step - back * step;
+            }
+            if !over {
+                return;
+            }
+            *index = 0;
+        }
+    }
+
+    /// The operands' next `n` elements of a row. Blocks are filled where operands repeat, and `filled` says of what.
+    #[inline(always)]
+    fn read<'s>(
         &'s self,
-        part: &Range<usize>,
+        at: &RowPlace,
+        n: usize,
         blocks: &'s mut [Scratch<C>; 3],
         filled: &mut Filled,
     ) -> [&'s [C]; 3] {
-        let n = part.len();
-        let (row, within) = (part.start / self.length, part.start % self.length);
-        let mut offsets = [0isize; 3];
-        let mut rest = row;
-        for (size, steps) in self.outer.iter().rev() {
-            let index = (rest % size) as isize;
-            rest /= size;
-            for (offset, step) in offsets.iter_mut().zip(steps) {
-                *offset += index * step;
-            }
-        }
         let mut all: [&[C]; 3] = [&[]; 3];
-        let places = offsets.iter().zip(blocks).zip(&mut filled.0);
+        let places = at.offsets.iter().zip(blocks).zip(filled);
         for ((slot, operand), ((&offset, block), filled)) in all.iter_mut().zip(&self.operands).zip(places) {
             // SAFETY: a part lies within a row, and every row of a view inside it; a block has room for a part where
             // operands repeat, and what is read of it was written.
             *slot = unsafe {
                 if operand.lies {
-                    std::slice::from_raw_parts(operand.origin.offset(offset + within as isize), n)
+                    std::slice::from_raw_parts(operand.origin.offset(offset + at.within as isize), n)
                 } else {
                     if !filled.is_some_and(|(of, elements)| of == offset && elements >= n) {
                         let value = operand.number.unwrap_or_else(|| *operand.origin.offset(offset));
@@ -129,9 +163,15 @@ impl<'a, C: Compute> Rows<'a, C> {
     }
 }
 
+/// A row by its index along each outer dimension, where it begins in each operand, and a place within it.
+struct RowPlace {
+    index: SmallVec<[usize; 4]>,
+    offsets: [isize; 3],
+    within: usize,
+}
+
 /// For each operand the place whose number its block is filled with, and how far.
-#[derive(Default)]
-pub(super) struct Filled([Option<(isize, usize)>; 3]);
+type Filled = [Option<(isize, usize)>; 3];
 
 /// The dimensions of more than one element, neighbours merged where one step leads through both in every operand.
 fn joint(shape: &[usize], inputs: &[MapInput]) -> SmallVec<[JointDim; 4]> {

@@ -7,8 +7,8 @@ use super::keys::{SortEntry, Sortable};
 /// So many are kept in order while the rest goes by.
 pub(super) const MOST: usize = 64;
 
-/// How many values are looked at together: whether one of them is to be kept at all.
-const GLANCE: usize = 64;
+/// How many values are looked at together: whether one of them is to be kept at all. So many fill a vector register.
+const GLANCE: usize = 16;
 
 /// Puts the first `wanted` entries of a line, in order, into `best`; the line's first value has place `place`. Equal
 /// values keep their order.
@@ -46,18 +46,25 @@ impl<C: Sortable> Work for First<'_, C> {
         self.best.sort_unstable();
         let Some(mut last) = head.iter().map(|&value| key(value)).max() else { return };
         let mut at = self.place + head.len();
-        for some in rest.chunks(GLANCE) {
-            if some.iter().fold(last, |least, &value| least.min(key(value))) < last {
-                for (i, &value) in some.iter().enumerate() {
-                    let key = key(value);
-                    // An equal one comes after those that were before it.
-                    if key < last {
-                        last = keep::<C>(self.best, (key.into(), at + i)).unwrap_or(last);
-                    }
+        let (whole, rest) = rest.as_chunks::<GLANCE>();
+        let mut look = |some: &[C], at: usize| {
+            for (i, &value) in some.iter().enumerate() {
+                let key = key(value);
+                // An equal one comes after those that were before it.
+                if key < last {
+                    last = keep::<C>(self.best, (key.into(), at + i)).unwrap_or(last);
                 }
             }
-            at += some.len();
+            last
+        };
+        let mut limit = look(&[], at);
+        for some in whole {
+            if some.iter().fold(false, |any, &value| any | (key(value) < limit)) {
+                limit = look(some, at);
+            }
+            at += GLANCE;
         }
+        look(rest, at);
     }
 }
 
