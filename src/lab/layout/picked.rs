@@ -88,10 +88,10 @@ fn event(mark: &Mark) -> String {
 fn transfer(copy: &Transfer) -> String {
     let time = figures::timed(copy.span.nanos, copy.span.clock);
     let rate = figures::rate(copy.bytes, copy.span);
-    let memory = if copy.pinned { "pinned" } else { "pageable" };
+    let memory = copy.memory().map(|memory| format!("{memory}, ")).unwrap_or_default();
     let waits = if copy.blocking { "the host waited" } else { "the host went on" };
     format!(
-        "copy {}: {}, {time}, {rate} GB/s, {memory}, {waits}",
+        "copy {}: {}, {time}, {rate} GB/s, {memory}{waits}",
         figures::way(copy.from, copy.to),
         figures::bytes(copy.bytes)
     )

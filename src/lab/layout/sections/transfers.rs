@@ -228,8 +228,8 @@ fn rows(state: &State, transfer: &Transfer, columns: &RowColumns) -> Vec<Line<'s
     let clock = if mixed { format!(" {}", transfer.span.clock.name()) } else { String::new() };
     let time = format!("{}{clock}", figures::nanos(transfer.span.nanos));
     let rate = format!("{} GB/s", figures::rate(transfer.bytes, transfer.span));
-    let (memory, memory_style) =
-        if transfer.pinned { ("pinned", theme.ok) } else { ("pageable", theme.text) };
+    let memory = transfer.memory();
+    let memory_style = if transfer.pinned { theme.ok } else { theme.text };
     let (waiting, waiting_style) =
         if transfer.blocking { ("waits", theme.warn) } else { ("async", theme.ok) };
     let source = place("", transfer.source);
@@ -244,7 +244,7 @@ fn rows(state: &State, transfer: &Transfer, columns: &RowColumns) -> Vec<Line<'s
             Span::styled(text::right(&figures::bytes(transfer.bytes), 9 + gap.len()), theme.text),
             Span::styled(text::right(&time, times + gap.len() - 1), theme.text),
             Span::styled(text::right(&rate, 9 + gap.len()), theme.text),
-            Span::styled(format!("{gap}{memory:<8}"), memory_style),
+            Span::styled(format!("{gap}{:<8}", memory.unwrap_or_default()), memory_style),
             Span::styled(format!("{gap}{waiting:<5}"), waiting_style),
             Span::styled(format!("{gap}{source}"), theme.dim),
         ])];
@@ -260,8 +260,8 @@ fn rows(state: &State, transfer: &Transfer, columns: &RowColumns) -> Vec<Line<'s
         Span::styled(time, theme.text),
     ]);
     let second = Line::from(vec![
-        Span::styled(format!("  {rate} "), theme.dim),
-        Span::styled(memory, memory_style),
+        Span::styled(format!("  {rate}"), theme.dim),
+        Span::styled(memory.map_or_else(String::new, |memory| format!(" {memory}")), memory_style),
         Span::styled(format!(" {waiting} "), waiting_style),
         Span::styled(source, theme.dim),
     ]);

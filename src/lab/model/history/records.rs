@@ -86,6 +86,12 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
+    /// The main memory at one of its ends: pinned, or pageable; none between GPUs.
+    pub(crate) fn memory(&self) -> Option<&'static str> {
+        let host = [self.from, self.to].contains(&Device::Cpu);
+        host.then_some(if self.pinned { "pinned" } else { "pageable" })
+    }
+
     /// The copy that an event is.
     pub(super) fn of(event: &Event) -> Option<Transfer> {
         let Body::Copy { from, to, bytes, pinned, blocking, span, .. } = event.body else { return None };
