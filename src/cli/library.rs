@@ -16,7 +16,7 @@ use crate::device::open::Use;
 use crate::device::sim::Selection;
 use crate::lab::{Book, Document, Found, HomeLesson, HomePack, Library, Listing, Opened, Recent, Target};
 use crate::lesson::pack::Pack;
-use crate::lesson::{Key, Lesson, Progress, ProgressLog, Record, StepProgress};
+use crate::lesson::{Key, Lesson, Progress, ProgressLog, Record, Step, StepProgress};
 use crate::notebook::store::beside;
 use crate::session::options::SessionOptions;
 
@@ -242,7 +242,11 @@ fn key((pack, lesson): Taken<'_>, step: &str) -> Key {
 
 /// The ids of the steps that something can be done at.
 fn steps(lesson: &Lesson) -> impl Iterator<Item = &str> {
-    lesson.steps.iter().filter(|step| step.element.is_some()).map(|step| step.id.as_str())
+    lesson.steps.iter().filter(is_asked).map(|step| step.id.as_str())
+}
+
+fn is_asked(step: &&Step) -> bool {
+    step.element.is_some()
 }
 
 fn shown_pack(pack: &Pack, all: &[Taken<'_>], progress: &Progress) -> HomePack {
@@ -265,13 +269,20 @@ pub(super) fn missing((pack, lesson): Taken<'_>, all: &[Taken<'_>]) -> Vec<Strin
 pub(super) fn shown(taken: Taken<'_>, progress: &Progress) -> HomeLesson {
     let (_, lesson) = taken;
     let done = |step: &&str| progress.step(&key(taken, step)).is_some_and(|step| step.done);
+    let usual = lesson.front.devices.first();
+    // What is for other devices than the lesson's first is beyond it: nobody need change the machine to be done.
+    let counts = |step: &&Step| {
+        let sets = &step.devices.sets;
+        sets.is_empty() || usual.is_some_and(|usual| sets.contains(usual))
+    };
+    let asked = || lesson.steps.iter().filter(counts).filter(is_asked).map(|step| step.id.as_str());
     HomeLesson {
         id: lesson.front.id.clone(),
         title: lesson.front.title.clone(),
         summary: lesson.front.summary.clone(),
         minutes: lesson.front.minutes,
-        done: steps(lesson).filter(done).count(),
-        steps: steps(lesson).count(),
+        done: asked().filter(done).count(),
+        steps: asked().count(),
         missing: Vec::new(),
     }
 }
@@ -389,6 +400,19 @@ mod tests {
     fn ran(progress: &mut Progress, lesson: Taken<'_>, step: &str, at_ms: u64) {
         let entry = Entry::Ran { ok: true };
         progress.apply(&Record { key: key(lesson, step), version: "1".into(), at_ms, entry });
+    }
+
+    #[test]
+    fn a_step_for_other_devices_is_not_needed_to_be_done() {
+        let source = "+++\nid = \"one\"\ntitle = \"one\"\nsummary = \"s\"\nconcepts = [\"c\"]\nminutes = 1\n\
+             devices = [\"sim:t4\", \"cpu\"]\n+++\n\n# One\n\n```toml predict id=\"p\"\ndevices = [\"cpu\"]\nask = \"?\"\n\
+             answer = \"a\"\nexplain = \"1.\"\n```\n\n```rhai run id=\"a\"\nlet a = 1;\n```\n";
+        let one = crate::lesson::parse("one.md", source.as_bytes()).unwrap();
+        assert_eq!(steps(&one).collect::<Vec<_>>(), ["p", "a"]);
+        let mut progress = Progress::default();
+        ran(&mut progress, ("p", &one), "a", 10);
+        let shown = shown(("p", &one), &progress);
+        assert_eq!((shown.done, shown.steps, shown.is_done()), (1, 1, true));
     }
 
     #[test]
