@@ -290,6 +290,29 @@ fn a_prediction_comes_before_its_cell() {
     assert!(matches!(kept.last(), Some(("bytes-across", Entry::Answer { hit: false, .. }))), "{kept:?}");
 }
 
+#[test]
+fn what_was_predicted_is_seen_with_what_was_run_or_the_border_says_where() {
+    for (lines, fits) in [(1, true), (60, false)] {
+        let mut lab = Lab::ready(120, 30);
+        lab.first_cell_runs();
+        lab.key(KeyCode::Down);
+        lab.key(KeyCode::Down);
+        lab.key(KeyCode::F(5));
+        lab.types("2 MiB\n");
+        lab.key(KeyCode::F(5));
+        let printed: Vec<String> = (0..lines).map(|line| format!("line {line}")).collect();
+        lab.succeeds(Some(&printed.join("\n")));
+        let probe = lab.sent.iter().find_map(probe_of).unwrap();
+        lab.says(Message::Probed { id: probe.0, value: Ok(ProbeValue::Number(4_194_304.0)), clock: None });
+        let shown = tensorlab::lab::render_to_string(&lab.state, 120, 30);
+        assert!(shown.contains(&format!("line {}", lines - 1)), "{shown}");
+        assert_eq!(shown.contains("You said 2,097,152 bytes"), fits, "{shown}");
+        assert_eq!(shown.contains("what you predicted: PgUp"), !fits, "{shown}");
+        lab.key(KeyCode::Up);
+        assert!(!lab.shows().contains("what you predicted"), "{}", lab.shows());
+    }
+}
+
 fn probe_of(request: &Request) -> Option<(u64, u32, String)> {
     match request {
         Request::Probe { id, of, expression } => Some((*id, *of, expression.clone())),

@@ -76,6 +76,14 @@ pub(crate) fn extents(state: &State, width: u16) -> Vec<Extent> {
     all
 }
 
+/// The first of the predictions right before the selected cell, which running it has decided.
+pub(crate) fn predicted<'e>(state: &State, extents: &'e [Extent]) -> Option<&'e Extent> {
+    let items = &state.current_step()?.items;
+    let decided = |extent: &&Extent| matches!(items.get(extent.item), Some(ItemState::Predict(predict)) if predict.is_settled());
+    let before = extents.iter().rev().skip_while(|extent| extent.item != state.selected).skip(1);
+    before.take_while(decided).last()
+}
+
 /// What an item has of the width within the border.
 pub(crate) fn columns(width: u16) -> u16 {
     width.saturating_sub(BAR + MARGIN).max(1)

@@ -51,7 +51,13 @@ fn cells_top(state: &State, inside: Rect) -> usize {
         let runs = state.selected_cell().is_some_and(|cell| cell.is_busy());
         top = match brought {
             Some(Brought::Help) => show(top, rows, extent.newest_help(), false),
-            Some(Brought::Run) => show(top, rows, extent.top..extent.end_of_run(), true),
+            Some(Brought::Run) => {
+                // What was predicted of it is seen with it where there is room.
+                let predicted = cells::predicted(state, &extents).map_or(extent.top, |first| first.top);
+                let whole = predicted..extent.end_of_run();
+                let range = if whole.len() <= rows { whole } else { extent.top..extent.end_of_run() };
+                show(top, rows, range, true)
+            }
             None if runs => show(top, rows, extent.top..extent.end_of_run(), true),
             None => show(top, rows, extent.top..extent.end(), false),
         };

@@ -4,8 +4,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use crate::lab::layout::cells::{BAR, Extent, columns, cursor, extents, height};
+use crate::lab::layout::cells::{BAR, Extent, columns, cursor, extents, height, predicted};
 use crate::lab::layout::{cell, inner, position, question};
+use crate::lab::model::actions::Action;
+use crate::lab::model::active_keys::keys_for;
+use crate::lab::model::brought::Brought;
 use crate::lab::model::item::ItemState;
 use crate::lab::model::laid::RowPart;
 use crate::lab::model::pane::Pane;
@@ -23,7 +26,7 @@ pub(crate) fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) -
     let rows = usize::from(inside.height);
     let total = height(&all);
     let where_ = position(top, rows, total.saturating_sub(1));
-    frame(buffer, area, Line::styled(" cells ", title_style(state, focused)), focused, &where_, &state.theme);
+    frame(buffer, area, title(state, focused, top, &all), focused, &where_, &state.theme);
     if all.is_empty() {
         let theme = &state.theme;
         put(buffer, inside, 1, &Line::styled("  Nothing to run.", theme.dim));
@@ -43,6 +46,17 @@ pub(crate) fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) -
     let row = row.checked_sub(top).filter(|row| *row < rows)?;
     let column = column.min(usize::from(inside.width).saturating_sub(1));
     Some(Position::new(inside.x + u16::try_from(column).ok()?, inside.y + u16::try_from(row).ok()?))
+}
+
+/// The panel's name; and where the answer to a prediction is, when a long output has pushed it out of sight.
+fn title(state: &State, focused: bool, top: usize, all: &[Extent]) -> Line<'static> {
+    let mut title = Line::styled(" cells ", title_style(state, focused));
+    let hidden = predicted(state, all).is_some_and(|first| first.top < top);
+    if hidden && state.brought() == Some(Brought::Run) {
+        let key = keys_for(state, Action::PageUp);
+        title.push_span(Span::styled(format!(" what you predicted: {key} "), state.theme.accent));
+    }
+    title
 }
 
 fn title_style(state: &State, focused: bool) -> ratatui::style::Style {
