@@ -21,6 +21,9 @@ pub(super) enum MapInput<'a> {
 /// Shorter rows are gathered into blocks.
 const SHORTEST: usize = 64;
 
+/// What is filled with a number that repeats: little beside the row that it is used along.
+const REPEATED: usize = 256;
+
 /// One number for each operand.
 type Each<T> = SmallVec<[T; 3]>;
 
@@ -86,7 +89,11 @@ impl<'a, C: Compute> Rows<'a, C> {
         aside: bool,
         mut visit: impl FnMut(Range<usize>, [&[C]; 3]),
     ) {
-        let most = if self.repeats || aside { BLOCK } else { usize::MAX };
+        let most = match (self.repeats, aside) {
+            (true, _) => REPEATED,
+            (_, true) => BLOCK,
+            _ => usize::MAX,
+        };
         let mut blocks: [Scratch<C>; 3] = Default::default();
         let mut filled: Filled = [None; 3];
         let mut at = self.place(range.start / self.length.max(1), range.start % self.length.max(1));

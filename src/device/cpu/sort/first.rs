@@ -7,8 +7,8 @@ use super::keys::{SortEntry, Sortable};
 /// So many are kept in order while the rest goes by.
 pub(super) const MOST: usize = 64;
 
-/// How many values are looked at together: whether one of them is to be kept at all. So many fill a vector register.
-const GLANCE: usize = 16;
+/// How many values are looked at together: whether one of them is to be kept at all.
+const GLANCE: usize = 32;
 
 /// Puts the first `wanted` entries of a line, in order, into `best`; the line's first value has place `place`. Equal
 /// values keep their order.
@@ -19,61 +19,68 @@ pub(super) fn first<C: Sortable>(
     descending: bool,
     best: &mut Vec<SortEntry>,
 ) {
+    let (head, mut rest) = line.split_at(wanted.min(line.len()));
     best.clear();
-    isa::dispatch(First { line, place, wanted, descending, best });
-}
-
-struct First<'a, C> {
-    line: &'a [C],
-    place: usize,
-    wanted: usize,
-    descending: bool,
-    best: &'a mut Vec<SortEntry>,
-}
-
-impl<C: Sortable> Work for First<'_, C> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self) {
-        let descending = self.descending;
-        let key = move |value: C| {
-            let key = value.key();
-            if descending { !key } else { key }
-        };
-        let (head, rest) = self.line.split_at(self.wanted.min(self.line.len()));
-        self.best.extend(head.iter().enumerate().map(|(i, &value)| (key(value).into(), self.place + i)));
-        self.best.sort_unstable();
-        let Some(mut last) = head.iter().map(|&value| key(value)).max() else { return };
-        let mut at = self.place + head.len();
-        let (whole, rest) = rest.as_chunks::<GLANCE>();
-        let mut look = |some: &[C], at: usize| {
-            for (i, &value) in some.iter().enumerate() {
-                let key = key(value);
-                // An equal one comes after those that were before it.
-                if key < last {
-                    last = keep::<C>(self.best, (key.into(), at + i)).unwrap_or(last);
-                }
-            }
-            last
-        };
-        let mut limit = look(&[], at);
-        for some in whole {
-            if some.iter().fold(false, |any, &value| any | (key(value) < limit)) {
-                limit = look(some, at);
-            }
-            at += GLANCE;
-        }
-        look(rest, at);
+    best.extend(head.iter().enumerate().map(|(i, &value)| (ordered(value, descending).into(), place + i)));
+    best.sort_unstable();
+    let mut at = place + head.len();
+    while let Some(last) = best.last().and_then(|last| C::Key::try_from(last.0).ok())
+        && let Some((before, key)) = isa::dispatch(Earlier { line: rest, last, descending })
+    {
+        keep(best, (key.into(), at + before));
+        at += before + 1;
+        rest = rest.get(before + 1..).unwrap_or(&[]);
     }
 }
 
-/// Puts an entry where it belongs and drops the last; gives the key that is the last now.
-#[inline(never)]
-fn keep<C: Sortable>(best: &mut [SortEntry], entry: SortEntry) -> Option<C::Key> {
+/// The key by which a value is sorted.
+#[inline(always)]
+fn ordered<C: Sortable>(value: C, descending: bool) -> C::Key {
+    let key = value.key();
+    if descending { !key } else { key }
+}
+
+/// Where the first value is that comes before `last`, and its key. An equal one comes after those before it.
+struct Earlier<'a, C: Sortable> {
+    line: &'a [C],
+    last: C::Key,
+    descending: bool,
+}
+
+impl<C: Sortable> Work for Earlier<'_, C> {
+    type Output = Option<(usize, C::Key)>;
+
+    #[inline(always)]
+    fn run<I: Isa>(self) -> Option<(usize, C::Key)> {
+        let (whole, _) = self.line.as_chunks::<GLANCE>();
+        let mut passed = 0;
+        for some in whole {
+            let mut least = self.last;
+            for &value in some {
+                least = least.min(ordered(value, self.descending));
+            }
+            if least < self.last {
+                break;
+            }
+            passed += GLANCE;
+        }
+        for (i, &value) in self.line.iter().enumerate().skip(passed) {
+            let key = ordered(value, self.descending);
+            if key < self.last {
+                return Some((i, key));
+            }
+        }
+        None
+    }
+}
+
+/// Puts an entry where it belongs and drops the last.
+fn keep(best: &mut [SortEntry], entry: SortEntry) {
     let to = best.partition_point(|other| other.0 <= entry.0);
-    let moved = best.get_mut(to..)?;
-    moved.rotate_right(1);
-    *moved.first_mut()? = entry;
-    best.last().and_then(|last| C::Key::try_from(last.0).ok())
+    if let Some(moved) = best.get_mut(to..) {
+        moved.rotate_right(1);
+        if let Some(slot) = moved.first_mut() {
+            *slot = entry;
+        }
+    }
 }
