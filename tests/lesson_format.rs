@@ -722,6 +722,10 @@ let y = x.clone();
 let y = ones(3);
 ```
 
+```rhai wrong because="on the CPU" devices = ["sim:t4x2"]
+let y = x * 2.0;
+```
+
 ```hint
 Use *clone*.
 ```
@@ -739,16 +743,18 @@ fn parts_apply_on_the_devices_that_they_name() {
     let shown = |devices: &str| {
         let here = lesson.on(devices);
         let of = |id: &str| here.step(id).unwrap().element.clone();
-        let check = match of("one") {
-            Some(Element::Exercise(exercise)) => exercise.check.text.trim().to_owned(),
-            _ => String::new(),
+        let (check, wrong) = match of("one") {
+            Some(Element::Exercise(exercise)) => {
+                (exercise.check.text.trim().to_owned(), exercise.wrong.len())
+            }
+            _ => (String::new(), 0),
         };
-        (of("guess").is_some(), check, here.points(), here.steps.len())
+        (of("guess").is_some(), check, wrong, here.points(), here.steps.len())
     };
     let device = "expect_device(y, \"cuda:0\");".to_owned();
-    assert_eq!(shown("sim:t4x2"), (true, device, 2, 3));
-    assert_eq!(shown("cpu"), (false, "expect(y.numel() == 2);".to_owned(), 2, 3));
-    assert_eq!(shown("sim:tiny"), (false, String::new(), 0, 3));
+    assert_eq!(shown("sim:t4x2"), (true, device, 2, 2, 3));
+    assert_eq!(shown("cpu"), (false, "expect(y.numel() == 2);".to_owned(), 1, 2, 3));
+    assert_eq!(shown("sim:tiny"), (false, String::new(), 0, 0, 3));
     let said = |devices: &str| format!("{:?}", lesson.on(devices).step("one").unwrap().text);
     assert!(
         said("sim:tiny").contains("is left out. It is for \"), Text(\"\"), Code(\"sim:t4x2\")"),
@@ -789,6 +795,12 @@ fn devices_of_parts_that_cannot_be_are_told_with_their_line() {
         ),
         ("```rhai check\n", "```rhai check devices=\"sim:t4x2\"\n", 20, "has a second `check`"),
         ("```rhai check\n", "```rhai check devices = [\"sim:tiny\"]\n", 12, "has no check on `cpu`"),
+        (
+            "\" devices = [\"sim:t4x2\"]\nlet y = x * 2.0",
+            "\" devices = [\"sim:h100\"]\nlet y = 2",
+            32,
+            "not made for `sim:h100`",
+        ),
         ("rhai solution", "rhai solution devices = [\"cpu\"]", 24, "unknown attribute `devices`"),
     ] {
         let found = errors(from, to);

@@ -527,6 +527,11 @@ fn what_names_devices_is_asked_there_alone() {
             "let y = 1; ones(2, #{device: if cuda::is_available() { \"cuda\" } else { \"cpu\" }});",
         ),
         part("wrong because=\"expected\"", "let y = 2;"),
+        // It passes on a GPU, where it is none.
+        part(
+            "wrong because=\"3\" devices = [\"cpu\"]",
+            "let y = 3; ones(2, #{device: if cuda::is_available() { \"cuda\" } else { \"cpu\" }});",
+        ),
         hint.to_owned(),
         part("exercise id=\"two\" devices = [\"cpu\"]", "let z = 0;"),
         part("check", "expect_equal(z, 1);"),

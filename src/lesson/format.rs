@@ -250,10 +250,11 @@ pub struct PlacedCheck {
     pub code: Code,
 }
 
-/// An answer that must fail, and the words that its verdict's reason must contain.
+/// An answer that must fail, the words that its verdict's reason must contain, and where it is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
     pub because: String,
+    pub devices: Places,
     pub code: Code,
 }
 

@@ -64,7 +64,7 @@ const ROLES: [RoleRow; 9] = [
     row(Role::Exercise, "rhai", "exercise", &["id", "points", "devices", "changes"]),
     row(Role::Check, "rhai", "check", &["devices"]),
     row(Role::Solution, "rhai", "solution", &[]),
-    row(Role::Wrong, "rhai", "wrong", &["because"]),
+    row(Role::Wrong, "rhai", "wrong", &["because", "devices"]),
     row(Role::Hint, "hint", "", &[]),
 ];
 

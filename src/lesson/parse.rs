@@ -236,7 +236,9 @@ impl<'e, 's> Builder<'e, 's> {
             Role::Check => {}
             Role::Solution if is_first => draft.solution = Some(fence.code).filter(|_| usable),
             Role::Solution => draft.others.extend(Some(fence.code).filter(|_| usable)),
-            Role::Wrong => draft.wrong.extend(because.map(|because| Wrong { because, code: fence.code })),
+            Role::Wrong => {
+                draft.wrong.extend(because.map(|because| Wrong { because, devices, code: fence.code }))
+            }
             _ => draft.hints.push(Hint { text: markdown::parse(&fence.code.text), line: fence.code.line }),
         }
     }

@@ -17,7 +17,7 @@ impl Places {
 
 impl Lesson {
     /// The lesson as it is on a set of devices: without the questions and exercises that do not apply there, of which
-    /// the text and the hidden code stay, and with the checks that do. An exercise that is left out says so.
+    /// the text and the hidden code stay, and with the checks and wrong answers that do. An exercise that is left out says so.
     pub fn on(&self, devices: &str) -> Lesson {
         let mut here = self.clone();
         for step in &mut here.steps {
@@ -33,6 +33,7 @@ impl Lesson {
                     if let Some(own) = own.map(|check| check.code.clone()) {
                         exercise.check = own;
                     }
+                    exercise.wrong.retain(|wrong| wrong.devices.has(devices));
                 }
                 _ => {}
             }
@@ -79,6 +80,7 @@ pub(super) fn lint(front: &Front, step: &Step, errors: &mut Errors<'_>) {
     known(&step.devices, errors);
     let Some(Element::Exercise(exercise)) = &step.element else { return };
     exercise.checks.iter().for_each(|check| known(&check.devices, errors));
+    exercise.wrong.iter().for_each(|wrong| known(&wrong.devices, errors));
     for set in front.devices.iter().filter(|set| step.devices.has(set)) {
         if !has_check(exercise, set) {
             let message = format!("the exercise `{}` has no check on `{set}`", step.id);
