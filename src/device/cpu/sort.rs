@@ -117,7 +117,7 @@ fn first_of_long<C: Sortable>(
     parallel::for_chunks(&mut found, wanted, 1, launch.cancel, |piece, to| {
         let from = piece * RUN;
         let values = line.get(from..line.len().min(from + RUN)).unwrap_or(&[]);
-        let mut best = Vec::with_capacity(wanted);
+        let mut best = Vec::new();
         first::first(values, from, wanted, descending, &mut best);
         // The last piece may be shorter than what is wanted.
         best.resize(wanted, (u64::MAX, usize::MAX));
