@@ -193,11 +193,11 @@ impl<C: Mapped> MapJob<'_, C> {
             rows.each(range, in_place, |part, inputs| {
                 // SAFETY: as in `over_runs`.
                 unsafe {
-                    if let Some(output) = if in_place { None } else { writer.slice(part.clone()) } {
-                        self.apply(inputs, output);
-                    } else {
-                        let output = result.first(part.len());
-                        self.apply(inputs, output);
+                    let place = if in_place { None } else { writer.slice(part.clone()) };
+                    let aside = place.is_none();
+                    let output = place.unwrap_or_else(|| result.first(part.len()));
+                    self.apply(inputs, output);
+                    if aside {
                         writer.store(part.start, output);
                     }
                 }

@@ -1,6 +1,6 @@
 //! The few first of a line's order, by one walk along it.
 
-use crate::device::cpu::isa::{self, Isa, Work};
+use crate::device::cpu::isa::{self, Baseline, Isa, Work};
 
 use super::keys::{SortEntry, Sortable};
 
@@ -25,7 +25,7 @@ pub(super) fn first<C: Sortable>(
     best.sort_unstable();
     let mut at = place + head.len();
     while let Some(last) = best.last().and_then(|last| C::Key::try_from(last.0).ok())
-        && let Some((before, key)) = isa::dispatch(Earlier { line: rest, last, descending })
+        && let Some((before, key)) = (Earlier { line: rest, last, descending }).find()
     {
         keep(best, (key.into(), at + before));
         at += before + 1;
@@ -45,6 +45,12 @@ struct Earlier<'a, C: Sortable> {
     line: &'a [C],
     last: C::Key,
     descending: bool,
+}
+
+impl<C: Sortable> Earlier<'_, C> {
+    fn find(self) -> Option<(usize, C::Key)> {
+        if C::IN_VECTORS { isa::dispatch(self) } else { self.run::<Baseline>() }
+    }
 }
 
 impl<C: Sortable> Work for Earlier<'_, C> {

@@ -9,6 +9,9 @@ pub(in crate::device::cpu) type SortEntry = (u64, usize);
 pub(super) trait Sortable: Compute {
     type Key: Ord + Copy + Into<u64> + TryFrom<u64> + std::ops::Not<Output = Self::Key>;
 
+    /// Several keys fit into a vector register, so that code of its own for each instruction set is worth its room.
+    const IN_VECTORS: bool = false;
+
     fn key(self) -> Self::Key;
 }
 
@@ -28,6 +31,8 @@ impl Sortable for f64 {
 
 impl Sortable for f32 {
     type Key = u32;
+
+    const IN_VECTORS: bool = true;
 
     #[inline(always)]
     fn key(self) -> u32 {
