@@ -271,10 +271,7 @@ pub(super) fn shown(taken: Taken<'_>, progress: &Progress) -> HomeLesson {
     let done = |step: &&str| progress.step(&key(taken, step)).is_some_and(|step| step.done);
     let usual = lesson.front.devices.first();
     // What is for other devices than the lesson's first is beyond it: nobody need change the machine to be done.
-    let counts = |step: &&Step| {
-        let sets = &step.devices.sets;
-        sets.is_empty() || usual.is_some_and(|usual| sets.contains(usual))
-    };
+    let counts = |step: &&Step| usual.is_none_or(|usual| step.devices.has(usual));
     let asked = || lesson.steps.iter().filter(counts).filter(is_asked).map(|step| step.id.as_str());
     HomeLesson {
         id: lesson.front.id.clone(),
