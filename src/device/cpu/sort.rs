@@ -14,7 +14,7 @@ use super::lines::{Lines, expect_shape, input_shape, mismatch, output_shape};
 use super::parallel::{self, SharedMut};
 use super::scratch::zeros;
 
-use keys::{SortEntry, Sortable};
+use keys::{SortEntry, Sortable, ordered};
 
 /// Values along `dim` in order, and the places (int64) they came from. Equal values keep their order; NaN
 /// sorts as the largest, as in `torch.sort(stable=True)`. Of outputs with shorter lines the first of the order.
@@ -34,8 +34,8 @@ fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, first: Lines, descendi
     let mut indices = DenseOut::<i64>::new(launch, 1)?;
     let (to_values, to_indices) = (SharedMut::new(&mut values), SharedMut::new(&mut indices));
     let entry = |start: usize, i: usize| -> SortEntry {
-        let key = x.get(start + i * lines.inner).copied().unwrap_or_default().key();
-        (if descending { !key } else { key }.into(), i)
+        let value = x.get(start + i * lines.inner).copied().unwrap_or_default();
+        (ordered(value, descending).into(), i)
     };
     let write = |line: usize, sorted: &[SortEntry]| -> Result<()> {
         let start = lines.start(line);
@@ -143,10 +143,7 @@ pub(in crate::device::cpu) fn long_line(
             *to = entry(chunk * RUN + i);
         }
     })?;
-    // Where one digit tells them apart, one walk is less than all merges.
-    let varying = digits::varying(&entries);
-    if n <= ONE_WALK && varying >> varying.trailing_zeros().min(63) < 1 << digits::WIDEST {
-        digits::pass(&entries, &mut other, varying.trailing_zeros().min(63), digits::WIDEST);
+    if n <= ONE_WALK && digits::sort_by_one(&entries, &mut other) {
         return Ok(other);
     }
     let spare = SharedMut::new(&mut other);

@@ -2,7 +2,7 @@
 
 use crate::device::cpu::isa::{self, Baseline, Isa, Work};
 
-use super::keys::{SortEntry, Sortable};
+use super::keys::{SortEntry, Sortable, ordered};
 
 /// So many are kept in order while the rest goes by.
 pub(super) const MOST: usize = 64;
@@ -31,13 +31,6 @@ pub(super) fn first<C: Sortable>(
         at += before + 1;
         rest = rest.get(before + 1..).unwrap_or(&[]);
     }
-}
-
-/// The key by which a value is sorted.
-#[inline(always)]
-fn ordered<C: Sortable>(value: C, descending: bool) -> C::Key {
-    let key = value.key();
-    if descending { !key } else { key }
 }
 
 /// Where the first value is that comes before `last`, and its key. An equal one comes after those before it.

@@ -15,6 +15,13 @@ pub(super) trait Sortable: Compute {
     fn key(self) -> Self::Key;
 }
 
+/// The key by which a value is sorted, one way or the other.
+#[inline(always)]
+pub(super) fn ordered<C: Sortable>(value: C, descending: bool) -> C::Key {
+    let key = value.key();
+    if descending { !key } else { key }
+}
+
 impl Sortable for f64 {
     type Key = u64;
 
