@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::base::stderr::tell;
-use crate::device::Machine;
+use crate::device::{Machine, cuda};
 use crate::device::open::Use;
 use crate::device::sim::{Selection, SelectionError};
 use crate::script::Limits;
@@ -86,7 +86,7 @@ pub(super) fn run(devices: &str, options: &SessionArguments) -> u8 {
     let selection = devices.parse().map(Selection::anchored).map_err(|e: SelectionError| e.to_string());
     // The driver of a real GPU opens files and devices of its own when it is first used.
     let drives = !matches!(selection, Ok((Selection::Cpu | Selection::Sim(_), _)));
-    let readable = selection.iter().flat_map(|(_, files)| files.clone()).collect();
+    let mut readable: Vec<PathBuf> = selection.iter().flat_map(|(_, files)| files.clone()).collect();
     let scratch = match scratch.map(|folder| Scratch::make(&folder, options.scratch_limit.unwrap_or(0))) {
         None => None,
         Some(Ok(scratch)) => Some(scratch),
@@ -95,7 +95,12 @@ pub(super) fn run(devices: &str, options: &SessionArguments) -> u8 {
             return exit::SCRIPT;
         }
     };
-    let writable = scratch.as_ref().map(|scratch| scratch.folder().to_path_buf());
+    let mut writable: Vec<PathBuf> = scratch.iter().map(|scratch| scratch.folder().to_path_buf()).collect();
+    if pack.is_some() && drives {
+        let needed = cuda::folders::needed();
+        readable.extend(needed.readable);
+        writable.extend(needed.kept);
+    }
     let own = scratch.clone();
     let file_bytes = scratch.as_ref().map(Scratch::limit);
     let confined = pack.map(|folder| sandbox::Confined { folder, readable, writable, drives });

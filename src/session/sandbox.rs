@@ -27,8 +27,8 @@ pub struct Limits {
 pub struct Confined {
     pub folder: PathBuf,
     pub readable: Vec<PathBuf>,
-    /// A folder that may be written to.
-    pub writable: Option<PathBuf>,
+    /// Folders that may be written to.
+    pub writable: Vec<PathBuf>,
     /// A real GPU may be used: its driver reads the system's libraries and settings, and uses devices.
     pub drives: bool,
 }
@@ -114,7 +114,7 @@ mod system {
         use super::landlock::{self, CHANGE, READ, USE};
         let system =
             ["/proc/self", "/proc/meminfo", "/proc/cpuinfo", "/sys/fs/cgroup", "/sys/devices/system"];
-        let driver = ["/usr", "/lib", "/lib64", "/opt", "/etc", "/proc", "/sys"];
+        let driver = ["/usr", "/lib", "/lib64", "/opt", "/etc", "/proc", "/sys", "/nix/store"];
         let paths = std::iter::once(&confined.folder).chain(&confined.readable).map(PathBuf::as_path);
         let mut allowed: Vec<(&Path, u64)> = paths.map(|path| (path, READ)).collect();
         allowed.extend(system.map(|path| (Path::new(path), READ)));

@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 
 mod computes;
+mod confined;
 mod course;
 mod libraries;
 mod suite;

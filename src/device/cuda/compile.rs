@@ -225,7 +225,7 @@ fn function(gpu: &Gpu, entry: &str, code: &[u8]) -> Result<Handle> {
 }
 
 /// `$XDG_CACHE_HOME/tensorlab/kernels`, or the one in the home folder.
-fn folder() -> Option<PathBuf> {
+pub(super) fn folder() -> Option<PathBuf> {
     let given = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = given("XDG_CACHE_HOME").or_else(|| given("HOME").map(|home| home.join(".cache")))?;
     Some(cache.join("tensorlab").join("kernels"))

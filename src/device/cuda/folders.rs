@@ -18,6 +18,24 @@ pub(super) struct Folders {
     pub toolkit: Vec<PathBuf>,
 }
 
+/// Folders that a process which opens no other files needs for a real GPU, beyond the system's own.
+#[derive(Debug)]
+pub struct Needed {
+    /// Read beneath: CUDA's libraries, and what the loader searches.
+    pub readable: Vec<PathBuf>,
+    /// Where machine code is kept between runs. Made where it was not; none where there is no cache folder.
+    pub kept: Option<PathBuf>,
+}
+
+/// The folders of this computer that are there.
+pub fn needed() -> Needed {
+    let Folders { named, driver, toolkit } = Folders::of_this_computer();
+    let searched = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let searched = existing(std::env::split_paths(&searched).collect());
+    let kept = super::compile::folder().filter(|folder| fs::create_dir_all(folder).is_ok());
+    Needed { readable: [named, driver, toolkit, searched].concat(), kept }
+}
+
 impl Folders {
     pub(crate) fn of_this_computer() -> Folders {
         Folders::find(Path::new("/"), |name| std::env::var_os(name))

@@ -1,6 +1,7 @@
 //! The real GPU: what of it is there, and its backend. The kernels' templates stand in `kernels/`.
 
 pub mod backend;
+pub mod folders;
 pub mod found;
 pub mod kernels;
 pub mod probe;
@@ -10,7 +11,6 @@ mod call;
 mod compile;
 mod dnn;
 mod driver;
-mod folders;
 mod host;
 mod library;
 mod memory;
