@@ -104,13 +104,16 @@ impl Tolerance {
     }
 }
 
-/// Compares a committed prediction with the answer, both for a question in `unit`.
+/// Compares a committed prediction with the answer, both for a question in `unit`. Of a `plain` number, which no unit
+/// calls an amount (the place of a GPU, the value of an element), only the exact one may be right: then it is not said
+/// how far off another was.
 ///
 /// `answer` must be finite: where it isn't, the lesson is at fault, not the learner, and the error says so.
 pub fn compare(
     guess: &Quantity,
     answer: f64,
     unit: Unit,
+    plain: bool,
     tolerance: Tolerance,
     basis: Basis,
 ) -> Result<Outcome, String> {
@@ -119,9 +122,13 @@ pub fn compare(
     }
     let hit = tolerance.allows(guess.value, answer);
     let word = basis.word();
-    let remark =
-        if hit { praise(guess.value, answer, unit, tolerance) } else { miss(guess, answer, unit, tolerance) };
-    let sentence = format!("You said {}. {word}: {}. {remark}", unit.show(guess.value), unit.show(answer));
+    let remark = match hit {
+        true => praise(guess.value, answer, unit, tolerance),
+        false if plain && tolerance == Tolerance::EXACT => String::new(),
+        false => miss(guess, answer, unit, tolerance),
+    };
+    let said = format!("You said {}. {word}: {}. {remark}", unit.show(guess.value), unit.show(answer));
+    let sentence = said.trim_end().to_owned();
     Ok(Outcome { hit, guess: guess.value, answer, sentence })
 }
 
@@ -177,7 +184,19 @@ mod tests {
     fn outcome(typed: &str, answer: f64, unit: Unit, tolerance: &str) -> Outcome {
         let guess = parse_quantity(typed, unit).unwrap();
         let tolerance = Tolerance::parse(tolerance, unit).unwrap();
-        compare(&guess, answer, unit, tolerance, Basis::Counted).unwrap()
+        compare(&guess, answer, unit, false, tolerance, Basis::Counted).unwrap()
+    }
+
+    #[test]
+    fn of_a_number_that_is_no_amount_it_is_not_said_how_far_off_a_guess_was() {
+        let told = |typed: &str, tolerance: &str| {
+            let guess = parse_quantity(typed, Unit::Count).unwrap();
+            let tolerance = Tolerance::parse(tolerance, Unit::Count).unwrap();
+            compare(&guess, 3.0, Unit::Count, true, tolerance, Basis::Counted).unwrap().sentence
+        };
+        assert_eq!(told("2", "0"), "You said 2. Counted: 3.");
+        assert_eq!(told("3", "0"), "You said 3. Counted: 3. Exactly right.");
+        assert_eq!(told("1", "0.5"), "You said 1. Counted: 3. Too low by a factor of 3.");
     }
 
     #[test]
@@ -231,7 +250,7 @@ mod tests {
     fn a_modelled_time_is_called_modelled() {
         let guess = parse_quantity("1 ms", Unit::Milliseconds).unwrap();
         let said = |basis| {
-            compare(&guess, 1.2, Unit::Milliseconds, Tolerance::Relative(0.5), basis).unwrap().sentence
+            compare(&guess, 1.2, Unit::Milliseconds, false, Tolerance::Relative(0.5), basis).unwrap().sentence
         };
         assert!(said(Basis::Modelled).contains("Modelled: 1.2 ms"));
         assert!(said(Basis::Measured).contains("Measured: 1.2 ms"));
@@ -241,7 +260,7 @@ mod tests {
     fn an_answer_that_is_no_number_is_the_lessons_fault() {
         let guess = parse_quantity("1", Unit::Count).unwrap();
         for answer in [f64::NAN, f64::INFINITY] {
-            let fault = compare(&guess, answer, Unit::Count, Tolerance::EXACT, Basis::Counted);
+            let fault = compare(&guess, answer, Unit::Count, false, Tolerance::EXACT, Basis::Counted);
             assert!(fault.unwrap_err().contains("finite"));
         }
     }
