@@ -543,6 +543,12 @@ impl QuizState {
         false
     }
 
+    /// All that was tried is right, and more is.
+    pub(in crate::lab) fn lacks_some(&self) -> bool {
+        let right = |at: &usize| self.question.choices.get(*at).is_some_and(|choice| choice.correct);
+        self.attempts > 0 && !self.solved && self.tried.iter().all(right)
+    }
+
     /// Counts what is taken as an attempt; false where nothing is.
     pub(in crate::lab) fn commit(&mut self) -> bool {
         if self.taken.is_empty() || self.solved {

@@ -70,6 +70,9 @@ fn several_choices_count_when_committed_and_one_at_once() {
     assert!(one.take(0) && !one.solved && !one.take(0), "a choice is tried once");
     assert!(one.take(1) && one.solved && !one.take(0));
     assert_eq!(one.attempts, 2);
+    let mut few = quiz(&[true, false, true]);
+    assert!(!few.lacks_some() && !few.take(0) && !few.lacks_some() && few.commit() && few.lacks_some());
+    assert!(!few.take(1) && few.lacks_some() && few.commit() && !few.lacks_some(), "a wrong one was tried");
     let mut two = quiz(&[true, false, true]);
     assert!(!two.commit() && !two.take(0) && !two.take(1) && two.commit() && !two.solved);
     assert!(!two.take(1) && !two.take(2) && !two.solved, "not before it is committed");
