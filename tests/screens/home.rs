@@ -84,6 +84,25 @@ fn opened(lab: &Lab) -> Option<&Target> {
     })
 }
 
+#[test]
+fn behind_the_last_page_of_a_lesson_comes_the_next_lesson() {
+    let mut lab = Lab::new(lesson(), PLAIN, 120, 40);
+    lab.says(ready());
+    let mut all = listing();
+    for (found, id) in all.packs[0].lessons.iter_mut().zip(["moving-little", "queues", "last"]) {
+        found.id = id.into();
+    }
+    lab.tell(Msg::Listed(Box::new(all)));
+    while !lab.shows().contains("How far you are") {
+        lab.key(KeyCode::Char('n'));
+    }
+    let shown = lab.shows();
+    assert!(shown.contains("opens it, and F7"), "{shown}");
+    assert!(opened(&lab).is_none());
+    lab.key(KeyCode::Char('n'));
+    assert_eq!(opened(&lab), Some(&Target::Lesson { pack: "course".into(), id: "queues".into() }));
+}
+
 fn lesson_target(id: &str) -> Target {
     Target::Lesson { pack: "course".into(), id: id.into() }
 }

@@ -116,18 +116,31 @@ fn open_of(number: usize, step: &StepState) -> Option<String> {
         .then(|| format!("- step {}, {}: {}", number + 1, escaped(&step.title), open.join(", ")))
 }
 
+/// The lesson behind the open one in its pack, and that pack.
+pub(crate) fn lesson_behind(state: &State) -> Option<(&HomePack, &HomeLesson)> {
+    let pack = pack_of(state)?;
+    let at = pack.lessons.iter().position(|lesson| lesson.id == id_of(state))?;
+    Some((pack, pack.lessons.get(at + 1)?))
+}
+
+fn id_of(state: &State) -> &str {
+    state.lesson.as_ref().map(|open| open.lesson.front.id.as_str()).unwrap_or_default()
+}
+
+/// The pack that has the open lesson.
+fn pack_of(state: &State) -> Option<&HomePack> {
+    let id = id_of(state);
+    state.held.home.listing.packs.iter().find(|pack| pack.lessons.iter().any(|lesson| lesson.id == id))
+}
+
 fn next(state: &State) -> String {
-    let id = state.lesson.as_ref().map(|open| open.lesson.front.id.as_str()).unwrap_or_default();
-    let packs = &state.held.home.listing.packs;
-    let pack = packs.iter().find(|pack| pack.lessons.iter().any(|lesson| lesson.id == id));
-    let mut after =
-        pack.into_iter().flat_map(|pack| &pack.lessons).skip_while(|lesson| lesson.id != id).skip(1);
-    let [back, home] = [Action::PreviousStep, Action::Own(SHOW)].map(|action| state.keymap.name_of(action));
-    let home = escaped(&home);
-    match (after.next(), open_elsewhere(packs, id)) {
-        (Some(lesson), _) => {
+    let pack = pack_of(state);
+    let keys = [Action::NextStep, Action::PreviousStep, Action::Own(SHOW)];
+    let [onward, back, home] = keys.map(|action| escaped(&state.keymap.name_of(action)));
+    match (lesson_behind(state), open_elsewhere(&state.held.home.listing.packs, id_of(state))) {
+        (Some((_, lesson)), _) => {
             let (title, summary) = (escaped(&lesson.title), escaped(&lesson.summary));
-            format!("{title}: {summary} {home} opens the home screen.")
+            format!("{title}: {summary} {onward} opens it, and {home} the home screen.")
         }
         (None, Some((of, lesson))) => {
             let [this, title, of] =
@@ -138,7 +151,7 @@ fn next(state: &State) -> String {
             )
         }
         (None, None) => format!(
-            "This is the last lesson there is. `{back}` leads back, and a notebook of your own waits on the home screen \
+            "This is the last lesson there is. {back} leads back, and a notebook of your own waits on the home screen \
              ({home})."
         ),
     }

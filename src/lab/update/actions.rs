@@ -14,8 +14,9 @@ use crate::lab::model::book_change::Keeping;
 use crate::lab::model::item::ItemState;
 use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
-use crate::lab::model::screens::home::SHOW;
+use crate::lab::model::screens::home::{SHOW, Target};
 use crate::lab::model::state::{Confirm, Popup, SessionStatus, State};
+use crate::lab::model::summary;
 use crate::lab::update::screens::home;
 use crate::lab::update::scrolling::{self, Go};
 use crate::lab::update::selecting::{go_to_step, show};
@@ -38,7 +39,7 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
         Action::Maximise => state.maximised = !state.maximised,
         Action::Wider => resize(state, true),
         Action::Narrower => resize(state, false),
-        Action::NextStep => next_step(state),
+        Action::NextStep => next_step(state, fx),
         Action::PreviousStep => go_to_step(state, state.step.saturating_sub(1)),
         Action::Steps => picking::steps(state),
         Action::LessonText => editing::lesson_text(state),
@@ -187,9 +188,14 @@ fn run(state: &mut State, go: bool, fx: &mut Vec<Effect>) {
     }
 }
 
-fn next_step(state: &mut State) {
+/// The next page. Behind a lesson's last one comes the next lesson.
+fn next_step(state: &mut State, fx: &mut Vec<Effect>) {
+    let behind = summary::lesson_behind(state);
+    let behind = behind.map(|(pack, lesson)| Target::Lesson { pack: pack.id.clone(), id: lesson.id.clone() });
     if state.step + 1 < state.steps.len() {
         go_to_step(state, state.step + 1);
+    } else if let Some(target) = behind {
+        home::open(state, target, fx);
     } else if state.lesson.is_some() {
         let [back, home] = [Action::PreviousStep, Action::Own(SHOW)].map(|action| keys_for(state, action));
         state.say(format!("this is the lesson's last page: {back} leads back, {home} to the other lessons"));
