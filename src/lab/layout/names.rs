@@ -30,12 +30,19 @@ enum Until {
     Expression(usize),
 }
 
-/// The names in each line, each once: no keywords, calls, modules or properties, and none that stands for a parameter
-/// or for what a loop goes through. A function with a name sees no variable of the session at all.
+/// A name that a block binds for itself, at its depth, from the end of that statement on.
+struct Bound {
+    name: String,
+    depth: usize,
+}
+
+/// The names in each line, each once: no keywords, calls, modules or properties, and none that stands for a parameter,
+/// for what a loop goes through, or for what a block binds. A function with a name sees no variable of the session at all.
 pub(super) fn names(lines: &[String]) -> Vec<Vec<String>> {
     let pieces = pieces(lines);
     let mut found: Vec<Vec<String>> = vec![Vec::new(); lines.len()];
     let mut hidden: Vec<Hidden> = Vec::new();
+    let mut bound: Vec<Bound> = Vec::new();
     let (mut depth, mut at) = (0usize, 0);
     while let Some(piece) = pieces.get(at) {
         at += 1;
@@ -46,6 +53,12 @@ pub(super) fn names(lines: &[String]) -> Vec<Vec<String>> {
                 hidden.push(Hidden { names, until: Until::NextBlock });
                 at = next;
             }
+            What::Word(word, Token::Keyword) if word == "let" && depth > 0 => {
+                if let Some(What::Word(name, _)) = pieces.get(at).map(|piece| &piece.what) {
+                    bound.push(Bound { name: name.clone(), depth });
+                    at += 1;
+                }
+            }
             What::Sign('|') if begins_closure(&pieces, at) => {
                 let (names, next) = parameters(&pieces, at);
                 let block = pieces.get(next).is_some_and(|next| next.what == What::Sign('{'));
@@ -53,7 +66,14 @@ pub(super) fn names(lines: &[String]) -> Vec<Vec<String>> {
                 hidden.push(Hidden { names, until });
                 at = next;
             }
-            What::Sign(sign) => depth = bracket(*sign, depth, &mut hidden),
+            What::Sign(sign) => {
+                // What is bound is seen behind its statement.
+                for done in bound.extract_if(.., |b| *sign == ';' && b.depth == depth) {
+                    hidden.push(Hidden { names: vec![done.name], until: Until::Closing(depth - 1) });
+                }
+                depth = bracket(*sign, depth, &mut hidden);
+                bound.retain(|b| b.depth <= depth);
+            }
             What::Word(word, Token::Plain) if !hidden.iter().any(|h| h.names.contains(word)) => {
                 if let Some(line) = found.get_mut(piece.line).filter(|line| !line.contains(word)) {
                     line.push(word.clone());
@@ -190,6 +210,17 @@ mod tests {
     }
 
     #[test]
+    fn what_a_block_binds_is_not_the_sessions() {
+        let code = "for b in loader {\n    let x = x.to(device) + b[0];\n    x + z\n}\nx";
+        assert_eq!(of(code), ["loader", "x device", "z", "", "x"]);
+        assert_eq!(of("if a { let x = 1; x + y } x"), ["a y x"]);
+        assert_eq!(of("f(|| { let x = y; x }, x)"), ["y x"]);
+        assert_eq!(of("if a { let x = if y { x } else { z }; x }\nx"), ["a y x z", "x"]);
+        assert_eq!(of("let x = y;\nx"), ["x y", "x"]);
+        assert_eq!(of("if a { let x = 1 }\nx; x"), ["a", "x"]);
+    }
+
+    #[test]
     fn a_parameter_is_not_the_variable_of_its_name() {
         assert_eq!(of("fn rounded(x, digits) {\n    x * digits + z\n}\nx"), ["", "", "", "x"]);
         assert_eq!(of("let f = |x, y| x + y + z;\nx"), ["f z", "x"]);
@@ -200,7 +231,7 @@ mod tests {
         assert_eq!(of("for x in y {\n    x + z\n}\nx"), ["y", "z", "", "x"]);
         assert_eq!(of("for (x, i) in y { x } x"), ["y x"]);
         // What is being typed is read as well.
-        for open in ["fn", "fn f(", "for x", "for (", "let f = |x", "|", "}}) |x| }", "`${x"] {
+        for open in ["{ let", "{ let x", "{ let x }", "fn", "fn f(", "for x", "for (", "let f = |x", "|", "}}) |x| }", "`${x"] {
             of(open);
         }
     }
