@@ -119,15 +119,22 @@ struct Three {
 };
 static Three threadIdx, blockIdx, blockDim, gridDim;
 
-// A fiber that began goes on by a jump, which asks nothing of the system.
+// What runs threads, one after the other; where one has to wait, the next begins in another fiber. A fiber that began
+// goes on by a jump, which asks nothing of the system.
 struct Fiber {
     jmp_buf at;
     char* stack;
-    bool begun, done;
+    bool begun;
 };
 static Fiber fibers[1024];
+// Fibers that run no thread of this block, the last first.
+static unsigned idle[1024], idles;
+enum State : unsigned char { TO_BEGIN, BEGUN, DONE };
+static State states[1024];
+// The fiber of each thread that began.
+static unsigned fiber_of[1024];
 static jmp_buf scheduler;
-static unsigned current, alive;
+static unsigned current, alive, threads, to_begin;
 
 struct Barrier {
     unsigned arrived, turn;
@@ -135,7 +142,7 @@ struct Barrier {
 static Barrier whole_block, warps[32];
 
 static void give_way() {
-    if (!_setjmp(fibers[current].at)) _longjmp(scheduler, 1);
+    if (!_setjmp(fibers[fiber_of[current]].at)) _longjmp(scheduler, 1);
 }
 // The assertion that failed: the whole grid stops, as a device does.
 static const char* failed;
@@ -198,16 +205,32 @@ template <class... A> static size_t sizes_of(void (*)(A...), size_t* to) {
 }
 static void (*work)(void**);
 static void** work_args;
-// A fiber's life: a thread of each block.
+static void turn_to(unsigned thread) {
+    current = thread;
+    threadIdx = Three{thread % blockDim.x, thread / blockDim.x % blockDim.y, thread / blockDim.x / blockDim.y};
+}
+// The next thread that has not begun begins in a fiber.
+static void begin(unsigned fiber) {
+    turn_to(to_begin++);
+    states[current] = BEGUN;
+    fiber_of[current] = fiber;
+}
+// A fiber's life.
 static void enter() {
     for (;;) {
         work(work_args);
-        fibers[current].done = true;
+        states[current] = DONE;
         alive--;
         if (whole_block.arrived > 0 && whole_block.arrived == alive) {
             whole_block.arrived = 0;
             whole_block.turn++;
         }
+        unsigned fiber = fiber_of[current];
+        if (to_begin < threads) {
+            begin(fiber);
+            continue;
+        }
+        idle[idles++] = fiber;
         give_way();
     }
 }
@@ -227,33 +250,41 @@ static void resume(Fiber& fiber) {
 }
 
 static void run_block() {
-    unsigned threads = blockDim.x * blockDim.y * blockDim.z;
-    alive = threads;
-    for (unsigned i = 0; i < threads; i++) fibers[i].done = false;
+    threads = alive = blockDim.x * blockDim.y * blockDim.z;
+    to_begin = 0;
+    memset(states, TO_BEGIN, threads);
     whole_block = Barrier{};
     memset(warps, 0, sizeof(warps));
     while (alive > 0 && !failed)
-        for (unsigned i = 0; i < threads; i++) {
-            if (fibers[i].done) continue;
-            current = i;
-            threadIdx = Three{i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
-            resume(fibers[i]);
+        for (unsigned i = 0; i < threads && !failed; i++) {
+            if (states[i] == DONE) continue;
+            // Threads begin in their order, so that this one is the next.
+            if (states[i] == TO_BEGIN) begin(idle[--idles]);
+            else turn_to(i);
+            resume(fibers[fiber_of[i]]);
         }
+}
+
+// Gives the stacks back but for those of so many fibers.
+static void forget_fibers(unsigned kept) {
+    for (unsigned i = kept; i < 1024; i++) {
+        free(fibers[i].stack);
+        fibers[i] = Fiber{};
+    }
 }
 
 static const char* run_grid(const unsigned* grid, const unsigned* block, void** args) {
     gridDim = Three{grid[0], grid[1], grid[2]}, blockDim = Three{block[0], block[1], block[2]};
     work_args = args;
     failed = nullptr;
+    for (idles = 0; idles < 1024; idles++) idle[idles] = 1023 - idles;
     for (unsigned z = 0; z < grid[2] && !failed; z++)
         for (unsigned y = 0; y < grid[1] && !failed; y++)
             for (unsigned x = 0; x < grid[0] && !failed; x++) {
                 blockIdx = Three{x, y, z};
                 run_block();
             }
-    for (Fiber& fiber : fibers) {
-        free(fiber.stack);
-        fiber = Fiber{};
-    }
+    // Where an assertion failed, fibers stand in the middle of their threads.
+    forget_fibers(failed ? 0 : 256);
     return failed;
 }
