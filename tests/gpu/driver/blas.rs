@@ -110,22 +110,48 @@ impl Product {
     fn one(&self, matrix: i64) {
         let (a, b) = (self.a.read(matrix, self.rounded), self.b.read(matrix, self.rounded));
         let (m, k) = (self.c.rows as usize, self.k as usize);
-        // Places in `a` and `b`, whose columns lie one behind the other now.
-        let (a_row, a_step) = if self.turned[0] { (k, 1) } else { (1, m) };
+        let a = if self.turned[0] { turned(&a, k, m) } else { a };
+        // Places in `b`, whose columns lie one behind the other now.
         let (b_column, b_step) = if self.turned[1] { (1, self.c.columns as usize) } else { (k, 1) };
-        for column in 0..self.c.columns {
-            for row in 0..m {
-                let b_start = column as usize * b_column;
-                let sum: f64 = (0..k).map(|i| a[row * a_row + i * a_step] * b[b_start + i * b_step]).sum();
-                let at = self.c.at(matrix, row as i64, column);
-                // What is not added is not read: it may be NaN.
-                let before =
-                    if self.beta == 0.0 { 0.0 } else { self.beta * self.c.kind.read(self.c.address, at) };
-                let product = if self.alpha == 0.0 || k == 0 { 0.0 } else { self.alpha * sum };
-                self.c.kind.write(self.c.address, at, product + before);
+        // A few columns at once, each element's sum in the order of `k`.
+        let mut sums = vec![[0.0; WIDTH]; m];
+        for first in (0..self.c.columns).step_by(WIDTH) {
+            let columns = WIDTH.min((self.c.columns - first) as usize);
+            sums.fill([0.0; WIDTH]);
+            for (i, values) in a.chunks_exact(m.max(1)).take(k).enumerate() {
+                let mut factors = [0.0; WIDTH];
+                for (column, factor) in factors.iter_mut().enumerate().take(columns) {
+                    *factor = b[(first as usize + column) * b_column + i * b_step];
+                }
+                for (sum, value) in sums.iter_mut().zip(values) {
+                    for (sum, factor) in sum.iter_mut().zip(factors) {
+                        *sum += value * factor;
+                    }
+                }
+            }
+            for column in 0..columns {
+                for (row, sum) in sums.iter().enumerate() {
+                    self.write(matrix, (row as i64, first + column as i64), sum[column]);
+                }
             }
         }
     }
+
+    fn write(&self, matrix: i64, (row, column): (i64, i64), sum: f64) {
+        let at = self.c.at(matrix, row, column);
+        // What is not added is not read: it may be NaN.
+        let before = if self.beta == 0.0 { 0.0 } else { self.beta * self.c.kind.read(self.c.address, at) };
+        let product = if self.alpha == 0.0 || self.k == 0 { 0.0 } else { self.alpha * sum };
+        self.c.kind.write(self.c.address, at, product + before);
+    }
+}
+
+/// Columns of a product that are computed at once.
+const WIDTH: usize = 8;
+
+/// The values of a matrix of so many rows, row by row.
+fn turned(values: &[f64], rows: usize, columns: usize) -> Vec<f64> {
+    (0..rows).flat_map(|row| (0..columns).map(move |column| values[column * rows + row])).collect()
 }
 
 fn kind(data: c_int, compute: c_int) -> Option<Kind> {

@@ -50,13 +50,18 @@ pub fn tf32(value: f64) -> f64 {
     if !(value as f32).is_finite() { value } else { f64::from(f32::from_bits((bits + 0x1000) & !0x1fff)) }
 }
 
+/// A power of two that is a normal number.
+fn power(exponent: i32) -> f32 {
+    f32::from_bits(((exponent + 127) as u32) << 23)
+}
+
 fn of_half(bits: u16) -> f32 {
     let (sign, exponent, fraction) = (bits >> 15, i32::from(bits >> 10 & 31), f32::from(bits & 1023));
     let size = match exponent {
-        0 => fraction * 2f32.powi(-24),
+        0 => fraction * power(-24),
         31 if fraction == 0.0 => f32::INFINITY,
         31 => f32::NAN,
-        _ => (1024.0 + fraction) * 2f32.powi(exponent - 25),
+        _ => (1024.0 + fraction) * power(exponent - 25),
     };
     if sign == 1 { -size } else { size }
 }
@@ -70,7 +75,7 @@ fn half_of(value: f32) -> u16 {
     }
     // The step between neighbours there; none is finer than the smallest.
     let exponent = ((value.to_bits() >> 23 & 255) as i32 - 127).clamp(-14, 16);
-    let steps = (size / 2f64.powi(exponent - 10)).round_ties_even();
+    let steps = (size / f64::from(power(exponent - 10))).round_ties_even();
     let bits = (i64::from(exponent + 14) << 10) + steps as i64;
     sign | if value.is_infinite() || bits > 0x7c00 { 0x7c00 } else { bits as u16 }
 }
