@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::base::stderr::tell;
-use crate::device::{Machine, cuda};
 use crate::device::open::Use;
 use crate::device::sim::{Selection, SelectionError};
+use crate::device::{Machine, cuda};
 use crate::script::Limits;
 use crate::session::evaluator::ScriptEvaluator;
 use crate::session::limits::RunLimits;

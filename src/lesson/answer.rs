@@ -34,7 +34,8 @@ impl Answer {
         };
         let told = match (value, guess) {
             (ProbeValue::Number(answer), Some(guess)) => {
-                return compare(guess, *answer, unit, question.plain, question.tolerance, basis).map(Answer::Compared);
+                return compare(guess, *answer, unit, question.plain, question.tolerance, basis)
+                    .map(Answer::Compared);
             }
             (ProbeValue::Number(answer), None) => unit.show(*answer),
             (ProbeValue::Bool(answer), _) => answer.to_string(),

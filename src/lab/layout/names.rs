@@ -231,7 +231,19 @@ mod tests {
         assert_eq!(of("for x in y {\n    x + z\n}\nx"), ["y", "z", "", "x"]);
         assert_eq!(of("for (x, i) in y { x } x"), ["y x"]);
         // What is being typed is read as well.
-        for open in ["{ let", "{ let x", "{ let x }", "fn", "fn f(", "for x", "for (", "let f = |x", "|", "}}) |x| }", "`${x"] {
+        for open in [
+            "{ let",
+            "{ let x",
+            "{ let x }",
+            "fn",
+            "fn f(",
+            "for x",
+            "for (",
+            "let f = |x",
+            "|",
+            "}}) |x| }",
+            "`${x",
+        ] {
             of(open);
         }
     }
