@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use crate::base::{Error, Kind, Result, file};
 
 use super::call::Gpu;
+use super::folders;
 use super::table::{Handle, Nvrtc, nvrtc};
 
 const COMPILED: c_int = 0;
@@ -32,7 +33,7 @@ pub(crate) struct Compiler {
 impl Compiler {
     /// A compiler for devices of a capability.
     pub(super) fn new(capability: (u32, u32)) -> Compiler {
-        Compiler { architecture: capability.0 * 10 + capability.1, folder: folder() }
+        Compiler { architecture: capability.0 * 10 + capability.1, folder: folders::of_machine_code() }
     }
 
     /// Whether there can be kernels at all.
@@ -222,13 +223,6 @@ fn function(gpu: &Gpu, entry: &str, code: &[u8]) -> Result<Handle> {
         gpu.check((gpu.driver.cuModuleGetFunction)(&mut function, module, entry.as_ptr()))?;
     }
     Ok(function)
-}
-
-/// `$XDG_CACHE_HOME/tensorlab/kernels`, or the one in the home folder.
-pub(super) fn folder() -> Option<PathBuf> {
-    let given = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = given("XDG_CACHE_HOME").or_else(|| given("HOME").map(|home| home.join(".cache")))?;
-    Some(cache.join("tensorlab").join("kernels"))
 }
 
 /// What was kept: the code behind its own hash, so that a torn file is none.

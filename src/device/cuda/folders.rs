@@ -32,8 +32,15 @@ pub fn needed() -> Needed {
     let Folders { named, driver, toolkit } = Folders::of_this_computer();
     let searched = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     let searched = existing(std::env::split_paths(&searched).collect());
-    let kept = super::compile::folder().filter(|folder| fs::create_dir_all(folder).is_ok());
+    let kept = of_machine_code().filter(|folder| fs::create_dir_all(folder).is_ok());
     Needed { readable: [named, driver, toolkit, searched].concat(), kept }
+}
+
+/// Where machine code is kept: `$XDG_CACHE_HOME/tensorlab/kernels`, or the one in the home folder.
+pub(super) fn of_machine_code() -> Option<PathBuf> {
+    let given = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = given("XDG_CACHE_HOME").or_else(|| given("HOME").map(|home| home.join(".cache")))?;
+    Some(cache.join("tensorlab").join("kernels"))
 }
 
 impl Folders {
