@@ -33,6 +33,33 @@ extern "C" __global__ void __launch_bounds__(256)
     for (int k = 0; k < EACH; k++)
         if (first + k * 256 < walk.count) store(y + place[k].at[0], held[k]);
 }
+#elif TARGETS
+// Where each element of a source goes, in elements from y on.
+extern "C" __global__ void ENTRY(S0* target, const S1* index, long long size, Step y_step, Walk walk) {
+    Index i = thread_number();
+    if (i >= walk.count) return;
+    Places place = places(walk, i);
+    target[i] = place.at[0] + checked(load<long long>(index + place.at[2]), size) * y_step;
+}
+#elif IN_ORDER
+__device__ inline T read(const Number& v, Step) { return v.value; }
+template <class S> __device__ inline T read(const S* from, Step at) { return load<T>(from + at); }
+
+// y[target] += source, where targets and their elements' numbers are sorted: the first of a target adds all of its
+// elements, in their order, and rounds once, as on the CPU.
+extern "C" __global__ void ENTRY(S0* y, In1 source, const S2* target, const S2* order, Walk walk) {
+    Index i = thread_number();
+    if (i >= walk.count) return;
+    long long at = target[i];
+    if (i > 0 && target[i - 1] == at) return;
+    T sum = load<T>(y + at);
+    do {
+        Places place = places(walk, Index(order[i]));
+        sum = plus(sum, read(source, place.at[1]));
+        i++;
+    } while (i < walk.count && target[i] == at);
+    store(y + at, sum);
+}
 #else
 #if ADD
 __device__ inline void put(float* y, T v) { atomicAdd(y, float(v)); }

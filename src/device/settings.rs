@@ -124,6 +124,11 @@ impl Settings {
         }
     }
 
+    /// Whether convolutions must do without atomics.
+    pub(crate) fn is_conv_deterministic(&self) -> bool {
+        self.cudnn_deterministic.load(Ordering::Relaxed) || self.determinism() != Determinism::Any
+    }
+
     pub(crate) fn set_determinism(&self, wanted: Determinism) {
         let code = match wanted {
             Determinism::Any => 0,

@@ -23,6 +23,7 @@ use crate::device::cuda::found::FoundDevice;
 use crate::device::kernel::{Arg, Kernel, Launch, View};
 use crate::device::pool::{OutOfMemory, Pool};
 use crate::device::scalar::MapOp;
+use crate::device::settings::Determinism;
 use crate::device::shared::Shared;
 
 use super::blas::{Blas, Product};
@@ -104,6 +105,7 @@ impl CudaBackend {
             multiprocessors: properties.multiprocessors,
             threads_per_multiprocessor: properties.threads_per_multiprocessor,
             wgmma: found.capability == (9, 0) && tensor_maps().is_some(),
+            in_order: false,
         };
         let memory = DeviceMemory::new(*gpu, Arc::clone(queues));
         Ok(CudaBackend {
@@ -159,7 +161,7 @@ impl CudaBackend {
             let switches = Switches {
                 tf32: settings.tf32().convolution,
                 benchmark: settings.cudnn_benchmark.load(Ordering::Relaxed),
-                deterministic: settings.cudnn_deterministic.load(Ordering::Relaxed),
+                deterministic: settings.is_conv_deterministic(),
             };
             let memory = |bytes: usize, run: &mut dyn FnMut(u64) -> Result<()>| {
                 self.with_scratch(bytes, launch.stream, run)
@@ -175,11 +177,13 @@ impl CudaBackend {
 
     /// Enqueues the kernels of a launch, or has the host compute it.
     fn kernel(&self, launch: &Launch, stream: Handle) -> Result<()> {
-        let bytes = kernels::scratch_bytes(launch, &self.limits);
+        let in_order = self.shared.settings.determinism() != Determinism::Any;
+        let gpu = kernels::Gpu { in_order, ..self.limits };
+        let bytes = kernels::scratch_bytes(launch, &gpu);
         self.with_scratch(bytes, launch.stream, &mut |scratch| {
-            let mut plan = kernels::plan(launch, &self.limits, scratch);
+            let mut plan = kernels::plan(launch, &gpu, scratch);
             if plan.as_mut().is_some_and(|plan| !plan.encode(maps::encoded)) {
-                let others = kernels::Gpu { wgmma: false, ..self.limits };
+                let others = kernels::Gpu { wgmma: false, ..gpu };
                 plan = kernels::plan(launch, &others, scratch);
             }
             match plan {

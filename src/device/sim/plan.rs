@@ -88,7 +88,7 @@ impl Planner {
         mut take: impl FnMut(u64) -> Option<Buffer>,
     ) -> Option<(Buffer, u64, bool)> {
         let (figures, rate) = (self.searches(launch, settings)?, self.rate(launch, settings));
-        let fixed = deterministic(settings);
+        let fixed = settings.is_conv_deterministic();
         let question = Question::of(launch, rate, fixed)?;
         let mut found = self.lock();
         if let Some(Searched::Fastest(algorithm)) = found.get(&question) {
@@ -112,7 +112,7 @@ impl Planner {
     /// What has to be tried before the launch, once: from then on the fastest of it is taken.
     pub(super) fn search(&self, launch: &Launch, settings: &Settings) -> Option<Search> {
         let (figures, rate) = (self.searches(launch, settings)?, self.rate(launch, settings));
-        let question = Question::of(launch, rate, deterministic(settings))?;
+        let question = Question::of(launch, rate, settings.is_conv_deterministic())?;
         let mut found = self.lock();
         let Some(Searched::Untried(all)) = found.get(&question) else { return None };
         let work = work::work(launch, settings.tf32());
@@ -129,7 +129,7 @@ impl Planner {
 
     /// What cuDNN takes for a convolution; none where it is not asked, or where the profile has one algorithm.
     fn algorithm(&self, launch: &Launch, settings: &Settings) -> Option<Algorithm> {
-        let (fixed, rate) = (deterministic(settings), self.rate(launch, settings));
+        let (fixed, rate) = (settings.is_conv_deterministic(), self.rate(launch, settings));
         if self.searches(launch, settings).is_some()
             && let Some(question) = Question::of(launch, rate, fixed)
             && let Some(Searched::Fastest(algorithm)) = self.lock().get(&question)
@@ -159,11 +159,6 @@ impl Planner {
     fn lock(&self) -> MutexGuard<'_, HashMap<Question, Searched>> {
         self.found.lock().unwrap_or_else(|e| e.into_inner())
     }
-}
-
-/// Whether convolutions must do without atomics.
-fn deterministic(settings: &Settings) -> bool {
-    settings.cudnn_deterministic.load(Ordering::Relaxed) || settings.determinism() != Determinism::Any
 }
 
 /// The same work by an algorithm that takes so many times as long.

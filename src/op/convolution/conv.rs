@@ -444,7 +444,7 @@ pub(crate) const fn row(name: &'static str, summary: &'static str, run: fn(&Args
         .details(
             "`stride`, `padding` and `dilation` are a number or one number per dimension; `padding` may be \"same\" \
              (the output keeps the input's size) or \"valid\" (none). The batch dimension may be left out. On a \
-             simulated GPU the gradient by the weight is added in any order, unless cudnn::deterministic asks for one; \
+             GPU the gradient by the weight is added in any order, unless cudnn::deterministic asks for one; \
              cudnn::benchmark looks for a faster algorithm.",
         )
 }

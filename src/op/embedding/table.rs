@@ -114,7 +114,7 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
 )
 .forms(FUNCTIONAL)
 .gradient(Gradient::Vjp("EmbeddingBackward0"))
-.details("The result has the index's shape and the table's row size. The row `padding_idx` gets no gradient. On a simulated GPU the gradients of a row are added in any order, unless use_deterministic_algorithms asks for one.")
+.details("The result has the index's shape and the table's row size. The row `padding_idx` gets no gradient. On a GPU the gradients of a row are added in any order, unless use_deterministic_algorithms asks for one.")
 .shapes("index of any shape (…), weight (n, d) -> (…, d)")
 .errors(&["IndexError: an index is not below n", "RuntimeError: the weight is no matrix"])
 .example(

@@ -393,7 +393,7 @@ pub static ROWS: &[OpDef] = &[
         "RuntimeError: an index lies outside of the dimension",
     ])
     .details(
-        "Its gradient adds what was picked several times as scatter_add does: in any order on a simulated GPU, unless \
+        "Its gradient adds what was picked several times as scatter_add does: in any order on a GPU, unless \
          use_deterministic_algorithms asks for one.",
     )
     .example("tensor([[1, 2], [3, 4]]).gather(1, tensor([[0], [1]]))", "tensor([[1],\n        [4]])")
@@ -416,7 +416,7 @@ pub static ROWS: &[OpDef] = &[
         "RuntimeError: an index lies outside of the dimension",
     ])
     .details(
-        "On a simulated GPU what goes to one place is added in an order that chance decides, as by atomics, so that last \
+        "On a GPU what goes to one place is added in an order that chance decides, as by atomics, so that last \
          bits differ between two calls; use_deterministic_algorithms gives one order, and takes longer.",
     )
     .example("zeros([1, 3]).scatter_add(1, tensor([[2, 2]]), ones([1, 2]))", "tensor([[0., 0., 2.]])")

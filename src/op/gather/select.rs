@@ -237,7 +237,7 @@ pub static ROWS: &[OpDef] = &[
     .shapes("(…, n, …), (k) -> (…, k, …)")
     .errors(&["IndexError: the index is no vector, or lies outside of the dimension"])
     .details(
-        "Its gradient adds what was picked several times as index_add does: in any order on a simulated GPU, unless \
+        "Its gradient adds what was picked several times as index_add does: in any order on a GPU, unless \
          use_deterministic_algorithms asks for one.",
     )
     .example("tensor([5, 6, 7]).index_select(0, tensor([2, 0]))", "tensor([7, 5])")
@@ -266,7 +266,7 @@ pub static ROWS: &[OpDef] = &[
         "IndexError: an index lies outside of the dimension",
     ])
     .details(
-        "On a simulated GPU what goes to one place is added in an order that chance decides, as by atomics, so that last \
+        "On a GPU what goes to one place is added in an order that chance decides, as by atomics, so that last \
          bits differ between two calls; use_deterministic_algorithms gives one order, and takes longer.",
     )
     .example("zeros(3).index_add(0, tensor([1, 1]), ones(2))", "tensor([0., 2., 0.])")

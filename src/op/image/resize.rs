@@ -451,7 +451,7 @@ pub static ROWS: &[OpDef] = &[
         "To a `size`, or by a `scale_factor`. `mode` is \"nearest\", \"nearest-exact\", \"area\", or \"linear\", \
          \"bilinear\" and \"trilinear\" for one, two and three dimensions; for images also \"bicubic\" and, with \
          `antialias`, \"lanczos\". `align_corners` puts the first and last elements of both onto \
-         each other. On a simulated GPU the gradient is added in any order, unless use_deterministic_algorithms asks \
+         each other. On a GPU the gradient is added in any order, unless use_deterministic_algorithms asks \
          for one; of \"linear\" it then is an error, as in PyTorch.",
     )
     .shapes("(N, C, …) -> (N, C, size…), or each size times its factor, rounded down")

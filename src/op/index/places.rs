@@ -532,7 +532,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .details(
         "`reduce` is sum, prod, mean, amax or amin; without `include_self` what stood there does not count. \
-         On a simulated GPU sums are added in any order, unless use_deterministic_algorithms asks for one.",
+         On a GPU sums are added in any order, unless use_deterministic_algorithms asks for one.",
     )
     .in_place(by_name!(ScatterReduceParams, |a| to_value(replaced(a.input, |x| scatter_reduce_row(&a, x)))))
     .shapes("any, index, src at least as large as index -> that of the input")

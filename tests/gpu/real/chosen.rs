@@ -42,6 +42,32 @@ fn places_of_masks_of_any_size() {
 
 #[test]
 #[ignore = "needs a GPU"]
+fn what_goes_to_one_place_is_added_in_one_order_where_that_is_asked_for() {
+    compared(
+        "manual_seed(9);
+        use_deterministic_algorithms(true);
+        for n in [300, 20_000, 1_000_003] {
+            for dtype in [float32, float64, float16, bfloat16] {
+                let to = randint(0, 40, [n]);
+                let x = rand([n]).to(dtype);
+                let adds = |to, x| zeros([40], #{dtype: dtype, device: x.device}).index_add(0, to, x);
+                let scatters = |to, x| zeros([40], #{dtype: dtype, device: x.device}).scatter_add(0, to, x);
+                for name in [\"add\", \"scatter\"] {
+                    let f = if name == \"add\" { adds } else { scatters };
+                    let first = f.call(to.cuda(), x.cuda());
+                    for again in 0..5 {
+                        check(wrong, `${name} ${n} ${dtype}, again`, f.call(to.cuda(), x.cuda()), first.cpu(), 0.0, 0.0);
+                    }
+                    check(wrong, `${name} ${n} ${dtype}`, first, f.call(to, x), 0.0, 0.0);
+                }
+            }
+        }
+        use_deterministic_algorithms(false);",
+    );
+}
+
+#[test]
+#[ignore = "needs a GPU"]
 fn the_first_of_long_lines() {
     compared(
         "manual_seed(8);

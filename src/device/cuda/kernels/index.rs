@@ -9,14 +9,15 @@ use crate::device::kernel::{Arg, Kernel, Launch, ScatterMode, View};
 use crate::device::scalar::MapOp;
 
 use super::args::Args;
-use super::cases::all;
+use super::cases::{all, floats};
 use super::compute::{Compute, Slot, Types};
 use super::form::forms;
 use super::key::Key;
 use super::map;
 use super::operands::{THREADS, address, blocks, input, is_apart, key, output, per_element};
-use super::plan::{Plan, Step};
-use super::recipe::{BOTH, ON, RecipeParts, WALK, ending, flag, row};
+use super::plan::{Gpu, Plan, Step};
+use super::recipe::{BOTH, OFF, ON, RecipeParts, WALK, ending, flag, row};
+use super::sort;
 use super::walk::{Order, Walk};
 
 const INDEX: RecipeParts = &[WALK, "index"];
@@ -38,6 +39,13 @@ forms! {
                 ("FROM_END", flag(from_end)),
             ]),
             all(|d| [d, d, DType::Int64]).and(all(|d| [DType::Float32, d, DType::Int64]).only(is_half));
+        /// Where each element of a source goes.
+        Targets { from_end: bool in BOTH } =>
+            row(ending("targets", "_from_end", from_end), 3, INDEX, [("TARGETS", ON), ("FROM_END", flag(from_end))]),
+            all(|_| [DType::Int64; 2]).only(|d| d == DType::Int64);
+        /// Sums of elements whose targets are sorted.
+        InOrder => row("add_in_order", 3, INDEX, [("IN_ORDER", ON), ("FROM_END", OFF)]),
+            floats(|d| [d, d, DType::Int64]);
     }
 }
 
@@ -65,10 +73,58 @@ pub(super) fn gather(launch: &Launch, dim: usize) -> Option<Plan> {
     read(launch, [&y, &x, &index], &shape, &places, (size, step), false)
 }
 
+/// Bytes in which rows are added.
+pub(super) fn add_scratch(launch: &Launch, gpu: &Gpu, dim: usize) -> usize {
+    let rows = || {
+        let (index, y) = (input(launch, 0)?, output(launch, 0)?);
+        Some(picked_shape(&y, dim, index.layout.numel())?.iter().product())
+    };
+    if adds_in_order(launch, gpu) {
+        return order_scratch(launch, gpu, rows().unwrap_or(0));
+    }
+    half_sums(launch)
+}
+
+/// Bytes in which elements are added that scatter.
+pub(super) fn scatter_scratch(launch: &Launch, gpu: &Gpu, mode: ScatterMode) -> usize {
+    let adds = mode == ScatterMode::Add;
+    input(launch, 0).filter(|_| adds).map_or(0, |index| order_scratch(launch, gpu, index.layout.numel()))
+}
+
 /// Bytes in which rows of half precision are summed.
-pub(super) fn scratch_bytes(launch: &Launch) -> usize {
+fn half_sums(launch: &Launch) -> usize {
     let halves = output(launch, 0).filter(|y| is_half(y.dtype));
     halves.map_or(0, |y| y.layout.numel() * DType::Float32.size())
+}
+
+/// Bytes in which so many elements are put in the order of their targets, where sums have to be made in one order.
+fn order_scratch(launch: &Launch, gpu: &Gpu, count: usize) -> usize {
+    if !adds_in_order(launch, gpu) || count == 0 {
+        return 0;
+    }
+    let sorting = sorted(launch, 0, count, |sort| Some(sort::scratch_bytes(sort, gpu, 0)));
+    3 * list_bytes(count) + sorting.unwrap_or(0)
+}
+
+/// Sums of whole numbers are the same in any order.
+fn adds_in_order(launch: &Launch, gpu: &Gpu) -> bool {
+    gpu.in_order && output(launch, 0).is_some_and(|y| y.dtype.is_float())
+}
+
+fn list_bytes(count: usize) -> usize {
+    (count * DType::Int64.size()).next_multiple_of(16)
+}
+
+/// What `f` makes of the launch that sorts so many targets at `scratch`: behind them lie the sorted ones, and which
+/// they were.
+fn sorted<R>(launch: &Launch, scratch: u64, count: usize, f: impl FnOnce(&Launch) -> Option<R>) -> Option<R> {
+    let layout = Layout::contiguous(&[count]).ok()?;
+    let bytes = list_bytes(count);
+    let lists = [0, 1, 2].map(|i| Buffer::new(scratch + i * bytes as u64, bytes, None, false));
+    let [targets, values, order] =
+        lists.each_ref().map(|buffer| View { buffer, dtype: DType::Int64, layout: &layout });
+    let kernel = Kernel::Sort { dim: 0, descending: false };
+    f(&Launch { kernel: &kernel, inputs: &[Arg::View(targets)], outputs: &[values, order], ..*launch })
 }
 
 fn is_half(dtype: DType) -> bool {
@@ -76,13 +132,13 @@ fn is_half(dtype: DType) -> bool {
 }
 
 /// `y += source` at rows along `dim`; in half precision summed as float32 and rounded once, as on the CPU.
-pub(super) fn add(launch: &Launch, scratch: u64, dim: usize) -> Option<Plan> {
+pub(super) fn add(launch: &Launch, gpu: &Gpu, scratch: u64, dim: usize) -> Option<Plan> {
     let y = output(launch, 0)?;
-    if !is_half(y.dtype) {
-        return add_rows(launch, dim);
+    if adds_in_order(launch, gpu) || !is_half(y.dtype) {
+        return add_rows(launch, gpu, scratch, dim);
     }
     let layout = Layout::contiguous(y.layout.shape()).ok()?;
-    let room = Buffer::new(scratch, scratch_bytes(launch), None, false);
+    let room = Buffer::new(scratch, half_sums(launch), None, false);
     let sums = View { buffer: &room, dtype: DType::Float32, layout: &layout };
     let convert = Kernel::Map { op: MapOp::Identity, params: [0.0; 2], compute: DType::Float32 };
     let copy = |from: View, to: View| {
@@ -90,12 +146,12 @@ pub(super) fn add(launch: &Launch, scratch: u64, dim: usize) -> Option<Plan> {
         map::plan(&launch, MapOp::Identity, [0.0; 2], DType::Float32)
     };
     let mut plan = copy(y, sums)?;
-    plan.steps.extend(add_rows(&Launch { outputs: &[sums], ..*launch }, dim)?.steps);
+    plan.steps.extend(add_rows(&Launch { outputs: &[sums], ..*launch }, gpu, scratch, dim)?.steps);
     plan.steps.extend(copy(sums, y)?.steps);
     Some(plan)
 }
 
-fn add_rows(launch: &Launch, dim: usize) -> Option<Plan> {
+fn add_rows(launch: &Launch, gpu: &Gpu, scratch: u64, dim: usize) -> Option<Plan> {
     let (index, y) = (input(launch, 0)?, output(launch, 0)?);
     let shape = picked_shape(&y, dim, index.layout.numel())?;
     let source = match launch.inputs.get(1)? {
@@ -103,10 +159,19 @@ fn add_rows(launch: &Launch, dim: usize) -> Option<Plan> {
         Arg::Scalar(_) => SmallVec::from_elem(0, shape.len()),
     };
     let places = [without(&y, dim), source, along(&index, shape.len(), dim)?];
+    if adds_in_order(launch, gpu) {
+        return add_in_order(launch, gpu, scratch, &walk(&shape, &places)?, dimension(&y, dim)?, true);
+    }
     write(launch, &shape, &places, dimension(&y, dim)?, true, true)
 }
 
-pub(super) fn scatter(launch: &Launch, dim: usize, mode: ScatterMode) -> Option<Plan> {
+pub(super) fn scatter(
+    launch: &Launch,
+    gpu: &Gpu,
+    scratch: u64,
+    dim: usize,
+    mode: ScatterMode,
+) -> Option<Plan> {
     let (index, y) = (input(launch, 0)?, output(launch, 0)?);
     let shape = sizes(&index);
     if shape.len() != sizes(&y).len() || !reaches(&shape, &sizes(&y), Some(dim)) {
@@ -120,6 +185,9 @@ pub(super) fn scatter(launch: &Launch, dim: usize, mode: ScatterMode) -> Option<
         Arg::Scalar(_) => SmallVec::from_elem(0, shape.len()),
     };
     let places = [without(&y, dim), source, steps(&index)];
+    if mode == ScatterMode::Add && adds_in_order(launch, gpu) {
+        return add_in_order(launch, gpu, scratch, &walk(&shape, &places)?, dimension(&y, dim)?, false);
+    }
     write(launch, &shape, &places, dimension(&y, dim)?, false, mode == ScatterMode::Add)
 }
 
@@ -196,20 +264,61 @@ fn write(
     let (wide, compute) = (is_wide(&walk, size, step), Compute::of(y.dtype));
     let mut args = Args::new(wide);
     args.word(address(&y));
-    let source = match launch.inputs.get(1)? {
-        Arg::View(view) => {
-            args.word(address(view));
-            Slot::Of(view.dtype)
-        }
-        Arg::Scalar(value) => {
-            args.number(compute, *value);
-            Slot::Number
-        }
-    };
+    let source = source(launch, compute, &mut args)?;
     args.word(address(&index)).index(size).step(step).walk(&walk);
     let form = IndexForm::Scatter { from_end, add };
     let slots = [Slot::Of(y.dtype), source, Slot::Of(index.dtype), Slot::Empty, Slot::Empty, Slot::Empty];
     per_element(Key { form: form.into(), types: Types { compute, slots, wide } }, walk.count(), args)
+}
+
+/// Adds by sorting the targets first: the elements of each are added one after another.
+fn add_in_order(
+    launch: &Launch,
+    gpu: &Gpu,
+    scratch: u64,
+    walk: &Walk<3>,
+    (size, step): (usize, isize),
+    from_end: bool,
+) -> Option<Plan> {
+    let (y, index) = (output(launch, 0)?, input(launch, 0)?);
+    let count = walk.count();
+    if !is_apart(launch, false) {
+        return None;
+    }
+    if count == 0 {
+        return Some(Plan::default());
+    }
+    let wide = is_wide(walk, size, step);
+    let [targets, sorted_targets, order, room] = [0, 1, 2, 3].map(|i| scratch + i * list_bytes(count) as u64);
+    let mut args = Args::new(wide);
+    args.word(targets).word(address(&index)).index(size).step(step).walk(walk);
+    let whole = Compute::of(DType::Int64);
+    let named = key(IndexForm::Targets { from_end }, whole, [DType::Int64, index.dtype], wide);
+    let mut plan = per_element(named, count, args)?;
+    plan.steps.extend(sorted(launch, scratch, count, |sort| sort::plan(sort, gpu, room, 0, false))?.steps);
+    let compute = Compute::of(y.dtype);
+    let mut args = Args::new(wide);
+    args.word(address(&y));
+    let source = source(launch, compute, &mut args)?;
+    args.word(sorted_targets).word(order).walk(walk);
+    let slots = [Slot::Of(y.dtype), source, Slot::Of(DType::Int64), Slot::Empty, Slot::Empty, Slot::Empty];
+    let adds = Key { form: IndexForm::InOrder.into(), types: Types { compute, slots, wide } };
+    plan.steps.extend(per_element(adds, count, args)?.steps);
+    Some(plan)
+}
+
+/// What is added or written, as an argument.
+fn source(launch: &Launch, compute: Compute, args: &mut Args) -> Option<Slot> {
+    match launch.inputs.get(1)? {
+        Arg::View(view) => {
+            args.word(address(view));
+            Some(Slot::Of(view.dtype))
+        }
+        Arg::Scalar(value) => {
+            args.number(compute, *value);
+            Some(Slot::Number)
+        }
+    }
 }
 
 fn walk(shape: &[usize], [a, b, c]: &[Steps; 3]) -> Option<Walk<3>> {

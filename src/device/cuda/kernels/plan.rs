@@ -13,6 +13,8 @@ pub(crate) struct Gpu {
     pub threads_per_multiprocessor: u32,
     /// It multiplies by warpgroups from what tensor maps bring: GPUs of compute capability 9.0 alone do.
     pub wgmma: bool,
+    /// Floats are added at places that an index names in one order, whichever thread comes first.
+    pub in_order: bool,
 }
 
 /// One launch of a compiled kernel.

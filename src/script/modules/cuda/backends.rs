@@ -59,7 +59,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         .forms(&[Form::Of("cudnn")])
         .torch("torch.backends.cudnn.deterministic")
         .details(
-            "Without it the gradient by the weight adds by atomics on a simulated GPU, in an order that chance decides: \
+            "Without it the gradient by the weight may add by atomics on a GPU, in an order that chance decides: \
              its last bits differ between two calls. With it that takes longer, by the figure `without_atomics` of the \
              device's profile. use_deterministic_algorithms does the same, and more.",
         )

@@ -14,7 +14,8 @@ use super::host_source::{compile, host_source};
 /// Runs a grid of blocks; the assertion that failed, or null.
 type Entry = unsafe extern "C" fn(*const u32, *const u32, *mut *mut c_void) -> *const c_char;
 
-pub(super) const SMALL: Gpu = Gpu { multiprocessors: 2, threads_per_multiprocessor: 1024, wgmma: false };
+pub(super) const SMALL: Gpu =
+    Gpu { multiprocessors: 2, threads_per_multiprocessor: 1024, wgmma: false, in_order: false };
 pub(super) const HOPPER: Gpu = Gpu { wgmma: true, ..SMALL };
 
 static COMPILED: LazyLock<Mutex<HashMap<Key, Entry>>> = LazyLock::new(Mutex::default);

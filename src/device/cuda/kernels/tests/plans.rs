@@ -14,7 +14,7 @@ use super::super::walk::{Order, Walk};
 use super::super::{Gpu, Plan, plan, scratch_bytes};
 
 const F32: DType = DType::Float32;
-const GPU: Gpu = Gpu { multiprocessors: 80, threads_per_multiprocessor: 2048, wgmma: false };
+const GPU: Gpu = Gpu { multiprocessors: 80, threads_per_multiprocessor: 2048, wgmma: false, in_order: false };
 const COPY: Kernel = Kernel::Map { op: MapOp::Identity, params: [0.0; 2], compute: F32 };
 const ADD: Kernel = Kernel::Map { op: MapOp::Add, params: [1.0, 0.0], compute: F32 };
 

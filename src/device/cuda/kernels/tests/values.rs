@@ -5,7 +5,8 @@ use crate::device::cpu::testing::{self, Sample};
 use crate::device::kernel::*;
 use crate::device::scalar::MapOp;
 
-use super::host::agree;
+use super::super::Gpu;
+use super::host::{SMALL, agree, agree_on};
 
 const F32: DType = DType::Float32;
 const I64: DType = DType::Int64;
@@ -311,6 +312,26 @@ fn losses_of_each_reduction() {
             inputs.push(total.arg());
             let kernel = Kernel::NllLossGrad { reduction, ignore_index: -100 };
             agree(&kernel, &inputs, || vec![Sample::zeros(F32, &[n, classes])], 1e-6, 0.0);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a C++ compiler"]
+fn sums_in_the_order_of_the_index_are_the_hosts() {
+    const IN_ORDER: Gpu = Gpu { in_order: true, ..SMALL };
+    for dtype in [F32, DType::Float64, DType::Float16, DType::BFloat16] {
+        // Short lists are sorted in shared memory, long ones digit by digit.
+        for n in [300, 5000] {
+            let rows = Sample::new(I64, &[n], (0..).map(|i| f64::from(i * 7 % 4)));
+            let source = sample(dtype, &[n, 3], 5);
+            let out = || vec![turned(dtype, &[4, 3], 1)];
+            let add = Kernel::IndexAdd { dim: 0 };
+            agree_on(&IN_ORDER, &add, &[rows.arg(), source.arg()], out, 0.0, 0.0);
+            agree_on(&IN_ORDER, &add, &[rows.arg(), Arg::Scalar(Scalar::Float(0.3))], out, 0.0, 0.0);
+            let index = Sample::new(I64, &[n, 2], (0..).map(|i| f64::from(i * 5 % 3)));
+            let scatter = Kernel::Scatter { dim: 0, mode: ScatterMode::Add };
+            agree_on(&IN_ORDER, &scatter, &[index.arg(), source.arg()], out, 0.0, 0.0);
         }
     }
 }
