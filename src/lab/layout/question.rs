@@ -127,7 +127,7 @@ pub(crate) fn quiz_head(quiz: &QuizState, width: usize, selected: bool, theme: &
         (true, n) => (format!("✓ right, at try {n}"), theme.ok),
         (false, _) if quiz.skipped => ("○ passed over".into(), theme.dim),
         (false, 0) => ("○ open".into(), theme.dim),
-        (false, _) if quiz.lacks_some() => ("✗ not all of them".into(), theme.warn),
+        (false, _) if quiz.lacks_some => ("✗ not all of them".into(), theme.warn),
         (false, _) => ("✗ not that".into(), theme.warn),
     };
     let note = if quiz.question.takes_several() { " several are right" } else { "" };

@@ -162,6 +162,8 @@ pub(crate) struct QuizState {
     pub taken: Vec<usize>,
     /// Choices that have been tried; their explanations are shown.
     pub tried: Vec<usize>,
+    /// All of the last attempt was right, and more is.
+    pub lacks_some: bool,
     pub attempts: u32,
     pub solved: bool,
     /// It was passed over.
@@ -185,10 +187,21 @@ impl ItemState {
             }
             Item::Quiz(Quiz { id, question, tries, skipped }) => {
                 let (taken, tried) = (Vec::new(), Vec::new());
-                let (attempts, solved) = (0, false);
+                let (attempts, solved, lacks_some) = (0, false, false);
                 let order = order(question.choices.len(), &id, 0);
-                let mut state =
-                    QuizState { key, id, question, order, taken, tried, attempts, solved, skipped, laid };
+                let mut state = QuizState {
+                    key,
+                    id,
+                    question,
+                    order,
+                    taken,
+                    tried,
+                    lacks_some,
+                    attempts,
+                    solved,
+                    skipped,
+                    laid,
+                };
                 tries.into_iter().for_each(|taken| state.recall(taken));
                 ItemState::Quiz(state)
             }
@@ -543,12 +556,6 @@ impl QuizState {
         false
     }
 
-    /// All that was tried is right, and more is.
-    pub(in crate::lab) fn lacks_some(&self) -> bool {
-        let right = |at: &usize| self.question.choices.get(*at).is_some_and(|choice| choice.correct);
-        self.attempts > 0 && !self.solved && self.tried.iter().all(right)
-    }
-
     /// Counts what is taken as an attempt; false where nothing is.
     pub(in crate::lab) fn commit(&mut self) -> bool {
         if self.taken.is_empty() || self.solved {
@@ -559,6 +566,8 @@ impl QuizState {
             self.taken.iter().copied().filter(|choice| !self.tried.contains(choice)).collect();
         self.tried.extend(new);
         self.solved = self.question.is_right(&self.taken);
+        let right = |at: &usize| self.question.choices.get(*at).is_some_and(|choice| choice.correct);
+        self.lacks_some = !self.solved && self.taken.iter().all(right);
         self.laid.clear();
         true
     }

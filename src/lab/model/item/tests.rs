@@ -71,8 +71,16 @@ fn several_choices_count_when_committed_and_one_at_once() {
     assert!(one.take(1) && one.solved && !one.take(0));
     assert_eq!(one.attempts, 2);
     let mut few = quiz(&[true, false, true]);
-    assert!(!few.lacks_some() && !few.take(0) && !few.lacks_some() && few.commit() && few.lacks_some());
-    assert!(!few.take(1) && few.lacks_some() && few.commit() && !few.lacks_some(), "a wrong one was tried");
+    let mut attempt = |choice: usize| {
+        few.take(choice);
+        let before = few.lacks_some;
+        assert!(few.commit());
+        [before, few.lacks_some, few.solved]
+    };
+    assert_eq!(attempt(0), [false, true, false]);
+    assert_eq!(attempt(1), [true, false, false], "a wrong one is among them");
+    assert_eq!(attempt(1), [false, true, false], "the last attempt had none");
+    assert_eq!(attempt(2), [true, false, true]);
     let mut two = quiz(&[true, false, true]);
     assert!(!two.commit() && !two.take(0) && !two.take(1) && two.commit() && !two.solved);
     assert!(!two.take(1) && !two.take(2) && !two.solved, "not before it is committed");
