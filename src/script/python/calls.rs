@@ -180,7 +180,10 @@ impl PythonWriter {
                 self.imports.insert("import time");
                 return format!("(time.perf_counter() - {})", self.bound(on, 10));
             }
-            "simulated" => self.note("simulated is this lab's own; PyTorch's GPUs are real"),
+            "simulated" if !map => {
+                self.note("simulated is this lab's own; PyTorch's GPUs are real");
+                return "False".into();
+            }
             "median_ms" if !map => return format!("({}.median * 1000.0)", self.bound(on, ATOM)),
             _ => {}
         }

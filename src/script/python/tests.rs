@@ -168,6 +168,14 @@ fn what_the_lab_has_in_one_call_is_written_along_once() {
 }
 
 #[test]
+fn no_gpu_of_pytorch_is_simulated() {
+    let note = "# simulated is this lab's own; PyTorch's GPUs are real\n";
+    let code = "let rows = if cuda::get_device_properties(0).simulated { 256 } else { 1024 };";
+    assert_eq!(python(code), format!("{note}rows = 256 if False else 1024"));
+    assert_eq!(python("let d = #{simulated: 3};\nd.simulated"), "d = {\"simulated\": 3}\nd[\"simulated\"]");
+}
+
+#[test]
 fn a_sampler_of_so_many_rows_has_a_range() {
     assert_eq!(
         python("let s = data::DistributedSampler(5, #{rank: 0});"),
