@@ -172,9 +172,11 @@ impl Workers {
     /// Batch `number`, once it is there. Its worker then gets another one to do.
     pub(crate) fn batch(&mut self, number: usize, machine: &Machine) -> Result<Value> {
         let began = Instant::now();
+        self.take_finished();
+        let asked = (!self.ready.contains_key(&number)).then(|| self.shared.nanos());
         loop {
             if let Some(done) = self.ready.remove(&number) {
-                let batch = self.arrived(done);
+                let batch = self.arrived(done, asked);
                 self.send_until(number.saturating_add(1).saturating_add(self.ahead))?;
                 return batch;
             }
@@ -194,20 +196,32 @@ impl Workers {
     }
 
     /// A batch is taken: on a modelled host's clock its worker did it after the one before and after it was asked for,
-    /// and the script's thread waits for that.
-    fn arrived(&mut self, done: Done) -> Result<Value> {
+    /// and the script's thread waits for that. On a real one the thread has waited since it asked, where it had to.
+    fn arrived(&mut self, done: Done, asked: Option<u64>) -> Result<Value> {
         let turn = done.number % self.threads.len().max(1);
         let shared = Arc::clone(&self.shared);
-        if let (Some(time), Some(worker)) = (shared.host_time(), self.threads.get_mut(turn)) {
-            let start = worker.time.max(done.asked);
-            worker.time = time.replay(start, done.took, &mut |source, body| shared.bus.emit(source, || body));
-            let span = time.wait_until(worker.time);
-            if span.nanos > 0 {
-                let held = || Body::Hold { device: Device::Cpu, cause: "a loader's batch".into(), span };
-                shared.bus.emit(shared.source(), held);
+        let span = match (shared.host_time(), self.threads.get_mut(turn)) {
+            (Some(time), Some(worker)) => {
+                let start = worker.time.max(done.asked);
+                worker.time =
+                    time.replay(start, done.took, &mut |source, body| shared.bus.emit(source, || body));
+                Some(time.wait_until(worker.time))
             }
+            (Some(_), None) => None,
+            (None, _) => asked.map(|asked| shared.span_since(asked)),
+        };
+        if let Some(span) = span.filter(|span| span.nanos > 0) {
+            let held = || Body::Hold { device: Device::Cpu, cause: "a loader's batch".into(), span };
+            shared.bus.emit(shared.source(), held);
         }
         done.batch
+    }
+
+    /// What workers have done by now, and not yet handed over.
+    fn take_finished(&mut self) {
+        while let Ok(done) = self.done.try_recv() {
+            self.keep(done);
+        }
     }
 
     /// The time on a modelled host's clock.
@@ -239,9 +253,7 @@ impl Workers {
             return Ok(());
         }
         // Its last results may have come in the meantime.
-        while let Ok(done) = self.done.try_recv() {
-            self.keep(done);
-        }
+        self.take_finished();
         if self.ready.contains_key(&number) {
             return Ok(());
         }

@@ -121,6 +121,19 @@ fn waiting_for_a_batch_is_a_wait_with_its_line() {
 }
 
 #[test]
+fn on_a_real_clock_the_wait_for_a_batch_is_measured_where_it_was_not_there() {
+    let code = "
+        let set = data::Dataset(3, |i| { if i != 1 { sleep(0.02); } rand(4) });
+        let batches = iter(data::DataLoader(set, #{num_workers: 1}));
+        let held = |events| events.waits.filter(|w| w.cause == \"a loader's batch\");
+        let first = held.call(telemetry::record(|| next(batches)));
+        sleep(1.0);
+        let second = held.call(telemetry::record(|| next(batches)));
+        [first.len(), first[0].ms > 0.0, first[0].line, first[0].clock, second.len()]";
+    assert_eq!(on("cpu", code), "[1, true, 5, \"measured\", 0]");
+}
+
+#[test]
 fn timeit_runs_what_is_deterministic_until_it_is_sure() {
     let code = "
         let g = rand([64, 64], #{device: \"cuda\"}); let runs = [0];
