@@ -6,6 +6,7 @@ mod cells;
 mod chosen;
 mod host;
 mod host_source;
+mod named;
 mod ordered;
 mod packed;
 mod plans;
