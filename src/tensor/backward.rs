@@ -136,7 +136,7 @@ struct BackwardRun<'a> {
     wanted: Option<Vec<GradTarget>>,
     results: Vec<Option<Tensor>>,
     roots: Vec<(Edge, Meta, Tensor)>,
-    /// Set where there may be hooks in the graph.
+    /// Set where there may be hooks in the graph, or only some gradients are asked for.
     plan: Option<HookPlan>,
     grads: HashMap<*const Node, Tensor>,
     queue: BinaryHeap<Ready>,
@@ -168,7 +168,7 @@ impl<'a> BackwardRun<'a> {
         let (_mode, _paused) = (self.mode(), super::autocast::pause());
         let keep = self.pass.retain_graph || self.pass.create_graph;
         let roots = std::mem::take(&mut self.roots);
-        self.plan = hooks::any().then(|| self.planned(&roots));
+        self.plan = (hooks::any() || self.wanted.is_some()).then(|| self.planned(&roots));
         // As in PyTorch, whoever calls holds the first gradients until the end.
         let _held: SmallVec<[Tensor; 1]> = roots.iter().map(|(.., seed)| seed.clone()).collect();
         let caller = Streams::current();
@@ -182,6 +182,9 @@ impl<'a> BackwardRun<'a> {
             let context = grad.context();
             let (from, on_stream) = self.streams.run(&node, &context);
             let grad = self.passed(&node, grad)?;
+            if !self.goes_on(&node) {
+                continue;
+            }
             let saved = node.saved(keep).map_err(|e| made_at(e, &node))?;
             // What is computed again lies beside what was kept.
             let kept = if saved.is_packed() { addresses(&saved) } else { Vec::new() };
@@ -230,7 +233,7 @@ impl<'a> BackwardRun<'a> {
             return Ok(grad);
         };
         // PyTorch notes what is passed on before the hooks, and what ends here behind them.
-        let goes_on = self.wanted.is_none() || self.plan.as_ref().is_some_and(|plan| plan.needs(node));
+        let goes_on = self.goes_on(node);
         if goes_on {
             self.note_wanted(node, &grad);
         } else if !self.is_wanted(node) {
@@ -243,6 +246,11 @@ impl<'a> BackwardRun<'a> {
             self.note_wanted(node, &grad);
         }
         Ok(grad)
+    }
+
+    /// Whether a gradient that is asked for lies behind the node.
+    fn goes_on(&self, node: &Arc<Node>) -> bool {
+        self.wanted.is_none() || self.plan.as_ref().is_some_and(|plan| plan.needs(node))
     }
 
     /// Hands on the gradients of leaves that waited for the rest.

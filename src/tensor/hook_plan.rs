@@ -25,7 +25,7 @@ pub(super) fn retain(hooks: &Hooks, grad: &Tensor, create_graph: bool) -> Result
     Ok(())
 }
 
-/// What a backward pass over a graph with hooks has to know beforehand.
+/// What a backward pass over a graph with hooks, or for some gradients alone, has to know beforehand.
 #[derive(Default)]
 pub(super) struct HookPlan {
     /// Leaves with hooks, by [`Tensor::id`]: their gradient must be whole before a hook sees it.
