@@ -5,6 +5,7 @@ mod modules;
 mod optimisers;
 mod packed;
 mod parts;
+mod recurrent;
 
 use std::sync::Arc;
 

@@ -149,6 +149,10 @@ impl Backend for CpuBackend {
         Ok(())
     }
 
+    fn has_lstm_cell(&self) -> bool {
+        true
+    }
+
     fn pool(&self) -> Option<&Mutex<DevicePool>> {
         None
     }

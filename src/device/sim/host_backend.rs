@@ -136,6 +136,10 @@ impl Backend for HostBackend {
         self.cpu.page_lock(block)
     }
 
+    fn has_lstm_cell(&self) -> bool {
+        true
+    }
+
     fn pool(&self) -> Option<&Mutex<DevicePool>> {
         None
     }

@@ -2,12 +2,18 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::base::{Dims, Error, Kind, Layout, Result};
+use crate::base::{DType, Dims, Error, Kind, Layout, Result, memory};
 use crate::device::Kernel;
 use crate::op::core::record::{no_grad, recorded};
+use crate::op::elementwise::arithmetic::{add, mul};
+use crate::op::elementwise::unary::{sigmoid, tanh};
+use crate::op::linalg::linear::linear;
 use crate::op::reduce::sums::sum;
+use crate::op::shape::join::stack;
 use crate::op::shape::part::{narrow, select};
+use crate::op::shape::split::chunk;
 use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled, needs_graph};
+use crate::tensor::backward::Pass;
 use crate::tensor::{In, Tensor, launch};
 
 const NAME: &str = "lstm";
@@ -31,9 +37,15 @@ pub fn lstm_sequence(
     bias: Option<&Tensor>,
     reverse: bool,
 ) -> Result<Option<(Tensor, Tensor)>> {
-    static RULE: Vjp = Vjp { name: "CudnnRnnBackward0", run: sequence_grad };
-    let context = all.context();
-    let enabled = context.shared.settings.cudnn_enabled.load(Ordering::Relaxed);
+    static CUDNN: Vjp = Vjp { name: "CudnnRnnBackward0", run: cudnn_grad };
+    static MKLDNN: Vjp = Vjp { name: "MkldnnRnnLayerBackward0", run: mkldnn_grad };
+    let (context, on_gpu) = (all.context(), all.device().is_cuda());
+    // Elsewhere PyTorch's library has float32 alone.
+    let enabled = if on_gpu {
+        context.shared.settings.cudnn_enabled.load(Ordering::Relaxed)
+    } else {
+        all.dtype() == DType::Float32
+    };
     let (&[length, n, _], &[_, hidden]) = (all.shape(), hh.shape()) else { return Ok(None) };
     let alike = |t: &&Tensor| t.dtype() == all.dtype() && t.device() == all.device();
     let others = [h, c, hh].into_iter().chain(bias);
@@ -64,13 +76,19 @@ pub fn lstm_sequence(
         launch(NAME, &Kernel::LstmCell, &given, &[&to_h, &to_c, &to_gates])?;
         (last_h, last_c) = (to_h, to_c);
     }
-    let out = recorded(out, &RULE, &inputs, |s, y| {
+    let out = recorded(out, if on_gpu { &CUDNN } else { &MKLDNN }, &inputs, |s, y| {
         s.input(h);
         s.input(c);
         s.input(hh);
         s.output(y);
         s.constant(Some(&memories));
         s.constant(Some(&gates));
+        if !on_gpu {
+            s.input(all);
+            if let Some(bias) = bias {
+                s.input(bias);
+            }
+        }
         s.attribute(of);
     });
     let length = length as i64;
@@ -113,7 +131,7 @@ fn block(x: &Tensor, i: usize, [rows, width]: [usize; 2], count: usize) -> Resul
 }
 
 /// Gradients that are recorded where the pass is, to say that theirs are not known.
-fn sequence_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+fn cudnn_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     static RULE: Vjp = Vjp { name: "CudnnRnnBackwardBackward0", run: second_grad };
     let grads = {
         let _off = no_grad();
@@ -126,6 +144,48 @@ fn sequence_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     let known =
         grads.into_iter().map(|grad| grad.map(|grad| recorded(grad, &RULE, &[g, &h, &c, &hh], |_, _| {})));
     Ok(known.collect())
+}
+
+/// Gradients by the kernels, or step by step where the pass is recorded.
+fn mkldnn_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    if !grad_enabled() {
+        return first_grads(s, g);
+    }
+    let (h, c, hh, all) = (s.tensor(0)?, s.tensor(1)?, s.tensor(2)?, s.tensor(6)?);
+    let bias = s.optional(7)?;
+    let out = by_steps(*s.attribute()?, &all, [&h, &c], &hh, bias.as_ref())?;
+    let inputs: Vec<&Tensor> = [&all, &h, &c, &hh].into_iter().chain(&bias).collect();
+    let wanted: Vec<&Tensor> =
+        inputs.iter().enumerate().filter_map(|(i, t)| s.needs(i).then_some(*t)).collect();
+    let pass = Pass { retain_graph: true, create_graph: true };
+    let mut found = Tensor::grads_of(&[&out], &wanted, &[Some(g)], pass)?.into_iter();
+    Ok((0..inputs.len()).map(|i| if s.needs(i) { found.next().flatten() } else { None }).collect())
+}
+
+/// The same outputs and last memory, `[t + 1, n, h]`, made of functions that are recorded.
+fn by_steps(
+    of: Sequence,
+    all: &Tensor,
+    [h, c]: [&Tensor; 2],
+    hh: &Tensor,
+    bias: Option<&Tensor>,
+) -> Result<Tensor> {
+    let (mut h, mut c) = (h.clone(), c.clone());
+    let mut outputs = memory::with_capacity(of.length + 1)?;
+    for step in of.steps() {
+        let gates = add(&select(all, 0, step as i64)?, &linear(&h, hh, bias)?)?;
+        let parts = chunk(&gates, 4, -1)?;
+        let [input, forget, new, output] =
+            <[Tensor; 4]>::try_from(parts).map_err(|_| Error::runtime("an LSTM has four gates"))?;
+        c = add(&mul(&sigmoid(&forget)?, &c)?, &mul(&sigmoid(&input)?, &tanh(&new)?)?)?;
+        h = mul(&sigmoid(&output)?, &tanh(&c)?)?;
+        outputs.push(h.clone());
+    }
+    if of.reverse {
+        outputs.reverse();
+    }
+    outputs.push(c);
+    stack(&outputs.iter().collect::<Vec<_>>(), 0)
 }
 
 fn second_grad(_: &Saved, _: &Tensor) -> Result<Grads> {
