@@ -1,12 +1,18 @@
 //! `tensorlab devices`: what there is to compute with.
 
+use std::io::stdout;
+
 use serde_json::json;
 
 use crate::device::open::Use;
 use crate::device::sim::profile_names;
 
 use super::output::say;
+use super::terminal::fitted;
 use super::{exit, machine};
+
+/// Columns of a device's name.
+const NAME: usize = 8;
 
 /// What stands below the options: the names of profiles.
 pub(super) fn help() -> String {
@@ -30,7 +36,8 @@ pub(super) fn run(devices: &str, as_json: bool) -> u8 {
             0 => String::new(),
             bytes => format!("  {:.1} GiB", bytes as f64 / (1u64 << 30) as f64),
         };
-        say!("{:<8} {}{memory}  clock: {}", device.to_string(), p.name, p.clock.name());
+        let line = format!("{:<NAME$} {}{memory}  clock: {}", device.to_string(), p.name, p.clock.name());
+        say!("{}", fitted(&line, NAME + 1, &stdout()));
     }
     exit::FINE
 }

@@ -1,5 +1,6 @@
 //! `tensorlab lesson`: list, verify, open and reset lessons.
 
+use std::io::{stderr, stdout};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -178,7 +179,7 @@ fn refuse(text: &str) -> u8 {
 fn list(json: bool) -> u8 {
     let (packs, notes) = packs::all();
     for note in &notes {
-        tell!("{note}");
+        tell!("{}", terminal::fitted(note, 0, &stderr()));
     }
     let log = folders::progress_file().ok().filter(|file| file.exists());
     let log = log.and_then(|file| ProgressLog::open(&file).ok());
@@ -201,17 +202,15 @@ fn list(json: bool) -> u8 {
             0 => String::new(),
             done => format!(", {done} of {} done", shown.steps),
         };
-        say!(
-            "{name:<wide$} {} ({} min{how_far})\n{:<wide$} {}",
-            shown.title,
-            shown.minutes,
-            "",
-            shown.summary
-        );
+        let say_beside = |name: &str, text: &str| {
+            say!("{}", terminal::fitted(&format!("{name:<wide$} {text}"), wide + 1, &stdout()));
+        };
+        say_beside(&name, &format!("{} ({} min{how_far})", shown.title, shown.minutes));
+        say_beside("", &shown.summary);
         let missing = library::missing((pack, lesson), &taken);
         if !missing.is_empty() {
             let names = strip_control(&missing.join(", ")).into_owned();
-            say!("{:<wide$} it builds on {names}, which is not among the lessons here", "");
+            say_beside("", &format!("it builds on {names}, which is not among the lessons here"));
         }
     }
     if json {

@@ -203,6 +203,9 @@ fn dispatch(cli: Cli) -> u8 {
     }
 }
 
+/// What stands before something to know.
+const NOTE: &str = "note: ";
+
 /// Opens the machine that `--devices` names and says on standard error what there is to know of it.
 fn machine(devices: &str, purpose: Use) -> Result<Arc<Machine>, u8> {
     let selection: Selection = devices.parse().map_err(|error| {
@@ -212,7 +215,8 @@ fn machine(devices: &str, purpose: Use) -> Result<Arc<Machine>, u8> {
     match Machine::open(&selection, purpose) {
         Ok(opened) => {
             for note in &opened.notes {
-                tell!("note: {note}");
+                let note = format!("{NOTE}{note}");
+                tell!("{}", terminal::fitted(&note, NOTE.len(), &io::stderr()));
             }
             Ok(opened.machine)
         }

@@ -26,6 +26,7 @@ use std::path::PathBuf;
 use crate::session::options::SessionOptions;
 
 pub use paint::Paint;
+pub(crate) use printer::screen;
 pub(crate) use run::Repl;
 pub(crate) use walk::{WalkBegin, WalkEnd, walk};
 

@@ -242,7 +242,7 @@ impl Printer {
 }
 
 /// Columns and rows of the terminal.
-pub(super) fn screen() -> (usize, usize) {
+pub(crate) fn screen() -> (usize, usize) {
     // A serial line and some terminals of editors report a size of nothing.
     let size = crossterm::terminal::size().ok().filter(|(columns, rows)| *columns > 0 && *rows > 0);
     size.map_or((80, 24), |(columns, rows)| (usize::from(columns.max(20)), usize::from(rows)))

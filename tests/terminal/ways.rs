@@ -151,3 +151,33 @@ fn a_notebook_that_was_deleted_is_told_and_forgotten() {
     lab.until("In [ ]");
     lab.quits();
 }
+
+#[test]
+fn lists_break_between_words_where_a_terminal_is_too_narrow_for_them() {
+    let folder = Folder::new("lists");
+    let piped = |arguments: &[&str]| {
+        let out = program(&folder).args(arguments).output().unwrap();
+        [out.stderr, out.stdout].map(|text| String::from_utf8(text).unwrap()).concat()
+    };
+    for arguments in [&["devices"][..], &["lesson", "list"]] {
+        let whole = piped(arguments);
+        // With a GPU there is no note on devices.
+        let long = whole.lines().any(|line| line.chars().count() > 100);
+        assert!(long || arguments == ["devices"], "{whole}");
+        for columns in [100, 80] {
+            let mut command = program(&folder);
+            command.args(arguments);
+            let mut terminal = Terminal::start_sized(command, 30, columns);
+            whole.split_whitespace().for_each(|word| _ = terminal.until(word));
+            assert_eq!(terminal.end().code(), Some(0));
+            let shown = terminal.raw().replace('\r', "");
+            let wide = |line: &&str| line.chars().count() > usize::from(columns);
+            assert_eq!(shown.lines().find(wide), None);
+            // The words are those of a pipe, and none stands at the left that is no beginning.
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            assert_eq!(words(&shown), words(&whole));
+            let at_left = |text: &str| text.lines().filter(|line| !line.starts_with(' ')).count();
+            assert_eq!(at_left(&shown), at_left(&whole), "{shown}");
+        }
+    }
+}
