@@ -98,9 +98,26 @@ fn behind_the_last_page_of_a_lesson_comes_the_next_lesson() {
     }
     let shown = lab.shows();
     assert!(shown.contains("opens it, and F7"), "{shown}");
+    let bar = |lab: &Lab| lab.shows().lines().last().unwrap().to_owned();
+    assert!(bar(&lab).contains("n next lesson"), "{shown}");
+    lab.key(KeyCode::Char('p'));
+    assert!(bar(&lab).contains("n next step"), "{}", lab.shows());
+    lab.key(KeyCode::Char('n'));
+    lab.types("?/next lesson");
+    assert!(lab.shows().contains("next step, or behind the last the next lesson"), "{}", lab.shows());
+    (0..2).for_each(|_| lab.key(KeyCode::Esc));
     assert!(opened(&lab).is_none());
     lab.key(KeyCode::Char('n'));
     assert_eq!(opened(&lab), Some(&Target::Lesson { pack: "course".into(), id: "queues".into() }));
+}
+
+#[test]
+fn behind_the_last_page_of_the_last_lesson_comes_nothing() {
+    let mut lab = Lab::ready(120, 40);
+    while !lab.shows().contains("How far you are") {
+        lab.key(KeyCode::Char('n'));
+    }
+    assert!(!lab.shows().lines().last().unwrap().contains("n next"), "{}", lab.shows());
 }
 
 fn lesson_target(id: &str) -> Target {

@@ -6,6 +6,7 @@ use crate::lab::model::binding::{Bar, Binding, Condition};
 use crate::lab::model::item::ItemState;
 use crate::lab::model::output::SHORT_OUTPUT;
 use crate::lab::model::state::{Popup, SessionStatus, State};
+use crate::lab::model::summary;
 
 /// What saving weighs while something is not saved.
 const SAVE_SOON: u8 = 88;
@@ -18,6 +19,9 @@ pub(super) fn label(state: &State, binding: &Binding) -> Option<&'static str> {
         Bar::Never => None,
         Bar::Always(_) if binding.action == Action::Leave && is_done_with(state) => Some("next step"),
         Bar::Always(label) => Some(label),
+        Bar::When(Condition::NextStep, _) if state.step + 1 == state.steps.len() => {
+            summary::lesson_behind(state).map(|_| "next lesson")
+        }
         Bar::When(condition, label) => holds(state, condition).then_some(label),
         Bar::Offered(label) => match binding.action {
             Action::Own(action) => state.held.offers(action).then_some(label),

@@ -331,7 +331,14 @@ const WAYS: &[Binding] = &[
         "help on the name at the cursor",
     )
     .weighs(54),
-    row(&BROWSE, &[c('n')], A::NextStep, When(Condition::NextStep, "next step"), "next step").weighs(94),
+    row(
+        &BROWSE,
+        &[c('n')],
+        A::NextStep,
+        When(Condition::NextStep, "next step"),
+        "next step, or behind the last the next lesson",
+    )
+    .weighs(94),
     row(&BROWSE, &[c('p')], A::PreviousStep, When(Condition::PreviousStep, "previous"), "previous step")
         .weighs(58),
     row(&BROWSE, &[c('T')], A::Steps, When(Condition::Steps, "steps"), "list the steps of the lesson")
