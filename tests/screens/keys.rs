@@ -128,6 +128,31 @@ fn help_begins_with_the_keys_of_where_one_is() {
 }
 
 #[test]
+fn help_tells_the_marks_beside_code() {
+    let mut lab = Lab::ready(80, 24);
+    lab.types("?/beside the code");
+    let shown = lab.shows();
+    for mark in ["0, 1, c ", "≠ ", "0·f32, c·i64 ", "0·* ", "✗, ▲ ", "▶ ", "↪ "] {
+        assert!(shown.contains(&format!("┃   {mark}")), "{mark}: {shown}");
+    }
+    let cut = |line: &&str| line.contains("┃   ") && line.contains('…');
+    assert_eq!(shown.lines().find(cut), None, "all of it is there");
+    lab.key(KeyCode::Esc);
+    // They stand before the keys of other places.
+    let mut rows = Vec::new();
+    for _ in 0..60 {
+        rows.push(lab.shows());
+        lab.key(KeyCode::Down);
+    }
+    let first = |text: &str| rows.iter().position(|shown| shown.contains(text));
+    assert!(first("┃ Anywhere") < first("Beside the code"), "{}", rows[59]);
+    assert!(first("Beside the code").is_some() && first("Beside the code") < first("┃ Machine"));
+    let mut home = Lab::notebook(&["1"]);
+    home.types("?/several devices");
+    assert!(home.shows().contains("≠"), "{}", home.shows());
+}
+
+#[test]
 fn help_is_searched_as_one_types() {
     let mut lab = Lab::notebook(&["1"]);
     lab.types("?/below");

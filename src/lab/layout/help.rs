@@ -12,6 +12,17 @@ use crate::lab::model::state::State;
 
 pub(crate) const HELP_WIDTH: u16 = 76;
 
+/// What stands beside code, and what it means.
+const MARKS: [(&str, &str); 7] = [
+    ("0, 1, c", "its variables are on cuda:0, cuda:1, the CPU"),
+    ("≠", "its variables are on several devices"),
+    ("0·f32, c·i64", "with room, their dtype as well: float32, int64"),
+    ("0·*", "of several dtypes"),
+    ("✗, ▲", "the line of an error, of what a check found"),
+    ("▶", "the line that caused what is picked (machine)"),
+    ("↪", "the line above goes on"),
+];
+
 /// A row of the help.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum HelpRow {
@@ -20,19 +31,23 @@ pub(crate) enum HelpRow {
     Key { keys: String, help: &'static str },
 }
 
-/// The rows that fit what is looked for: those of a place whose name does, and each key that does.
+/// The rows that fit what is looked for: those of a place whose name does, and each key that does. Behind the keys of
+/// where one is come the marks beside code, where there is some.
 pub(crate) fn help_rows(state: &State) -> Vec<HelpRow> {
-    let here = beneath(state).iter().copied();
     let elsewhere = listed().filter(|context| !beneath(state).contains(context));
+    let part = |context: &Context| (context.heading, keys_of(state, context));
+    let marks = state.has_document().then(|| (Some("Beside the code"), marks()));
+    let here = beneath(state).iter().map(|context| part(context)).chain(marks);
     let mut out = Vec::new();
-    for context in here.chain(elsewhere) {
-        let keys = fitting(state, context);
-        if let Some(heading) = context.heading.filter(|_| !keys.is_empty()) {
+    for (heading, rows) in here.chain(elsewhere.map(part)) {
+        let Some(heading) = heading else { continue };
+        let rows = fitting(state, heading, rows);
+        if !rows.is_empty() {
             if !out.is_empty() {
                 out.push(HelpRow::Gap);
             }
             out.push(HelpRow::Heading(heading));
-            out.extend(keys);
+            out.extend(rows.into_iter().map(|(keys, help)| HelpRow::Key { keys, help }));
         }
     }
     out
@@ -44,10 +59,10 @@ pub(crate) fn help_extent(state: &State, area: Rect) -> (usize, usize) {
     (help_rows(state).len(), usize::from(inside.height))
 }
 
-fn fitting(state: &State, context: &Context) -> Vec<HelpRow> {
-    let wanted = state.aid.keys_search.text.to_lowercase();
-    let has = |text: &str| text.to_lowercase().contains(&wanted);
-    let all = context.heading.is_some_and(has);
+/// A key or a mark, and what it does or means.
+type Told = (String, &'static str);
+
+fn keys_of(state: &State, context: &Context) -> Vec<Told> {
     let rows = state.keymap.rows().filter(|(binding, _)| binding.context == context);
     let mut rows: Vec<_> = rows.collect();
     // As in the key bar, what is wanted most comes first; what moves stays together.
@@ -56,7 +71,17 @@ fn fitting(state: &State, context: &Context) -> Vec<HelpRow> {
         _ if binding.action.is_movement() => 0,
         _ => -i16::from(binding.weight),
     });
-    let rows = rows.into_iter().map(|(binding, keys)| (names(keys), binding.help));
-    let rows = rows.filter(|(keys, help)| all || has(keys) || has(help));
-    rows.map(|(keys, help)| HelpRow::Key { keys, help }).collect()
+    rows.into_iter().map(|(binding, keys)| (names(keys), binding.help)).collect()
+}
+
+fn marks() -> Vec<Told> {
+    MARKS.into_iter().map(|(mark, means)| (mark.to_owned(), means)).collect()
+}
+
+fn fitting(state: &State, heading: &str, mut rows: Vec<Told>) -> Vec<Told> {
+    let wanted = state.aid.keys_search.text.to_lowercase();
+    let has = |text: &str| text.to_lowercase().contains(&wanted);
+    let all = has(heading);
+    rows.retain(|(keys, help)| all || has(keys) || has(help));
+    rows
 }
