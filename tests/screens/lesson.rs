@@ -80,6 +80,23 @@ fn a_cell_on_the_last_page_stays_there() {
 }
 
 #[test]
+fn the_text_tells_how_a_prediction_went() {
+    for (measured, word) in [(4_194_304.0, "▷ predict ✓ right"), (1.0, "▷ predict ✗ off")] {
+        let mut lab = Lab::ready(120, 40);
+        lab.key(KeyCode::F(2));
+        lab.first_cell_runs();
+        lab.key(KeyCode::Down);
+        assert!(lab.shows().contains("▶ predict  "), "{}", lab.shows());
+        lab.types("4 MiB\n");
+        assert!(lab.shows().contains("▷ predict committed"), "{}", lab.shows());
+        lab.key(KeyCode::F(5));
+        lab.succeeds(None);
+        lab.measures(measured);
+        assert!(lab.shows().contains(word), "{word}: {}", lab.shows());
+    }
+}
+
+#[test]
 fn where_own_cells_stand_is_told_to_the_file() {
     let mut lab = Lab::ready(120, 40);
     lab.state.keep(Keeping::Always);

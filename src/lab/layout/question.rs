@@ -74,14 +74,19 @@ pub(crate) fn predict_head(
     selected: bool,
     theme: &Theme,
 ) -> Line<'static> {
-    let (state, style) = match (&predict.guess, predict.is_hit()) {
+    let (state, style) = predict_stands(predict, theme);
+    head_line("Predict", label_style(selected, theme), "", state, style, width, theme)
+}
+
+/// How a prediction stands.
+pub(crate) fn predict_stands(predict: &PredictState, theme: &Theme) -> (&'static str, Style) {
+    match (&predict.guess, predict.is_hit()) {
         (Guess::Open, _) => ("○ open", theme.dim),
         (Guess::Skipped, _) => ("passed over", theme.dim),
         (_, Some(true)) => ("✓ right", theme.ok),
         (_, Some(false)) => ("✗ off", theme.warn),
         (_, None) => ("committed", theme.dim),
-    };
-    head_line("Predict", label_style(selected, theme), "", state, style, width, theme)
+    }
 }
 
 /// Rows of a quiz for a width in columns.

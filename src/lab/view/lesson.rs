@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::lab::layout::lesson::{MARGIN, layout};
+use crate::lab::layout::question::predict_stands;
 use crate::lab::layout::{inner, position};
 use crate::lab::model::item::{CellState, Guess, ItemState, Status};
 use crate::lab::model::laid::RowPart;
@@ -40,10 +41,17 @@ fn anchor(state: &State, item: usize, columns: usize) -> Line<'static> {
     let Some(item_state) = state.current_step().and_then(|step| step.items.get(item)) else {
         return Line::default();
     };
-    let (what, done) = match item_state {
-        ItemState::Cell(cell) => cell_anchor(cell),
-        ItemState::Predict(predict) => ("predict".to_owned(), matches!(predict.guess, Guess::Made(_))),
-        ItemState::Quiz(quiz) => ("quiz".into(), quiz.solved),
+    let done = |done: bool| done.then_some(("✓", theme.ok));
+    let (what, stands) = match item_state {
+        ItemState::Cell(cell) => {
+            let (what, is_done) = cell_anchor(cell);
+            (what, done(is_done))
+        }
+        ItemState::Predict(predict) => {
+            let made = matches!(predict.guess, Guess::Made(_));
+            ("predict".into(), made.then(|| predict_stands(predict, theme)))
+        }
+        ItemState::Quiz(quiz) => ("quiz".into(), done(quiz.solved)),
         ItemState::Text(_) => return Line::default(),
     };
     let selected = item == state.selected;
@@ -51,8 +59,8 @@ fn anchor(state: &State, item: usize, columns: usize) -> Line<'static> {
     let style = if selected { theme.accent } else { theme.dim };
     let mut spans =
         vec![Span::styled(mark, style), Span::styled(text::clip(&what, columns.saturating_sub(4)), style)];
-    if done {
-        spans.push(Span::styled(" ✓", theme.ok));
+    if let Some((word, style)) = stands {
+        spans.push(Span::styled(format!(" {word}"), style));
     }
     Line::from(spans)
 }
