@@ -648,3 +648,24 @@ fn an_error_and_the_end_of_a_long_cell_come_into_view() {
     lab.finishes(Outcome::Error { fault: mixed_devices() }, usage());
     assert!(lab.shows().contains("hint: move one of them"), "{}", lab.shows());
 }
+
+#[test]
+fn a_printed_tensor_is_as_wide_as_its_pane() {
+    let mut lab = Lab::notebook(&["rand([2, 12])"]);
+    lab.tell(Msg::Resize(100, 30));
+    lab.key(KeyCode::F(5));
+    let row = "0.7269, 0.1293, 0.3659, 0.7862, 0.7212, 0.2940, 0.3847, 0.4462, 0.1140";
+    let end = "0.4305, 0.5899, 0.8657";
+    lab.succeeds(Some(&format!("tensor([[{row},\n         {end}],\n        [{row},\n         {end}]])")));
+    let shown = render_to_string(&lab.state, 100, 30);
+    let rows: Vec<&str> = shown.lines().filter_map(|line| line.split('┃').nth(1)).collect();
+    let rows: Vec<&str> = rows.into_iter().filter(|row| row.contains("0.")).collect();
+    assert!(rows[0].contains("= tensor([[0.7269") && rows.len() > 4, "{shown}");
+    // All numbers stand below the first one.
+    let column = |row: &&str| row.chars().take_while(|c| !c.is_ascii_digit()).count();
+    assert!(rows.iter().all(|row| column(row) == column(&rows[0])), "{shown}");
+    let numbers = |text: &str| text.matches("0.").count();
+    assert_eq!(rows.iter().map(|row| numbers(row)).collect::<Vec<_>>(), [4, 4, 4, 4, 4, 4], "{shown}");
+    let wide = render_to_string(&lab.state, 200, 30);
+    assert!(wide.contains(row), "as it was printed, where there is room: {wide}");
+}

@@ -6,12 +6,12 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::base::figures;
-use crate::lab::layout::{flow, highlight, markdown, names, report};
-use crate::lab::model::actions::{Action, CellAction};
+use crate::lab::layout::output::{indented, output};
+use crate::lab::layout::{flow, highlight, markdown, names};
+use crate::lab::model::actions::Action;
 use crate::lab::model::item::{CellState, Check, Progress, Status, Verified};
 use crate::lab::model::keys::Keymap;
 use crate::lab::model::laid::{Layout, RowPart};
-use crate::lab::model::output::{Ink, LONG, OutLine, SHORT_END, SHORT_OUTPUT};
 use crate::lab::model::picture::Content;
 use crate::lab::model::places::{self, Places, VariablePlace};
 use crate::lab::model::text::{self, Break};
@@ -304,81 +304,6 @@ fn told_places(named: &[Vec<(&str, VariablePlace)>], all: bool, theme: &Theme) -
     seen.iter().map(|(name, place)| places::told(name, place, theme)).collect()
 }
 
-fn output(
-    layout: &mut Layout,
-    cell: &CellState,
-    width: usize,
-    gutter: usize,
-    (theme, keymap): (&Theme, &Keymap),
-) {
-    if cell.output.is_empty() {
-        return;
-    }
-    let short = cell.output.total() <= SHORT_OUTPUT;
-    let ends = match cell.expanded {
-        // With each line that comes it is laid out anew.
-        true if cell.is_busy() => LONG / 4,
-        true => usize::MAX / 2,
-        false if short => usize::MAX / 2,
-        false => SHORT_END,
-    };
-    let excerpt = cell.output.excerpt(ends, ends);
-    let mut before = None;
-    let columns = width.saturating_sub(gutter);
-    let mut show = |layout: &mut Layout, lines: &[&OutLine]| {
-        let mut lines = lines.iter().peekable();
-        while let Some(line) = lines.next() {
-            let quoted = lines.peek().and_then(|below| report::quoted(line, below, columns, theme));
-            match quoted {
-                Some(rows) => {
-                    layout.plain(rows.into_iter().map(|row| indented(row, gutter)));
-                    lines.next();
-                }
-                None => layout.plain(out_line(line, before != Some(line.ink), width, gutter, theme)),
-            }
-            before = Some(line.ink);
-        }
-    };
-    show(layout, &excerpt.head);
-    if excerpt.hidden > 0 {
-        let left = excerpt.hidden - excerpt.dropped;
-        let key = keymap.name_of(Action::Cell(CellAction::WholeOutput));
-        let how = match (cell.expanded, excerpt.dropped) {
-            (true, _) if cell.is_busy() => "hidden while it runs".to_owned(),
-            (true, _) => "not kept".to_owned(),
-            (false, 0) => format!("hidden, {key} shows them"),
-            (false, _) => format!("hidden, {key} shows {} of them", figures::count(left as u64)),
-        };
-        let text = format!("⋯ {} {how}", figures::plural(excerpt.hidden as u64, "line", "lines"));
-        layout.plain([indented(Line::styled(text, theme.dim), gutter)]);
-    }
-    show(layout, &excerpt.tail);
-}
-
-fn out_line(line: &OutLine, first: bool, width: usize, gutter: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let style = match line.ink {
-        Ink::Out | Ink::Value | Ink::Table => theme.text,
-        Ink::Err => theme.warn,
-        Ink::Report if first => theme.error,
-        Ink::Report if line.text.trim_start().starts_with("hint") => theme.accent,
-        Ink::Report => theme.text,
-    };
-    let mut spans = vec![Span::styled(line.text.clone(), style)];
-    if line.cut > 0 {
-        spans.push(Span::styled(format!("… {} more", figures::count(line.cut as u64)), theme.dim));
-    }
-    let at = if line.ink == Ink::Table { Break::Anywhere } else { Break::Words };
-    let room = width.saturating_sub(gutter);
-    // Most lines fit: there may be very many of them.
-    let fits = line.cut == 0 && text::width(&line.text) <= room;
-    let mut lines = if fits { vec![Line::from(spans)] } else { text::wrap(&spans, room, at) };
-    for (i, line_out) in lines.iter_mut().enumerate() {
-        let mark = if line.ink == Ink::Value && first && i == 0 { "=" } else { "" };
-        line_out.spans.insert(0, Span::styled(format!("{mark:>w$} ", w = gutter - 1), theme.dim));
-    }
-    lines
-}
-
 fn shown(layout: &mut Layout, cell: &CellState, columns: usize, gutter: usize, theme: &Theme) {
     for shown in cell.output.shown() {
         let drawing = match (&shown.content, &shown.drawing) {
@@ -400,11 +325,6 @@ fn shown(layout: &mut Layout, cell: &CellState, columns: usize, gutter: usize, t
             layout.push(indented(line, gutter), RowPart::Picture { slot: shown.slot, row, indent: gutter });
         }
     }
-}
-
-fn indented(mut line: Line<'static>, columns: usize) -> Line<'static> {
-    line.spans.insert(0, Span::raw(" ".repeat(columns)));
-    line
 }
 
 fn progress_line(progress: &Progress, width: usize, theme: &Theme) -> Line<'static> {
@@ -517,6 +437,7 @@ mod tests {
     use super::*;
     use crate::lab::model::document::Cell;
     use crate::lab::model::key::Key;
+    use crate::lab::model::output::LONG;
     use crate::lab::model::theme::{Colour, Look};
     use crate::session::protocol::Stream;
 

@@ -14,6 +14,8 @@ pub(super) mod lesson;
 pub(super) mod machine;
 pub(super) mod markdown;
 pub(super) mod names;
+mod numbers;
+mod output;
 pub(super) mod picked;
 pub(super) mod placed;
 pub(super) mod question;
