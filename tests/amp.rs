@@ -566,6 +566,18 @@ fn what_cannot_be_done_here_is_warned_of_and_left_out() {
 }
 
 #[test]
+fn a_line_warns_once_of_what_cannot_be_done_here() {
+    let host = Arc::new(Warned::default());
+    let mut interpreter =
+        Interpreter::new(Machine::cpu_only(), Arc::clone(&host) as Arc<dyn Host>, &Limits::default());
+    let code = "for i in 0..3 { with autocast(\"cuda\") { i } }\n\
+        for i in 0..3 { amp::GradScaler(); }\nwith autocast(\"cuda\") { 1 }";
+    let _ = eval(&mut interpreter, code).unwrap();
+    let told = host.0.lock().unwrap();
+    assert_eq!(told.len(), 3, "{told:?}");
+}
+
+#[test]
 fn a_scaler_serves_gradients_on_several_devices() {
     let code = "let a = ones(2, #{device: \"cuda:0\", requires_grad: true}); let b = ones(2, #{device: \"cuda:1\", requires_grad: true});\n\
         let opt = optim::SGD([a, b], #{lr: 0.5}); let s = amp::GradScaler(#{init_scale: 4.0});\n\

@@ -627,6 +627,20 @@ fn more_workers_than_cores_are_warned_of_once() {
     assert!(told("cpu", &more)[0].contains(&format!("in current system is {here}, ")));
 }
 
+/// PyTorch warns of it in a line of its own, which Python's filter lets through once.
+#[test]
+fn loaders_of_several_lines_warn_of_many_workers_once() {
+    let set = "let set = data::Dataset(4, |i| i);";
+    let loader = "let loader = data::DataLoader(set, #{num_workers: 4});";
+    let many = told("sim:t4", &format!("{set}\n{loader}\n{loader}\nfor i in 0..3 {{ {loader} }}"));
+    assert_eq!(many.len(), 1, "{many:?}");
+    let other = loader.replace('4', "5");
+    let two = told("sim:t4", &format!("{set}\n{loader}\n{other}\n{loader}"));
+    assert_eq!(two.len(), 2, "another number is another text: {two:?}");
+    let unpinned = "for b in data::DataLoader(arange(2), #{pin_memory: true}) { }";
+    assert_eq!(told("cpu", &format!("{unpinned}\n{unpinned}")).len(), 1);
+}
+
 #[test]
 fn progress_says_what_it_took_on_a_modelled_clock() {
     let code = "for i in progress(0..3, \"going\") { sleep(0.001); }";

@@ -118,7 +118,7 @@ impl DataLoader {
         }
         let machine = Machine::current();
         if self.options.pin_memory && machine.gpus().is_empty() {
-            machine.shared.warn(NOT_PINNED);
+            machine.shared.warn_once(NOT_PINNED);
         }
         // PyTorch's iterator draws a seed for its workers first, whether it has any or not; those that are there have
         // theirs.
@@ -243,7 +243,7 @@ fn warn_of_many(workers: usize) {
         None => std::thread::available_parallelism().map_or(1, |n| n.get()),
     };
     if workers > cores {
-        machine.shared.warn(&format!(
+        machine.shared.warn_once(&format!(
             "This DataLoader will create {workers} worker processes in total. Our suggested max number of worker in current \
              system is {cores}, which is smaller than what this DataLoader is going to create. Please be aware that \
              excessive worker creation might get DataLoader running slow or even freeze, lower the worker number to avoid \

@@ -205,12 +205,13 @@ impl Machine {
 
     /// Makes everything as it was in the beginning, but for what tensors hold: the first accelerator and its default
     /// stream are current, generators stand at their seed, switches as they were, nothing is cached, counts and
-    /// peaks begin anew, and all memory may be taken.
+    /// peaks begin anew, all memory may be taken, and nothing was warned of.
     pub fn reset(&self) {
         self.current.store(0, Ordering::Relaxed);
         self.manual_seed(random::DEFAULT_SEED);
         self.shared.settings.reset();
         self.shared.chance.restart();
+        self.shared.forget_warnings();
         self.cpu.begin_anew();
         for gpu in &self.gpus {
             gpu.set_stream(0);

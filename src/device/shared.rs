@@ -1,9 +1,9 @@
 //! What all devices of a machine share.
 
 use std::cell::Cell;
-use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use crate::base::event::{Bus, Clock, HIDDEN_CELLS, Source, Span};
 use crate::base::{Device, Error, Result};
@@ -15,6 +15,7 @@ use crate::device::host_addresses::HostAddresses;
 use crate::device::host_time::{HostTime, Steps, begin_ledger, note_sleep, note_step};
 use crate::device::races::Races;
 use crate::device::settings::{Determinism, Settings};
+use crate::device::warnings::{Warner, Warnings};
 
 /// What all devices of a machine share.
 pub struct Shared {
@@ -45,6 +46,8 @@ pub struct Shared {
     /// Which clocks times were read from, a bit each, since that was forgotten last.
     read: AtomicU8,
     warnings: Warnings,
+    /// A bit for each thing that is told of once in a session.
+    told: AtomicU16,
 }
 
 impl Shared {
@@ -69,6 +72,7 @@ impl Shared {
             both_clocks: AtomicBool::new(false),
             read: AtomicU8::new(0),
             warnings: Warnings::default(),
+            told: AtomicU16::new(0),
         }
     }
 
@@ -84,31 +88,40 @@ impl Shared {
 
     /// Says where warnings go.
     pub(crate) fn set_warner(&self, warner: Option<Arc<Warner>>) {
-        *self.warnings.warner.lock().unwrap_or_else(|e| e.into_inner()) = warner;
+        self.warnings.set_warner(warner);
     }
 
     /// Warns of what is allowed but seldom meant. A line says the same thing once.
     pub fn warn(&self, text: &str) {
-        let Source { cell, line, .. } = self.source();
-        let new = {
-            let mut said = self.warnings.said.lock().unwrap_or_else(|e| e.into_inner());
-            said.insert((cell, line, text.to_string()))
-        };
-        let warner = self.warnings.warner.lock().unwrap_or_else(|e| e.into_inner()).clone();
-        if let Some(warner) = warner.filter(|_| new) {
-            warner(text);
-        }
+        self.warnings.say(self.source(), text);
+    }
+
+    /// Warns of what PyTorch warns of in a line of its own, and so once, whichever line of the learner's led there.
+    pub fn warn_once(&self, text: &str) {
+        self.warnings.say_of_library(self.source(), text);
+    }
+
+    /// Notes the code that runs as that of a cell.
+    pub(crate) fn note_text(&self, cell: u32, code: &str) {
+        let mut hash = DefaultHasher::new();
+        code.hash(&mut hash);
+        self.warnings.begin(cell, hash.finish());
+    }
+
+    /// Forgets what was warned of.
+    pub(super) fn forget_warnings(&self) {
+        self.warnings.forget();
     }
 
     /// Whether something that is told of once, by its number, has not been asked for before.
     pub(crate) fn is_first(&self, number: u8) -> bool {
         let bit = 1u16.checked_shl(number.into()).unwrap_or(0);
-        self.warnings.once.fetch_or(bit, Ordering::Relaxed) & bit == 0
+        self.told.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
     /// Whether a value was reported that was never computed.
     pub(crate) fn has_told_of_no_values(&self) -> bool {
-        self.warnings.once.load(Ordering::Relaxed) & (1 << NO_VALUES) != 0
+        self.told.load(Ordering::Relaxed) & (1 << NO_VALUES) != 0
     }
 
     /// PyTorch's error or warning for `name`, a function without a deterministic implementation on CUDA, where
@@ -380,17 +393,6 @@ impl Drop for Called<'_> {
         self.shared.go_on_at(self.back);
         CALLING.set(self.calling);
     }
-}
-
-/// Takes a warning's text.
-pub(crate) type Warner = dyn Fn(&str) + Send + Sync;
-
-#[derive(Default)]
-struct Warnings {
-    warner: Mutex<Option<Arc<Warner>>>,
-    said: Mutex<HashSet<(u32, u32, String)>>,
-    /// A bit for each thing that is told of once in a session.
-    once: AtomicU16,
 }
 
 /// Among what is told of once, that a run has no values; lower numbers are the script's.

@@ -44,7 +44,7 @@ impl Layer for Instance {
             )));
         }
         if channels != self.0.features {
-            x.context().shared.warn(&format!(
+            x.context().shared.warn_once(&format!(
                 "input's size at dim={dim} does not match num_features. You can silence this warning by not passing in \
                  num_features, which is not used because affine=False"
             ));

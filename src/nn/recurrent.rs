@@ -395,7 +395,7 @@ fn make(
     let hidden = above_zero("hidden_size", sizes.hidden_size)?;
     let layers = above_zero("num_layers", sizes.num_layers)?;
     if dropout > 0.0 && layers == 1 {
-        Machine::current().shared.warn(&format!(
+        Machine::current().shared.warn_once(&format!(
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers \
              greater than 1, but got dropout={} and num_layers=1",
             python::float(dropout)

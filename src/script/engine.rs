@@ -165,6 +165,7 @@ impl Interpreter {
         let _here = self.machine.enter();
         let place = CodePlace { cell, before: origin.first_line.saturating_sub(1) };
         self.machine.shared.begin(place);
+        self.machine.shared.note_text(cell, origin.code);
         let ast = self
             .engine
             .compile_with_scope(&self.scope, rewrite::prepared(&self.engine, origin.code))

@@ -319,6 +319,8 @@ fn a_schedule_that_steps_before_its_optimiser_warns_once() {
     assert_eq!(count(&format!("{new} let s = {parts}; s.step();")).len(), 1);
     let plateau = "let s = optim::lr_scheduler::ReduceLROnPlateau(opt); s.step(1.0);";
     assert!(count(&format!("{new} {plateau}")).is_empty());
+    // So does a line that makes one schedule after the other.
+    assert_eq!(count(&format!("for i in 0..3 {{ {made} sched.step(); }}")).len(), 1);
 }
 
 /// Rosenbrock's valley, as PyTorch goes through it: where four steps of twelve iterations lead, and after how many

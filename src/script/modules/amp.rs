@@ -322,14 +322,14 @@ pub(super) fn region(
     cache_enabled: Option<bool>,
 ) -> Outcome {
     let (region, warning) = Autocast::new(device_type, dtype, enabled, cache_enabled)?;
-    warning.into_iter().for_each(|text| call.here.host.warn(&text));
+    warning.into_iter().for_each(|text| call.machine().shared.warn(&text));
     context("autocast", move || Ok(region.enter()))
 }
 
 /// A scaler.
 pub(super) fn made(call: &Call, device: &str, options: ScalerOptions) -> Outcome {
     let (made, warning) = GradScaler::new(device, options)?;
-    warning.into_iter().for_each(|text| call.here.host.warn(text));
+    warning.into_iter().for_each(|text| call.machine().shared.warn(text));
     Ok(Dynamic::from(made))
 }
 

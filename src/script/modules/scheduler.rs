@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rhai::{Array, Dynamic, Engine, EvalAltResult, INT, ImmutableString, Map, NativeCallContext};
 
 use crate::base::{Error, Result};
+use crate::device::Machine;
 use crate::op::def::PROPERTY;
 use crate::op::params::params;
 use crate::op::{Family, Forward, OpDef, Param, Receiver};
@@ -15,7 +16,6 @@ use crate::script::bind::{FnCallArgs, arguments, note_line, register_raw, signat
 use crate::script::call::kind::{Entries, Given};
 use crate::script::call::{Here, ScriptRow, Spaces};
 use crate::script::fault::{RhaiResult, raise};
-use crate::script::host::Host;
 use crate::script::value::{Callback, options, to_dynamic, type_name};
 use crate::tensor::Tensor;
 
@@ -51,7 +51,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             let given = SchedulerStepParams::of(&call.args)?.value;
             let value = if given.is_unit() { None } else { Some(metric(&given)?) };
             let sched = call.on::<Scheduler>()?;
-            running(call.context, &call.here.host, |functions| sched.step(value, functions))?;
+            running(call.context, |functions| sched.step(value, functions))?;
             Ok(Dynamic::UNIT)
         },
     ),
@@ -146,7 +146,7 @@ fn constructor(module: &mut rhai::Module, def: &'static OpDef, here: &Arc<Here>)
             note_line(&here.machine.shared, &ctx);
             let made = arguments(def, args).and_then(|args| run(&args)).map_err(raise)?;
             if let Some(scheduler) = Scheduler::from_value(&made) {
-                running(&ctx, &here.host, |functions| scheduler.begin(functions))?;
+                running(&ctx, |functions| scheduler.begin(functions))?;
             }
             Ok(to_dynamic(made))
         });
@@ -156,7 +156,6 @@ fn constructor(module: &mut rhai::Module, def: &'static OpDef, here: &Arc<Here>)
 /// Calls a script's functions. An error of theirs keeps its place: it is taken out again at the end.
 struct Running<'a, 'b> {
     context: &'a NativeCallContext<'b>,
-    host: &'a dyn Host,
     /// Said once, however many parts a schedule has.
     warned: Cell<bool>,
     failed: RefCell<Option<Box<EvalAltResult>>>,
@@ -178,18 +177,13 @@ impl Functions for Running<'_, '_> {
 
     fn warn(&self, text: &str) {
         if !self.warned.replace(true) {
-            self.host.warn(text);
+            Machine::current().shared.warn(text);
         }
     }
 }
 
-fn running<T>(
-    ctx: &NativeCallContext,
-    host: &Arc<dyn Host>,
-    run: impl FnOnce(&Running) -> Result<T>,
-) -> RhaiResult<T> {
-    let functions =
-        Running { context: ctx, host: host.as_ref(), warned: Cell::default(), failed: RefCell::default() };
+fn running<T>(ctx: &NativeCallContext, run: impl FnOnce(&Running) -> Result<T>) -> RhaiResult<T> {
+    let functions = Running { context: ctx, warned: Cell::default(), failed: RefCell::default() };
     run(&functions).map_err(|e| functions.failed.take().unwrap_or_else(|| raise(e)))
 }
 
