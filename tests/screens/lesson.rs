@@ -97,6 +97,19 @@ fn the_text_tells_how_a_prediction_went() {
 }
 
 #[test]
+fn other_devices_are_taken_where_one_is() {
+    let mut lab = Lab::ready(120, 40);
+    key(&mut lab, 'n');
+    lab.key(KeyCode::F(2));
+    lab.key(KeyCode::Down);
+    lab.alt('d');
+    lab.types("cpu\n");
+    // The lesson is opened anew, and at the step that was left.
+    assert_eq!(lab.kept(), [("once", &Entry::Left)]);
+    assert_eq!(lab.effects.last(), Some(&Effect::UseDevices("cpu".into())));
+}
+
+#[test]
 fn where_own_cells_stand_is_told_to_the_file() {
     let mut lab = Lab::ready(120, 40);
     lab.state.keep(Keeping::Always);

@@ -5,7 +5,7 @@ use crate::lab::model::message::Effect;
 use crate::lab::model::state::State;
 use crate::lesson::Entry;
 
-/// Records the step in which one begins to type, or which is left for good.
+/// Records the step in which one begins to type, or which is left: for good, or to come again on other devices.
 pub(super) fn follow(state: &mut State, fx: &mut Vec<Effect>) {
     if state.lesson.is_none() {
         return;
@@ -18,7 +18,8 @@ pub(super) fn follow(state: &mut State, fx: &mut Vec<Effect>) {
         state.whereabouts = recorded;
     }
     let Some(step) = here(state) else { return };
-    if let Some(goes) = fx.iter().position(|effect| matches!(effect, Effect::Quit | Effect::Open(_))) {
+    let leaves = |effect: &Effect| matches!(effect, Effect::Quit | Effect::Open(_) | Effect::UseDevices(_));
+    if let Some(goes) = fx.iter().position(leaves) {
         // Who opens a lesson and leaves it again has not begun it.
         if state.step > 0 || state.whereabouts.is_some() {
             fx.insert(goes, Effect::Record { step, entry: Entry::Left });
