@@ -115,11 +115,24 @@ pub(crate) unsafe fn copy_in<T: Copy>(from: *const u8, stride: isize, to: *mut T
             0 => std::slice::from_raw_parts_mut(to, n).fill(*from),
             -1 if n > 0 => {
                 let from = std::slice::from_raw_parts(from.sub(n - 1), n);
-                let to = std::slice::from_raw_parts_mut(to, n);
-                to.iter_mut().zip(from.iter().rev()).for_each(|(to, from)| *to = *from);
+                isa::dispatch(Reversed { from, to: std::slice::from_raw_parts_mut(to, n) });
             }
             _ => (0..n).for_each(|i| *to.add(i) = *from.offset(i as isize * stride)),
         }
+    }
+}
+
+struct Reversed<'a, T> {
+    from: &'a [T],
+    to: &'a mut [T],
+}
+
+impl<T: Copy> Work for Reversed<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        self.to.iter_mut().zip(self.from.iter().rev()).for_each(|(to, from)| *to = *from);
     }
 }
 

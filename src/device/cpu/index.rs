@@ -1,6 +1,7 @@
 //! `IndexSelect`, `IndexAdd`, `Gather` and `Scatter`: elements at places that another tensor names.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use smallvec::SmallVec;
 
@@ -49,7 +50,7 @@ fn select<T: Copy + Send + Sync>(
     launch: &Launch,
     lines: Lines,
     x: &[T],
-    index: &[usize],
+    index: &[i64],
     y: &mut [T],
 ) -> Result<()> {
     let Lines { outer, size, inner } = lines;
@@ -69,16 +70,17 @@ fn select<T: Copy + Send + Sync>(
 }
 
 /// Copies the rows of `inner` elements that the index names.
-fn copy_rows<T: Copy>(x: &[T], index: &[usize], inner: usize, y: &mut [T]) {
+fn copy_rows<T: Copy>(x: &[T], index: &[i64], inner: usize, y: &mut [T]) {
     if inner == 1 {
         for (to, &row) in y.iter_mut().zip(index) {
-            if let Some(&value) = x.get(row) {
+            if let Some(&value) = x.get(row as usize) {
                 *to = value;
             }
         }
         return;
     }
     for (to, &row) in y.chunks_exact_mut(inner.max(1)).zip(index) {
+        let row = row as usize;
         if let Some(from) = x.get(row * inner..(row + 1) * inner) {
             to.copy_from_slice(from);
         }
@@ -96,9 +98,9 @@ pub(super) fn index_add(launch: &Launch, dim: usize, chance: Option<u64>) -> Res
         let source = values::<C>(launch, 1, count)?;
         let mut y = DenseOut::<C>::with_values(launch, 0)?;
         match chance.map(|chance| SumOrder::of(chance, index.len())) {
-            None => add_rows(launch, lines, || index.iter().copied().enumerate(), &source, &mut y)?,
+            None => add_rows(launch, lines, || index.iter().map(|&i| i as usize).enumerate(), &source, &mut y)?,
             Some(order) => {
-                let rows = || order.parts().filter_map(|i| Some((i, *index.get(i)?)));
+                let rows = || order.parts().filter_map(|i| Some((i, *index.get(i)? as usize)));
                 add_rows(launch, lines, rows, &source, &mut y)?;
             }
         }
@@ -117,7 +119,8 @@ fn add_rows<C: Number, I: Iterator<Item = (usize, usize)>>(
     let Lines { outer, size, inner } = lines;
     let (k, all) = (source.len() / (outer * inner).max(1), SharedMut::new(y));
     // Pieces are blocks of columns, so that each sum has one writer.
-    let width = inner.clamp(1, COLUMNS);
+    let width =
+        inner.div_ceil(parallel::threads()).next_multiple_of(LEAST_COLUMNS).min(COLUMNS).min(inner).max(1);
     let strips = inner.div_ceil(width);
     parallel::try_for_ranges(outer * strips, parallel::grain(k * width), launch.cancel, |range| {
         for piece in range {
@@ -137,8 +140,9 @@ fn add_rows<C: Number, I: Iterator<Item = (usize, usize)>>(
     })
 }
 
-/// Columns of a piece of `index_add`.
+/// The most columns of a piece of `index_add`, and the fewest where there are as many: a cache line.
 const COLUMNS: usize = 64;
+const LEAST_COLUMNS: usize = 16;
 
 /// `y[..i..] = x[..index[..i..]..]` along `dim`. Negative indices are errors, as in `torch.gather`.
 pub(super) fn gather(launch: &Launch, dim: usize) -> Result<()> {
@@ -170,9 +174,15 @@ pub(super) fn scatter(launch: &Launch, dim: usize, mode: ScatterMode, chance: Op
         Some(Arg::View(view)) => view.layout.shape(),
         _ => shape,
     };
-    let from = IndexWalk::new(launch, shape, source_shape, usize::MAX)?;
+    let mut from = IndexWalk::new(launch, shape, source_shape, usize::MAX)?;
+    if matches!(launch.inputs.get(1), Some(Arg::Scalar(_))) {
+        from = from.still();
+    }
     with_compute!(launch.dtype(), C => {
-        let source = values::<C>(launch, 1, source_shape.iter().product())?;
+        let source = match launch.inputs.get(1) {
+            Some(Arg::Scalar(scalar)) => Dense::Owned(vec![scalar_value(*scalar)]),
+            _ => dense::<C>(launch, 1)?,
+        };
         let mut y = DenseOut::<C>::with_values(launch, 0)?;
         let all = SharedMut::new(&mut y);
         let put = |place: usize, source_at: usize| {
@@ -186,20 +196,22 @@ pub(super) fn scatter(launch: &Launch, dim: usize, mode: ScatterMode, chance: Op
             for line in across.parts().map(|place| lines.start + place) {
                 let (at, source_at) = (to.start(line), from.start(line));
                 for n in along.parts() {
-                    let i = index.get(line * to.last + n).copied().unwrap_or(0);
+                    let i = index.get(line * to.last + n).map_or(0, |&i| i as usize);
                     put(at + n * to.step + i * to.dim_stride, source_at + n * from.step);
                 }
                 launch.cancel.check()?;
             }
             Ok(())
         };
-        let step = |lines: Range<usize>| {
+        let step = |lines: Range<usize>, columns: Range<usize>| {
             for line in lines {
-                let (mut at, mut source_at) = (to.start(line), from.start(line));
-                let indices = index.get(line * to.last..(line + 1) * to.last).unwrap_or(&[]);
+                let mut at = to.start(line) + columns.start * to.step;
+                let mut source_at = from.start(line) + columns.start * from.step;
+                let first = line * to.last;
+                let indices = index.get(first + columns.start..first + columns.end).unwrap_or(&[]);
                 for (n, &i) in indices.iter().enumerate() {
                     launch.cancel.check_at(n)?;
-                    put(at + i * to.dim_stride, source_at);
+                    put(at + i as usize * to.dim_stride, source_at);
                     at += to.step;
                     source_at += from.step;
                 }
@@ -207,12 +219,17 @@ pub(super) fn scatter(launch: &Launch, dim: usize, mode: ScatterMode, chance: Op
             }
             Ok(())
         };
-        // What lies along the first dimension is apart unless it is the one that indices lead along.
+        // What lies along the first dimension is apart unless it is the one that indices lead along; then the last is.
         let slabs = if dim == 0 { 1 } else { shape.first().copied().unwrap_or(1) };
         let lines = to.lines / slabs.max(1);
+        if chance.is_none() && dim == 0 && to.step != 0 {
+            let grain = parallel::grain(lines * 4);
+            parallel::try_for_ranges(to.last, grain, launch.cancel, |columns| step(0..lines, columns))?;
+            return y.finish(launch);
+        }
         let grain = parallel::grain(lines * to.last * 4);
         parallel::try_for_ranges(slabs, grain, launch.cancel, |mut range| match chance {
-            None => step(range.start * lines..range.end * lines),
+            None => step(range.start * lines..range.end * lines, 0..to.last),
             Some(chance) => range.try_for_each(|slab| by_chance(chance, slab * lines..(slab + 1) * lines)),
         })?;
         y.finish(launch)
@@ -247,21 +264,28 @@ impl IndexWalk {
         Ok(IndexWalk { outer: outer.into(), lines, last, step, dim_stride: stride(dim) })
     }
 
+    /// Goes nowhere: one element stands for all.
+    fn still(mut self) -> IndexWalk {
+        self.outer.iter_mut().for_each(|(_, stride)| *stride = 0);
+        IndexWalk { step: 0, dim_stride: 0, ..self }
+    }
+
     /// Where a line over the last dimension starts.
     fn start(&self, mut line: usize) -> usize {
+        let Some((&(_, outermost), others)) = self.outer.split_first() else { return 0 };
         let mut at = 0;
-        for &(size, stride) in self.outer.iter().rev() {
+        for &(size, stride) in others.iter().rev() {
             at += line % size * stride;
             line /= size;
         }
-        at
+        at + line * outermost
     }
 
     fn gather<T: Copy + Send + Sync>(
         &self,
         launch: &Launch,
         x: &[T],
-        index: &[usize],
+        index: &[i64],
         y: &mut [T],
     ) -> Result<()> {
         let all = SharedMut::new(y);
@@ -275,7 +299,7 @@ impl IndexWalk {
                 let y = unsafe { all.slice(range.clone()) };
                 let mut at = self.start(line) + first * self.step;
                 for (y, &i) in y.iter_mut().zip(index.get(range).unwrap_or(&[])) {
-                    if let Some(&value) = x.get(at + i * self.dim_stride) {
+                    if let Some(&value) = x.get(at + i as usize * self.dim_stride) {
                         *y = value;
                     }
                     at += self.step;
@@ -291,23 +315,41 @@ fn sizes(shape: &[usize]) -> SmallVec<[usize; 6]> {
 }
 
 /// The indices of an input, each inside `size`, or the error for the first that is not.
-fn checked(launch: &Launch, input: usize, dim: usize, size: usize, from_end: bool) -> Result<Vec<usize>> {
+fn checked<'a>(
+    launch: &Launch<'a>,
+    input: usize,
+    dim: usize,
+    size: usize,
+    from_end: bool,
+) -> Result<Dense<'a, i64>> {
     let index = dense::<i64>(launch, input)?;
-    let mut places = zeros::<usize>(index.len())?;
-    let all = SharedMut::new(&mut places);
+    let (least, end) = (if from_end { size as i128 } else { 0 }, size as i128);
+    let inside = |i: i64| i128::from(i) >= -least && i128::from(i) < end;
+    let below_zero = AtomicBool::new(false);
     parallel::try_for_ranges(index.len(), parallel::GRAIN, launch.cancel, |range| {
+        let part = index.get(range).unwrap_or(&[]);
+        let (first, last) = part.iter().fold((0, 0), |(a, b): (i64, i64), &i| (a.min(i), b.max(i)));
+        below_zero.fetch_or(first < 0, Ordering::Relaxed);
+        let wrong = if inside(first) && (inside(last) || part.is_empty()) {
+            None
+        } else {
+            part.iter().find(|&&i| !inside(i))
+        };
+        wrong.map_or(Ok(()), |&index| Err(ShapeCause::IndexOutOfBounds { index, dim, size }.into()))
+    })?;
+    if !below_zero.into_inner() {
+        return Ok(index);
+    }
+    let mut wrapped = zeros::<i64>(index.len())?;
+    let all = SharedMut::new(&mut wrapped);
+    parallel::for_ranges(index.len(), parallel::GRAIN, launch.cancel, |range| {
         // SAFETY: pieces are disjoint.
         let places = unsafe { all.slice(range.clone()) };
         for (place, &i) in places.iter_mut().zip(index.get(range).unwrap_or(&[])) {
-            let wrapped = if from_end && i < 0 { i.saturating_add_unsigned(size as u64) } else { i };
-            match usize::try_from(wrapped) {
-                Ok(at) if at < size => *place = at,
-                _ => return Err(ShapeCause::IndexOutOfBounds { index: i, dim, size }.into()),
-            }
+            *place = if i < 0 { i + size as i64 } else { i };
         }
-        Ok(())
     })?;
-    Ok(places)
+    Ok(Dense::Owned(wrapped))
 }
 
 /// An input as a slice of its own type, where it lies so and apart from the outputs.

@@ -213,6 +213,13 @@ impl<C: Number> Work for MaxPlane<'_, C> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let Planes { size: [h, w], pooled: [_, ow], window, .. } = *self.planes;
+        let pairs = window.size == [2; 2]
+            && window.stride == [2; 2]
+            && window.padding == [0; 2]
+            && window.dilation == [1; 2];
+        if pairs && 2 * self.planes.pooled[0] <= h && 2 * ow <= w {
+            return self.halved();
+        }
         // Places of a window behind these lie beyond the plane for every output.
         let (rows, columns) = (
             (h + window.padding[0]).div_ceil(window.dilation[0]),
@@ -247,6 +254,32 @@ impl<C: Number> Work for MaxPlane<'_, C> {
     }
 }
 
+impl<C: Number> MaxPlane<'_, C> {
+    /// Windows of two by two that meet: each is read once, its largest held in a register.
+    #[inline(always)]
+    fn halved(self) {
+        let Planes { size: [_, w], pooled: [_, ow], .. } = *self.planes;
+        let lines = self.y.chunks_exact_mut(ow.max(1)).zip(self.indices.chunks_exact_mut(ow.max(1)));
+        for ((best, places), (pair, rows)) in lines.zip(self.x.chunks_exact(2 * w.max(1)).enumerate()) {
+            let (top, bottom) = rows.split_at(w);
+            let windows = top.as_chunks::<2>().0.iter().zip(bottom.as_chunks::<2>().0);
+            let first = (pair * 2 * w) as i64;
+            for (i, ((best, place), (&[a, b], &[c, d]))) in
+                best.iter_mut().zip(places).zip(windows).enumerate()
+            {
+                let (mut value, mut at) = (a, 0);
+                for (other, place) in [(b, 1), (c, w as i64), (d, w as i64 + 1)] {
+                    let wins = wins(other, value);
+                    value = if wins { other } else { value };
+                    at = if wins { place } else { at };
+                }
+                *best = value;
+                *place = first + 2 * i as i64 + at;
+            }
+        }
+    }
+}
+
 /// What stays where a window holds nothing above the least value: its first element in the plane.
 #[inline(always)]
 fn first_places(planes: &Planes, oy: usize, places: &mut [i64]) {
@@ -271,11 +304,17 @@ fn compare<'a, C: Number>(
     step: usize,
 ) {
     for (i, ((best, place), &value)) in best.iter_mut().zip(places).zip(from).enumerate() {
-        #[allow(clippy::eq_op, reason = "only NaN differs from itself")]
-        let wins = value > *best || value != value;
+        let wins = wins(value, *best);
         *best = if wins { value } else { *best };
         *place = if wins { at + (i * step) as i64 } else { *place };
     }
+}
+
+/// Whether a later element takes the place of the largest so far.
+#[inline(always)]
+#[allow(clippy::eq_op, reason = "only NaN differs from itself")]
+fn wins<C: Number>(value: C, best: C) -> bool {
+    value > best || value != value
 }
 
 #[cfg(test)]
