@@ -6,6 +6,7 @@
 #![allow(clippy::indexing_slicing, reason = "places follow from the sizes that `factor` checks")]
 
 mod bidiagonal;
+mod blocks;
 mod cholesky;
 pub(crate) mod dense;
 mod divide;
@@ -28,7 +29,6 @@ use crate::device::kernel::{Factor, Launch};
 use super::dense::{DenseOut, dense};
 use super::lines::{input_shape, output_shape};
 use super::parallel::{self, SharedMut};
-use super::scratch::zeros;
 
 use singular::{Vectors, svd};
 use symmetric::eigh;
@@ -158,11 +158,7 @@ fn qr(
             r[i * n + c] = if c >= i { work[i * n + c] } else { 0.0 };
         }
     }
-    // The first columns of the identity, reflected.
-    let mut rows = zeros(k * m)?;
-    rows.iter_mut().step_by(m + 1).for_each(|v| *v = 1.0);
-    by.apply(&mut rows, cancel)?;
-    transpose(&rows, (k, m), q);
+    transpose(&by.columns(k, cancel)?, (k, m), q);
     Ok(())
 }
 

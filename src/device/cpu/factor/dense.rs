@@ -1,11 +1,14 @@
 //! What factorisations of matrices share.
 
-use crate::base::{DType, Error, Result, memory};
+use crate::base::{DType, Error, Result};
 use crate::device::cancel::Cancel;
-use crate::device::cpu::factor::reflect::{MatrixBlock, Reflections, reflector};
+use crate::device::cpu::factor::blocks::{BLOCK, Corner};
+use crate::device::cpu::factor::reflect::{Reflections, reflector};
 use crate::device::cpu::gemm::Product;
 use crate::device::cpu::gemm::operand::Matrix;
 use crate::device::kernel::Launch;
+
+use super::super::scratch::zeros;
 
 /// Reflects a matrix from the left until it is an upper triangle; below it stands what is not to be read.
 pub(super) fn reduce_columns(
@@ -15,17 +18,29 @@ pub(super) fn reduce_columns(
     cancel: &Cancel,
 ) -> Result<Reflections> {
     let mut found = Reflections::new(m, steps)?;
-    for i in 0..steps {
-        let mut v = memory::collected((i..m).map(|r| a[r * n + i]))?;
-        let (tau, beta) = reflector(&mut v);
-        a[i * n + i] = beta;
-        if i + 1 < n && tau != 0.0 {
-            let mut rest = MatrixBlock { a, width: n, row: i, column: i + 1 };
-            let mut w = rest.on_left(&v, cancel)?;
-            w.iter_mut().for_each(|x| *x *= tau);
-            rest.subtract(&v, &w, cancel)?;
+    for start in (0..steps).step_by(BLOCK) {
+        let end = steps.min(start + BLOCK);
+        // A panel's columns, one after another.
+        let mut panel = zeros((end - start) * m)?;
+        for (column, values) in panel.chunks_exact_mut(m).enumerate() {
+            values
+                .iter_mut()
+                .zip(a.iter().skip(start + column).step_by(n))
+                .for_each(|(to, from)| *to = *from);
         }
-        found.push(i, &v, tau);
+        for i in start..end {
+            let (before, later) = panel.split_at_mut((i - start + 1) * m);
+            let column = &mut before[(i - start) * m..];
+            let (tau, beta) = reflector(&mut column[i..]);
+            (0..i).for_each(|r| a[r * n + i] = column[r]);
+            a[i * n + i] = beta;
+            found.push(i, &column[i..], tau);
+            found.apply_one(i, later);
+        }
+        if end < n {
+            let mut rest = Corner { a, width: n, row: start, column: end };
+            found.block(start..end, cancel)?.apply_on_left(&mut rest, cancel)?;
+        }
     }
     Ok(found)
 }

@@ -8,6 +8,7 @@ use crate::device::cancel::Cancel;
 use super::super::isa::{self, Isa, Work};
 use super::super::parallel::{self, SharedMut};
 use super::super::scratch::zeros;
+use super::blocks::{BLOCK, ReflectionBlock};
 
 /// Turns a vector into the reflection that brings it to a multiple of its first direction: `x` becomes `v`. The results
 /// are `tau` and the multiple.
@@ -69,27 +70,52 @@ impl Reflections {
 
     /// Reflects each row, the last reflection first: the rows are columns of a matrix that these stand to the left of.
     pub(super) fn apply(&self, rows: &mut [f64], cancel: &Cancel) -> Result<()> {
-        if self.taus.is_empty() || self.length == 0 {
+        self.apply_from(|_| 0, rows, cancel)
+    }
+
+    /// The first `count` columns of the product of all, as rows.
+    pub(super) fn columns(&self, count: usize, cancel: &Cancel) -> Result<Vec<f64>> {
+        let mut rows = zeros(memory::count::<f64>(&[count, self.length])?)?;
+        rows.iter_mut().step_by(self.length + 1).for_each(|v| *v = 1.0);
+        // What a reflection begins behind, it leaves as it is.
+        self.apply_from(|start| start, &mut rows, cancel)?;
+        Ok(rows)
+    }
+
+    /// Reflects rows, of each block's reflections those from `first` of where the block begins.
+    fn apply_from(&self, first: impl Fn(usize) -> usize, rows: &mut [f64], cancel: &Cancel) -> Result<()> {
+        if self.length == 0 {
             return Ok(());
         }
-        let count = rows.len() / self.length;
-        let all = SharedMut::new(rows);
-        let last_first = (0..self.taus.len()).step_by(TOGETHER).rev();
-        last_first.map(|start| start..self.taus.len().min(start + TOGETHER)).try_for_each(|which| {
-            let cost = which.len().saturating_mul(self.length).saturating_mul(2);
-            // Several rows at a time share what is read of the reflections; a bounded number lets an interrupt in.
-            let grain = parallel::grain(cost).max(16);
-            parallel::for_ranges(count, grain, cancel, |range| {
-                // SAFETY: pieces are of different rows.
-                let rows = unsafe { all.slice(range.start * self.length..range.end * self.length) };
-                isa::dispatch(Reflect { by: self, which: which.clone(), rows });
-            })
-        })
+        let count = self.taus.len();
+        for start in (0..count).step_by(BLOCK).rev() {
+            let which = start..count.min(start + BLOCK);
+            let from = first(self.starts[start]) * self.length;
+            let Some(rows) = rows.get_mut(from..).filter(|rows| !rows.is_empty()) else { continue };
+            if which.len() * rows.len() < SMALL {
+                isa::dispatch(Reflect { by: self, which, rows });
+            } else {
+                self.block(which, cancel)?.apply(rows, cancel)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reflects each row by one reflection.
+    pub(super) fn apply_one(&self, which: usize, rows: &mut [f64]) {
+        isa::dispatch(Reflect { by: self, which: which..which + 1, rows });
+    }
+
+    /// A few reflections as one.
+    pub(super) fn block(&self, which: Range<usize>, cancel: &Cancel) -> Result<ReflectionBlock<'_>> {
+        let vectors = &self.vectors[which.start * self.length..which.end * self.length];
+        let start = self.starts.get(which.start).copied().unwrap_or(0);
+        ReflectionBlock::new(vectors, (self.length, start), &self.taus[which], cancel)
     }
 }
 
-/// Reflections that some rows meet at a time.
-const TOGETHER: usize = 256;
+/// Fewer products than this of rows' elements and reflections are made one by one.
+const SMALL: usize = 1 << 12;
 
 struct Reflect<'a> {
     by: &'a Reflections,
@@ -185,11 +211,6 @@ impl MatrixBlock<'_> {
             isa::dispatch(Gather { a: self.a, at, width: self.width, v, part });
         })?;
         Ok(out)
-    }
-
-    /// `a -= v w^T`
-    pub(crate) fn subtract(&mut self, v: &[f64], w: &[f64], cancel: &Cancel) -> Result<()> {
-        self.subtract_and_turn(v, w, None, cancel)
     }
 
     /// `a -= v w^T`, then `a` reflected from the right along `u` by `tau`.

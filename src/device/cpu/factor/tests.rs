@@ -31,7 +31,21 @@ fn matrix(m: usize, n: usize) -> Vec<f64> {
 
 #[test]
 fn the_product_of_the_factors_is_the_matrix() {
-    for (m, n) in [(1, 1), (3, 3), (5, 3), (3, 5), (4, 1), (1, 4), (0, 3), (3, 0), (60, 20), (20, 31)] {
+    for (m, n) in [
+        (1, 1),
+        (3, 3),
+        (5, 3),
+        (3, 5),
+        (4, 1),
+        (1, 4),
+        (0, 3),
+        (3, 0),
+        (60, 20),
+        (20, 31),
+        (90, 70),
+        (70, 90),
+        (65, 65),
+    ] {
         let (a, small) = (matrix(m, n), m.min(n));
         for k in [small, m] {
             let (mut q, mut r) = (vec![0.0; m * k], vec![0.0; k * n]);
@@ -55,7 +69,7 @@ fn the_product_of_the_factors_is_the_matrix() {
 
 #[test]
 fn eigenvectors_only_change_in_length() {
-    for n in [0, 1, 2, 5, 8, 26, 60] {
+    for n in [0, 1, 2, 5, 8, 26, 60, 100] {
         let a = matrix(n, n);
         let a: Vec<f64> = (0..n * n).map(|i| a[i] + a[i % n * n + i / n]).collect();
         let (mut values, mut vectors) = (vec![0.0; n], vec![0.0; n * n]);
