@@ -119,8 +119,7 @@ fn add_rows<C: Number, I: Iterator<Item = (usize, usize)>>(
     let Lines { outer, size, inner } = lines;
     let (k, all) = (source.len() / (outer * inner).max(1), SharedMut::new(y));
     // Pieces are blocks of columns, so that each sum has one writer.
-    let width =
-        inner.div_ceil(parallel::threads()).next_multiple_of(LEAST_COLUMNS).min(COLUMNS).min(inner).max(1);
+    let width = strip(inner).min(COLUMNS);
     let strips = inner.div_ceil(width);
     parallel::try_for_ranges(outer * strips, parallel::grain(k * width), launch.cancel, |range| {
         for piece in range {
@@ -140,9 +139,13 @@ fn add_rows<C: Number, I: Iterator<Item = (usize, usize)>>(
     })
 }
 
-/// The most columns of a piece of `index_add`, and the fewest where there are as many: a cache line.
+/// The most columns of a piece of `index_add`.
 const COLUMNS: usize = 64;
-const LEAST_COLUMNS: usize = 16;
+
+/// How many of so many columns a thread takes: whole cache lines, where there are as many.
+fn strip(columns: usize) -> usize {
+    columns.div_ceil(parallel::threads()).next_multiple_of(16).min(columns).max(1)
+}
 
 /// `y[..i..] = x[..index[..i..]..]` along `dim`. Negative indices are errors, as in `torch.gather`.
 pub(super) fn gather(launch: &Launch, dim: usize) -> Result<()> {
@@ -185,10 +188,11 @@ pub(super) fn scatter(launch: &Launch, dim: usize, mode: ScatterMode, chance: Op
         };
         let mut y = DenseOut::<C>::with_values(launch, 0)?;
         let all = SharedMut::new(&mut y);
+        let adds = mode == ScatterMode::Add;
         let put = |place: usize, source_at: usize| {
             // SAFETY: lines of one piece run one after another, and pieces write apart.
-            if let ([y], Some(&value)) = (unsafe { all.slice(place..place + 1) }, source.get(source_at)) {
-                *y = if mode == ScatterMode::Add { y.plus(value) } else { value };
+            if let (Some(y), Some(&value)) = (unsafe { all.place(place) }, source.get(source_at)) {
+                *y = if adds { y.plus(value) } else { value };
             }
         };
         let by_chance = |chance: u64, lines: Range<usize>| {
@@ -223,8 +227,11 @@ pub(super) fn scatter(launch: &Launch, dim: usize, mode: ScatterMode, chance: Op
         let slabs = if dim == 0 { 1 } else { shape.first().copied().unwrap_or(1) };
         let lines = to.lines / slabs.max(1);
         if chance.is_none() && dim == 0 && to.step != 0 {
-            let grain = parallel::grain(lines * 4);
-            parallel::try_for_ranges(to.last, grain, launch.cancel, |columns| step(0..lines, columns))?;
+            let width = strip(to.last);
+            let grain = parallel::grain(lines * width * 4);
+            parallel::try_for_ranges(to.last.div_ceil(width), grain, launch.cancel, |mut strips| {
+                strips.try_for_each(|i| step(0..lines, i * width..to.last.min((i + 1) * width)))
+            })?;
             return y.finish(launch);
         }
         let grain = parallel::grain(lines * to.last * 4);

@@ -220,6 +220,17 @@ impl<'a, T> SharedMut<'a, T> {
         self.len
     }
 
+    /// One element, if it is there.
+    ///
+    /// # Safety
+    /// As [`SharedMut::slice`].
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref, reason = "disjointness is the caller's promise")]
+    pub(crate) unsafe fn place(&self, at: usize) -> Option<&'a mut T> {
+        // SAFETY: the element lies inside the slice this was made from, and is the caller's alone.
+        (at < self.len).then(|| unsafe { &mut *self.pointer.add(at) })
+    }
+
     /// The elements of `range`, cut off at the end of the memory.
     ///
     /// # Safety
