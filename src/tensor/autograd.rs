@@ -424,7 +424,12 @@ impl Node {
     pub fn new(rule: &'static dyn Rule, inputs: &[&Tensor], save: impl FnOnce(&mut Saver)) -> Arc<Node> {
         let mut saver = Saver::default();
         save(&mut saver);
-        let mut saved = saver.saved;
+        Node::with(rule, inputs, saver.saved)
+    }
+
+    /// In one place, however many ways there are to fill what is saved.
+    #[inline(never)]
+    fn with(rule: &'static dyn Rule, inputs: &[&Tensor], mut saved: Saved) -> Arc<Node> {
         saved.needs = inputs.iter().map(|t| t.requires_grad()).collect();
         saved.shapes = inputs.iter().map(|t| Dims::from_slice(t.shape())).collect();
         let line = inputs.first().map_or(0, |t| t.storage().place().context.shared.source().line);
