@@ -21,6 +21,7 @@ pub(crate) mod packed;
 pub mod python;
 pub(crate) mod quota;
 pub mod shape;
+pub(crate) mod sorted;
 pub mod stderr;
 pub mod table;
 pub mod text;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::base::sorted;
 use crate::base::stderr::tell;
 use crate::op::{Family, OpDef};
 use crate::script::help::{describe, page, rows, suggestions};
@@ -63,7 +64,7 @@ fn read_by_person() -> String {
 /// Every row, family by family, each by the alphabet.
 fn families() -> Vec<(Family, Vec<&'static OpDef>)> {
     let mut all: Vec<&OpDef> = rows().collect();
-    all.sort_by_key(|d| (d.family, d.name));
+    sorted::sort_by_key(&mut all, |d| (d.family, d.name));
     let mut families: Vec<(Family, Vec<&OpDef>)> = Vec::new();
     for def in all {
         match families.last_mut() {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::base::Cause;
 use crate::base::figures::{bytes, nanos};
 use crate::base::file::WritesAside;
+use crate::base::sorted;
 use crate::base::stderr::{self, tell};
 use crate::base::table::aligned;
 use crate::base::text::strip_control;
@@ -233,7 +234,7 @@ fn told(shares: &Shares) -> String {
         (shares.host, format!("host {}", of(shares.host))),
     ];
     parts.retain(|(part, _)| *part >= 0.05);
-    parts.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    sorted::sort_by(&mut parts, |(a, _), (b, _)| b.total_cmp(a));
     parts.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", ")
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::base::figures;
+use crate::base::sorted;
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders;
@@ -122,7 +123,7 @@ pub(super) fn ordered<T>(
             at.and_then(|at| places.get(at)).map_or_else(|| id(&step).to_owned(), |(_, name)| name.clone());
         all.push((at.unwrap_or(usize::MAX), name, step));
     }
-    all.sort_by_key(|(at, ..)| *at);
+    sorted::sort_by_key(&mut all, |(at, ..)| *at);
     all.into_iter().map(|(_, name, step)| (name, step)).collect()
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::address::AddressMap;
 use crate::base::event::{Body, Span};
-use crate::base::{Device, Error, Kind, Layout, Result};
+use crate::base::{Device, Error, Kind, Layout, Result, sorted};
 use crate::device::buffer::Buffer;
 use crate::device::live::{Live, Purpose};
 use crate::device::shared::{ASIDE, Shared};
@@ -184,7 +184,7 @@ impl Context {
     /// What tensors hold on this accelerator, by address.
     pub fn live(&self) -> Vec<(u64, Live)> {
         let mut all: Vec<_> = self.live_table().iter().map(|(a, l)| (*a, l.clone())).collect();
-        all.sort_by_key(|(address, _)| *address);
+        sorted::sort_by_key(&mut all, |(address, _)| *address);
         all
     }
 

@@ -7,7 +7,7 @@ use crate::base::address::AddressMap;
 use crate::base::dims::show;
 use crate::base::error::kind::{Retell, Teller, Variables};
 use crate::base::event::{Doer, Source};
-use crate::base::{Device, DeviceCause, Error};
+use crate::base::{Device, DeviceCause, Error, sorted};
 use crate::device::live::Live;
 
 use super::pool::{Action, CALLERS, Deletable, LiveTensor, OutOfMemory, Remedy, remedy_by};
@@ -18,7 +18,7 @@ use super::pool::{Action, CALLERS, Deletable, LiveTensor, OutOfMemory, Remedy, r
 /// `live` are the tensors by address, now and as long as they live.
 pub(super) fn explain(device: Device, full: &OutOfMemory, live: &Arc<LiveTable>, request: Request) -> Error {
     let mut then: Vec<(u64, Live)> = table(live).iter().map(|(a, l)| (*a, l.clone())).collect();
-    then.sort_by_key(|(address, _)| *address);
+    sorted::sort_by_key(&mut then, |(address, _)| *address);
     let now = Arc::clone(live);
     let state = Refused { full: full.clone(), live: then, now, request, known: Mutex::default() };
     let hint = state.hint(&Nothing);

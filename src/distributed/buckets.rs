@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::base::{DType, Error, Layout, Result, Scalar};
+use crate::base::{DType, Error, Layout, Result, Scalar, sorted};
 use crate::device::{Kernel, MapOp};
 use crate::tensor::{In, Tensor, launch};
 
@@ -82,7 +82,7 @@ impl Reducer {
         let all: Vec<usize> = (0..params.len()).collect();
         let first = if find_unused { limits } else { BucketLimits::NONE };
         let mut buckets = filled(&params, &all, first);
-        buckets.sort_by_key(|bucket| bucket.params.iter().min().copied());
+        sorted::sort_by_key(&mut buckets, |bucket| bucket.params.iter().min().copied());
         buckets.reverse();
         let state = Reducing {
             places: places(&params, &buckets),

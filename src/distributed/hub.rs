@@ -6,7 +6,7 @@ use std::io::{self, BufReader};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, sorted};
 use crate::device::Machine;
 use crate::device::cpu::threads;
 use crate::tensor::Tensor;
@@ -357,7 +357,7 @@ impl Meeting {
             return Err(words::disagreement((*other, theirs), (rank, &posted)));
         }
         parts.push((rank, posted));
-        parts.sort_by_key(|(rank, _)| *rank);
+        sorted::sort_by_key(parts, |(rank, _)| *rank);
         if parts.len() < needed {
             return Ok(());
         }

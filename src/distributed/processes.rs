@@ -7,7 +7,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, sorted};
 use crate::device::cpu::threads;
 use crate::device::shared::Shared;
 use crate::device::{Context, Machine};
@@ -140,7 +140,7 @@ fn place(wish: Wish) -> Result<MeetingPlace> {
     let port = u16::try_from(port).map_err(|_| unknown("that is no port".into()))?;
     let found = (host.as_str(), port).to_socket_addrs().map_err(|error| unknown(error.to_string()))?;
     let mut found = found.collect::<Vec<_>>();
-    found.sort_by_key(SocketAddr::is_ipv6);
+    sorted::sort_by_key(&mut found, SocketAddr::is_ipv6);
     let local = found.into_iter().find(|address| address.ip().is_loopback());
     let address = local.ok_or_else(|| unknown("that is no address of this computer alone".into()))?;
     let seconds = wish.timeout.unwrap_or(1800.0);

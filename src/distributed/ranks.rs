@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, sorted};
 use crate::device::Machine;
 use crate::device::cpu::threads;
 use crate::device::host_time::HostThread;
@@ -336,7 +336,7 @@ impl Turns {
             return Err(error);
         }
         slot.parts.push((rank, posted));
-        slot.parts.sort_by_key(|(rank, _)| *rank);
+        sorted::sort_by_key(&mut slot.parts, |(rank, _)| *rank);
         if slot.parts.len() == needed {
             match complete(&slot.parts, shared) {
                 Ok(done) => {

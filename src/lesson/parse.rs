@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
+use crate::base::sorted;
 use crate::lesson::errors::Errors;
 
 use super::body::{self, Fence, Piece};
@@ -255,7 +256,7 @@ impl<'e, 's> Builder<'e, 's> {
             }
         }
         // The one for all other devices comes last.
-        draft.checks.sort_by_key(|check| check.devices.sets.is_empty());
+        sorted::sort_by_key(&mut draft.checks, |check| check.devices.sets.is_empty());
         let first = draft.checks.first().map(|check| check.code.clone());
         if let (Some(check), Some(solution)) = (first, draft.solution) {
             draft.step.element = Some(Element::Exercise(Exercise {

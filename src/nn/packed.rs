@@ -1,7 +1,7 @@
 //! Sequences of different lengths: padded to one size, or packed so that a recurrent layer takes each step for as many
 //! of them as are left.
 
-use crate::base::{Error, Result, Scalar, memory};
+use crate::base::{Error, Result, Scalar, memory, sorted};
 use crate::device::poll;
 use crate::op::arrange::pad::constant;
 use crate::op::gather::select::index_select;
@@ -141,7 +141,7 @@ pub(crate) fn pack_padded(
             ));
         }
     } else {
-        order.sort_by_key(|&i| std::cmp::Reverse(length(i)));
+        sorted::sort_by_key(&mut order, |&i| std::cmp::Reverse(length(i)));
     }
     if lengths.iter().any(|&l| l <= 0) {
         return Err(Error::runtime(

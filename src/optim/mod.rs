@@ -13,7 +13,7 @@ pub mod variants;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::base::{Error, Result, python};
+use crate::base::{Error, Result, python, sorted};
 use crate::device::examine::Maker;
 use crate::op::core::record::no_grad;
 use crate::op::def::documented;
@@ -273,7 +273,7 @@ impl std::fmt::Display for Optimizer {
             let mut lines: Vec<String> =
                 group.options.iter().map(|(name, value)| format!("    {name}: {}\n", shown(value))).collect();
             lines.extend(self.0.rule.fixed().map(|(name, on)| format!("    {name}: {}\n", python::bool(on))));
-            lines.sort();
+            sorted::sort(&mut lines);
             f.write_str(&lines.concat())?;
         }
         f.write_str(")")

@@ -3,7 +3,7 @@
 //! A line keeps, of each run of points within one pixel column, the first, the lowest, the highest and the last: every pixel
 //! the full line touches in that column stays touched (Jugel et al., "M4", VLDB 2014). A scatter keeps one point a pixel.
 
-use crate::base::{Result, memory};
+use crate::base::{Result, memory, sorted};
 
 use super::axis::{Axis, Bounds, Room, Scale, Verdict, verdict};
 use super::stop::until;
@@ -201,7 +201,7 @@ pub(super) fn keep_longest(
         return 0;
     }
     let mut order: Vec<usize> = (0..all).collect();
-    order.sort_by(|a, b| length(lengths, *b).total_cmp(&length(lengths, *a)));
+    sorted::sort_by(&mut order, |a, b| length(lengths, *b).total_cmp(&length(lengths, *a)));
     let mut kept = vec![false; all];
     for place in order.into_iter().take(most) {
         if let Some(keep) = kept.get_mut(place) {

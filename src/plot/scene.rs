@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::base::memory;
+use crate::base::sorted;
 use crate::plot::bar::{Bar, Bars};
 use crate::plot::left_out::LeftOut;
 
@@ -167,7 +168,7 @@ impl<'a> Chart<'a> {
             };
             layers.push(Layer { label, color: color::series(index), index, shape });
         }
-        layers.sort_by_key(|layer| !matches!(layer.shape, Shape::Bars(_)));
+        sorted::sort_by_key(&mut layers, |layer| !matches!(layer.shape, Shape::Bars(_)));
         Ok(fitting.chart(categories.map(|categories| categories.names), layers))
     }
 
@@ -188,7 +189,7 @@ impl<'a> Chart<'a> {
     /// Layers that are named in the legend.
     pub(super) fn named(&self) -> impl Iterator<Item = &Layer<'a>> {
         let mut named: Vec<_> = self.layers.iter().filter(|l| !l.label.is_empty()).collect();
-        named.sort_by_key(|layer| layer.index);
+        sorted::sort_by_key(&mut named, |layer| layer.index);
         named.into_iter()
     }
 }

@@ -24,6 +24,7 @@ use super::hints;
 use super::input::{indent_after, partner, spaces_of_tab, spaces_to_close, wants_more};
 use super::paint::{Ink, Paint};
 use crate::base::file;
+use crate::base::sorted;
 use crate::script::tokens::tokens;
 use crate::session::exchange::Exchange;
 use crate::session::protocol::{Completion, Message, Request};
@@ -223,7 +224,7 @@ pub(super) fn completions(link: &mut Exchange, text: &str, cursor: usize) -> (us
             if items.iter().any(|item| item.text.starts_with(typed)) {
                 items.retain(|item| item.text.starts_with(typed));
             }
-            items.sort_by(|a, b| a.text.cmp(&b.text));
+            sorted::sort_by(&mut items, |a, b| a.text.cmp(&b.text));
             (start, items)
         }
         _ => (cursor, Vec::new()),

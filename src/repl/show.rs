@@ -2,7 +2,7 @@
 
 use crate::base::event::Clock;
 use crate::base::figures::{bytes, plural, timed};
-use crate::base::{Device, table};
+use crate::base::{Device, sorted, table};
 use crate::notebook::usage::{Of, Part, parts};
 use crate::session::protocol::{DeviceInfo, Usage, Variable};
 
@@ -67,7 +67,7 @@ pub(super) fn memory(devices: &[DeviceInfo], variables: &[Variable]) -> String {
         );
     }
     let mut holders: Vec<_> = variables.iter().filter_map(|v| Some((v, v.tensor.as_ref()?))).collect();
-    holders.sort_by_key(|(_, t)| std::cmp::Reverse(t.bytes));
+    sorted::sort_by_key(&mut holders, |(_, t)| std::cmp::Reverse(t.bytes));
     let row = |(v, t): &(&Variable, &crate::session::protocol::TensorInfo)| {
         let name = if t.is_view { format!("{} (a view)", v.name) } else { v.name.clone() };
         vec![name, t.device.to_string(), bytes(t.bytes), v.summary.clone()]

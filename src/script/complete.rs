@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::base::sorted;
 use crate::op::args::signature;
 use crate::op::{Family, Form, OpDef, ParamKind, Receiver};
 
@@ -371,7 +372,7 @@ fn ranked(all: Vec<Candidate>, typed: &str, order: Ranking) -> Vec<Candidate> {
     if fitting.iter().any(|(rank, ..)| *rank < APART) {
         fitting.retain(|(rank, ..)| *rank < APART);
     }
-    fitting.sort_by(|a, b| {
+    sorted::sort_by(&mut fitting, |a, b| {
         let keys = |(rank, i, c): &(u32, usize, Candidate)| (*rank, place(c, *i));
         keys(a).cmp(&keys(b)).then_with(|| a.2.text.cmp(&b.2.text))
     });

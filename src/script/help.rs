@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::sync::LazyLock;
 
 use crate::base::near::nearest;
+use crate::base::sorted;
 use crate::op::args::signature;
 use crate::op::{Family, Form, Forward, Gradient, InPlace, OpDef, ParamKind, Receiver, Torch};
 use crate::script::phrases::page as differences;
@@ -99,7 +100,7 @@ pub(crate) fn members(type_name: &str) -> Vec<&'static str> {
     };
     let member = |def: &OpDef| def.forms.iter().any(|form| matches!(form, Form::Method | Form::Property));
     let mut all: Vec<&OpDef> = rows().filter(|def| of(def) && member(def)).collect();
-    all.sort_by_key(|def| !def.forms.contains(&Form::Property));
+    sorted::sort_by_key(&mut all, |def| !def.forms.contains(&Form::Property));
     all.into_iter().map(|def| def.name).collect()
 }
 

@@ -4,6 +4,7 @@
 use rhai::{AST, ASTNode, Dynamic, Expr, Position, Scope, Stmt};
 
 use crate::base::error::Operand;
+use crate::base::sorted;
 use crate::nn::{Module, Role};
 use crate::tensor::Tensor;
 
@@ -45,7 +46,7 @@ pub fn held(scope: &Scope) -> Vec<(String, Tensor)> {
     // last value's is nobody's.
     let mut all: Vec<_> = scope.iter_raw().collect();
     all.reverse();
-    all.sort_by_key(|(name, ..)| *name == "_");
+    sorted::sort_by_key(&mut all, |(name, ..)| *name == "_");
     for (name, _, value) in all {
         collect(name, value, 0, &mut found);
     }

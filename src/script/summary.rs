@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rhai::{Array, Dynamic, INT, Map};
 
 use crate::base::event::{Body, Clock, Event, Name, Race, Source, Span};
-use crate::base::{DType, Device};
+use crate::base::{DType, Device, sorted};
 use crate::device::{Context, Machine, MapOp};
 
 use super::busy::Busy;
@@ -350,7 +350,7 @@ impl Summary {
     fn spans<'s>(&'s self) -> Vec<Worked> {
         let mut devices: Vec<Device> = self.before.iter().map(|before| before.device).collect();
         devices.extend(self.busy.keys().filter(|device| !self.before.iter().any(|b| b.device == **device)));
-        devices.sort();
+        sorted::sort(&mut devices);
         let of = |device: &Device| {
             let moment = |moments: &'s [Before]| moments.iter().find(|m| m.device == *device);
             let at = |moments| moment(moments).map(|m| m.now);

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::base::Result;
+use crate::base::sorted;
 
 use super::autograd::{Edge, Node};
 use super::hooks::Hooks;
@@ -70,7 +71,7 @@ impl HookPlan {
             }
         }
         // A node's inputs are older than the node.
-        found.sort_by_key(|node| node.sequence);
+        sorted::sort_by_key(&mut found, |node| node.sequence);
         for node in &found {
             let leads = node.inputs.iter().any(|(edge, _)| match edge {
                 Edge::None => false,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
 use crate::base::figures::plural;
-use crate::base::{DType, memory};
+use crate::base::{DType, memory, sorted};
 use crate::tensor::Tensor;
 
 use super::elements;
@@ -50,7 +50,9 @@ pub(super) fn write<W: Write + Seek>(
     mut out: W,
 ) -> Outcome<()> {
     let mut sorted: Vec<&(String, Tensor)> = tensors.iter().collect();
-    sorted.sort_by(|(a, x), (b, y)| y.dtype().size().cmp(&x.dtype().size()).then_with(|| a.cmp(b)));
+    sorted::sort_by(&mut sorted, |(a, x), (b, y)| {
+        y.dtype().size().cmp(&x.dtype().size()).then_with(|| a.cmp(b))
+    });
     let mut names = HashSet::new();
     let mut header = Vec::new();
     if !metadata.is_empty() {
@@ -131,7 +133,7 @@ impl SafetensorsHeader {
     /// The tensors in the order of their bytes, which must fill the file's `data` bytes without a gap.
     fn checked(&self, data: u64) -> Outcome<Vec<(String, &Info, DType)>> {
         let mut sorted: Vec<&(String, Info)> = self.tensors.iter().collect();
-        sorted.sort_by_key(|(_, info)| info.data_offsets);
+        sorted::sort_by_key(&mut sorted, |(_, info)| info.data_offsets);
         let mut at = 0;
         let mut out = memory::with_capacity(sorted.len())?;
         for (name, info) in sorted {

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::base::{Error, Scalar};
+use crate::base::{Error, Scalar, sorted};
 use crate::op::{Value, map_value};
 use crate::tensor::Tensor;
 
@@ -45,7 +45,7 @@ pub(crate) fn put_together(mut tensors: Vec<(String, Tensor)>, structure: Option
         return Ok(map_value(entries));
     };
     let tree: Json = serde_json::from_str(text).map_err(|e| Fault::invalid(format!("its structure: {e}")))?;
-    tensors.sort_by(|(a, _), (b, _)| a.cmp(b));
+    sorted::sort_by(&mut tensors, |(a, _), (b, _)| a.cmp(b));
     value(&tree, &tensors)
 }
 

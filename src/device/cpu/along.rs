@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use crate::base::sorted;
 use crate::device::cpu::strided::{BLOCK, Strided};
 
 use super::convert::{Compute, Loader, Storer, loader, storer};
@@ -42,7 +43,7 @@ impl<const N: usize> LinesAlong<N> {
         let nearness = |steps: [isize; N]| steps.last().map_or(0, |s| s.unsigned_abs());
         let kept = shape.iter().enumerate().filter(|&(d, &n)| d != dim && n != 1);
         let mut others: SmallVec<[(usize, [isize; N]); 6]> = kept.map(|(d, &n)| (n, steps(d))).collect();
-        others.sort_by_key(|&(_, steps)| std::cmp::Reverse(nearness(steps)));
+        sorted::sort_few_by_key(&mut others, |&(_, steps)| std::cmp::Reverse(nearness(steps)));
         let along = steps(dim);
         let across = others.last().is_some_and(|&(_, steps)| nearness(steps) < nearness(along));
         LinesAlong { others, length: shape.get(dim).copied().unwrap_or(1), steps: along, across }

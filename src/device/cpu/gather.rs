@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::base::{Layout, Result};
+use crate::base::{Layout, Result, sorted};
 use crate::device::cancel::Cancel;
 use crate::device::cpu::strided::{BLOCK, Strided};
 
@@ -56,7 +56,7 @@ impl<'a, C: Compute> Source<'a, C> {
         let step = |dim: usize| dims.get(dim).map_or(0, |d| d.1.unsigned_abs());
         let mut order: SmallVec<[usize; 6]> =
             dims.iter().enumerate().filter(|(_, d)| d.0 != 1).map(|(i, _)| i).collect();
-        order.sort_by_key(|&dim| std::cmp::Reverse(step(dim)));
+        sorted::sort_few_by_key(&mut order, |&dim| std::cmp::Reverse(step(dim)));
         let inner = match order.last() {
             Some(&last) if !reduced(last) => Inner::Kept,
             _ => Inner::Reduced,

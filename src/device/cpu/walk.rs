@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::base::Layout;
+use crate::base::{Layout, sorted};
 
 /// A dimension: its size and step.
 pub(crate) type Dim = (usize, isize);
@@ -87,7 +87,7 @@ pub(crate) fn plan<'l>(output: &Layout, inputs: impl Iterator<Item = &'l Layout>
     let size = |dim: usize| output.shape().get(dim).copied().unwrap_or(1);
     let mut order: Sizes = (0..output.rank()).filter(|&d| size(d) != 1).collect();
     if !output.is_contiguous() {
-        order.sort_by_key(|&d| std::cmp::Reverse(stride(output, d)));
+        sorted::sort_few_by_key(&mut order, |&d| std::cmp::Reverse(stride(output, d)));
     }
     let Some(&inner) = order.last() else { return Plan { order: None, tiling: None } };
     let across = inputs.filter(|input| stride(input, inner) > 1).find_map(|input| {

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::base::sorted;
+
 /// The variable that names a folder (or several) to look in first.
 pub(super) const VARIABLE: &str = "TENSORLAB_CUDA_PATH";
 
@@ -90,7 +92,7 @@ fn children(folder: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(&wanted));
     let mut all: Vec<PathBuf> = named.map(|entry| entry.path()).collect();
-    all.sort();
+    sorted::sort(&mut all);
     all.reverse();
     all
 }
@@ -121,7 +123,7 @@ pub(super) fn cards() -> Vec<String> {
             Some(format!("{place} (10de:{})", model.trim().trim_start_matches("0x")))
         })
         .collect();
-    cards.sort();
+    sorted::sort(&mut cards);
     cards
 }
 

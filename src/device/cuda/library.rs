@@ -4,6 +4,7 @@ use std::ffi::c_int;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::base::sorted;
 use crate::device::cuda::found::{Library, Located, Missing};
 
 use super::folders::{Folders, VARIABLE};
@@ -139,7 +140,7 @@ fn files(names: &[&str], folders: &[PathBuf]) -> Vec<PathBuf> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
         let mut here: Vec<PathBuf> =
             entries.filter(|path| names.iter().any(|name| is_file_of(path, name))).collect();
-        here.sort_by_key(|path| std::cmp::Reverse(numbers(path)));
+        sorted::sort_by_key(&mut here, |path| std::cmp::Reverse(numbers(path)));
         all.extend(here);
     }
     all

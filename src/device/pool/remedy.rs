@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::base::sorted;
+
 use serde::{Deserialize, Serialize};
 
 use super::oom::OutOfMemory;
@@ -118,7 +120,7 @@ pub fn remedy_by(
     of_no_batch: Option<&str>,
 ) -> Remedy {
     let mut holders = holders(error, live);
-    holders.sort_by_key(|holder| std::cmp::Reverse(holder.block.size));
+    sorted::sort_by_key(&mut holders, |holder| std::cmp::Reverse(holder.block.size));
     Remedy {
         needed: error.rounded,
         largest: holders.iter().take(LISTED).filter_map(Holder::shown).cloned().collect(),
@@ -266,7 +268,7 @@ fn deletion_by_name(
     let names = deletable.names();
     let mut order: Vec<(u64, usize)> =
         (0..names.len()).map(|at| (blocks(&[at]).values().map(|block| block.size).sum(), at)).collect();
-    order.sort_by_key(|(size, at)| (std::cmp::Reverse(*size), *at));
+    sorted::sort_by_key(&mut order, |(size, at)| (std::cmp::Reverse(*size), *at));
     let order: Vec<usize> = order.into_iter().map(|(_, at)| at).collect();
     let alone = order.iter().rev().find(|at| enough(&[**at])).map(|at| vec![*at]);
     let chosen = alone.or_else(|| shortest(&order, enough))?;

@@ -2,6 +2,7 @@
 
 use ratatui::layout::Rect;
 
+use crate::base::sorted;
 use crate::lab::layout::{centred, inner};
 use crate::lab::model::active_keys::beneath;
 use crate::lab::model::binding::Bar;
@@ -66,7 +67,7 @@ fn keys_of(state: &State, context: &Context) -> Vec<Told> {
     let rows = state.keymap.rows().filter(|(binding, _)| binding.context == context);
     let mut rows: Vec<_> = rows.collect();
     // As in the key bar, what is wanted most comes first; what moves stays together.
-    rows.sort_by_key(|(binding, _)| match binding.bar {
+    sorted::sort_by_key(&mut rows, |(binding, _)| match binding.bar {
         Bar::Never => 0,
         _ if binding.action.is_movement() => 0,
         _ => -i16::from(binding.weight),

@@ -2,6 +2,7 @@
 
 use crossterm::event::KeyEvent;
 
+use crate::base::sorted;
 use crate::lab::model::actions::Action;
 use crate::lab::model::binding::Binding;
 use crate::lab::model::conditions;
@@ -112,7 +113,7 @@ pub(crate) fn bar(state: &State) -> Vec<BarEntry> {
         Some((conditions::weight(state, binding), entry))
     });
     let mut weighed: Vec<(u8, BarEntry)> = labelled.collect();
-    weighed.sort_by_key(|(weight, _)| std::cmp::Reverse(*weight));
+    sorted::sort_by_key(&mut weighed, |(weight, _)| std::cmp::Reverse(*weight));
     let mut entries: Vec<BarEntry> = Vec::with_capacity(weighed.len());
     for (_, entry) in weighed {
         if entries.iter().all(|other| other.action != entry.action) {

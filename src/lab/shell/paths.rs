@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::base::sorted;
 use crate::lab::model::screens::home::Completed;
 use crate::lab::model::text;
 
@@ -18,7 +19,7 @@ pub(super) fn complete(typed: &str) -> Completed {
     let cut = typed.rfind('/').map_or(0, |at| at + 1);
     let (folder, begun) = typed.split_at_checked(cut).unwrap_or_default();
     let mut names = fitting(Path::new(if folder.is_empty() { "." } else { folder }), begun);
-    names.sort();
+    sorted::sort(&mut names);
     let shared = names.iter().skip(1).fold(names.first().cloned().unwrap_or_default(), |shared, name| {
         shared.chars().zip(name.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
     });

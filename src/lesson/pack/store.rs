@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{file, near};
+use crate::base::{file, near, sorted};
 use crate::lesson::pack::read::{Pack, open_manifest};
 use crate::lesson::text;
 
@@ -237,7 +237,7 @@ impl Store {
         let entries = fs::read_dir(self.root.path()).into_iter().flatten().flatten();
         let names = entries.filter(|e| e.path().join(CURRENT).exists()).map(|e| e.file_name());
         let mut ids: Vec<PackId> = names.filter_map(|name| name.to_str()?.parse().ok()).collect();
-        ids.sort();
+        sorted::sort(&mut ids);
         ids
     }
 

@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::base::sorted;
+
 use serde::{Deserialize, Serialize};
 
 use super::error::PackError;
@@ -72,8 +74,8 @@ impl Tree {
                 break;
             }
         }
-        tree.files.sort();
-        tree.refused.sort();
+        sorted::sort(&mut tree.files);
+        sorted::sort(&mut tree.refused);
         tree.without_doubles();
         Ok(tree)
     }

@@ -1,6 +1,7 @@
 //! Bars of categories, lying, with their numbers: a bar a row.
 
 use super::grid::{Area, Grid, fit, width_of};
+use crate::base::sorted;
 use crate::plot::axis::{Axis, Bounds, Room, Scale};
 use crate::plot::figure::Figure;
 use crate::plot::label::{clean, count};
@@ -84,7 +85,7 @@ fn rows<'a>(chart: &'a Chart<'a>) -> Vec<BarRow<'a>> {
             bars.extend(of_layer.map(|bar| (bar.place, layer.index, bar.value, layer)));
         }
     }
-    bars.sort_by_key(|&(place, index, _, _)| (place, index));
+    sorted::sort_by_key(&mut bars, |&(place, index, _, _)| (place, index));
     let mut bars = bars.into_iter().peekable();
     let mut rows = Vec::new();
     for place in 0..chart.categories.as_ref().map_or(0, Vec::len) {

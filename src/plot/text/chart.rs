@@ -1,6 +1,7 @@
 //! Axes, lines and upright bars in characters.
 
 use super::grid::{Area, Grid, width_of};
+use crate::base::sorted;
 use crate::plot::axis::Axis;
 use crate::plot::bar::Bars;
 use crate::plot::color::Rgb;
@@ -307,7 +308,7 @@ fn upright_bars(grid: &mut Grid, inner: Area, chart: &Chart<'_>, style: Style) {
     }
     for (x, mut column) in columns.into_iter().enumerate() {
         // The shortest in front.
-        column.sort_by_key(|(top, _)| std::cmp::Reverse((top - 8 * ground).abs()));
+        sorted::sort_by_key(&mut column, |(top, _)| std::cmp::Reverse((top - 8 * ground).abs()));
         for (top, layer) in column {
             for row in 0..inner.height {
                 let from_bottom = (inner.height - 1 - row) as i64;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rhai::{Dynamic, Engine, FnPtr, INT, Map};
 
 use crate::base::event::Clock;
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, sorted};
 use crate::device::streams::has_used;
 use crate::device::{Cancel, Machine};
 use crate::distributed::in_ranks;
@@ -303,7 +303,7 @@ fn timed(call: &Call, body: &FnPtr) -> Outcome<(f64, Clock)> {
 }
 
 fn timing_map(call: &Call, all: &mut [f64], clock: Clock) -> Map {
-    all.sort_by(f64::total_cmp);
+    sorted::sort_by(all, f64::total_cmp);
     let last = all.len().saturating_sub(1) as f64;
     let at = |q: f64| all.get((last * q).round() as usize).copied().unwrap_or(0.0);
     let mut map = Map::new();

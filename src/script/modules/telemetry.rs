@@ -9,7 +9,7 @@ use rhai::{Dynamic, FnPtr, INT, Map};
 
 use crate::base::event::{Event, HIDDEN_CELLS, Page, Reader, Subscription};
 use crate::base::figures::word;
-use crate::base::{Device, DeviceSpec, Error};
+use crate::base::{Device, DeviceSpec, Error, sorted};
 use crate::device::Machine;
 use crate::device::live::Live;
 use crate::op::params::kind::{self, Str};
@@ -217,7 +217,7 @@ fn live_tensors(call: &mut Call) -> Outcome {
     for gpu in machine.gpus().iter().filter(|gpu| device.is_none_or(|device| gpu.device == device)) {
         all.extend(gpu.live().into_iter().map(|(address, live)| (gpu.device, address, live)));
     }
-    all.sort_by_key(|(device, address, live)| (Reverse(live.bytes), *device, *address));
+    sorted::sort_by_key(&mut all, |(device, address, live)| (Reverse(live.bytes), *device, *address));
     let told = all.into_iter().map(|(device, address, live)| told(device, address, &live));
     Ok(Dynamic::from_array(told.collect()))
 }

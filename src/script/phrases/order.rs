@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::base::sorted;
+
 use super::lex::{Tok, TokenKind};
 use super::texts;
 
@@ -41,7 +43,7 @@ pub(super) fn ordered(tokens: Vec<Tok<'_>>) -> Vec<Tok<'_>> {
     let mut order: Vec<usize> = (0..spans.len()).collect();
     let ranks = ranks(&tokens, &spans, &closures);
     let rank = |at: usize| if moved(at) { ranks.get(at).copied().unwrap_or(0) } else { 0 };
-    order.sort_by_key(|at| (behind.get(*at).copied().unwrap_or(*at), moved(*at), rank(*at)));
+    sorted::sort_by_key(&mut order, |at| (behind.get(*at).copied().unwrap_or(*at), moved(*at), rank(*at)));
     let mut all: Vec<Tok> = Vec::new();
     for span in order.iter().filter_map(|at| spans.get(*at)) {
         all.extend(tokens.get(span.from..span.to).unwrap_or_default().iter().cloned());

@@ -7,6 +7,7 @@ use crc32fast::Hasher;
 use flate2::read::DeflateDecoder;
 
 use crate::base::memory;
+use crate::base::sorted;
 
 use super::super::fault::{Fault, Outcome};
 use super::format::{CENTRAL, DEFLATED, ENCRYPTED, END, END_64, ESCAPE, EXTRA_64, LOCAL, LOCATOR_64, STORED};
@@ -116,7 +117,7 @@ impl<R: Read + Seek> Archive<R> {
 /// Entries must lie before the directory, one behind the other, and unpack to what their size allows.
 fn check(entries: &[ZipEntry], directory: u64, length: u64) -> Outcome<()> {
     let mut places: Vec<&ZipEntry> = entries.iter().collect();
-    places.sort_by_key(|e| e.header);
+    sorted::sort_by_key(&mut places, |e| e.header);
     let mut free = 0u64;
     for entry in places {
         let least = 30 + entry.name.len() as u64;

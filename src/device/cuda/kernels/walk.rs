@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::base::Layout;
+use crate::base::sorted;
 
 /// Dimensions that a kernel can step through.
 pub(crate) const MOST: usize = 8;
@@ -36,7 +37,7 @@ impl<const N: usize> Walk<N> {
         }
         if order == Order::Memory && given.len() > 1 {
             let distance = |steps: &[isize; N]| steps.map(isize::unsigned_abs);
-            given.sort_by_key(|dim| std::cmp::Reverse(distance(&dim.1)));
+            sorted::sort_few_by_key(&mut given, |dim| std::cmp::Reverse(distance(&dim.1)));
         }
         let mut dims: SmallVec<[(usize, [isize; N]); MOST]> = SmallVec::new();
         for (size, steps) in given.into_iter().rev() {

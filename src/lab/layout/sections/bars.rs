@@ -4,6 +4,7 @@ use ratatui::text::{Line, Span};
 
 use crate::base::event::Source;
 use crate::base::figures;
+use crate::base::sorted;
 use crate::lab::layout::sections::marks::{joined, place};
 use crate::lab::model::history::records::DeviceTally;
 use crate::lab::model::text;
@@ -164,7 +165,7 @@ pub(super) fn pack(parts: Vec<Vec<Span<'static>>>, width: usize) -> Vec<Line<'st
 /// Where the host waited unasked, most often first.
 pub(super) fn waits(device: &DeviceTally, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut all: Vec<_> = device.waits.iter().collect();
-    all.sort_by_key(|(_, times)| u64::MAX - **times);
+    sorted::sort_by_key(&mut all, |(_, times)| u64::MAX - **times);
     let shown = all.iter().take(WAITS);
     let told: u64 = shown.clone().map(|(_, times)| **times).fold(0, u64::saturating_add);
     let elsewhere = match device.implicit_syncs.saturating_sub(told) {

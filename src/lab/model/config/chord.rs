@@ -2,6 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
+use crate::base::sorted;
 use crate::lab::model::actions::{Action, OwnAction};
 use crate::lab::model::binding::Binding;
 use crate::lab::model::bindings::BINDINGS;
@@ -110,6 +111,6 @@ pub(super) fn table() -> Vec<(&'static str, String, String, &'static str)> {
         Some((name, action_name(binding.action), list(binding.keys), binding.help))
     };
     let mut rows: Vec<_> = BINDINGS.iter().filter_map(row).collect();
-    rows.sort_by_key(|(context, ..)| *context);
+    sorted::sort_by_key(&mut rows, |(context, ..)| *context);
     rows
 }

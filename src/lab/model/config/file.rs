@@ -5,6 +5,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::base::near::{did_you_mean, nearest};
+use crate::base::sorted;
 use crate::lab::model::bindings::{BINDINGS, together};
 use crate::lab::model::config::chord::{action_name, list, parse};
 use crate::lab::model::config::{Config, Problem, SETTINGS, SettingKind, Value};
@@ -60,7 +61,7 @@ fn read(text: &str) -> Config {
             }
         }
     }
-    reader.config.problems.sort_by_key(|problem| problem.line);
+    sorted::sort_by_key(&mut reader.config.problems, |problem| problem.line);
     if let Some(last) = reader.config.problems.last().filter(|_| reader.more > 0) {
         let message = format!("{} further problems are not listed", reader.more);
         let rest = Problem { line: last.line, message };

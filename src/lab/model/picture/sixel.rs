@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use crate::base::sorted;
+
 /// Colours that a terminal is sure to have.
 const COLOURS: usize = 256;
 /// Rows of one band.
@@ -33,7 +35,7 @@ impl Palette {
             colour: sums.map(|sum| (sum / count.max(1)) as u8),
         };
         let mut all: Vec<Shade> = counts.into_iter().map(shade).collect();
-        all.sort_by_key(|shade| shade.key);
+        sorted::sort_by_key(&mut all, |shade| shade.key);
         let mut boxes = vec![all];
         while boxes.len() < COLOURS
             && let Some(widest) = widest(&boxes)
@@ -94,7 +96,7 @@ fn widest(boxes: &[Vec<Shade>]) -> Option<usize> {
 /// Cuts a box of several shades into two that hold about as many pixels.
 fn cut(mut shades: Vec<Shade>) -> (Vec<Shade>, Vec<Shade>) {
     let (channel, _) = spread(&shades);
-    shades.sort_by_key(|shade| (shade.colour.get(channel).copied(), shade.key));
+    sorted::sort_by_key(&mut shades, |shade| (shade.colour.get(channel).copied(), shade.key));
     let half = shades.iter().map(|shade| shade.count).sum::<u64>() / 2;
     let mut before = 0;
     let middle = shades.iter().take_while(|shade| {
