@@ -80,6 +80,18 @@ fn a_cell_on_the_last_page_stays_there() {
 }
 
 #[test]
+fn a_page_with_nothing_to_run_is_read_by_the_keys() {
+    let mut lab = Lab::ready(120, 40);
+    lab.key(KeyCode::F(2));
+    key(&mut lab, 'n');
+    assert_eq!(lab.state.focus(), Pane::Cells, "there are cells");
+    key(&mut lab, 'n');
+    let shown = lab.shows();
+    assert!(shown.contains("Nothing to run"), "{shown}");
+    assert_eq!(lab.state.focus(), Pane::Lesson, "{shown}");
+}
+
+#[test]
 fn the_text_tells_how_a_prediction_went() {
     for (measured, word) in [(4_194_304.0, "▷ predict ✓ right"), (1.0, "▷ predict ✗ off")] {
         let mut lab = Lab::ready(120, 40);

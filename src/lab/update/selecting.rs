@@ -57,7 +57,9 @@ pub(crate) fn go_to_step(state: &mut State, step: usize) {
         // A step is read before it is done.
         let unseen = layout::areas(state, layout::whole(state))
             .is_some_and(|areas| areas.pane(Pane::Lesson).is_none());
-        if unseen && !state.maximised && state.screen == Screen::Work {
+        // Where there is nothing else, its text is what keys go through.
+        let only_text = state.has_text && state.selected_item().is_none() && state.focus == Pane::Cells;
+        if (unseen || only_text) && !state.maximised && state.screen == Screen::Work {
             show(state, Pane::Lesson);
         }
         state.tops.lesson = 0;
@@ -74,7 +76,7 @@ pub(crate) fn continue_at(state: &mut State, id: &str) {
     });
     if let Some((step, item)) = found {
         (state.step, state.selected, state.focus) = (step, item, Pane::Cells);
-        state.say("here you left off");
+        state.say("you left off here");
     }
 }
 
