@@ -36,7 +36,7 @@ pub(super) fn begins_at(steps: &[Step], memory: &LessonMemory, from: Option<&str
     let left_off = from.and_then(|id| steps.iter().position(|step| step.id == id));
     let left_off = left_off.filter(|place| steps.iter().skip(*place).any(is_open));
     let (place, told) = match (left_off, steps.iter().position(is_open)) {
-        (Some(place), _) => (place, format!("You have done {done} of them; here you left off.")),
+        (Some(place), _) => (place, format!("You have done {done} of them; you left off here.")),
         (None, Some(place)) => {
             (place, format!("You have done {done} of them; here is the first that you passed over."))
         }
