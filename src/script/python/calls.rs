@@ -115,6 +115,11 @@ impl PythonWriter {
     /// A call for which a function stands that is written along, or that takes another value in PyTorch.
     fn stood_in_for(&mut self, names: &[&str], arguments: &[Expr]) -> Option<String> {
         Some(match (names, arguments) {
+            // Switches that are read are attributes in PyTorch.
+            (["cudnn", name @ ("benchmark" | "deterministic" | "enabled")], []) => {
+                self.torch(&format!("backends.cudnn.{name}"))
+            }
+            (["matmul", "allow_tf32"], []) => self.torch("backends.cuda.matmul.allow_tf32"),
             (["data", "digits"], []) => format!("{}()", self.stand_in(StandIn::Digits)),
             (["distributed", "spawn"], _) => {
                 let given = self.arguments(arguments, true);
@@ -207,7 +212,10 @@ impl PythonWriter {
                 return atom(format!("{text}.{name}({})", self.arguments(arguments, false)));
             }
             "round" if number && arguments.is_empty() => return atom(format!("{name}({text})")),
-            "floor" | "ceiling" | "ceil" | "sqrt" | "exp" | "ln" if number && arguments.is_empty() => {
+            // No tensor has a `ceiling`, so that this is a number's whatever is known of it.
+            "floor" | "ceiling" | "ceil" | "sqrt" | "exp" | "ln"
+                if (number || name == "ceiling") && arguments.is_empty() =>
+            {
                 self.imports.insert("import math");
                 let name = match name {
                     "ceiling" => "ceil",

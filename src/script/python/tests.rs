@@ -168,6 +168,18 @@ fn what_the_lab_has_in_one_call_is_written_along_once() {
 }
 
 #[test]
+fn switches_are_read_as_attributes_and_a_ceiling_is_a_number_s() {
+    for (code, want) in [
+        ("print(cudnn::benchmark());", "print(torch.backends.cudnn.benchmark)"),
+        ("cudnn::benchmark(true);", "torch.backends.cudnn.benchmark = True"),
+        ("let on = matmul::allow_tf32();", "on = torch.backends.cuda.matmul.allow_tf32"),
+        ("let n = (f(a) / f(b)).ceiling();", "n = math.ceil((f(a) / f(b)))"),
+    ] {
+        assert_eq!(python(code), want, "{code}");
+    }
+}
+
+#[test]
 fn no_gpu_of_pytorch_is_simulated() {
     let note = "# simulated is this lab's own; PyTorch's GPUs are real\n";
     let code = "let rows = if cuda::get_device_properties(0).simulated { 256 } else { 1024 };";
