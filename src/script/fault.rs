@@ -9,6 +9,7 @@ use crate::tensor::Tensor;
 use crate::tensor::display::display;
 
 use super::arity::{CLOSURE, Takes};
+use super::no_tensor::of_numbers;
 pub use super::sources::Origin;
 use super::sources::Sources;
 
@@ -432,7 +433,8 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
     }
     // A module may have the name.
     if known.names.contains(&bare) && !(name.contains("::") && ways.is_empty()) {
-        let text = format!("{bare}() does not take ({})", shown.join(", "));
+        let text = of_numbers(name, bare, &shown);
+        let text = text.unwrap_or_else(|| format!("{bare}() does not take ({})", shown.join(", ")));
         return Fault::bare("TypeError", text, Some(format!("`?{bare}` shows how it is called")));
     }
     // A method is meant where no module is named.

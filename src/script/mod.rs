@@ -38,6 +38,7 @@ pub mod lexer;
 pub mod lines;
 pub mod modules;
 mod nesting;
+mod no_tensor;
 pub mod operands;
 pub mod parse;
 pub mod phrases;
