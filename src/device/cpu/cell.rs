@@ -2,15 +2,16 @@
 
 use std::ops::Range;
 
-use crate::base::{Result, memory};
+use crate::base::Result;
 use crate::device::kernel::Launch;
 
-use super::dense::{DenseOut, dense};
+use super::dense::{Dense, DenseOut, dense};
 use super::float::{Float, with_float};
 use super::isa::{self, Isa, Work};
 use super::lines::output_shape;
 use super::math::{Lane, Real};
 use super::parallel::{self, SharedMut};
+use super::scratch::zeros;
 
 /// What an element costs beside cheap work.
 const COST: usize = 16;
@@ -52,19 +53,14 @@ gated!(f64);
 fn forward<C: Gated>(launch: &Launch) -> Result<()> {
     let (x, from, before) = (dense::<C>(launch, 0)?, dense::<C>(launch, 1)?, dense::<C>(launch, 2)?);
     let hidden = output_shape(launch, 0)?.last().copied().unwrap_or(1).max(1);
-    let mut no_bias = Vec::new();
-    let given = if launch.inputs.len() > 3 { Some(dense::<C>(launch, 3)?) } else { None };
-    if given.is_none() {
-        no_bias = memory::with_capacity(4 * hidden)?;
-        no_bias.resize(4 * hidden, C::from_f64(0.0));
-    }
-    let bias = given.as_deref().unwrap_or(&no_bias);
+    let bias =
+        if launch.inputs.len() > 3 { dense::<C>(launch, 3)? } else { Dense::Owned(zeros(4 * hidden)?) };
     let [h, c, gates] = [0, 1, 2].map(|i| DenseOut::<C>::new(launch, i));
     let (mut h, mut c, mut gates) = (h?, c?, gates?);
     let rows = h.len() / hidden;
     let to = [SharedMut::new(&mut h), SharedMut::new(&mut c), SharedMut::new(&mut gates)];
     parallel::for_ranges(rows, parallel::grain(hidden * COST), launch.cancel, |rows| {
-        isa::dispatch(Forward { rows, hidden, x: &x, from: &from, before: &before, bias, to: &to });
+        isa::dispatch(Forward { rows, hidden, x: &x, from: &from, before: &before, bias: &bias, to: &to });
     })?;
     h.finish(launch)?;
     c.finish(launch)?;

@@ -6,7 +6,8 @@ use crate::base::{Result, memory};
 use crate::device::cancel::Cancel;
 use crate::device::cpu::factor::dense::Precision;
 
-use super::reflect::{MatrixBlock, Reflections, reflector};
+use super::blocks::MatrixBlock;
+use super::reflect::{Reflections, reflector};
 use super::rotate::{Sweep, Turning, upright as rotation};
 
 /// An upper bidiagonal matrix: its diagonal, and what is above it.

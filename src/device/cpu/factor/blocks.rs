@@ -33,17 +33,21 @@ impl Elements<'_> {
     }
 }
 
-/// Rows of `width`, from one on, and columns from one on.
-pub(super) struct Corner<'a> {
+/// Part of a matrix with rows of `width`: rows from `row` on, columns from `column` on.
+pub(crate) struct MatrixBlock<'a> {
     pub a: &'a mut [f64],
     pub width: usize,
     pub row: usize,
     pub column: usize,
 }
 
-impl Corner<'_> {
+impl MatrixBlock<'_> {
+    pub(super) fn rows(&self) -> usize {
+        (self.a.len() / self.width.max(1)).saturating_sub(self.row)
+    }
+
     fn sizes(&self) -> [usize; 2] {
-        [(self.a.len() / self.width.max(1)).saturating_sub(self.row), self.width.saturating_sub(self.column)]
+        [self.rows(), self.width.saturating_sub(self.column)]
     }
 
     fn part(&self) -> Elements<'_> {
@@ -95,7 +99,7 @@ impl<'a> ReflectionBlock<'a> {
 
     /// Reflects each row, the last reflection first.
     pub(super) fn apply(&self, rows: &mut [f64], cancel: &Cancel) -> Result<()> {
-        let mut rows = Corner { a: rows, width: self.length, row: 0, column: self.start };
+        let mut rows = MatrixBlock { a: rows, width: self.length, row: 0, column: self.start };
         let ([height, length], count) = (rows.sizes(), self.count);
         let (mut along, mut by) = (zeros(height * count)?, zeros(height * count)?);
         let vectors = Elements { strides: [self.length, 1], ..self.turned() };
@@ -115,7 +119,7 @@ impl<'a> ReflectionBlock<'a> {
     }
 
     /// Reflects each column of a corner that begins at `start`, the first reflection first.
-    pub(super) fn apply_on_left(&self, corner: &mut Corner, cancel: &Cancel) -> Result<()> {
+    pub(super) fn apply_on_left(&self, corner: &mut MatrixBlock, cancel: &Cancel) -> Result<()> {
         let ([height, width], count) = (corner.sizes(), self.count);
         let (mut along, mut by) = (zeros(count * width)?, zeros(count * width)?);
         let vectors = Elements { strides: [self.length, 1], ..self.turned() };
@@ -141,8 +145,8 @@ enum Sum {
     Less,
 }
 
-fn square(values: &mut [f64], width: usize) -> Corner<'_> {
-    Corner { a: values, width, row: 0, column: 0 }
+fn square(values: &mut [f64], width: usize) -> MatrixBlock<'_> {
+    MatrixBlock { a: values, width, row: 0, column: 0 }
 }
 
 /// An `m` by `k` matrix times one that stands as `n` by `k`.
@@ -151,7 +155,7 @@ fn multiply(
     rhs: Elements,
     [m, k, n]: [usize; 3],
     sum: Sum,
-    out: &mut Corner,
+    out: &mut MatrixBlock,
     cancel: &Cancel,
 ) -> Result<()> {
     if !lhs.holds([m, k]) || !rhs.holds([n, k]) || !out.part().holds([m, n]) {

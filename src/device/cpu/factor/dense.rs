@@ -2,7 +2,7 @@
 
 use crate::base::{DType, Error, Result};
 use crate::device::cancel::Cancel;
-use crate::device::cpu::factor::blocks::{BLOCK, Corner};
+use crate::device::cpu::factor::blocks::{BLOCK, MatrixBlock};
 use crate::device::cpu::factor::reflect::{Reflections, reflector};
 use crate::device::cpu::gemm::Product;
 use crate::device::cpu::gemm::operand::Matrix;
@@ -38,7 +38,7 @@ pub(super) fn reduce_columns(
             found.apply_one(i, later);
         }
         if end < n {
-            let mut rest = Corner { a, width: n, row: start, column: end };
+            let mut rest = MatrixBlock { a, width: n, row: start, column: end };
             found.block(start..end, cancel)?.apply_on_left(&mut rest, cancel)?;
         }
     }

@@ -8,7 +8,7 @@ use crate::device::cancel::Cancel;
 use super::super::isa::{self, Isa, Work};
 use super::super::parallel::{self, SharedMut};
 use super::super::scratch::zeros;
-use super::blocks::{BLOCK, ReflectionBlock};
+use super::blocks::{BLOCK, MatrixBlock, ReflectionBlock};
 
 /// Turns a vector into the reflection that brings it to a multiple of its first direction: `x` becomes `v`. The results
 /// are `tau` and the multiple.
@@ -186,19 +186,7 @@ pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     isa::dispatch(Dot(a, b))
 }
 
-/// Part of a matrix with rows of `width`: rows from `row` on, columns from `column` on.
-pub(crate) struct MatrixBlock<'a> {
-    pub a: &'a mut [f64],
-    pub width: usize,
-    pub row: usize,
-    pub column: usize,
-}
-
 impl MatrixBlock<'_> {
-    fn rows(&self) -> usize {
-        (self.a.len() / self.width.max(1)).saturating_sub(self.row)
-    }
-
     /// `v^T a`, by pieces of columns.
     pub(crate) fn on_left(&self, v: &[f64], cancel: &Cancel) -> Result<Vec<f64>> {
         let (rows, columns) = (self.rows(), self.width - self.column);
