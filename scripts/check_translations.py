@@ -98,10 +98,14 @@ def main():
     parser.add_argument("--program", type=Path, default=ROOT / "target" / "debug" / "tensorlab")
     parser.add_argument("--show", action="store_true", help="say of everything that is skipped why")
     parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--whole", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         path = Path(options.child)
         return json.dump(run_python(json.loads(path.read_text()), path.parent / "digits.safetensors"), sys.stdout)
+    if options.whole:
+        path = Path(options.whole)
+        return json.dump(run_whole(path.read_text(), path.parent / "digits.safetensors"), sys.stdout)
     program = options.program.resolve()
     lessons = options.lessons or [
         lesson["id"] for lesson in json.loads(told([program, "lesson", "list", "--json"]))["lessons"] if lesson["pack"] == "course"
@@ -116,6 +120,8 @@ def main():
             row = Row()
             for exercise in compared(program, lesson, Path(folder)):
                 row.take(exercise)
+            whole = json.loads(told([sys.executable, __file__, "--whole", Path(folder) / f"{lesson}.py"]))
+            row.take({"exercise": "the whole file", "found": [["as it is written", *(whole or ["same", ""])]]})
             print(row.line(lesson), flush=True)
             for line in row.differs + (row.skips if options.show else []):
                 print(f"    {line}")
@@ -356,6 +362,17 @@ def run_python(cells, digits):
     return out
 
 
+def run_whole(python, digits):
+    """Why the file that a learner takes along does not run as it is; none where it does, or needs what only a GPU has."""
+    warnings.simplefilter("ignore")
+    import torch
+
+    import fake_gpus
+
+    bring_digits(torch, digits)
+    return run(python, {"__name__": "__main__"}, fake_gpus.install(made_up=True), None, ())
+
+
 def bring_digits(torch, path):
     """The digits where translations look for them, scikit-learn or none."""
     all = safetensors(torch, path)
@@ -375,11 +392,11 @@ def mentioned(tree):
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
-def run(python, names, mode, gone):
+def run(python, names, mode, gone, own=None):
     """Why some Python did not run to its end; none where it did."""
     from fake_gpus import Needs
 
-    own = OWN.findall(python)
+    own = OWN.findall(python) if own is None else own
     try:
         with limited(), mode, contextlib.redirect_stdout(io.StringIO()):
             exec(compile(python, "cell", "exec"), names)

@@ -1,9 +1,11 @@
 """GPUs that PyTorch's CPU passes for: tensors know the device that they would be on, and refuse to meet another's.
 
-Values come from the CPU, and so do random numbers. What only a GPU can tell, such as times and memory, raises `Needs`.
+Values come from the CPU, and so do random numbers. What only a GPU can tell, such as times and memory, raises `Needs`, or
+is one for everything where programs are to run on behind it.
 """
 
 import contextlib
+import itertools
 
 import torch
 import torch.multiprocessing
@@ -16,6 +18,23 @@ COUNT = 2
 
 class Needs(Exception):
     """What a GPU would be needed for."""
+
+
+# No two are the same, so that their differences can be divided by.
+NUMBERS = itertools.count(1)
+
+
+class Told(float):
+    """What a GPU would tell, as far as a program goes on with it: a number of everything that is asked of it."""
+
+    def __getattr__(self, _):
+        return self
+
+    def __call__(self, *_, **__):
+        return self
+
+    def __getitem__(self, _):
+        return self
 
 
 def where(device):
@@ -174,19 +193,22 @@ def set_device(index):
     Gpus.current = where(index).index
 
 
-def install():
-    """Puts these in the place of what `torch.cuda` has."""
+def install(made_up=False):
+    """Puts these in the place of what `torch.cuda` has; with made-up numbers for what only a GPU can tell, if so asked."""
+    told = telling if made_up else needing
+    if made_up:
+        Event.elapsed_time = told("times of a GPU")
     cuda = torch.cuda
     for name in list(vars(cuda)):
         if name.startswith(("memory_", "max_memory", "reset_", "mem_get", "list_gpu", "set_per_process")):
-            setattr(cuda, name, needing("memory statistics of a GPU"))
+            setattr(cuda, name, told("memory statistics of a GPU"))
     for name in ("CUDAGraph", "graph", "utilization", "temperature", "power_draw", "caching_allocator_alloc"):
-        setattr(cuda, name, needing(f"torch.cuda.{name}"))
+        setattr(cuda, name, told(f"torch.cuda.{name}"))
     cuda.is_available = lambda: True
     cuda.device_count = lambda: COUNT
     cuda.get_device_name = lambda *_: "Tesla T4"
     cuda.get_device_capability = lambda *_: (7, 5)
-    cuda.get_device_properties = needing("a GPU's properties")
+    cuda.get_device_properties = told("a GPU's properties")
     cuda.current_device = lambda: Gpus.current
     cuda.synchronize = cuda.empty_cache = cuda.init = lambda *_: None
     cuda.device, cuda.set_device = on_device, set_device
@@ -197,7 +219,7 @@ def install():
     unpinned = lambda self, *args, pin_memory=False, **kwargs: loader(self, *args, **kwargs)
     torch.utils.data.DataLoader.__init__ = unpinned
     torch.autocast = autocast
-    torch.utils.benchmark.Timer = needing("times of a GPU")
+    torch.utils.benchmark.Timer = told("times of a GPU")
     torch.multiprocessing.spawn = needing("ranks in processes of their own")
     torch.multiprocessing.get_context = needing("ranks in processes of their own")
     torch.optim.Optimizer._accelerator_graph_capture_health_check = lambda _: None
@@ -216,3 +238,7 @@ def needing(what):
         raise Needs(what)
 
     return refuse
+
+
+def telling(_):
+    return lambda *_, **__: Told(next(NUMBERS))

@@ -67,7 +67,7 @@ pub(super) fn of(chosen: &Chosen, solutions: bool) -> Result<Answers, String> {
 impl Answers {
     /// One file for PyTorch, a cell for each exercise and one for what it runs after.
     pub(super) fn python(&self) -> String {
-        let mut translation = self.translation();
+        let mut translation = self.look_ahead(Translation::to_run());
         if self.pieces.iter().any(|piece| piece.code.as_ref().is_some_and(|code| code.contains("SCRATCH"))) {
             translation.import("import tempfile");
             translation.line("SCRATCH = tempfile.mkdtemp()");
@@ -96,16 +96,16 @@ impl Answers {
             }
             translation.line("");
         }
-        let mut head = format!("# {}: {}, for PyTorch.\n", self.title, self.whose);
+        let text = translation.text();
+        let mut head = format!("# {}: {}, for PyTorch.\n{}", self.title, self.whose, needs(&text));
         for exercise in &self.open {
             head += &format!("# Not passed yet: {exercise}\n");
         }
-        format!("{head}\n{}\n", translation.text().trim_end())
+        format!("{head}\n{}\n", text.trim_end())
     }
 
     /// A translation that knows what functions are called with further down.
-    fn translation(&self) -> Translation {
-        let mut translation = Translation::new();
+    fn look_ahead(&self, mut translation: Translation) -> Translation {
         self.pieces
             .iter()
             .filter_map(|piece| piece.code.as_ref())
@@ -115,7 +115,7 @@ impl Answers {
 
     /// A cell for each piece of code: what it is in both languages, and what checks it in Python.
     pub(super) fn cells(&self, lesson: &Lesson) -> Value {
-        let mut translation = self.translation();
+        let mut translation = self.look_ahead(Translation::new());
         let cells = self.pieces.iter().filter_map(|piece| {
             let code = piece.code.as_ref()?;
             translation.add(code.trim_end());
@@ -129,6 +129,23 @@ impl Answers {
         });
         cells.collect()
     }
+}
+
+/// What Python needs to run a file, and what is left out of it, as lines of its head.
+fn needs(python: &str) -> String {
+    let live: Vec<&str> = python.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
+    let has = |what: &str| live.iter().any(|line| line.contains(what));
+    let digits = if has("sklearn") { " and scikit-learn" } else { "" };
+    let gpus = match (has("\"cuda:1\""), has("\"cuda")) {
+        (true, _) => "; what names \"cuda:1\" needs two GPUs of NVIDIA's",
+        (false, true) => "; what names \"cuda\" needs a GPU of NVIDIA's",
+        (false, false) => "",
+    };
+    let mut head = format!("# Needs torch{digits}{gpus}.\n");
+    if python.contains("is this lab's own; PyTorch has no such call") {
+        head += "# What only tensorlab has is left out, as comments, with the lines that use it.\n";
+    }
+    head
 }
 
 /// All code that a lesson runs, in its order, with the answers as they are found by id and solution.

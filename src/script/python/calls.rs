@@ -23,6 +23,7 @@ impl PythonWriter {
                 return Some(format!("del {}", self.expr(value)));
             }
             (["cudnn", "benchmark"], [_]) => "backends.cudnn.benchmark",
+            (["cudnn", "enabled"], [_]) => "backends.cudnn.enabled",
             (["cudnn", "deterministic"], [_]) => "backends.cudnn.deterministic",
             (["matmul", "allow_tf32"], [_]) => "backends.cuda.matmul.allow_tf32",
             _ => return None,

@@ -4,6 +4,7 @@
 mod calls;
 mod expr;
 mod given;
+mod lost;
 mod names;
 mod parse;
 mod stand_ins;
@@ -38,6 +39,14 @@ pub(crate) fn translate(code: &str) -> String {
 impl Translation {
     pub(crate) fn new() -> Translation {
         Translation { writer: PythonWriter { scopes: vec![HashMap::new()], ..PythonWriter::default() } }
+    }
+
+    /// Like [`Translation::new`], with all that can't run in Python left out: what PyTorch has no call for, and what hangs
+    /// on it.
+    pub(crate) fn to_run() -> Translation {
+        let mut translation = Translation::new();
+        translation.writer.leaves_out = true;
+        translation
     }
 
     /// Goes on with some code. Where that can't be read, a comment says so, and it is false.

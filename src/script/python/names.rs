@@ -3,7 +3,7 @@
 use crate::op::{Family, Form, OpDef, Receiver, Torch};
 use crate::script::help;
 use crate::script::language;
-use crate::script::python::writer::PythonWriter;
+use crate::script::python::writer::{PythonWriter, Type};
 
 /// Modules of PyTorch under the names that people import them by, and those that `import torch` does not bring.
 const IMPORTS: [(&str, &str, &str); 5] = [
@@ -43,7 +43,7 @@ impl PythonWriter {
                 match torch_of(&space, name) {
                     Some(full) => self.imported(&full),
                     None => {
-                        self.note(format!("{space}::{name} is this lab's own; PyTorch has no such call"));
+                        self.note_lost(format!("{space}::{name} is this lab's own; PyTorch has no such call"));
                         format!("{}.{name}", space.replace("::", "."))
                     }
                 }
@@ -64,7 +64,10 @@ impl PythonWriter {
     }
 
     fn simple(&mut self, name: &str, called: bool) -> String {
-        if self.known(name).is_some() {
+        if let Some(known) = self.known(name) {
+            if known == Type::Absent {
+                self.note_use(name);
+            }
             return PythonWriter::variable(name);
         }
         let Some(def) = row_of(name, called) else { return PythonWriter::variable(name) };
@@ -74,7 +77,7 @@ impl PythonWriter {
             }
             Some(full) if full.starts_with("torch.") => self.imported(&full),
             _ if def.torch == Torch::Own => {
-                self.note(format!("{name}() is this lab's own; PyTorch has no such call"));
+                self.note_lost(format!("{name}() is this lab's own; PyTorch has no such call"));
                 name.to_owned()
             }
             _ => PythonWriter::variable(name),

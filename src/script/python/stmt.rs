@@ -57,6 +57,7 @@ impl PythonWriter {
         let before = self.lines.len();
         // What is said of the statement around stands before that.
         let around = std::mem::take(&mut self.notes);
+        let lost_around = std::mem::take(&mut self.lost);
         match statement {
             Stmt::Comment(text, behind) => self.comment(text, *behind),
             Stmt::Blank => self.line(""),
@@ -99,21 +100,11 @@ impl PythonWriter {
             }
             Stmt::Try(body, name, handler) => self.try_catch(body, name.as_deref(), handler, sink),
         }
-        // What nothing is made of can be left out, where PyTorch hasn't what it calls.
-        let is_own = self.notes.iter().any(|note| note.contains("is this lab's own"));
-        if is_own && *sink == Sink::Leave && matches!(statement, Stmt::Expr(..)) {
-            self.leave_out(before);
-        }
+        let lost = self.lose(statement, sink, before);
+        self.lost = lost_around;
+        self.lost.add(lost);
         self.say_notes(before);
         self.notes = around;
-    }
-
-    /// Makes comments of the lines from `before` on.
-    fn leave_out(&mut self, before: usize) {
-        let indent = "    ".repeat(self.indent);
-        for line in self.lines.iter_mut().skip(before).filter(|line| !line.is_empty()) {
-            *line = format!("{indent}# {}", line.strip_prefix(&indent).unwrap_or(line));
-        }
     }
 
     /// Puts what has no form before the statement.
@@ -297,7 +288,10 @@ impl PythonWriter {
         let given = self.given.get(&(name.to_owned(), params.len())).cloned().unwrap_or_default();
         let types = given.into_iter().chain(std::iter::repeat(Type::Other));
         self.scopes.push(params.iter().cloned().zip(types).collect::<HashMap<_, _>>());
+        let lost = std::mem::take(&mut self.lost);
         self.inner(body, &Sink::Return);
+        self.lost.part = lost.part || self.lost.returned || self.lost.part;
+        self.lost.returned = lost.returned;
         self.scopes.pop();
         self.bind(name, Type::Other);
     }

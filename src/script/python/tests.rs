@@ -1,4 +1,4 @@
-use super::translate;
+use super::{Translation, translate};
 
 /// The Python of some code, without its imports.
 fn python(code: &str) -> String {
@@ -172,6 +172,7 @@ fn switches_are_read_as_attributes_and_a_ceiling_is_a_number_s() {
     for (code, want) in [
         ("print(cudnn::benchmark());", "print(torch.backends.cudnn.benchmark)"),
         ("cudnn::benchmark(true);", "torch.backends.cudnn.benchmark = True"),
+        ("cudnn::enabled(false);", "torch.backends.cudnn.enabled = False"),
         ("let on = matmul::allow_tf32();", "on = torch.backends.cuda.matmul.allow_tf32"),
         ("let n = (f(a) / f(b)).ceiling();", "n = math.ceil((f(a) / f(b)))"),
     ] {
@@ -216,6 +217,54 @@ fn what_has_no_form_is_said() {
     assert!(translate(&"(".repeat(5000)).starts_with("# no Python"));
     assert!(translate(&"-".repeat(5000)).starts_with("# no Python"));
     assert_eq!(translate(""), "");
+}
+
+/// The Python that is to run of some code, without its imports and without comments.
+fn live(code: &str) -> String {
+    let mut translation = Translation::to_run();
+    translation.add(code);
+    let text = translation.text();
+    let live = text.lines().filter(|line| {
+        let line = line.trim_start();
+        !line.is_empty() && !line.starts_with('#') && !line.starts_with("import") && !line.starts_with("from")
+    });
+    live.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn what_hangs_on_the_labs_own_is_left_out_of_what_is_to_run() {
+    for (code, want) in [
+        ("let t = telemetry::record(|| f());\nlet n = t.launches;\nprint(n);\nf();", "f()"),
+        // Given a value again, a name can be used.
+        ("let t = telemetry::record(f);\nlet t = 3;\nprint(t);", "t = 3\nprint(t)"),
+        // What a function returns goes with it, and so do its calls; its parameters are its own.
+        ("fn look(f) { f(); telemetry::record(f) }\nlet a = look(g);\nprint(a.launches);\ng();", "g()"),
+        ("let t = telemetry::record(f);\nfn g(t) { t + 1 }\ng(1);", "def g(t):\n    return t + 1\ng(1)"),
+        (
+            "fn look(f) { let t = telemetry::record(f); print(t); f() }\nlook(g);",
+            "def look(f):\n    return f()\nlook(g)",
+        ),
+        ("fn look(f) { if f { return telemetry::record(f); } 1 }\nlook(g);", ""),
+        ("let look = |f| telemetry::record(f);\nlet t = look(g);\ng();", "g()"),
+        // Lists and counts that it would have gone into.
+        (
+            "let all = [];\nlet n = 0;\nfor f in fs { let t = telemetry::record(f); all.push(t); if t.launches > 3 { n += 1; } }\n\
+             print(n);\nprint(all[0]);",
+            "all = []\nn = 0\nfor f in fs:\n    pass",
+        ),
+        // No loop runs on that it would have ended.
+        ("while true { let t = telemetry::record(f); if t.launches > 3 { break; } }\ng();", "g()"),
+        ("while true { for x in xs { if smi() { break; } } break; }", "while True:\n    break"),
+        ("let x = if a { let t = smi(); t } else { 3 };\nprint(x);\ng();", "g()"),
+        // No GPU is simulated there, which is a value.
+        ("if cuda::get_device_properties(0).simulated { f(); }", "if False:\n    f()"),
+    ] {
+        assert_eq!(live(code), want, "{code}");
+    }
+    let mut translation = Translation::to_run();
+    translation.add("let a = smi();\nlet b = smi();\nprint(a, b, a);");
+    let text = translation.text();
+    assert!(text.contains("# uses a, b, which are left out\n# print(a, b, a)"), "{text}");
 }
 
 /// Every example of the reference, as the checking script takes them: one JSON object a line.

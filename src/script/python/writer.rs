@@ -30,6 +30,10 @@ pub(crate) struct PythonWriter {
     pub(super) made: usize,
     /// What the statement being written has no form for.
     pub(super) notes: Vec<String>,
+    /// Whether what can't run in Python is to be left out, with all that hangs on it.
+    pub(super) leaves_out: bool,
+    /// What of the statement being written can't run in Python.
+    pub(super) lost: Lost,
     /// The name that the value being written is bound to.
     pub(super) target: Option<String>,
     /// Names of errors that are caught.
@@ -51,6 +55,12 @@ impl PythonWriter {
         if !self.notes.contains(&text) {
             self.notes.push(text);
         }
+    }
+
+    /// Says before the statement that something can't run in Python.
+    pub(super) fn note_lost(&mut self, text: impl Into<String>) {
+        self.note(text);
+        self.lost.part = true;
     }
 
     /// The name of a function that stands in for a call of this lab; it is written along.
@@ -87,6 +97,25 @@ impl PythonWriter {
     }
 }
 
+/// What can't run in Python, as it is this lab's own or made of that.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Lost {
+    /// Something that the statement calls or uses.
+    pub part: bool,
+    /// The value of the block that the statement binds.
+    pub value: bool,
+    /// What the function around returns.
+    pub returned: bool,
+}
+
+impl Lost {
+    pub(super) fn add(&mut self, more: Lost) {
+        self.part |= more.part;
+        self.value |= more.value;
+        self.returned |= more.returned;
+    }
+}
+
 /// What is known of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Type {
@@ -95,6 +124,8 @@ pub(crate) enum Type {
     Map,
     Tensor,
     Bool,
+    /// It has no value, as the statement that binds it is left out.
+    Absent,
     /// Anything else.
     Other,
 }
