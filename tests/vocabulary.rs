@@ -173,4 +173,9 @@ fn a_failing_figure_points_at_the_line_behind_it() {
     assert_eq!(line(verdict), Some(3), "the longest of the waits");
     let verdict = lesson.attempt(code, "expect_equal(events.launches(\"matmul\"), 0);");
     assert_eq!(line(verdict), Some(2));
+    // What it gave the GPU in many small orders counts together.
+    let many = format!("{code}\nfor i in 0..4 {{ a @ a; }}\nt.sum().item();");
+    let busy = "expect(events.busy_ms(\"cuda:0\") < 0.001, \"too much\");";
+    assert_eq!(line(lesson.attempt(code, busy)), Some(2), "the work, and no wait for it");
+    assert_eq!(line(lesson.attempt(&many, busy)), Some(5));
 }

@@ -1,5 +1,6 @@
 //! The events of a run, as the checks and predictions of lessons read them.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rhai::{Array, Dynamic, Engine, INT, Map};
@@ -381,7 +382,8 @@ impl RunEvents {
         }
         let name = device.to_string();
         let line = match figure {
-            "busy_ms" | "idle_ms" => self.longest_wait(),
+            "busy_ms" => self.busiest_line(device),
+            "idle_ms" => self.longest_wait(),
             _ => self.peak_line(&name),
         };
         let map = self.figure(figure, line);
@@ -419,6 +421,21 @@ impl RunEvents {
             _ => None,
         });
         holds.max_by_key(|(nanos, _)| *nanos).map(|(_, line)| line).filter(|line| *line > 0)
+    }
+
+    /// The line for which a GPU worked longest, over all that it gave it.
+    fn busiest_line(&self, gpu: Device) -> Option<u32> {
+        let mut by_line: BTreeMap<u32, u64> = BTreeMap::new();
+        for event in self.0.events.iter() {
+            let nanos = match &event.body {
+                Body::Launch { device, span, .. } if *device == gpu => span.nanos,
+                Body::Copy { from, to, span, .. } if *from == gpu || *to == gpu => span.nanos,
+                _ => continue,
+            };
+            *by_line.entry(event.source.line).or_default() += nanos;
+        }
+        by_line.remove(&0);
+        by_line.into_iter().max_by_key(|(_, nanos)| *nanos).map(|(line, _)| line)
     }
 
     /// The line at which a device's allocated bytes were highest.
