@@ -88,6 +88,11 @@ fn mixed_devices_are_refused_in_pytorchs_words() {
     let text =
         "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!";
     fails(&o, 1, &[text, ":3:", "hint:"]);
+    // PyTorch's kernel says mat2; what to do is said in the program's own names.
+    let o = script(&["--devices", "sim:t4"], "let right = ones([2, 2]);\nright.cuda() @ right");
+    fails(&o, 1, &["but got mat2 is on cpu", ":2:", "hint: move `right` with `.to(\"cuda:0\")`"]);
+    let o = script(&["--devices", "sim:t4"], "let x = ones([2, 2]);\nnn::Linear(2, 2).cuda().forward(x)");
+    fails(&o, 1, &["but got mat1 is on cpu", ":2:", "hint: move `x` with `.to(\"cuda:0\")`"]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ fn a_walk_goes_on_where_it_was_left_in_the_state_that_is_needed() {
     assert!(said.contains("Exactly right.") && said.contains("Until next time."), "{said}");
     let (said, _) = lesson.walk("sim:t4x2", &format!("{}\nlet y = x.sum().item();\n.\n", lesson.choices().1));
     assert!(!said.contains("How many bytes?") && said.contains("you left off here"), "{said}");
+    assert_eq!(said.matches("Some text.").count(), 1, "the section that it goes on with: {said}");
     assert!(said.contains("Passed.") && !said.contains("NameError"), "{said}");
     let (said, code) =
         Lesson::new("lacks", &format!("{SIM}\n[requires]\ngpus = 2"), &whole()).walk("cpu", "");

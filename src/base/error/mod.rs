@@ -205,8 +205,18 @@ impl Error {
         })
     }
 
-    /// A hint with the names that two operands have in the source, where it calls them `a` and `b`.
+    /// A hint with the names that operands have in the source, where it calls them `a` and `b`, or as the reference's
+    /// kernel does.
     fn named(&self, hint: String) -> String {
+        if let Cause::Device(DeviceCause::ArgumentDevice { argument, is_on, .. }) = &self.0.cause {
+            let mut there = self.0.operands.iter().filter(|operand| operand.device == *is_on);
+            return match (there.next(), there.next()) {
+                (Some(Operand { name: Some(name), .. }), None) => {
+                    hint.replace(&format!("`{argument}`"), &format!("`{name}`"))
+                }
+                _ => hint,
+            };
+        }
         let [left, right] = self.0.operands.as_slice() else { return hint };
         [(left, "`a.to("), (right, "`b.to(")]
             .into_iter()

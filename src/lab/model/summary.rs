@@ -101,19 +101,28 @@ fn answers(steps: &[StepState]) -> String {
 
 /// What is open in a step, as an item of a list.
 fn open_of(number: usize, step: &StepState) -> Option<String> {
-    let name = |item: &ItemState| {
-        let what = match item {
-            ItemState::Predict(_) => "a prediction",
-            ItemState::Quiz(_) => "a quiz",
-            ItemState::Cell(cell) if cell.exercise.is_some() => "an exercise",
-            _ => "a cell",
-        };
-        format!("{what}{}", if item.is_passed_over() { " (passed over)" } else { "" })
+    let what = |item: &ItemState| match item {
+        ItemState::Predict(_) => ("a prediction", "predictions"),
+        ItemState::Quiz(_) => ("a quiz", "quizzes"),
+        ItemState::Cell(cell) if cell.exercise.is_some() => ("an exercise", "exercises"),
+        _ => ("a cell", "cells"),
     };
-    let open: Vec<String> =
-        step.items.iter().filter(|item| item.is_done() == Some(false)).map(name).collect();
-    (!open.is_empty())
-        .then(|| format!("- step {}, {}: {}", number + 1, escaped(&step.title), open.join(", ")))
+    // Those of a kind are counted together, where the first of them stands.
+    let mut open: Vec<((&str, &str), bool, usize)> = Vec::new();
+    for item in step.items.iter().filter(|item| item.is_done() == Some(false)) {
+        let (what, over) = (what(item), item.is_passed_over());
+        match open.iter_mut().find(|(known, known_over, _)| (*known, *known_over) == (what, over)) {
+            Some((.., count)) => *count += 1,
+            None => open.push((what, over, 1)),
+        }
+    }
+    let told = open.iter().map(|((one, many), over, count)| {
+        let what = if *count == 1 { (*one).to_owned() } else { format!("{count} {many}") };
+        format!("{what}{}", if *over { " (passed over)" } else { "" })
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty())
+        .then(|| format!("- step {}, {}: {}", number + 1, escaped(&step.title), told.join(", ")))
 }
 
 /// The lesson behind the open one in its pack, and that pack.

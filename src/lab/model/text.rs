@@ -122,9 +122,15 @@ pub(crate) fn break_code(chars: &[(char, Style)], columns: usize) -> Vec<&[(char
         let fits = fitting(rest, columns);
         let indent = rest.iter().take_while(|(c, _)| *c == ' ').count();
         let space = rest.iter().take(fits).rposition(|(c, _)| *c == ' ').map(|at| at + 1);
-        let late = space.filter(|&at| at > indent && at * 2 > fits);
+        let space = space.filter(|&at| at > indent);
+        let late = space.filter(|&at| at * 2 > fits);
+        // A word that fits a row of its own is not cut.
+        let early = space.filter(|&at| {
+            let word = rest.iter().skip(at).take_while(|(c, _)| *c != ' ');
+            word.map(|(c, _)| char_width(*c)).sum::<usize>() <= columns
+        });
         let at = match fits < rest.len() {
-            true => late.or_else(|| joint_before(rest, fits, indent)).unwrap_or(fits),
+            true => late.or_else(|| joint_before(rest, fits, indent)).or(early).unwrap_or(fits),
             false => fits,
         };
         let (row, after) = rest.split_at_checked(at).unwrap_or((rest, &[]));
@@ -257,6 +263,7 @@ mod tests {
         };
         assert_eq!(broken("let y = net.forward(x);", 12), ["let y = ", "net.forward(", "x);"]);
         assert_eq!(broken("a bcdefghij", 8), ["a bcdefg", "hij"]);
+        assert_eq!(broken("a bcdefghi", 8), ["a ", "bcdefghi"]);
         assert_eq!(
             broken("for i in range(torch.cuda.device_count()):", 35),
             ["for i in range(torch.cuda", ".device_count()):"]

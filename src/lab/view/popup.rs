@@ -29,7 +29,7 @@ pub(crate) fn draw(state: &State, popup: Popup, buffer: &mut Buffer, area: Rect)
             typing(state, ("save under another name", &state.aid.name, told), buffer, area);
         }
         Popup::Devices => {
-            let told = "cpu, cuda, sim:t4x2, sim:rtx3060@workstation, …; every variable goes";
+            let told = "cpu, cuda, sim:t4x2, sim:rtx3060@workstation, …; all variables are lost";
             typing(state, ("go on with other devices", &state.aid.devices, told), buffer, area);
         }
         Popup::Palette => aid::picker(state, "actions", buffer, area),

@@ -1,6 +1,7 @@
 //! Where a walk through a lesson begins, and how; which steps it passes over as they are done.
 
 use crate::base::figures::plural;
+use crate::lesson::markdown::Block;
 use crate::lesson::memory::Remembered;
 use crate::lesson::{Element, LessonMemory, Step};
 
@@ -56,6 +57,25 @@ pub(super) fn begins_at(steps: &[Step], memory: &LessonMemory, from: Option<&str
 /// Nothing more is to be done at a step: what it asks for is done, or its answer was told.
 pub(super) fn is_over(step: &Step, memory: &LessonMemory) -> bool {
     memory.step(&step.id).is_some_and(|known| known.is_done() || known.told.is_some())
+}
+
+/// The texts of the section that a step goes on with, of those before it: none where it begins one itself.
+pub(super) fn begun<'s>(before: &'s [Step], step: &Step) -> Vec<&'s [Block]> {
+    let heading = |blocks: &[Block]| blocks.iter().rposition(|block| matches!(block, Block::Heading { .. }));
+    if heading(&step.text).is_some() {
+        return Vec::new();
+    }
+    let mut texts = Vec::new();
+    for earlier in before.iter().rev() {
+        let from = heading(&earlier.text);
+        texts.push(earlier.text.get(from.unwrap_or(0)..).unwrap_or_default());
+        if from.is_some() {
+            break;
+        }
+    }
+    texts.retain(|text| !text.is_empty());
+    texts.reverse();
+    texts
 }
 
 /// That these steps are passed over, in a line; none where there are none.

@@ -25,7 +25,7 @@ use super::printer::{Printer, screen};
 use super::waiting;
 
 pub(crate) use begin::WalkBegin;
-use begin::{Beginning, begins_at, is_over, passed_over};
+use begin::{Beginning, begins_at, begun, is_over, passed_over};
 use lab_keys::LabKeys;
 use said::Then;
 use walker::{KeepStep, TellEnd, Walk};
@@ -98,6 +98,7 @@ impl Walk<'_> {
             self.take_up(place, step);
         }
         let mut over = Vec::new();
+        let mut shown = 0;
         for (place, step) in steps.iter().enumerate().skip(first) {
             if !again && self.is_passed_over(place) {
                 over.push(step);
@@ -106,6 +107,11 @@ impl Walk<'_> {
             if let Some(told) = passed_over(&std::mem::take(&mut over)) {
                 self.say(&[told])?;
             }
+            // What a step goes on from is shown where it was passed over.
+            for text in begun(steps.get(shown..place).unwrap_or_default(), step) {
+                self.text(text)?;
+            }
+            shown = place + 1;
             self.text(&step.text)?;
             if self.step(place, step)? == Then::Leave {
                 return self.say(&["Until next time.".into()]);
