@@ -116,7 +116,7 @@ def judge(id, record, outcomes):
     if "error" in record:
         if failed is None:
             return "differs", "accepted", f"no error | {record['error']}"
-        same = ": ".join(failed).splitlines()[0] == record["error"]
+        same = ": ".join(failed).splitlines()[0].strip() == record["error"]
         return ("right" if same else "near"), "error text", f"{': '.join(failed)} | {record['error']}"
     if failed:
         return "refused", refusal(failed), f"{': '.join(failed)} | {brief(record['expect'])}"

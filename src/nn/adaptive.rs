@@ -3,7 +3,7 @@
 use crate::base::Result;
 use crate::nn::made::constructor;
 use crate::op::convolution::adaptive::{ADAPTIVE_ERRORS, adaptive_avg_pool3d, adaptive_max};
-use crate::op::convolution::pooling::windows;
+use crate::op::convolution::adaptive_size::windows;
 use crate::op::params::{by_name, kind, params};
 use crate::op::{Args, OpDef, Value, shapes};
 use crate::tensor::Tensor;

@@ -2,9 +2,10 @@
 
 use crate::base::Result;
 use crate::nn::made::constructor;
+use crate::op::convolution::adaptive_size::adaptive_size;
 use crate::op::convolution::pooling::{
-    adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_size, avg_pool1d, avg_pool2d, max_pool1d,
-    max_pool1d_places, max_pool2d,
+    adaptive_avg_pool1d, adaptive_avg_pool2d, avg_pool1d, avg_pool2d, max_pool1d, max_pool1d_places,
+    max_pool2d,
 };
 use crate::op::convolution::volumes::{avg_pool3d, max_pool3d, max_pool3d_places};
 use crate::op::convolution::windows::{Pool, divided};
@@ -171,14 +172,14 @@ pub static ROWS: &[OpDef] = &[
         "The means of nearly equal parts of the plane, as many as asked for.",
         AdaptiveAvgPool2dParams::LIST,
         by_name!(AdaptiveAvgPool2dParams, |a, args| {
-            let size = adaptive_size(a.output_size)?;
+            let size = adaptive_size(None, a.output_size)?;
             let run = move |c: &Call| adaptive_avg_pool2d(c.only()?, size);
             Simple::new("AdaptiveAvgPool2d", run).options_of(args).module()
         }),
     )
     .shapes(shapes::ADAPTIVE2D)
     .errors(&[
-        "TypeError: an output size is negative",
+        "RuntimeError: an output size is negative",
         "RuntimeError: the input has neither three nor four dimensions",
     ])
     .example("nn::AdaptiveAvgPool2d(1)", "AdaptiveAvgPool2d(output_size=1)"),

@@ -108,7 +108,13 @@ impl Adam {
 /// Each of the two is at least 0 and below 1.
 pub(super) fn check_betas(options: &Options) -> Result<()> {
     let Some(betas) = options.pair("betas") else {
-        return Err(Error::type_error("betas must be an array of two numbers such as [0.9, 0.999]"));
+        return Err(match options.get("betas") {
+            Some(Value::List(items)) if items.iter().any(|item| matches!(item, Value::Tensor(_))) => {
+                Error::value("betas must be either both floats or both Tensors")
+                    .with_hint("numbers such as [0.9, 0.999]: a tensor's is `.item()`")
+            }
+            _ => Error::type_error("betas must be an array of two numbers such as [0.9, 0.999]"),
+        });
     };
     for (i, beta) in betas.into_iter().enumerate() {
         if !(0.0..1.0).contains(&beta) {

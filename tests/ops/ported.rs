@@ -274,6 +274,60 @@ fn more_refusals_are_pytorch_s() {
             "F::softshrink(zeros(2), -0.5)",
             "lambda must be in range [0, 3.40282e+38] for input dtype Float, but found -0.5",
         ),
+        ("nn::LSTM(3, 5, #{bias: 0})", "TypeError: bias should be of type bool, got: int"),
+        ("nn::RNN(\"10\", 5)", "TypeError: input_size should be of type int, got: str"),
+        ("nn::Softmax(#{dim: true})", "dim must be an int or None, got <class 'bool'>"),
+        ("fmax(ones(3), 2)", "fmax(): argument 'other' (position 2) must be Tensor, not int"),
+        (
+            "linspace(zeros(1), zeros(2, 2), 1)",
+            "but got start with 1 dimension(s) and end with 2 dimension(s).",
+        ),
+        ("linspace(0, zeros(2), 1)", "end tensors, but got end with 1 dimension(s)."),
+        ("ones(1).reshape([0, -1])", "shape '[0, -1]' is invalid for input of size 1"),
+        ("ones(0, 1).reshape([0, -1])", "can be any value and is ambiguous"),
+        ("F::adaptive_avg_pool2d(ones(2, 2), [2, 2])", "ValueError: Input dimension should be at least 3"),
+        (
+            "F::adaptive_avg_pool3d(ones(1, 2, 2, 2), [-1, 0, 2])",
+            "adaptive_avg_pool3d: elements of output_size must be greater than or equal to 0 but received {-1, 0,2}",
+        ),
+        ("F::adaptive_avg_pool1d(ones(1, 2), [])", "argument 'output_size' should contain one int (got 0)"),
+        (
+            "F::max_pool1d(zeros(0, 1, 49), 2, #{padding: 4, return_indices: true})",
+            "pad should be at most half of effective kernel size, but got pad=4, kernel_size=2 and dilation=1",
+        ),
+        (
+            "F::avg_pool3d(zeros(0, 1, 49, 50), 2, #{padding: -1})",
+            "pad must be non-negative, but got pad: -1",
+        ),
+        (
+            "F::max_pool3d(zeros(2, 1, 0, 1, 2), 1)",
+            "but input has sizes [2, 1, 0, 1, 2] with dimension 2 being empty",
+        ),
+        ("F::max_pool2d(zeros(1, 0, 10), 1)", "with optional 0 dim batch size for input, but got:[1, 0, 10]"),
+        ("F::conv1d(ones(1, 2, 4), ones(2, 2))", "weight should have at least three dimensions"),
+        (
+            "F::conv2d(ones(1, 1, 4, 3), ones(1, 2, 2))",
+            "Expected 3-dimensional input for 3-dimensional weight[1, 2, 2], but got 4-dimensional input of size [1, 1, 4, 3]",
+        ),
+        ("F::conv1d(ones(1, 1, 4), ones(1, 1, 2), #{dilation: 0})", "greater than zero, but got [1, 0]"),
+        ("F::multi_margin_loss(ones(5, 4), ones(5, 4))", "Expected target size [5], but got [5, 4]."),
+        (
+            "F::triplet_margin_loss(ones(3), ones(4, 3), ones(4, 3))",
+            "anchor 1D, positive 2D, and negative 2D",
+        ),
+        (
+            "F::rms_norm(ones(1, 2, 3), [1, 2, 3], ones(1, 2))",
+            "got weight of shape [1, 2] and normalized_shape",
+        ),
+        (
+            "optim::Adam([ones(2)], #{betas: [0.9, tensor(0.9)]})",
+            "betas must be either both floats or both Tensors",
+        ),
+        ("cov(ones(2, 5), #{aweights: tensor([1, 2])})", "expected aweights to have floating point dtype"),
+        (
+            "gradient(ones(3, 3), #{spacing: [0.1], dim: [1, 0]})",
+            "got a spacing argument of length 1 and a dim argument of length 2.",
+        ),
     ] {
         let told = format!("{:?}", lab.error(code));
         assert!(told.contains(want), "{code}: {told}");

@@ -84,6 +84,9 @@ pub fn prelu(x: &Tensor, weight: &Tensor) -> Result<Tensor> {
         );
         return Err(Error::runtime(text));
     }
+    if x.rank() == 0 && count > 1 {
+        return Err(Error::runtime("Not allow zero-dim input tensor."));
+    }
     let weight = if count == 1 {
         if x.rank() == 0 { reshape(weight, &[])? } else { reshape(weight, &[1])? }
     } else {

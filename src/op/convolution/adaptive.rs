@@ -22,7 +22,8 @@ use crate::op::sorting::extremum::max_dim;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
-use super::pooling::{adaptive_avg_pool2d, windows};
+use super::adaptive_size::windows_for;
+use super::pooling::adaptive_avg_pool2d;
 
 /// The largest element of each of so many windows over the last dimensions, and its place among the elements of its
 /// channel (int64); the first of equals wins. `size` has a number of windows for each dimension, or `None` to keep it.
@@ -137,7 +138,8 @@ pub(crate) fn adaptive_avg_pool3d(x: &Tensor, size: &[Option<usize>]) -> Result<
 /// Runs a pool of the largest elements of `DIMS` dimensions.
 fn run<const DIMS: usize>(a: AdaptiveMaxPoolParams) -> Result<Value> {
     let AdaptiveMaxPoolParams { input, output_size, return_indices, .. } = a;
-    let (out, places) = adaptive_max::<DIMS>(input, &windows("adaptive_max_pool", output_size, DIMS)?)?;
+    let (out, places) =
+        adaptive_max::<DIMS>(input, &windows_for("adaptive_max_pool", input, output_size, DIMS)?)?;
     Ok(if return_indices { Value::List(vec![out.into(), places.into()]) } else { out.into() })
 }
 
@@ -160,7 +162,15 @@ params! {
 pub(crate) const ADAPTIVE_ERRORS: &[&str] = &[
     "RuntimeError: the input has another number of dimensions, or one of size 0 that is not the batch",
     "RuntimeError: `output_size` has not as many numbers as there are dimensions",
-    "TypeError: an output size is negative",
+    "RuntimeError: an output size is negative",
+    shapes::NO_FLOAT,
+];
+/// [`ADAPTIVE_ERRORS`] of a function over several dimensions.
+const CALL_ERRORS: &[&str] = &[
+    "ValueError: the input has no more dimensions than `output_size` has numbers",
+    "RuntimeError: the input has another number of dimensions, or one of size 0 that is not the batch",
+    "RuntimeError: `output_size` has not as many numbers as there are dimensions",
+    "RuntimeError: an output size is negative",
     shapes::NO_FLOAT,
 ];
 const SIGNAL: Draw = Draw::of("x", &[2, 3, 7], Domain::Distinct);
@@ -192,7 +202,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(FUNCTIONAL)
     .details("Parts overlap where a size does not divide. `return_indices` gives `[values, indices]`.")
     .shapes(shapes::ADAPTIVE2D)
-    .errors(ADAPTIVE_ERRORS)
+    .errors(CALL_ERRORS)
     .example("F::adaptive_max_pool2d(tensor([[[1.0, 2.0], [3.0, 4.0]]]), 1)", "tensor([[[4.]]])")
     .samples(&[
         Sample::of("F::adaptive_max_pool2d(x, 1)", &[PLANE]),
@@ -208,7 +218,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(FUNCTIONAL)
     .details("Parts overlap where a size does not divide. `return_indices` gives `[values, indices]`.")
     .shapes(shapes::ADAPTIVE3D)
-    .errors(ADAPTIVE_ERRORS)
+    .errors(CALL_ERRORS)
     .example("F::adaptive_max_pool3d(arange(8).float().reshape([1, 2, 2, 2]), 1)", "tensor([[[[7.]]]])")
     .samples(&[Sample::of("F::adaptive_max_pool3d(x, [2, 3, 1])", &[VOLUME])]),
     OpDef::call(
@@ -217,14 +227,14 @@ pub static ROWS: &[OpDef] = &[
         "The means of nearly equal parts of the last three dimensions, as many as asked for.",
         AdaptiveAvgPool3dParams::LIST,
         by_name!(AdaptiveAvgPool3dParams, |a| {
-            let size = windows("adaptive_avg_pool", a.output_size, 3)?;
+            let size = windows_for("adaptive_avg_pool", a.input, a.output_size, 3)?;
             whole("adaptive_avg_pool3d", [a.input], |[x]| adaptive_avg_pool3d(x, &size)).map(Value::from)
         }),
     )
     .forms(FUNCTIONAL)
     .details("`output_size` is a number or `[depth, height, width]`; () keeps a size.")
     .shapes(shapes::ADAPTIVE3D)
-    .errors(ADAPTIVE_ERRORS)
+    .errors(CALL_ERRORS)
     .example("F::adaptive_avg_pool3d(arange(8).float().reshape([1, 2, 2, 2]), 1)", "tensor([[[[3.5000]]]])")
     .samples(&[Sample::of("F::adaptive_avg_pool3d(x, [2, 3, 1])", &[VOLUME])]),
 ];

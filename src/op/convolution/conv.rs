@@ -163,11 +163,12 @@ pub(super) fn plan(
         return invalid("non-positive stride is not supported");
     };
     let Some(dilation) = positive(&options.dilation, "dilation")? else {
-        let all = match options.dilation.as_slice() {
+        // PyTorch shows a dilation of 0, and none below it.
+        return Err(not_dilated(&match options.dilation.as_slice() {
+            [one] if dims == 1 => vec![1, *one],
             [one] => vec![*one; dims],
             many => many.to_vec(),
-        };
-        return Err(Error::runtime(format!("dilation should be greater than zero, but got {all:?}")));
+        }));
     };
     let Some(groups) = usize::try_from(options.groups).ok().filter(|g| *g > 0) else {
         return invalid("non-positive groups is not supported");
@@ -191,7 +192,29 @@ pub(super) fn plan(
     Ok((Conv { stride, padding, dilation, groups }, far))
 }
 
+/// The error of a dilation that is not above 0 in each dimension.
+pub(super) fn not_dilated(all: &[i64]) -> Error {
+    let text = "dilation should be greater than zero";
+    Error::runtime(match all.iter().any(|&one| one < 0) {
+        true => text.to_owned(),
+        false => format!("{text}, but got {all:?}"),
+    })
+}
+
 pub(super) fn check_ranks(name: &str, dims: usize, x: &Tensor, weight: &Tensor) -> Result<()> {
+    if weight.rank() < 3 {
+        let text = "weight should have at least three dimensions";
+        return Err(Error::runtime(text).with_hint(format!("the weight is {:?}", weight.shape())));
+    }
+    if weight.rank() != dims + 2 && x.rank() == dims + 2 {
+        let (few, shape) = (weight.rank(), weight.shape());
+        return Err(Error::runtime(format!(
+            "Expected {few}-dimensional input for {few}-dimensional weight{shape:?}, but got {}-dimensional input of \
+             size {:?} instead",
+            x.rank(),
+            x.shape()
+        )));
+    }
     if weight.rank() != dims + 2 {
         let text = format!(
             "Expected weight of {name} to have {} dimensions, but got weight of size {:?}",

@@ -1,6 +1,7 @@
 //! Convolutions, pooling and sliding windows.
 
 pub mod adaptive;
+pub mod adaptive_size;
 pub mod conv;
 mod integers;
 pub mod norms;

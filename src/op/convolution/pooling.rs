@@ -1,5 +1,7 @@
 //! Pooling over the last dimensions.
 
+use std::fmt::Display;
+
 use crate::base::{Dims, Error, Result, Scalar, memory};
 use crate::device::kernel::Window;
 use crate::device::{Kernel, poll};
@@ -18,12 +20,17 @@ use crate::op::shape::view::{reshape_to, squeeze, unsqueeze};
 use crate::tensor::autograd::Vjp;
 use crate::tensor::{In, Tensor, launch};
 
+use super::adaptive_size::{adaptive_size, below_none};
 use super::conv::pair;
 use super::integers;
 use super::windows::{Pool, divided, fitting};
 
 /// The largest element of each window, and its place in its plane (int64).
 pub fn max_pool2d(x: &Tensor, pool: &Pool) -> Result<(Tensor, Tensor)> {
+    if matches!(x.rank(), 3 | 4) && x.shape().iter().skip(x.rank() - 3).any(|&size| size == 0) {
+        check_padding(&pool.size, &pool.padding, &pool.dilation)?;
+        return Err(Error::runtime(unlike_batch("Expected 3D or 4D", x)));
+    }
     planes("max_pool2d", x, |x| {
         let (window, shape) = plan(x, pool)?;
         let out = Tensor::empty(&shape, x.dtype(), &x.context(), "max_pool2d")?;
@@ -208,10 +215,33 @@ fn below_zero(padding: &[i64]) -> Error {
     Error::runtime(format!("pad must be non-negative, but got pad: {pad}"))
 }
 
+/// A border is not negative, and at most half as wide as the window reaches.
+pub(super) fn check_padding(size: &[i64], padding: &[i64], dilation: &[i64]) -> Result<()> {
+    if padding.iter().any(|&pad| pad < 0) {
+        return Err(below_zero(padding));
+    }
+    let at = |all: &[i64], d: usize| all.get(d).or(all.first()).copied().unwrap_or(1);
+    for d in 0..size.len().max(padding.len()) {
+        let (kernel, pad, dilation) = (at(size, d), at(padding, d), at(dilation, d));
+        let reach = kernel.saturating_sub(1).saturating_mul(dilation).saturating_add(1);
+        if pad > reach / 2 {
+            return Err(too_wide(pad, kernel, dilation));
+        }
+    }
+    Ok(())
+}
+
+fn too_wide(pad: impl Display, kernel: impl Display, dilation: impl Display) -> Error {
+    Error::runtime(format!(
+        "pad should be at most half of effective kernel size, but got pad={pad}, kernel_size={kernel} and \
+         dilation={dilation}"
+    ))
+}
+
 /// What a pool over one dimension refuses in its own words.
 fn check_signal(x: &Tensor, pool: &Pool) -> Result<()> {
     if x.shape().iter().skip(x.rank() - 2).any(|&size| size == 0) {
-        return Err(Error::runtime(unlike_batch(x)));
+        return Err(Error::runtime(unlike_batch(SIGNALS, x)));
     }
     let of = |all: &[i64], usual: i64| match all {
         [one] => *one,
@@ -252,44 +282,17 @@ fn steps(size: usize, dim: usize, window: &Window, ceil_mode: bool) -> Result<us
         (at(&window.size), at(&window.stride), at(&window.padding), at(&window.dilation));
     let reach = (kernel - 1).saturating_mul(dilation) + 1;
     if pad > reach / 2 {
-        return Err(Error::runtime(format!(
-            "pad should be at most half of effective kernel size, but got pad={pad}, kernel_size={kernel} and \
-             dilation={dilation}"
-        )));
+        return Err(too_wide(pad, kernel, dilation));
     }
     Ok(fitting(size, reach, stride, pad, ceil_mode))
 }
 
-/// The output size of an adaptive pool over `dims` dimensions: a number, or a number or `()` for each.
-pub(crate) fn windows(name: &str, value: &Value, dims: usize) -> Result<Vec<Option<usize>>> {
-    let one = |v: &Value| match v {
-        Value::None => Ok(None),
-        Value::Scalar(Scalar::Int(n)) if *n >= 0 => Ok(usize::try_from(*n).ok()),
-        other => {
-            let text = format!("an output size is a number from 0 or (), not {}", other.describe());
-            Err(Error::type_error(text))
-        }
-    };
-    match value {
-        Value::List(items) if items.len() == dims => items.iter().map(one).collect(),
-        Value::List(_) => Err(Error::runtime(format!("{name}{dims}d: output_size must be {dims}"))),
-        other => one(other).map(|n| vec![n; dims]),
-    }
-}
+/// What a pool of the largest over one dimension wants.
+const SIGNALS: &str = "max_pool1d: Expected 2D or 3D";
 
-/// [`windows`] over height and width.
-pub(crate) fn adaptive_size(value: &Value) -> Result<[Option<usize>; 2]> {
-    match windows("adaptive_avg_pool", value, 2)?.as_slice() {
-        &[h, w] => Ok([h, w]),
-        _ => Err(Error::runtime("adaptive_avg_pool2d: output_size must be 2")),
-    }
-}
-
-fn unlike_batch(x: &Tensor) -> String {
-    format!(
-        "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{:?}",
-        x.shape()
-    )
+fn unlike_batch(wanted: &str, x: &Tensor) -> String {
+    let shape = x.shape();
+    format!("{wanted} (batch mode) tensor with optional 0 dim batch size for input, but got:{shape:?}")
 }
 
 fn unlike_planes(name: &str) -> impl Fn(&Tensor) -> String {
@@ -334,14 +337,18 @@ pub(crate) fn max_pool1d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
     if matches!(x.rank(), 2 | 3) {
         check_signal(x, pool)?;
     }
-    flat(x, unlike_batch, |x| Ok(max_pool2d(x, &flattened(pool))?.0))
+    flat(x, |x| unlike_batch(SIGNALS, x), |x| Ok(max_pool2d(x, &flattened(pool))?.0))
 }
 
 /// [`max_pool1d`] with the places of the elements along the dimension.
 pub(crate) fn max_pool1d_places(x: &Tensor, pool: &Pool) -> Result<(Tensor, Tensor)> {
     if !matches!(x.rank(), 2 | 3) {
-        return Err(Error::runtime(unlike_batch(x)));
+        return Err(Error::runtime(unlike_batch(SIGNALS, x)));
     }
+    if x.shape().iter().skip(x.rank() - 2).any(|&size| size == 0) {
+        return Err(Error::runtime(unlike_batch(SIGNALS, x)));
+    }
+    check_padding(&pool.size, &pool.padding, &pool.dilation)?;
     check_signal(x, pool)?;
     let (out, places) = max_pool2d(&unsqueeze(x, -2)?, &flattened(pool))?;
     Ok((squeeze(&out, Some(&[-2]))?, squeeze(&places, Some(&[-2]))?))
@@ -451,8 +458,12 @@ pub static ROWS: &[OpDef] = &[
         Family::Convolution,
         "The largest element of each window along the last dimension.",
         MaxPoolPlacesParams::LIST, by_name!(MaxPoolPlacesParams, |MaxPoolPlacesParams { pool, return_indices, .. }| {
-            let (out, places) = max_pool1d_places(pool.input, &Pool::from(pool))?;
-            Ok(if return_indices { Value::List(vec![out.into(), places.into()]) } else { out.into() })
+            let (x, pool) = (pool.input, Pool::from(pool));
+            if !return_indices {
+                return max_pool1d(x, &pool).map(Value::from);
+            }
+            let (out, places) = max_pool1d_places(x, &pool)?;
+            Ok(Value::List(vec![out.into(), places.into()]))
         }),
     )
     .shapes(shapes::POOL1D)
@@ -475,11 +486,14 @@ pub static ROWS: &[OpDef] = &[
         "The means of nearly equal parts of the last dimension, as many as asked for.",
         AdaptiveAvgPool1dParams::LIST, by_name!(AdaptiveAvgPool1dParams, |a| {
             let &[size] = a.output_size.as_slice() else {
-                let text = format!("adaptive_avg_pool1d() expects one output size, but got {:?}", a.output_size);
+                let text = format!(
+                    "adaptive_avg_pool1d() argument 'output_size' should contain one int (got {})",
+                    a.output_size.len()
+                );
                 return Err(Error::runtime(text));
             };
             let size = usize::try_from(size)
-                .map_err(|_| Error::runtime(format!("output_size must not be negative, but is {size}")))?;
+                .map_err(|_| below_none("adaptive_avg_pool", &Value::Scalar(size.into()), 1))?;
             adaptive_avg_pool1d(a.input, size).map(Value::from)
         }),
     )
@@ -526,14 +540,15 @@ pub static ROWS: &[OpDef] = &[
         Sample::of("F::avg_pool2d(x, 2)", &[PLANE]),
         Sample::of("F::avg_pool2d(x, 3, #{stride: 2, padding: 1, count_include_pad: false})", &[PLANE]),
     ]),
-    OpDef::call("adaptive_avg_pool2d", Family::Convolution, "The means of nearly equal parts of the last two dimensions, as many as asked for.", AdaptiveAvgPool2dParams::LIST, by_name!(AdaptiveAvgPool2dParams, |a| adaptive_avg_pool2d(a.input, adaptive_size(a.output_size)?).map(Value::from)))
+    OpDef::call("adaptive_avg_pool2d", Family::Convolution, "The means of nearly equal parts of the last two dimensions, as many as asked for.", AdaptiveAvgPool2dParams::LIST, by_name!(AdaptiveAvgPool2dParams, |a| adaptive_avg_pool2d(a.input, adaptive_size(Some(a.input), a.output_size)?).map(Value::from)))
     .forms(FUNCTIONAL)
     .gradient(Gradient::Vjp("AvgPool2DBackward0"))
     .details("`output_size` is a number or `[height, width]`; () keeps a size.")
     .shapes(shapes::ADAPTIVE2D)
     .errors(&[
+        "ValueError: the input has no more dimensions than `output_size` has numbers",
         "RuntimeError: the input has neither three nor four dimensions",
-        "TypeError: an output size is negative",
+        "RuntimeError: an output size is negative",
     ])
     .example("F::adaptive_avg_pool2d(tensor([[[1.0, 2.0], [3.0, 4.0]]]), 1)", "tensor([[[2.5000]]])")
     .samples(&[

@@ -21,10 +21,10 @@ use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
 use super::conv::{
-    ConvolutionOptions, ConvolutionParams, Padding, call, check_channels, check_places, conv2d,
+    ConvolutionOptions, ConvolutionParams, Padding, call, check_channels, check_places, conv2d, not_dilated,
 };
 use super::integers;
-use super::pooling::{AvgPoolNdParams, MaxPoolPlacesParams, avg_pool2d, max_pool2d};
+use super::pooling::{AvgPoolNdParams, MaxPoolPlacesParams, avg_pool2d, check_padding, max_pool2d};
 use super::windows::{Pool, whole_means};
 
 /// What a convolution does along each of three dimensions.
@@ -153,8 +153,7 @@ pub(super) fn plan(kernel: [usize; 3], options: &ConvolutionOptions) -> Result<V
         return Err(Error::runtime("non-positive stride is not supported"));
     };
     let Some(dilation) = three(&options.dilation, "dilation")?.filter(|s| s.iter().all(|v| *v > 0)) else {
-        let all = three_of(&options.dilation).unwrap_or([0; 3]);
-        return Err(Error::runtime(format!("dilation should be greater than zero, but got {all:?}")));
+        return Err(not_dilated(&three_of(&options.dilation).unwrap_or([0; 3])));
     };
     let padding = match &options.padding {
         Padding::Valid => [[0; 2]; 3],
@@ -248,6 +247,16 @@ fn pooled(
     };
     if !matches!(x.rank(), 4 | 5) || sizes.contains(&0) {
         let text = "non-empty 4D or 5D (batch mode) tensor expected for input";
+        check_padding(&pool.size, &pool.padding, &pool.dilation)?;
+        let empty = sizes.iter().position(|&size| size == 0).filter(|_| name == "max_pool3d");
+        if let Some(at) = empty.filter(|_| matches!(x.rank(), 4 | 5)) {
+            return Err(Error::runtime(format!(
+                "max_pool3d_with_indices_out_cpu_template(): Expected input to have non-zero size for non-batch \
+                 dimensions, but input has sizes {:?} with dimension {} being empty",
+                x.shape(),
+                at + x.rank() - 4
+            )));
+        }
         return Err(Error::runtime(text).with_hint(format!("the input is {:?}", x.shape())));
     }
     let [c, d, h, w] = sizes;

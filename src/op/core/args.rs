@@ -308,6 +308,9 @@ fn unknown_option(def: &OpDef, name: &str) -> Error {
         .with_hint(format!("it is called as `{}`", signature(def)))
 }
 
+/// Parameters of recurrent modules whose types PyTorch names.
+const TYPED: [&str; 4] = ["input_size", "hidden_size", "bias", "batch_first"];
+
 fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {
     let want = match param.kind {
         ParamKind::Tensor => "a Tensor",
@@ -325,7 +328,24 @@ fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {
         ParamKind::Map => "a map",
         ParamKind::Instance(wanted) => wanted.type_name(),
     };
-    let text = format!("{}(): argument '{}' must be {want}, not {}", def.name, param.name, got.describe());
+    let (name, got) = (param.name, got.describe());
+    let place = def.params.iter().position(|p| std::ptr::eq(p, param)).map_or(0, |at| at + 1);
+    let text = match (def.name, param.kind) {
+        // PyTorch's modules check these themselves.
+        ("RNN" | "GRU" | "LSTM", ParamKind::Int | ParamKind::Bool) if TYPED.contains(&name) => {
+            let want = if param.kind == ParamKind::Bool { "bool" } else { "int" };
+            format!("{name} should be of type {want}, got: {}", if got == "string" { "str" } else { &got })
+        }
+        ("Softmax" | "LogSoftmax" | "Softmin", ParamKind::Dim | ParamKind::Int) => {
+            let class = if got == "string" { "str" } else { &got };
+            format!("{name} must be an int or None, got <class '{class}'>")
+        }
+        // Of a tensor's function, its own sentence.
+        (of, ParamKind::Tensor) if of.starts_with(char::is_lowercase) && place > 0 => {
+            format!("{of}(): argument '{name}' (position {place}) must be Tensor, not {got}")
+        }
+        (of, _) => format!("{of}(): argument '{name}' must be {want}, not {got}"),
+    };
     Error::type_error(text).with_hint(format!("it is called as `{}`", signature(def)))
 }
 

@@ -118,11 +118,18 @@ kinds! {
     Bound(Operand) => f64, |args: &Args, at| match args.operand(at)? {
         Operand::Scalar(n) => Ok(n.as_f64()),
         Operand::Tensor(t) if t.rank() == 0 => t.item().map(Scalar::as_f64),
-        Operand::Tensor(t) => Err(Error::runtime(format!(
-            "{} only supports 0-dimensional start and end tensors, but got one with {} dimension(s).",
-            args.def.name,
-            t.rank()
-        ))),
+        Operand::Tensor(_) => {
+            let ends = ["start", "end"].map(|name| (name, args.operand(usize::from(name == "end"))));
+            let told = ends.iter().filter_map(|(name, end)| match end {
+                Ok(Operand::Tensor(t)) => Some(format!("{name} with {} dimension(s)", t.rank())),
+                _ => None,
+            });
+            Err(Error::runtime(format!(
+                "{} only supports 0-dimensional start and end tensors, but got {}.",
+                args.def.name,
+                told.collect::<Vec<_>>().join(" and ")
+            )))
+        }
     };
 }
 

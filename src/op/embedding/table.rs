@@ -56,6 +56,9 @@ fn rows_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 }
 
 fn check(index: &Tensor, weight: &Tensor) -> Result<()> {
+    if weight.rank() != 2 {
+        return Err(Error::runtime("'weight' must be 2-D"));
+    }
     if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
         return Err(Error::runtime(format!(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got \
@@ -63,9 +66,6 @@ fn check(index: &Tensor, weight: &Tensor) -> Result<()> {
             index.dtype().type_name()
         ))
         .with_hint("indices are whole numbers: `index.long()`"));
-    }
-    if weight.rank() != 2 {
-        return Err(Error::runtime("'weight' must be 2-D"));
     }
     same_place(weight, "index", index, "wrapper_CUDA__index_select")?;
     if index.device().is_cuda() || index.numel() == 0 {

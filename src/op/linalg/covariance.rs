@@ -64,6 +64,12 @@ fn weight_of(
                 w.dtype().type_name()
             )));
         }
+        if name == "aweights" && !w.dtype().is_float() {
+            return Err(Error::runtime(format!(
+                "cov(): expected aweights to have floating point dtype but got aweights with {} dtype",
+                w.dtype().type_name()
+            )));
+        }
         if w.numel() != observations {
             return Err(Error::runtime(format!(
                 "cov(): expected {name} to have the same numel as there are observations in the input but got {} != \

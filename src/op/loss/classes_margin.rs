@@ -45,7 +45,11 @@ pub(crate) fn multi_margin_loss(
         return Err(Error::value("only p == 1 and p == 2 supported"));
     }
     let (n, classes) = scores(x)?;
-    numbered(x, target)?;
+    if let Some(w) = by.weight.filter(|w| w.rank() != 1) {
+        return Err(
+            Error::value("weight must be one-dimensional").with_hint(format!("it is {:?}", w.shape()))
+        );
+    }
     if target.numel() != n || target.rank() > 1 {
         return Err(Error::runtime(format!(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). \
@@ -58,6 +62,7 @@ pub(crate) fn multi_margin_loss(
         let text = format!("inconsistent weight size, expected {classes} but got {:?}", w.shape());
         return Err(Error::runtime(text));
     }
+    numbered(x, target)?;
     let (rows, column) = (reshape_to(x, &[n, classes])?, reshape_to(target, &[n, 1])?);
     let own = gather(&rows, 1, &column)?;
     let mut each = relu(&shift(&sub(&rows, &own)?, by.margin)?)?;
@@ -76,12 +81,12 @@ pub(crate) fn multi_margin_loss(
 /// other classes `j`.
 pub(crate) fn multilabel_margin_loss(x: &Tensor, target: &Tensor, how: Reduction) -> Result<Tensor> {
     let (n, classes) = scores(x)?;
-    numbered(x, target)?;
     if target.shape() != x.shape() {
         let text =
             format!("inconsistent target size: {:?} for input of size: {:?}", target.shape(), x.shape());
         return Err(Error::runtime(text));
     }
+    numbered(x, target)?;
     let (rows, labels) = (reshape_to(x, &[n, classes])?, reshape_to(target, &[n, classes])?);
     let told = eq(&cumprod(&ge(&labels, 0i64)?, 1, None)?, 1i64)?;
     let (absent, first) = (Operand::from(-1i64), Operand::from(0i64));

@@ -98,9 +98,15 @@ pub fn triplet_margin_loss(
     how: Reduction,
 ) -> Result<Tensor> {
     if by.margin <= 0.0 {
-        let text =
-            format!("Expected margin to be greater than 0, got {}", crate::base::python::float(by.margin));
+        let text = format!("margin must be greater than 0, got {}", crate::base::python::float(by.margin));
         return Err(Error::value(text));
+    }
+    let [a, p, n] = [anchor, positive, negative].map(Tensor::rank);
+    if a != p || a != n {
+        return Err(Error::runtime(format!(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: \
+             anchor {a}D, positive {p}D, and negative {n}D inputs"
+        )));
     }
     let distance = |a: &Tensor, b: &Tensor| pairwise_distance(a, b, by.p, by.eps, false);
     let near = distance(anchor, positive)?;
@@ -113,7 +119,7 @@ pub fn triplet_margin_loss(
 
 /// `log(1 + exp(-target * x))` for targets 1 and -1.
 pub fn soft_margin_loss(x: &Tensor, target: &Tensor, how: Reduction) -> Result<Tensor> {
-    reduced(&crate::op::elementwise::unary::log1p(&exp(&neg(&mul(target, x)?)?)?)?, how)
+    reduced(&crate::op::elementwise::unary::log1p(&exp(&neg(&mul(x, target)?)?)?)?, how)
 }
 
 /// The binary cross-entropy of each class of `[n, classes]`, weighted, and its mean over the classes.

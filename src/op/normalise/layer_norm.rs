@@ -47,12 +47,7 @@ fn check_layer_norm(
     weight: Option<&Tensor>,
     bias: Option<&Tensor>,
 ) -> Result<usize> {
-    if shape.is_empty() {
-        return Err(Error::runtime(
-            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got \
-             normalized_shape = []",
-        ));
-    }
+    not_empty(shape)?;
     let tail = x.rank().checked_sub(shape.len()).and_then(|at| x.shape().get(at..)).unwrap_or(&[]);
     if tail.len() != shape.len() || tail.iter().zip(shape).any(|(&a, &b)| a as i64 != b) {
         let sizes: Vec<String> = shape.iter().map(i64::to_string).collect();
@@ -210,6 +205,16 @@ fn rows_grad_recorded(x: &Tensor, g: &Tensor, weight: Option<&Tensor>, about: &R
     Ok(grads)
 }
 
+fn not_empty(shape: &[i64]) -> Result<()> {
+    match shape {
+        [] => Err(Error::runtime(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got \
+             normalized_shape = []",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// `x` divided by the root of its mean square over trailing dimensions, times `weight`.
 ///
 /// `eps` is the dtype's own where it is absent. Half types are computed in float32.
@@ -223,8 +228,17 @@ pub(crate) fn rms_norm(
         return rms_norm(&casts.cast(x)?, over, casts.cast_option(weight)?.as_ref(), eps);
     }
     let _paused = crate::tensor::autocast::pause();
+    not_empty(over)?;
+    let given = |w: &&Tensor| w.shape().iter().map(|&size| size as i64).ne(over.iter().copied());
+    if let Some(weight) = weight.filter(given) {
+        return Err(Error::runtime(format!(
+            "Expected weight to be of same shape as normalized_shape, but got weight of shape {:?} and \
+             normalized_shape = {over:?}",
+            weight.shape()
+        )));
+    }
     let tail = x.rank().checked_sub(over.len()).and_then(|at| x.shape().get(at..)).unwrap_or(&[]);
-    if over.is_empty() || tail.len() != over.len() || tail.iter().zip(over).any(|(&a, &b)| a as i64 != b) {
+    if tail.len() != over.len() || tail.iter().zip(over).any(|(&a, &b)| a as i64 != b) {
         let sizes: Vec<String> = over.iter().map(i64::to_string).collect();
         return Err(Error::runtime(format!(
             "Given normalized_shape={over:?}, expected input with shape [*{}], but got input of size{:?}",

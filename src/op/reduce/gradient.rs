@@ -82,7 +82,7 @@ fn gaps(x: &Tensor, dim: usize, size: i64, spacing: &Spacing) -> Result<Tensor> 
 }
 
 /// For each of `count` dimensions its spacing: one for all, or one each.
-fn spacings(value: Option<&Value>, count: usize) -> Result<Vec<Spacing<'_>>> {
+fn spacings(value: Option<&Value>, count: usize, named: bool) -> Result<Vec<Spacing<'_>>> {
     let one = |v| match v {
         &Value::Scalar(distance) => Ok(Spacing::Even(distance.as_f64())),
         Value::Tensor(t) => Ok(Spacing::At(t)),
@@ -94,6 +94,11 @@ fn spacings(value: Option<&Value>, count: usize) -> Result<Vec<Spacing<'_>>> {
     match value {
         None | Some(Value::None) => Ok((0..count).map(|_| Spacing::Even(1.0)).collect()),
         Some(Value::List(items)) if items.len() == count => items.iter().map(one).collect(),
+        Some(Value::List(items)) if named => Err(Error::runtime(format!(
+            "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the \
+             same length, but got a spacing argument of length {} and a dim argument of length {count}.",
+            items.len()
+        ))),
         Some(Value::List(items)) => Err(Error::runtime(format!(
             "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to the number of \
              dimensions, {count}, but got a list of length {}",
@@ -111,7 +116,7 @@ fn gradient(a: &GradientParams) -> Result<Vec<Tensor>> {
         None => (0..a.input.rank()).collect(),
         Some(dims) => unique_dims(a.input, dims)?.to_vec(),
     };
-    let spacings = spacings(a.spacing, dims.len())?;
+    let spacings = spacings(a.spacing, dims.len(), a.dim.is_some())?;
     dims.iter().zip(&spacings).map(|(&dim, spacing)| slopes(a.input, dim, spacing, a.edge_order)).collect()
 }
 

@@ -168,14 +168,14 @@ fn infer(shape: &[i64], numel: usize) -> Result<Dims> {
         .ok_or_else(bad)?;
     let missing = match (shape.contains(&-1), known) {
         (false, n) if n == numel => 0,
-        (true, 0) => {
+        (true, 0) if numel == 0 => {
             return Err(Error::runtime(format!(
                 "cannot reshape tensor of 0 elements into shape {} because the unspecified dimension size -1 can be \
                  any value and is ambiguous",
                 show(shape)
             )));
         }
-        (true, n) if numel.is_multiple_of(n) => numel / n,
+        (true, n) if n > 0 && numel.is_multiple_of(n) => numel / n,
         _ => return Err(bad().into()),
     };
     Ok(shape.iter().map(|&d| if d == -1 { missing } else { d as usize }).collect())

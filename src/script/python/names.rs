@@ -43,7 +43,9 @@ impl PythonWriter {
                 match torch_of(&space, name) {
                     Some(full) => self.imported(&full),
                     None => {
-                        self.note_lost(format!("{space}::{name} is this lab's own; PyTorch has no such call"));
+                        self.note_lost(format!(
+                            "{space}::{name} is this lab's own; PyTorch has no such call"
+                        ));
                         format!("{}.{name}", space.replace("::", "."))
                     }
                 }
