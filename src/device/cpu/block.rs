@@ -227,13 +227,31 @@ impl<'a, C: Copy> BlockReader<'a, C> {
 /// Both must hold `rows * columns` elements, and not overlap.
 #[inline]
 unsafe fn turn<C: Copy>(from: *const C, to: *mut C, rows: usize, columns: usize) {
+    let whole = (rows - rows % SQUARE, columns - columns % SQUARE);
+    for r in (0..whole.0).step_by(SQUARE) {
+        for c in (0..whole.1).step_by(SQUARE) {
+            // SAFETY: the caller's promise; a square has `SQUARE` rows and columns inside.
+            unsafe {
+                let square: [[C; SQUARE]; SQUARE] = std::array::from_fn(|i| {
+                    from.add((c + i) * rows + r).cast::<[C; SQUARE]>().read_unaligned()
+                });
+                for i in 0..SQUARE {
+                    let row: [C; SQUARE] = std::array::from_fn(|j| square[j][i]);
+                    to.add((r + i) * columns + c).cast::<[C; SQUARE]>().write_unaligned(row);
+                }
+            }
+        }
+    }
     for r in 0..rows {
-        for c in 0..columns {
+        for c in (if r < whole.0 { whole.1 } else { 0 })..columns {
             // SAFETY: the caller's promise.
             unsafe { *to.add(r * columns + c) = *from.add(c * rows + r) };
         }
     }
 }
+
+/// Sides of the squares that are turned in registers.
+const SQUARE: usize = 4;
 
 #[cold]
 pub(crate) fn wrong_shape(got: &[usize], want: &[usize]) -> Error {

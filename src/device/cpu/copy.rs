@@ -1,6 +1,6 @@
 //! Copies and casts between layouts: along the memory where both lie alike, in tiles where they lie across.
 
-use crate::base::{Result, Scalar};
+use crate::base::{Dims, Layout, Result, Scalar, Strides};
 use crate::device::cancel::Cancel;
 use crate::device::cpu::scratch::zeros;
 use crate::device::cpu::strided::{Overlap, Strided};
@@ -39,6 +39,50 @@ pub(super) fn copy(launch: &Launch) -> Result<()> {
 
 /// Copies between views of one shape that share no memory.
 pub(super) fn between(cancel: &Cancel, from: &Strided, to: &Strided) -> Result<()> {
+    match merged(from.layout, to.layout)? {
+        Some([from_layout, to_layout]) => {
+            // SAFETY: dimensions that lie in one another in both are one; the elements stay what they are.
+            let (from, to) = unsafe { (from.reordered(&from_layout), to.reordered(&to_layout)) };
+            planned(cancel, &from, &to)
+        }
+        None => planned(cancel, from, to),
+    }
+}
+
+/// Two layouts of one shape with neighbouring dimensions made one that step through the memory as one in both: tiles over
+/// them are larger, and fewer. None where there are no such, or tiles would be no larger.
+fn merged(from: &Layout, to: &Layout) -> Result<Option<[Layout; 2]>> {
+    let (shape, strides) = (to.shape(), [from.strides(), to.strides()]);
+    let joins = |d: usize| {
+        strides.iter().all(|all| match (all.get(d), all.get(d + 1), shape.get(d + 1)) {
+            (Some(&outer), Some(&inner), Some(&size)) => {
+                isize::try_from(size).is_ok_and(|size| inner.checked_mul(size) == Some(outer))
+            }
+            _ => false,
+        })
+    };
+    if shape.len() < 3 || !(0..shape.len() - 1).any(joins) {
+        return Ok(None);
+    }
+    let mut sizes = Dims::new();
+    let mut steps = [Strides::new(), Strides::new()];
+    for (d, &size) in shape.iter().enumerate() {
+        match (d.checked_sub(1).is_some_and(joins), sizes.last_mut()) {
+            (true, Some(before)) => {
+                *before *= size;
+                steps.iter_mut().for_each(|all| all.truncate(all.len() - 1));
+            }
+            _ => sizes.push(size),
+        }
+        for (steps, all) in steps.iter_mut().zip(strides) {
+            steps.push(all.get(d).copied().unwrap_or(0));
+        }
+    }
+    let [one, other] = steps;
+    Ok(Some([Layout::new(sizes.clone(), one, from.offset())?, Layout::new(sizes, other, to.offset())?]))
+}
+
+fn planned(cancel: &Cancel, from: &Strided, to: &Strided) -> Result<()> {
     let plan = plan(to.layout, std::iter::once(from.layout));
     let Some(order) = plan.order else { return along(cancel, from, to, None) };
     let (from_layout, to_layout) = (from.layout.permute(&order)?, to.layout.permute(&order)?);
@@ -180,6 +224,41 @@ mod tests {
             let want = from.values().into_iter().map(|v| with_element!(to.dtype, T => T::from_f64(v).to_f64()));
             prop_assert_eq!(to.values(), want.collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn dimensions_that_lie_in_one_another_are_copied_as_one() {
+        let orders = [
+            [0, 2, 3, 1],
+            [0, 3, 1, 2],
+            [3, 0, 1, 2],
+            [1, 2, 0, 3],
+            [2, 3, 0, 1],
+            [0, 1, 3, 2],
+            [3, 2, 1, 0],
+        ];
+        let joined = [3, 3, 2, 3, 2, 3, 4];
+        for (order, rank) in orders.into_iter().zip(joined) {
+            let whole = Layout::contiguous(&[3, 5, 13, 9]).unwrap();
+            let turned = whole.permute(&order).unwrap();
+            let rows = Layout::contiguous(turned.shape()).unwrap();
+            let got = merged(&turned, &rows).unwrap().map_or(4, |[one, other]| {
+                assert_eq!(one.shape(), other.shape());
+                one.rank()
+            });
+            assert_eq!(got, rank, "{order:?}");
+            let from = Sample::laid_out(DType::Float32, turned, numbers());
+            let to = output_like(&from.layout, DType::Float32, false);
+            launch(&kernel(), &[from.arg()], &[to.view()]).unwrap();
+            assert_eq!(to.values(), from.values(), "{order:?}");
+        }
+        // Not across a piece that was cut.
+        let cut = Layout::contiguous(&[4, 4, 4]).unwrap().slice(1, 0, 3, 1).unwrap();
+        assert!(
+            merged(&cut, &Layout::contiguous(&[4, 3, 4]).unwrap())
+                .unwrap()
+                .is_some_and(|[one, _]| one.rank() == 2)
+        );
     }
 
     #[test]
