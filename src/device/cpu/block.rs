@@ -232,12 +232,11 @@ unsafe fn turn<C: Copy>(from: *const C, to: *mut C, rows: usize, columns: usize)
         for c in (0..whole.1).step_by(SQUARE) {
             // SAFETY: the caller's promise; a square has `SQUARE` rows and columns inside.
             unsafe {
-                let square: [[C; SQUARE]; SQUARE] = std::array::from_fn(|i| {
-                    from.add((c + i) * rows + r).cast::<[C; SQUARE]>().read_unaligned()
-                });
-                for i in 0..SQUARE {
-                    let row: [C; SQUARE] = std::array::from_fn(|j| square[j][i]);
-                    to.add((r + i) * columns + c).cast::<[C; SQUARE]>().write_unaligned(row);
+                let run = |i: usize| from.add((c + i) * rows + r).cast::<[C; SQUARE]>().read_unaligned();
+                let [a, b, d, e] = [run(0), run(1), run(2), run(3)];
+                let columns_of = a.into_iter().zip(b).zip(d).zip(e);
+                for (i, (((a, b), d), e)) in columns_of.enumerate() {
+                    to.add((r + i) * columns + c).cast::<[C; SQUARE]>().write_unaligned([a, b, d, e]);
                 }
             }
         }
