@@ -19,6 +19,16 @@ fn a_walk_goes_on_where_it_was_left_in_the_state_that_is_needed() {
 }
 
 #[test]
+fn a_walk_goes_on_behind_what_was_passed_over_last() {
+    let lesson = Lesson::new("behind", SIM, &whole());
+    let (said, _) = lesson.walk("sim:t4x2", "1 KiB\ns\nq\n");
+    assert!(said.contains("Which?") && said.contains("Until next time."), "{said}");
+    let (said, _) = lesson.walk("sim:t4x2", "q\n");
+    assert!(said.contains("you left off here") && said.contains("Which?"), "{said}");
+    assert!(!said.contains("The next cell, In [1]"), "{said}");
+}
+
+#[test]
 fn a_walk_ends_with_how_far_it_came_and_goes_on_at_what_is_open() {
     let lesson = Lesson::new("ended", SIM, &whole());
     let right = lesson.choices().1;

@@ -109,6 +109,36 @@ fn the_text_tells_how_a_prediction_went() {
 }
 
 #[test]
+fn empty_lines_make_no_other_cell_and_a_prediction_gets_its_cell_back() {
+    let predicted = || {
+        let mut lab = Lab::ready(120, 40);
+        lab.key(KeyCode::F(2));
+        lab.first_cell_runs();
+        lab.key(KeyCode::Down);
+        lab.types("4 MiB\n");
+        lab.key(KeyCode::Down);
+        lab.types("\n");
+        lab
+    };
+    let told = "and this one was changed";
+    let mut lab = predicted();
+    lab.types("\n");
+    lab.key(KeyCode::F(5));
+    lab.succeeds(None);
+    lab.measures(4_194_304.0);
+    assert!(lab.shows().contains("▷ predict ✓ right") && !lab.shows().contains(told), "{}", lab.shows());
+    let mut lab = predicted();
+    lab.types("1; ");
+    lab.key(KeyCode::F(5));
+    lab.succeeds(None);
+    assert!(lab.shows().contains(told), "{}", lab.shows());
+    lab.key(KeyCode::Esc);
+    lab.key(KeyCode::Up);
+    key(&mut lab, 'B');
+    assert!(lab.shows().contains("the lesson's text is back"), "{}", lab.shows());
+}
+
+#[test]
 fn other_devices_are_taken_where_one_is() {
     let mut lab = Lab::ready(120, 40);
     key(&mut lab, 'n');

@@ -121,8 +121,10 @@ fn open_of(number: usize, step: &StepState) -> Option<String> {
         format!("{what}{}", if *over { " (passed over)" } else { "" })
     });
     let told: Vec<String> = told.collect();
-    (!told.is_empty())
-        .then(|| format!("- step {}, {}: {}", number + 1, escaped(&step.title), told.join(", ")))
+    (!told.is_empty()).then(|| {
+        let colon = if step.title.ends_with(['?', '!']) { "" } else { ":" };
+        format!("- step {}, {}{colon} {}", number + 1, escaped(&step.title), told.join(", "))
+    })
 }
 
 /// The lesson behind the open one in its pack, and that pack.

@@ -96,9 +96,14 @@ fn tell_where(state: &mut State, key: Key, attempt: &Attempt) {
 /// A cell that is to be run as it stands still is what the lesson has written.
 fn is_as_written(text: &str, step: Option<&Step>) -> bool {
     match step.and_then(|step| step.element.as_ref()) {
-        Some(Element::Run(code)) => code.text.trim_end() == text.trim_end(),
+        // Lines that are empty make no other cell.
+        Some(Element::Run(code)) => written_lines(&code.text).eq(written_lines(text)),
         _ => true,
     }
+}
+
+fn written_lines(code: &str) -> impl Iterator<Item = &str> {
+    code.lines().map(str::trim_end).filter(|line| !line.is_empty())
 }
 
 /// The predictions that a cell's run settles: those that are made and not settled yet.

@@ -152,6 +152,16 @@ pub(crate) fn go_on(state: &mut State, typing: bool) {
 
 /// Puts the lesson's text back into the selected cell; what was there can be brought back by undoing.
 pub(super) fn lesson_text(state: &mut State) {
+    // At a prediction it is the cell that it is of.
+    if let Some(ItemState::Predict(predict)) = state.selected_item() {
+        let of = &predict.question.cell;
+        let items = state.current_step().map_or(&[][..], |step| &step.items);
+        if let Some(at) =
+            items.iter().position(|item| matches!(item, ItemState::Cell(cell) if cell.id == *of))
+        {
+            state.selected = at;
+        }
+    }
     let Some(text) = state.lesson_text() else { return state.say("the cell is as the lesson has it") };
     let done = change(state, |editor| {
         editor.select_all();

@@ -35,6 +35,14 @@ pub(super) fn begins_at(steps: &[Step], memory: &LessonMemory, from: Option<&str
     let all = steps.iter().filter(|step| step.element.is_some()).count();
     let is_open = |step: &Step| step.element.is_some() && !is_over(step, memory);
     let left_off = from.and_then(|id| steps.iter().position(|step| step.id == id));
+    // Behind what was passed over last.
+    let is_skipped = |place: usize| {
+        steps
+            .get(place)
+            .and_then(|step| memory.step(&step.id))
+            .is_some_and(|known| known.skipped && !known.is_done())
+    };
+    let left_off = left_off.map(|place| place + usize::from(is_skipped(place)));
     let left_off = left_off.filter(|place| steps.iter().skip(*place).any(is_open));
     let (place, told) = match (left_off, steps.iter().position(is_open)) {
         (Some(place), _) => (place, format!("You have done {done} of them; you left off here.")),

@@ -21,7 +21,10 @@ impl Walk<'_> {
         loop {
             match self.ask(&Question { place, prompt, help: &HELP }, None)? {
                 Reply::Leave => return Ok(Then::Leave),
-                Reply::Skip => return Ok(Then::Next),
+                Reply::Skip => {
+                    self.skip(step)?;
+                    return Ok(Then::Next);
+                }
                 Reply::Text(text) if text.trim().is_empty() => {}
                 Reply::Text(_) | Reply::Hint | Reply::Solution => {
                     self.say(&["It runs as it stands, on an empty line; s goes on without it. > before code runs your \
