@@ -118,6 +118,19 @@ impl Inside {
         }
     }
 
+    /// What a closure changes of what is around it: no longer is that changed.
+    fn closure(&mut self, params: &[String], body: &[Stmt]) {
+        let mut inside = Inside::default();
+        inside.block(body, true);
+        let own = body.iter().filter_map(|statement| match statement {
+            Stmt::Let(name, _) | Stmt::Fn(name, ..) => Some(name),
+            _ => None,
+        });
+        let own: Vec<&String> = params.iter().chain(own).collect();
+        inside.names.retain(|name| !own.contains(&name));
+        self.names.append(&mut inside.names);
+    }
+
     fn value(&mut self, value: &Expr, in_loop: bool) {
         match value {
             Expr::Method(on, name, _) if CHANGING.contains(&name.as_str()) => {
@@ -130,6 +143,13 @@ impl Inside {
             Expr::Switch(_, cases, otherwise) => {
                 cases.iter().for_each(|case| self.block(&case.body, in_loop));
                 otherwise.iter().for_each(|body| self.block(body, in_loop));
+            }
+            Expr::Call(_, given) | Expr::Method(_, _, given) => {
+                for argument in given {
+                    if let Expr::Closure(params, body) = argument {
+                        self.closure(params, body);
+                    }
+                }
             }
             Expr::Block(body) | Expr::With(_, body) => self.block(body, in_loop),
             Expr::Loop(body) => self.block(body, true),

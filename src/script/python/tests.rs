@@ -256,6 +256,11 @@ fn what_hangs_on_the_labs_own_is_left_out_of_what_is_to_run() {
         ("while true { let t = telemetry::record(f); if t.launches > 3 { break; } }\ng();", "g()"),
         ("while true { for x in xs { if smi() { break; } } break; }", "while True:\n    break"),
         ("let x = if a { let t = smi(); t } else { 3 };\nprint(x);\ng();", "g()"),
+        // What its closure would have set.
+        (
+            "let n = 0;\nlet t = telemetry::record(|| { let m = 1; n = m; });\nprint(n);\nlet m = 2;\nprint(m);",
+            "n = 0\nm = 2\nprint(m)",
+        ),
         // No GPU is simulated there, which is a value.
         ("if cuda::get_device_properties(0).simulated { f(); }", "if False:\n    f()"),
     ] {
