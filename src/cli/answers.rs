@@ -137,7 +137,7 @@ fn needs(python: &str) -> String {
     let has = |what: &str| live.iter().any(|line| line.contains(what));
     let digits = if has("sklearn") { " and scikit-learn" } else { "" };
     let gpus = match (has("\"cuda:1\""), has("\"cuda")) {
-        (true, _) => "; what names \"cuda:1\" needs two GPUs of NVIDIA's",
+        (true, _) => "; what names \"cuda\" needs a GPU of NVIDIA's, and \"cuda:1\" a second one",
         (false, true) => "; what names \"cuda\" needs a GPU of NVIDIA's",
         (false, false) => "",
     };

@@ -320,15 +320,17 @@ fn folded(mut cell: Cell, title: &str) -> Cell {
 }
 
 fn asked(predict: &Predict) -> String {
+    let asked = written(&predict.ask);
     let unit = match predict.unit {
         Unit::Count => String::new(),
+        unit if asked.contains(unit.name()) => String::new(),
         unit => format!(" *(in {})*", unit.name()),
     };
-    format!("**Predict.** {}{unit}", written(&predict.ask))
+    format!("**Predict.** {asked}{unit}")
 }
 
 fn answered(predict: &Predict) -> String {
-    format!("Measured: `{}`\n\n{}", predict.answer.text.trim(), written(&predict.explain))
+    format!("What is measured: `{}`\n\n{}", predict.answer.text.trim(), written(&predict.explain))
 }
 
 fn choices(quiz: &Quiz) -> String {

@@ -243,9 +243,19 @@ fn expect_close(call: &mut Call) -> Outcome {
         }
         Ok(()) => {
             let most = apart.iter().copied().fold(0.0, f64::max);
-            format!("the values are not the expected ones: the largest difference is {most:.3e}")
+            format!("the values are not the expected ones: the largest difference is {}", figure(most))
         }
     })
+}
+
+/// A difference with four digits, as one would write it.
+fn figure(value: f64) -> String {
+    if !(1e-3..1e6).contains(&value) {
+        return format!("{value:.3e}");
+    }
+    let digits = (3.0 - value.log10().floor()).max(0.0) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// Whether all of an expected value is numbers.
