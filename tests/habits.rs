@@ -193,6 +193,7 @@ fn a_function_of_another_module_is_told_where_it_is() {
     for (code, text, hint) in [
         ("F::ones(1)", "there is no function 'F::ones'", "here it is `ones`"),
         ("cuda::live_tensors()", "there is no function 'cuda::live_tensors'", "`telemetry::live_tensors`"),
+        ("ones(2).copy()", "there is no function 'copy'", "`x.clone()`"),
         ("cuda::is_initialized()", "there is no function 'cuda::is_initialized'", "`cuda::is_available()`"),
         ("cudnn::version()", "there is no function 'cudnn::version'", "`doctor()`"),
         ("nn::relu(ones(2))", "there is no function 'nn::relu'", "`relu`"),

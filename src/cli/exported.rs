@@ -250,7 +250,7 @@ fn cells(lesson: &Lesson, solved: bool) -> Vec<Cell> {
                     cell.metadata.insert(DRAWS.into(), true.into());
                 }
                 cells.push(cell);
-                cells.append(&mut owed);
+                tell(&mut cells, &mut owed);
             }
             Some(Element::Predict(predict)) => {
                 cells.push(Cell::markdown(asked(predict)));
@@ -268,8 +268,20 @@ fn cells(lesson: &Lesson, solved: bool) -> Vec<Cell> {
             None => {}
         }
     }
-    cells.append(&mut owed);
+    tell(&mut cells, &mut owed);
     cells
+}
+
+/// What predictions come to, behind the cell that shows it; of several each with its number.
+fn tell(cells: &mut Vec<Cell>, owed: &mut Vec<Cell>) {
+    let count = owed.len();
+    for (number, mut cell) in (1..).zip(owed.drain(..)) {
+        if count > 1 {
+            let title = format!("What the cell shows, {number} of {count}");
+            cell.metadata.insert(FOLDED.into(), title.into());
+        }
+        cells.push(cell);
+    }
 }
 
 /// Names that an exercise's solution gives to cells of these steps, before another cell binds them.

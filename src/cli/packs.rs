@@ -77,6 +77,10 @@ pub(super) fn name(pack: &str, lesson: &str) -> String {
 
 /// The lesson of an id or `pack/id`, or of a file. The built-in pack goes before the others.
 pub(super) fn find(name: &str) -> Result<Chosen, String> {
+    // A file that is there is meant, whatever the built-in lessons' files are called.
+    if name.ends_with(".md") && Path::new(name).is_file() {
+        return from_file(Path::new(name));
+    }
     let (packs, notes) = all();
     let in_pack = |pack: &Pack, id: &str| {
         let named = |l: &&Lesson| l.front.id == id || pack.folder.is_none() && l.file() == id;

@@ -136,7 +136,7 @@ fn praise(guess: f64, answer: f64, unit: Unit, tolerance: Tolerance) -> String {
     if Tolerance::EXACT.allows(guess, answer) {
         return "Exactly right.".to_owned();
     }
-    format!("Right: within the {} that count.", tolerance.show(unit))
+    format!("Right: up to {} off counts as right.", tolerance.show(unit))
 }
 
 fn miss(guess: &Quantity, answer: f64, unit: Unit, tolerance: Tolerance) -> String {
@@ -217,7 +217,7 @@ mod tests {
         assert!(!outcome("97", 100.0, Unit::Count, "2").hit);
         assert!(outcome("5 KiB", 4096.0, Unit::Bytes, "1 KiB").hit);
         let near = outcome("105", 100.0, Unit::Count, "10%");
-        assert!(near.sentence.ends_with("Right: within the 10 % that count."));
+        assert!(near.sentence.ends_with("Right: up to 10 % off counts as right."));
         assert!(Tolerance::parse("-1", Unit::Count).is_err());
         assert!(Tolerance::parse("-1%", Unit::Count).is_err());
         assert!(Tolerance::parse("about", Unit::Count).is_err());

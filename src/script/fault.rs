@@ -390,8 +390,9 @@ pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
     }
 }
 
-/// Functions of PyTorch's modules that are not here, where one of their name in another module does something else.
-const ABSENT: [(&str, &str); 2] = [
+/// Functions that people look for and that are not here, where another of a name like theirs does something else.
+const ABSENT: [(&str, &str); 3] = [
+    ("copy", "`x.clone()` is a copy of a tensor, and `y.copy_(x)` writes into one"),
     (
         "cuda::is_initialized",
         "a GPU is ready from the beginning: `cuda::is_available()` tells whether there is one",

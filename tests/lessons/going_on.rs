@@ -29,6 +29,16 @@ fn a_walk_goes_on_behind_what_was_passed_over_last() {
 }
 
 #[test]
+fn a_file_that_is_there_is_meant_before_a_built_in_lessons() {
+    let lesson = Lesson::new("named", SIM, &whole());
+    std::fs::rename(lesson.0.join("l.md"), lesson.0.join("03-moving.md")).unwrap();
+    let out =
+        lesson.program(&["lesson", "verify", "03-moving.md", "--devices", "sim:t4x2"]).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(said.contains("ok  l on sim:t4x2"), "{said}");
+}
+
+#[test]
 fn a_walk_ends_with_how_far_it_came_and_goes_on_at_what_is_open() {
     let lesson = Lesson::new("ended", SIM, &whole());
     let right = lesson.choices().1;

@@ -234,14 +234,12 @@ fn code(layout: &mut Layout, cell: &CellState, places: &Places, width: usize, th
     let gutter = gutter(cell);
     let digits = gutter - 2;
     let named = if cell.markdown { Vec::new() } else { named_places(lines, places) };
-    let room = match cell.markdown {
-        true => 0,
-        false if width >= MARKS_FROM => places::WIDE,
-        false => places::NARROW,
+    let marks = match named.iter().any(|line| !line.is_empty()) {
+        false => 0,
+        true if width >= MARKS_FROM => places::WIDE,
+        true => places::NARROW,
     };
-    let marks = if named.iter().any(|line| !line.is_empty()) { room } else { 0 };
-    // Broken as with the marks, so that rows stay what they are when the first tensor has a place.
-    let columns = width.saturating_sub(gutter + room).max(1);
+    let columns = width.saturating_sub(gutter + marks).max(1);
     let checked_line = match &cell.check {
         Check::Done(Verdict::Fail { line, .. }) => *line,
         _ => None,
@@ -442,28 +440,6 @@ mod tests {
     use crate::lab::model::output::LONG;
     use crate::lab::model::theme::{Colour, Look};
     use crate::session::protocol::Stream;
-
-    #[test]
-    fn code_is_broken_where_it_was_when_its_tensors_get_places() {
-        let theme = Theme::new(Look { colour: Colour::None, light: false, ascii: false });
-        let code = "let total = first_value + second_value + third_value;\nlet short = total;";
-        let cell = CellState::new(Key(1), Cell { code: code.into(), ..Cell::default() });
-        let place = VariablePlace { device: Some(crate::base::Device::Cpu), dtype: None };
-        let held = Places::from([("total".to_owned(), place)]);
-        for width in [30, 44, 52, 58, 61, 80] {
-            let broken = |places: &Places| -> Vec<(usize, usize, usize)> {
-                let laid = lay(&cell, places, width, (&theme, &Keymap::default()), false);
-                let parts = laid.rows.into_iter().map(|row| row.part);
-                parts
-                    .filter_map(|part| match part {
-                        RowPart::Code { line, from, length, .. } => Some((line, from, length)),
-                        _ => None,
-                    })
-                    .collect()
-            };
-            assert_eq!(broken(&Places::default()), broken(&held), "{width} columns");
-        }
-    }
 
     #[test]
     fn of_a_cell_that_runs_a_bounded_part_is_laid_out() {

@@ -36,6 +36,11 @@ impl PythonWriter {
                 self.leave_out(before);
                 let mut inside = Inside::default();
                 inside.statement(statement, false);
+                if let Stmt::Let(name, _) | Stmt::Fn(name, ..) = statement {
+                    inside.bound.retain(|bound| bound != name);
+                    inside.names.push(name.clone());
+                }
+                inside.names.retain(|name| !inside.bound.contains(name));
                 inside.names.iter().for_each(|name| self.lose_name(name));
                 around.returned |= inside.returns;
                 around.part = inside.leaves_loop;
@@ -79,8 +84,9 @@ impl PythonWriter {
 /// What goes with a statement that is left out.
 #[derive(Default)]
 struct Inside {
-    /// Variables that it binds or changes.
+    /// Variables that it changes, and those that its own blocks bind, which nothing around them knows.
     names: Vec<String>,
+    bound: Vec<String>,
     returns: bool,
     /// Whether it ends or shortens a loop around it.
     leaves_loop: bool,
@@ -94,7 +100,7 @@ impl Inside {
     fn statement(&mut self, statement: &Stmt, in_loop: bool) {
         match statement {
             Stmt::Let(name, value) => {
-                self.names.push(name.clone());
+                self.bound.push(name.clone());
                 value.iter().for_each(|value| self.value(value, in_loop));
             }
             Stmt::Assign(target, _, value) => {
@@ -102,9 +108,9 @@ impl Inside {
                 self.value(value, in_loop);
             }
             Stmt::Expr(value, _) => self.value(value, in_loop),
-            Stmt::Fn(name, ..) => self.names.push(name.clone()),
+            Stmt::Fn(name, ..) => self.bound.push(name.clone()),
             Stmt::For(names, _, body) => {
-                self.names.extend(names.iter().cloned());
+                self.bound.extend(names.iter().cloned());
                 self.block(body, true);
             }
             Stmt::While(_, body) | Stmt::DoWhile(body, _) => self.block(body, true),
@@ -116,19 +122,6 @@ impl Inside {
             Stmt::Break(_) | Stmt::Continue => self.leaves_loop |= !in_loop,
             Stmt::Throw(_) | Stmt::Comment(..) | Stmt::Blank => {}
         }
-    }
-
-    /// What a closure changes of what is around it: no longer is that changed.
-    fn closure(&mut self, params: &[String], body: &[Stmt]) {
-        let mut inside = Inside::default();
-        inside.block(body, true);
-        let own = body.iter().filter_map(|statement| match statement {
-            Stmt::Let(name, _) | Stmt::Fn(name, ..) => Some(name),
-            _ => None,
-        });
-        let own: Vec<&String> = params.iter().chain(own).collect();
-        inside.names.retain(|name| !own.contains(&name));
-        self.names.append(&mut inside.names);
     }
 
     fn value(&mut self, value: &Expr, in_loop: bool) {
@@ -146,8 +139,12 @@ impl Inside {
             }
             Expr::Call(_, given) | Expr::Method(_, _, given) => {
                 for argument in given {
+                    // What it would have changed; it returns from itself, and its loops are its own.
                     if let Expr::Closure(params, body) = argument {
-                        self.closure(params, body);
+                        let returns = self.returns;
+                        self.bound.extend(params.iter().cloned());
+                        self.block(body, true);
+                        self.returns = returns;
                     }
                 }
             }

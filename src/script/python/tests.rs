@@ -256,6 +256,11 @@ fn what_hangs_on_the_labs_own_is_left_out_of_what_is_to_run() {
         ("while true { let t = telemetry::record(f); if t.launches > 3 { break; } }\ng();", "g()"),
         ("while true { for x in xs { if smi() { break; } } break; }", "while True:\n    break"),
         ("let x = if a { let t = smi(); t } else { 3 };\nprint(x);\ng();", "g()"),
+        // Not what its blocks have for themselves.
+        (
+            "let t = telemetry::record(|| { for round in 0..3 { let m = round; f(m); } });\nlet m = 2;\nfor round in 0..t.n { f(round); }\nprint(round(2.5), m);",
+            "m = 2\nprint(round(2.5), m)",
+        ),
         // What its closure would have set.
         (
             "let n = 0;\nlet t = telemetry::record(|| { let m = 1; n = m; });\nprint(n);\nlet m = 2;\nprint(m);",
