@@ -10,7 +10,7 @@ use super::block::{BlockReader, BlockWriter, Scratch, TileScratch, scalar_value,
 use super::convert::{Compute, with_compute};
 use super::parallel::{self, GRAIN};
 use super::strided::missing;
-use super::walk::{Tiling, plan};
+use super::walk::{Tiling, merge_by, plan};
 
 /// `x -> y`: each element converted once from the type it computes in; a number fills.
 pub(super) fn copy(launch: &Launch) -> Result<()> {
@@ -50,36 +50,22 @@ pub(super) fn between(cancel: &Cancel, from: &Strided, to: &Strided) -> Result<(
 }
 
 /// Two layouts of one shape with neighbouring dimensions made one that step through the memory as one in both: tiles over
-/// them are larger, and fewer. None where there are no such, or tiles would be no larger.
+/// them are larger, and fewer. None where there are none, and of so few dimensions that there is nothing to gain.
 fn merged(from: &Layout, to: &Layout) -> Result<Option<[Layout; 2]>> {
-    let (shape, strides) = (to.shape(), [from.strides(), to.strides()]);
-    let joins = |d: usize| {
-        strides.iter().all(|all| match (all.get(d), all.get(d + 1), shape.get(d + 1)) {
-            (Some(&outer), Some(&inner), Some(&size)) => {
-                isize::try_from(size).is_ok_and(|size| inner.checked_mul(size) == Some(outer))
-            }
-            _ => false,
-        })
-    };
-    if shape.len() < 3 || !(0..shape.len() - 1).any(joins) {
+    if to.rank() < 3 {
         return Ok(None);
     }
-    let mut sizes = Dims::new();
-    let mut steps = [Strides::new(), Strides::new()];
-    for (d, &size) in shape.iter().enumerate() {
-        match (d.checked_sub(1).is_some_and(joins), sizes.last_mut()) {
-            (true, Some(before)) => {
-                *before *= size;
-                steps.iter_mut().for_each(|all| all.truncate(all.len() - 1));
-            }
-            _ => sizes.push(size),
-        }
-        for (steps, all) in steps.iter_mut().zip(strides) {
-            steps.push(all.get(d).copied().unwrap_or(0));
-        }
+    let steps = from.strides().iter().zip(to.strides()).map(|(&from, &to)| [from, to]);
+    let dims = merge_by(to.shape().iter().copied().zip(steps), |outer, inner, size| {
+        outer.iter().zip(inner).all(|(outer, inner)| *outer == inner.wrapping_mul(size))
+    });
+    if dims.len() == to.rank() {
+        return Ok(None);
     }
-    let [one, other] = steps;
-    Ok(Some([Layout::new(sizes.clone(), one, from.offset())?, Layout::new(sizes, other, to.offset())?]))
+    let sizes: Dims = dims.iter().map(|(size, _)| *size).collect();
+    let layout = |strides: Strides, of: &Layout| Layout::new(sizes.clone(), strides, of.offset());
+    let from = layout(dims.iter().map(|(_, [step, _])| *step).collect(), from)?;
+    Ok(Some([from, layout(dims.iter().map(|(_, [_, step])| *step).collect(), to)?]))
 }
 
 fn planned(cancel: &Cancel, from: &Strided, to: &Strided) -> Result<()> {

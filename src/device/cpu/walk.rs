@@ -18,11 +18,19 @@ pub(crate) fn collapse(layout: &Layout) -> DimList {
 
 /// [`collapse`] for dimensions in any order.
 pub(crate) fn merge(dims: impl Iterator<Item = Dim>) -> DimList {
-    let mut merged = DimList::new();
+    merge_by(dims, |outer, inner, size| *outer == inner.wrapping_mul(size))
+}
+
+/// Dimensions without those of size 1, neighbours merged where the step of the inner one `leads`, so often, to the outer's.
+pub(super) fn merge_by<S: Copy>(
+    dims: impl Iterator<Item = (usize, S)>,
+    leads: impl Fn(&S, &S, isize) -> bool,
+) -> SmallVec<[(usize, S); 6]> {
+    let mut merged: SmallVec<[(usize, S); 6]> = SmallVec::new();
     for (size, stride) in dims {
         match merged.last_mut() {
             _ if size == 1 => {}
-            Some((outer, step)) if *step == stride.wrapping_mul(size as isize) => {
+            Some((outer, step)) if leads(step, &stride, size as isize) => {
                 (*outer, *step) = (*outer * size, stride);
             }
             _ => merged.push((size, stride)),
