@@ -126,8 +126,9 @@ impl Inside {
 
     fn value(&mut self, value: &Expr, in_loop: bool) {
         match value {
-            Expr::Method(on, name, _) if CHANGING.contains(&name.as_str()) => {
+            Expr::Method(on, name, given) if CHANGING.contains(&name.as_str()) => {
                 self.names.extend(root(on).cloned());
+                given.iter().for_each(|given| self.value(given, in_loop));
             }
             Expr::If(branches, otherwise) => {
                 branches.iter().for_each(|(_, body)| self.block(body, in_loop));
@@ -137,16 +138,23 @@ impl Inside {
                 cases.iter().for_each(|case| self.block(&case.body, in_loop));
                 otherwise.iter().for_each(|body| self.block(body, in_loop));
             }
-            Expr::Call(_, given) | Expr::Method(_, _, given) => {
-                for argument in given {
-                    // What it would have changed; it returns from itself, and its loops are its own.
-                    if let Expr::Closure(params, body) = argument {
-                        let returns = self.returns;
-                        self.bound.extend(params.iter().cloned());
-                        self.block(body, true);
-                        self.returns = returns;
-                    }
-                }
+            // What it would have changed; it returns from itself, and its loops are its own.
+            Expr::Closure(params, body) => {
+                let returns = self.returns;
+                self.bound.extend(params.iter().cloned());
+                self.block(body, true);
+                self.returns = returns;
+            }
+            Expr::Call(_, given) => given.iter().for_each(|given| self.value(given, in_loop)),
+            Expr::Method(on, _, given) => {
+                self.value(on, in_loop);
+                given.iter().for_each(|given| self.value(given, in_loop));
+            }
+            Expr::Array(items) => items.iter().for_each(|item| self.value(item, in_loop)),
+            Expr::Unary(_, inner) | Expr::Field(inner, _) => self.value(inner, in_loop),
+            Expr::Binary(_, a, b) | Expr::Index(a, b) => {
+                self.value(a, in_loop);
+                self.value(b, in_loop);
             }
             Expr::Block(body) | Expr::With(_, body) => self.block(body, in_loop),
             Expr::Loop(body) => self.block(body, true),

@@ -288,10 +288,11 @@ impl PythonWriter {
         let given = self.given.get(&(name.to_owned(), params.len())).cloned().unwrap_or_default();
         let types = given.into_iter().chain(std::iter::repeat(Type::Other));
         self.scopes.push(params.iter().cloned().zip(types).collect::<HashMap<_, _>>());
-        let lost = std::mem::take(&mut self.lost);
+        // A function whose value is lost can't run; what it loses for itself is its own.
+        let around = std::mem::take(&mut self.lost);
         self.inner(body, &Sink::Return);
-        self.lost.part = lost.part || self.lost.returned || self.lost.part;
-        self.lost.returned = lost.returned;
+        let inside = std::mem::replace(&mut self.lost, around);
+        self.lost.part |= inside.returned;
         self.scopes.pop();
         self.bind(name, Type::Other);
     }

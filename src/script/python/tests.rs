@@ -261,7 +261,11 @@ fn what_hangs_on_the_labs_own_is_left_out_of_what_is_to_run() {
             "let t = telemetry::record(|| { for round in 0..3 { let m = round; f(m); } });\nlet m = 2;\nfor round in 0..t.n { f(round); }\nprint(round(2.5), m);",
             "m = 2\nprint(round(2.5), m)",
         ),
-        // What its closure would have set.
+        // What its closure would have set, however it is read.
+        (
+            "let n = 0;\nlet p = f(telemetry::record(|| { n = 1; }).peak[\"cuda:0\"] / 2);\nprint(n);\ng();",
+            "n = 0\ng()",
+        ),
         (
             "let n = 0;\nlet t = telemetry::record(|| { let m = 1; n = m; });\nprint(n);\nlet m = 2;\nprint(m);",
             "n = 0\nm = 2\nprint(m)",
