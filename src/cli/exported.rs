@@ -335,7 +335,9 @@ fn asked(predict: &Predict) -> String {
     let asked = written(&predict.ask);
     let unit = match predict.unit {
         Unit::Count => String::new(),
-        unit if asked.contains(unit.name()) => String::new(),
+        unit if asked.split(|c: char| !c.is_alphanumeric() && c != '/').any(|word| word == unit.name()) => {
+            String::new()
+        }
         unit => format!(" *(in {})*", unit.name()),
     };
     format!("**Predict.** {asked}{unit}")
