@@ -107,13 +107,19 @@ impl Adam {
 
 /// Each of the two is at least 0 and below 1.
 pub(super) fn check_betas(options: &Options) -> Result<()> {
+    const HINT: &str = "a tensor's number is `.item()`";
     let Some(betas) = options.pair("betas") else {
         return Err(match options.get("betas") {
-            Some(Value::List(items)) if items.iter().any(|item| matches!(item, Value::Tensor(_))) => {
-                Error::value("betas must be either both floats or both Tensors")
-                    .with_hint("numbers such as [0.9, 0.999]: a tensor's is `.item()`")
+            Some(Value::List(items))
+                if matches!(
+                    items.as_slice(),
+                    [Value::Tensor(_), Value::Scalar(_)] | [Value::Scalar(_), Value::Tensor(_)]
+                ) =>
+            {
+                Error::value("betas must be either both floats or both Tensors").with_hint(HINT)
             }
-            _ => Error::type_error("betas must be an array of two numbers such as [0.9, 0.999]"),
+            _ => Error::type_error("betas must be an array of two numbers such as [0.9, 0.999]")
+                .with_hint(HINT),
         });
     };
     for (i, beta) in betas.into_iter().enumerate() {

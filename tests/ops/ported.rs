@@ -323,6 +323,10 @@ fn more_refusals_are_pytorch_s() {
             "optim::Adam([ones(2)], #{betas: [0.9, tensor(0.9)]})",
             "betas must be either both floats or both Tensors",
         ),
+        (
+            "optim::Adam([ones(2)], #{betas: [tensor(0.9), tensor(0.9)]})",
+            "betas must be an array of two numbers",
+        ),
         ("cov(ones(2, 5), #{aweights: tensor([1, 2])})", "expected aweights to have floating point dtype"),
         (
             "gradient(ones(3, 3), #{spacing: [0.1], dim: [1, 0]})",

@@ -342,10 +342,7 @@ pub(crate) fn max_pool1d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
 
 /// [`max_pool1d`] with the places of the elements along the dimension.
 pub(crate) fn max_pool1d_places(x: &Tensor, pool: &Pool) -> Result<(Tensor, Tensor)> {
-    if !matches!(x.rank(), 2 | 3) {
-        return Err(Error::runtime(unlike_batch(SIGNALS, x)));
-    }
-    if x.shape().iter().skip(x.rank() - 2).any(|&size| size == 0) {
+    if !matches!(x.rank(), 2 | 3) || x.shape().iter().skip(x.rank() - 2).any(|&size| size == 0) {
         return Err(Error::runtime(unlike_batch(SIGNALS, x)));
     }
     check_padding(&pool.size, &pool.padding, &pool.dilation)?;
