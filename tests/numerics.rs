@@ -279,3 +279,37 @@ fn what_is_seldom_meant_is_warned_of_once_a_line() {
     assert!(warnings("zeros(1).std();")[0].starts_with("std(): degrees of freedom is <= 0."));
     assert!(warnings("F::kl_div(zeros([2, 3]), zeros([2, 3]));")[0].starts_with("reduction: 'mean' divides"));
 }
+
+/// What one kernel would compute rounds halves at its end, whatever it is made of here.
+#[test]
+fn halves_are_rounded_once() {
+    let mut lab = Lab::new();
+    lab.run(
+        "manual_seed(3);
+         let calls = [
+            [[2, 3, 5, 4], |x| F::interpolate(x, #{scale_factor: 1.7, mode: \"bilinear\"})],
+            [[2, 3, 7], |x| F::interpolate(x, #{size: 4, mode: \"linear\", align_corners: true})],
+            [[2, 4, 7, 5], |x| F::adaptive_avg_pool2d(x, [3, 2])],
+            [[2, 7, 5, 4], |x| F::adaptive_avg_pool3d(x, [3, 2, 3])],
+            [[2, 6, 9], |x| F::group_norm(x, 2, #{weight: x.at([0, 0..6, 0]), bias: x.at([1, 0..6, 1])})],
+            [[4, 9], |x| F::normalize(x)],
+            [[5, 7], |x| gradient(x, #{spacing: 0.3})[1]],
+            [[6], |x| addr(x.unsqueeze(1), x, x, #{beta: 0.6, alpha: 0.2})],
+            [[2, 4, 4], |x| addbmm(x[0], x, x, #{beta: 0.6})],
+            [[2, 3, 8], |x| conv_transpose1d(x, x.at([0, 0..3, 0..2]).unsqueeze(1), #{bias: x.at([0, 0, 0..1]), stride: 2})],
+            [[2, 3, 4, 5], |x| F::conv_transpose3d(x, x.at([0..2, 0..2, 0..2, 0..2]).unsqueeze(1), #{bias: x.at([0, 0, 0, 0..1])})],
+            [[2, 6, 8], |x| F::scaled_dot_product_attention(x, x, x, #{attn_mask: x.at([0, 0..6, 0..6])})],
+            [[1, 2, 5, 5], |x| F::grid_sample(x, (x.at([0..1, 0..2, 0..3, 0..2]) * 0.5).permute([0, 2, 3, 1]), #{align_corners: false})],
+         ];
+         let apart = [];
+         for k in 0..calls.len() {
+            let shape = calls[k][0]; let work = calls[k][1];
+            for to in [float16, bfloat16] {
+                let x = randn(shape).to(to);
+                let one = work.call(x); let wide = work.call(x.float());
+                if one.dtype != to || !one.equal(wide.to(to)) { apart.push([k, to]); }
+            }
+         }",
+    );
+    assert_eq!(lab.text("apart"), "[]");
+}

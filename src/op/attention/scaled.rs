@@ -5,6 +5,7 @@ use crate::op::activation::dropout::dropout;
 use crate::op::core::autocast;
 use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
+use crate::op::core::wide::in_single_on_cpu;
 use crate::op::elementwise::arithmetic::{add, scale};
 use crate::op::elementwise::predicates::logical_not;
 use crate::op::gather::interleave::repeat_interleave;
@@ -64,15 +65,17 @@ fn run(q: &Tensor, k: &Tensor, v: &Tensor, options: &Attention) -> Result<Tensor
     {
         return Ok(out);
     }
-    let scores = matmul(&scale(q, factor)?, &transpose(k, -2, -1)?)?;
-    let scores = match options.mask {
-        Some(mask) if mask.dtype() == DType::Bool => hide(&scores, &logical_not(mask)?)?,
-        Some(mask) => add(&scores, mask)?,
-        None if options.is_causal => hide(&scores, &after(&scores)?)?,
-        None => scores,
-    };
-    let weights = dropout(&softmax(&scores, -1, None)?, options.dropout_p, true)?;
-    matmul(&weights, v)
+    in_single_on_cpu([q, k, v], |[q, k, v]| {
+        let scores = matmul(&scale(q, factor)?, &transpose(k, -2, -1)?)?;
+        let scores = match options.mask {
+            Some(mask) if mask.dtype() == DType::Bool => hide(&scores, &logical_not(mask)?)?,
+            Some(mask) => add(&scores, mask)?,
+            None if options.is_causal => hide(&scores, &after(&scores)?)?,
+            None => scores,
+        };
+        let weights = dropout(&softmax(&scores, -1, None)?, options.dropout_p, true)?;
+        matmul(&weights, v)
+    })
 }
 
 pub(crate) const fn matrix(name: &'static str) -> Draw {

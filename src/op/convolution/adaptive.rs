@@ -9,6 +9,7 @@ use crate::op::core::promote::only_floats;
 use crate::op::core::record::{named, undetermined};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
+use crate::op::core::wide::in_single;
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::arange;
 use crate::op::elementwise::arithmetic::{add, floor_divide, mul, sub};
@@ -128,9 +129,10 @@ pub(crate) fn adaptive_avg_pool3d(x: &Tensor, size: &[Option<usize>]) -> Result<
     };
     let [deep, high, wide] = [deep.unwrap_or(d), high.unwrap_or(h), wide.unwrap_or(w)];
     let n: usize = before.iter().product();
-    let planes = adaptive_avg_pool2d(&reshape_to(x, &[n, d, h, w])?, [Some(high), Some(wide)])?;
-    let columns = reshape_to(&planes, &[n, 1, d, high * wide])?;
-    let out = adaptive_avg_pool2d(&columns, [Some(deep), None])?;
+    let out = in_single([x], |[x]| {
+        let planes = adaptive_avg_pool2d(&reshape_to(x, &[n, d, h, w])?, [Some(high), Some(wide)])?;
+        adaptive_avg_pool2d(&reshape_to(&planes, &[n, 1, d, high * wide])?, [Some(deep), None])
+    })?;
     let shape: Vec<usize> = before.iter().copied().chain([deep, high, wide]).collect();
     Ok(named(reshape_to(&out, &shape)?, &RULE))
 }

@@ -12,6 +12,7 @@ use crate::op::core::promote::only_floats;
 use crate::op::core::record::{named, one, recorded, undetermined};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
+use crate::op::core::wide::in_single;
 use crate::op::gather::along_dim::gather;
 use crate::op::linalg::matmul::matmul;
 use crate::op::shape::part::select;
@@ -77,8 +78,11 @@ pub fn adaptive_avg_pool2d(x: &Tensor, size: [Option<usize>; 2]) -> Result<Tenso
             let [n, c, _, _] = sizes(x);
             return Ok(vec![average(x, window, &[n, c, oh, ow])?]);
         }
-        let rows = matmul(&parts(x, h, oh)?, x)?;
-        Ok(vec![matmul(&rows, &transpose(&parts(x, w, ow)?, 0, 1)?)?])
+        let means = in_single([x], |[x]| {
+            let rows = matmul(&parts(x, h, oh)?, x)?;
+            matmul(&rows, &transpose(&parts(x, w, ow)?, 0, 1)?)
+        });
+        Ok(vec![means?])
     })?)?;
     // PyTorch takes the mean for a single part, which is deterministic.
     if size == [Some(1); 2] {

@@ -9,6 +9,7 @@ use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{no_grad, recorded, wanted};
 use crate::op::core::value::Value;
+use crate::op::core::wide::in_single_on_cpu;
 use crate::op::elementwise::arithmetic::specs;
 use crate::op::normalise::batch_norm::channel_sum;
 use crate::op::normalise::shared::kept_channels;
@@ -173,12 +174,16 @@ fn transposed(
     static RULE: Vjp = Vjp { name: "ConvolutionBackward0", run: transposed_grad };
     let out = {
         let _quiet = no_grad();
-        let out = run(name, Kernel::Conv2dGradInput(conv), &[x, weight], shape)?;
-        if let Some(b) = bias {
-            let b = reshape_to(b, &kept_channels(shape))?;
-            specs::Add.apply_in_place(&out, Operand::Tensor(&b), [1.0, 0.0])?;
+        let plain = |[x, weight]: [&Tensor; 2]| run(name, Kernel::Conv2dGradInput(conv), &[x, weight], shape);
+        match bias {
+            None => plain([x, weight])?,
+            Some(bias) => in_single_on_cpu([x, weight, bias], |[x, weight, bias]| {
+                let out = plain([x, weight])?;
+                let bias = reshape_to(bias, &kept_channels(shape))?;
+                specs::Add.apply_in_place(&out, Operand::Tensor(&bias), [1.0, 0.0])?;
+                Ok(out)
+            })?,
         }
-        out
     };
     let inputs: Vec<&Tensor> = [Some(x), Some(weight), bias].into_iter().flatten().collect();
     Ok(recorded(out, &RULE, &inputs, |s, _| {

@@ -5,6 +5,7 @@ use crate::base::{Error, Result};
 use crate::op::core::autocast;
 use crate::op::core::def::{BOTH, Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::by_name;
+use crate::op::core::wide::in_single_on_cpu;
 use crate::op::elementwise::arithmetic::add;
 use crate::op::gather::select::add_in_order_;
 use crate::op::normalise::shared::kept_channels;
@@ -66,21 +67,28 @@ fn checked(
     check_places(x, weight, bias)?;
     check_channels(x, weight, bias, groups)?;
     let [deep, ..] = output_size([depth, h, w], [kd, kh, kw], &along, extra)?;
-    let planes = spread(x, weight, &along, options.groups, extra)?;
     let ([[before, _], ..], [stride, ..], [dilation, ..]) = (along.padding, along.stride, along.dilation);
     let reach = (depth as i64 - 1) * stride + dilation * (kd as i64 - 1) + 1;
     let full = reach.max(before + deep as i64) as usize;
-    let &[n, filters, _, high, wide] = planes.shape() else {
-        return Err(Error::runtime("conv_transpose3d: planes have five dimensions"));
+    let run = |x: &Tensor, weight: &Tensor, bias: Option<&Tensor>| {
+        let planes = spread(x, weight, &along, options.groups, extra)?;
+        let &[n, filters, _, high, wide] = planes.shape() else {
+            return Err(Error::runtime("conv_transpose3d: planes have five dimensions"));
+        };
+        let index = along.depths(depth, kd, x)?;
+        let room =
+            Tensor::full(&[n, filters, full, high * wide], 0i64.into(), x.dtype(), &x.context(), NAME)?;
+        let parts = reshape_to(&planes, &[n, filters, depth * kd, high * wide])?;
+        let added = narrow(&add_in_order_(&room, 2, &index, &parts, NAME)?, 2, before, deep as i64)?;
+        let out = reshape_to(&added, &[n, filters, deep, high, wide])?;
+        match bias {
+            Some(b) => add(&out, &reshape_to(b, &kept_channels(out.shape()))?),
+            None => Ok(out),
+        }
     };
-    let index = along.depths(depth, kd, x)?;
-    let room = Tensor::full(&[n, filters, full, high * wide], 0i64.into(), x.dtype(), &x.context(), NAME)?;
-    let parts = reshape_to(&planes, &[n, filters, depth * kd, high * wide])?;
-    let added = narrow(&add_in_order_(&room, 2, &index, &parts, NAME)?, 2, before, deep as i64)?;
-    let out = reshape_to(&added, &[n, filters, deep, high, wide])?;
     match bias {
-        Some(b) => add(&out, &reshape_to(b, &kept_channels(out.shape()))?),
-        None => Ok(out),
+        Some(bias) => in_single_on_cpu([x, weight, bias], |[x, weight, bias]| run(x, weight, Some(bias))),
+        None => in_single_on_cpu([x, weight], |[x, weight]| run(x, weight, None)),
     }
 }
 

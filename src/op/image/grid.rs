@@ -9,6 +9,7 @@ use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::{beside, named, no_grad, undetermined};
 use crate::op::core::value::Value;
+use crate::op::core::wide::in_single;
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::linspace;
 use crate::op::elementwise::arithmetic::{add, fmod, mul, remainder, scale, shift, sub};
@@ -142,6 +143,10 @@ pub fn grid_sample(x: &Tensor, grid: &Tensor, mode: Mode, outside: Outside, alig
     }
     let _paused = crate::tensor::autocast::pause();
     check(x, grid, mode)?;
+    in_single([x, grid], |[x, grid]| sampled(x, grid, mode, outside, align))
+}
+
+fn sampled(x: &Tensor, grid: &Tensor, mode: Mode, outside: Outside, align: bool) -> Result<Tensor> {
     let (dims, channels) = (x.rank() - 2, x.shape().get(1).copied().unwrap_or(0));
     let sizes = x.shape().get(2..).unwrap_or(&[]);
     let batch = grid.shape().first().copied().unwrap_or(0);

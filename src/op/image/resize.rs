@@ -7,6 +7,7 @@ use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family,
 use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::record::{named, undetermined, wants_determinism};
 use crate::op::core::value::Value;
+use crate::op::core::wide::in_single;
 use crate::op::elementwise::arithmetic::{add, mul};
 use crate::op::gather::select::index_select;
 use crate::op::shape::permute::permute;
@@ -64,11 +65,14 @@ pub fn interpolate(x: &Tensor, how: &Resize) -> Result<Tensor> {
         _ => None,
     };
     let Some(filter) = filter else {
-        let mut out = x.clone();
-        for (i, axis) in axes.iter().enumerate() {
-            out = resized(&out, i as i64 + 2, axis, mode, align)?;
-        }
-        return Ok(if mode == InterpolateMode::Linear { alerting(out, dims, fixed) } else { out });
+        let along = |[x]: [&Tensor; 1]| {
+            let each = |out: Tensor, (i, axis)| resized(&out, i as i64 + 2, axis, mode, align);
+            axes.iter().enumerate().try_fold(x.clone(), each)
+        };
+        return match mode {
+            InterpolateMode::Linear => Ok(alerting(in_single([x], along)?, dims, fixed)),
+            _ => along([x]),
+        };
     };
     let plans: Vec<Resampling> = axes
         .iter()

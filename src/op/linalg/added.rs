@@ -9,6 +9,7 @@ use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{beside, recorded, wanted};
+use crate::op::core::wide::in_single_on_cpu;
 use crate::op::elementwise::arithmetic;
 use crate::op::elementwise::arithmetic::scale;
 use crate::op::reduce::sums;
@@ -308,12 +309,14 @@ fn added(
     let scaled = |t: &Tensor, by: Scalar| -> Result<Tensor> {
         if by.as_f64() == 1.0 { Ok(t.clone()) } else { to_dtype(&arithmetic::mul(t, by)?, t.dtype()) }
     };
-    whole(name, tensors, |[input, x, y]| {
-        let product = to_dtype(&product(x, y)?, x.dtype())?;
-        let product = scaled(&product, alpha)?;
-        if beta.as_f64() == 0.0 {
-            return Ok(beside(product, input));
-        }
-        arithmetic::add(&scaled(input, beta)?, &product)
+    whole(name, tensors, |tensors| {
+        in_single_on_cpu(tensors, |[input, x, y]| {
+            let product = to_dtype(&product(x, y)?, x.dtype())?;
+            let product = scaled(&product, alpha)?;
+            if beta.as_f64() == 0.0 {
+                return Ok(beside(product, input));
+            }
+            arithmetic::add(&scaled(input, beta)?, &product)
+        })
     })
 }

@@ -5,6 +5,7 @@ use crate::op::core::autocast;
 use crate::op::core::def::{BOTH, Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::value::Value;
+use crate::op::core::wide::in_single;
 use crate::op::elementwise::arithmetic::{add, mul};
 use crate::op::gather::along_dim::same_place;
 use crate::op::shape::view::reshape_to;
@@ -72,15 +73,17 @@ fn run_group_norm(
     }
     let batch = x.shape().first().copied().unwrap_or(0);
     let inner = x.numel() / (batch * count).max(1);
-    let mut out = rows_norm(x, inner.max(1), None, None, eps)?;
     let kept = kept_channels(x.shape());
-    if let Some(w) = weight {
-        out = mul(&out, &reshape_to(w, &kept)?)?;
-    }
-    if let Some(b) = bias {
-        out = add(&out, &reshape_to(b, &kept)?)?;
-    }
-    Ok(out)
+    in_single([x], |[x]| {
+        let mut out = rows_norm(x, inner.max(1), None, None, eps)?;
+        if let Some(w) = weight {
+            out = mul(&out, &reshape_to(w, &kept)?)?;
+        }
+        if let Some(b) = bias {
+            out = add(&out, &reshape_to(b, &kept)?)?;
+        }
+        Ok(out)
+    })
 }
 
 params! {

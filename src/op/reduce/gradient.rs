@@ -6,6 +6,7 @@ use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
+use crate::op::core::wide::in_single;
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::arange;
 use crate::op::elementwise::arithmetic::{add, div, mul, scale, sub};
@@ -117,7 +118,8 @@ fn gradient(a: &GradientParams) -> Result<Vec<Tensor>> {
         Some(dims) => unique_dims(a.input, dims)?.to_vec(),
     };
     let spacings = spacings(a.spacing, dims.len(), a.dim.is_some())?;
-    dims.iter().zip(&spacings).map(|(&dim, spacing)| slopes(a.input, dim, spacing, a.edge_order)).collect()
+    let slope = |(&dim, spacing)| in_single([a.input], |[x]| slopes(x, dim, spacing, a.edge_order));
+    dims.iter().zip(&spacings).map(slope).collect()
 }
 
 params! {
