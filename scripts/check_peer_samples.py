@@ -11,7 +11,8 @@ with a state of PyTorch's and with the first values behind a seed, and ten steps
 and keeps PyTorch's values, gradients, second derivatives and errors. `run` has the program do the same, compares
 within `torch.testing`'s tolerances, and tells by op how many are
 
-    right     values, dtypes, shapes, gradients; of an error its first line
+    right     values, dtypes, shapes, gradients; of an error its first line. Where PyTorch's own lie apart from what it
+              gives for the same numbers in double precision, either is right, and how many such there are is told
     near      within ten times the tolerance at the size of the largest number; an error in other words
     refused   an error where PyTorch has none, a gradient's included
     differs   everything else; where PyTorch refuses, that there is none
@@ -78,7 +79,8 @@ def main():
         judged = [judge(id, r, outcomes) for id, r in enumerate(some)]
         print(f"\non {devices}\n")
         failed = told(some, judged, options) or failed
-        right &= {id for id, verdict in zip(ids, judged) if verdict[0] == "right"}
+        # The tests know PyTorch's own numbers only.
+        right &= {id for id, verdict in zip(ids, judged) if verdict[:2] in (("right", ""), ("right", "error text"))}
     if options.golden:
         golden([records[id] for id in sorted(right)], options.golden)
     return 1 if failed else 0
@@ -122,7 +124,8 @@ def judge(id, record, outcomes):
         return "refused", refusal(failed), f"{': '.join(failed)} | {brief(record['expect'])}"
     worst = ("right", "", "")
     for verdict in verdicts(id, record, outcomes):
-        if VERDICTS.index(verdict[0]) > VERDICTS.index(worst[0]):
+        worse = VERDICTS.index(verdict[0]) > VERDICTS.index(worst[0])
+        if worse or (worst[1] == "" and verdict[0] == worst[0]):
             worst = verdict
     return worst
 
@@ -138,6 +141,7 @@ def refusal(failed):
 
 def verdicts(id, record, outcomes):
     values, rtol, atol = outcomes.values[id], record["rtol"], record["atol"]
+    exact = record.get("exact") or {}
     if len(values) != len(record["expect"]):
         yield "differs", "results", f"{len(values)} results | {len(record['expect'])}"
         return
@@ -145,7 +149,8 @@ def verdicts(id, record, outcomes):
         if ours == "tensor":
             ours = outcomes.tensors[f"{id}.o{k}"]
         which = f"result {k}: " if len(values) > 1 else ""
-        yield same(ours, want, rtol, atol, record["unset"], "value", which)
+        wide = exact["expect"][k] if exact else None
+        yield same(ours, want, rtol, atol, record["unset"], "value", which, wide)
     for letter, key, name in (("g", "gradients", "gradient"), ("h", "second", "second derivative")):
         if not record.get(key):
             continue
@@ -164,15 +169,19 @@ def verdicts(id, record, outcomes):
             if ours is None or want is None:
                 one = ours if want is None else want
                 if one is not None and bool((one == 0).all()):
+                    # Of what a gradient does not depend on there is none, or zeros: what kernels' own rules give.
                     if want is not None:
-                        yield "near", f"no {name}, zeros", f"{name} of {x}: () | zeros"
+                        kind = "right" if letter == "h" else "near"
+                        yield kind, f"no {name}, zeros", f"{name} of {x}: () | zeros"
                 elif one is not None:
                     yield "differs", name, f"{name} of {x}: {brief(ours)} | {brief(want)}"
                 continue
-            yield same(ours, want, rtol, atol, record["unset"], name, f"{name} of {x}: ")
+            wide = (exact.get(key) or {}).get(x)
+            yield same(ours, want, rtol, atol, record["unset"], name, f"{name} of {x}: ", wide)
 
 
-def same(ours, want, rtol, atol, unset, category, which):
+def same(ours, want, rtol, atol, unset, category, which, exact=None):
+    """The verdict on one result; `exact` is what double precision gives."""
     pair = f"{which}{brief(ours)} | {brief(want)}"
     if not isinstance(want, torch.Tensor) or not isinstance(ours, torch.Tensor):
         return ("right", "", "") if equal(ours, want, rtol, atol) else ("differs", category, pair)
@@ -186,9 +195,13 @@ def same(ours, want, rtol, atol, unset, category, which):
         return ("right", "", "") if torch.equal(ours, want) else ("differs", category, pair)
     rtol, atol = (max(a, b) for a, b in zip((rtol, atol), TOLERANCES[want.dtype]))
     a, b = ours.double(), want.double()
-    close = (a == b) | (a.isnan() & b.isnan()) | ((a - b).abs() <= atol + rtol * b.abs())
+    close = near(a, b, rtol, atol)
     if bool(close.all()):
         return "right", "", ""
+    if exact is not None and exact.shape == want.shape and exact.is_floating_point():
+        close |= near(a, exact.to(want.dtype).double(), rtol, atol)
+        if bool(close.all()):
+            return "right", "by double precision", pair
     size = b[b.isfinite()].abs().max().item() if bool(b.isfinite().any()) else 0.0
     loose = close | ((a - b).abs() <= 10 * (atol + rtol * size))
     k = int((~(close if bool(loose.all()) else loose)).flatten().nonzero()[0])
@@ -198,6 +211,10 @@ def same(ours, want, rtol, atol, unset, category, which):
     wrong = ~loose
     special = bool((~(a[wrong].isfinite() & b[wrong].isfinite())).all())
     return "differs", f"{category} at NaN or infinity" if special else category, pair
+
+
+def near(a, b, rtol, atol):
+    return (a == b) | (a.isnan() & b.isnan()) | ((a - b).abs() <= atol + rtol * b.abs())
 
 
 def equal(ours, want, rtol, atol):
@@ -248,7 +265,7 @@ def told(records, judged, options):
         rows[one["op"]][verdict] += 1
         totals[kind][verdict] += 1
         totals["all"][verdict] += 1
-        if verdict != "right":
+        if category:
             categories[kind, verdict, category] += 1
         if verdict in ("refused", "differs"):
             line = f"{verdict} {one['dtype']} {kind}, {category}: {said}"
