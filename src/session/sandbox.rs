@@ -79,7 +79,6 @@ mod system {
     type Resource = libc::c_int;
 
     pub(super) fn apply(limits: &Limits) -> io::Result<()> {
-        keep_heap();
         set_limit(libc::RLIMIT_CORE, 0)?;
         set_limit(libc::RLIMIT_NOFILE, OPEN_FILES)?;
         if let Some(bytes) = limits.address_space {
@@ -210,24 +209,6 @@ mod system {
         let status = unsafe { libc::getrlimit(resource, &mut now) };
         (status == 0).then_some((now.rlim_cur, now.rlim_max))
     }
-
-    /// Has the C library keep what it has taken: evaluations run beside the main thread, where glibc gives them a heap
-    /// that it would shrink and grow again all the time. Large blocks come from the heap as well, up to the most that
-    /// glibc would come to by itself; setting either threshold ends its own adjusting, and with the first one alone
-    /// every picture and every batch would be mapped, cleared and unmapped again.
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    fn keep_heap() {
-        const MAPPED: libc::c_int = 32 << 20;
-        const KEPT: libc::c_int = 2 * MAPPED;
-        // SAFETY: the call takes numbers only; no other thread runs yet. One that is refused changes nothing.
-        unsafe {
-            libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED);
-            libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT);
-        }
-    }
-
-    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-    fn keep_heap() {}
 
     #[cfg(target_os = "linux")]
     fn forbid_new_privileges() -> io::Result<()> {

@@ -81,6 +81,7 @@ pub(crate) struct CpuBackend {
 
 impl CpuBackend {
     pub(crate) fn new(shared: Arc<Shared>) -> CpuBackend {
+        reserve::keep_heap();
         CpuBackend {
             shared,
             memory: HostPool::default(),

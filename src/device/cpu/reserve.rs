@@ -61,6 +61,24 @@ pub fn hold() -> Result<()> {
     if ALLOCATOR.reserve.load(Ordering::Relaxed).is_null() { renew() } else { Ok(()) }
 }
 
+/// Has the C library keep what it has taken: programs run beside the main thread, where glibc gives them a heap that it
+/// would shrink and grow again all the time. Large blocks come from the heap as well, up to the most that glibc would come
+/// to by itself; setting either threshold ends its own adjusting, and with the first one alone every picture and every
+/// batch would be mapped, cleared and unmapped again.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(super) fn keep_heap() {
+    const MAPPED: libc::c_int = 32 << 20;
+    const KEPT: libc::c_int = 2 * MAPPED;
+    // SAFETY: the call takes numbers only, and a lock of its own. One that is refused changes nothing.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT);
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(super) fn keep_heap() {}
+
 #[cold]
 fn renew() -> Result<()> {
     if ALLOCATOR.set_aside() {
