@@ -12,6 +12,7 @@ pub(crate) mod dense;
 mod divide;
 mod eliminate;
 mod in_place;
+mod panel;
 mod reflect;
 mod rotate;
 mod secular;
@@ -21,14 +22,15 @@ mod tridiagonal;
 
 use smallvec::SmallVec;
 
-use crate::base::{Error, Result, memory};
+use crate::base::{Error, Result};
 use crate::device::cancel::Cancel;
-use crate::device::cpu::factor::dense::{Precision, expect, reduce_columns, transpose};
+use crate::device::cpu::factor::dense::{Precision, expect, reduce_columns, transpose, upper};
 use crate::device::kernel::{Factor, Launch};
 
 use super::dense::{DenseOut, dense};
 use super::lines::{input_shape, output_shape};
 use super::parallel::{self, SharedMut};
+use super::scratch::zeros;
 
 use singular::{Vectors, svd};
 use symmetric::eigh;
@@ -151,13 +153,10 @@ fn qr(
     r: &mut [f64],
     cancel: &Cancel,
 ) -> Result<()> {
-    let mut work = memory::copied(a)?;
-    let by = reduce_columns(&mut work, (m, n), m.min(n), cancel)?;
-    for i in 0..k {
-        for c in 0..n {
-            r[i * n + c] = if c >= i { work[i * n + c] } else { 0.0 };
-        }
-    }
+    let mut columns = zeros(m * n)?;
+    transpose(a, (m, n), &mut columns);
+    let by = reduce_columns(&mut columns, m, m.min(n), cancel)?;
+    upper(&columns, m, (k, n), r);
     transpose(&by.columns(k, cancel)?, (k, m), q);
     Ok(())
 }

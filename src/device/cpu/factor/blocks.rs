@@ -1,15 +1,29 @@
 //! Reflections in blocks: a few of them in a row are `1 - V^T T V` with a triangle `T`, and meet a matrix by products (the
 //! compact WY form of Schreiber and Van Loan, 1989; LAPACK's `larft` and `larfb`).
 
+use std::borrow::Cow;
+
 use crate::base::{Error, Result};
 use crate::device::cancel::Cancel;
 use crate::device::cpu::gemm::Product;
 use crate::device::cpu::gemm::operand::Matrix;
 
+use super::super::parallel::{self, SharedMut};
 use super::super::scratch::zeros;
+use super::reflect::product;
 
 /// Reflections of a block.
 pub(super) const BLOCK: usize = 32;
+
+/// Fewer rows than this are not divided among cores.
+const FEW: usize = 32;
+
+/// The order in which reflections of a block meet a row.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Turn {
+    FirstToLast,
+    LastToFirst,
+}
 
 /// Elements of a matrix from a place on, and the steps from row to row and from column to column.
 #[derive(Clone, Copy)]
@@ -28,7 +42,7 @@ impl Elements<'_> {
 
     fn matrix(&self) -> Matrix<f64> {
         let strides = self.strides.map(|step| step as isize);
-        // SAFETY: `multiply` has looked that the elements are there.
+        // SAFETY: `Multiply` has looked that the elements are there.
         unsafe { Matrix::of(self.values.as_ptr().wrapping_add(self.at), strides) }
     }
 }
@@ -57,79 +71,70 @@ impl MatrixBlock<'_> {
 
 pub(super) struct ReflectionBlock<'a> {
     /// Rows of `length`, zeros before `start`.
-    vectors: &'a [f64],
-    length: usize,
-    start: usize,
-    count: usize,
-    /// The triangle, row by row.
-    triangle: Vec<f64>,
+    pub vectors: &'a [f64],
+    pub length: usize,
+    pub start: usize,
+    /// Row by row.
+    pub triangle: Cow<'a, [f64]>,
 }
 
-impl<'a> ReflectionBlock<'a> {
-    /// The reflections along `vectors`, rows of `length` with zeros before `start`.
-    pub(super) fn new(
-        vectors: &'a [f64],
-        (length, start): (usize, usize),
-        taus: &[f64],
-        cancel: &Cancel,
-    ) -> Result<ReflectionBlock<'a>> {
-        let count = taus.len();
-        let mut triangle = zeros(count * count)?;
-        let mut block = ReflectionBlock { vectors, length, start, count, triangle: Vec::new() };
-        let mut along = zeros(count * count)?;
-        let each = Elements { strides: [length, 1], ..block.turned() };
-        multiply(
-            each,
-            each,
-            [count, length - start, count],
-            Sum::New,
-            &mut square(&mut along, count),
-            cancel,
-        )?;
-        for (i, &tau) in taus.iter().enumerate() {
-            for j in 0..i {
-                let sum: f64 = (j..i).map(|p| triangle[j * count + p] * along[p * count + i]).sum();
-                triangle[j * count + i] = -tau * sum;
-            }
-            triangle[i * count + i] = tau;
+/// The triangle of the reflections along `vectors`, rows of `length` with zeros before `start`.
+pub(super) fn triangle(
+    vectors: &[f64],
+    (length, start): (usize, usize),
+    taus: &[f64],
+    cancel: &Cancel,
+) -> Result<Vec<f64>> {
+    let count = taus.len();
+    let (mut triangle, mut along) = (zeros(count * count)?, zeros(count * count)?);
+    let each = Elements { values: vectors, at: start, strides: [length, 1] };
+    let all = [count, length - start, count];
+    let how = Multiply { sum: Sum::New, threads: true, cancel };
+    how.run(each, each, all, &mut square(&mut along, count))?;
+    for (i, &tau) in taus.iter().enumerate() {
+        // What two vectors have in common stands in either's row.
+        let along = &along[i * count..i * count + i];
+        for j in 0..i {
+            triangle[j * count + i] = -tau * product(&triangle[j * count + j..j * count + i], &along[j..]);
         }
-        block.triangle = triangle;
-        Ok(block)
+        triangle[i * count + i] = tau;
+    }
+    Ok(triangle)
+}
+
+impl ReflectionBlock<'_> {
+    /// Reflects each row: on several cores, each with rows of its own, where there are enough of them.
+    pub(super) fn apply(&self, rows: &mut [f64], turn: Turn, cancel: &Cancel) -> Result<()> {
+        let height = rows.len() / self.length.max(1);
+        let each = height.div_ceil(2 * parallel::threads()).max(FEW);
+        if each >= height {
+            return self.apply_to(rows, turn, true, cancel);
+        }
+        let all = SharedMut::new(rows);
+        parallel::try_for_ranges(height, each, cancel, |range| {
+            // SAFETY: pieces are of different rows.
+            let part = unsafe { all.slice(range.start * self.length..range.end * self.length) };
+            self.apply_to(part, turn, false, cancel)
+        })
     }
 
-    /// Reflects each row, the last reflection first.
-    pub(super) fn apply(&self, rows: &mut [f64], cancel: &Cancel) -> Result<()> {
+    fn apply_to(&self, rows: &mut [f64], turn: Turn, threads: bool, cancel: &Cancel) -> Result<()> {
         let mut rows = MatrixBlock { a: rows, width: self.length, row: 0, column: self.start };
-        let ([height, length], count) = (rows.sizes(), self.count);
+        let ([height, length], count) = (rows.sizes(), self.count());
         let (mut along, mut by) = (zeros(height * count)?, zeros(height * count)?);
+        let how = |sum| Multiply { sum, threads, cancel };
         let vectors = Elements { strides: [self.length, 1], ..self.turned() };
-        multiply(
-            rows.part(),
-            vectors,
-            [height, length, count],
-            Sum::New,
-            &mut square(&mut along, count),
-            cancel,
-        )?;
+        how(Sum::New).run(rows.part(), vectors, [height, length, count], &mut square(&mut along, count))?;
         let along = Elements { values: &along, at: 0, strides: [count, 1] };
-        let triangle = Elements { values: &self.triangle, at: 0, strides: [count, 1] };
-        multiply(along, triangle, [height, count, count], Sum::New, &mut square(&mut by, count), cancel)?;
+        let strides = if turn == Turn::LastToFirst { [count, 1] } else { [1, count] };
+        let triangle = Elements { values: &self.triangle, at: 0, strides };
+        how(Sum::New).run(along, triangle, [height, count, count], &mut square(&mut by, count))?;
         let by = Elements { values: &by, at: 0, strides: [count, 1] };
-        multiply(by, self.turned(), [height, count, length], Sum::Less, &mut rows, cancel)
+        how(Sum::Less).run(by, self.turned(), [height, count, length], &mut rows)
     }
 
-    /// Reflects each column of a corner that begins at `start`, the first reflection first.
-    pub(super) fn apply_on_left(&self, corner: &mut MatrixBlock, cancel: &Cancel) -> Result<()> {
-        let ([height, width], count) = (corner.sizes(), self.count);
-        let (mut along, mut by) = (zeros(count * width)?, zeros(count * width)?);
-        let vectors = Elements { strides: [self.length, 1], ..self.turned() };
-        let columns = Elements { strides: [1, corner.width], ..corner.part() };
-        multiply(vectors, columns, [count, height, width], Sum::New, &mut square(&mut along, width), cancel)?;
-        let along = Elements { values: &along, at: 0, strides: [1, width] };
-        let triangle = Elements { values: &self.triangle, at: 0, strides: [1, count] };
-        multiply(triangle, along, [count, count, width], Sum::New, &mut square(&mut by, width), cancel)?;
-        let by = Elements { values: &by, at: 0, strides: [1, width] };
-        multiply(self.turned(), by, [height, count, width], Sum::Less, corner, cancel)
+    fn count(&self) -> usize {
+        self.vectors.len() / self.length.max(1)
     }
 
     /// The vectors as columns, from where they begin.
@@ -149,23 +154,24 @@ fn square(values: &mut [f64], width: usize) -> MatrixBlock<'_> {
     MatrixBlock { a: values, width, row: 0, column: 0 }
 }
 
-/// An `m` by `k` matrix times one that stands as `n` by `k`.
-fn multiply(
-    lhs: Elements,
-    rhs: Elements,
-    [m, k, n]: [usize; 3],
+struct Multiply<'a> {
     sum: Sum,
-    out: &mut MatrixBlock,
-    cancel: &Cancel,
-) -> Result<()> {
-    if !lhs.holds([m, k]) || !rhs.holds([n, k]) || !out.part().holds([m, n]) {
-        return Err(Error::runtime("factor: reflections and what they meet have other sizes"));
+    threads: bool,
+    cancel: &'a Cancel,
+}
+
+impl Multiply<'_> {
+    /// An `m` by `k` matrix times one that stands as `n` by `k`.
+    fn run(&self, lhs: Elements, rhs: Elements, [m, k, n]: [usize; 3], out: &mut MatrixBlock) -> Result<()> {
+        if !lhs.holds([m, k]) || !rhs.holds([n, k]) || !out.part().holds([m, n]) {
+            return Err(Error::runtime("factor: reflections and what they meet have other sizes"));
+        }
+        let (lhs, rhs) = (lhs.matrix(), rhs.matrix());
+        let (alpha, add) = if self.sum == Sum::New { (1.0, false) } else { (-1.0, true) };
+        let (at, out_strides) = (out.row * out.width + out.column, [out.width as isize, 1]);
+        let to = out.a.as_mut_ptr().wrapping_add(at);
+        let product = Product { m, n, k, lhs: &lhs, rhs: &rhs, out: to, out_strides, alpha, add };
+        // SAFETY: the places were looked at above; the output is the caller's alone.
+        unsafe { product.run(self.threads, self.cancel) }
     }
-    let (lhs, rhs) = (lhs.matrix(), rhs.matrix());
-    let (alpha, add) = if sum == Sum::New { (1.0, false) } else { (-1.0, true) };
-    let (at, out_strides) = (out.row * out.width + out.column, [out.width as isize, 1]);
-    let to = out.a.as_mut_ptr().wrapping_add(at);
-    let product = Product { m, n, k, lhs: &lhs, rhs: &rhs, out: to, out_strides, alpha, add };
-    // SAFETY: the places were looked at above; the output is the caller's alone.
-    unsafe { product.run(true, cancel) }
 }

@@ -2,44 +2,34 @@
 
 use crate::base::{DType, Error, Result};
 use crate::device::cancel::Cancel;
-use crate::device::cpu::factor::blocks::{BLOCK, MatrixBlock};
+use crate::device::cpu::factor::blocks::{BLOCK, Turn};
 use crate::device::cpu::factor::reflect::{Reflections, reflector};
 use crate::device::cpu::gemm::Product;
 use crate::device::cpu::gemm::operand::Matrix;
 use crate::device::kernel::Launch;
 
-use super::super::scratch::zeros;
-
-/// Reflects a matrix from the left until it is an upper triangle; below it stands what is not to be read.
+/// Reflects a matrix from the left until it is an upper triangle; below it stands what is not to be read. The matrix is
+/// given by its columns, each of `length`, one after another.
 pub(super) fn reduce_columns(
-    a: &mut [f64],
-    (m, n): (usize, usize),
+    columns: &mut [f64],
+    length: usize,
     steps: usize,
     cancel: &Cancel,
 ) -> Result<Reflections> {
-    let mut found = Reflections::new(m, steps)?;
+    let mut found = Reflections::new(length, steps)?;
     for start in (0..steps).step_by(BLOCK) {
         let end = steps.min(start + BLOCK);
-        // A panel's columns, one after another.
-        let mut panel = zeros((end - start) * m)?;
-        for (column, values) in panel.chunks_exact_mut(m).enumerate() {
-            values
-                .iter_mut()
-                .zip(a.iter().skip(start + column).step_by(n))
-                .for_each(|(to, from)| *to = *from);
-        }
+        let (panel, rest) = columns[start * length..].split_at_mut((end - start) * length);
         for i in start..end {
-            let (before, later) = panel.split_at_mut((i - start + 1) * m);
-            let column = &mut before[(i - start) * m..];
+            let (before, later) = panel.split_at_mut((i - start + 1) * length);
+            let column = &mut before[(i - start) * length..];
             let (tau, beta) = reflector(&mut column[i..]);
-            (0..i).for_each(|r| a[r * n + i] = column[r]);
-            a[i * n + i] = beta;
             found.push(i, &column[i..], tau);
+            column[i] = beta;
             found.apply_one(i, later);
         }
-        if end < n {
-            let mut rest = MatrixBlock { a, width: n, row: start, column: end };
-            found.block(start..end, cancel)?.apply_on_left(&mut rest, cancel)?;
+        if !rest.is_empty() {
+            found.block(start..end, cancel)?.apply(rest, Turn::FirstToLast, cancel)?;
         }
     }
     Ok(found)
@@ -93,17 +83,24 @@ pub(super) fn product(
     unsafe { product.run(true, cancel) }
 }
 
-/// An `m` by `n` matrix turned on its side, in squares that the cache holds.
+/// An `m` by `n` matrix turned on its side, a few rows at a time, whose elements in a column fill a cache line.
 pub(super) fn transpose(a: &[f64], (m, n): (usize, usize), out: &mut [f64]) {
-    const SIDE: usize = 32;
-    for top in (0..m).step_by(SIDE) {
-        for left in (0..n).step_by(SIDE) {
-            for j in left..n.min(left + SIDE) {
-                for i in top..m.min(top + SIDE) {
-                    out[j * m + i] = a[i * n + j];
-                }
-            }
+    const ROWS: usize = 8;
+    for top in (0..m).step_by(ROWS) {
+        let rows = ROWS.min(m - top);
+        for j in 0..n {
+            let line = &mut out[j * m + top..j * m + top + rows];
+            line.iter_mut().enumerate().for_each(|(i, to)| *to = a[(top + i) * n + j]);
         }
+    }
+}
+
+/// The triangle of the first `k` rows of `n` columns of a length, zeros below it.
+pub(super) fn upper(columns: &[f64], length: usize, (k, n): (usize, usize), out: &mut [f64]) {
+    for (i, row) in out.chunks_exact_mut(n.max(1)).take(k).enumerate() {
+        let (below, kept) = row.split_at_mut(i.min(n));
+        below.fill(0.0);
+        kept.iter_mut().zip(i..n).for_each(|(to, c)| *to = columns[c * length + i]);
     }
 }
 

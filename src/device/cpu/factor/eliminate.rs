@@ -9,6 +9,7 @@ use crate::base::{Result, memory};
 use crate::device::cancel::Cancel;
 
 use super::in_place::{InPlace, NARROW, middle};
+use super::panel;
 
 /// Both factors of an `m` by `n` matrix in one, `both`; for each step the row that took its place, counted from 1; and
 /// for each row of the factors the row of the matrix.
@@ -64,19 +65,7 @@ fn eliminate(
 ) -> Result<()> {
     rows.cancel.check()?;
     if columns.len() <= NARROW {
-        for step in columns.clone() {
-            let chosen = largest(rows, step, m);
-            exchanged(step, chosen);
-            rows.exchange(step, chosen);
-            let pivot = rows.a[step * rows.width + step];
-            // A column of zeros has no pivot, and nothing below it.
-            if pivot != 0.0 {
-                let (below, width) = (step + 1..m, rows.width);
-                below.clone().for_each(|row| rows.a[row * width + step] /= pivot);
-                rows.subtract_row(below, step, &(step + 1..columns.end));
-            }
-        }
-        return Ok(());
+        return panel::eliminate(rows, m, (columns.start, columns.end), exchanged);
     }
     let half = middle(&columns);
     let (left, right) = (columns.start..half, half..columns.end);
@@ -84,12 +73,6 @@ fn eliminate(
     forward(rows, left.clone(), &right)?;
     rows.subtract_product(&(half..m), &right, &left, false)?;
     eliminate(rows, m, right, exchanged)
-}
-
-/// The row, from `step` on, with the largest element in that column.
-fn largest(rows: &InPlace, step: usize, m: usize) -> usize {
-    let size = |row: usize| rows.a[row * rows.width + step].abs();
-    (step + 1..m).fold(step, |best, row| if size(row) > size(best) { row } else { best })
 }
 
 /// `l y = b` with ones on the diagonal of `l`, whose steps are given; `b` lies in the columns and becomes `y`.

@@ -1,6 +1,7 @@
 //! Householder's reflections: `1 - tau v v^T` with a `v` that begins with 1.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use crate::base::{Result, memory};
 use crate::device::cancel::Cancel;
@@ -8,7 +9,7 @@ use crate::device::cancel::Cancel;
 use super::super::isa::{self, Isa, Work};
 use super::super::parallel::{self, SharedMut};
 use super::super::scratch::zeros;
-use super::blocks::{BLOCK, MatrixBlock, ReflectionBlock};
+use super::blocks::{self, BLOCK, MatrixBlock, ReflectionBlock, Turn};
 
 /// Turns a vector into the reflection that brings it to a multiple of its first direction: `x` becomes `v`. The results
 /// are `tau` and the multiple.
@@ -20,21 +21,29 @@ pub(crate) fn reflector(x: &mut [f64]) -> (f64, f64) {
     if below == 0.0 {
         return (0.0, alpha);
     }
-    let beta = -alpha.hypot(below).copysign(alpha);
+    let beta = -hypotenuse(alpha, below).copysign(alpha);
     rest.iter_mut().for_each(|v| *v /= alpha - beta);
     ((beta - alpha) / beta, beta)
 }
 
+/// `sqrt(a² + b²)`, without overflow.
+#[inline]
+pub(super) fn hypotenuse(a: f64, b: f64) -> f64 {
+    let squares = a * a + b * b;
+    // Neither square is too large for a sum of this size, nor does one that is lost count.
+    if (1e-240..1e240).contains(&squares) { squares.sqrt() } else { a.hypot(b) }
+}
+
 /// The length of a vector, without overflow.
 pub(super) fn norm(values: &[f64]) -> f64 {
-    let largest =
-        values.iter().fold(0.0, |most: f64, v| if v.is_nan() { f64::NAN } else { most.max(v.abs()) });
+    let squares = dot(values, values);
+    // Of a sum of this size no square was too large, and none that was lost counts.
+    if (1e-240..1e240).contains(&squares) {
+        return squares.sqrt();
+    }
+    let largest = values.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
     if largest == 0.0 || !largest.is_finite() {
         return if values.iter().any(|v| v.is_nan()) { f64::NAN } else { largest };
-    }
-    // Squares of numbers of this size are neither too large nor lost.
-    if (1e-120..1e120).contains(&largest) {
-        return dot(values, values).sqrt();
     }
     largest * values.iter().map(|v| (v / largest) * (v / largest)).sum::<f64>().sqrt()
 }
@@ -47,6 +56,8 @@ pub(crate) struct Reflections {
     vectors: Vec<f64>,
     starts: Vec<usize>,
     taus: Vec<f64>,
+    /// The triangles of whole blocks, once somebody wanted them.
+    triangles: Vec<OnceLock<Vec<f64>>>,
 }
 
 impl Reflections {
@@ -57,6 +68,7 @@ impl Reflections {
             vectors: memory::with_capacity(memory::count::<f64>(&[length, most])?)?,
             starts: memory::with_capacity(most)?,
             taus: memory::with_capacity(most)?,
+            triangles: memory::collected((0..most.div_ceil(BLOCK)).map(|_| OnceLock::new()))?,
         })
     }
 
@@ -95,7 +107,7 @@ impl Reflections {
             if which.len() * rows.len() < SMALL {
                 isa::dispatch(Reflect { by: self, which, rows });
             } else {
-                self.block(which, cancel)?.apply(rows, cancel)?;
+                self.block(which, cancel)?.apply(rows, Turn::LastToFirst, cancel)?;
             }
         }
         Ok(())
@@ -110,7 +122,19 @@ impl Reflections {
     pub(super) fn block(&self, which: Range<usize>, cancel: &Cancel) -> Result<ReflectionBlock<'_>> {
         let vectors = &self.vectors[which.start * self.length..which.end * self.length];
         let start = self.starts.get(which.start).copied().unwrap_or(0);
-        ReflectionBlock::new(vectors, (self.length, start), &self.taus[which], cancel)
+        let whole = which.len() == BLOCK && which.start.is_multiple_of(BLOCK);
+        let kept = self.triangles.get(which.start / BLOCK).filter(|_| whole);
+        let triangle = match kept.and_then(OnceLock::get) {
+            Some(triangle) => triangle.into(),
+            None => {
+                let fresh = blocks::triangle(vectors, (self.length, start), &self.taus[which], cancel)?;
+                match kept {
+                    Some(kept) => kept.get_or_init(|| fresh).into(),
+                    None => fresh.into(),
+                }
+            }
+        };
+        Ok(ReflectionBlock { vectors, length: self.length, start, triangle })
     }
 }
 

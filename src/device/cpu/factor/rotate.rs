@@ -9,6 +9,7 @@ use crate::device::cancel::Cancel;
 use super::super::isa::{self, Isa, Work};
 use super::super::parallel;
 use super::super::scratch::zeros;
+use super::reflect::hypotenuse;
 
 /// Columns that are turned together: a few vector registers.
 const WIDTH: usize = 16;
@@ -150,7 +151,7 @@ pub(crate) fn upright(f: f64, g: f64) -> (f64, f64, f64) {
     if f == 0.0 {
         return (0.0, 1f64.copysign(g), g.abs());
     }
-    let length = f.hypot(g);
+    let length = hypotenuse(f, g);
     let r = length.copysign(f);
     (f.abs() / length, g / r, r)
 }
@@ -164,7 +165,7 @@ pub(crate) fn rotation(f: f64, g: f64) -> (f64, f64, f64) {
     if f == 0.0 {
         return (0.0, 1.0, g);
     }
-    let length = f.hypot(g);
+    let length = hypotenuse(f, g);
     let r = if f < 0.0 && f.abs() > g.abs() { -length } else { length };
     (f / r, g / r, r)
 }

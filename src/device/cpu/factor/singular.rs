@@ -2,7 +2,7 @@
 
 use crate::base::{Result, memory};
 use crate::device::cancel::Cancel;
-use crate::device::cpu::factor::dense::{Precision, reduce_columns, scaling, transpose};
+use crate::device::cpu::factor::dense::{Precision, reduce_columns, scaling, transpose, upper};
 
 use super::super::scratch::zeros;
 use super::bidiagonal::{self, Bidiagonal, Sides};
@@ -33,21 +33,20 @@ pub(super) fn svd(
         return Ok(());
     }
     let by = scaling(a.iter());
-    // What is worked on stands upright: the matrix, or its transpose.
+    let steep = long >= (k as f64 * 11.0 / 6.0) as usize && long > k;
+    // What is worked on stands upright: the matrix, or its transpose. A steep one is first given by its columns.
     let mut upright = zeros(m * n)?;
-    if tall {
+    if tall != steep {
         upright.copy_from_slice(a)
     } else {
         transpose(a, (m, n), &mut upright)
     }
     upright.iter_mut().for_each(|v| *v *= by);
-    let steep = long >= (k as f64 * 11.0 / 6.0) as usize && long > k;
-    let triangle = if steep { Some(reduce_columns(&mut upright, (long, k), k, cancel)?) } else { None };
+    let triangle = if steep { Some(reduce_columns(&mut upright, long, k, cancel)?) } else { None };
     if triangle.is_some() {
-        upright.truncate(k * k);
-        for i in 1..k {
-            upright[i * k..i * k + i].fill(0.0);
-        }
+        let mut square = zeros(k * k)?;
+        upper(&upright, long, (k, k), &mut square);
+        upright = square;
     }
     let rows = upright.len() / k;
     let (mut b, left, right) = bidiagonal::reduce(upright, (rows, k), cancel)?;
