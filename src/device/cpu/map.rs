@@ -403,7 +403,8 @@ mod tests {
         /// Rows long enough to be read where they lie, of each operand some, one number each, or one number in all.
         #[test]
         fn operands_repeat_along_any_dimensions(
-            outer in (1usize..4, 1usize..6), row in prop_oneof![60usize..70, 1000usize..1100, 2040usize..2060],
+            outer in (1usize..4, 1usize..16),
+            row in prop_oneof![60usize..70, 250usize..520, 1000usize..1100, 2040usize..2060],
             repeated in prop::collection::vec(any::<[bool; 3]>(), 2), d in 0usize..3, in_place in any::<bool>(),
         ) {
             let dtype = [DType::Float32, DType::Float64, DType::Int64][d];

@@ -10,6 +10,7 @@ use crate::base::Scalar;
 
 use super::block::{Scratch, scalar_value};
 use super::convert::Compute;
+use super::isa::{self, Isa, Work};
 use super::strided::{BLOCK, Strided};
 
 /// What elementwise work reads.
@@ -38,6 +39,8 @@ pub(super) struct Rows<'a, C> {
     operands: Each<RowOperand<'a, C>>,
     /// An operand is one number along a row, of which a block is filled.
     repeats: bool,
+    /// So many rows are read at once, at most.
+    together: usize,
 }
 
 struct RowOperand<'a, C> {
@@ -78,7 +81,13 @@ impl<'a, C: Compute> Rows<'a, C> {
             operand.lies = *step == 1;
         }
         let repeats = operands.iter().any(|operand| !operand.lies);
-        Some(Rows { length, outer, operands, repeats })
+        // Rows that follow one another, and those that repeat, are as good as one longer row.
+        let follows = |(operand, step): (&RowOperand<C>, &isize)| {
+            !operand.lies || *step == 0 || *step == length as isize
+        };
+        let joins = outer.last().is_some_and(|(_, steps)| operands.iter().zip(steps).all(follows));
+        let together = if joins { (BLOCK / length).max(1) } else { 1 };
+        Some(Rows { length, outer, operands, repeats, together })
     }
 
     /// Visits elements in row-major order: ranges that lie within rows, of at most a block where operands repeat or
@@ -99,6 +108,15 @@ impl<'a, C: Compute> Rows<'a, C> {
         let mut at = self.place(range.start / self.length.max(1), range.start % self.length.max(1));
         let mut start = range.start;
         while start < range.end {
+            let rows = self.rows_at(&at, range.end - start);
+            if rows > 1 {
+                let n = rows * self.length;
+                visit(start..start + n, self.read_rows(&at, rows, &mut blocks, &mut filled));
+                start += n;
+                self.skip(&mut at, rows - 1);
+                self.next_row(&mut at);
+                continue;
+            }
             let n = (self.length - at.within).min(most).min(range.end - start);
             visit(start..start + n, self.read(&at, n, &mut blocks, &mut filled));
             start += n;
@@ -107,6 +125,26 @@ impl<'a, C: Compute> Rows<'a, C> {
                 at.within = 0;
                 self.next_row(&mut at);
             }
+        }
+    }
+
+    /// How many whole rows from a place on are read at once, with so many elements left to read.
+    #[inline(always)]
+    fn rows_at(&self, at: &RowPlace, left: usize) -> usize {
+        let (Some((size, _)), Some(index)) = (self.outer.last(), at.index.last()) else { return 1 };
+        if self.together == 1 || at.within > 0 {
+            1
+        } else {
+            self.together.min(size - index).min(left / self.length)
+        }
+    }
+
+    /// Goes on by so many rows within the last dimension of rows.
+    fn skip(&self, at: &mut RowPlace, rows: usize) {
+        let (Some((_, steps)), Some(index)) = (self.outer.last(), at.index.last_mut()) else { return };
+        *index += rows;
+        for (offset, step) in at.offsets.iter_mut().zip(steps) {
+            *offset += rows as isize * step;
         }
     }
 
@@ -167,6 +205,83 @@ impl<'a, C: Compute> Rows<'a, C> {
             };
         }
         all
+    }
+}
+
+impl<C: Compute> Rows<'_, C> {
+    /// The operands' elements of the next `rows` rows. A row that repeats is put into a block as often, once; where each
+    /// row is a number, the numbers are put there.
+    #[inline(always)]
+    fn read_rows<'s>(
+        &'s self,
+        at: &RowPlace,
+        rows: usize,
+        blocks: &'s mut [Scratch<C>; 3],
+        filled: &mut Filled,
+    ) -> [&'s [C]; 3] {
+        let n = rows * self.length;
+        let mut all: [&[C]; 3] = [&[]; 3];
+        let steps = self.outer.last().map_or(&[][..], |(_, steps)| steps);
+        let places = at.offsets.iter().zip(blocks).zip(filled);
+        for ((slot, (operand, &step)), ((&offset, block), filled)) in
+            all.iter_mut().zip(self.operands.iter().zip(steps)).zip(places)
+        {
+            // SAFETY: the rows lie inside each view, and one after another where a step is a row's length; a block has
+            // room for them, and what is read of it was written.
+            *slot = unsafe {
+                if operand.lies && step != 0 {
+                    std::slice::from_raw_parts(operand.origin.offset(offset), n)
+                } else {
+                    let same =
+                        step == 0 && filled.is_some_and(|(of, elements)| of == offset && elements >= n);
+                    if !same {
+                        let lines = block.first(n).chunks_exact_mut(self.length).enumerate();
+                        match operand.number {
+                            _ if operand.lies => {
+                                let row =
+                                    std::slice::from_raw_parts(operand.origin.offset(offset), self.length);
+                                lines.for_each(|(_, line)| line.copy_from_slice(row));
+                            }
+                            Some(number) => lines.for_each(|(_, line)| line.fill(number)),
+                            None => {
+                                let numbers = operand.origin.offset(offset);
+                                isa::dispatch(Repeat {
+                                    block: block.first(n),
+                                    length: self.length,
+                                    numbers,
+                                    step,
+                                });
+                            }
+                        }
+                        *filled = (step == 0).then_some((offset, n));
+                    }
+                    block.first(n)
+                }
+            };
+        }
+        all
+    }
+}
+
+/// Fills each line of a block with a number, which lie a step apart.
+struct Repeat<'a, C> {
+    block: &'a mut [C],
+    length: usize,
+    /// As many as there are lines.
+    numbers: *const C,
+    step: isize,
+}
+
+impl<C: Compute> Work for Repeat<'_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        for (i, line) in self.block.chunks_exact_mut(self.length).enumerate() {
+            // SAFETY: the maker's promise.
+            let number = unsafe { *self.numbers.offset(i as isize * self.step) };
+            line.iter_mut().for_each(|v| *v = number);
+        }
     }
 }
 
