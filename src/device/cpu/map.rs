@@ -425,6 +425,22 @@ mod tests {
         }
     }
 
+    /// Pieces of the work end within rows, several of which are read at once.
+    #[test]
+    fn short_rows_repeat_over_large_outputs() {
+        let shape = [700, 101];
+        let whole = Sample::new(DType::Float32, &shape, numbers(0, true));
+        for own in [[1, 101], [700, 1], [1, 1]] {
+            let layout = Layout::contiguous(&own).unwrap().expand(&shape).unwrap();
+            let spread = Sample::laid_out(DType::Float32, layout, numbers(1, true));
+            let out = Sample::zeros(DType::Float32, &shape);
+            let sub = kernel(MapOp::Sub, [1.0; 2], DType::Float32);
+            launch(&sub, &[whole.arg(), spread.arg()], &[out.view()]).unwrap();
+            let each = whole.values().into_iter().zip(spread.values());
+            assert_eq!(out.values(), each.map(|(a, b)| a - b).collect::<Vec<_>>(), "{own:?}");
+        }
+    }
+
     #[test]
     fn integers_cannot_be_divided_by_zero() {
         for op in [MapOp::FloorDiv, MapOp::TruncDiv, MapOp::Remainder, MapOp::Fmod] {

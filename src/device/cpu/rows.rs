@@ -22,9 +22,6 @@ pub(super) enum MapInput<'a> {
 /// Shorter rows are gathered into blocks.
 const SHORTEST: usize = 64;
 
-/// What is filled with a number that repeats: little beside the row that it is used along.
-const REPEATED: usize = 256;
-
 /// One number for each operand.
 type Each<T> = SmallVec<[T; 3]>;
 
@@ -98,29 +95,28 @@ impl<'a, C: Compute> Rows<'a, C> {
         aside: bool,
         mut visit: impl FnMut(Range<usize>, [&[C]; 3]),
     ) {
-        let most = match (self.repeats, aside) {
-            (true, _) => REPEATED,
-            (_, true) => BLOCK,
-            _ => usize::MAX,
-        };
+        let most = if self.repeats || aside { BLOCK } else { usize::MAX };
         let mut blocks: [Scratch<C>; 3] = Default::default();
         let mut filled: Filled = [None; 3];
         let mut at = self.place(range.start / self.length.max(1), range.start % self.length.max(1));
         let mut start = range.start;
         while start < range.end {
             let rows = self.rows_at(&at, range.end - start);
-            if rows > 1 {
-                let n = rows * self.length;
-                visit(start..start + n, self.read_rows(&at, rows, &mut blocks, &mut filled));
-                start += n;
-                self.skip(&mut at, rows - 1);
-                self.next_row(&mut at);
-                continue;
-            }
-            let n = (self.length - at.within).min(most).min(range.end - start);
-            visit(start..start + n, self.read(&at, n, &mut blocks, &mut filled));
+            let n = match rows {
+                1 => (self.length - at.within).min(most).min(range.end - start),
+                _ => rows * self.length,
+            };
+            let inputs = match rows {
+                1 => self.read(&at, n, &mut blocks, &mut filled),
+                _ => self.read_rows(&at, rows, &mut blocks, &mut filled),
+            };
+            visit(start..start + n, inputs);
             start += n;
             at.within += n;
+            if rows > 1 {
+                self.skip(&mut at, rows - 1);
+                at.within = self.length;
+            }
             if at.within == self.length {
                 at.within = 0;
                 self.next_row(&mut at);
@@ -131,12 +127,11 @@ impl<'a, C: Compute> Rows<'a, C> {
     /// How many whole rows from a place on are read at once, with so many elements left to read.
     #[inline(always)]
     fn rows_at(&self, at: &RowPlace, left: usize) -> usize {
-        let (Some((size, _)), Some(index)) = (self.outer.last(), at.index.last()) else { return 1 };
         if self.together == 1 || at.within > 0 {
-            1
-        } else {
-            self.together.min(size - index).min(left / self.length)
+            return 1;
         }
+        let (Some((size, _)), Some(index)) = (self.outer.last(), at.index.last()) else { return 1 };
+        self.together.min(size - index).min(left / self.length).max(1)
     }
 
     /// Goes on by so many rows within the last dimension of rows.
@@ -197,7 +192,8 @@ impl<'a, C: Compute> Rows<'a, C> {
                 } else {
                     if !filled.is_some_and(|(of, elements)| of == offset && elements >= n) {
                         let value = operand.number.unwrap_or_else(|| *operand.origin.offset(offset));
-                        block.first(n).fill(value);
+                        let (block, numbers) = (block.first(n), &raw const value);
+                        isa::dispatch(Repeat { block, length: n, numbers, step: 0 });
                         *filled = Some((offset, n));
                     }
                     block.first(n)
@@ -211,7 +207,7 @@ impl<'a, C: Compute> Rows<'a, C> {
 impl<C: Compute> Rows<'_, C> {
     /// The operands' elements of the next `rows` rows. A row that repeats is put into a block as often, once; where each
     /// row is a number, the numbers are put there.
-    #[inline(always)]
+    #[inline(never)]
     fn read_rows<'s>(
         &'s self,
         at: &RowPlace,
