@@ -10,6 +10,7 @@ mod named;
 mod ordered;
 mod packed;
 mod plans;
+mod scalars;
 mod values;
 
 use std::collections::HashMap;
