@@ -5,16 +5,19 @@
 
 Needs `pip install nvidia-cuda-nvrtc` (or nvidia-cuda-nvrtc-cu12) in the Python that runs it, and cargo. A test writes
 each kernel's source; all of them are compiled for one architecture, and a sample for each of sm_75, sm_80, sm_90 and
-sm_100; attention needs sm_80, and what multiplies by warpgroups is for sm_90a alone. Prints what fails and exits with 1. With --cache, machine code for `--arch` is left in DIR as the program keeps
-it (`$XDG_CACHE_HOME/tensorlab/kernels`).
+sm_100; attention needs sm_80, and what multiplies by warpgroups is for sm_90a alone. A kernel fails too where the
+registers of its largest block are more than a multiprocessor has. Prints what fails and exits with 1. With --cache,
+machine code for `--arch` is left in DIR as the program keeps it (`$XDG_CACHE_HOME/tensorlab/kernels`).
 """
 
 import argparse
 import ctypes
 import glob
 import hashlib
+import math
 import multiprocessing
 import os
+import struct
 import subprocess
 import sys
 import sysconfig
@@ -23,6 +26,10 @@ import time
 
 ARCHITECTURES = ("75", "80", "90", "100")
 OPTIONS = (b"--std=c++17", b"--restrict")
+# Of a multiprocessor, on every architecture here; and the most threads of a block.
+ALL_REGISTERS, LARGEST_BLOCK = 65536, 1024
+# Notes in machine code: those that bring their size, how many registers a thread has, the sizes of the largest block.
+SIZED, REGISTERS, THREADS = 4, 0x2F, 0x05
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TEST = "device::cuda::kernels::tests::every_kernel_is_written"
 
@@ -74,16 +81,50 @@ def compile_one(nvrtc, path, arch, cache=None):
     cubin = ctypes.c_size_t()
     if status == 0:
         nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(cubin))
-    if cache and cubin.value > 0:
-        code = ctypes.create_string_buffer(cubin.value)
+    code = ctypes.create_string_buffer(max(1, cubin.value))
+    if cubin.value > 0:
         nvrtc.nvrtcGetCUBIN(program, code)
-        keep(cache, path, arch, source, code.raw)
+        if cache:
+            keep(cache, path, arch, source, code.raw)
     nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
     said = log.value.decode(errors="replace").strip()
     # Products of warpgroups that wait for each other: right, but slow.
     if status == 0 and cubin.value > 0 and "serialized" not in said:
-        return None
+        return too_large(code.raw)
     return said or nvrtc.nvrtcGetErrorString(status).decode()
+
+
+def too_large(code):
+    """None, or what is said of a kernel whose largest block wants more registers than there are. A thread's come in
+    eights; a kernel without a bound is taken for one of the largest blocks."""
+    attributes = dict(notes(code))
+    registers = [count for attribute, (_, count) in attributes.get(".nv.info", []) if attribute == REGISTERS]
+    bounds = [math.prod(sizes) for notes_of in attributes.values() for attribute, sizes in notes_of if attribute == THREADS]
+    if not registers:
+        return "its machine code does not tell of registers"
+    each, threads = -(-max(registers) // 8) * 8, max(bounds, default=LARGEST_BLOCK)
+    if each * threads <= ALL_REGISTERS:
+        return None
+    return f"{each} registers of {threads} threads are more than {ALL_REGISTERS}"
+
+
+def notes(code):
+    """What an ELF file of machine code says of each kernel: for each section of notes its name, and of each note the
+    number and its words. As cuobjdump and nvdisasm show them: `EIATTR_REGCOUNT`, `EIATTR_MAX_THREADS`."""
+    (table,), (count, names) = struct.unpack_from("<Q", code, 0x28), struct.unpack_from("<HH", code, 0x3C)
+    sections = [struct.unpack_from("<IIQQQQ", code, table + 64 * i) for i in range(count)]
+    for name, _, _, _, start, size in sections:
+        name = code[sections[names][4] + name :].split(b"\0", 1)[0].decode()
+        if not name.startswith(".nv.info"):
+            continue
+        found, at = [], start
+        while at + 4 <= start + size:
+            form, attribute, value = struct.unpack_from("<BBH", code, at)
+            at += 4
+            if form == SIZED:
+                found.append((attribute, struct.unpack_from(f"<{value // 4}I", code, at)))
+                at += value
+        yield name, found
 
 
 def work(job):
