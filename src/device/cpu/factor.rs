@@ -19,6 +19,7 @@ mod secular;
 mod singular;
 mod symmetric;
 mod tridiagonal;
+mod vectors;
 
 use smallvec::SmallVec;
 

@@ -10,7 +10,7 @@ use crate::device::cpu::gemm::operand::Matrix;
 
 use super::super::parallel::{self, SharedMut};
 use super::super::scratch::zeros;
-use super::reflect::product;
+use super::vectors::product;
 
 /// Reflections of a block.
 pub(super) const BLOCK: usize = 32;

@@ -6,7 +6,7 @@ use crate::base::Result;
 use crate::device::cancel::Cancel;
 
 use super::in_place::{InPlace, NARROW, middle};
-use super::reflect::dot;
+use super::vectors::dot;
 
 /// The factor of the symmetric matrix in the lower triangle of `a`; NaN from the first column on whose pivot is not
 /// positive.

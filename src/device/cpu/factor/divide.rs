@@ -256,7 +256,7 @@ fn vectors(found: &Roots, poles: &[f64], z: &[f64], cancel: &Cancel) -> Result<V
     })?;
     parallel::for_chunks(&mut out, k, 1 << 12, cancel, |_, row| {
         row.iter_mut().zip(&weights).for_each(|(v, w)| *v = w / *v);
-        let length = super::reflect::norm(row);
+        let length = super::vectors::norm(row);
         row.iter_mut().for_each(|v| *v /= length);
     })?;
     Ok(out)

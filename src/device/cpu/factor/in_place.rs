@@ -8,7 +8,7 @@ use crate::device::cpu::gemm::Product;
 use crate::device::cpu::gemm::operand::Matrix;
 
 use super::super::isa::{self, Isa, Work};
-use super::reflect::add_scaled;
+use super::vectors::add_scaled;
 
 /// Steps that are taken one by one; more of them are halved.
 pub(super) const NARROW: usize = 16;

@@ -9,7 +9,7 @@ use crate::device::cancel::Cancel;
 use super::super::isa::{self, Isa, Work};
 use super::super::parallel;
 use super::super::scratch::zeros;
-use super::reflect::hypotenuse;
+use super::vectors::hypotenuse;
 
 /// Columns that are turned together: a few vector registers.
 const WIDTH: usize = 16;

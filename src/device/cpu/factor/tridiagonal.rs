@@ -9,8 +9,9 @@ use crate::device::cpu::factor::dense::Precision;
 use super::super::isa::{self, Isa, Work};
 use super::super::parallel::{self, SharedMut};
 use super::super::scratch::zeros;
-use super::reflect::{Reflections, add_scaled, dot, product, reflector};
+use super::reflect::{Reflections, reflector};
 use super::rotate::{Sweep, Turning, rotation};
+use super::vectors::{add_scaled, dot, product};
 
 /// Steps for each value after which an iteration gives up.
 const STEPS: usize = 30;
