@@ -1,5 +1,6 @@
 //! Scalar functions element by element, over operands of any layout and dtype.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use smallvec::SmallVec;
@@ -190,19 +191,38 @@ impl<C: Mapped> MapJob<'_, C> {
         let writer = BlockWriter::strided(output);
         parallel::for_ranges(output.numel(), GRAIN, self.cancel, |range| {
             let mut result = Scratch::new();
-            rows.each(range, in_place, |part, inputs| {
-                // SAFETY: as in `over_runs`.
-                unsafe {
-                    let place = if in_place { None } else { writer.slice(part.clone()) };
-                    let aside = place.is_none();
-                    let output = place.unwrap_or_else(|| result.first(part.len()));
-                    self.apply(inputs, output);
-                    if aside {
-                        writer.store(part.start, output);
-                    }
-                }
-            });
+            // Each way has a closure of its own: one of two callers would not be compiled into its loop.
+            if rows.together() {
+                rows.each_together(range, |part, inputs| {
+                    self.row(part, inputs, &writer, in_place, &mut result)
+                });
+            } else {
+                rows.each(range, in_place, |part, inputs| {
+                    self.row(part, inputs, &writer, in_place, &mut result)
+                });
+            }
         })
+    }
+
+    #[inline(always)]
+    fn row(
+        &self,
+        part: Range<usize>,
+        inputs: [&[C]; 3],
+        writer: &BlockWriter<C>,
+        in_place: bool,
+        result: &mut Scratch<C>,
+    ) {
+        // SAFETY: as in `over_runs`.
+        unsafe {
+            let place = if in_place { None } else { writer.slice(part.clone()) };
+            let aside = place.is_none();
+            let output = place.unwrap_or_else(|| result.first(part.len()));
+            self.apply(inputs, output);
+            if aside {
+                writer.store(part.start, output);
+            }
+        }
     }
 
     fn over_runs(&self, readers: &[BlockReader<C>], writer: &BlockWriter<C>, in_place: bool) -> Result<()> {

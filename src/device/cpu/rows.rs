@@ -22,6 +22,9 @@ pub(super) enum MapInput<'a> {
 /// Shorter rows are gathered into blocks.
 const SHORTEST: usize = 64;
 
+/// What is filled with a number that repeats: little beside the row that it is used along.
+const REPEATED: usize = 256;
+
 /// One number for each operand.
 type Each<T> = SmallVec<[T; 3]>;
 
@@ -95,28 +98,20 @@ impl<'a, C: Compute> Rows<'a, C> {
         aside: bool,
         mut visit: impl FnMut(Range<usize>, [&[C]; 3]),
     ) {
-        let most = if self.repeats || aside { BLOCK } else { usize::MAX };
+        let most = match (self.repeats, aside) {
+            (true, _) => REPEATED,
+            (_, true) => BLOCK,
+            _ => usize::MAX,
+        };
         let mut blocks: [Scratch<C>; 3] = Default::default();
         let mut filled: Filled = [None; 3];
         let mut at = self.place(range.start / self.length.max(1), range.start % self.length.max(1));
         let mut start = range.start;
         while start < range.end {
-            let rows = self.rows_at(&at, range.end - start);
-            let n = match rows {
-                1 => (self.length - at.within).min(most).min(range.end - start),
-                _ => rows * self.length,
-            };
-            let inputs = match rows {
-                1 => self.read(&at, n, &mut blocks, &mut filled),
-                _ => self.read_rows(&at, rows, &mut blocks, &mut filled),
-            };
-            visit(start..start + n, inputs);
+            let n = (self.length - at.within).min(most).min(range.end - start);
+            visit(start..start + n, self.read(&at, n, &mut blocks, &mut filled));
             start += n;
             at.within += n;
-            if rows > 1 {
-                self.skip(&mut at, rows - 1);
-                at.within = self.length;
-            }
             if at.within == self.length {
                 at.within = 0;
                 self.next_row(&mut at);
@@ -124,14 +119,40 @@ impl<'a, C: Compute> Rows<'a, C> {
         }
     }
 
-    /// How many whole rows from a place on are read at once, with so many elements left to read.
-    #[inline(always)]
-    fn rows_at(&self, at: &RowPlace, left: usize) -> usize {
-        if self.together == 1 || at.within > 0 {
-            return 1;
+    /// The same by as many whole rows as there is room for in a block, where they can be read [`Rows::together`].
+    pub(super) fn each_together(&self, range: Range<usize>, mut visit: impl FnMut(Range<usize>, [&[C]; 3])) {
+        let mut blocks: [Scratch<C>; 3] = Default::default();
+        let mut filled: Filled = [None; 3];
+        let mut at = self.place(range.start / self.length.max(1), range.start % self.length.max(1));
+        let mut start = range.start;
+        while start < range.end {
+            let rows = self.rows_at(&at, range.end - start);
+            let (n, inputs) = if rows == 0 {
+                let n = (self.length - at.within).min(range.end - start);
+                (n, self.read(&at, n, &mut blocks, &mut filled))
+            } else {
+                (rows * self.length, self.read_rows(&at, rows, &mut blocks, &mut filled))
+            };
+            visit(start..start + n, inputs);
+            start += n;
+            at.within = if rows == 0 { at.within + n } else { self.length };
+            self.skip(&mut at, rows.saturating_sub(1));
+            if at.within == self.length {
+                at.within = 0;
+                self.next_row(&mut at);
+            }
         }
-        let (Some((size, _)), Some(index)) = (self.outer.last(), at.index.last()) else { return 1 };
-        self.together.min(size - index).min(left / self.length).max(1)
+    }
+
+    /// Several rows are read at once.
+    pub(super) fn together(&self) -> bool {
+        self.together > 1
+    }
+
+    /// How many whole rows from a place on are read at once, with so many elements left to read: none within a row.
+    fn rows_at(&self, at: &RowPlace, left: usize) -> usize {
+        let (Some((size, _)), Some(index)) = (self.outer.last(), at.index.last()) else { return 0 };
+        if at.within > 0 { 0 } else { self.together.min(size - index).min(left / self.length) }
     }
 
     /// Goes on by so many rows within the last dimension of rows.
@@ -192,8 +213,7 @@ impl<'a, C: Compute> Rows<'a, C> {
                 } else {
                     if !filled.is_some_and(|(of, elements)| of == offset && elements >= n) {
                         let value = operand.number.unwrap_or_else(|| *operand.origin.offset(offset));
-                        let (block, numbers) = (block.first(n), &raw const value);
-                        isa::dispatch(Repeat { block, length: n, numbers, step: 0 });
+                        block.first(n).fill(value);
                         *filled = Some((offset, n));
                     }
                     block.first(n)
@@ -207,7 +227,6 @@ impl<'a, C: Compute> Rows<'a, C> {
 impl<C: Compute> Rows<'_, C> {
     /// The operands' elements of the next `rows` rows. A row that repeats is put into a block as often, once; where each
     /// row is a number, the numbers are put there.
-    #[inline(never)]
     fn read_rows<'s>(
         &'s self,
         at: &RowPlace,
@@ -231,14 +250,14 @@ impl<C: Compute> Rows<'_, C> {
                     let same =
                         step == 0 && filled.is_some_and(|(of, elements)| of == offset && elements >= n);
                     if !same {
-                        let lines = block.first(n).chunks_exact_mut(self.length).enumerate();
+                        let lines = block.first(n).chunks_exact_mut(self.length);
                         match operand.number {
                             _ if operand.lies => {
                                 let row =
                                     std::slice::from_raw_parts(operand.origin.offset(offset), self.length);
-                                lines.for_each(|(_, line)| line.copy_from_slice(row));
+                                lines.for_each(|line| line.copy_from_slice(row));
                             }
-                            Some(number) => lines.for_each(|(_, line)| line.fill(number)),
+                            Some(number) => lines.for_each(|line| line.fill(number)),
                             None => {
                                 let numbers = operand.origin.offset(offset);
                                 isa::dispatch(Repeat {

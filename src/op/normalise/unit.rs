@@ -6,7 +6,6 @@ use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
-use crate::op::core::wide::in_single;
 use crate::op::elementwise::arithmetic::div;
 use crate::op::elementwise::clamp::clamp_min;
 use crate::op::reduce::norms::norm;
@@ -14,7 +13,7 @@ use crate::tensor::Tensor;
 
 /// `x` divided by its `p`-norm along a dimension, but never by less than `eps`.
 pub(crate) fn normalize(x: &Tensor, p: f64, dim: i64, eps: f64) -> Result<Tensor> {
-    in_single([x], |[x]| div(x, &clamp_min(&norm(x, p, Some(&[dim]), true)?, eps.into())?))
+    div(x, &clamp_min(&norm(x, p, Some(&[dim]), true)?, eps.into())?)
 }
 
 const X: Draw = Draw::of("x", &[3, 4], Domain::Any);
