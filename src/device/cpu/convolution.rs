@@ -68,7 +68,7 @@ fn forward<E: Real + Float>(launch: &Launch, conv: &Conv) -> Result<()> {
         let weight =
             |row: usize, k: usize| w.get((group * sizes.outputs + row) * depth + ks.get(k)?).copied();
         let first = group * sizes.outputs;
-        FilterBank::new(&planes, &taps, sizes.outputs, sizes.output, group, first, weight)
+        FilterBank::new(&planes, &taps, sizes.outputs, sizes.output, first, weight)
     });
     let correlation = Correlation {
         planes: &planes,
@@ -117,7 +117,7 @@ fn backward<E: Real + Float>(launch: &Launch, conv: &Conv) -> Result<()> {
                 w.get((filter * sizes.inputs + row) * area + place).copied()
             };
             let first = group * sizes.inputs;
-            let part = FilterBank::new(&planes, &taps, sizes.inputs, class.size, group, first, weight)?;
+            let part = FilterBank::new(&planes, &taps, sizes.inputs, class.size, first, weight)?;
             parts.push(part.every(sizes.stride, class.start));
         }
     }

@@ -7,6 +7,7 @@ use crate::device::cpu::convolution::tap::Tap;
 use crate::device::cpu::gemm::RowBlocks;
 use crate::device::cpu::gemm::operand::{Matrix, Operand, SLACK};
 use crate::device::cpu::gemm::tiles::{Real, Taps};
+use crate::device::cpu::isa::{self, Isa, Work};
 use crate::device::cpu::parallel::{self, SharedMut};
 use crate::device::cpu::scratch::{Kept, zeros};
 use crate::device::kernel::Launch;
@@ -22,7 +23,6 @@ pub(crate) struct FilterBank<E> {
     offsets: Vec<isize>,
     /// Rows and columns of outputs.
     size: [usize; 2],
-    group: usize,
     /// The first channel written, and which of its pixels.
     first: usize,
     stride: [usize; 2],
@@ -39,7 +39,6 @@ impl<E: Real> FilterBank<E> {
         taps: &[Tap],
         m: usize,
         size: [usize; 2],
-        group: usize,
         first: usize,
         weight: impl Fn(usize, usize) -> Option<E>,
     ) -> Result<FilterBank<E>> {
@@ -60,7 +59,7 @@ impl<E: Real> FilterBank<E> {
             unsafe { operand.pack(range, k, packed.as_mut_ptr().add(at), width) };
         }
         let offsets = memory::collected(taps.iter().map(|&tap| planes.offset(tap)))?;
-        Ok(FilterBank { m, packed, offsets, size, group, first, stride: [1, 1], start: [0, 0] })
+        Ok(FilterBank { m, packed, offsets, size, first, stride: [1, 1], start: [0, 0] })
     }
 
     /// Writes pixel `start + stride * i` for output `i`.
@@ -96,6 +95,7 @@ fn blocks(rows: &RowBlocks, depth: usize) -> impl Iterator<Item = (usize, Range<
 /// A correlation of images with the filters of its parts.
 pub(crate) struct Correlation<'a, E> {
     pub planes: &'a Planes,
+    /// As many for each group, one group after the other.
     pub parts: Vec<FilterBank<E>>,
     pub groups: usize,
     /// Row-major images of `groups` times the planes' channels.
@@ -179,7 +179,9 @@ impl<E: Real> Correlation<'_, E> {
     /// The strips of all parts over a job's group.
     fn strips(&self, job: usize) -> impl Iterator<Item = Strip<'_, E>> {
         let (image, group) = (job / self.groups, job % self.groups);
-        self.parts.iter().filter(move |p| p.group == group && !p.offsets.is_empty()).flat_map(move |part| {
+        let each = self.parts.len() / self.groups.max(1);
+        let parts = self.parts.iter().skip(group * each).take(each);
+        parts.filter(|p| !p.offsets.is_empty()).flat_map(move |part| {
             let places = part.places(self.planes.pitch);
             (0..places).step_by(STRIP_PLACES).map(move |start| Strip {
                 image,
@@ -196,7 +198,7 @@ impl<E: Real> Correlation<'_, E> {
         STRIP.with(|kept| {
             kept.lend(part.m * stride, |sums: &mut [E]| {
                 let rows = RowBlocks::new(part.m, tiles.rows);
-                self.sum(strip, &rows, picture, sums.as_mut_ptr(), stride);
+                self.sum(strip, &rows, picture, sums, stride);
                 self.emit(strip, sums, stride, out);
                 Ok(())
             })
@@ -204,8 +206,13 @@ impl<E: Real> Correlation<'_, E> {
     }
 
     /// Sums the products of a strip, panel by panel, so that the places a panel reads stay in the first cache.
-    fn sum(&self, strip: &Strip<E>, rows: &RowBlocks, picture: &[E], sums: *mut E, stride: usize) {
+    fn sum(&self, strip: &Strip<E>, rows: &RowBlocks, picture: &[E], sums: &mut [E], stride: usize) {
         let (tiles, part) = (E::tiles(), strip.part);
+        if part.m == 1 {
+            let from = picture.as_ptr().wrapping_add(strip.places.start);
+            return isa::dispatch(OneFilter { weights: &part.packed, offsets: &part.offsets, from, sums });
+        }
+        let sums = sums.as_mut_ptr();
         let depth = part.offsets.len();
         for panel in (0..strip.places.len()).step_by(tiles.width()) {
             let vectors = if strip.places.len() - panel > tiles.lanes { 2 } else { 1 };
@@ -254,6 +261,52 @@ impl<E: Real> Correlation<'_, E> {
                 // SAFETY: parts write different pixels, and strips different places; threads never meet.
                 unsafe { out.write(at, part.stride[1], values, bias) };
             }
+        }
+    }
+}
+
+/// A filter of one channel, as those of a depthwise convolution are: a tile of one row would be called for each panel of
+/// two vectors, and wait for its own sums.
+struct OneFilter<'a, E> {
+    /// One for each of the offsets, and perhaps more.
+    weights: &'a [E],
+    offsets: &'a [isize],
+    /// The picture at the strip's first place.
+    from: *const E,
+    /// Whole panels.
+    sums: &'a mut [E],
+}
+
+impl<E: Real> OneFilter<'_, E> {
+    #[inline(always)]
+    fn panel<const N: usize>(&self, at: usize) -> [E; N] {
+        let mut sum = [E::default(); N];
+        for (&weight, &offset) in self.weights.iter().zip(self.offsets) {
+            // SAFETY: the picture has room around it for every tap at every place, and past its end for a whole panel.
+            let values = unsafe { &*self.from.offset(offset + at as isize).cast::<[E; N]>() };
+            for (sum, &value) in sum.iter_mut().zip(values) {
+                *sum = *sum + weight * value;
+            }
+        }
+        sum
+    }
+}
+
+impl<E: Real> Work for OneFilter<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(mut self) {
+        const WIDE: usize = 64;
+        const NARROW: usize = 8;
+        let sums = std::mem::take(&mut self.sums);
+        let (wide, rest) = sums.as_chunks_mut::<WIDE>();
+        let done = wide.len() * WIDE;
+        for (i, to) in wide.iter_mut().enumerate() {
+            *to = self.panel::<WIDE>(i * WIDE);
+        }
+        for (i, to) in rest.as_chunks_mut::<NARROW>().0.iter_mut().enumerate() {
+            *to = self.panel::<NARROW>(done + i * NARROW);
         }
     }
 }

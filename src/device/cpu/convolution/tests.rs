@@ -197,7 +197,7 @@ fn what_reaches_into_the_next_row_is_written_once() {
     let taps = [-2, -1].map(|column| Tap { channel: 0, shift: [0, column] });
     let planes = Planes::new(1, [3, 10], [1, 2], output, &taps);
     assert!(planes.pitch < output[1]);
-    let part = FilterBank::<f32>::new(&planes, &taps, 1, output, 0, 0, |_, _| Some(1.0)).unwrap();
+    let part = FilterBank::<f32>::new(&planes, &taps, 1, output, 0, |_, _| Some(1.0)).unwrap();
     let correlation = Correlation {
         planes: &planes,
         parts: vec![part],
