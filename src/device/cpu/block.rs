@@ -365,6 +365,14 @@ impl<'a, C: Copy> BlockWriter<'a, C> {
     /// As [`BlockWriter::store`]; `values` are as many as the tile has elements.
     pub(crate) unsafe fn store_tile(&self, tile: &Tile, values: &[C]) {
         let (offset, down, across) = tile.place(&self.dims);
+        // Rows that follow one another are one.
+        if down == across * tile.columns as isize {
+            // SAFETY: the tile lies inside the view.
+            return unsafe {
+                let to = self.origin.offset(offset * self.size);
+                (self.store)(values.as_ptr(), to, across, values.len().min(tile.len()));
+            };
+        }
         for (r, row) in values.chunks_exact(tile.columns.max(1)).enumerate().take(tile.rows) {
             // SAFETY: each row of the tile lies inside the view.
             unsafe {
