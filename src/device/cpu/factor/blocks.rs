@@ -15,8 +15,8 @@ use super::vectors::product;
 /// Reflections of a block.
 pub(super) const BLOCK: usize = 32;
 
-/// Fewer rows than this are not divided among cores.
-const FEW: usize = 32;
+/// Rows that a core takes through a block. How many cores there are changes no piece, and so no way of multiplying.
+const ROWS: usize = 64;
 
 /// The order in which reflections of a block meet a row.
 #[derive(Clone, Copy, PartialEq)]
@@ -106,12 +106,11 @@ impl ReflectionBlock<'_> {
     /// Reflects each row: on several cores, each with rows of its own, where there are enough of them.
     pub(super) fn apply(&self, rows: &mut [f64], turn: Turn, cancel: &Cancel) -> Result<()> {
         let height = rows.len() / self.length.max(1);
-        let each = height.div_ceil(2 * parallel::threads()).max(FEW);
-        if each >= height {
+        if height <= ROWS {
             return self.apply_to(rows, turn, true, cancel);
         }
         let all = SharedMut::new(rows);
-        parallel::try_for_ranges(height, each, cancel, |range| {
+        parallel::try_for_ranges(height, ROWS, cancel, |range| {
             // SAFETY: pieces are of different rows.
             let part = unsafe { all.slice(range.start * self.length..range.end * self.length) };
             self.apply_to(part, turn, false, cancel)

@@ -239,3 +239,23 @@ fn the_root_of_a_matrix_reads_its_lower_triangle_and_is_none_where_that_is_not_p
     cholesky::cholesky(&[1.0, 0.0, 2.0, 4.0], 2, &mut l, &cancel()).unwrap();
     assert!(l[3].is_nan(), "{l:?}");
 }
+
+#[test]
+fn the_number_of_threads_changes_no_bit() {
+    let (m, n) = (140, 136);
+    let a: Vec<f64> = (0..m * n).map(|i| ((i * 37 + i * i * 11) % 101) as f64 / 7.0 - 6.0).collect();
+    let taken_apart = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let (mut q, mut r) = (vec![0.0; m * n], vec![0.0; n * n]);
+            qr(&a, (m, n, n), &mut q, &mut r, &cancel()).unwrap();
+            let (mut u, mut s, mut vh) = (vec![0.0; m * n], vec![0.0; n], vec![0.0; n * n]);
+            svd(&a, (m, n), &mut s, Some(Vectors { u: &mut u, vh: &mut vh }), (DOUBLE, &cancel())).unwrap();
+            [q, r, u, s, vh].map(|all| all.into_iter().map(f64::to_bits).collect::<Vec<_>>())
+        })
+    };
+    let one = taken_apart(1);
+    for threads in [2, 3, 8] {
+        assert!(taken_apart(threads) == one, "{threads} threads");
+    }
+}
