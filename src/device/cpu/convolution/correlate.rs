@@ -273,7 +273,6 @@ struct OneFilter<'a, E> {
     offsets: &'a [isize],
     /// The picture at the strip's first place.
     from: *const E,
-    /// Whole panels.
     sums: &'a mut [E],
 }
 
@@ -305,8 +304,13 @@ impl<E: Real> Work for OneFilter<'_, E> {
         for (i, to) in wide.iter_mut().enumerate() {
             *to = self.panel::<WIDE>(i * WIDE);
         }
-        for (i, to) in rest.as_chunks_mut::<NARROW>().0.iter_mut().enumerate() {
+        let (narrow, rest) = rest.as_chunks_mut::<NARROW>();
+        let last = done + narrow.len() * NARROW;
+        for (i, to) in narrow.iter_mut().enumerate() {
             *to = self.panel::<NARROW>(done + i * NARROW);
+        }
+        for (i, to) in rest.iter_mut().enumerate() {
+            [*to] = self.panel(last + i);
         }
     }
 }
