@@ -143,7 +143,12 @@ pub fn grid_sample(x: &Tensor, grid: &Tensor, mode: Mode, outside: Outside, alig
     }
     let _paused = crate::tensor::autocast::pause();
     check(x, grid, mode)?;
-    in_single([x, grid], |[x, grid]| sampled(x, grid, mode, outside, align))
+    static PLANE: Vjp =
+        Vjp { name: "GridSampler2DBackward0", run: |_, g| undetermined(g, "grid_sampler_2d_backward_cuda") };
+    static VOLUME: Vjp =
+        Vjp { name: "GridSampler3DBackward0", run: |_, g| undetermined(g, "grid_sampler_3d_backward_cuda") };
+    let out = in_single([x, grid], |[x, grid]| sampled(x, grid, mode, outside, align))?;
+    Ok(named(out, if x.rank() == 4 { &PLANE } else { &VOLUME }))
 }
 
 fn sampled(x: &Tensor, grid: &Tensor, mode: Mode, outside: Outside, align: bool) -> Result<Tensor> {
@@ -173,11 +178,7 @@ fn sampled(x: &Tensor, grid: &Tensor, mode: Mode, outside: Outside, align: bool)
     };
     let mut shape = vec![batch, channels];
     shape.extend(grid.shape().get(1..dims + 1).unwrap_or(&[]));
-    static PLANE: Vjp =
-        Vjp { name: "GridSampler2DBackward0", run: |_, g| undetermined(g, "grid_sampler_2d_backward_cuda") };
-    static VOLUME: Vjp =
-        Vjp { name: "GridSampler3DBackward0", run: |_, g| undetermined(g, "grid_sampler_3d_backward_cuda") };
-    Ok(named(reshape_to(&out, &shape)?, if dims == 2 { &PLANE } else { &VOLUME }))
+    reshape_to(&out, &shape)
 }
 
 /// What is sampled, its places in one dimension.
