@@ -252,7 +252,7 @@ impl<C: Compute> Rows<'_, C> {
                     if !same {
                         let lines = block.first(n).chunks_exact_mut(self.length);
                         match operand.number {
-                            _ if operand.lies => {
+                            None if operand.lies => {
                                 let row =
                                     std::slice::from_raw_parts(operand.origin.offset(offset), self.length);
                                 lines.for_each(|line| line.copy_from_slice(row));
