@@ -67,6 +67,11 @@ impl<E: Real> FilterBank<E> {
         FilterBank { stride, start, ..self }
     }
 
+    /// One channel whose rows are written as they lie, each at least a [`NARROW`] panel.
+    fn by_rows(&self) -> bool {
+        self.m == 1 && self.stride == [1, 1] && self.size[1] >= NARROW
+    }
+
     /// Places along the picture's memory that outputs lie at, those between rows included.
     fn places(&self, pitch: usize) -> usize {
         match self.size {
@@ -113,6 +118,13 @@ thread_local! {
 
 /// Places of a strip: what is summed for all channels before it goes to the output.
 const STRIP_PLACES: usize = 512;
+
+/// The same where a strip is whole rows of one channel.
+const ROW_PLACES: usize = 4096;
+
+/// Places that are summed at once for one channel: as many vectors as hide each other's waits, and what is left of those.
+const WIDE: usize = 64;
+const NARROW: usize = 8;
 
 /// Rows of the longest tile, and places of the widest, that may be read past a picture's end.
 const OVERRUN: usize = 64;
@@ -183,10 +195,15 @@ impl<E: Real> Correlation<'_, E> {
         let parts = self.parts.iter().skip(group * each).take(each);
         parts.filter(|p| !p.offsets.is_empty()).flat_map(move |part| {
             let places = part.places(self.planes.pitch);
-            (0..places).step_by(STRIP_PLACES).map(move |start| Strip {
+            let step = if part.by_rows() {
+                self.planes.pitch * (ROW_PLACES / self.planes.pitch).max(1)
+            } else {
+                STRIP_PLACES
+            };
+            (0..places).step_by(step).map(move |start| Strip {
                 image,
                 part,
-                places: start..(start + STRIP_PLACES).min(places),
+                places: start..(start + step).min(places),
             })
         })
     }
@@ -194,6 +211,10 @@ impl<E: Real> Correlation<'_, E> {
     fn strip(&self, strip: &Strip<E>, picture: &[E], out: &CorrelationOutput<E>) -> Result<()> {
         let tiles = E::tiles();
         let part = strip.part;
+        if part.by_rows() {
+            self.rows(strip, picture, out);
+            return Ok(());
+        }
         let stride = strip.places.len().next_multiple_of(tiles.width());
         STRIP.with(|kept| {
             kept.lend(part.m * stride, |sums: &mut [E]| {
@@ -205,12 +226,39 @@ impl<E: Real> Correlation<'_, E> {
         })
     }
 
+    /// Whole rows of a channel, straight to the output.
+    fn rows(&self, strip: &Strip<E>, picture: &[E], out: &CorrelationOutput<E>) {
+        let (part, pitch, width) = (strip.part, self.planes.pitch, self.to_size[1]);
+        let (first, columns) = (strip.places.start / pitch, part.size[1]);
+        // Columns that reach past the places between rows make the last row seem to be several.
+        let rows = strip.places.len().div_ceil(pitch).min(part.size[0].saturating_sub(first));
+        let plane = (strip.image * self.to_channels + part.first) * self.to_size[0];
+        let at = (plane + part.start[0] + first) * width + part.start[1];
+        if rows == 0 || at + (rows - 1) * width + columns > out.len {
+            return;
+        }
+        isa::dispatch(FilteredRows {
+            filter: OneFilter {
+                weights: &part.packed,
+                offsets: &part.offsets,
+                from: picture.as_ptr().wrapping_add(strip.places.start),
+            },
+            bias: self.bias.and_then(|b| b.get(part.first)).copied().unwrap_or_default(),
+            rows,
+            columns,
+            pitch,
+            to: out.pointer.wrapping_add(at),
+            width,
+        });
+    }
+
     /// Sums the products of a strip, panel by panel, so that the places a panel reads stay in the first cache.
     fn sum(&self, strip: &Strip<E>, rows: &RowBlocks, picture: &[E], sums: &mut [E], stride: usize) {
         let (tiles, part) = (E::tiles(), strip.part);
         if part.m == 1 {
             let from = picture.as_ptr().wrapping_add(strip.places.start);
-            return isa::dispatch(OneFilter { weights: &part.packed, offsets: &part.offsets, from, sums });
+            let filter = OneFilter { weights: &part.packed, offsets: &part.offsets, from };
+            return isa::dispatch(FilteredPlaces { filter, sums });
         }
         let sums = sums.as_mut_ptr();
         let depth = part.offsets.len();
@@ -273,44 +321,108 @@ struct OneFilter<'a, E> {
     offsets: &'a [isize],
     /// The picture at the strip's first place.
     from: *const E,
-    sums: &'a mut [E],
 }
 
 impl<E: Real> OneFilter<'_, E> {
+    /// The sums of panels that begin at these places.
     #[inline(always)]
-    fn panel<const N: usize>(&self, at: usize) -> [E; N] {
-        let mut sum = [E::default(); N];
+    fn panels<const N: usize, const P: usize>(&self, at: [usize; P]) -> [[E; N]; P] {
+        let mut sums = [[E::default(); N]; P];
         for (&weight, &offset) in self.weights.iter().zip(self.offsets) {
-            // SAFETY: the picture has room around it for every tap at every place, and past its end for a whole panel.
-            let values = unsafe { &*self.from.offset(offset + at as isize).cast::<[E; N]>() };
-            for (sum, &value) in sum.iter_mut().zip(values) {
-                *sum = *sum + weight * value;
+            for (sum, &at) in sums.iter_mut().zip(&at) {
+                // SAFETY: the picture has room around it for every tap at every place, and past its end for a whole panel.
+                let values = unsafe { &*self.from.offset(offset + at as isize).cast::<[E; N]>() };
+                for (sum, &value) in sum.iter_mut().zip(values) {
+                    *sum = *sum + weight * value;
+                }
             }
         }
-        sum
+        sums
     }
 }
 
-impl<E: Real> Work for OneFilter<'_, E> {
+/// The sums of a strip's places, those between rows included.
+struct FilteredPlaces<'a, E> {
+    filter: OneFilter<'a, E>,
+    sums: &'a mut [E],
+}
+
+impl<E: Real> Work for FilteredPlaces<'_, E> {
     type Output = ();
 
     #[inline(always)]
-    fn run<I: Isa>(mut self) {
-        const WIDE: usize = 64;
-        const NARROW: usize = 8;
-        let sums = std::mem::take(&mut self.sums);
-        let (wide, rest) = sums.as_chunks_mut::<WIDE>();
+    fn run<I: Isa>(self) {
+        let (wide, rest) = self.sums.as_chunks_mut::<WIDE>();
         let done = wide.len() * WIDE;
         for (i, to) in wide.iter_mut().enumerate() {
-            *to = self.panel::<WIDE>(i * WIDE);
+            [*to] = self.filter.panels([i * WIDE]);
         }
         let (narrow, rest) = rest.as_chunks_mut::<NARROW>();
         let last = done + narrow.len() * NARROW;
         for (i, to) in narrow.iter_mut().enumerate() {
-            *to = self.panel::<NARROW>(done + i * NARROW);
+            [*to] = self.filter.panels([done + i * NARROW]);
         }
         for (i, to) in rest.iter_mut().enumerate() {
-            [*to] = self.panel(last + i);
+            [[*to]] = self.filter.panels([last + i]);
+        }
+    }
+}
+
+/// Rows of sums, which lie `pitch` apart in the picture and `width` in the output. A row's last panel may begin within the
+/// one before it: what both hold is the same.
+struct FilteredRows<'a, E> {
+    filter: OneFilter<'a, E>,
+    bias: E,
+    rows: usize,
+    /// At least a [`NARROW`] panel.
+    columns: usize,
+    pitch: usize,
+    /// The first row's place in the output, which has room for all of them.
+    to: *mut E,
+    width: usize,
+}
+
+impl<E: Real> FilteredRows<'_, E> {
+    /// Panels of `N` columns, four at once, be they of one row or of several.
+    #[inline(always)]
+    fn panels<const N: usize>(&self) {
+        let last = self.columns - N;
+        let panels = self.rows * self.columns.div_ceil(N);
+        let mut next = (0, 0);
+        for _ in (0..panels).step_by(4) {
+            let places: [_; 4] = std::array::from_fn(|_| {
+                let here = next;
+                next = match here {
+                    // The last panel may be written more than once.
+                    (row, column) if column == last => {
+                        if row + 1 < self.rows {
+                            (row + 1, 0)
+                        } else {
+                            here
+                        }
+                    }
+                    (row, column) => (row, (column + N).min(last)),
+                };
+                here
+            });
+            let sums = self.filter.panels::<N, 4>(places.map(|(row, column)| row * self.pitch + column));
+            for ((row, column), sum) in places.into_iter().zip(sums) {
+                // SAFETY: the maker's promise.
+                unsafe { *self.to.add(row * self.width + column).cast() = sum.map(|v| v + self.bias) };
+            }
+        }
+    }
+}
+
+impl<E: Real> Work for FilteredRows<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        if self.columns >= 16 {
+            self.panels::<16>();
+        } else {
+            self.panels::<NARROW>();
         }
     }
 }

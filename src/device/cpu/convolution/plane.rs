@@ -98,7 +98,7 @@ impl Planes {
             for (from, to) in rows.zip(places) {
                 let to = to.get_mut(self.before..).unwrap_or(&mut []);
                 if across == 1 {
-                    to.iter_mut().zip(from).for_each(|(to, &from)| *to = from);
+                    copy_short_row(from, to);
                 } else {
                     let from = from.iter().skip(left).step_by(across);
                     to.iter_mut().zip(from).for_each(|(to, &from)| *to = from);
@@ -106,6 +106,20 @@ impl Planes {
             }
         }
     }
+}
+
+/// Copies a row's values, a few vectors at a time; the last may begin within those before it.
+#[inline]
+fn copy_short_row<E: Copy>(from: &[E], to: &mut [E]) {
+    const N: usize = 8;
+    let n = from.len().min(to.len());
+    let (from, to) = (&from[..n], &mut to[..n]);
+    let (Some(&tail), Some(end)) = (from.last_chunk::<N>(), to.last_chunk_mut::<N>()) else {
+        return to.iter_mut().zip(from).for_each(|(to, &from)| *to = from);
+    };
+    *end = tail;
+    let (from, to) = (from.as_chunks::<N>().0, to.as_chunks_mut::<N>().0);
+    to.iter_mut().zip(from).for_each(|(to, &from)| *to = from);
 }
 
 /// Which of the interleaved pictures a shift leads to, and how far along it.

@@ -129,6 +129,7 @@ fn every_instruction_set_and_many_channels() {
                 (2, 20, 33, [8, 8], [1, 1], Conv { stride: [2, 2], ..PLAIN }),
                 (5, 1, 1, [12, 12], [3, 3], Conv { groups: 16, ..same }),
                 (2, 1, 1, [21, 33], [3, 3], Conv { groups: 5, ..same }),
+                (1, 1, 1, [200, 40], [3, 3], Conv { groups: 3, ..same }),
                 (3, 2, 3, [1, 50], [1, 7], Conv { padding: [0, 3], ..PLAIN }),
             ] {
                 Case { images, channels, filters, size, filter, conv }.check(dtype, false);
