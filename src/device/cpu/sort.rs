@@ -295,7 +295,15 @@ mod tests {
     fn the_few_first_of_a_row_are_those_of_its_order() {
         let odd = [f64::NAN, f64::NEG_INFINITY, -0.0, 0.0, f64::INFINITY];
         let value = |i: usize| if i % 97 < 5 { odd[i % 97] } else { (i * 7919 % 1009) as f64 - 500.0 };
-        for (rows, size, few) in [(3, 70_001, 7), (40, 1000, 10), (5, 512, 64), (1, 200_000, 64), (9, 9, 1)] {
+        for (rows, size, few) in [
+            (3, 70_001, 7),
+            (40, 1000, 10),
+            (5, 512, 64),
+            (1, 200_000, 64),
+            (9, 9, 1),
+            (3, 20, 2),
+            (2, 40, 5),
+        ] {
             for dtype in [DType::Float32, DType::Float64, DType::BFloat16, DType::Int64, DType::Int8] {
                 for descending in [false, true] {
                     let x = Sample::new(dtype, &[rows, size], (0..rows * size).map(value));

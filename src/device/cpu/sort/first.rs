@@ -19,34 +19,80 @@ pub(super) fn first<C: Sortable>(
     descending: bool,
     best: &mut Vec<SortEntry>,
 ) {
-    let (head, mut rest) = line.split_at(wanted.min(line.len()));
     best.clear();
-    best.extend(head.iter().enumerate().map(|(i, &value)| (ordered(value, descending).into(), place + i)));
-    best.sort_unstable();
-    let mut at = place + head.len();
-    while let Some(last) = best.last().and_then(|last| C::Key::try_from(last.0).ok())
-        && let Some((before, key)) = (Earlier { line: rest, last, descending }).find()
+    let mut last = limit(line, wanted, descending);
+    let mut at = 0;
+    while best.len() < wanted
+        && let Some((before, key)) =
+            (NotAfter { line: line.get(at..).unwrap_or(&[]), last, descending }).find()
     {
-        keep(best, (key.into(), at + before));
+        best.push((key.into(), place + at + before));
         at += before + 1;
-        rest = rest.get(before + 1..).unwrap_or(&[]);
+    }
+    best.sort_unstable();
+    // An equal one comes after those before it, so what is still to be kept comes before the last.
+    while let Some(before_last) = best.last().and_then(|kept| kept.0.checked_sub(1))
+        && let Ok(key) = C::Key::try_from(before_last)
+    {
+        last = key;
+        let rest = NotAfter { line: line.get(at..).unwrap_or(&[]), last, descending };
+        let Some((before, key)) = rest.find() else { return };
+        keep(best, (key.into(), place + at + before));
+        at += before + 1;
     }
 }
 
-/// Where the first value is that comes before `last`, and its key. An equal one comes after those before it.
-struct Earlier<'a, C: Sortable> {
+/// A key that at least `wanted` of the line's keys, if it has as many, do not come after: the line is dealt out to groups,
+/// and the first of each group are looked at. Few others come before it.
+fn limit<C: Sortable>(line: &[C], wanted: usize, descending: bool) -> C::Key {
+    if wanted <= GLANCE / 2 {
+        in_vectors::<C, _>(GroupFirsts::<C, GLANCE> { line, wanted, descending })
+    } else {
+        in_vectors::<C, _>(GroupFirsts::<C, { 2 * MOST }> { line, wanted, descending })
+    }
+}
+
+fn in_vectors<C: Sortable, W: Work>(work: W) -> W::Output {
+    if C::IN_VECTORS { isa::dispatch(work) } else { work.run::<Baseline>() }
+}
+
+/// The `wanted`-th of the firsts of `N` groups.
+struct GroupFirsts<'a, C: Sortable, const N: usize> {
+    line: &'a [C],
+    wanted: usize,
+    descending: bool,
+}
+
+impl<C: Sortable, const N: usize> Work for GroupFirsts<'_, C, N> {
+    type Output = C::Key;
+
+    #[inline(always)]
+    fn run<I: Isa>(self) -> C::Key {
+        let mut firsts = [C::AFTER_ALL; N];
+        for some in self.line.as_chunks::<N>().0 {
+            for (first, &value) in firsts.iter_mut().zip(some) {
+                *first = (*first).min(ordered(value, self.descending));
+            }
+        }
+        let wanted = self.wanted.saturating_sub(1).min(N - 1);
+        *firsts.select_nth_unstable(wanted).1
+    }
+}
+
+/// Where the first value is that does not come after `last`, and its key.
+struct NotAfter<'a, C: Sortable> {
     line: &'a [C],
     last: C::Key,
     descending: bool,
 }
 
-impl<C: Sortable> Earlier<'_, C> {
+impl<C: Sortable> NotAfter<'_, C> {
     fn find(self) -> Option<(usize, C::Key)> {
-        if C::IN_VECTORS { isa::dispatch(self) } else { self.run::<Baseline>() }
+        in_vectors::<C, _>(self)
     }
 }
 
-impl<C: Sortable> Work for Earlier<'_, C> {
+impl<C: Sortable> Work for NotAfter<'_, C> {
     type Output = Option<(usize, C::Key)>;
 
     #[inline(always)]
@@ -54,18 +100,18 @@ impl<C: Sortable> Work for Earlier<'_, C> {
         let (whole, _) = self.line.as_chunks::<GLANCE>();
         let mut passed = 0;
         for some in whole {
-            let mut least = self.last;
+            let mut any = false;
             for &value in some {
-                least = least.min(ordered(value, self.descending));
+                any |= ordered(value, self.descending) <= self.last;
             }
-            if least < self.last {
+            if any {
                 break;
             }
             passed += GLANCE;
         }
         for (i, &value) in self.line.iter().enumerate().skip(passed) {
             let key = ordered(value, self.descending);
-            if key < self.last {
+            if key <= self.last {
                 return Some((i, key));
             }
         }

@@ -9,6 +9,9 @@ pub(in crate::device::cpu) type SortEntry = (u64, usize);
 pub(super) trait Sortable: Compute {
     type Key: Ord + Copy + Into<u64> + TryFrom<u64> + std::ops::Not<Output = Self::Key>;
 
+    /// No key comes after it.
+    const AFTER_ALL: Self::Key;
+
     /// Several keys fit into a vector register, so that code of its own for each instruction set is worth its room.
     const IN_VECTORS: bool = false;
 
@@ -25,6 +28,8 @@ pub(super) fn ordered<C: Sortable>(value: C, descending: bool) -> C::Key {
 impl Sortable for f64 {
     type Key = u64;
 
+    const AFTER_ALL: u64 = u64::MAX;
+
     #[inline(always)]
     fn key(self) -> u64 {
         if self.is_nan() {
@@ -38,6 +43,8 @@ impl Sortable for f64 {
 
 impl Sortable for f32 {
     type Key = u32;
+
+    const AFTER_ALL: u32 = u32::MAX;
 
     const IN_VECTORS: bool = true;
 
@@ -53,6 +60,8 @@ impl Sortable for f32 {
 
 impl Sortable for i64 {
     type Key = u64;
+
+    const AFTER_ALL: u64 = u64::MAX;
 
     #[inline(always)]
     fn key(self) -> u64 {
