@@ -17,7 +17,7 @@ use super::block::{BlockReader, BlockWriter, Scratch, TileScratch, wrong_shape};
 use super::convert::with_compute;
 use super::parallel::{self, GRAIN};
 use super::rows::{MapInput, Rows};
-use super::slices::{Mapped, SliceFunction, Slices};
+use super::slices::{Mapped, SliceFunction, Slices, takes_numbers};
 use super::walk::{Tiling, plan};
 
 /// `a[, b[, c]] -> y`.
@@ -42,6 +42,7 @@ fn typed<C: Mapped>(
     let job = MapJob {
         function,
         parameters: params.map(C::from_f64),
+        takes_numbers: takes_numbers(op),
         divides: divides && C::DTYPE == DType::Int64,
         zero: AtomicBool::new(false),
         cancel: launch.cancel,
@@ -85,6 +86,7 @@ fn direct<'a, C: Mapped>(inputs: &[Arg<'a>], output: &Strided) -> Result<Option<
 struct MapJob<'a, C> {
     function: SliceFunction<C>,
     parameters: [C; 2],
+    takes_numbers: bool,
     /// The second input divides, and must not be 0.
     divides: bool,
     zero: AtomicBool,
@@ -151,7 +153,7 @@ impl<C: Mapped> MapJob<'_, C> {
         if plan.order.is_none() && output.is_dense::<C>() {
             // SAFETY: each part is read before it is written: what shares memory with the output lies at the same places,
             // and its results are computed aside.
-            if let Some(rows) = unsafe { Rows::new(output.layout.shape(), sources) } {
+            if let Some(rows) = unsafe { Rows::new(output.layout.shape(), sources, self.takes_numbers) } {
                 return self.over_rows(&rows, output, in_place);
             }
         }
@@ -426,6 +428,7 @@ mod tests {
             outer in (1usize..4, 1usize..16),
             row in prop_oneof![60usize..70, 250usize..520, 1000usize..1100, 2040usize..2060],
             repeated in prop::collection::vec(any::<[bool; 3]>(), 2), d in 0usize..3, in_place in any::<bool>(),
+            takes_numbers in any::<bool>(),
         ) {
             let dtype = [DType::Float32, DType::Float64, DType::Int64][d];
             let shape = [outer.0, outer.1, row];
@@ -437,10 +440,12 @@ mod tests {
                 Sample::laid_out(dtype, layout, numbers(k, true))
             }).collect();
             let values: Vec<Vec<f64>> = inputs.iter().map(Sample::values).collect();
-            let want: Vec<f64> = values[0].iter().zip(&values[1]).map(|(a, b)| a - b).collect();
+            let op = if takes_numbers { MapOp::Sub } else { MapOp::Maximum };
+            let naive = |(a, b): (&f64, &f64)| if takes_numbers { a - b } else { a.max(*b) };
+            let want: Vec<f64> = values[0].iter().zip(&values[1]).map(naive).collect();
             let apart = Sample::zeros(dtype, &shape);
             let out = if in_place { &inputs[0] } else { &apart };
-            launch(&kernel(MapOp::Sub, [1.0; 2], dtype), &[inputs[0].arg(), inputs[1].arg()], &[out.view()]).unwrap();
+            launch(&kernel(op, [1.0; 2], dtype), &[inputs[0].arg(), inputs[1].arg()], &[out.view()]).unwrap();
             prop_assert_eq!(out.values(), want);
         }
     }
@@ -458,6 +463,12 @@ mod tests {
             launch(&sub, &[whole.arg(), spread.arg()], &[out.view()]).unwrap();
             let each = whole.values().into_iter().zip(spread.values());
             assert_eq!(out.values(), each.map(|(a, b)| a - b).collect::<Vec<_>>(), "{own:?}");
+        }
+        let number = Arg::Scalar(Scalar::Float(3.5));
+        for (a, b) in [(whole.arg(), number), (number, whole.arg())] {
+            let out = output(&kernel(MapOp::Sub, [1.0; 2], DType::Float32), &[a, b], DType::Float32, &shape);
+            let sign = if matches!(a, Arg::Scalar(_)) { -1.0 } else { 1.0 };
+            assert_eq!(out, whole.values().iter().map(|v| sign * (v - 3.5)).collect::<Vec<_>>());
         }
     }
 

@@ -39,6 +39,8 @@ pub(super) struct Rows<'a, C> {
     operands: Each<RowOperand<'a, C>>,
     /// An operand is one number along a row, of which a block is filled.
     repeats: bool,
+    /// A visit takes one number, or one for each row, for an operand that repeats.
+    as_numbers: bool,
     /// So many rows are read at once, at most.
     together: usize,
 }
@@ -58,11 +60,16 @@ unsafe impl<C: Send> Send for Rows<'_, C> {}
 unsafe impl<C: Sync> Sync for Rows<'_, C> {}
 
 impl<'a, C: Compute> Rows<'a, C> {
-    /// Views of one shape, and numbers; none where one of them is not of `C`, lies across, or has short rows.
+    /// Views of one shape, and numbers; none where one of them is not of `C`, lies across, or has short rows. A visit is
+    /// given one operand that repeats `as_numbers`: a slice of one element, or of one for each row.
     ///
     /// # Safety
     /// While a part is being read nothing may write the elements it holds.
-    pub(super) unsafe fn new(shape: &[usize], inputs: &[MapInput<'a>]) -> Option<Rows<'a, C>> {
+    pub(super) unsafe fn new(
+        shape: &[usize],
+        inputs: &[MapInput<'a>],
+        as_numbers: bool,
+    ) -> Option<Rows<'a, C>> {
         let mut operands: Each<RowOperand<C>> = SmallVec::new();
         for input in inputs {
             let (origin, number) = match input {
@@ -80,14 +87,17 @@ impl<'a, C: Compute> Rows<'a, C> {
         for (operand, step) in operands.iter_mut().zip(&steps) {
             operand.lies = *step == 1;
         }
-        let repeats = operands.iter().any(|operand| !operand.lies);
+        let repeating = operands.iter().filter(|operand| !operand.lies).count();
+        // A number beside a number is no row.
+        let as_numbers = as_numbers && repeating == 1;
+        let repeats = repeating > 0 && !as_numbers;
         // Rows that follow one another, and those that repeat, are as good as one longer row.
         let follows = |(operand, step): (&RowOperand<C>, &isize)| {
             !operand.lies || *step == 0 || *step == length as isize
         };
         let joins = outer.last().is_some_and(|(_, steps)| operands.iter().zip(steps).all(follows));
         let together = if joins { (BLOCK / length).max(1) } else { 1 };
-        Some(Rows { length, outer, operands, repeats, together })
+        Some(Rows { length, outer, operands, repeats, as_numbers, together })
     }
 
     /// Visits elements in row-major order: ranges that lie within rows, of at most a block where operands repeat or
@@ -210,6 +220,9 @@ impl<'a, C: Compute> Rows<'a, C> {
             *slot = unsafe {
                 if operand.lies {
                     std::slice::from_raw_parts(operand.origin.offset(offset + at.within as isize), n)
+                } else if self.as_numbers {
+                    let number = operand.number.as_ref();
+                    std::slice::from_ref(number.unwrap_or_else(|| &*operand.origin.offset(offset)))
                 } else {
                     if !filled.is_some_and(|(of, elements)| of == offset && elements >= n) {
                         let value = operand.number.unwrap_or_else(|| *operand.origin.offset(offset));
@@ -246,6 +259,13 @@ impl<C: Compute> Rows<'_, C> {
             *slot = unsafe {
                 if operand.lies && step != 0 {
                     std::slice::from_raw_parts(operand.origin.offset(offset), n)
+                } else if self.as_numbers && !operand.lies {
+                    let numbers = if step == 0 { 1 } else { rows };
+                    for (i, number) in block.first(numbers).iter_mut().enumerate() {
+                        let origin = operand.origin.wrapping_offset(offset + i as isize * step);
+                        *number = operand.number.unwrap_or_else(|| *origin);
+                    }
+                    block.first(numbers)
                 } else {
                     let same =
                         step == 0 && filled.is_some_and(|(of, elements)| of == offset && elements >= n);

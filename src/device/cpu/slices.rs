@@ -8,7 +8,8 @@ use super::convert::Compute;
 use super::isa::{self, Careful, Isa, Work};
 use super::math::{LARGEST_ANGLE, LARGEST_QUOTIENT, Lane, Real};
 
-/// Inputs of one length, those the function does not take empty; outputs of that length; `p` and `q`.
+/// Inputs of one length, those the function does not take empty; outputs of that length; `p` and `q`. Where the
+/// function [takes numbers](takes_numbers), one of two inputs may be shorter, each of its elements for as many outputs.
 pub(crate) struct Slices<'a, C> {
     pub inputs: [&'a [C]; 3],
     pub output: &'a mut [C],
@@ -47,11 +48,31 @@ mapped!(f32, FLOAT, Single);
 mapped!(f64, FLOAT, Double);
 mapped!(i64, WHOLE, Whole);
 
-/// Applies `function` to the elements of as many inputs as there are.
+/// To read a block of one number would take as long as the function itself: it has loops in which the number stays in a
+/// register.
+pub(super) const fn takes_numbers(op: MapOp) -> bool {
+    matches!(op, MapOp::Add | MapOp::Sub | MapOp::Mul | MapOp::Div)
+}
+
+/// Applies `function`, which is `op`, to the elements of as many inputs as there are.
 #[inline(always)]
-fn apply<C: Copy>(arity: usize, slices: &mut Slices<C>, function: impl Fn(C, C, C, C, C) -> C) {
+fn apply<C: Copy>(op: MapOp, arity: usize, slices: &mut Slices<C>, function: impl Fn(C, C, C, C, C) -> C) {
     let [a, b, c] = slices.inputs;
     let [p, q] = slices.parameters;
+    if takes_numbers(op) && a.len() != b.len() {
+        let number_first = a.len() < b.len();
+        let (numbers, along) = if number_first { (a, b) } else { (b, a) };
+        let each = slices.output.len() / numbers.len().max(1);
+        let rows = slices.output.chunks_exact_mut(each.max(1)).zip(along.chunks_exact(each.max(1)));
+        for (&number, (y, along)) in numbers.iter().zip(rows) {
+            if number_first {
+                y.iter_mut().zip(along).for_each(|(y, &b)| *y = function(number, b, b, p, q));
+            } else {
+                y.iter_mut().zip(along).for_each(|(y, &a)| *y = function(a, number, number, p, q));
+            }
+        }
+        return;
+    }
     let y = slices.output.iter_mut().zip(a);
     match arity {
         1 => y.for_each(|(y, &a)| *y = function(a, a, a, p, q)),
@@ -70,7 +91,7 @@ impl<F: ScalarFunction> Work for Whole<'_, F, i64> {
 
     #[inline(always)]
     fn run<I: Isa>(mut self) {
-        apply(F::ARITY, &mut self.slices, F::whole);
+        apply(F::OP, F::ARITY, &mut self.slices, F::whole);
     }
 }
 
@@ -84,7 +105,7 @@ impl<F: ScalarFunction> Work for Double<'_, F, f64> {
 
     #[inline(always)]
     fn run<I: Isa>(mut self) {
-        apply(F::ARITY, &mut self.slices, real::<F, f64, I>);
+        apply(F::OP, F::ARITY, &mut self.slices, real::<F, f64, I>);
     }
 }
 
@@ -98,7 +119,7 @@ impl<F: ScalarFunction> Work for Single<'_, F, f32> {
 
     #[inline(always)]
     fn run<I: Isa>(mut self) {
-        apply(F::ARITY, &mut self.slices, real::<F, f32, I>);
+        apply(F::OP, F::ARITY, &mut self.slices, real::<F, f32, I>);
         let [a, b, _] = self.slices.inputs;
         let [p, q] = self.slices.parameters;
         let any_rare = match F::ARITY {
