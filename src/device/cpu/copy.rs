@@ -6,8 +6,10 @@ use crate::device::cpu::scratch::zeros;
 use crate::device::cpu::strided::{Overlap, Strided};
 
 use super::super::kernel::{Arg, Launch};
+use super::along::LinesAlong;
 use super::block::{BlockReader, BlockWriter, Scratch, TileScratch, scalar_value, wrong_shape};
 use super::convert::{Compute, with_compute};
+use super::long_row::{LONG_ROW, copy_row};
 use super::parallel::{self, GRAIN};
 use super::strided::missing;
 use super::walk::{Tiling, merge_by, plan};
@@ -99,9 +101,31 @@ fn same<T: Copy + Send + Sync>(
     to: &Strided,
     tiling: Option<&Tiling>,
 ) -> Result<()> {
+    if tiling.is_none()
+        && let Some(lines) = long_rows(from, to)
+    {
+        let bytes = lines.length * size_of::<T>();
+        return parallel::for_ranges(lines.panels(), parallel::grain(lines.length), cancel, |rows| {
+            for [at, place] in rows.map(|row| lines.panel(row).start) {
+                // SAFETY: the rows lie inside each view, and the views share no memory.
+                unsafe { copy_row(from.origin::<T>().offset(at), to.origin::<T>().offset(place), bytes) };
+            }
+        });
+    }
     // SAFETY: as above; elements move unchanged between views of one dtype.
     let ends = unsafe { (BlockReader::<T>::bits(from), BlockWriter::<T>::bits(to)) };
     transfer(cancel, from, to, ends, tiling)
+}
+
+/// The rows of views that are not one piece, where they lie in pieces of some length on both sides.
+fn long_rows(from: &Strided, to: &Strided) -> Option<LinesAlong<2>> {
+    let last = to.layout.rank().checked_sub(1)?;
+    if from.layout.is_contiguous() && to.layout.is_contiguous() {
+        return None;
+    }
+    let lines = LinesAlong::new([from, to], last);
+    let long = lines.length * from.dtype.size() >= LONG_ROW;
+    (long && lines.steps == [1, 1] && !lines.across).then_some(lines)
 }
 
 fn transfer<C: Copy + Send + Sync>(
@@ -173,7 +197,7 @@ mod tests {
     use crate::base::dtype::Element;
     use crate::base::{DType, Layout};
     use crate::device::cpu::testing::{Sample, launch, layouts};
-    use crate::device::kernel::Kernel;
+    use crate::device::kernel::{Kernel, View};
     use crate::device::scalar::MapOp;
     use crate::with_element;
     use proptest::prelude::*;
@@ -209,6 +233,36 @@ mod tests {
             launch(&kernel(), &[from.arg()], &[to.view()]).unwrap();
             let want = from.values().into_iter().map(|v| with_element!(to.dtype, T => T::from_f64(v).to_f64()));
             prop_assert_eq!(to.values(), want.collect::<Vec<_>>());
+        }
+    }
+
+    /// Parts of rows, from and to rows of other lengths, spread and in another order: what lies beside them stays.
+    #[test]
+    fn long_rows_are_copied_straight() {
+        let room = Layout::contiguous(&[3, 4, 700]).unwrap();
+        let part = |start, length| room.slice(2, start, length, 1).unwrap();
+        for (dtype, length) in
+            [(DType::UInt8, 300), (DType::BFloat16, 129), (DType::Float32, 517), (DType::Int64, 33)]
+        {
+            let spread = part(0, length).slice(1, 1, 1, 1).unwrap().expand(&[3, 4, length]).unwrap();
+            let turned = part(5, length).permute(&[1, 0, 2]).unwrap();
+            for (from, to) in [
+                (part(3, length), part(0, length)),
+                (part(0, length), part(3, length)),
+                (spread, part(1, length)),
+                (turned.clone(), Layout::contiguous(turned.shape()).unwrap()),
+                (Layout::contiguous(turned.shape()).unwrap(), turned),
+            ] {
+                let whole = || Sample::new(dtype, &[3, 4, 700], numbers());
+                let target = Sample::new(dtype, &[3, 4, 700], std::iter::repeat(3.0));
+                let (read, values) = (whole(), whole().through(from.clone()).values());
+                let read = Arg::View(View { layout: &from, ..read.view() });
+                launch(&kernel(), &[read], &[View { layout: &to, ..target.view() }]).unwrap();
+                let all = target.values();
+                assert_eq!(target.through(to).values(), values, "{dtype:?}");
+                let threes = |values: &[f64]| values.iter().filter(|&&v| v == 3.0).count();
+                assert_eq!(threes(&all), 3 * 4 * (700 - length) + threes(&values), "{dtype:?}");
+            }
         }
     }
 

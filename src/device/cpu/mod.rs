@@ -20,6 +20,7 @@ mod gemm;
 mod index;
 pub mod isa;
 mod lines;
+mod long_row;
 mod loss;
 mod loss_scale;
 mod map;
