@@ -340,7 +340,9 @@ def families(bench, torch, rounds, wanted):
         lines.append(f"| {case.family} | {case.name} | {' | '.join(cells)} |")
         print(lines[-1], flush=True)
     slower = sum(ratio > 1 for ratio in ratios)
-    lines.append(f"\n{len(ratios)} cells, {slower} over 1; the median ratio is {statistics.median(ratios):.2f}.")
+    mean, middle = statistics.geometric_mean(ratios), statistics.median(ratios)
+    counts = f"{len(ratios)} cells, {slower} over 1"
+    lines.append(f"\n{counts}; of the ratios the geometric mean is {mean:.2f}, the median {middle:.2f}.")
     return "\n".join(lines)
 
 
