@@ -8,6 +8,7 @@ mod confined;
 mod course;
 mod libraries;
 mod suite;
+mod waits;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

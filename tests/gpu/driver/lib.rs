@@ -5,6 +5,9 @@
 //!   nothing, and only copies are carried out.
 //! - Work waits in its stream until someone waits for it. Then it runs in an order drawn from `STANDIN_SEED`, among
 //!   those that streams and events allow.
+//! - `STANDIN_LEAVES_OUT_WAIT` is the wait of a stream for an event, from 1, that is left out, and `STANDIN_SAYS_REACHED`
+//!   the answer, among those that an event is under way, that says that it was reached: what programs then compute tells
+//!   whether a test sees a wait that is missing.
 //! - `STANDIN_LOG` names a file that gets a line for each launch.
 //! - `STANDIN_FAIL_AT` is the launch, from 1, at which the device fails for good.
 //! - `STANDIN_CAPABILITY` is the devices' compute capability, 86 without it, and `STANDIN_MEMORY` the MiB of each, 64

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{c_int, c_uint};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -10,6 +11,10 @@ use crate::{CAPTURE_UNSUPPORTED, INVALID_CONTEXT, INVALID_HANDLE, NOT_READY, cur
 
 /// A stream with more work than this gets some done, as a driver's queue is full at some point.
 const MOST_WAITING: usize = 512;
+
+/// Waits of streams so far, and times that an event was told to be under way.
+static WAITS: AtomicU64 = AtomicU64::new(0);
+static UNDER_WAY: AtomicU64 = AtomicU64::new(0);
 
 /// A point in a stream's work, and when it was reached.
 type Point = Arc<OnceLock<Instant>>;
@@ -54,6 +59,11 @@ pub fn seed() -> u64 {
     static SEED: OnceLock<u64> = OnceLock::new();
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
     *SEED.get_or_init(|| number("STANDIN_SEED").unwrap_or_else(clock))
+}
+
+/// Whether this is the one, from 1, that is to be left out.
+fn is_left_out(variable: &str, so_far: &AtomicU64) -> bool {
+    number(variable) == Some(so_far.fetch_add(1, SeqCst) + 1)
 }
 
 /// One thread at a time queues work or runs it: kernels keep their state in globals.
@@ -244,6 +254,9 @@ pub extern "C" fn cuStreamSynchronize(stream: usize) -> c_int {
 pub extern "C" fn cuStreamWaitEvent(stream: usize, event: usize, _: c_uint) -> c_int {
     let mut all = lock();
     let Some(known) = all.events.get(&event) else { return INVALID_HANDLE };
+    if is_left_out("STANDIN_LEAVES_OUT_WAIT", &WAITS) {
+        return state();
+    }
     match known.latest.clone() {
         Some(point) => all.enqueue(stream, Work::Wait(point)),
         // An event that was never recorded is no event to wait for.
@@ -299,6 +312,7 @@ pub extern "C" fn cuEventQuery(event: usize) -> c_int {
     }
     match (state(), point.get()) {
         (0, Some(_)) => 0,
+        (0, None) if is_left_out("STANDIN_SAYS_REACHED", &UNDER_WAY) => 0,
         (0, None) => NOT_READY,
         (code, _) => code,
     }

@@ -10,7 +10,7 @@ const NEAR: &str = "
     fn near(got, want) { allclose(got.cpu().double(), want.cpu().double(), #{rtol: 1e-4, atol: 1e-5}) }
 ";
 
-fn computing(test: &str, script: &str, seed: u64) -> Run {
+pub(super) fn computing(test: &str, script: &str, seed: u64) -> Run {
     Run::new(test, &format!("{NEAR}{script}"))
         .with("TENSORLAB_CUDA_PATH", all_libraries().to_str().unwrap())
         .with("STANDIN_COMPUTES", kernels().to_str().unwrap())
