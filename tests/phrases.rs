@@ -89,6 +89,7 @@ const PROGRAMS: &[&str] = &[
     "def fact(n):\n    if n <= 1:\n        return 1\n    return n * fact(n - 1)\nassert fact(5) == 120",
     "x = torch.tensor([1., 2.], requires_grad=True)\ny = (x ** 2).sum()\ny.backward()\nprint(x.grad)",
     "let x = 3\nlet y = 4\nprint(x + y)",
+    "def doubled(xs):\n    return [x * 2 for x in xs]\nassert doubled([1, 2])[1] == 4",
     "for i in range(2)\n    print(i)",
     "cache = {}\ndef keep(k, v=0):\n    cache[k] = v\n    return v\nkeep('a')\nkeep('b', 2)",
     "for v in [1, 2]:\n    loss = v\nassert f\"{loss}\" == \"2\"",

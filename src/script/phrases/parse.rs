@@ -7,7 +7,7 @@ use super::tree::{Arg, Expr, IndexPlace, Loop};
 const DEEPEST: usize = 60;
 
 /// Words that no value begins with.
-const KEYWORDS: [&str; 18] = [
+pub(super) const KEYWORDS: [&str; 18] = [
     "if", "else", "for", "in", "while", "and", "or", "is", "return", "def", "class", "import", "let", "fn",
     "switch", "loop", "yield", "elif",
 ];

@@ -2,7 +2,7 @@
 
 use super::book::Idiom;
 use super::lex::TokenKind;
-use super::parse::PythonReader;
+use super::parse::{KEYWORDS, PythonReader};
 use super::texts::taken_apart;
 use super::tree::{self, Expr, IndexPlace, is_os};
 use super::writer::{Holds, Writer};
@@ -56,7 +56,8 @@ impl<'c> Statements<'_, 'c, '_> {
             let line = format!("{} {next}= 1;", token.text);
             return self.end(vec![line]);
         }
-        let is_name = matches!(next, "=" | "." | "+=" | "-=" | "[" | "," | ")");
+        let is_word = token.text == "throw" || KEYWORDS.contains(&token.text);
+        let is_name = matches!(next, "=" | "." | "+=" | "-=" | "," | ")") || next == "[" && !is_word;
         if !is_name && let Some(lines) = self.compound(token.text) {
             return lines;
         }
