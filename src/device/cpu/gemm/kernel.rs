@@ -80,6 +80,11 @@ impl Work for Which {
 macro_rules! real {
     ($e:ty, $avx512:ident, $avx2:ident, $plain:ident $(, $pairs:ident)?) => {
         impl Real for $e {
+            #[inline(always)]
+            fn fma<I: Isa>(self, b: $e, c: $e) -> $e {
+                if I::FMA { self.mul_add(b, c) } else { self * b + c }
+            }
+
             fn tiles() -> &'static Tiles<$e> {
                 #[cfg(target_arch = "x86_64")]
                 match isa::dispatch(Which) {

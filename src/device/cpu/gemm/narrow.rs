@@ -17,6 +17,9 @@ const FEW: usize = 8;
 /// Elements of the matrix that make a piece.
 const PIECE: usize = 1 << 16;
 
+/// Neighbours of a piece, at least, where columns are added up: so much is read of each at a time.
+const LEAST_RUN: usize = 256;
+
 /// Computes a product whose output has few rows or columns; `None` where another way is better.
 ///
 /// # Safety
@@ -49,7 +52,7 @@ unsafe fn one_side<E: Real>(p: &Product<E>, threads: bool, cancel: &Cancel) -> O
         }
         let origin = origin.wrapping_offset(range.start as isize * k);
         let shared = PartialSums { p, k: range.len(), add: p.add || range.start > 0, origin, vectors };
-        let grain = (PIECE / range.len()).max(4).next_multiple_of(16);
+        let grain = (PIECE / range.len()).max(if neighbours { 4 } else { LEAST_RUN }).next_multiple_of(16);
         pieces(threads, p.m, grain, cancel, |rows| {
             // SAFETY: the caller's promise; pieces have rows of their own.
             unsafe { if neighbours { shared.dots(rows, outer) } else { shared.combine(rows, k) } }
@@ -108,8 +111,7 @@ impl<E: Real> PartialSums<'_, E> {
         }
     }
 
-    /// Neighbours along the rows: columns of the matrix are added up, each times its factor. A few columns at
-    /// a time are added for one vector after another, while they are in the first cache.
+    /// Neighbours along the rows: columns of the matrix are added up, each times its factors.
     unsafe fn combine(&self, rows: Range<usize>, k_stride: isize) {
         let p = self.p;
         let mut sums = [E::default(); STRIP];
@@ -120,13 +122,8 @@ impl<E: Real> PartialSums<'_, E> {
             let n = length.min(rows.end - start);
             let Some(sums) = sums.get_mut(..n * p.n) else { return };
             sums.fill(E::default());
-            for first in (0..self.k).step_by(COLUMNS) {
-                let from = self.origin.wrapping_offset(start as isize + first as isize * k_stride);
-                for (sums, factors) in sums.chunks_exact_mut(n).zip(factors.chunks_exact(self.k)) {
-                    let factors = factors.get(first..self.k.min(first + COLUMNS)).unwrap_or(&[]);
-                    isa::dispatch(Combine { from, k_stride, factors, sums });
-                }
-            }
+            let from = self.origin.wrapping_add(start);
+            isa::dispatch(Combine { from, k_stride, k: self.k, factors, n, sums: &mut *sums });
             for (j, sums) in sums.chunks_exact(n).enumerate() {
                 for (i, &sum) in sums.iter().enumerate() {
                     let [down, across] = p.out_strides;
@@ -140,42 +137,88 @@ impl<E: Real> PartialSums<'_, E> {
 }
 
 /// Sums that stay in the first cache.
-const STRIP: usize = 2048;
+const STRIP: usize = 4096;
 
-/// Columns of the matrix that stay there beside them.
+/// Columns that are added before the sums go back there.
 const COLUMNS: usize = 8;
 
+/// Neighbours that are summed at once, and those that are left over.
+const WIDE: usize = 32;
+const NARROW: usize = 8;
+
+/// Vectors that an element of the matrix is multiplied by while it is in a register.
+const TOGETHER: usize = 4;
+
+/// Columns of `n` neighbours, the sums of all of them times their factors.
 struct Combine<'a, E> {
     from: *const E,
     k_stride: isize,
+    k: usize,
+    /// `k` for each of the vectors.
     factors: &'a [E],
+    n: usize,
+    /// `n` for each of the vectors.
     sums: &'a mut [E],
+}
+
+impl<E: Real> Combine<'_, E> {
+    /// `N` neighbours from `at` on, of some columns, for all vectors.
+    #[inline(always)]
+    fn panel<I: Isa, const N: usize>(&mut self, at: usize, columns: Range<usize>) {
+        let vectors = self.factors.len() / self.k;
+        let fours = vectors / TOGETHER * TOGETHER;
+        for first in (0..fours).step_by(TOGETHER) {
+            self.some::<I, N, TOGETHER>(first, at, columns.clone());
+        }
+        if vectors - fours >= 2 {
+            self.some::<I, N, 2>(fours, at, columns.clone());
+        }
+        if vectors % 2 == 1 {
+            self.some::<I, N, 1>(vectors - 1, at, columns);
+        }
+    }
+
+    /// The same for `J` vectors.
+    #[inline(always)]
+    fn some<I: Isa, const N: usize, const J: usize>(
+        &mut self,
+        first: usize,
+        at: usize,
+        columns: Range<usize>,
+    ) {
+        debug_assert!((first + J) * self.k <= self.factors.len() && (first + J) * self.n <= self.sums.len());
+        // SAFETY: there are `k` factors and `n` sums for each vector, and `N` of those from `at` on; each column has `n`
+        // neighbours from the first on.
+        unsafe {
+            let place = |j: usize| (first + j) * self.n + at;
+            let mut sums: [[E; N]; J] = std::array::from_fn(|j| *self.sums.as_ptr().add(place(j)).cast());
+            for p in columns {
+                let column = self.from.wrapping_offset(p as isize * self.k_stride + at as isize);
+                let column = &*column.cast::<[E; N]>();
+                for (j, sums) in sums.iter_mut().enumerate() {
+                    let factor = *self.factors.get_unchecked((first + j) * self.k + p);
+                    for (sum, &value) in sums.iter_mut().zip(column) {
+                        *sum = factor.fma::<I>(value, *sum);
+                    }
+                }
+            }
+            for (j, sums) in sums.into_iter().enumerate() {
+                *self.sums.as_mut_ptr().add(place(j)).cast() = sums;
+            }
+        }
+    }
 }
 
 impl<E: Real> Work for Combine<'_, E> {
     type Output = ();
 
     #[inline(always)]
-    fn run<I: Isa>(self) {
-        let n = self.sums.len();
-        // SAFETY: each column has `n` neighbours from here on.
-        let column = |p: usize| unsafe {
-            std::slice::from_raw_parts(self.from.wrapping_offset(p as isize * self.k_stride), n)
-        };
-        let mut p = 0;
-        let (fours, rest) = self.factors.as_chunks::<4>();
-        for &[a, b, c, d] in fours {
-            let (x, y, z, w) = (column(p), column(p + 1), column(p + 2), column(p + 3));
-            for ((((sum, &x), &y), &z), &w) in self.sums.iter_mut().zip(x).zip(y).zip(z).zip(w) {
-                *sum = *sum + a * x + b * y + c * z + d * w;
-            }
-            p += 4;
-        }
-        for &a in rest {
-            for (sum, &x) in self.sums.iter_mut().zip(column(p)) {
-                *sum = *sum + a * x;
-            }
-            p += 1;
+    fn run<I: Isa>(mut self) {
+        let (wide, narrow) = (self.n / WIDE * WIDE, self.n / NARROW * NARROW);
+        for columns in chunks(self.k, COLUMNS) {
+            (0..wide).step_by(WIDE).for_each(|at| self.panel::<I, WIDE>(at, columns.clone()));
+            (wide..narrow).step_by(NARROW).for_each(|at| self.panel::<I, NARROW>(at, columns.clone()));
+            (narrow..self.n).for_each(|at| self.panel::<I, 1>(at, columns.clone()));
         }
     }
 }

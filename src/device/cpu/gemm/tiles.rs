@@ -7,6 +7,7 @@
 
 use crate::base::dtype::Element;
 use crate::device::cpu::convert::Compute;
+use crate::device::cpu::isa::Isa;
 
 /// One tile of `rows` x `width` elements: `out = alpha * lhs @ rhs`, or `+=`.
 ///
@@ -141,6 +142,9 @@ fn pick<F: Copy>(table: &[&'static [F]; 2], rows: usize, vectors: usize) -> Opti
 pub(crate) trait Real: Compute + std::ops::Mul<Output = Self> + std::ops::Add<Output = Self> {
     /// The tiles of the best instruction set of this processor.
     fn tiles() -> &'static Tiles<Self>;
+
+    /// `self * b + c`, rounded once where the instruction set does.
+    fn fma<I: Isa>(self, b: Self, c: Self) -> Self;
 
     /// The tiles for pairs of bfloat16, where the processor sums their products in this type.
     fn paired_tiles() -> Option<&'static Tiles<Self>> {
@@ -298,11 +302,18 @@ pub(super) unsafe fn dots<V: Vector, const R: usize, const C: usize>(d: &Dots<V:
                 }
             }
         }
-        for (i, sums) in sums.iter().enumerate() {
+        // Stored by a loop that is unrolled: sums that a longer loop looks at would be stored at every step above.
+        let mut lanes = [[[V::E::default(); MOST_LANES]; C]; R];
+        for (sums, lanes) in sums.iter().zip(&mut lanes) {
+            for (sum, lanes) in sums.iter().zip(lanes) {
+                sum.store(lanes.as_mut_ptr());
+            }
+        }
+        for (i, lanes) in lanes.iter_mut().enumerate() {
             let row = d.rows.offset(i as isize * d.row_stride);
-            for (j, sum) in sums.iter().enumerate() {
+            for (j, lanes) in lanes.iter_mut().enumerate() {
                 let other = d.others.offset(j as isize * d.other_stride);
-                let mut total = across(*sum);
+                let mut total = across::<V>(lanes);
                 for p in whole..d.k {
                     total = total + *row.add(p) * *other.add(p);
                 }
@@ -313,12 +324,12 @@ pub(super) unsafe fn dots<V: Vector, const R: usize, const C: usize>(d: &Dots<V:
     }
 }
 
+/// No vector has more.
+const MOST_LANES: usize = 16;
+
 /// The sum of a vector's elements, halves first.
 #[inline(always)]
-unsafe fn across<V: Vector>(v: V) -> V::E {
-    let mut lanes = [V::E::default(); 16];
-    // SAFETY: no vector has more than 16 lanes.
-    unsafe { v.store(lanes.as_mut_ptr()) };
+fn across<V: Vector>(lanes: &mut [V::E; MOST_LANES]) -> V::E {
     let mut half = V::LANES / 2;
     while half > 0 {
         for i in 0..half {
