@@ -326,14 +326,14 @@ struct OneFilter<'a, E> {
 impl<E: Real> OneFilter<'_, E> {
     /// The sums of panels that begin at these places.
     #[inline(always)]
-    fn panels<const N: usize, const P: usize>(&self, at: [usize; P]) -> [[E; N]; P] {
+    fn panels<I: Isa, const N: usize, const P: usize>(&self, at: [usize; P]) -> [[E; N]; P] {
         let mut sums = [[E::default(); N]; P];
         for (&weight, &offset) in self.weights.iter().zip(self.offsets) {
             for (sum, &at) in sums.iter_mut().zip(&at) {
                 // SAFETY: the picture has room around it for every tap at every place, and past its end for a whole panel.
                 let values = unsafe { &*self.from.offset(offset + at as isize).cast::<[E; N]>() };
                 for (sum, &value) in sum.iter_mut().zip(values) {
-                    *sum = *sum + weight * value;
+                    *sum = weight.fma::<I>(value, *sum);
                 }
             }
         }
@@ -355,15 +355,15 @@ impl<E: Real> Work for FilteredPlaces<'_, E> {
         let (wide, rest) = self.sums.as_chunks_mut::<WIDE>();
         let done = wide.len() * WIDE;
         for (i, to) in wide.iter_mut().enumerate() {
-            [*to] = self.filter.panels([i * WIDE]);
+            [*to] = self.filter.panels::<I, WIDE, 1>([i * WIDE]);
         }
         let (narrow, rest) = rest.as_chunks_mut::<NARROW>();
         let last = done + narrow.len() * NARROW;
         for (i, to) in narrow.iter_mut().enumerate() {
-            [*to] = self.filter.panels([done + i * NARROW]);
+            [*to] = self.filter.panels::<I, NARROW, 1>([done + i * NARROW]);
         }
         for (i, to) in rest.iter_mut().enumerate() {
-            [[*to]] = self.filter.panels([last + i]);
+            [[*to]] = self.filter.panels::<I, 1, 1>([last + i]);
         }
     }
 }
@@ -385,7 +385,7 @@ struct FilteredRows<'a, E> {
 impl<E: Real> FilteredRows<'_, E> {
     /// Panels of `N` columns, four at once, be they of one row or of several.
     #[inline(always)]
-    fn panels<const N: usize>(&self) {
+    fn panels<I: Isa, const N: usize>(&self) {
         let last = self.columns - N;
         let panels = self.rows * self.columns.div_ceil(N);
         let mut next = (0, 0);
@@ -405,7 +405,7 @@ impl<E: Real> FilteredRows<'_, E> {
                 };
                 here
             });
-            let sums = self.filter.panels::<N, 4>(places.map(|(row, column)| row * self.pitch + column));
+            let sums = self.filter.panels::<I, N, 4>(places.map(|(row, column)| row * self.pitch + column));
             for ((row, column), sum) in places.into_iter().zip(sums) {
                 // SAFETY: the maker's promise.
                 unsafe { *self.to.add(row * self.width + column).cast() = sum.map(|v| v + self.bias) };
@@ -420,9 +420,9 @@ impl<E: Real> Work for FilteredRows<'_, E> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         if self.columns >= 16 {
-            self.panels::<16>();
+            self.panels::<I, 16>();
         } else {
-            self.panels::<NARROW>();
+            self.panels::<I, NARROW>();
         }
     }
 }
