@@ -189,6 +189,15 @@ impl<'a> Planes<'a> {
         }
     }
 
+    /// Places of a window along an axis that lie inside the plane for one of these outputs.
+    fn met(&self, axis: usize, outputs: Range<usize>) -> Range<usize> {
+        let Window { size, stride, padding, dilation, .. } = self.window;
+        let (near, far) = (outputs.start * stride[axis], outputs.end.saturating_sub(1) * stride[axis]);
+        let first = padding[axis].saturating_sub(far).div_ceil(dilation[axis]);
+        let end = (self.size[axis] + padding[axis]).saturating_sub(near).div_ceil(dilation[axis]);
+        first..end.min(size[axis])
+    }
+
     /// Outputs along the width whose window has element `k` inside the plane.
     fn outputs_of(&self, k: usize) -> Range<usize> {
         let (offset, stride) = (k * self.window.dilation[1], self.window.stride[1]);
@@ -220,20 +229,16 @@ impl<C: Number> Work for MaxPlane<'_, C> {
         if pairs && 2 * self.planes.pooled[0] <= h && 2 * ow <= w {
             return self.halved();
         }
-        // Places of a window behind these lie beyond the plane for every output.
-        let (rows, columns) = (
-            (h + window.padding[0]).div_ceil(window.dilation[0]),
-            (w + window.padding[1]).div_ceil(window.dilation[1]),
-        );
+        let columns = self.planes.met(1, 0..ow);
         let lines = self.y.chunks_exact_mut(ow.max(1)).zip(self.indices.chunks_exact_mut(ow.max(1)));
         for (oy, (best, places)) in lines.enumerate() {
             best.fill(C::LEAST);
             first_places(self.planes, oy, places);
-            for ky in 0..window.size[0].min(rows) {
+            for ky in self.planes.met(0, oy..oy + 1) {
                 let row = oy * window.stride[0] + ky * window.dilation[0];
                 let Some(row) = row.checked_sub(window.padding[0]).filter(|r| *r < h) else { continue };
                 let line = self.x.get(row * w..(row + 1) * w).unwrap_or(&[]);
-                for kx in 0..window.size[1].min(columns) {
+                for kx in columns.clone() {
                     let outputs = self.planes.outputs_of(kx);
                     let first = (outputs.start * window.stride[1] + kx * window.dilation[1])
                         .saturating_sub(window.padding[1]);

@@ -194,11 +194,17 @@ fn sizes(x: &Tensor) -> [usize; 4] {
 /// The kernel's parameters and the output's shape.
 fn plan(x: &Tensor, pool: &Pool) -> Result<(Window, Dims)> {
     let stride = pool.stride.as_deref().filter(|s| !s.is_empty()).unwrap_or(&pool.size);
+    const MOST: i64 = i32::MAX as i64;
     let checked = |values: &[i64], what: &str, zero: &str| {
+        if let Some(value) = values.iter().find(|value| **value > MOST) {
+            return Err(Error::runtime(format!("{what} must be at most {MOST}, but got {value}")));
+        }
         let pair = pair(values, 2, 1, what)?;
         pair.filter(|p| !p.contains(&0)).ok_or_else(|| Error::runtime(zero.to_string()))
     };
-    let stride = checked(stride, "stride", "stride should not be zero")?;
+    // A stride beyond every size leaves one window, however far it goes.
+    let stride: Vec<i64> = memory::collected(stride.iter().map(|&step| step.min(MOST)))?;
+    let stride = checked(&stride, "stride", "stride should not be zero")?;
     let size = checked(&pool.size, "kernel_size", "kernel size should be greater than zero")?;
     let dilation = checked(&pool.dilation, "dilation", "dilation should be greater than zero")?;
     let padding = pair(&pool.padding, 2, 0, "padding")?.ok_or_else(|| below_zero(&pool.padding))?;
