@@ -80,6 +80,12 @@ impl Simple {
         self
     }
 
+    /// Whether it writes to its input; it is printed where it does.
+    fn inplace(self, inplace: bool) -> Simple {
+        let flag = Value::Scalar(inplace.into());
+        if inplace { self.option("inplace", &flag) } else { self.hidden("inplace", &flag) }
+    }
+
     pub(crate) fn made(mut self) -> Result<Module> {
         let parts = std::mem::take(&mut self.parts);
         Module::new(self, parts)
@@ -116,6 +122,18 @@ impl Layer for Simple {
     }
 }
 
+/// An activation with the options of its call, which may be to write to its input.
+pub(super) fn activation(
+    name: &'static str,
+    args: &Args,
+    inplace: bool,
+    run: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
+) -> Result<Value> {
+    let made = Simple::new(name, move |c| replaced_if(inplace, c.only()?, &run));
+    let others = args.each().filter(|(param, _)| param.name != "inplace");
+    others.fold(made, |made, (param, value)| made.option(param.name, value)).inplace(inplace).module()
+}
+
 /// A dropout layer; `written` is how its share prints.
 pub(crate) fn dropout_module((share, written): (f64, &Value), inplace: bool) -> Result<Module> {
     check_probability(share)?;
@@ -127,7 +145,7 @@ pub(crate) fn dropout_module((share, written): (f64, &Value), inplace: bool) -> 
 }
 
 params! {
-    ReluParams {
+    pub(super) InplaceParams {
         inplace: kind::Bool = false, "whether it writes to its input, which saves memory";
     }
 }
@@ -156,12 +174,14 @@ params! {
 params! {
     EluParams {
         alpha: kind::Float = 1.0, "how far below 0 the output of very negative inputs is";
+        inplace: kind::Bool = false, "whether it writes to its input, which saves memory";
     }
 }
 
 params! {
     LeakyReluParams {
         negative_slope: kind::Float = 0.01, "what inputs below 0 are multiplied by";
+        inplace: kind::Bool = false, "whether it writes to its input, which saves memory";
     }
 }
 
@@ -169,6 +189,7 @@ params! {
     HardtanhParams {
         min_val: kind::Float = -1.0, "the least output";
         max_val: kind::Float = 1.0, "the greatest output";
+        inplace: kind::Bool = false, "whether it writes to its input, which saves memory";
     }
 }
 
@@ -190,8 +211,8 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "ReLU",
         "Each element, or 0 where it is negative.",
-        ReluParams::LIST,
-        by_name!(ReluParams, |a, args| match a.inplace {
+        InplaceParams::LIST,
+        by_name!(InplaceParams, |a, args| match a.inplace {
             true => Simple::new("ReLU", |c| relu_(c.only()?)).options_of(args).module(),
             false => Simple::new("ReLU", |c| relu(c.only()?)).hidden_of(args).module(),
         }),
@@ -212,10 +233,15 @@ pub static ROWS: &[OpDef] = &[
     .shapes(shapes::SAME)
     .errors(&[shapes::NO_FLOAT])
     .example("nn::GELU()", "GELU(approximate='none')"),
-    constructor("SiLU", "`x * sigmoid(x)`.", &[], |_| Simple::new("SiLU", |c| silu(c.only()?)).module())
-        .shapes(shapes::SAME)
-        .errors(&[shapes::NO_FLOAT])
-        .example("nn::SiLU()", "SiLU()"),
+    constructor(
+        "SiLU",
+        "`x * sigmoid(x)`.",
+        InplaceParams::LIST,
+        by_name!(InplaceParams, |a, args| activation("SiLU", args, a.inplace, silu)),
+    )
+    .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
+    .example("nn::SiLU()", "SiLU()"),
     constructor("Tanh", "The hyperbolic tangent.", &[], |_| {
         Simple::new("Tanh", |c| tanh(c.only()?)).module()
     })
@@ -226,15 +252,21 @@ pub static ROWS: &[OpDef] = &[
     })
     .shapes(shapes::SAME)
     .example("nn::Sigmoid()", "Sigmoid()"),
-    constructor("Mish", "`x * tanh(softplus(x))`.", &[], |_| {
-        Simple::new("Mish", |c| mish(c.only()?)).module()
-    })
+    constructor(
+        "Mish",
+        "`x * tanh(softplus(x))`.",
+        InplaceParams::LIST,
+        by_name!(InplaceParams, |a, args| activation("Mish", args, a.inplace, mish)),
+    )
     .shapes(shapes::SAME)
     .errors(&[shapes::NO_FLOAT])
     .example("nn::Mish()", "Mish()"),
-    constructor("ReLU6", "Each element kept within `0..6`.", &[], |_| {
-        Simple::new("ReLU6", |c| hardtanh(c.only()?, 0.0, 6.0)).module()
-    })
+    constructor(
+        "ReLU6",
+        "Each element kept within `0..6`.",
+        InplaceParams::LIST,
+        by_name!(InplaceParams, |a, args| activation("ReLU6", args, a.inplace, |x| hardtanh(x, 0.0, 6.0))),
+    )
     .shapes(shapes::SAME)
     .example("nn::ReLU6()", "ReLU6()"),
     constructor(
@@ -253,9 +285,7 @@ pub static ROWS: &[OpDef] = &[
         "ELU",
         "`x` where positive, `alpha * (exp(x) - 1)` elsewhere.",
         EluParams::LIST,
-        by_name!(EluParams, |a, args| {
-            Simple::new("ELU", move |c| elu(c.only()?, a.alpha)).options_of(args).module()
-        }),
+        by_name!(EluParams, |a, args| activation("ELU", args, a.inplace, move |x| elu(x, a.alpha))),
     )
     .shapes(shapes::SAME)
     .errors(&[shapes::NO_FLOAT])
@@ -265,8 +295,7 @@ pub static ROWS: &[OpDef] = &[
         "`x` where positive, `negative_slope * x` elsewhere.",
         LeakyReluParams::LIST,
         by_name!(LeakyReluParams, |a, args| {
-            let run = move |c: &Call| leaky_relu(c.only()?, a.negative_slope);
-            Simple::new("LeakyReLU", run).options_of(args).module()
+            activation("LeakyReLU", args, a.inplace, move |x| leaky_relu(x, a.negative_slope))
         }),
     )
     .shapes(shapes::SAME)
@@ -282,10 +311,7 @@ pub static ROWS: &[OpDef] = &[
                 let training = c.module.training();
                 replaced_if(inplace, c.only()?, |x| rrelu(x, lower, upper, training))
             };
-            let made = Simple::new("RReLU", run).option("lower", low).option("upper", high);
-            let flag = Value::Scalar(inplace.into());
-            let made = if inplace { made.option("inplace", &flag) } else { made.hidden("inplace", &flag) };
-            made.module()
+            Simple::new("RReLU", run).option("lower", low).option("upper", high).inplace(inplace).module()
         }),
     )
     .details("Outside of training the slope is the mean of the bounds.")
@@ -297,8 +323,7 @@ pub static ROWS: &[OpDef] = &[
         "Each element kept within bounds.",
         HardtanhParams::LIST,
         by_name!(HardtanhParams, |a, args| {
-            let run = move |c: &Call| hardtanh(c.only()?, a.min_val, a.max_val);
-            Simple::new("Hardtanh", run).options_of(args).module()
+            activation("Hardtanh", args, a.inplace, move |x| hardtanh(x, a.min_val, a.max_val))
         }),
     )
     .shapes(shapes::SAME)

@@ -16,7 +16,7 @@ use crate::op::shape::view::unflatten;
 use crate::op::{Args, MapValue, OpDef, Value, shapes};
 use crate::tensor::Tensor;
 
-use super::activation::{Simple, SoftmaxParams};
+use super::activation::{InplaceParams, Simple, SoftmaxParams, activation};
 use super::init;
 use super::module::{Call, Layer, Module, Parts};
 
@@ -155,6 +155,7 @@ fn make_dict(entries: &[(String, Value)]) -> Result<Value> {
 params! {
     CeluParams {
         alpha: kind::Float = 1.0, "how far below 0 the output of very negative inputs is";
+        inplace: kind::Bool = false, "whether it writes to its input, which saves memory";
     }
 }
 
@@ -193,6 +194,16 @@ fn channel_dropout(
     Simple::new(name, run).options_of(args).module()
 }
 
+/// An activation that prints none of its options.
+fn silent(
+    name: &'static str,
+    args: &Args,
+    inplace: bool,
+    run: fn(&Tensor) -> Result<Tensor>,
+) -> Result<Value> {
+    Simple::new(name, move |c| replaced_if(inplace, c.only()?, run)).hidden_of(args).module()
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     constructor("Softsign", "`x / (1 + |x|)`.", &[], |_| {
@@ -201,14 +212,20 @@ pub static ROWS: &[OpDef] = &[
     .shapes(shapes::SAME)
     .errors(&[shapes::BOOLS])
     .example("nn::Softsign()", "Softsign()"),
-    constructor("Hardsigmoid", "`clamp(x + 3, 0, 6) / 6`.", &[], |_| {
-        Simple::new("Hardsigmoid", |c| hardsigmoid(c.only()?)).module()
-    })
+    constructor(
+        "Hardsigmoid",
+        "`clamp(x + 3, 0, 6) / 6`.",
+        InplaceParams::LIST,
+        by_name!(InplaceParams, |a, args| silent("Hardsigmoid", args, a.inplace, hardsigmoid)),
+    )
     .shapes(shapes::SAME)
     .example("nn::Hardsigmoid()", "Hardsigmoid()"),
-    constructor("Hardswish", "`x * hardsigmoid(x)`.", &[], |_| {
-        Simple::new("Hardswish", |c| hardswish(c.only()?)).module()
-    })
+    constructor(
+        "Hardswish",
+        "`x * hardsigmoid(x)`.",
+        InplaceParams::LIST,
+        by_name!(InplaceParams, |a, args| silent("Hardswish", args, a.inplace, hardswish)),
+    )
     .shapes(shapes::SAME)
     .example("nn::Hardswish()", "Hardswish()"),
     constructor("LogSigmoid", "The logarithm of the sigmoid.", &[], |_| {
@@ -217,9 +234,12 @@ pub static ROWS: &[OpDef] = &[
     .shapes(shapes::SAME)
     .errors(&[shapes::NO_FLOAT])
     .example("nn::LogSigmoid()", "LogSigmoid()"),
-    constructor("SELU", "A scaled elu that keeps mean and deviation of a signal.", &[], |_| {
-        Simple::new("SELU", |c| selu(c.only()?)).module()
-    })
+    constructor(
+        "SELU",
+        "A scaled elu that keeps mean and deviation of a signal.",
+        InplaceParams::LIST,
+        by_name!(InplaceParams, |a, args| activation("SELU", args, a.inplace, selu)),
+    )
     .shapes(shapes::SAME)
     .errors(&[shapes::NO_FLOAT])
     .example("nn::SELU()", "SELU()"),
@@ -228,7 +248,7 @@ pub static ROWS: &[OpDef] = &[
         "`x` where positive, `alpha * (exp(x / alpha) - 1)` elsewhere.",
         CeluParams::LIST,
         by_name!(CeluParams, |a, args| {
-            Simple::new("CELU", move |c| celu(c.only()?, a.alpha)).options_of(args).module()
+            activation("CELU", args, a.inplace, move |x| celu(x, a.alpha))
         }),
     )
     .shapes(shapes::SAME)

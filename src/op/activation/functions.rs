@@ -3,9 +3,10 @@
 use crate::base::{Error, Result};
 use crate::device::MapOp;
 use crate::op::core::def::{Args, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Param, Sample};
+use crate::op::core::fill::replaced_if;
 use crate::op::core::launch::fused;
 use crate::op::core::operand::Operand;
-use crate::op::core::params::{InputParams, by_name, kind, params};
+use crate::op::core::params::{ActivationParams, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::one;
 use crate::op::core::shapes;
@@ -188,6 +189,7 @@ params! {
     EluParams {
         input: kind::Tensor, "the tensor it is computed of";
         alpha: kind::Float = 1.0, "how far below 0 the result can come";
+        inplace: kind::Bool = false, "whether it writes to its input, which saves memory";
     }
 }
 
@@ -195,6 +197,7 @@ params! {
     LeakyReluParams {
         input: kind::Tensor, "the tensor it is computed of";
         negative_slope: kind::Float = 0.01, "the factor of negative elements";
+        inplace: kind::Bool = false, "whether it writes to its input, which saves memory";
     }
 }
 
@@ -203,6 +206,7 @@ params! {
         input: kind::Tensor, "the tensor it is computed of";
         min_val: kind::Float = -1.0, "the least that an element may be";
         max_val: kind::Float = 1.0, "the most that an element may be";
+        inplace: kind::Bool = false, "whether it writes to its input, which saves memory";
     }
 }
 
@@ -223,8 +227,8 @@ pub static ROWS: &[OpDef] = &[
     with_rule(
         "silu",
         "`x * sigmoid(x)`, also called swish.",
-        InputParams::LIST,
-        by_name!(InputParams, |a| silu(a.input).map(Value::from)),
+        ActivationParams::LIST,
+        by_name!(ActivationParams, |a| replaced_if(a.inplace, a.input, silu).map(Value::from)),
         "SiluBackward0",
     )
     .shapes(shapes::SAME)
@@ -247,7 +251,7 @@ pub static ROWS: &[OpDef] = &[
         "elu",
         "`x` where positive, `alpha * (exp(x) - 1)` elsewhere.",
         EluParams::LIST,
-        by_name!(EluParams, |a| elu(a.input, a.alpha).map(Value::from)),
+        by_name!(EluParams, |a| replaced_if(a.inplace, a.input, |x| elu(x, a.alpha)).map(Value::from)),
         "EluBackward0",
     )
     .shapes(shapes::SAME)
@@ -258,7 +262,8 @@ pub static ROWS: &[OpDef] = &[
         "leaky_relu",
         "`x` where positive, `negative_slope * x` elsewhere.",
         LeakyReluParams::LIST,
-        by_name!(LeakyReluParams, |a| leaky_relu(a.input, a.negative_slope).map(Value::from)),
+        by_name!(LeakyReluParams, |a| replaced_if(a.inplace, a.input, |x| leaky_relu(x, a.negative_slope))
+            .map(Value::from)),
         "LeakyReluBackward0",
     )
     .shapes(shapes::SAME)
@@ -268,8 +273,8 @@ pub static ROWS: &[OpDef] = &[
     with_rule(
         "mish",
         "`x * tanh(softplus(x))`.",
-        InputParams::LIST,
-        by_name!(InputParams, |a| mish(a.input).map(Value::from)),
+        ActivationParams::LIST,
+        by_name!(ActivationParams, |a| replaced_if(a.inplace, a.input, mish).map(Value::from)),
         "MishBackward0",
     )
     .shapes(shapes::SAME)
@@ -280,7 +285,8 @@ pub static ROWS: &[OpDef] = &[
         "hardtanh",
         "Each element kept within `min_val..max_val`.",
         HardtanhParams::LIST,
-        by_name!(HardtanhParams, |a| hardtanh(a.input, a.min_val, a.max_val).map(Value::from)),
+        by_name!(HardtanhParams, |a| replaced_if(a.inplace, a.input, |x| hardtanh(x, a.min_val, a.max_val))
+            .map(Value::from)),
         "HardtanhBackward0",
     )
     .shapes(shapes::SAME)
@@ -289,8 +295,9 @@ pub static ROWS: &[OpDef] = &[
     with_rule(
         "relu6",
         "Each element kept within `0..6`.",
-        InputParams::LIST,
-        by_name!(InputParams, |a| hardtanh(a.input, 0.0, 6.0).map(Value::from)),
+        ActivationParams::LIST,
+        by_name!(ActivationParams, |a| replaced_if(a.inplace, a.input, |x| hardtanh(x, 0.0, 6.0))
+            .map(Value::from)),
         "HardtanhBackward0",
     )
     .shapes(shapes::SAME)

@@ -2,8 +2,9 @@
 
 use crate::base::{Error, Result, shape};
 use crate::op::core::def::{Args, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, Sample};
+use crate::op::core::fill::replaced_if;
 use crate::op::core::operand::Operand;
-use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
+use crate::op::core::params::{ActivationParams, InputParams, Maybe, by_name, kind, params};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{div, mul, scale, shift};
@@ -128,6 +129,7 @@ params! {
     CeluParams {
         input: kind::Tensor, "the tensor it is computed of";
         alpha: kind::Float = 1.0, "how far below 0 the result can come";
+        inplace: kind::Bool = false, "whether it writes to its input, which saves memory";
     }
 }
 
@@ -170,8 +172,8 @@ pub static ROWS: &[OpDef] = &[
         "hardsigmoid",
         Family::Activation,
         "`clamp(x + 3, 0, 6) / 6`.",
-        InputParams::LIST,
-        by_name!(InputParams, |a| hardsigmoid(a.input).map(Value::from)),
+        ActivationParams::LIST,
+        by_name!(ActivationParams, |a| replaced_if(a.inplace, a.input, hardsigmoid).map(Value::from)),
     )
     .shapes(shapes::SAME)
     .example("F::hardsigmoid(tensor([-1.0, 0.0, 2.0]))", "tensor([0.3333, 0.5000, 0.8333])")
@@ -180,8 +182,8 @@ pub static ROWS: &[OpDef] = &[
         "hardswish",
         Family::Activation,
         "`x * hardsigmoid(x)`.",
-        InputParams::LIST,
-        by_name!(InputParams, |a| hardswish(a.input).map(Value::from)),
+        ActivationParams::LIST,
+        by_name!(ActivationParams, |a| replaced_if(a.inplace, a.input, hardswish).map(Value::from)),
     )
     .shapes(shapes::SAME)
     .example("F::hardswish(tensor([-1.0, 0.0, 2.0]))", "tensor([-0.3333,  0.0000,  1.6667])")
@@ -201,8 +203,8 @@ pub static ROWS: &[OpDef] = &[
         "selu",
         Family::Activation,
         "A scaled elu that keeps mean and deviation of a signal.",
-        InputParams::LIST,
-        by_name!(InputParams, |a| selu(a.input).map(Value::from)),
+        ActivationParams::LIST,
+        by_name!(ActivationParams, |a| replaced_if(a.inplace, a.input, selu).map(Value::from)),
     )
     .shapes(shapes::SAME)
     .errors(&[shapes::NO_FLOAT])
@@ -213,7 +215,7 @@ pub static ROWS: &[OpDef] = &[
         Family::Activation,
         "`x` where positive, `alpha * (exp(x / alpha) - 1)` elsewhere.",
         CeluParams::LIST,
-        by_name!(CeluParams, |a| celu(a.input, a.alpha).map(Value::from)),
+        by_name!(CeluParams, |a| replaced_if(a.inplace, a.input, |x| celu(x, a.alpha)).map(Value::from)),
     )
     .shapes(shapes::SAME)
     .errors(&["RuntimeError: `alpha` is 0"])

@@ -345,3 +345,11 @@ params! {
         input: kind::Tensor, "the tensor it is computed of";
     }
 }
+
+params! {
+    /// The tensor, and whether it is written to.
+    pub ActivationParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        inplace: kind::Bool = false, "whether it writes to its input, which saves memory";
+    }
+}
