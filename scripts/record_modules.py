@@ -620,7 +620,7 @@ ERRORS = [
      lambda: F.embedding_bag(torch.tensor([1, 2]), torch.ones(6, 2), torch.tensor([0, 3]))),
     ("F::embedding_bag(tensor([[1, 2]]), ones([6, 2]), tensor([0]))",
      lambda: F.embedding_bag(torch.tensor([[1, 2]]), torch.ones(6, 2), torch.tensor([0]))),
-    ("F::embedding_bag(tensor([1, 2]), ones([6, 2]), tensor([0]), \"foo\")",
+    ("F::embedding_bag(tensor([1, 2]), ones([6, 2]), tensor([0]), #{mode: \"foo\"})",
      lambda: F.embedding_bag(torch.tensor([1, 2]), torch.ones(6, 2), torch.tensor([0]), mode="foo")),
     ("F::embedding_bag(tensor([1, 2]), ones([6, 2]), tensor([0]), #{per_sample_weights: ones(2)})",
      lambda: F.embedding_bag(torch.tensor([1, 2]), torch.ones(6, 2), torch.tensor([0]), per_sample_weights=torch.ones(2))),

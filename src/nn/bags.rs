@@ -4,7 +4,7 @@ use crate::base::{Error, Result};
 use crate::nn::made::{Made, constructor};
 use crate::op::convolution::sliding::{Window, both, fold, unfold};
 use crate::op::embedding::bag::{Bag, Bags, embedding_bag};
-use crate::op::embedding::table::padding_row;
+use crate::op::embedding::table::{RowOptions, TableOptions, padding_row};
 use crate::op::linalg::bilinear::bilinear;
 use crate::op::loss::ctc::{Ctc, ctc_loss, lengths};
 use crate::op::loss::elements::{ReducedBy, reduction};
@@ -14,6 +14,7 @@ use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::activation::Simple;
+use super::embedding::{option_of, unusual};
 use super::init;
 use super::module::{Call, Layer, Module, Parts, call_row};
 use super::show::option;
@@ -77,6 +78,8 @@ struct EmbeddingBag {
     mode: String,
     include_last: bool,
     padding: Option<usize>,
+    /// How the table is read; its padding row is `padding`.
+    table: TableOptions,
 }
 
 impl Layer for EmbeddingBag {
@@ -86,7 +89,8 @@ impl Layer for EmbeddingBag {
 
     fn options(&self, _: &Module) -> String {
         let padding = self.padding.map_or_else(String::new, |row| format!(", padding_idx={row}"));
-        format!("{}, {}, mode='{}'{padding}", self.count, self.width, self.mode)
+        let unusual = unusual(&self.table);
+        format!("{}, {}{unusual}, mode='{}'{padding}", self.count, self.width, self.mode)
     }
 
     fn forward(&self, call: &Call) -> Result<Tensor> {
@@ -105,7 +109,7 @@ impl Layer for EmbeddingBag {
             mode: Bag::parse(&self.mode)?,
             weights: a.per_sample_weights,
             include_last: self.include_last,
-            padding: self.padding.map(|row| row as i64),
+            table: self.table,
         };
         embedding_bag(a.input, &call.module.needed("weight")?, &bags).map(Value::Tensor)
     }
@@ -118,7 +122,7 @@ impl Layer for EmbeddingBag {
             "mode" => Some(Value::Str(self.mode.clone())),
             "include_last_offset" => Some(Value::Scalar(self.include_last.into())),
             "padding_idx" => Some(self.padding.map_or(Value::None, int)),
-            _ => None,
+            other => option_of(&self.table, other),
         }
     }
 }
@@ -135,6 +139,7 @@ params! {
     EmbeddingBagParams {
         num_embeddings: OfWeights<kind::Size>, "how many vectors the table has";
         embedding_dim: kind::Size, "how long each vector is";
+        ..rows: RowOptions;
         mode: kind::Str = "mean", "how a bag is combined: \"sum\", \"mean\" or \"max\"";
         include_last_offset: kind::Bool = false, "whether offsets end with the end of the last bag";
         padding_idx: Maybe<kind::Int>, "the number of a vector that is zero and counts for nothing";
@@ -150,7 +155,8 @@ fn make_bag(a: EmbeddingBagParams) -> Result<Value> {
     if let Some(row) = padding {
         weight.with_layout(weight.layout().select(0, row)?).fill(0i64.into(), "fill_")?;
     }
-    let layer = EmbeddingBag { count, width, mode, include_last: a.include_last_offset, padding };
+    let table = a.rows.beside(padding.map(|row| row as i64));
+    let layer = EmbeddingBag { count, width, mode, include_last: a.include_last_offset, padding, table };
     a.made.place(Module::new(layer, Parts::new().parameter("weight", Some(weight)))?)
 }
 

@@ -1,8 +1,8 @@
 //! Tables of vectors.
 
-use crate::base::Result;
+use crate::base::{Result, python};
 use crate::nn::made::{Made, constructor};
-use crate::op::embedding::table::{embedding, padding_row};
+use crate::op::embedding::table::{RowOptions, TableOptions, embedding, padding_row};
 use crate::op::params::{Maybe, OfWeights, by_name, kind, params};
 use crate::op::{OpDef, Value};
 use crate::tensor::Tensor;
@@ -14,6 +14,33 @@ struct Embedding {
     count: usize,
     width: usize,
     padding: Option<usize>,
+    /// How it is read; its padding row is `padding`.
+    table: TableOptions,
+}
+
+/// Options of a table that are not as usual, as they print behind others.
+pub(super) fn unusual(table: &TableOptions) -> String {
+    let mut text = String::new();
+    if let Some(most) = table.max_norm {
+        text += &format!(", max_norm={}", python::float(most));
+    }
+    if table.norm_type != 2.0 {
+        text += &format!(", norm_type={}", python::float(table.norm_type));
+    }
+    if table.scale_grad_by_freq {
+        text += ", scale_grad_by_freq=True";
+    }
+    text
+}
+
+/// An option of a table by its name.
+pub(super) fn option_of(table: &TableOptions, name: &str) -> Option<Value> {
+    match name {
+        "max_norm" => Some(table.max_norm.map_or(Value::None, |most| Value::Scalar(most.into()))),
+        "norm_type" => Some(Value::Scalar(table.norm_type.into())),
+        "scale_grad_by_freq" => Some(Value::Scalar(table.scale_grad_by_freq.into())),
+        _ => None,
+    }
 }
 
 impl Layer for Embedding {
@@ -23,11 +50,11 @@ impl Layer for Embedding {
 
     fn options(&self, _: &Module) -> String {
         let padding = self.padding.map_or_else(String::new, |row| format!(", padding_idx={row}"));
-        format!("{}, {}{padding}", self.count, self.width)
+        format!("{}, {}{padding}{}", self.count, self.width, unusual(&self.table))
     }
 
     fn forward(&self, call: &Call) -> Result<Tensor> {
-        embedding(call.only()?, &call.module.needed("weight")?, self.padding.map(|row| row as i64))
+        embedding(call.only()?, &call.module.needed("weight")?, self.table)
     }
 
     fn attribute(&self, name: &str) -> Option<Value> {
@@ -36,7 +63,7 @@ impl Layer for Embedding {
             "num_embeddings" => Some(int(self.count)),
             "embedding_dim" => Some(int(self.width)),
             "padding_idx" => Some(self.padding.map_or(Value::None, int)),
-            _ => None,
+            other => option_of(&self.table, other),
         }
     }
 }
@@ -46,6 +73,7 @@ params! {
         num_embeddings: OfWeights<kind::Size>, "how many vectors the table has";
         embedding_dim: kind::Size, "how long each vector is";
         padding_idx: Maybe<kind::Int>, "the number of a vector that stays zero, for places that mean nothing";
+        ..rows: RowOptions;
         ..made: Made;
     }
 }
@@ -58,7 +86,8 @@ fn make(a: EmbeddingParams) -> Result<Value> {
         weight.with_layout(weight.layout().select(0, row)?).fill(0i64.into(), "fill_")?;
     }
     let parts = Parts::new().parameter("weight", Some(weight));
-    a.made.place(Module::new(Embedding { count, width, padding }, parts)?)
+    let table = a.rows.beside(padding.map(|row| row as i64));
+    a.made.place(Module::new(Embedding { count, width, padding, table }, parts)?)
 }
 
 /// The rows of this file.

@@ -161,6 +161,104 @@ fn modules() {
     ]);
 }
 
+/// What each gives for -1 and 7 in PyTorch 2.15.
+#[test]
+fn activations_write_to_their_input_where_they_are_told_to() {
+    for (function, module, want) in [
+        ("relu(x, true)", "ReLU(true)", "[0., 7.]"),
+        ("leaky_relu(x, 0.5, true)", "LeakyReLU(0.5, true)", "[-0.5000,  7.0000]"),
+        ("elu(x, #{inplace: true})", "ELU(1.0, true)", "[-0.6321,  7.0000]"),
+        ("hardtanh(x, #{inplace: true})", "Hardtanh(-1.0, 1.0, true)", "[-1.,  1.]"),
+        ("silu(x, #{inplace: true})", "SiLU(true)", "[-0.2689,  6.9936]"),
+        ("hardswish(x, true)", "Hardswish(true)", "[-0.3333,  7.0000]"),
+        ("hardsigmoid(x, true)", "Hardsigmoid(true)", "[0.3333, 1.0000]"),
+        ("mish(x, true)", "Mish(true)", "[-0.3034,  7.0000]"),
+        ("celu(x, 1.0, true)", "CELU(1.0, true)", "[-0.6321,  7.0000]"),
+        ("selu(x, true)", "SELU(true)", "[-1.1113,  7.3549]"),
+        ("relu6(x, true)", "ReLU6(true)", "[0., 6.]"),
+    ] {
+        let tensor = format!("tensor({want})");
+        hold(&[
+            (&format!("let x = tensor([-1.0, 7.0]); F::{function}; x"), &tensor),
+            (&format!("let x = tensor([-1.0, 7.0]); nn::{module}.forward(x); x"), &tensor),
+        ]);
+    }
+    hold(&[
+        ("nn::SiLU(true)", "SiLU(inplace=True)"),
+        ("nn::ReLU6()", "ReLU6()"),
+        ("nn::ELU(0.5, true)", "ELU(alpha=0.5, inplace=True)"),
+        ("nn::LeakyReLU(0.2)", "LeakyReLU(negative_slope=0.2)"),
+        ("nn::Hardswish(true)", "Hardswish()"),
+        ("nn::SELU().inplace", "false"),
+        (
+            "let x = tensor([-1.0, 2.0], #{requires_grad: true}); F::elu(x * 1, 1.0, true).sum().backward(); x.grad",
+            "tensor([0.3679, 1.0000])",
+        ),
+    ]);
+}
+
+/// PyTorch 2.15's results of the same calls.
+#[test]
+fn tables_bound_their_rows_and_share_gradients() {
+    let table = "let w = tensor([[3.0, 4.0], [0.3, 0.4], [6.0, 8.0]]);";
+    let bounded = "tensor([[0.6000, 0.8000],\n        [0.3000, 0.4000],\n        [6.0000, 8.0000]])";
+    let first = "F::embedding(tensor([0, 1, 0]), w, #{max_norm: 1.0})";
+    hold(&[
+        (
+            &format!("{table} {first}"),
+            "tensor([[0.6000, 0.8000],\n        [0.3000, 0.4000],\n        [0.6000, 0.8000]])",
+        ),
+        (&format!("{table} {first}; w"), bounded),
+        (
+            &format!("{table} w.requires_grad_(); {first}.sum().backward(); w.grad"),
+            "tensor([[2., 2.],\n        [1., 1.],\n        [0., 0.]])",
+        ),
+        (
+            &format!("{table} F::embedding(tensor([2], #{{dtype: int32}}), w, (), 2.0, 1.0)"),
+            "tensor([[0.8571, 1.1429]])",
+        ),
+        (
+            "let w = ones([3, 2], #{requires_grad: true}); let g = tensor([[1.0], [2.0], [3.0], [5.0]]); \
+             (F::embedding(tensor([0, 1, 0, 0]), w, #{scale_grad_by_freq: true}) * g).sum().backward(); w.grad",
+            "tensor([[3., 3.],\n        [2., 2.],\n        [0., 0.]])",
+        ),
+        (
+            &format!(
+                "{table} F::embedding_bag(tensor([[0, 1], [0, 2]]), w, #{{max_norm: 1.0, mode: \"sum\"}})"
+            ),
+            "tensor([[0.9000, 1.2000],\n        [1.2000, 1.6000]])",
+        ),
+        (
+            "let net = nn::Embedding(3, 2, #{max_norm: 0.5}); net.forward(arange(3)); (net.weight.norm(2, 1) <= 0.50001).all()",
+            "tensor(True)",
+        ),
+        (
+            "nn::Embedding(3, 2, #{max_norm: 1.0, norm_type: 1.0, scale_grad_by_freq: true})",
+            "Embedding(3, 2, max_norm=1.0, norm_type=1.0, scale_grad_by_freq=True)",
+        ),
+        (
+            "nn::EmbeddingBag(3, 2, #{max_norm: 1.5, mode: \"sum\", padding_idx: 1})",
+            "EmbeddingBag(3, 2, max_norm=1.5, mode='sum', padding_idx=1)",
+        ),
+    ]);
+}
+
+/// Billions of places of a window that lie beside the input are not gone through: these would not end.
+#[test]
+fn windows_of_all_sizes_are_pooled_at_once() {
+    hold(&[
+        (
+            "F::max_pool1d(arange(8.0).reshape([1, 8]), 2147483647, 1, 1073741823)",
+            "tensor([[7., 7., 7., 7., 7., 7., 7., 7.]])",
+        ),
+        (
+            "F::max_pool2d(arange(4.0).reshape([1, 2, 2]), 2147483647, 1, 1073741823)",
+            "tensor([[[3., 3.],\n         [3., 3.]]])",
+        ),
+        ("F::max_pool1d(arange(8.0).reshape([1, 8]), 2, 2147483648)", "tensor([[1.]])"),
+    ]);
+}
+
 #[test]
 fn what_the_forms_refuse() {
     for (code, said) in [

@@ -22,7 +22,7 @@ use crate::op::shape::view::{expand_to, reshape_to, unsqueeze};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
-use super::table::embedding;
+use super::table::{RowOptions, TableOptions, embedding};
 
 /// How a bag's rows become one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,8 +53,8 @@ pub struct Bags<'a> {
     pub weights: Option<&'a Tensor>,
     /// The last offset is the input's length and begins no bag.
     pub include_last: bool,
-    /// A row that counts for nothing.
-    pub padding: Option<i64>,
+    /// What is done to the table; its padding row counts for nothing.
+    pub table: TableOptions,
 }
 
 /// The rows of `weight [n, d]` that each bag names, combined: `[bags, d]`. `input` is `[bags, length]`, or flat with
@@ -63,10 +63,10 @@ pub fn embedding_bag(input: &Tensor, weight: &Tensor, bags: &Bags) -> Result<Ten
     let _paused = crate::tensor::autocast::pause();
     check(input, weight, bags)?;
     let (count, flat) = (input.numel(), reshape_to(input, &[input.numel()])?);
-    let rows = embedding(&flat, weight, bags.padding)?;
+    let rows = embedding(&flat, weight, bags.table)?;
     let (ids, slots, kept) = assigned(input, count, bags)?;
     let width = weight.shape().get(1).copied().unwrap_or(0);
-    let real = real_rows(&flat, weight, bags.padding)?;
+    let real = real_rows(&flat, weight, bags.table.padding_idx)?;
     let zeros = |shape: &[usize]| {
         Tensor::full(shape, 0i64.into(), weight.dtype(), &weight.context(), "embedding_bag")
     };
@@ -198,7 +198,7 @@ fn check(input: &Tensor, weight: &Tensor, bags: &Bags) -> Result<()> {
         .with_hint("indices are whole numbers: `input.long()`"));
     }
     let rows = weight.shape().first().copied().unwrap_or(0) as i64;
-    if let Some(padding) = bags.padding
+    if let Some(padding) = bags.table.padding_idx
         && !(-rows..rows).contains(&padding)
     {
         return Err(Error::runtime(format!(
@@ -267,6 +267,7 @@ params! {
         input: kind::Tensor, "the indices of rows, `[bags, length]`, or flat with `offsets`";
         weight: kind::Tensor, "the table that the rows are of";
         offsets: Maybe<kind::Tensor>, "where each bag begins in a flat input";
+        ..rows: RowOptions;
         mode: Mode => DefaultValue::Str("mean"), "what a bag becomes: the \"mean\", \"sum\" or \"max\" of its rows";
         per_sample_weights: Maybe<kind::Tensor>, "the factor of each row in a sum";
         include_last_offset: kind::Bool = false, "whether the last offset is the end of the last bag, and begins none";
@@ -286,7 +287,7 @@ OpDef::call(
             mode: a.mode,
             weights: a.per_sample_weights,
             include_last: a.include_last_offset,
-            padding: a.padding_idx,
+            table: a.rows.beside(a.padding_idx),
         };
         embedding_bag(a.input, a.weight, &bags).map(Value::from)
     }),

@@ -2,26 +2,50 @@
 
 use crate::base::{DType, Dims, Error, Kind, Result};
 use crate::device::poll;
+use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sample};
+use crate::op::core::fill::replaced;
+use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
-use crate::op::core::record::{one, recorded};
-use crate::op::elementwise::arithmetic::mul;
+use crate::op::core::record::{no_grad, one, recorded};
+use crate::op::elementwise::arithmetic::{mul, scale, shift};
+use crate::op::elementwise::choose::where_;
+use crate::op::elementwise::comparison::gt;
+use crate::op::elementwise::unary::reciprocal;
 use crate::op::gather::along_dim::{out_of_range, same_place};
 use crate::op::gather::select::{index_add_, select_rows};
+use crate::op::index::places::index_copy;
+use crate::op::reduce::norms::norm;
 use crate::op::reduce::sums::min_all;
-use crate::op::shape::view::reshape_to;
+use crate::op::shape::view::{reshape_to, unsqueeze};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
+/// What is done to a table besides reading it.
+#[derive(Clone, Copy, Debug)]
+pub struct TableOptions {
+    /// The row that gets no gradient.
+    pub padding_idx: Option<i64>,
+    /// Rows that are looked up are first made this long, in the table, where they are longer.
+    pub max_norm: Option<f64>,
+    /// By which norm.
+    pub norm_type: f64,
+    /// Gradients are divided by how often their row was looked up.
+    pub scale_grad_by_freq: bool,
+}
+
 /// Rows of `weight [n, d]` by `index` (int64): `index`'s shape with `d` at its end.
 ///
-/// The row `padding_idx` gets no gradient. On the CPU an index outside `0..n` is an error.
-pub fn embedding(index: &Tensor, weight: &Tensor, padding_idx: Option<i64>) -> Result<Tensor> {
+/// On the CPU an index outside `0..n` is an error.
+pub fn embedding(index: &Tensor, weight: &Tensor, options: TableOptions) -> Result<Tensor> {
     let run = || {
         check(index, weight)?;
-        let padding = padding_row(weight, padding_idx)?;
+        let padding = padding_row(weight, options.padding_idx)?;
         let flat = reshape_to(index, &[index.numel()])?;
-        let rows = table_rows(weight, &flat, padding)?;
+        if let Some(most) = options.max_norm {
+            shorten(weight, &flat, most, options.norm_type)?;
+        }
+        let rows = table_rows(weight, &flat, (padding, options.scale_grad_by_freq))?;
         let mut shape: Dims = index.shape().into();
         shape.extend(weight.shape().iter().skip(1).copied());
         reshape_to(&rows, &shape)
@@ -29,20 +53,40 @@ pub fn embedding(index: &Tensor, weight: &Tensor, padding_idx: Option<i64>) -> R
     run().map_err(|e| e.in_op("embedding", || vec![index.operand(), weight.operand()]))
 }
 
-fn table_rows(weight: &Tensor, index: &Tensor, padding: Option<usize>) -> Result<Tensor> {
+/// Rows of the table at `index` made no longer than `most`, as PyTorch's `embedding_renorm_`.
+fn shorten(weight: &Tensor, index: &Tensor, most: f64, norm_type: f64) -> Result<()> {
+    const TINY: f64 = 1e-7;
+    let _off = no_grad();
+    let index = to_dtype(index, DType::Int64)?;
+    let rows =
+        select_rows(weight, 0, &index, "embedding").map_err(|e| out_of_range(e, |_, _, _| outside()))?;
+    let lengths = norm(&rows, norm_type, Some(&[1]), true)?;
+    let factors = scale(&reciprocal(&shift(&lengths, TINY)?)?, most)?;
+    let factors = where_(&gt(&lengths, most)?, Operand::Tensor(&factors), Operand::Scalar(1.0.into()))?;
+    let rows = mul(&rows, &factors)?;
+    replaced(weight, |table| index_copy(table, 0, &index, &rows)).map(|_| ())
+}
+
+/// The row that gets no gradient, and whether gradients are divided by how often their row was looked up.
+type GradientOptions = (Option<usize>, bool);
+
+fn table_rows(weight: &Tensor, index: &Tensor, options: GradientOptions) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "EmbeddingBackward0", run: rows_grad };
     let rows =
         select_rows(weight, 0, index, "embedding").map_err(|e| out_of_range(e, |_, _, _| outside()))?;
     Ok(recorded(rows, &RULE, &[weight], |s, _| {
         s.constant(Some(index));
-        s.attribute(padding);
+        s.attribute(options);
     }))
 }
 
 fn rows_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
-    let &padding: &Option<usize> = s.attribute()?;
+    let &(padding, by_frequency): &GradientOptions = s.attribute()?;
+    let index = s.tensor(0)?;
+    let shares = if by_frequency { Some(shares(&index, s.shape(0), g)?) } else { None };
+    let g = &shares.map_or_else(|| Ok(g.clone()), |shares| mul(g, &shares))?;
     let table = Tensor::full(s.shape(0), 0i64.into(), g.dtype(), &g.context(), "embedding_backward")?;
-    let grad = index_add_(&table, 0, &s.tensor(0)?, g, 1.0)?;
+    let grad = index_add_(&table, 0, &index, g, 1.0)?;
     let Some(row) = padding else { return one(grad) };
     if !grad.requires_grad() {
         grad.with_layout(grad.layout().select(0, row)?).fill(0i64.into(), "embedding_backward")?;
@@ -53,6 +97,17 @@ fn rows_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     let mask =
         Tensor::from_f32(&kept, &[kept.len(), 1])?.moved(&grad.context(), true, "embedding_backward")?;
     one(mul(&grad, &mask.copied(grad.dtype(), "to")?)?)
+}
+
+/// For each place of the index 1 over how often its row is in it, `[count, 1]`.
+fn shares(index: &Tensor, table: &[usize], like: &Tensor) -> Result<Tensor> {
+    let _off = no_grad();
+    let filled = |shape: &[usize], value: i64| {
+        Tensor::full(shape, value.into(), like.dtype(), &like.context(), "embedding_backward")
+    };
+    let rows = table.first().copied().unwrap_or(0);
+    let counts = index_add_(&filled(&[rows], 0)?, 0, index, &filled(&[index.numel()], 1)?, 1.0)?;
+    unsqueeze(&reciprocal(&select_rows(&counts, 0, index, "embedding_backward")?)?, 1)
 }
 
 fn check(index: &Tensor, weight: &Tensor) -> Result<()> {
@@ -96,10 +151,27 @@ pub(crate) fn padding_row(weight: &Tensor, padding_idx: Option<i64>) -> Result<O
 }
 
 params! {
+    pub group RowOptions {
+        max_norm: Maybe<kind::Float>, "how long a row may be: longer ones that are looked up are made so long, in the table";
+        norm_type: kind::Float = 2.0, "the p of the norm that `max_norm` bounds";
+        scale_grad_by_freq: kind::Bool = false, "whether the gradient of a row is divided by how often it was looked up";
+    }
+}
+
+impl RowOptions<'_> {
+    /// With the row that gets no gradient.
+    pub fn beside(&self, padding_idx: Option<i64>) -> TableOptions {
+        let RowOptions { max_norm, norm_type, scale_grad_by_freq, .. } = *self;
+        TableOptions { padding_idx, max_norm, norm_type, scale_grad_by_freq }
+    }
+}
+
+params! {
     EmbeddingParams {
         input: kind::Tensor, "the numbers of the rows that are looked up";
         weight: kind::Tensor, "the table, a row for each number";
         padding_idx: Maybe<kind::Int>, "the row that gets no gradient";
+        ..rows: RowOptions;
     }
 }
 
@@ -109,12 +181,12 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
     Family::Index,
     "Rows of a table by index.",
     EmbeddingParams::LIST,
-    by_name!(EmbeddingParams, |a| embedding(a.input, a.weight, a.padding_idx)
+    by_name!(EmbeddingParams, |a| embedding(a.input, a.weight, a.rows.beside(a.padding_idx))
         .map(crate::op::core::value::Value::from)),
 )
 .forms(FUNCTIONAL)
 .gradient(Gradient::Vjp("EmbeddingBackward0"))
-.details("The result has the index's shape and the table's row size. The row `padding_idx` gets no gradient. On a GPU the gradients of a row are added in any order, unless use_deterministic_algorithms asks for one.")
+.details("The result has the index's shape and the table's row size. The row `padding_idx` gets no gradient. `max_norm` changes the table: rows longer than it that are looked up are shortened. On a GPU the gradients of a row are added in any order, unless use_deterministic_algorithms asks for one.")
 .shapes("index of any shape (…), weight (n, d) -> (…, d)")
 .errors(&["IndexError: an index is not below n", "RuntimeError: the weight is no matrix"])
 .example(
