@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::base::sorted;
 use crate::base::stderr::tell;
 use crate::op::{Family, OpDef};
+use crate::script::absent::LEFT_OUT;
 use crate::script::help::{describe, page, rows, suggestions};
 use crate::script::phrases::page as differences;
 
@@ -36,6 +37,7 @@ pub(super) fn reference() -> String {
         "# Reference\n\nRendered by `tensorlab docs` from the table of all that a script can call; each example is a test.\n",
     );
     let _ = write!(out, "\n## Where Rhai differs\n\n```\n{}```\n", differences::page());
+    let _ = write!(out, "\n## What is left out\n\n{LEFT_OUT}");
     for (family, rows) in families() {
         let _ = write!(out, "\n## {family:?}\n");
         for def in rows {
@@ -50,7 +52,7 @@ fn read_by_person() -> String {
     let mut out = String::from(
         "Reference of all that a script can call. `tensorlab docs NAME` shows one page; `/` searches, `q` leaves.\n",
     );
-    let _ = write!(out, "\n{}", differences::page());
+    let _ = write!(out, "\n{}\nWhat is left out\n\n{LEFT_OUT}", differences::page());
     for (family, rows) in families() {
         let title = format!("{family:?}").to_uppercase();
         let _ = write!(out, "\n{title}\n{}\n", "=".repeat(title.len()));

@@ -8,6 +8,7 @@ use crate::base::{Error, Kind};
 use crate::tensor::Tensor;
 use crate::tensor::display::display;
 
+use super::absent::absent;
 use super::arity::{CLOSURE, Takes};
 use super::no_tensor::of_numbers;
 pub use super::sources::Origin;
@@ -311,16 +312,17 @@ fn from_thrown(value: &Dynamic, explain: impl FnOnce(&mut Error)) -> Fault {
 }
 
 pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
+    let instead = |name: &str| absent(name).or_else(|| suggestion(name, known.names));
     match error {
         EvalAltResult::ErrorVariableNotFound(name, _) => {
             let text = format!("name '{name}' is not defined");
-            let fault = Fault::bare("NameError", text, suggestion(name, known.names));
+            let fault = Fault::bare("NameError", text, instead(name));
             Fault { missing: Some(name.clone()), ..fault }
         }
         EvalAltResult::ErrorFunctionNotFound(signature, _) => unknown_function(signature, known),
         EvalAltResult::ErrorDotExpr(text, _) => unknown_property(text, known),
         EvalAltResult::ErrorModuleNotFound(name, _) => {
-            Fault::bare("NameError", format!("there is no module '{name}'"), suggestion(name, known.names))
+            Fault::bare("NameError", format!("there is no module '{name}'"), instead(name))
         }
         EvalAltResult::ErrorStackOverflow(_) => Fault::bare(
             "RecursionError",
@@ -390,19 +392,6 @@ pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
     }
 }
 
-/// Functions that people look for and that are not here, where another of a name like theirs does something else.
-const ABSENT: [(&str, &str); 3] = [
-    ("copy", "`x.clone()` is a copy of a tensor, and `y.copy_(x)` writes into one"),
-    (
-        "cuda::is_initialized",
-        "a GPU is ready from the beginning: `cuda::is_available()` tells whether there is one",
-    ),
-    (
-        "cudnn::version",
-        "`doctor()` tells which libraries there are, and `cudnn::is_available()` whether cuDNN is one",
-    ),
-];
-
 /// `f (Tensor, i64)` from Rhai, in a learner's words.
 fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
     let Some((name, arguments)) = signature.split_once(" (") else {
@@ -424,8 +413,8 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
         return Fault::bare("TypeError", text, None);
     }
     let ways = if name.contains("::") { (known.written)(bare) } else { Vec::new() };
-    if let Some((_, hint)) = ABSENT.iter().find(|(absent, _)| *absent == name) {
-        return Fault::bare("NameError", format!("there is no function '{name}'"), Some((*hint).to_owned()));
+    if let Some(hint) = absent(name) {
+        return Fault::bare("NameError", format!("there is no function '{name}'"), Some(hint));
     }
     if !ways.is_empty() && !ways.iter().any(|way| way == name) {
         let text = format!("there is no function '{name}'");

@@ -1,5 +1,6 @@
 //! The Rhai language layer: PyTorch's names over the op table.
 
+pub(crate) mod absent;
 pub(crate) mod arity;
 mod aside;
 mod assigned;
