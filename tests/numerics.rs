@@ -298,6 +298,11 @@ fn halves_are_rounded_once() {
             [[2, 3, 8], |x| conv_transpose1d(x, x.at([0, 0..3, 0..2]).unsqueeze(1), #{bias: x.at([0, 0, 0..1]), stride: 2})],
             [[2, 3, 4, 5], |x| F::conv_transpose3d(x, x.at([0..2, 0..2, 0..2, 0..2]).unsqueeze(1), #{bias: x.at([0, 0, 0, 0..1])})],
             [[2, 6, 8], |x| F::scaled_dot_product_attention(x, x, x, #{attn_mask: x.at([0, 0..6, 0..6])})],
+            [[4, 9], |x| F::selu(x)],
+            [[4, 9], |x| F::celu(x, 0.7)],
+            [[4, 9], |x| F::hardsigmoid(x)],
+            [[4, 9], |x| F::hardswish(x)],
+            [[4, 8], |x| F::glu(x)],
             [[1, 2, 5, 5], |x| F::grid_sample(x, (x.at([0..1, 0..2, 0..3, 0..2]) * 0.5).permute([0, 2, 3, 1]), #{align_corners: false})],
          ];
          let apart = [];

@@ -7,6 +7,7 @@ use crate::op::core::operand::Operand;
 use crate::op::core::params::{ActivationParams, InputParams, Maybe, by_name, kind, params};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
+use crate::op::core::wide::in_single;
 use crate::op::elementwise::arithmetic::{div, mul, scale, shift};
 use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::clamp::clamp;
@@ -27,12 +28,12 @@ pub(crate) fn softsign(x: &Tensor) -> Result<Tensor> {
 
 /// `clamp(x + 3, 0, 6) / 6`
 pub(crate) fn hardsigmoid(x: &Tensor) -> Result<Tensor> {
-    scale(&clamp(&shift(x, 3.0)?, Some(0i64.into()), Some(6i64.into()))?, 1.0 / 6.0)
+    in_single([x], |[x]| scale(&clamp(&shift(x, 3.0)?, Some(0i64.into()), Some(6i64.into()))?, 1.0 / 6.0))
 }
 
 /// `x * hardsigmoid(x)`
 pub(crate) fn hardswish(x: &Tensor) -> Result<Tensor> {
-    mul(x, &hardsigmoid(x)?)
+    in_single([x], |[x]| mul(x, &hardsigmoid(x)?))
 }
 
 /// `log(sigmoid(x))`, without overflow.
@@ -44,7 +45,7 @@ pub fn logsigmoid(x: &Tensor) -> Result<Tensor> {
 
 /// The self-normalising unit (Klambauer et al., 2017): a scaled `elu`.
 pub(crate) fn selu(x: &Tensor) -> Result<Tensor> {
-    scale(&elu(x, 1.673_263_242_354_377_2)?, 1.050_700_987_355_480_5)
+    in_single([x], |[x]| scale(&elu(x, 1.673_263_242_354_377_2)?, 1.050_700_987_355_480_5))
 }
 
 /// `elu` that is smooth for every `alpha`: `alpha * (exp(x / alpha) - 1)` below 0.
@@ -52,7 +53,7 @@ pub(crate) fn celu(x: &Tensor, alpha: f64) -> Result<Tensor> {
     if alpha == 0.0 {
         return Err(Error::runtime("ZeroDivisionError: alpha cannot be 0 for CELU"));
     }
-    scale(&elu(&scale(x, 1.0 / alpha)?, 1.0)?, alpha)
+    in_single([x], |[x]| scale(&elu(&scale(x, 1.0 / alpha)?, 1.0)?, alpha))
 }
 
 /// The first half along a dimension times the sigmoid of the second.
@@ -66,10 +67,10 @@ pub(crate) fn glu(x: &Tensor, dim: i64) -> Result<Tensor> {
         let text = format!("Halving dimension must be even, but dimension {at} is size {size}");
         return Err(Error::runtime(text));
     }
-    match chunk(x, 2, dim)?.as_slice() {
+    in_single([x], |[x]| match chunk(x, 2, dim)?.as_slice() {
         [value, gate] => mul(value, &sigmoid(gate)?),
         _ => Ok(x.clone()),
-    }
+    })
 }
 
 /// `x` where positive, `weight * x` elsewhere; one weight, or one for each channel (dimension 1).
