@@ -7,6 +7,21 @@ fn grad(leaf: &str, body: &str) -> String {
     on("cpu", &format!("let x = tensor({leaf}, #{{requires_grad: true}});\n{body}.backward();\nx.grad"))
 }
 
+/// PyTorch looks at the values on every device, for which it waits.
+#[test]
+fn negative_deviations_are_refused_on_every_device() {
+    for device in ["cpu", "sim:t4"] {
+        let there = if device == "cpu" { "cpu" } else { "cuda" };
+        let variance = format!("let x = ones(2, #{{device: \"{there}\"}}); F::gaussian_nll_loss(x, x, -x)");
+        assert!(fault(device, &variance).message.contains("var has negative entry/entries"), "{device}");
+        let deviation = format!("let x = ones(2, #{{device: \"{there}\"}}); normal(x, -x)");
+        assert!(
+            fault(device, &deviation).message.contains("normal expects all elements of std >= 0.0"),
+            "{device}"
+        );
+    }
+}
+
 #[test]
 fn gradients_at_bounds_and_ties() {
     for (leaf, body, want) in [

@@ -189,7 +189,7 @@ pub fn gaussian_nll_loss(
     } else {
         return Err(Error::value("var is of incorrect size"));
     };
-    if var.numel() > 0 && !var.device().is_cuda() {
+    if var.numel() > 0 {
         let _off = crate::op::core::record::no_grad();
         if crate::op::reduce::sums::min_all(&var)?.item()?.as_f64() < 0.0 {
             return Err(Error::value("var has negative entry/entries"));

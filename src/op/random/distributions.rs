@@ -164,7 +164,7 @@ fn drawn_of(model: &Tensor, mean: Operand, std: Operand) -> Result<Tensor> {
             return Err(Error::runtime(format!("normal expects std >= 0.0, but found std {}", std.as_f64())));
         }
         Operand::Scalar(_) => false,
-        Operand::Tensor(t) => t.numel() > 0 && !t.device().is_cuda() && min_all(t)?.item()?.as_f64() < 0.0,
+        Operand::Tensor(t) => t.numel() > 0 && min_all(t)?.item()?.as_f64() < 0.0,
     };
     if negative {
         return Err(Error::runtime("normal expects all elements of std >= 0.0"));
