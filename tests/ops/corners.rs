@@ -135,3 +135,35 @@ fn options_that_pytorch_has_and_what_it_refuses() {
         assert_eq!(fault("cpu", code).message, want, "{code}");
     }
 }
+
+#[test]
+fn factors_of_sums_fit_their_dtype() {
+    for (code, want) in [
+        ("add(tensor([1]), tensor([1.0]), #{alpha: 0.5})", "tensor([1.5000])"),
+        ("rsub(tensor([1]), 1.0, #{alpha: 0.5})", "tensor([0.5000])"),
+        ("add(tensor([true]), tensor([false]), #{alpha: true})", "tensor([True])"),
+    ] {
+        assert_eq!(on("cpu", code), want, "{code}");
+    }
+    let fraction = "For integral input tensors, argument alpha must not be a floating point number.";
+    for (code, want) in [
+        ("add(tensor([1]), tensor([1]), #{alpha: 0.5})", fraction),
+        ("add(tensor([1]), 1, #{alpha: 2.0})", fraction),
+        ("add(tensor([true]), tensor([true]), #{alpha: 0.5})", fraction),
+        ("tensor([1]).add_(tensor([1]), #{alpha: 0.5})", fraction),
+        ("sub(tensor([1]), tensor([1]), #{alpha: 0.5})", fraction),
+        ("subtract(tensor([1]), tensor([1]), #{alpha: 0.5})", fraction),
+        ("rsub(tensor([1]), tensor([1]), #{alpha: 0.5})", fraction),
+        (
+            "add(tensor([1]), tensor([1]), #{alpha: true})",
+            "Boolean alpha only supported for Boolean results.",
+        ),
+        (
+            "sub(tensor([true]), tensor([true]), #{alpha: 0.5})",
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` \
+             operator instead.",
+        ),
+    ] {
+        assert_eq!(fault("cpu", code).message, want, "{code}");
+    }
+}

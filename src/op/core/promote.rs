@@ -89,6 +89,21 @@ pub(crate) fn only_floats(dtype: DType, kernel: &str) -> Result<()> {
         .with_hint("convert to floats with `.float()`"))
 }
 
+/// A factor of what is added fits the dtype of the sum: a fraction doesn't fit integers, a truth value no numbers.
+pub(crate) fn check_factor(name: &str, by: Scalar, sum: DType) -> Result<()> {
+    let text = match (by, sum.category()) {
+        (Scalar::Bool(_), Category::Int | Category::Float) => {
+            format!("Boolean {name} only supported for Boolean results.")
+        }
+        (Scalar::Float(_), Category::Int | Category::Bool) => {
+            format!("For integral input tensors, argument {name} must not be a floating point number.")
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::runtime(text)
+        .with_hint("convert the tensors to floats with `.float()`, or write a whole number"))
+}
+
 /// A result may be written to a tensor of its category or a higher one.
 pub(crate) fn check_cast(from: DType, to: DType) -> Result<()> {
     if from.category() > to.category() {

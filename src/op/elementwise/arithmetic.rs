@@ -202,9 +202,7 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         Family::Binary,
         "`other - alpha * input`.",
         AlphaParams::LIST,
-        by_name!(AlphaParams, |a| {
-            to_value(specs::Sub.apply(a.pair.other, a.pair.input.into(), [a.alpha.as_f64(), 0.0]))
-        }),
+        by_name!(AlphaParams, |a| to_value(a.reversed(&specs::Sub))),
     )
     .shapes(shapes::BROADCAST)
     .errors(shapes::DIFFERENCE_ERRORS)

@@ -1,15 +1,16 @@
 //! What declares functions of one and two operands: each with its specification, its row and its gradient rule.
 
-use crate::base::{Error, Kind, Result};
+use crate::base::{DType, Error, Kind, Result};
 use crate::device::MapOp;
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Args, Family, Form, Forward, InPlace, OpDef, Param};
 use crate::op::core::fill::replaced;
-use crate::op::core::launch::fused;
+use crate::op::core::launch::{fused, operands};
 use crate::op::core::params::{InputParams, Maybe, kind, params};
+use crate::op::core::promote::{check_factor, result_type};
 use crate::op::core::record::one;
 use crate::op::core::shapes;
-use crate::op::core::spec::{Binary, MapAttribute, Params, Refusal, Unary, Writes};
+use crate::op::core::spec::{Binary, Gives, MapAttribute, Params, Refusal, Unary, Writes};
 use crate::op::core::value::Value;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved};
@@ -179,7 +180,24 @@ impl AlphaParams<'_> {
 
     /// Runs the call.
     pub fn run(self, spec: &'static Binary, how: Writes) -> Result<Tensor> {
+        self.check(spec)?;
         self.pair.with(spec, [self.alpha.as_f64(), 0.0], how)
+    }
+
+    /// `other - alpha * input`
+    pub fn reversed(self, spec: &'static Binary) -> Result<Tensor> {
+        self.check(spec)?;
+        spec.apply(self.pair.other, self.pair.input.into(), [self.alpha.as_f64(), 0.0])
+    }
+
+    /// The factor fits the sum. What holds bools and has no difference is refused as that first.
+    fn check(&self, spec: &'static Binary) -> Result<()> {
+        let both = [self.pair.input.into(), self.pair.other];
+        let dtype = result_type(&both);
+        if spec.gives == Gives::Number && dtype == DType::Bool {
+            return Ok(());
+        }
+        check_factor("alpha", self.alpha, dtype).map_err(|e| e.in_op(spec.name, || operands(&both)))
     }
 }
 
