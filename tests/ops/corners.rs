@@ -167,3 +167,56 @@ fn factors_of_sums_fit_their_dtype() {
         assert_eq!(fault("cpu", code).message, want, "{code}");
     }
 }
+
+#[test]
+fn sums_of_products_have_one_dtype_but_for_addr() {
+    for (code, want) in [
+        (
+            "addr(ones([1, 2], #{dtype: int32}), ones([1], #{dtype: int64}), full([2], 0.5))",
+            "tensor([[1.5000, 1.5000]])",
+        ),
+        ("addr(ones([1, 1], #{dtype: int32}), ones(1), ones(1, #{dtype: float64})).dtype", "torch.float64"),
+    ] {
+        assert_eq!(on("cpu", code), want, "{code}");
+    }
+    let made =
+        "let i = ones([2, 2], #{dtype: int64}); let b = ones([2, 2], #{dtype: bool}); let f = ones([2, 2]);
+let h = ones([2, 2], #{dtype: int16});\n";
+    for (code, want) in [
+        (
+            "addr(i, i[0], i[0], #{beta: 0.5})",
+            "For integral input tensors, argument beta must not be a floating point number.",
+        ),
+        ("addr(i, i[0], i[0], #{alpha: true})", "Boolean alpha only supported for Boolean results."),
+        ("i.addr_(f[0], i[0])", "result type Float can't be cast to the desired output type Long"),
+        (
+            "addmv(h[0], i, i[0])",
+            "addmv input tensors must have the same dtype, but got Short, Long, and Long",
+        ),
+        (
+            "addmv(f[0], f, i[0])",
+            "addmv input tensors must have the same dtype, but got Float, Float, and Long",
+        ),
+        ("addmv(b[0], b, b[0])", "\"addmv_impl_cpu\" not implemented for 'Bool'"),
+        ("mv(b, b[0])", "\"addmv_impl_cpu\" not implemented for 'Bool'"),
+        ("addmm(f, i, f)", "mat1 and mat2 must have the same dtype, but got Long and Float"),
+        ("addmm(h, i, i)", "self and mat2 must have the same dtype, but got Short and Long"),
+        (
+            "addbmm(f, stack([i]), stack([f]))",
+            "mat1 and mat2 must have the same dtype, but got Long and Float",
+        ),
+        (
+            "addbmm(f, stack([i]), stack([i]))",
+            "self and mat2 must have the same dtype, but got Float and Long",
+        ),
+        ("addbmm(b, stack([b]), stack([b]))", "\"addmm_impl_cpu_\" not implemented for 'Bool'"),
+        (
+            "baddbmm(h, stack([i]), stack([f]))",
+            "Input dtypes must be the same, got: input short int, batch1: long int, batch2: float",
+        ),
+        ("baddbmm(f, stack([f]), stack([i]))", "expected scalar type Float but found Long"),
+        ("baddbmm(b, stack([b]), stack([b]))", "\"baddbmm\" not implemented for 'Bool'"),
+    ] {
+        assert_eq!(fault("cpu", &format!("{made}{code}")).message, want, "{code}");
+    }
+}

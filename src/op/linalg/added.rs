@@ -8,6 +8,7 @@ use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::promote::{check_cast, check_factor};
 use crate::op::core::record::{beside, recorded, wanted};
 use crate::op::core::wide::in_single_on_cpu;
 use crate::op::elementwise::arithmetic;
@@ -18,7 +19,10 @@ use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{In, Tensor};
 
 use super::matmul;
-use super::matmul::{batches_of, bmm, check_addmm, fused_product, mm, save_factors};
+use super::matmul::{
+    batches_of, bmm, check_added_dtypes, check_addmm, check_numbers, check_place, fused_product, mm,
+    save_factors,
+};
 
 /// `beta * input + alpha * (a @ b)`; `input` is broadcast.
 pub fn addmm(input: &Tensor, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) -> Result<Tensor> {
@@ -67,7 +71,7 @@ pub fn baddbmm(input: &Tensor, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) ->
     let run = || -> Result<Tensor> {
         let [n, m, k] = batches_of(a, "batch1")?;
         let [other, l, p] = batches_of(b, "batch2")?;
-        check_addmm(input, a, b)?;
+        check_baddbmm(input, a, b)?;
         if (n, k) != (other, l) {
             return Err(ShapeCause::BatchMatmul { want: [n, k], got: [other, l] }.into());
         }
@@ -80,6 +84,22 @@ pub fn baddbmm(input: &Tensor, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) ->
         }))
     };
     run().map_err(|e| e.in_op("baddbmm", || vec![input.operand(), a.operand(), b.operand()]))
+}
+
+/// One dtype of numbers on one device, in the words of PyTorch.
+fn check_baddbmm(input: &Tensor, a: &Tensor, b: &Tensor) -> Result<()> {
+    check_place(input, a, b)?;
+    let hint = "convert them, for example with `.float()`";
+    if input.dtype() != a.dtype() {
+        let [input, a, b] = [input, a, b].map(|t| t.dtype().c_name());
+        let text = format!("Input dtypes must be the same, got: input {input}, batch1: {a}, batch2: {b}");
+        return Err(Error::runtime(text).with_hint(hint));
+    }
+    if a.dtype() != b.dtype() {
+        let [a, b] = [a, b].map(|t| t.dtype().type_name());
+        return Err(Error::runtime(format!("expected scalar type {a} but found {b}")).with_hint(hint));
+    }
+    check_numbers(a.dtype(), "baddbmm")
 }
 
 fn addmm_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
@@ -262,9 +282,16 @@ pub static ROWS: &[OpDef] = &[
         AddrParams::LIST,
         by_name!(AddrParams, |a| to_value(addr(a.input, &a))),
     )
-    .in_place(by_name!(AddrParams, |a| to_value(replaced(a.input, |x| addr(x, &a)))))
+    .in_place(by_name!(AddrParams, |a| to_value(replaced(a.input, |x| {
+        let sum = addr(x, &a)?;
+        check_cast(sum.dtype(), x.dtype())?;
+        Ok(sum)
+    }))))
     .shapes("(n, m) or what is broadcast to it, (n), (m) -> (n, m)")
-    .errors(&["RuntimeError: a factor is no vector"])
+    .errors(&[
+        "RuntimeError: a factor is no vector",
+        "RuntimeError: `beta` or `alpha` has a point, and all three tensors hold integers or bools",
+    ])
     .example("addr(zeros([2, 2]), tensor([1.0, 2.0]), ones(2))", "tensor([[1., 1.],\n        [2., 2.]])")
     .samples(&[Sample::of("addr(a, a, b)", TWO_VECTORS)]),
     OpDef::call(
@@ -282,22 +309,57 @@ pub static ROWS: &[OpDef] = &[
 ];
 
 fn addmv(input: &Tensor, a: &AddmvParams) -> Result<Tensor> {
-    added("addmv", [input, a.mat, a.vec], &a.factors, matmul::mv)
+    added("addmv", [input, a.mat, a.vec], &a.factors, check_addmv, matmul::mv)
 }
 
 fn addr(input: &Tensor, a: &AddrParams) -> Result<Tensor> {
-    added("addr", [input, a.vec1, a.vec2], &a.factors, matmul::outer)
+    // Its dtypes are promoted, unlike those of the other sums.
+    whole("addr", [input, a.vec1, a.vec2], |tensors| {
+        let [x, y, z] = tensors.map(Tensor::dtype);
+        let dtype = x.promote(y).promote(z);
+        check_factor("beta", a.factors.beta, dtype)?;
+        check_factor("alpha", a.factors.alpha, dtype)?;
+        let mut same = tensors.map(Tensor::clone);
+        for t in &mut same {
+            *t = to_dtype(t, dtype)?;
+        }
+        sum_of(same.each_ref(), &a.factors, matmul::outer)
+    })
 }
 
 fn addbmm(input: &Tensor, a: &AddbmmParams) -> Result<Tensor> {
     let sum_of_products = |x: &Tensor, y: &Tensor| sums::sum(&matmul::bmm(x, y)?, Some(&[0]), false);
-    added("addbmm", [input, a.batch1, a.batch2], &a.factors, sum_of_products)
+    added("addbmm", [input, a.batch1, a.batch2], &a.factors, check_added_dtypes, sum_of_products)
 }
 
-/// `beta * input + alpha * product` of the two other tensors, one operation for autocast; a `beta` of 0 leaves even NaN
-/// out.
+/// One dtype of numbers, in the words of PyTorch.
+fn check_addmv(input: &Tensor, mat: &Tensor, vec: &Tensor) -> Result<()> {
+    let all = [input, mat, vec].map(Tensor::dtype);
+    if all.iter().any(|&dtype| dtype != vec.dtype()) {
+        let [input, mat, vec] = all.map(|dtype| dtype.type_name());
+        let text = format!("addmv input tensors must have the same dtype, but got {input}, {mat}, and {vec}");
+        return Err(Error::runtime(text).with_hint("convert them, for example with `.float()`"));
+    }
+    check_numbers(vec.dtype(), "addmv_impl_cpu")
+}
+
+/// [`sum_of`] tensors that pass a check, one operation for autocast.
 fn added(
     name: &'static str,
+    tensors: [&Tensor; 3],
+    factors: &FactorParams,
+    check: fn(&Tensor, &Tensor, &Tensor) -> Result<()>,
+    product: fn(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    whole(name, tensors, |tensors| {
+        let [input, x, y] = tensors;
+        check(input, x, y)?;
+        sum_of(tensors, factors, product)
+    })
+}
+
+/// `beta * input + alpha * product` of the two other tensors; a `beta` of 0 leaves even NaN out.
+fn sum_of(
     tensors: [&Tensor; 3],
     factors: &FactorParams,
     product: fn(&Tensor, &Tensor) -> Result<Tensor>,
@@ -309,14 +371,12 @@ fn added(
     let scaled = |t: &Tensor, by: Scalar| -> Result<Tensor> {
         if by.as_f64() == 1.0 { Ok(t.clone()) } else { to_dtype(&arithmetic::mul(t, by)?, t.dtype()) }
     };
-    whole(name, tensors, |tensors| {
-        in_single_on_cpu(tensors, |[input, x, y]| {
-            let product = to_dtype(&product(x, y)?, x.dtype())?;
-            let product = scaled(&product, alpha)?;
-            if beta.as_f64() == 0.0 {
-                return Ok(beside(product, input));
-            }
-            arithmetic::add(&scaled(input, beta)?, &product)
-        })
+    in_single_on_cpu(tensors, |[input, x, y]| {
+        let product = to_dtype(&product(x, y)?, x.dtype())?;
+        let product = scaled(&product, alpha)?;
+        if beta.as_f64() == 0.0 {
+            return Ok(beside(product, input));
+        }
+        arithmetic::add(&scaled(input, beta)?, &product)
     })
 }

@@ -84,6 +84,7 @@ pub fn mv(a: &Tensor, v: &Tensor) -> Result<Tensor> {
             ))
             .with_hint(format!("convert one of them, for example `b.to({})`", a.dtype())));
         }
+        check_numbers(a.dtype(), "addmv_impl_cpu")?;
         let out = Tensor::empty(&[m], a.dtype(), &a.context(), "mv")?;
         let column = v.layout().unsqueeze(1)?;
         let target = out.with_layout(out.layout().unsqueeze(1)?);
@@ -206,6 +207,12 @@ pub(crate) fn same_place(a: &Tensor, b: &Tensor, method: &'static str) -> Result
 
 /// Devices and dtypes of `addmm` and `linear`, in the words of PyTorch.
 pub(crate) fn check_addmm(input: &Tensor, a: &Tensor, b: &Tensor) -> Result<()> {
+    check_place(input, a, b)?;
+    check_added_dtypes(input, a, b)
+}
+
+/// All on one device, in the words of PyTorch's dispatcher.
+pub(crate) fn check_place(input: &Tensor, a: &Tensor, b: &Tensor) -> Result<()> {
     let method = "wrapper_CUDA_addmm";
     for (argument, x) in [("mat1", a), ("mat2", b)] {
         if x.device() != input.device() {
@@ -213,18 +220,22 @@ pub(crate) fn check_addmm(input: &Tensor, a: &Tensor, b: &Tensor) -> Result<()> 
             return Err(DeviceCause::ArgumentDevice { argument, is_on, others, method }.into());
         }
     }
-    check_numbers(a.dtype())?;
-    for (left, right) in [(a, b), (input, b)] {
-        if left.dtype() != right.dtype() {
+    Ok(())
+}
+
+/// One dtype of numbers for a sum, in the words of `addmm`.
+pub(crate) fn check_added_dtypes(input: &Tensor, a: &Tensor, b: &Tensor) -> Result<()> {
+    for (name, left) in [("self", input), ("mat1", a)] {
+        if left.dtype() != b.dtype() {
             return Err(Error::runtime(format!(
-                "self and mat2 must have the same dtype, but got {} and {}",
+                "{name} and mat2 must have the same dtype, but got {} and {}",
                 left.dtype().type_name(),
-                right.dtype().type_name()
+                b.dtype().type_name()
             ))
             .with_hint(format!("convert one of them, for example with `.to({})`", left.dtype())));
         }
     }
-    Ok(())
+    check_numbers(a.dtype(), "addmm_impl_cpu_")
 }
 
 fn run_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
@@ -265,7 +276,7 @@ fn matrices(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     if a.dtype() != b.dtype() {
         return Err(Cause::DtypeMismatch { left: a.dtype(), right: b.dtype() }.into());
     }
-    check_numbers(a.dtype())?;
+    check_numbers(a.dtype(), "addmm_impl_cpu_")?;
     let out = Tensor::empty(&[m, n], a.dtype(), &a.context(), "mm")?;
     product("mm", [a.into(), b.into()], &out)?;
     Ok(recorded(out, &RULE, &[a, b], |s, _| {
@@ -276,7 +287,7 @@ fn matrices(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 
 /// Both of rank 2 or more. A matrix on the right makes one product of all rows where strides allow.
 fn batched(name: &'static str, a: &Tensor, b: &Tensor, rule: &'static Vjp) -> Result<Tensor> {
-    check_numbers(a.dtype())?;
+    check_numbers(a.dtype(), "addmm_impl_cpu_")?;
     let (head_a, m, k) = tail(a)?;
     let (head_b, l, n) = tail(b)?;
     let folded = b.rank() == 2;
@@ -331,11 +342,12 @@ fn over(x: &Tensor, batch: &[usize]) -> Result<Layout> {
     x.layout().expand(&shape)
 }
 
-fn check_numbers(dtype: DType) -> Result<()> {
+/// `"kernel" not implemented for 'Bool'`, of bools.
+pub(crate) fn check_numbers(dtype: DType, kernel: &str) -> Result<()> {
     if dtype.category() != Category::Bool {
         return Ok(());
     }
-    let text = "\"addmm_impl_cpu_\" not implemented for 'Bool'";
+    let text = format!("\"{kernel}\" not implemented for 'Bool'");
     Err(Error::new(Kind::NotImplementedError, text).with_hint("convert first, for example with `.float()`"))
 }
 
