@@ -220,3 +220,52 @@ let h = ones([2, 2], #{dtype: int16});\n";
         assert_eq!(fault("cpu", &format!("{made}{code}")).message, want, "{code}");
     }
 }
+
+/// Each call fails with the sentence beside it.
+fn refused(cases: &[(&str, &str)]) {
+    for (code, want) in cases {
+        assert_eq!(fault("cpu", code).message, *want, "{code}");
+    }
+}
+
+#[test]
+fn integers_and_floats_where_the_other_is_wanted() {
+    let long = "tensor_split expected tensor_indices_or_sections to have dtype of long, but got Float";
+    refused(&[
+        ("tensor_split(arange(7), tensor(3.0))", long),
+        ("tensor_split(arange(7), tensor([1.0, 3.0]))", long),
+        (
+            "tensor_split(arange(7), tensor([[3]]))",
+            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got \
+             a tensor with 2 dims",
+        ),
+        (
+            "unravel_index(tensor([5.0]), [2, 3])",
+            "expected 'indices' to be integer dtype, but got torch.float32",
+        ),
+        (
+            "unravel_index(tensor([true]), [2, 3])",
+            "expected 'indices' to be integer dtype, but got torch.bool",
+        ),
+        ("round(arange(3), #{decimals: -1})", "\"round_cpu\" not implemented for 'Long'"),
+        ("arange(3).round_(#{decimals: 1})", "\"round_cpu\" not implemented for 'Long'"),
+        ("igamma(arange(3), arange(3))", "\"igamma_cpu\" not implemented for 'Long'"),
+        ("arange(3).igamma_(arange(3))", "\"igamma_cpu\" not implemented for 'Long'"),
+        ("igammac(arange(3).int(), arange(3))", "\"igammac_cpu\" not implemented for 'Long'"),
+        ("special::gammainc(tensor([true]), tensor([true]))", "\"igamma_cpu\" not implemented for 'Bool'"),
+        (
+            "F::max_pool1d(ones([1, 1, 4], #{dtype: int64}), 2)",
+            "\"max_pool1d_impl\" not implemented for 'Long'",
+        ),
+    ]);
+    for (code, want) in [
+        ("round(arange(3))", "tensor([0, 1, 2])"),
+        ("igamma(tensor([1.0]), tensor([1]))", "tensor([0.6321])"),
+        (
+            "F::max_pool1d(ones([1, 1, 4], #{dtype: int64}), 2, #{return_indices: true})[1]",
+            "tensor([[[0, 2]]])",
+        ),
+    ] {
+        assert_eq!(on("cpu", code), want, "{code}");
+    }
+}

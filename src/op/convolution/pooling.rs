@@ -347,6 +347,7 @@ pub(crate) fn max_pool1d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
     if matches!(x.rank(), 2 | 3) {
         check_signal(x, pool)?;
     }
+    only_floats(x.dtype(), "max_pool1d_impl")?;
     flat(x, |x| unlike_batch(SIGNALS, x), |x| Ok(max_pool2d(x, &flattened(pool))?.0))
 }
 

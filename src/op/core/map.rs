@@ -15,7 +15,7 @@ use super::autocast::Cast;
 use super::convert::cloned;
 use super::launch::{Laid, common_shape, map, operands, tensor};
 use super::operand::Operand;
-use super::promote::{check_cast, common_device, is_host_scalar, result_type, to_float};
+use super::promote::{check_cast, common_device, is_host_scalar, only_floats, result_type, to_float};
 use super::spec::{Binary, Gives, Keep, MapAttribute, Params, Refusal, Side, Unary};
 
 /// A map of three broadcast operands into new memory of `dtype`; no graph.
@@ -110,12 +110,14 @@ impl Unary {
 }
 
 impl Binary {
-    /// What some functions refuse: negative powers of integers, differences with masks.
+    /// What some functions refuse: negative powers of integers, differences with masks, shares of what is no float.
     #[inline]
     fn check(&self, a: Operand, b: Operand) -> Result<()> {
         match (self.op, b) {
             (MapOp::Pow, Operand::Scalar(Scalar::Int(n))) if n < 0 => no_negative_power(a),
             (MapOp::Sub, _) => no_bool(a, b),
+            (MapOp::GammaBelow, _) => only_floats(result_type(&[a, b]), "igamma_cpu"),
+            (MapOp::GammaAbove, _) => only_floats(result_type(&[a, b]), "igammac_cpu"),
             _ => Ok(()),
         }
     }

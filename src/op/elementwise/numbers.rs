@@ -9,7 +9,7 @@ use crate::op::core::fill::replaced;
 use crate::op::core::launch::map;
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
-use crate::op::core::promote::{result_type, to_float};
+use crate::op::core::promote::{only_floats, result_type, to_float};
 use crate::op::core::record::{no_grad, one, recorded, two, wanted};
 use crate::op::core::shapes;
 use crate::op::core::spec::{Binary, Gives, Keep, Refusal};
@@ -265,6 +265,7 @@ fn round_to(x: &Tensor, decimals: i64) -> Result<Tensor> {
     if decimals == 0 {
         return round(x);
     }
+    only_floats(x.dtype(), "round_cpu")?;
     let power = 10f64.powi(decimals.unsigned_abs().min(400) as i32);
     if decimals > 0 { div(&round(&mul(x, power)?)?, power) } else { mul(&round(&div(x, power)?)?, power) }
 }

@@ -211,6 +211,7 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         (PairParams::LIST, |args, how| PairParams::of(args)?.run(&BELOW, how)),
         ("tensor([1.0]).igamma(tensor([1.0]))", "tensor([0.6321])"),
     )
+    .errors(&[shapes::NO_BROADCAST, shapes::NO_FLOAT])
     .gradient(Gradient::Vjp("GammaBelowBackward0"))
     .samples(&[Sample::of("full_like(x, 1.5).igamma(x)", POSITIVE)]),
     twin(
@@ -220,6 +221,7 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         (PairParams::LIST, |args, how| PairParams::of(args)?.run(&ABOVE, how)),
         ("tensor([1.0]).igammac(tensor([1.0]))", "tensor([0.3679])"),
     )
+    .errors(&[shapes::NO_BROADCAST, shapes::NO_FLOAT])
     .gradient(Gradient::Vjp("GammaAboveBackward0"))
     .samples(&[Sample::of("full_like(x, 1.5).igammac(x)", POSITIVE)]),
     twin(
@@ -229,6 +231,7 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         (PairParams::LIST, |args, how| PairParams::of(args)?.run(&BELOW, how)),
         ("special::gammainc(tensor([1.0]), tensor([1.0]))", "tensor([0.6321])"),
     )
+    .errors(&[shapes::NO_BROADCAST, shapes::NO_FLOAT])
     .special(),
     twin(
         "gammaincc",
@@ -237,5 +240,6 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         (PairParams::LIST, |args, how| PairParams::of(args)?.run(&ABOVE, how)),
         ("special::gammaincc(tensor([1.0]), tensor([1.0]))", "tensor([0.3679])"),
     )
+    .errors(&[shapes::NO_BROADCAST, shapes::NO_FLOAT])
     .special(),
 ];

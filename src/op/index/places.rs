@@ -1,5 +1,6 @@
 //! Elements written and combined at places: copies, fills, and reductions by index.
 
+use crate::base::dtype::Category;
 use crate::base::{DType, Dims, Error, Kind, Result, memory};
 use crate::op::core::args::{to_list, to_value};
 use crate::op::core::convert::to_dtype;
@@ -327,6 +328,10 @@ pub(super) fn sizes_but(t: &Tensor, dim: usize) -> Dims {
 
 /// The place of each element of a flat index in a shape, a vector for each dimension.
 pub(crate) fn unravel_index(at: &Tensor, shape: &[i64]) -> Result<Vec<Tensor>> {
+    if at.dtype().category() != Category::Int {
+        let text = format!("expected 'indices' to be integer dtype, but got torch.{}", at.dtype());
+        return Err(Error::type_error(text).with_hint("convert them with `.long()`"));
+    }
     let mut rest = to_dtype(at, DType::Int64)?;
     let mut all = memory::with_capacity(shape.len())?;
     for &size in shape.iter().rev() {
@@ -557,6 +562,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTION)
     .shapes("any -> one of the same for each size of `shape`")
+    .errors(&["TypeError: the places are no integers"])
     .example("unravel_index(tensor([5]), [2, 3])", "[tensor([1]), tensor([2])]")
     .gradient(Gradient::NoGrad("the result is made of places")),
 ];

@@ -1,7 +1,7 @@
 //! A tensor in several parts.
 
 use crate::base::dims::show;
-use crate::base::{Error, Kind, Result};
+use crate::base::{DType, Error, Kind, Result};
 use crate::op::core::args::to_list;
 use crate::op::core::def::{Args, Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::many;
@@ -105,12 +105,31 @@ pub fn tensor_split(x: &Tensor, parts: &[i64], one_number: bool, dim: i64) -> Re
     })
 }
 
+/// What `tensor_split` takes as a tensor: one place, or a vector of them.
+fn check_cuts(t: &Tensor) -> Result<()> {
+    let name = "tensor_split expected tensor_indices_or_sections to";
+    if t.dtype() != DType::Int64 {
+        let text = format!("{name} have dtype of long, but got {}", t.dtype().type_name());
+        return Err(Error::runtime(text).with_hint("convert it with `.long()`"));
+    }
+    if t.rank() > 1 {
+        return Err(Error::runtime(format!(
+            "{name} be a zero-dimensional or one-dimensional tensor, but got a tensor with {} dims",
+            t.rank()
+        )));
+    }
+    Ok(())
+}
+
 const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 
 kinds! {
     /// A number, or an array or tensor of numbers: what was written, and its integers.
     Cuts(Any) => (bool, Vec<i64>), |args: &'a Args, at| match args.get(at) {
-        Value::Tensor(t) => Ok((t.rank() == 0, t.to_i64s("tensor_split")?)),
+        Value::Tensor(t) => {
+            check_cuts(t)?;
+            Ok((t.rank() == 0, t.to_i64s("tensor_split")?))
+        }
         given => Ok((matches!(given, Value::Scalar(_)), args.ints(at)?)),
     };
     /// A number, or an array of numbers.
