@@ -1,6 +1,6 @@
 //! Modules without parameters: an operation with its options kept.
 
-use crate::base::Result;
+use crate::base::{Error, Kind, Result};
 use crate::nn::made::constructor;
 use crate::op::activation::dropout::{check_probability, dropout};
 use crate::op::activation::functions::{elu, gelu, hardtanh, leaky_relu, mish, silu, softplus};
@@ -323,10 +323,16 @@ pub static ROWS: &[OpDef] = &[
         "Each element kept within bounds.",
         HardtanhParams::LIST,
         by_name!(HardtanhParams, |a, args| {
+            if a.max_val <= a.min_val {
+                let text =
+                    format!("max_val ({:?}) must be greater than min_val ({:?})", a.max_val, a.min_val);
+                return Err(Error::new(Kind::AssertionError, text));
+            }
             activation("Hardtanh", args, a.inplace, move |x| hardtanh(x, a.min_val, a.max_val))
         }),
     )
     .shapes(shapes::SAME)
+    .errors(&["AssertionError: `max_val` is not greater than `min_val`"])
     .example("nn::Hardtanh()", "Hardtanh(min_val=-1.0, max_val=1.0)"),
     constructor(
         "Softmax",

@@ -190,7 +190,7 @@ pub static ROWS: &[OpDef] = &[
         |a| largest(a, "MaxPool1d", max_pool1d, max_pool1d_places),
     )
     .shapes(shapes::POOL1D)
-    .errors(shapes::POOL_ERRORS)
+    .errors(shapes::POOL1D_ERRORS)
     .example(
         "nn::MaxPool1d(2)",
         "MaxPool1d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)",

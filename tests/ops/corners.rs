@@ -269,3 +269,40 @@ fn integers_and_floats_where_the_other_is_wanted() {
         assert_eq!(on("cpu", code), want, "{code}");
     }
 }
+
+#[test]
+fn what_is_empty_or_has_no_dimension() {
+    let empty = "adaptive_avg_pool3d(): Expected input to have non-zero size for non-batch dimensions, but input has \
+                 sizes [1, 0, 4, 4, 4] with dimension 1 being empty";
+    refused(&[
+        ("nn::Hardtanh(2.0, 1.0)", "max_val (1.0) must be greater than min_val (2.0)"),
+        ("nn::Hardtanh(1.0, 1.0)", "max_val (1.0) must be greater than min_val (1.0)"),
+        (
+            "F::interpolate(zeros([1, 0, 4, 4]), #{size: [3, 5], mode: \"bilinear\"})",
+            "Non-empty 4D data tensor expected but got a tensor with sizes [1, 0, 4, 4]",
+        ),
+        (
+            "F::interpolate(zeros([1, 0, 4]), #{size: [3], mode: \"nearest\"})",
+            "Non-empty 3D data tensor expected but got a tensor with sizes [1, 0, 4]",
+        ),
+        (
+            "F::interpolate(zeros([1, 0, 4, 4]), #{size: [3, 5], mode: \"bicubic\", antialias: true})",
+            "Non-empty 4D data tensor expected but got a tensor with sizes [1, 0, 4, 4]",
+        ),
+        ("F::interpolate(zeros([1, 0, 4, 4, 4]), #{size: [3, 5, 2], mode: \"area\"})", empty),
+        ("F::adaptive_avg_pool3d(zeros([1, 0, 4, 4, 4]), 2)", empty),
+        ("trapz(tensor(1.0))", "Dimension specified as -1 but tensor has no dimensions"),
+        ("trapezoid(tensor(1.0), tensor(1.0))", "Dimension specified as 0 but tensor has no dimensions"),
+        ("cumulative_trapezoid(tensor(1.0))", "slice() cannot be applied to a 0-dim tensor."),
+    ]);
+    for (code, want) in [
+        ("F::interpolate(zeros([1, 0, 4, 4]), #{size: [3, 5], mode: \"area\"})", "[1, 0, 3, 5]"),
+        ("F::interpolate(zeros([0, 2, 4, 4]), #{size: [3, 5], mode: \"bilinear\"})", "[0, 2, 3, 5]"),
+        ("F::adaptive_avg_pool3d(ones([0, 3, 5, 4]), 2)", "[0, 2, 2, 2]"),
+        ("F::adaptive_max_pool3d(ones([0, 3, 5, 4]), 2)", "[0, 2, 2, 2]"),
+        ("F::adaptive_max_pool2d(ones([0, 3, 5]), 2)", "[0, 2, 2]"),
+        ("F::adaptive_max_pool1d(ones([0, 3]), 2)", "[0, 2]"),
+    ] {
+        assert_eq!(on("cpu", &format!("({code}).shape")), want, "{code}");
+    }
+}

@@ -83,15 +83,7 @@ fn checked(name: &str, x: &Tensor, dims: usize) -> Result<()> {
         let text = format!("{name}{dims}d(): Expected {few}D or {many}D tensor, but got: {:?}", x.shape());
         return Err(Error::runtime(text).with_hint("`x.unsqueeze(0)` adds a dimension of size 1"));
     }
-    // A batch, and no more, can be empty.
-    if x.shape().iter().skip(x.rank() - few).any(|&size| size == 0) {
-        let text = format!(
-            "{name}{dims}d(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {:?}",
-            x.shape()
-        );
-        return Err(Error::runtime(text));
-    }
-    Ok(())
+    shapes::check_past_batch(name, x, dims)
 }
 
 /// [`adaptive_max_pool`] over `DIMS` dimensions; on a GPU no order is promised for what its gradient adds.

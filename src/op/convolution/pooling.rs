@@ -475,7 +475,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::POOL1D)
-    .errors(shapes::POOL_ERRORS)
+    .errors(shapes::POOL1D_ERRORS)
     .example("F::max_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2)", "tensor([[3., 2.]])")
     .samples(&[Sample::of("F::max_pool1d(x, 3, #{stride: 2, padding: 1})", &[SIGNAL])]),
     row(

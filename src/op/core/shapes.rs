@@ -1,6 +1,9 @@
 //! What rows say of shapes and of errors where many say the same. Symbols are those of PyTorch's documentation: `N`
 //! examples, `C` channels, `L` a length, `D`, `H` and `W` depth, height and width, `…` any sizes.
 
+use crate::base::{Error, Result};
+use crate::tensor::Tensor;
+
 /// Of a row whose result has the shape of its first tensor, whatever the options.
 pub const SAME: &str = "any -> the same";
 /// Of a row of two or three operands.
@@ -87,6 +90,12 @@ pub const POOL_ERRORS: &[&str] = &[
     "RuntimeError: the padded input is smaller than the window",
     "RuntimeError: the padding is more than half of the window",
 ];
+/// When the largest of windows over one dimension fail.
+pub const POOL1D_ERRORS: &[&str] = &[
+    "RuntimeError: the padded input is smaller than the window",
+    "RuntimeError: the padding is more than half of the window",
+    "NotImplementedError: the input holds integers or bools, and no places are asked for",
+];
 /// When means of windows fail.
 pub const AVG_ERRORS: &[&str] = &[
     "RuntimeError: the padded input is smaller than the window",
@@ -107,3 +116,14 @@ pub const OPTIM_ERRORS: &[&str] = &[
     "ValueError: there are no parameters, or one is no leaf",
     "ValueError: an option is outside of its range, such as a negative learning rate",
 ];
+
+/// The first dimension, and no other, can be empty, be it a batch's or not.
+pub(crate) fn check_past_batch(name: &str, x: &Tensor, dims: usize) -> Result<()> {
+    let Some(at) = x.shape().iter().skip(1).position(|&size| size == 0) else { return Ok(()) };
+    Err(Error::runtime(format!(
+        "{name}{dims}d(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {:?} with \
+         dimension {} being empty",
+        x.shape(),
+        at + 1
+    )))
+}

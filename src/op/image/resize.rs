@@ -6,6 +6,7 @@ use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::record::{named, undetermined, wants_determinism};
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::core::wide::in_single;
 use crate::op::elementwise::arithmetic::{add, mul};
@@ -58,6 +59,17 @@ pub fn interpolate(x: &Tensor, how: &Resize) -> Result<Tensor> {
     let mut axes = axes(x, dims, how)?;
     if how.recompute || mode == InterpolateMode::Weighted(Filter::Area) {
         axes.iter_mut().for_each(|axis| axis.factor = None);
+    }
+    // Only a batch can be empty, but where means of areas are taken, and there but for volumes.
+    if how.mode == "area" && x.rank() == 5 {
+        shapes::check_past_batch("adaptive_avg_pool", x, dims)?;
+    }
+    if how.mode != "area" && x.shape().iter().skip(1).any(|&size| size == 0) {
+        return Err(Error::runtime(format!(
+            "Non-empty {}D data tensor expected but got a tensor with sizes {:?}",
+            x.rank(),
+            x.shape()
+        )));
     }
     let filter = match mode {
         InterpolateMode::Weighted(filter) => Some(filter),

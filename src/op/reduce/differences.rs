@@ -1,6 +1,6 @@
 //! Differences between neighbours, and areas under them.
 
-use crate::base::{DType, Error, Result};
+use crate::base::{DType, Error, Kind, Result};
 use crate::op::core::args::to_value;
 use crate::op::core::convert::cloned;
 use crate::op::core::def::{DefaultValue as D, Domain, Draw, FUNCTION, Family, OpDef, Sample};
@@ -47,11 +47,19 @@ pub fn diff(
 
 /// The area under points, by trapezoids along `dim`; `x` gives their places, or `dx` their distance.
 pub fn trapezoid(y: &Tensor, x: Option<&Tensor>, dx: f64, dim: i64) -> Result<Tensor> {
+    if y.rank() == 0 {
+        let dim = if x.is_some() { y.dim(dim)? as i64 } else { dim };
+        let text = format!("Dimension specified as {dim} but tensor has no dimensions");
+        return Err(Error::new(Kind::IndexError, text));
+    }
     sum(&trapezoids(y, x, dx, dim)?, Some(&[dim]), false)
 }
 
 /// The area under points up to each of them but the first, as [`trapezoid`].
 pub fn cumulative_trapezoid(y: &Tensor, x: Option<&Tensor>, dx: f64, dim: i64) -> Result<Tensor> {
+    if y.rank() == 0 {
+        return Err(Error::new(Kind::IndexError, "slice() cannot be applied to a 0-dim tensor."));
+    }
     super::scan::cumsum(&trapezoids(y, x, dx, dim)?, dim, None)
 }
 
