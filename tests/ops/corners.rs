@@ -32,7 +32,7 @@ fn gradients_at_bounds_and_ties() {
         ("[1.0, 2.0, 3.0]", "x.clamp_max(tensor([1.0, 3.0, 1.0])).sum()", "tensor([0.5000, 1.0000, 0.0000])"),
         ("[1.0, 2.0, 3.0]", "x.clamp(ones(3), ones(3) * 3.0).sum()", "tensor([0.5000, 1.0000, 0.5000])"),
         ("[1.0, 2.0, 3.0]", "tensor([1.0, 2.0, 3.0]).clamp(x, x.detach()).sum()", "tensor([0., 0., 0.])"),
-        ("[1.0, 2.0, 3.0]", "zeros(3).clamp(x, ones(3) * 2.0).sum()", "tensor([1., 0., 0.])"),
+        ("[1.0, 2.0, 3.0]", "zeros(3).clamp(x, ones(3) * 2.0).sum()", "tensor([1., 1., 0.])"),
         (
             "[1.0, 0.0 / 0.0, 2.0]",
             "maximum(x, tensor([0.0 / 0.0, 1.0, 2.0])).sum()",
@@ -305,4 +305,18 @@ fn what_is_empty_or_has_no_dimension() {
     ] {
         assert_eq!(on("cpu", &format!("({code}).shape")), want, "{code}");
     }
+}
+
+#[test]
+fn clamped_gradients_where_bounds_meet_or_cross() {
+    let code = "let x = []; let l = []; let h = [];
+for a in [1.0, 2.0, 3.0] { for b in [1.0, 2.0, 3.0] { for c in [1.0, 2.0, 3.0] { x.push(a); l.push(b); h.push(c); } } }
+let x = tensor(x, #{requires_grad: true}); let l = tensor(l, #{requires_grad: true});
+let h = tensor(h, #{requires_grad: true});
+x.clamp(l, h).sum().backward();
+[x.grad * 2, l.grad * 2, h.grad * 2].map(|t| t.int().tolist())";
+    let of_x = [2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 2, 1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 2];
+    let of_low = [0, 1, 1, 0, 2, 2, 0, 0, 2, 0, 0, 0, 0, 0, 1, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let of_high = [0, 0, 0, 2, 0, 0, 2, 2, 0, 2, 1, 0, 2, 0, 0, 2, 2, 0, 2, 2, 1, 2, 2, 1, 2, 2, 0];
+    assert_eq!(on("cpu", code), format!("[{of_x:?}, {of_low:?}, {of_high:?}]"));
 }

@@ -17,7 +17,7 @@ use super::arithmetic::scale;
 use super::binary::{maximum, minimum, share};
 use super::choose::{masked_fill, where_};
 use super::clamp;
-use super::comparison::{eq, gt, logical_and, logical_or, lt};
+use super::comparison::{eq, gt, le, logical_and, logical_or, lt};
 
 /// `x` kept between two bounds that spread over its shape; an absent one is open. NaN in any of them stays.
 ///
@@ -153,7 +153,7 @@ fn both_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
         let shared = where_(&logical_or(&at(&low)?, &at(&high)?)?, (&half).into(), g.into())?;
         masked_fill(&shared, &logical_or(&below, &above)?, 0i64.into())
     })?);
-    grads.push(wanted(s, 1, || of_bound(&logical_and(&below, &ordered)?, &low))?);
+    grads.push(wanted(s, 1, || of_bound(&logical_and(&below, &le(&low, &high)?)?, &low))?);
     grads.push(wanted(s, 2, || of_bound(&logical_or(&above, &lt(&high, &low)?)?, &high))?);
     Ok(grads)
 }
