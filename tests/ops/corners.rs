@@ -320,3 +320,26 @@ x.clamp(l, h).sum().backward();
     let of_high = [0, 0, 0, 2, 0, 0, 2, 2, 0, 2, 1, 0, 2, 0, 0, 2, 2, 0, 2, 2, 1, 2, 2, 1, 2, 2, 0];
     assert_eq!(on("cpu", code), format!("[{of_x:?}, {of_low:?}, {of_high:?}]"));
 }
+
+#[test]
+fn products_of_vectors_broadcast() {
+    for (code, want) in [
+        ("linalg::vecdot(ones([2, 3]), ones(3), #{dim: 0})", "tensor([2., 2., 2.])"),
+        ("linalg::vecdot(ones([2, 3]), ones([2, 1]))", "tensor([3., 3.])"),
+        ("linalg::vecdot(tensor(1.0), tensor(2.0))", "tensor(2.)"),
+        ("linalg::vecdot(tensor(2.0), ones(3))", "tensor(6.)"),
+    ] {
+        assert_eq!(on("cpu", code), want, "{code}");
+    }
+    refused(&[
+        (
+            "linalg::vecdot(ones(3), ones(3).int())",
+            "linalg.vecdot: Expected x and y to have the same dtype, but found x of type Float and y of type Int instead",
+        ),
+        (
+            "linalg::vecdot(ones(3), ones(1))",
+            "inconsistent tensor size, expected tensor [3] and src [1] to have the same number of elements, but got 3 and \
+             1 elements respectively",
+        ),
+    ]);
+}

@@ -1,7 +1,7 @@
 //! Systems solved by factors that are there already, and factors and solutions that say instead of failing whether a
 //! matrix allows them.
 
-use crate::base::{DType, Error, Kind, Result};
+use crate::base::{DType, Error, Kind, Result, ShapeCause};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast::whole;
 use crate::op::core::convert::to_dtype;
@@ -11,11 +11,11 @@ use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::no_grad;
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
-use crate::op::elementwise::arithmetic::{add, sub};
+use crate::op::elementwise::arithmetic::{add, mul, sub};
 use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::comparison::{eq, ne};
 use crate::op::gather::along_dim::{gather, same_place};
-use crate::op::reduce::sums::any;
+use crate::op::reduce::sums::{any, sum};
 use crate::op::shape::part::{diagonal, narrow, select};
 use crate::op::shape::permute::matrix_transpose as turned;
 use crate::op::shape::view::{squeeze, unsqueeze};
@@ -25,7 +25,7 @@ use crate::op::sorting::sort::argsort;
 use crate::tensor::Tensor;
 
 use super::batches::{batched, identity, outer, square};
-use super::matmul::matmul;
+use super::matmul::dot;
 use super::triangular::{Triangle, eliminated, solve_triangular};
 
 const fn triangle(upper: bool, unit: bool) -> Triangle {
@@ -160,19 +160,26 @@ fn checked(info: &Tensor, check: bool, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// `Σ x * y` along a dimension.
+/// `Σ x * y` along a dimension of both, broadcast together.
 pub(crate) fn vecdot(x: &Tensor, y: &Tensor, dim: i64) -> Result<Tensor> {
-    if let Some(t) = [x, y].into_iter().find(|t| !t.dtype().is_float()) {
-        let name = t.dtype().type_name();
-        let text = format!("linalg.vecdot: Expected a floating point or complex tensor as input. Got {name}");
+    let (of_x, of_y) = (x.dtype().type_name(), y.dtype().type_name());
+    if !x.dtype().is_float() {
+        let text = format!("linalg.vecdot: Expected a floating point or complex tensor as input. Got {of_x}");
         return Err(Error::new(Kind::NotImplementedError, text).with_hint("convert it with `.float()`"));
     }
-    let [x, y] = [x, y].map(|t| -> Result<Tensor> {
-        let at = t.dim(dim)?;
-        crate::op::shape::permute::movedim(t, &[at as i64], &[-1])
-    });
-    let product = matmul(&unsqueeze(&x?, -2)?, &unsqueeze(&y?, -1)?)?;
-    squeeze(&product, Some(&[-1, -2]))
+    if x.dtype() != y.dtype() {
+        return Err(Error::runtime(format!(
+            "linalg.vecdot: Expected x and y to have the same dtype, but found x of type {of_x} and y of type {of_y} \
+             instead"
+        ))
+        .with_hint("convert one of them, for example with `.float()`"));
+    }
+    let run = || match (x.shape(), y.shape()) {
+        (&[n], &[m]) if n != m => Err(ShapeCause::VectorSizes { left: n, right: m }.into()),
+        (&[_], &[_]) => dot(x, y),
+        _ => sum(&mul(x, y)?, Some(&[dim]), false),
+    };
+    run().map_err(|e| e.in_op("linalg.vecdot", || vec![x.operand(), y.operand()]))
 }
 
 const SPACE: &[Form] = &[Form::Of("linalg")];
