@@ -343,3 +343,31 @@ fn products_of_vectors_broadcast() {
         ),
     ]);
 }
+
+#[test]
+fn indices_and_numbers_in_other_places() {
+    for (code, want) in [
+        ("take_along_dim(tensor([10, 20, 30]), tensor([3, -4, -1]), 0)", "tensor([10, 30, 30])"),
+        (
+            "take_along_dim(tensor([[1, 2], [3, 4]]), tensor([[2, -3]]), 1)",
+            "tensor([[1, 2],\n        [3, 4]])",
+        ),
+        ("[isin(1, tensor([1, 2])), isin(1.5, tensor([1, 2]))]", "[tensor(True), tensor(False)]"),
+        ("isin(1, tensor([1, 2]), #{invert: true})", "tensor(False)"),
+        ("F::gaussian_nll_loss(ones(2), zeros(2), 2.0, #{full: true})", "tensor(1.5155)"),
+    ] {
+        assert_eq!(on("cpu", code), want, "{code}");
+    }
+    refused(&[
+        (
+            "take_along_dim(tensor([10, 20, 30]), tensor([3]))",
+            "index 3 is out of bounds for dimension 0 with size 3",
+        ),
+        (
+            "take_along_dim(tensor([10, 20, 30]), tensor([-1]))",
+            "index -1 is out of bounds for dimension 0 with size 3",
+        ),
+        ("take_along_dim(ones([0, 2]), zeros([1, 2], #{dtype: int64}), 0)", "ZeroDivisionError"),
+        ("F::gaussian_nll_loss(ones(2), ones(2), -2.0)", "var has negative entry/entries"),
+    ]);
+}

@@ -1,5 +1,6 @@
 //! Choosing and writing elements by index tensors along one dimension.
 
+use crate::base::dtype::Category;
 use crate::base::{Cause, DType, DeviceCause, Dims, Error, Kind, Layout, Result, Scalar, ShapeCause};
 use crate::device::Kernel;
 use crate::device::kernel::ScatterMode;
@@ -10,9 +11,7 @@ use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::cast;
 use crate::op::core::record::{in_place, one, recorded, two, wanted};
-use crate::op::elementwise::arithmetic::add;
-use crate::op::elementwise::choose::where_;
-use crate::op::elementwise::comparison::lt;
+use crate::op::elementwise::arithmetic::remainder;
 use crate::op::reduce::sums::{max_all, min_all};
 use crate::op::shape::join::cat;
 use crate::op::shape::view::reshape_to;
@@ -64,11 +63,12 @@ pub(crate) fn scatter_add_(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor
     scattered_("scatter_add_", x, dim, index, source.into(), ScatterMode::Add)
 }
 
-/// [`gather`] with the other dimensions broadcast; without `dim` over the flattened tensors.
+/// [`gather`] with the other dimensions broadcast and indices that wrap around; without `dim` over the flattened tensors,
+/// where they do not.
 pub fn take_along_dim(x: &Tensor, index: &Tensor, dim: Option<i64>) -> Result<Tensor> {
     let Some(dim) = dim else {
         let (flat, by) = (reshape_to(x, &[x.numel()])?, reshape_to(index, &[index.numel()])?);
-        return gather(&flat, 0, &from_start(&by, x.numel())?);
+        return gather(&flat, 0, &by);
     };
     if x.rank() != index.rank() {
         return Err(Error::runtime(format!(
@@ -89,17 +89,21 @@ pub fn take_along_dim(x: &Tensor, index: &Tensor, dim: Option<i64>) -> Result<Te
             }
         }
     }
-    let index = from_start(index, own.get(dim).copied().unwrap_or(1))?;
+    let index = wrapped(index, own.get(dim).copied().unwrap_or(1))?;
     gather(&expand(x, &own)?, dim as i64, &expand(&index, &by)?)
 }
 
-/// Indices of which negative ones count from the end.
-fn from_start(index: &Tensor, size: usize) -> Result<Tensor> {
-    if index.dtype().is_float() || index.dtype() == DType::Bool {
+/// Indices that start anew behind the end, and before the start count from the end.
+fn wrapped(index: &Tensor, size: usize) -> Result<Tensor> {
+    if index.dtype().category() != Category::Int || index.numel() == 0 {
         return Ok(index.clone());
     }
-    let behind = add(index, size as i64)?;
-    where_(&lt(index, 0i64)?, (&behind).into(), index.into())
+    if size == 0 {
+        return Err(
+            Error::runtime("ZeroDivisionError").with_hint("a dimension of size 0 has no elements to take")
+        );
+    }
+    remainder(index, size as i64)
 }
 
 /// An index outside its dimension, said as the op says it: `(index, dim, size)`.
@@ -433,8 +437,12 @@ pub static ROWS: &[OpDef] = &[
         "input and indices broadcast together but along dim, where the indices' size holds; without dim that of the \
          indices",
     )
+    .details(
+        "Indices wrap around along `dim`: those behind the end start anew, and negative ones count from it. Without `dim` \
+         they are places in the flattened tensor, and do not.",
+    )
     .errors(&[
-        "RuntimeError: an index lies outside of the dimension",
+        "RuntimeError: without `dim`, an index lies outside of the flattened tensor",
         "RuntimeError: indices and input differ in how many dimensions they have",
         "RuntimeError: the indices hold no integers",
     ])

@@ -23,8 +23,21 @@ use crate::tensor::Tensor;
 use super::distinct::COUNTED;
 
 /// Whether each element is among `others`.
-pub(crate) fn isin(x: &Tensor, others: Operand, invert: bool) -> Result<Tensor> {
+pub(crate) fn isin(x: Operand, others: Operand, invert: bool) -> Result<Tensor> {
     let _off = no_grad();
+    let held;
+    let x = match (x, others) {
+        (Operand::Tensor(x), _) => x,
+        (Operand::Scalar(n), Operand::Tensor(beside)) => {
+            held = Tensor::full(&[], n, n.default_dtype(), &beside.context(), "isin")?;
+            &held
+        }
+        (Operand::Scalar(_), Operand::Scalar(_)) => {
+            return Err(
+                Error::type_error("isin() needs a tensor").with_hint("`tensor([n])` makes one of a number")
+            );
+        }
+    };
     let found = match others {
         Operand::Scalar(_) => eq(x, others)?,
         Operand::Tensor(t) => {
@@ -115,7 +128,7 @@ params! {
 
 params! {
     IsinParams {
-        elements: kind::Tensor, "the values that are looked up";
+        elements: kind::Operand, "the values that are looked up";
         test_elements: kind::Operand, "the values that are looked for";
         invert: kind::Bool = false, "true where the element is not found";
     }

@@ -288,7 +288,7 @@ params! {
     GaussianNllParams {
         input: kind::Tensor, "the predicted means";
         target: kind::Tensor, "the values that were seen";
-        var: kind::Tensor, "the predicted variances";
+        var: kind::Operand, "the predicted variances, or one number for all";
         full: kind::Bool = false, "whether the constant of the distribution is added";
         eps: kind::Float = 1e-6, "the least that a variance counts as";
         reduction: Reduced => DefaultValue::Str("mean"), "what becomes of all losses: \"mean\", \"sum\" or \"none\"";
@@ -387,7 +387,17 @@ pub static ROWS: &[OpDef] = &[
     row(
         "gaussian_nll_loss",
         "The negative log-likelihood of targets under normal distributions with given variances.",
-        GaussianNllParams::LIST, by_name!(GaussianNllParams, |a| gaussian_nll_loss(a.input, a.target, a.var, (a.full, a.eps), a.reduction).map(Value::from)),
+        GaussianNllParams::LIST, by_name!(GaussianNllParams, |a| {
+            let held;
+            let var = match a.var {
+                Operand::Tensor(var) => var,
+                Operand::Scalar(n) => {
+                    held = Tensor::full(a.input.shape(), n, a.input.dtype(), &a.input.context(), "gaussian_nll_loss")?;
+                    &held
+                }
+            };
+            gaussian_nll_loss(a.input, a.target, var, (a.full, a.eps), a.reduction).map(Value::from)
+        }),
     )
     .details("`full` adds the constant of the distribution; variances count as `eps` where they are smaller.")
     .shapes("(…, D), target (…, D), var (…, D), (…, 1) or (…) -> (), or (…, D) where reduction is \"none\"")
