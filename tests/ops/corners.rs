@@ -371,3 +371,49 @@ fn indices_and_numbers_in_other_places() {
         ("F::gaussian_nll_loss(ones(2), ones(2), -2.0)", "var has negative entry/entries"),
     ]);
 }
+
+#[test]
+fn what_lies_out_of_range_and_what_has_no_inverse() {
+    let of_labels = "argument #2 'target' is out of range";
+    let singular = "is zero, the inversion could not be completed because the input matrix is singular.";
+    refused(&[
+        ("F::one_hot(tensor([-1]))", "Class values must be non-negative."),
+        ("F::one_hot(tensor([7, -1]), 3)", "Class values must be non-negative."),
+        ("F::multi_margin_loss(ones([2, 3]), tensor([0, 3]))", "target out of range"),
+        ("F::multi_margin_loss(ones(3), tensor(-3))", "target out of range"),
+        ("F::multilabel_margin_loss(ones(3), tensor([0, 3, 0]))", of_labels),
+        ("F::multilabel_margin_loss(ones(3), tensor([0, -1, -2]))", of_labels),
+        (
+            "F::max_unpool1d(ones([1, 1, 2]), tensor([[[0, 9]]]), 2)",
+            "Found an invalid max index: 9 (output volumes are of size 4x1)",
+        ),
+        (
+            "F::max_unpool2d(ones([1, 1, 1, 2]), tensor([[[[0, -9]]]]), 2)",
+            "Found an invalid max index: -9 (output volumes are of size 2x4)",
+        ),
+        (
+            "F::max_unpool3d(ones([1, 1, 1, 1, 2]), tensor([[[[[0, 99]]]]]), 2)",
+            "Found an invalid max index: 99 (output volumes are of size 2x2x4)",
+        ),
+        (
+            "linalg::inv(tensor([[1.0, 2.0], [2.0, 4.0]]))",
+            &format!("linalg.inv: The diagonal element 2 {singular}"),
+        ),
+        (
+            "linalg::inv(stack([eye(2), zeros([2, 2])]))",
+            &format!("linalg.inv: (Batch element 1): The diagonal element 1 {singular}"),
+        ),
+        (
+            "linalg::inv_ex(zeros([2, 2]), #{check_errors: true})",
+            &format!("linalg.inv_ex: The diagonal element 1 {singular}"),
+        ),
+        (
+            "linalg::solve(zeros([2, 2]), ones(2))",
+            "torch.linalg.solve: The solver failed because the input matrix is singular.",
+        ),
+        (
+            "linalg::solve_ex(stack([eye(2), zeros([2, 2])]), ones([2, 2, 1]), #{check_errors: true})",
+            "torch.linalg.solve_ex: (Batch element 1): The solver failed because the input matrix is singular.",
+        ),
+    ]);
+}

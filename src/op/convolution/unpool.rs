@@ -6,7 +6,7 @@ use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family,
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::value::Value;
-use crate::op::gather::along_dim::{same_place, scatter};
+use crate::op::gather::along_dim::{beyond, same_place, scatter};
 use crate::op::shape::view::reshape_to;
 use crate::tensor::Tensor;
 
@@ -107,10 +107,18 @@ pub(crate) fn max_unpool(dims: usize, x: &Tensor, indices: &Tensor, pool: &Unpoo
     let shape: Vec<usize> = before.iter().chain(&sizes).copied().collect();
     let room = Tensor::full(&[lines, places], 0i64.into(), x.dtype(), &x.context(), "max_unpool")?;
     let (values, at) = (reshape_to(x, &[lines, each])?, reshape_to(indices, &[lines, each])?);
-    let out = scatter(&room, 1, &at, Operand::Tensor(&values)).map_err(|e| {
-        let volume: Vec<String> = sizes.iter().map(usize::to_string).collect();
-        e.with_hint(format!("each channel of the output is {}: indices are below {places}", volume.join("x")))
-    })?;
+    let mut volume: Vec<String> = sizes.iter().map(usize::to_string).collect();
+    let hint = format!("each channel of the output is {}: indices are below {places}", volume.join("x"));
+    if let Some(index) = beyond(indices, 0, places as i64)? {
+        // A signal counts as an image of width 1.
+        if dims == 1 {
+            volume.push("1".into());
+        }
+        let text =
+            format!("Found an invalid max index: {index} (output volumes are of size {})", volume.join("x"));
+        return Err(Error::runtime(text).with_hint(hint));
+    }
+    let out = scatter(&room, 1, &at, Operand::Tensor(&values)).map_err(|e| e.with_hint(hint))?;
     reshape_to(&out, &shape)
 }
 

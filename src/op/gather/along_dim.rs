@@ -121,18 +121,23 @@ pub(crate) fn ranked(x: &Tensor) -> Result<Layout> {
 
 /// Indices on the CPU lie in `low..high`. A device finds out itself, in its kernel.
 pub(crate) fn whole_within(index: &Tensor, low: i64, high: i64) -> Result<()> {
-    if index.numel() == 0 || index.device().is_cuda() {
-        return Ok(());
-    }
-    let index = index.detach();
-    let (least, most) = (min_all(&index)?.item()?.as_i64(), max_all(&index)?.item()?.as_i64());
-    match if least < low { Some(least) } else { Some(most).filter(|&m| m >= high) } {
+    match beyond(index, low, high)? {
         None => Ok(()),
         Some(bad) => Err(Error::new(
             Kind::IndexError,
             format!("index {bad} is out of bounds for dimension 0 with size {high}"),
         )),
     }
+}
+
+/// An index on the CPU that doesn't lie in `low..high`, if there is one.
+pub(crate) fn beyond(index: &Tensor, low: i64, high: i64) -> Result<Option<i64>> {
+    if index.numel() == 0 || index.device().is_cuda() {
+        return Ok(None);
+    }
+    let index = index.detach();
+    let (least, most) = (min_all(&index)?.item()?.as_i64(), max_all(&index)?.item()?.as_i64());
+    Ok(if least < low { Some(least) } else { Some(most).filter(|&m| m >= high) })
 }
 
 /// An argument off the device of `x`, in the words of PyTorch's dispatcher.

@@ -26,6 +26,7 @@ use crate::tensor::Tensor;
 
 use super::batches::{batched, identity, outer, square};
 use super::matmul::dot;
+use super::solve::no_inverse;
 use super::triangular::{Triangle, eliminated, solve_triangular};
 
 const fn triangle(upper: bool, unit: bool) -> Triangle {
@@ -151,13 +152,16 @@ fn solve_ex(a: &Tensor, b: &Tensor, name: &str) -> Result<(Tensor, Tensor)> {
     Ok((if vector { squeeze(&found, Some(&[-1]))? } else { found }, info))
 }
 
-fn checked(info: &Tensor, check: bool, name: &str) -> Result<()> {
-    if check && any(&ne(info, 0i64)?, None, false)?.item()?.as_i64() != 0 {
-        let text = format!("{name}: The factorization could not be completed because the input is singular.");
-        return Err(Error::runtime(text)
-            .with_hint("without `check_errors` the second result says which matrix it is"));
+fn checked(info: &Tensor, check: bool, name: &'static str) -> Result<()> {
+    if !check {
+        return Ok(());
     }
-    Ok(())
+    let all = info.to_i64s(name)?;
+    match all.iter().enumerate().find(|(_, element)| **element != 0) {
+        Some((batch, &element)) => Err(no_inverse(name, (info.rank() > 0).then_some(batch), element)
+            .with_hint("without `check_errors` the second result says which matrix it is")),
+        None => Ok(()),
+    }
 }
 
 /// `Σ x * y` along a dimension of both, broadcast together.
@@ -303,7 +307,7 @@ pub static ROWS: &[OpDef] = &[
         SolveExParams::LIST,
         by_name!(SolveExParams, |a| {
             let (found, info) = solve_ex(a.A, a.B, "linalg.solve_ex")?;
-            checked(&info, a.check_errors, "linalg.solve_ex")?;
+            checked(&info, a.check_errors, "torch.linalg.solve_ex")?;
             Ok(Value::Map(vec![("result", found.into()), ("info", info.into())]))
         }),
     )

@@ -90,16 +90,29 @@ fn systems(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
     Ok((x, pivots))
 }
 
-fn singular(pivots: &Tensor, name: &str) -> Result<()> {
-    let zero = any(&eq(pivots, 0i64)?, None, false)?;
-    if pivots.numel() > 0 && zero.item()?.as_i64() != 0 {
-        return Err(Error::runtime(format!(
-            "{name}: The diagonal element is zero, the inversion could not be completed because the input matrix is \
-             singular."
-        ))
-        .with_hint("a singular matrix maps some direction to nothing; add a small multiple of `eye(n)`"));
+fn singular(pivots: &Tensor, name: &'static str) -> Result<()> {
+    let zeros = eq(pivots, 0i64)?;
+    if pivots.numel() == 0 || any(&zeros, None, false)?.item()?.as_i64() == 0 {
+        return Ok(());
     }
-    Ok(())
+    let n = pivots.size(-1)?.max(1);
+    let at = zeros.to_scalars(name)?.iter().position(|z| z.as_i64() != 0).unwrap_or(0);
+    Err(no_inverse(name, (pivots.rank() > 1).then_some(at / n), (at % n) as i64 + 1)
+        .with_hint("a singular matrix maps some direction to nothing; add a small multiple of `eye(n)`"))
+}
+
+/// What is wrong with a matrix, of a batch or alone, whose pivot `element`, counted from 1, is zero.
+pub(super) fn no_inverse(name: &str, batch: Option<usize>, element: i64) -> Error {
+    let which = batch.map_or_else(String::new, |batch| format!("(Batch element {batch}): "));
+    if name.contains("solve") {
+        return Error::runtime(format!(
+            "{name}: {which}The solver failed because the input matrix is singular."
+        ));
+    }
+    Error::runtime(format!(
+        "{name}: {which}The diagonal element {element} is zero, the inversion could not be completed because the input \
+         matrix is singular."
+    ))
 }
 
 fn solve_grad(s: &Saved, g: &Tensor) -> Result<Grads> {

@@ -14,7 +14,7 @@ use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::comparison::{eq, ge};
 use crate::op::elementwise::sign::neg;
 use crate::op::elementwise::unary::{relu, square};
-use crate::op::gather::along_dim::{gather, same_place};
+use crate::op::gather::along_dim::{beyond, gather, same_place};
 use crate::op::gather::select::index_select;
 use crate::op::reduce::products::cumprod;
 use crate::op::reduce::sums::{any, sum};
@@ -63,6 +63,7 @@ pub(crate) fn multi_margin_loss(
         return Err(Error::runtime(text));
     }
     numbered(x, target)?;
+    known(target, 0, classes, "target out of range")?;
     let (rows, column) = (reshape_to(x, &[n, classes])?, reshape_to(target, &[n, 1])?);
     let own = gather(&rows, 1, &column)?;
     let mut each = relu(&shift(&sub(&rows, &own)?, by.margin)?)?;
@@ -87,6 +88,7 @@ pub(crate) fn multilabel_margin_loss(x: &Tensor, target: &Tensor, how: Reduction
         return Err(Error::runtime(text));
     }
     numbered(x, target)?;
+    known(target, -1, classes, "argument #2 'target' is out of range")?;
     let (rows, labels) = (reshape_to(x, &[n, classes])?, reshape_to(target, &[n, classes])?);
     let told = eq(&cumprod(&ge(&labels, 0i64)?, 1, None)?, 1i64)?;
     let (absent, first) = (Operand::from(-1i64), Operand::from(0i64));
@@ -122,6 +124,17 @@ fn numbered(x: &Tensor, target: &Tensor) -> Result<()> {
     }
     let text = format!("expected scalar type Long but found {}", target.dtype().type_name());
     Err(Error::runtime(text).with_hint("classes are numbers: convert them with `.long()`"))
+}
+
+/// Each class of a target is one of those there are.
+fn known(target: &Tensor, least: i64, classes: usize, text: &'static str) -> Result<()> {
+    match beyond(target, least, classes as i64)? {
+        None => Ok(()),
+        Some(class) => {
+            let hint = format!("there are {classes} classes, from 0 on, and the target holds {class}");
+            Err(Error::runtime(text).with_hint(hint))
+        }
+    }
 }
 
 /// 0 to `count`, beside `x`.

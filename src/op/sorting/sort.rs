@@ -10,7 +10,7 @@ use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::record::recorded;
 use crate::op::core::shapes;
 use crate::op::gather::along_dim::{out_of_range, ranked, write};
-use crate::op::reduce::sums::max_all;
+use crate::op::reduce::sums::{max_all, min_all};
 use crate::op::shape::view::unsqueeze;
 use crate::tensor::autograd::Vjp;
 use crate::tensor::{In, Tensor, launch};
@@ -61,6 +61,10 @@ pub fn one_hot(x: &Tensor, classes: i64) -> Result<Tensor> {
         return Err(Error::runtime("one_hot is only applicable to index tensor of type LongTensor.")
             .with_hint("convert it with `.long()`"));
     }
+    // A device finds out itself, in its kernel.
+    if x.numel() > 0 && !x.device().is_cuda() && min_all(x)?.decided("one_hot")?.as_i64() < 0 {
+        return Err(Error::runtime(NEGATIVE));
+    }
     let classes = match classes {
         -1 if x.numel() == 0 => {
             return Err(Error::runtime("Can not infer total number of classes from empty tensor."));
@@ -77,9 +81,7 @@ pub fn one_hot(x: &Tensor, classes: i64) -> Result<Tensor> {
     }
     let one = Operand::Scalar(1i64.into());
     write("one_hot", &out, x.rank(), &unsqueeze(x, -1)?, one, ScatterMode::Assign).map_err(|e| {
-        out_of_range(e, |index, _, _| {
-            Error::runtime(if index < 0 { "Class values must be non-negative." } else { TOO_LARGE })
-        })
+        out_of_range(e, |index, _, _| Error::runtime(if index < 0 { NEGATIVE } else { TOO_LARGE }))
     })?;
     Ok(out)
 }
@@ -105,6 +107,7 @@ fn sorted(
     Ok((values, indices))
 }
 
+const NEGATIVE: &str = "Class values must be non-negative.";
 const TOO_LARGE: &str = "Class values must be smaller than num_classes.";
 const APART: &[Draw] = &[Draw::of("x", &[3, 6], Domain::Distinct)];
 
