@@ -139,7 +139,7 @@ fn make(a: ConvTransposeParams, dims: usize) -> Result<Value> {
         kaiming_uniform_(&weight, 5f64.sqrt(), true, "leaky_relu")?;
     }
     // What a weight's second dimension and window make is its fan-in here, too.
-    let fan_in: usize = shape.iter().skip(1).product();
+    let fan_in = shape.iter().skip(1).fold(1usize, |all, &size| all.saturating_mul(size));
     let bound = if fan_in > 0 { 1.0 / (fan_in as f64).sqrt() } else { 0.0 };
     let bias = if a.bias { Some(init::uniform(&[outputs], -bound, bound, dtype)?) } else { None };
     let parts = Parts::new().parameter("weight", Some(weight)).parameter("bias", bias);
