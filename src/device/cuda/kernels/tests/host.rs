@@ -8,6 +8,7 @@ use crate::device::Cancel;
 use crate::device::cpu::testing::{Sample, assert_close, launch};
 use crate::device::kernel::{Arg, Kernel, Launch, View};
 
+use super::super::operands::ALL_FAR;
 use super::super::{EncodedMap, Gpu, Key, TensorMap, plan, scratch_bytes};
 use super::host_source::{compile, host_source};
 
@@ -87,7 +88,8 @@ pub(crate) fn run_on(gpu: &Gpu, kernel: &Kernel, inputs: &[Arg], outputs: &[View
     assert!(scratch.iter().skip(bytes).all(|&b| b == 0xab), "{kernel:?} wrote behind its scratch memory");
 }
 
-/// Runs a kernel on the CPU and, on outputs of its own, as a GPU does, and compares all outputs.
+/// Runs a kernel on the CPU and, on outputs of its own, as a GPU does, with indices of 32 bits and of 64, and compares all
+/// outputs.
 #[track_caller]
 pub(super) fn agree(
     kernel: &Kernel,
@@ -109,12 +111,17 @@ pub(super) fn agree_on(
     rtol: f64,
     atol: f64,
 ) {
-    let (want, got) = (outputs(), outputs());
+    let want = outputs();
     let want_views: Vec<View> = want.iter().map(Sample::view).collect();
     launch(kernel, inputs, &want_views).unwrap();
-    let got_views: Vec<View> = got.iter().map(Sample::view).collect();
-    run_on(gpu, kernel, inputs, &got_views);
-    for (got, want) in got.iter().zip(&want) {
-        assert_close(&got.values(), &want.values(), rtol, atol);
+    for far in [false, true] {
+        let got = outputs();
+        let got_views: Vec<View> = got.iter().map(Sample::view).collect();
+        ALL_FAR.set(far);
+        run_on(gpu, kernel, inputs, &got_views);
+        ALL_FAR.set(false);
+        for (got, want) in got.iter().zip(&want) {
+            assert_close(&got.values(), &want.values(), rtol, atol);
+        }
     }
 }

@@ -35,6 +35,11 @@ pub(super) fn tolerance(dtype: DType) -> f64 {
     }
 }
 
+/// By how much what is summed in double precision lies nearer than in single.
+fn apart(dtype: DType) -> f64 {
+    if dtype == DType::Float64 { 1e-7 } else { 1.0 }
+}
+
 fn map(op: MapOp, params: [f64; 2], compute: DType) -> Kernel {
     Kernel::Map { op, params, compute }
 }
@@ -132,7 +137,7 @@ pub(super) fn reduced(shape: &[usize], dims: u64) -> Vec<usize> {
 #[test]
 #[ignore = "needs a C++ compiler"]
 fn reductions_of_any_dimensions() {
-    for dtype in [F32, DType::BFloat16, I64] {
+    for dtype in [F32, DType::BFloat16, DType::Float64, I64] {
         for op in FOLDS {
             if dtype == I64 && matches!(op, ReduceOp::Norm2 | ReduceOp::Var { .. } | ReduceOp::LogSumExp) {
                 continue;
@@ -143,7 +148,7 @@ fn reductions_of_any_dimensions() {
                 for x in [sample(dtype, &shape, dims), turned(dtype, &shape, dims)] {
                     let kernel = Kernel::Reduce { op, dims };
                     let out = || vec![Sample::zeros(to, &reduced(&shape, dims))];
-                    agree(&kernel, &[x.arg()], out, tolerance(dtype) * 20.0, 2e-5);
+                    agree(&kernel, &[x.arg()], out, tolerance(dtype) * 20.0, 2e-5 * apart(dtype));
                 }
             }
         }
@@ -230,23 +235,24 @@ fn places_of_the_first_largest() {
 #[test]
 #[ignore = "needs a C++ compiler"]
 fn softmax_and_scans_along_any_dimension() {
-    for dtype in [F32, DType::Float16] {
+    for dtype in [F32, DType::Float16, DType::Float64] {
+        let apart = apart(dtype);
         let shape = [4, 70, 9];
         let (x, dy) = (sample(dtype, &shape, 1), turned(dtype, &shape, 2));
         let y = Sample::new(dtype, &shape, noise(5).map(|v| v.abs() / 8.0));
         let out = || vec![Sample::zeros(dtype, &shape)];
         for (dim, log) in [(0, true), (1, true), (1, false), (2, false)] {
-            agree(&Kernel::Softmax { log, dim }, &[x.arg()], out, tolerance(dtype) * 4.0, 1e-5);
+            agree(&Kernel::Softmax { log, dim }, &[x.arg()], out, tolerance(dtype) * 4.0, 1e-5 * apart);
             agree(
                 &Kernel::SoftmaxGrad { log, dim },
                 &[dy.arg(), y.arg()],
                 out,
                 tolerance(dtype) * 10.0,
-                1e-3,
+                1e-3 * apart,
             );
         }
         for (dim, op) in [(0, ScanOp::Sum), (1, ScanOp::Prod), (2, ScanOp::Sum)] {
-            agree(&Kernel::Scan { op, dim }, &[x.arg()], out, tolerance(dtype) * 4.0, 1e-2);
+            agree(&Kernel::Scan { op, dim }, &[x.arg()], out, tolerance(dtype) * 4.0, 1e-2 * apart);
         }
     }
     let long = sample(F32, &[2, 9000], 1);
@@ -269,22 +275,36 @@ fn softmax_and_scans_along_any_dimension() {
 #[test]
 #[ignore = "needs a C++ compiler"]
 fn layer_norms_and_their_gradients() {
-    for (rows, n) in [(200, 40), (3, 9000)] {
-        let (x, w, b) = (sample(F32, &[rows, n], 1), sample(F32, &[n], 2), sample(F32, &[n], 3));
-        let out =
-            || vec![Sample::zeros(F32, &[rows, n]), Sample::zeros(F32, &[rows]), Sample::zeros(F32, &[rows])];
+    for (dtype, rows, n) in
+        [(F32, 200, 40), (F32, 3, 9000), (DType::Float64, 200, 40), (DType::Float64, 3, 9000)]
+    {
+        let apart = apart(dtype);
+        let (x, w, b) = (sample(dtype, &[rows, n], 1), sample(dtype, &[n], 2), sample(dtype, &[n], 3));
+        let out = || {
+            vec![
+                Sample::zeros(dtype, &[rows, n]),
+                Sample::zeros(dtype, &[rows]),
+                Sample::zeros(dtype, &[rows]),
+            ]
+        };
         for inputs in [vec![x.arg()], vec![x.arg(), w.arg()], vec![x.arg(), w.arg(), b.arg()]] {
-            agree(&Kernel::LayerNorm { eps: 1e-5, affine: inputs.len() > 1 }, &inputs, out, 1e-4, 1e-5);
+            agree(
+                &Kernel::LayerNorm { eps: 1e-5, affine: inputs.len() > 1 },
+                &inputs,
+                out,
+                1e-4 * apart,
+                1e-5 * apart,
+            );
         }
-        let dy = turned(F32, &[rows, n], 4);
-        let (mean, rstd) = (Sample::new(F32, &[rows], noise(5)), Sample::new(F32, &[rows], noise(6)));
+        let dy = turned(dtype, &[rows, n], 4);
+        let (mean, rstd) = (Sample::new(dtype, &[rows], noise(5)), Sample::new(dtype, &[rows], noise(6)));
         let inputs = [dy.arg(), x.arg(), mean.arg(), rstd.arg(), w.arg()];
         for outputs in 1..4 {
             let out = || {
                 let shapes: [&[usize]; 3] = [&[rows, n], &[n], &[n]];
-                shapes[..outputs].iter().map(|s| Sample::zeros(F32, s)).collect()
+                shapes[..outputs].iter().map(|s| Sample::zeros(dtype, s)).collect()
             };
-            agree(&Kernel::LayerNormGrad { affine: true }, &inputs, out, 2e-3, 2e-2);
+            agree(&Kernel::LayerNormGrad { affine: true }, &inputs, out, 2e-3 * apart, 2e-2 * apart);
         }
     }
 }
