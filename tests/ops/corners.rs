@@ -417,3 +417,57 @@ fn what_lies_out_of_range_and_what_has_no_inverse() {
         ),
     ]);
 }
+
+#[test]
+fn elements_put_at_places_and_numbers_along_diagonals() {
+    for (code, want) in [
+        ("zeros([2, 2]).put_(tensor([1, -1]), tensor([5.0, 6.0]))", "tensor([[0., 5.],\n        [0., 6.]])"),
+        ("zeros(2).put_(tensor([[1], [1]]), tensor([5.0, 6.0]), #{accumulate: true})", "tensor([ 0., 11.])"),
+        (
+            "as_strided_scatter(zeros([2, 3]), ones([2, 2]), [2, 2], [3, 1], 1)",
+            "tensor([[0., 1., 1.],\n        [0., 1., 1.]])",
+        ),
+        ("as_strided_scatter(zeros([4, 3])[1..], ones(2), [2], [3], 3)[0]", "tensor([1., 0., 0.])"),
+        ("as_strided_scatter(zeros([3, 2]).t(), ones(2), [2], [1])[1]", "tensor([1., 0., 0.])"),
+        ("zeros([4, 2]).fill_diagonal_(2).sum(0)", "tensor([2., 2.])"),
+        ("zeros([4, 2]).fill_diagonal_(2, true)[3]", "tensor([2., 0.])"),
+        ("zeros([2, 5]).fill_diagonal_(1, true).sum()", "tensor(2.)"),
+        (
+            "zeros([2, 2, 2], #{dtype: int64}).fill_diagonal_(1.7).flatten()",
+            "tensor([1, 0, 0, 0, 0, 0, 0, 1])",
+        ),
+        ("zeros([1, 1, 1]).fill_diagonal_(3)", "tensor([[[3.]]])"),
+    ] {
+        assert_eq!(on("cpu", code), want, "{code}");
+    }
+    assert_eq!(
+        grad("[[1.0, 2.0], [3.0, 4.0]]", "x.clone().fill_diagonal_(5).sum()"),
+        "tensor([[0., 1.],\n        [1., 0.]])"
+    );
+    refused(&[
+        (
+            "as_strided_scatter(zeros([2, 3]), ones(2), [2, 2], [3, 1])",
+            "expected src to have a size equal to the slice of self. src size = [2], slice size = [2, 2]",
+        ),
+        (
+            "zeros([2, 3]).put_(tensor([1, 9]), tensor([5.0, 6.0]))",
+            "out of range: tried to access index 9 on a tensor of 6 elements.",
+        ),
+        (
+            "zeros(2).put_(tensor([1, 0]), tensor([5.0]))",
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = 1, \
+             index.numel() = 2",
+        ),
+        (
+            "zeros(2).put_(tensor([1.0]), tensor([5.0]))",
+            "put_(): Expected a long tensor for index, but got Float",
+        ),
+        (
+            "zeros(2).put_(tensor([1]), tensor([5]))",
+            "put_(): self and source expected to have the same dtype, but got self.dtype = Float and source.dtype = Long",
+        ),
+        ("zeros(0).put_(tensor([0]), tensor([5.0]))", "put_(): Tried to put elements into an empty tensor"),
+        ("zeros(2).fill_diagonal_(1)", "dimensions must larger than 1"),
+        ("zeros([2, 3, 2]).fill_diagonal_(2)", "all dimensions of input must be of equal length"),
+    ]);
+}

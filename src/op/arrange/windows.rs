@@ -3,12 +3,17 @@
 use crate::base::dims::show;
 use crate::base::{DType, Dims, Error, Layout, Result, Strides};
 use crate::op::core::args::to_value;
+use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, METHOD, OpDef, Sample};
 use crate::op::core::fill::reshaped;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{no_grad, one};
+use crate::op::create::filled::Make;
+use crate::op::create::ranges::arange;
 use crate::op::elementwise::arithmetic::add;
 use crate::op::gather::select::{index_add, index_select};
+use crate::op::index::places::index_copy;
+use crate::op::shape::permute::permute;
 use crate::op::shape::view::{reshape_to, viewed_with};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
@@ -139,6 +144,45 @@ params! {
     }
 }
 
+/// A copy of `x`, which lies as `x` does, with `src` where [`as_strided`] shows it; offsets count in the memory of `x`.
+fn as_strided_scatter(a: &AsStridedScatterParams) -> Result<Tensor> {
+    let (x, src) = (a.input, a.src);
+    let mut order: Vec<i64> = (0..x.rank() as i64).collect();
+    let step = |d: &i64| x.layout().strides().get(*d as usize).copied().unwrap_or(0);
+    order.sort_by_key(|d| std::cmp::Reverse(step(d)));
+    let memory = permute(x, &order)?;
+    if !memory.is_contiguous() {
+        let text = "as_strided_scatter(): the input is a view with gaps, which a copy of it has not";
+        return Err(Error::runtime(text).with_hint("`x.contiguous()` has none"));
+    }
+    let (count, own) = (x.numel() as i64, x.layout().offset() as i64);
+    let make = Make { device: Some(x.device().into()), ..Make::default() };
+    let all = arange(0i64.into(), count.into(), 1i64.into(), &make)?;
+    let places = as_strided(&all, &a.size, &a.stride, Some(a.storage_offset.unwrap_or(own) - own))?;
+    if places.shape() != src.shape() {
+        return Err(Error::runtime(format!(
+            "expected src to have a size equal to the slice of self. src size = {:?}, slice size = {:?}",
+            src.shape(),
+            places.shape()
+        )));
+    }
+    let line = |t: &Tensor| reshape_to(t, &[t.numel()]);
+    let flat = index_copy(&line(&memory)?, 0, &line(&places)?, &to_dtype(&line(src)?, x.dtype())?)?;
+    let mut back: Vec<i64> = (0..x.rank() as i64).collect();
+    back.sort_by_key(|d| order.get(*d as usize).copied());
+    permute(&reshape_to(&flat, memory.shape())?, &back)
+}
+
+params! {
+    AsStridedScatterParams {
+        input: kind::Tensor, "the tensor that is copied";
+        src: kind::Tensor, "what is written";
+        size: kind::Ints, "sizes of the part that is written";
+        stride: kind::Ints, "elements from one place to the next in memory, for each dimension";
+        storage_offset: Maybe<kind::Int>, "the place of the first element in memory; that of the tensor where none is named";
+    }
+}
+
 params! {
     AsStridedParams {
         input: kind::Tensor, "the tensor it is computed of";
@@ -184,4 +228,23 @@ pub static ROWS: &[OpDef] = &[
     }))))
     .gradient(Gradient::Vjp("AsStridedBackward0"))
     .samples(&[Sample::of("x.clone().as_strided([2, 3], [3, 1], 1)", M)]),
+    OpDef::call(
+        "as_strided_scatter",
+        Family::Movement,
+        "A copy in which what `as_strided` shows is another tensor.",
+        AsStridedScatterParams::LIST,
+        by_name!(AsStridedScatterParams, |a| to_value(as_strided_scatter(&a))),
+    )
+    .shapes("any, src of the sizes -> that of the input")
+    .errors(&[
+        "RuntimeError: `src` has another shape",
+        "RuntimeError: sizes and strides reach behind the memory",
+        "RuntimeError: there are not as many strides as sizes",
+        "RuntimeError: the input is a view with gaps",
+    ])
+    .example("zeros(4).as_strided_scatter(ones(2), [2], [3])", "tensor([1., 0., 0., 1.])")
+    .samples(&[Sample::of(
+        "x.as_strided_scatter(y, [2, 2], [4, 2], 1)",
+        &[Draw::of("x", &[3, 4], Domain::Any), Draw::of("y", &[2, 2], Domain::Any)],
+    )]),
 ];

@@ -6,6 +6,7 @@ pub mod histogram;
 pub mod indices;
 pub mod masks;
 pub mod places;
+pub mod puts;
 pub mod reduced;
 pub mod scattered;
 pub mod search;
@@ -22,4 +23,5 @@ pub static ROWS: &[&[OpDef]] = &documented([
     histogram::ROWS,
     search::ROWS,
     scattered::ROWS,
+    puts::ROWS,
 ]);
