@@ -437,6 +437,7 @@ fn elements_put_at_places_and_numbers_along_diagonals() {
             "tensor([1, 0, 0, 0, 0, 0, 0, 1])",
         ),
         ("zeros([1, 1, 1]).fill_diagonal_(3)", "tensor([[[3.]]])"),
+        ("tensor([1.0, 2.0]).polygamma_(1)", "tensor([1.6449, 0.6449])"),
     ] {
         assert_eq!(on("cpu", code), want, "{code}");
     }
@@ -467,6 +468,7 @@ fn elements_put_at_places_and_numbers_along_diagonals() {
             "put_(): self and source expected to have the same dtype, but got self.dtype = Float and source.dtype = Long",
         ),
         ("zeros(0).put_(tensor([0]), tensor([5.0]))", "put_(): Tried to put elements into an empty tensor"),
+        ("tensor([1]).polygamma_(1)", "result type Float can't be cast to the desired output type Long"),
         ("zeros(2).fill_diagonal_(1)", "dimensions must larger than 1"),
         ("zeros([2, 3, 2]).fill_diagonal_(2)", "all dimensions of input must be of equal length"),
     ]);

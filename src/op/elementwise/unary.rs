@@ -3,8 +3,10 @@
 use crate::base::{Error, Result};
 use crate::device::MapOp;
 use crate::op::core::args::to_value;
-use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, METHOD, OpDef, Sample};
+use crate::op::core::fill::replaced;
 use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::promote::check_cast;
 use crate::op::core::record::one;
 use crate::op::core::shapes;
 use crate::op::core::spec::{Gives, Keep, MapAttribute, Refusal, Unary};
@@ -141,6 +143,22 @@ params! {
     }
 }
 
+params! {
+    PolygammaInPlaceParams {
+        input: kind::Tensor, "where the derivative is evaluated, and what is written to";
+        n: kind::Int, "which derivative, from 0";
+    }
+}
+
+/// The `n`-th derivative of the digamma function, `digamma` itself for 0.
+fn derived(n: i64, x: &Tensor) -> Result<Tensor> {
+    match n {
+        n if n < 0 => Err(Error::runtime("polygamma(n, x) does not support negative n.")),
+        0 => digamma(x),
+        n => polygamma(x, n as f64),
+    }
+}
+
 /// The rows of this file that no macro writes.
 pub(crate) static MORE_ROWS: &[OpDef] = &[
     OpDef::call(
@@ -148,11 +166,7 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         Family::Elementwise,
         "The n-th derivative of `digamma`.",
         PolygammaParams::LIST,
-        by_name!(PolygammaParams, |a| match a.n {
-            n if n < 0 => Err(Error::runtime("polygamma(n, x) does not support negative n.")),
-            0 => to_value(digamma(a.input)),
-            n => to_value(polygamma(a.input, n as f64)),
-        }),
+        by_name!(PolygammaParams, |a| to_value(derived(a.n, a.input))),
     )
     .forms(&[Form::Function, Form::Of("special")])
     .shapes(shapes::SAME)
@@ -160,6 +174,25 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
     .example("polygamma(1, tensor([1.0]))", "tensor([1.6449])")
     .gradient(Gradient::Vjp("PolygammaBackward0"))
     .samples(&[Sample::of("polygamma(1, x)", POSITIVE)]),
+    OpDef::call(
+        "polygamma_",
+        Family::Elementwise,
+        "The n-th derivative of `digamma`, in the place of its input.",
+        PolygammaInPlaceParams::LIST,
+        by_name!(PolygammaInPlaceParams, |a| to_value(replaced(a.input, |x| {
+            let made = derived(a.n, x)?;
+            check_cast(made.dtype(), x.dtype())?;
+            Ok(made)
+        }))),
+    )
+    .forms(METHOD)
+    .shapes(shapes::SAME)
+    .errors(&[
+        "RuntimeError: `n` is negative",
+        "RuntimeError: the input holds integers, which the result is none of",
+    ])
+    .example("tensor([1.0]).polygamma_(1)", "tensor([1.6449])")
+    .samples(&[Sample::of("x.clone().polygamma_(1)", POSITIVE)]),
     twin_of_one(
         "absolute",
         "Another name of `abs`.",
