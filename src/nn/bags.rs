@@ -14,7 +14,7 @@ use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::activation::Simple;
-use super::embedding::{option_of, unusual};
+use super::embedding::{option_of, padded, unusual};
 use super::init;
 use super::module::{Call, Layer, Module, Parts, call_row};
 use super::show::option;
@@ -77,8 +77,6 @@ struct EmbeddingBag {
     width: usize,
     mode: String,
     include_last: bool,
-    padding: Option<usize>,
-    /// How the table is read; its padding row is `padding`.
     table: TableOptions,
 }
 
@@ -88,8 +86,7 @@ impl Layer for EmbeddingBag {
     }
 
     fn options(&self, _: &Module) -> String {
-        let padding = self.padding.map_or_else(String::new, |row| format!(", padding_idx={row}"));
-        let unusual = unusual(&self.table);
+        let (unusual, padding) = (unusual(&self.table), padded(&self.table));
         format!("{}, {}{unusual}, mode='{}'{padding}", self.count, self.width, self.mode)
     }
 
@@ -121,7 +118,6 @@ impl Layer for EmbeddingBag {
             "embedding_dim" => Some(int(self.width)),
             "mode" => Some(Value::Str(self.mode.clone())),
             "include_last_offset" => Some(Value::Scalar(self.include_last.into())),
-            "padding_idx" => Some(self.padding.map_or(Value::None, int)),
             other => option_of(&self.table, other),
         }
     }
@@ -156,7 +152,7 @@ fn make_bag(a: EmbeddingBagParams) -> Result<Value> {
         weight.with_layout(weight.layout().select(0, row)?).fill(0i64.into(), "fill_")?;
     }
     let table = a.rows.beside(padding.map(|row| row as i64));
-    let layer = EmbeddingBag { count, width, mode, include_last: a.include_last_offset, padding, table };
+    let layer = EmbeddingBag { count, width, mode, include_last: a.include_last_offset, table };
     a.made.place(Module::new(layer, Parts::new().parameter("weight", Some(weight)))?)
 }
 

@@ -13,12 +13,15 @@ use super::module::{Call, Layer, Module, Parts};
 struct Embedding {
     count: usize,
     width: usize,
-    padding: Option<usize>,
-    /// How it is read; its padding row is `padding`.
     table: TableOptions,
 }
 
-/// Options of a table that are not as usual, as they print behind others.
+/// The row of a table that counts for nothing, as it prints behind other options.
+pub(super) fn padded(table: &TableOptions) -> String {
+    table.padding_idx.map_or_else(String::new, |row| format!(", padding_idx={row}"))
+}
+
+/// Other options of a table that are not as usual, as they print behind others.
 pub(super) fn unusual(table: &TableOptions) -> String {
     let mut text = String::new();
     if let Some(most) = table.max_norm {
@@ -36,6 +39,7 @@ pub(super) fn unusual(table: &TableOptions) -> String {
 /// An option of a table by its name.
 pub(super) fn option_of(table: &TableOptions, name: &str) -> Option<Value> {
     match name {
+        "padding_idx" => Some(table.padding_idx.map_or(Value::None, |row| Value::Scalar(row.into()))),
         "max_norm" => Some(table.max_norm.map_or(Value::None, |most| Value::Scalar(most.into()))),
         "norm_type" => Some(Value::Scalar(table.norm_type.into())),
         "scale_grad_by_freq" => Some(Value::Scalar(table.scale_grad_by_freq.into())),
@@ -49,8 +53,8 @@ impl Layer for Embedding {
     }
 
     fn options(&self, _: &Module) -> String {
-        let padding = self.padding.map_or_else(String::new, |row| format!(", padding_idx={row}"));
-        format!("{}, {}{padding}{}", self.count, self.width, unusual(&self.table))
+        let table = &self.table;
+        format!("{}, {}{}{}", self.count, self.width, padded(table), unusual(table))
     }
 
     fn forward(&self, call: &Call) -> Result<Tensor> {
@@ -62,7 +66,6 @@ impl Layer for Embedding {
         match name {
             "num_embeddings" => Some(int(self.count)),
             "embedding_dim" => Some(int(self.width)),
-            "padding_idx" => Some(self.padding.map_or(Value::None, int)),
             other => option_of(&self.table, other),
         }
     }
@@ -87,7 +90,7 @@ fn make(a: EmbeddingParams) -> Result<Value> {
     }
     let parts = Parts::new().parameter("weight", Some(weight));
     let table = a.rows.beside(padding.map(|row| row as i64));
-    a.made.place(Module::new(Embedding { count, width, padding, table }, parts)?)
+    a.made.place(Module::new(Embedding { count, width, table }, parts)?)
 }
 
 /// The rows of this file.
