@@ -57,7 +57,7 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
 
 /// Rows whose names other rows of the table have too; a module tells them apart.
 pub(crate) fn homonyms() -> impl Iterator<Item = &'static OpDef> {
-    [linalg::HOMONYMS, convolution::HOMONYMS].into_iter().flatten().copied().flatten()
+    [activation::HOMONYMS, linalg::HOMONYMS, convolution::HOMONYMS].into_iter().flatten().copied().flatten()
 }
 
 /// The row of a name.

@@ -10,7 +10,7 @@ use crate::base::{Error, Result, Scalar};
 use crate::device::Shared;
 use crate::nn::made::construct;
 use crate::op::core::spec::{Binary, Unary, Writes};
-use crate::op::params::{ActivationParams, InputParams};
+use crate::op::params::InputParams;
 use crate::op::{Args, Family, Form, Forward, InPlace, OpDef, Operand, ParamKind, Value};
 use crate::tensor::Tensor;
 
@@ -116,11 +116,6 @@ fn runner(def: &'static OpDef) -> fn(&Args) -> Result<Value> {
         Forward::Call(run) => run,
         Forward::Script => |args| Err(Error::runtime(format!("{} is of the script", args.def.name))),
         Forward::Unary(_) => |args| match args.def.forward {
-            Forward::Unary(spec) if args.def.params.len() > 1 => {
-                let ActivationParams { input, inplace, .. } = ActivationParams::of(args)?;
-                let made = if inplace { Unary::apply_in_place } else { Unary::apply };
-                made(spec, input, [0.0; 2]).map(Value::from)
-            }
             Forward::Unary(spec) => spec.apply(InputParams::of(args)?.input, [0.0; 2]).map(Value::from),
             _ => Err(Error::runtime("not a unary row")),
         },

@@ -16,7 +16,7 @@ use crate::op::elementwise::arithmetic::{add, mul, scale, shift, sub};
 use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::clamp::clamp_max;
 use crate::op::elementwise::comparison::{ge, gt, le, logical_or};
-use crate::op::elementwise::unary::{erf, exp, sigmoid, square, tanh};
+use crate::op::elementwise::unary::{erf, exp, relu, relu_, sigmoid, square, tanh};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
@@ -304,3 +304,19 @@ pub static ROWS: &[OpDef] = &[
     .example("F::relu6(tensor([-3.0, 0.5, 8.0]))", "tensor([0.0000, 0.5000, 6.0000])")
     .samples(&[Sample::of("F::relu6(x * 4)", &[X])]),
 ];
+
+/// Rows whose names other rows have too.
+pub(crate) static HOMONYMS: &[OpDef] = &[with_rule(
+    "relu",
+    "Each element, or 0 where it is negative.",
+    ActivationParams::LIST,
+    by_name!(ActivationParams, |a| {
+        let made = if a.inplace { relu_(a.input) } else { relu(a.input) };
+        made.map(Value::from)
+    }),
+    "ReluBackward0",
+)
+.shapes(shapes::SAME)
+.errors(&[shapes::BOOLS])
+.example("F::relu(tensor([-1.0, 2.0]))", "tensor([0., 2.])")
+.samples(&[Sample::of("F::relu(x)", &[X])])];

@@ -204,7 +204,7 @@ impl AlphaParams<'_> {
 macro_rules! unary {
     ($(
         $(#[doc = $doc:literal])*
-        $fn:ident $map:ident $gives:ident $(or $refusal:expr)?, $grad:tt, $domain:ident $(in $forms:ident)? $(with $params:ident)?,
+        $fn:ident $map:ident $gives:ident $(or $refusal:expr)?, $grad:tt, $domain:ident $(in $forms:ident)?,
         $summary:literal, $code:literal => $shown:literal;
     )*) => {
         $(
@@ -240,7 +240,7 @@ macro_rules! unary {
                     family: Family::Elementwise,
                     receiver: Receiver::None,
                     forms: unary!(@forms $($forms)?),
-                    params: unary!(@params $($params)?),
+                    params: InputParams::LIST,
                     summary: $summary,
                     details: "",
                     shapes: $crate::op::core::shapes::SAME,
@@ -263,8 +263,6 @@ macro_rules! unary {
     };
     (@refusal) => { $crate::op::core::spec::Refusal::ByName };
     (@refusal $refusal:expr) => { $refusal };
-    (@params) => { InputParams::LIST };
-    (@params $params:ident) => { $params::LIST };
     (@forms) => { &[Form::Method, Form::Function] };
     (@forms $forms:ident) => { $forms };
     (@call $fn:ident SPECIAL) => { concat!("special::", stringify!($fn), "(x)") };
@@ -383,7 +381,7 @@ pub mod names {
     pub use crate::op::core::def::{
         Domain, Draw, Family, Form, Forward, Gradient, InPlace, OpDef, Receiver, Sample, Torch,
     };
-    pub(crate) use crate::op::core::params::{ActivationParams, InputParams};
+    pub(crate) use crate::op::core::params::InputParams;
 }
 
 pub(in crate::op) use {binary, unary};

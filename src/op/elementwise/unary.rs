@@ -101,7 +101,7 @@ unary! {
         "`sin(pi x) / (pi x)`, and 1 at 0.", "tensor([0.0, 0.5]).sinc()" => "tensor([1.0000, 0.6366])";
     relu Relu Number or Refusal::Text("Boolean inputs not supported for relu"), (Output rule(|s, g| with_input(MapOp::ReluGrad, s, g, |g, y| {
             masked_fill(g, &le(y, 0.0)?, 0i64.into())
-        }))), Any in FUNCTIONAL_TOO with ActivationParams,
+        }))), Any,
         "Each element, or 0 where it is negative.", "tensor([-1.0, 2.0]).relu()" => "tensor([0., 2.])";
 }
 
