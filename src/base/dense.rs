@@ -62,6 +62,17 @@ pub(crate) fn dense_in(shape: &[usize], order: &[usize]) -> Result<Layout> {
     Layout::new(shape.into(), strides, 0)
 }
 
+impl Layout {
+    /// True where the elements fill one piece of memory with the dimensions in this order, outermost first. Strides of
+    /// dimensions of size 1 do not matter.
+    pub(crate) fn is_dense_in(&self, order: &[usize]) -> bool {
+        dense_in(self.shape(), order).is_ok_and(|wanted| {
+            let strides = self.strides().iter().zip(wanted.strides());
+            strides.zip(self.shape()).all(|((have, want), &size)| size == 1 || have == want)
+        })
+    }
+}
+
 /// The order of the dimensions of a result whose inputs have these strides, broadcast dimensions with 0.
 ///
 /// Follows `TensorIterator::reorder_dimensions`: the first input whose strides tell two dimensions apart decides.

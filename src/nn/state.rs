@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::base::{DType, Device, DeviceSpec, Error, Result};
 use crate::device::live::{OF_A_MODULE, meant};
 use crate::device::{Context, Machine};
+use crate::op::core::format::MemoryFormat;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::set_grad_mode;
 
@@ -32,8 +33,18 @@ impl fmt::Display for Mismatch {
 
 impl Module {
     /// Moves every tensor here and below to a device, a floating-point dtype, or both, in place: handles,
-    /// optimisers and views see the move, and gradients move along. Integer buffers keep their dtype.
-    pub fn to(&self, device: Option<Device>, dtype: Option<DType>) -> Result<()> {
+    /// optimisers and views see the move, and gradients move along. Integer buffers keep their dtype. A format lays
+    /// parameters and buffers of four and five dimensions out anew, but those that a view looks at.
+    ///
+    /// # Errors
+    /// The dtype is no floating-point one, there is no such device or no room on it, or the format is for another number
+    /// of dimensions.
+    pub fn to(
+        &self,
+        device: Option<Device>,
+        dtype: Option<DType>,
+        format: Option<MemoryFormat>,
+    ) -> Result<()> {
         if let Some(dtype) = dtype.filter(|d| !d.is_float()) {
             let text = format!(
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=torch.{dtype}"
@@ -44,7 +55,13 @@ impl Module {
         let target = device.map(|d| machine.context(d)).transpose()?;
         for (_, t) in self.named(Role::Parameter).into_iter().chain(self.named(Role::Buffer)) {
             let parts = [Some(t.clone()), t.grad()];
-            meant(OF_A_MODULE, || parts.iter().flatten().try_for_each(|t| convert(t, target, dtype)))?;
+            meant(OF_A_MODULE, || {
+                parts.iter().flatten().try_for_each(|t| {
+                    convert(t, target, dtype)?;
+                    let format = format.filter(|_| matches!(t.rank(), 4 | 5));
+                    format.map_or(Ok(()), |format| format.lay_in_place(t))
+                })
+            })?;
         }
         Ok(())
     }
@@ -52,7 +69,7 @@ impl Module {
     /// This module moved to where a constructor's `device` option wants it.
     pub fn placed(self, device: Option<DeviceSpec>) -> Result<Module> {
         if let Some(spec) = device {
-            self.to(Some(Machine::current().resolve(spec)), None)?;
+            self.to(Some(Machine::current().resolve(spec)), None, None)?;
         }
         Ok(self)
     }

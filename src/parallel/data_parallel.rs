@@ -52,7 +52,7 @@ impl DataParallel {
         };
         machine.context(output).map_err(unknown_id)?;
         if devices.len() == 1 {
-            module.to(Some(first.device), None)?;
+            module.to(Some(first.device), None, None)?;
         }
         Module::new(DataParallel { devices, output, dim }, parts)
     }

@@ -377,15 +377,22 @@ fn check_nan(node: &Node, grads: &Grads) -> Result<()> {
     Ok(())
 }
 
-/// Adds a gradient to a leaf's `.grad`. A gradient that nobody else holds is taken over, as
-/// `torch::autograd::AccumulateGrad` does; otherwise it is copied.
+/// Adds a gradient to a leaf's `.grad`. A gradient that nobody else holds and that lies in memory as the leaf does is
+/// taken over, as `torch::autograd::AccumulateGrad` does; otherwise it is copied, to lie so.
 fn accumulate_grad(leaf: &Tensor, grad: Tensor, create_graph: bool) -> Result<()> {
     let next = match leaf.grad() {
         Some(before) if create_graph => accumulate::add(&before, &grad)?,
         Some(before) => return accumulate::add_into(&before, &grad),
         None if create_graph => grad,
-        None if grad.is_sole_owner() && grad.is_contiguous() => grad,
-        None => grad.copied(grad.dtype(), "clone")?,
+        None if leaf.is_contiguous() || !leaf.layout().is_dense() => match grad.is_sole_owner() {
+            true if grad.is_contiguous() => grad,
+            _ => grad.copied(grad.dtype(), "clone")?,
+        },
+        None => {
+            let layout = leaf.layout().dense_like()?;
+            let fits = grad.is_sole_owner() && grad.layout().strides() == layout.strides();
+            if fits { grad } else { grad.copied_in(layout, "clone")? }
+        }
     };
     leaf.set_grad(Some(next))
 }

@@ -289,6 +289,13 @@ impl Tensor {
         Ok(out)
     }
 
+    /// A copy on the same device under a dense layout from element 0, outside the graph.
+    pub(crate) fn copied_in(&self, layout: Layout, op: &'static str) -> Result<Tensor> {
+        let out = Tensor::empty_in(layout, self.dtype(), &self.context(), op)?;
+        out.assign(self, op)?;
+        Ok(out)
+    }
+
     /// The elements of a dense tensor in the order of its memory.
     pub(super) fn flat(&self) -> Result<Tensor> {
         let layout = Layout::new([self.numel()][..].into(), [1isize][..].into(), self.layout().offset())?;

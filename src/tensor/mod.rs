@@ -157,21 +157,35 @@ impl Tensor {
                 "data set to a tensor that requires gradients must be floating point or complex dtype",
             ));
         }
-        if self.is_contiguous() && self.numel() == self.0.storage.numel() {
-            let fits = source.is_contiguous() && source.numel() == source.0.storage.numel();
+        if self.layout().is_dense() && self.numel() == self.0.storage.numel() {
+            // Views of this tensor find their elements where they were.
+            let like = if self.is_viewed() { self.layout() } else { source.layout() };
+            let layout = like.dense_like()?;
+            let fits = *source.layout() == layout && source.numel() == source.0.storage.numel();
             let taken = if fits && source.is_sole_owner() {
                 source.clone()
             } else {
-                source.copied(source.dtype(), "data")?
+                source.copied_in(layout, "data")?
             };
-            self.0.storage.swap(&taken.0.storage);
-            self.0.storage.note_unversioned();
+            self.take(&taken);
             return Ok(());
         }
         if (self.dtype(), self.device()) != (source.dtype(), source.device()) {
             return Err(Error::runtime("the data of a view keeps its dtype and its device"));
         }
         self.assign(source, "data")
+    }
+
+    /// Takes over the memory and the layout of another tensor of the same shape that fills its storage, as this one does.
+    fn take(&self, other: &Tensor) {
+        self.0.storage.swap(&other.0.storage);
+        self.0.layout.set(other.layout().clone());
+        self.0.storage.note_unversioned();
+    }
+
+    /// Whether other tensors look at its storage.
+    fn is_viewed(&self) -> bool {
+        Arc::strong_count(&self.0.storage) > 1
     }
 
     /// The memory that it shares with its views.
@@ -184,7 +198,7 @@ impl Tensor {
         self.0.layout.now()
     }
 
-    /// That which it was made with: `squeeze_` and its like change it.
+    /// That which it was made with: `squeeze_` and its like change it, and memory in another order.
     pub(crate) fn first_layout(&self) -> &Layout {
         self.0.layout.first()
     }

@@ -127,6 +127,17 @@ impl Tensor {
         self.assign(&here, "copy_")
     }
 
+    /// Lays the elements out under another dense layout from element 0, in place: every handle of this tensor sees
+    /// them there. A tensor that is part of a storage, or whose storage a view looks at, stays as it lies.
+    pub(crate) fn lay_in_place(&self, layout: Layout) -> Result<()> {
+        if *self.layout() == layout || self.is_viewed() || self.numel() != self.storage().numel() {
+            return Ok(());
+        }
+        self.storage().check_own()?;
+        self.take(&self.copied_in(layout, "to")?);
+        Ok(())
+    }
+
     /// Replaces device and dtype in place: every handle and view of the storage sees the new ones.
     /// This is how modules move their parameters.
     pub(crate) fn convert_in_place(&self, target: &Arc<Context>, dtype: DType) -> Result<()> {

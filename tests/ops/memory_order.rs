@@ -7,9 +7,14 @@ use tensorlab::device::open::Use;
 use tensorlab::device::sim::Selection;
 use tensorlab::script::{Interpreter, Limits, Origin, Silent};
 
-/// `t` is `x` with its dimensions turned, `s` every other element of its last one.
+/// `t` is `x` with its dimensions turned, `s` every other element of its last one, `i` and `v` images and volumes with
+/// their channels last.
 const SET_UP: &str = "let x = arange(24.0).reshape([2, 3, 4]); let t = x.permute([2, 0, 1]); \
-                      let s = x.unfold(2, 1, 2).select(3, 0); let row = ones([3]); let packed = t.contiguous();";
+                      let s = x.unfold(2, 1, 2).select(3, 0); let row = ones([3]); let packed = t.contiguous(); \
+                      let i = randn([2, 4, 8, 8]).to(#{memory_format: channels_last}); let p = i.contiguous(); \
+                      let v = randn([2, 4, 5, 6, 7]).to(#{memory_format: channels_last_3d}); \
+                      let w = randn([6, 4, 3, 3]); let up = randn([4, 6, 3, 3]); let w3 = randn([6, 4, 3, 3, 3]); \
+                      let last = w.to(#{memory_format: channels_last});";
 
 /// Code and the strides that PyTorch gives.
 const STRIDES: &[(&str, &str)] = &[
@@ -57,6 +62,61 @@ const STRIDES: &[(&str, &str)] = &[
     ("t.cuda().cpu()", "[1, 12, 4]"),
     ("s.permute([2, 0, 1]).cuda()", "[1, 6, 2]"),
     ("t.contiguous()", "[6, 3, 1]"),
+    ("F::conv2d(i, w)", "[216, 1, 36, 6]"),
+    ("F::conv2d(p, last)", "[216, 1, 36, 6]"),
+    ("F::conv2d(p, w)", "[216, 36, 6, 1]"),
+    ("F::conv2d(i.cuda(), w.cuda())", "[216, 1, 36, 6]"),
+    ("F::conv2d(i, randn([4, 1, 3, 3]), #{groups: 4})", "[144, 1, 24, 4]"),
+    ("F::conv_transpose2d(i, up)", "[600, 1, 60, 6]"),
+    ("F::max_pool2d(i, 2)", "[64, 1, 16, 4]"),
+    ("F::max_pool2d(i.cuda(), 2)", "[64, 1, 16, 4]"),
+    ("F::avg_pool2d(i, 2)", "[64, 1, 16, 4]"),
+    ("F::adaptive_avg_pool2d(i, 3)", "[36, 1, 12, 4]"),
+    ("F::adaptive_avg_pool2d(i, 1)", "[4, 1, 4, 4]"),
+    ("F::adaptive_max_pool2d(i, 3)", "[36, 1, 12, 4]"),
+    ("F::interpolate(i, #{scale_factor: 2})", "[1024, 1, 64, 4]"),
+    ("F::interpolate(i, #{scale_factor: 2, mode: \"bilinear\"})", "[1024, 1, 64, 4]"),
+    ("F::interpolate(i, #{scale_factor: 2, mode: \"bicubic\"})", "[1024, 1, 64, 4]"),
+    ("F::pixel_unshuffle(i, 2)", "[256, 1, 64, 16]"),
+    ("F::batch_norm(i, (), (), #{training: true})", "[256, 1, 32, 4]"),
+    ("F::group_norm(i, 2)", "[256, 1, 32, 4]"),
+    ("F::pad(i, [1, 1, 1, 1])", "[400, 1, 40, 4]"),
+    ("F::pad(i, [1, 1, 1, 1], #{mode: \"reflect\"})", "[400, 1, 40, 4]"),
+    ("F::pad(i, [1, 1, 1, 1], #{mode: \"circular\"})", "[400, 100, 10, 1]"),
+    ("cat([i, i], 1)", "[512, 1, 64, 8]"),
+    ("cat([p, i], 1)", "[512, 64, 8, 1]"),
+    ("F::conv3d(v, w3)", "[360, 1, 120, 30, 6]"),
+    ("F::conv_transpose3d(v, randn([4, 6, 3, 3, 3]))", "[3024, 1, 432, 54, 6]"),
+    ("F::max_pool3d(v, 2)", "[72, 1, 36, 12, 4]"),
+    ("F::avg_pool3d(v, 2)", "[72, 18, 9, 3, 1]"),
+    ("randn([2, 3]).t().requires_grad_().clone()", "[1, 3]"),
+];
+
+/// Code that gives a list of strides, PyTorch's.
+const LISTS: &[(&str, &str)] = &[
+    // A gradient lies as its leaf does, whatever comes back through the graph.
+    (
+        "let l = last.clone().requires_grad_(); F::conv2d(p, l).sum().backward(); [l.grad.stride()]",
+        "[[36, 1, 12, 4]]",
+    ),
+    ("let l = randn([2, 3]).t().requires_grad_(); l.sum().backward(); [l.grad.stride()]", "[[1, 3]]"),
+    (
+        "let net = nn::Sequential(nn::Conv2d(3, 4, 3), nn::Linear(2, 2), nn::BatchNorm2d(3)).to(#{memory_format: \
+         channels_last}); net.parameters().map(|p| p.stride())",
+        "[[27, 1, 9, 3], [1], [2, 1], [1], [1], [1]]",
+    ),
+    (
+        "let l = nn::Conv2d(3, 4, 3).to(float64, #{memory_format: channels_last}); let before = l.weight.stride(); \
+         l.float(); let cast = l.weight.stride(); l.to(#{memory_format: contiguous_format}); [before, cast, \
+         l.weight.stride()]",
+        "[[27, 1, 9, 3], [27, 1, 9, 3], [27, 9, 3, 1]]",
+    ),
+    (
+        "let l = nn::Conv2d(3, 4, 3); l.weight.data = l.weight.data.to(#{memory_format: channels_last}); \
+         [l.weight.stride()]",
+        "[[27, 1, 9, 3]]",
+    ),
+    ("[nn::Conv3d(3, 2, 3).to(#{memory_format: channels_last_3d}).weight.stride()]", "[[81, 1, 27, 9, 3]]"),
 ];
 
 fn lab() -> Interpreter {
@@ -86,6 +146,54 @@ fn results_lie_in_memory_as_what_they_are_made_of() {
 }
 
 #[test]
+fn parameters_and_gradients_lie_as_they_are_told() {
+    let mut lab = lab();
+    for (code, want) in LISTS {
+        assert_eq!(run(&mut lab, code), *want, "{code}");
+    }
+}
+
+/// What looks at a parameter sees the same elements afterwards, and a network computes and learns the same.
+#[test]
+fn a_network_with_its_channels_last_is_the_same_network() {
+    let mut lab = lab();
+    run(
+        &mut lab,
+        "fn fit(net, x) {
+             let o = optim::Adam(net.parameters(), 0.01);
+             let l = ();
+             for k in 0..5 {
+                 o.zero_grad();
+                 l = F::cross_entropy(net.forward(x), tensor([0, 1], #{device: x.device}));
+                 l.backward();
+                 o.step();
+             }
+             l.item()
+         }
+         fn net() {
+             nn::Sequential(nn::Conv2d(4, 4, 3), nn::ReLU(), nn::BatchNorm2d(4), nn::MaxPool2d(2), nn::Conv2d(4, 5, 1),
+                 nn::AdaptiveAvgPool2d(1), nn::Flatten(), nn::Linear(5, 2))
+         }
+         let a = net(); let b = net(); b.load_state_dict(a.state_dict()); b.to(#{memory_format: channels_last});
+         let c = net(); c.load_state_dict(b.state_dict()); c.to(\"cuda\"); c.to(#{memory_format: channels_last});
+         let want = fit(a, p);",
+    );
+    for code in [
+        "abs(fit(b, i) - want) < 1e-5",
+        "abs(fit(c, i.cuda()) - want) < 1e-5",
+        "allclose(b[0].weight, a[0].weight, #{atol: 1e-4})",
+        "a.load_state_dict(c.state_dict()); a[0].weight.equal(c[0].weight.cpu()) && a[0].weight.is_contiguous()",
+        // A view keeps its parameter as it is.
+        "let l = nn::Conv2d(2, 3, 3); let seen = l.weight.detach(); let before = seen.clone(); \
+         l.to(#{memory_format: channels_last}); seen.equal(before) && l.weight.equal(before)",
+        "let l = nn::Conv2d(2, 3, 3); let seen = l.weight.view(54); let q = l.weight.data.clone() * 2; \
+         l.weight.data = q.to(#{memory_format: channels_last}); seen.equal(q.flatten()) && l.weight.equal(q)",
+    ] {
+        assert_eq!(run(&mut lab, code), "true", "{code}");
+    }
+}
+
+#[test]
 fn the_order_in_memory_changes_no_value() {
     let mut lab = lab();
     let same = [
@@ -99,6 +207,22 @@ fn the_order_in_memory_changes_no_value() {
         ("s.permute([2, 0, 1]).cuda().cpu()", "s.permute([2, 0, 1]).contiguous()"),
         ("(t + 1).view([4, 2, 3])", "packed + 1"),
         ("(t + 1).reshape([24])", "(packed + 1).reshape([24])"),
+        ("F::conv2d(i, w)", "F::conv2d(p, w)"),
+        ("F::conv2d(i.cuda(), w.cuda())", "F::conv2d(p.cuda(), w.cuda())"),
+        ("F::conv_transpose2d(i, up)", "F::conv_transpose2d(p, up)"),
+        ("F::conv3d(v, w3)", "F::conv3d(v.contiguous(), w3)"),
+        ("F::max_pool2d(i, 3, 2)", "F::max_pool2d(p, 3, 2)"),
+        ("F::avg_pool2d(i, 3, 2)", "F::avg_pool2d(p, 3, 2)"),
+        (
+            "F::interpolate(i, #{size: 5, mode: \"bilinear\"})",
+            "F::interpolate(p, #{size: 5, mode: \"bilinear\"})",
+        ),
+        (
+            "F::pad(i, [1, 2, 0, 1], #{mode: \"replicate\"})",
+            "F::pad(p, [1, 2, 0, 1], #{mode: \"replicate\"})",
+        ),
+        ("F::pad(i, [1, 2, -1, 1], #{value: 3.0})", "F::pad(p, [1, 2, -1, 1], #{value: 3.0})"),
+        ("cat([i, i], 1)", "cat([p, p], 1)"),
     ];
     for (a, b) in same {
         assert_eq!(run(&mut lab, &format!("({a}).equal({b})")), "true", "{a}");

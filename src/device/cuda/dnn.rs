@@ -20,6 +20,7 @@ use super::table::{Cudnn, Handle, cudnn};
 
 const CROSS_CORRELATION: c_int = cudnnConvolutionMode_t::CUDNN_CROSS_CORRELATION as c_int;
 const ROW_MAJOR: c_int = cudnnTensorFormat_t::CUDNN_TENSOR_NCHW as c_int;
+const CHANNELS_LAST: c_int = cudnnTensorFormat_t::CUDNN_TENSOR_NHWC as c_int;
 /// What the library likes: TF32 for float32.
 const DEFAULT_MATH: c_int = Math::CUDNN_DEFAULT_MATH as c_int;
 /// Full float32.
@@ -281,10 +282,20 @@ impl<'a> Convolution<'a> {
         let all = [what.x, what.weight, what.y];
         let dense = all.iter().all(|view| view.layout.numel() > 0 && view.layout.rank() == 4);
         let same = all.iter().chain(&what.bias).all(|view| view.dtype == what.y.dtype);
-        let laid = what.weight.layout.is_contiguous() && what.bias.is_none_or(|b| b.layout.is_contiguous());
+        let laid = what.filter_format().is_some() && what.bias.is_none_or(|b| b.layout.is_contiguous());
         // Overlapping inputs, of stride 0, are not cuDNN's.
         let spread = [what.x, what.y].iter().all(|view| view.layout.strides().iter().all(|&s| s > 0));
         (dense && same && laid && spread && kind(what.y.dtype).is_some()).then_some(what)
+    }
+
+    /// In which order the weight lies, in cuDNN's words: with its channels last only where those of the images are.
+    fn filter_format(&self) -> Option<c_int> {
+        let last = |view: &View| view.layout.is_dense_in(&[0, 2, 3, 1]);
+        match () {
+            () if [self.x, self.weight, self.y].iter().all(last) => Some(CHANNELS_LAST),
+            () if self.weight.layout.is_contiguous() => Some(ROW_MAJOR),
+            () => None,
+        }
     }
 
     fn question(&self, switches: Switches) -> Question {
@@ -298,6 +309,7 @@ impl<'a> Convolution<'a> {
         let conv = self.conv;
         let more = conv.stride.iter().chain(&conv.padding).chain(&conv.dilation).chain([&conv.groups]);
         numbers.extend(more.map(|&n| n as i64));
+        numbers.extend(self.filter_format().map(i64::from));
         Question { way: self.way, dtype: self.y.dtype as u8, numbers, switches }
     }
 }
@@ -314,8 +326,8 @@ struct Described {
 
 impl Described {
     fn of(table: &'static Cudnn, what: &Convolution, switches: Switches) -> Result<Option<Described>> {
-        let (Some(kind), [outputs, inputs, height, width]) = (kind(what.y.dtype), what.weight.layout.shape())
-        else {
+        let known = (kind(what.y.dtype), what.filter_format(), what.weight.layout.shape());
+        let (Some(kind), Some(format), [outputs, inputs, height, width]) = known else {
             return Ok(None);
         };
         let int =
@@ -342,7 +354,7 @@ impl Described {
         let compute = if what.y.dtype == DType::Float64 { kind } else { Data::CUDNN_DATA_FLOAT as c_int };
         // SAFETY: both descriptors are new.
         unsafe {
-            check((table.cudnnSetFilter4dDescriptor)(weight, kind, ROW_MAJOR, o, i, h, w))?;
+            check((table.cudnnSetFilter4dDescriptor)(weight, kind, format, o, i, h, w))?;
             check((table.cudnnSetConvolution2dDescriptor)(
                 conv,
                 ph,

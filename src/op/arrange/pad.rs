@@ -3,6 +3,7 @@
 use crate::base::{Dims, Error, Kind, Result, Scalar};
 use crate::device::poll;
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sample};
+use crate::op::core::format::MemoryFormat;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{one, recorded, undetermined, wants_determinism};
 use crate::op::core::value::Value;
@@ -33,7 +34,8 @@ pub(crate) fn constant(x: &Tensor, pad: &[i64], value: Scalar) -> Result<Tensor>
             ))
         })?);
     }
-    let out = Tensor::full(&shape, value, x.dtype(), &x.context(), "pad")?;
+    let out = MemoryFormat::suggested(x).empty(&shape, x.dtype(), x, "pad")?;
+    out.fill(value, "pad")?;
     let (mut source, mut target) = (x.layout().clone(), out.layout().clone());
     for (d, &(before, after)) in borders.iter().enumerate() {
         let size = source.shape().get(d).copied().unwrap_or(0) as i64;
@@ -77,6 +79,9 @@ pub fn pad(x: &Tensor, pad: &[i64], mode: &str, value: Scalar) -> Result<Tensor>
         out = index_select(&out, d as i64, &index)?;
     }
     let dims = pad.len() / 2;
+    if mode != "circular" {
+        out = MemoryFormat::suggested(x).applied(&out)?;
+    }
     // Where determinism is asked for beforehand, PyTorch replicates in two dimensions by another function.
     if mode == "circular" || (mode == "replicate" && dims == 2 && wants_determinism(x)) {
         return Ok(out);

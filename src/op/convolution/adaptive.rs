@@ -4,6 +4,7 @@
 use crate::base::{DType, Error, Result};
 use crate::op::core::autocast::whole;
 use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
+use crate::op::core::format::MemoryFormat;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::{named, undetermined};
@@ -58,7 +59,10 @@ fn adaptive_max_pool(x: &Tensor, size: &[Option<usize>]) -> Result<(Tensor, Tens
         &grouped.iter().map(|&s| s as i64).collect::<Vec<_>>(),
     )?;
     let places = select(&gather(&places, -1, &unsqueeze(&at, -1)?)?, -1, 0)?;
-    Ok((reshape_to(&largest, &out_shape)?, reshape_to(&places, &out_shape)?))
+    // Of volumes they lie row-major always.
+    let format = if dims == 2 { MemoryFormat::suggested(x) } else { MemoryFormat::Contiguous };
+    let lying = |t: &Tensor| format.applied(&reshape_to(t, &out_shape)?);
+    Ok((lying(&largest)?, lying(&places)?))
 }
 
 /// Where the windows along a dimension lie, `[windows, elements]`: from `⌊i * size / count⌋` to before

@@ -1,11 +1,14 @@
 //! Convolutions over one and two dimensions. Both run on the two-dimensional kernel; a gradient is again a
 //! convolution, so derivatives of any order are recorded.
 
+use smallvec::SmallVec;
+
 use crate::base::{DType, Dims, Error, Layout, Result, Scalar};
 use crate::device::Kernel;
 use crate::device::kernel::Conv;
 use crate::op::core::autocast;
 use crate::op::core::def::{Args, BOTH, DefaultValue, Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::format::MemoryFormat;
 use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::record::{recorded, wanted};
 use crate::op::core::value::Value;
@@ -349,7 +352,16 @@ fn planar(t: &Tensor) -> Result<Layout> {
 
 pub(super) fn run(op: &'static str, kernel: Kernel, inputs: &[&Tensor], shape: &[usize]) -> Result<Tensor> {
     let Some(first) = inputs.first() else { return Err(Error::runtime("a convolution without inputs")) };
-    let out = Tensor::empty(shape, first.dtype(), &first.context(), op)?;
+    let format = MemoryFormat::of_any(inputs);
+    let out = format.empty(shape, first.dtype(), first, op)?;
+    // cuDNN wants all of them one way and without gaps, as PyTorch hands them over.
+    let on_gpu = first.device().is_cuda();
+    let fits = |t: &Tensor| t.rank() != 4 || (format == MemoryFormat::Contiguous && t.layout().is_dense());
+    let inputs = inputs.iter().map(|t| match on_gpu && !fits(t) {
+        true => format.applied(&t.detach()),
+        false => Ok((*t).clone()),
+    });
+    let inputs = inputs.collect::<Result<SmallVec<[Tensor; 3]>>>()?;
     let layouts = inputs
         .iter()
         .map(|t| if t.rank() == 1 { Ok(t.layout().clone()) } else { planar(t) })

@@ -2,11 +2,12 @@
 
 use std::fmt::Display;
 
-use crate::base::{Dims, Error, Result, Scalar, memory};
+use crate::base::{DType, Dims, Error, Result, Scalar, memory};
 use crate::device::kernel::Window;
 use crate::device::{Kernel, poll};
 use crate::op::activation::variants::row;
 use crate::op::core::def::{DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sample};
+use crate::op::core::format::MemoryFormat;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::{named, one, recorded, undetermined};
@@ -34,8 +35,9 @@ pub fn max_pool2d(x: &Tensor, pool: &Pool) -> Result<(Tensor, Tensor)> {
     }
     planes("max_pool2d", x, |x| {
         let (window, shape) = plan(x, pool)?;
-        let out = Tensor::empty(&shape, x.dtype(), &x.context(), "max_pool2d")?;
-        let places = Tensor::empty(&shape, crate::base::DType::Int64, &x.context(), "max_pool2d")?;
+        let format = MemoryFormat::suggested(x);
+        let out = format.empty(&shape, x.dtype(), x, "max_pool2d")?;
+        let places = format.empty(&shape, DType::Int64, x, "max_pool2d")?;
         launch("max_pool2d", &Kernel::MaxPool2d(window), &[In::Tensor(x)], &[&out, &places])?;
         let out = recorded(out, &MAX_RULE, &[x], |s, _| {
             s.constant(Some(&places));
@@ -82,7 +84,7 @@ pub fn adaptive_avg_pool2d(x: &Tensor, size: [Option<usize>; 2]) -> Result<Tenso
             let rows = matmul(&parts(x, h, oh)?, x)?;
             matmul(&rows, &transpose(&parts(x, w, ow)?, 0, 1)?)
         });
-        Ok(vec![means?])
+        Ok(vec![MemoryFormat::suggested(x).applied(&means?)?])
     })?)?;
     // PyTorch takes the mean for a single part, which is deterministic.
     if size == [Some(1); 2] {
@@ -116,7 +118,7 @@ fn spread(g: &Tensor, places: &Tensor, window: Window, shape: &[usize]) -> Resul
             one(reshape_to(&picked, places.shape())?)
         },
     };
-    let out = Tensor::empty(shape, g.dtype(), &g.context(), "max_pool2d_backward")?;
+    let out = MemoryFormat::suggested(places).empty(shape, g.dtype(), g, "max_pool2d_backward")?;
     let inputs = [In::Tensor(g), In::Tensor(places)];
     launch("max_pool2d_backward", &Kernel::MaxPool2dGrad(window), &inputs, &[&out])?;
     Ok(recorded(out, &RULE, &[g], |s, _| s.constant(Some(places))))
@@ -130,7 +132,7 @@ fn average(x: &Tensor, window: Window, shape: &[usize]) -> Result<Tensor> {
             one(average_grad(g, window, s.shape(0))?)
         },
     };
-    let out = Tensor::empty(shape, x.dtype(), &x.context(), "avg_pool2d")?;
+    let out = MemoryFormat::suggested(x).empty(shape, x.dtype(), x, "avg_pool2d")?;
     launch("avg_pool2d", &Kernel::AvgPool2d(window), &[In::Tensor(x)], &[&out])?;
     Ok(recorded(out, &RULE, &[x], |s, _| s.attribute(window)))
 }
@@ -143,7 +145,7 @@ fn average_grad(g: &Tensor, window: Window, shape: &[usize]) -> Result<Tensor> {
             one(average(gg, window, s.shape(0))?)
         },
     };
-    let out = Tensor::empty(shape, g.dtype(), &g.context(), "avg_pool2d_backward")?;
+    let out = MemoryFormat::suggested(g).empty(shape, g.dtype(), g, "avg_pool2d_backward")?;
     launch("avg_pool2d_backward", &Kernel::AvgPool2dGrad(window), &[In::Tensor(g)], &[&out])?;
     Ok(recorded(out, &RULE, &[g], |s, _| s.attribute(window)))
 }

@@ -4,6 +4,7 @@
 use crate::base::{Error, Result};
 use crate::op::core::autocast;
 use crate::op::core::def::{BOTH, Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::format::MemoryFormat;
 use crate::op::core::params::by_name;
 use crate::op::core::wide::in_single_on_cpu;
 use crate::op::elementwise::arithmetic::add;
@@ -86,10 +87,11 @@ fn checked(
             None => Ok(out),
         }
     };
-    match bias {
+    let out = match bias {
         Some(bias) => in_single_on_cpu([x, weight, bias], |[x, weight, bias]| run(x, weight, Some(bias))),
         None => in_single_on_cpu([x, weight], |[x, weight]| run(x, weight, None)),
-    }
+    };
+    MemoryFormat::of_any(&[x, weight]).applied(&out?)
 }
 
 /// What each depth of the input comes to by each depth of the window: `[n, filters, depth * kd, h', w']`.

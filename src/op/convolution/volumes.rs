@@ -5,6 +5,7 @@ use crate::base::{Error, Result};
 use crate::op::arrange::pad::constant;
 use crate::op::core::autocast::{self, whole};
 use crate::op::core::def::{BOTH, Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
+use crate::op::core::format::MemoryFormat;
 use crate::op::core::params::by_name;
 use crate::op::core::record::{named, no_grad, undetermined};
 use crate::op::core::shapes;
@@ -16,7 +17,7 @@ use crate::op::gather::along_dim::gather;
 use crate::op::gather::select::index_select;
 use crate::op::shape::part::select;
 use crate::op::shape::permute::permute;
-use crate::op::shape::view::{contiguous, reshape_to, unsqueeze};
+use crate::op::shape::view::{reshape_to, unsqueeze};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
@@ -102,7 +103,7 @@ fn convolved(
     let out = conv2d(&planes, &flat, bias, &within)?;
     let (high, wide) = (out.size(2)?, out.size(3)?);
     let out = reshape_to(&out, &[n, depths, filters, high, wide])?;
-    contiguous(&permute(&out, &[0, 2, 1, 3, 4])?)
+    MemoryFormat::of_any(&[x, weight]).applied(&permute(&out, &[0, 2, 1, 3, 4])?)
 }
 
 impl VolumePlan {
@@ -296,7 +297,7 @@ pub fn max_pool3d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
     };
     let out =
         whole("max_pool3d", [x], |[x]| pooled("max_pool3d", x, pool, |x, pool| Ok(max_pool2d(x, pool)?.0)))?;
-    Ok(named(out, &RULE))
+    Ok(named(MemoryFormat::suggested(x).applied(&out)?, &RULE))
 }
 
 /// The mean of each window of three dimensions.

@@ -1,7 +1,7 @@
 //! In which order the dimensions of a tensor lie in memory, where a call says so.
 
 use crate::base::dense::dense_in;
-use crate::base::{Error, Layout, Result};
+use crate::base::{DType, Error, Layout, Result};
 use crate::op::core::def::Args;
 use crate::op::core::params::kinds;
 use crate::op::core::record::{one, recorded};
@@ -22,6 +22,10 @@ pub enum MemoryFormat {
     /// The same of volumes, `[n, c, d, h, w]`.
     ChannelsLast3d,
 }
+
+/// The dimensions of images and volumes with their channels last, outermost first.
+const IMAGES: [usize; 4] = [0, 2, 3, 1];
+const VOLUMES: [usize; 5] = [0, 2, 3, 4, 1];
 
 /// The names of the formats in scripts.
 pub(crate) const NAMES: [&str; 4] =
@@ -56,13 +60,13 @@ impl MemoryFormat {
                 if shape.len() != 4 {
                     return Err(Error::runtime("required rank 4 tensor to use channels_last format"));
                 }
-                dense_in(shape, &[0, 2, 3, 1])
+                dense_in(shape, &IMAGES)
             }
             MemoryFormat::ChannelsLast3d => {
                 if shape.len() != 5 {
                     return Err(Error::runtime("required rank 5 tensor to use channels_last_3d format"));
                 }
-                dense_in(shape, &[0, 2, 3, 4, 1])
+                dense_in(shape, &VOLUMES)
             }
         }
     }
@@ -72,13 +76,48 @@ impl MemoryFormat {
         match self {
             MemoryFormat::Preserve => true,
             MemoryFormat::Contiguous => layout.is_contiguous(),
-            MemoryFormat::ChannelsLast | MemoryFormat::ChannelsLast3d => {
-                self.layout(layout).is_ok_and(|wanted| {
-                    let strides = layout.strides().iter().zip(wanted.strides());
-                    strides.zip(layout.shape()).all(|((have, want), &size)| size == 1 || have == want)
-                })
-            }
+            MemoryFormat::ChannelsLast => layout.rank() == 4 && layout.is_dense_in(&IMAGES),
+            MemoryFormat::ChannelsLast3d => layout.rank() == 5 && layout.is_dense_in(&VOLUMES),
         }
+    }
+
+    /// That which the results of a convolution or a pool take over from `x`: channels last, or row-major. Strides decide
+    /// also along dimensions of size 1, as in `Tensor::suggest_memory_format`; where they fit both it is row-major.
+    pub(crate) fn suggested(x: &Tensor) -> MemoryFormat {
+        let (shape, strides) = (x.shape(), x.layout().strides());
+        let (format, inwards): (MemoryFormat, &[usize]) = match shape.len() {
+            4 => (MemoryFormat::ChannelsLast, &[1, 3, 2, 0]),
+            5 => (MemoryFormat::ChannelsLast3d, &[1, 4, 3, 2, 0]),
+            _ => return MemoryFormat::Contiguous,
+        };
+        let channel = strides.get(1).copied().unwrap_or(0);
+        let mut least = 0;
+        for &dim in inwards {
+            let (size, stride) =
+                (shape.get(dim).copied().unwrap_or(0), strides.get(dim).copied().unwrap_or(0));
+            if channel == 0 || size == 0 || stride < least || dim == 0 && least == channel {
+                return MemoryFormat::Contiguous;
+            }
+            least = if size > 1 { stride.saturating_mul(size as isize) } else { stride };
+        }
+        format
+    }
+
+    /// That of a result of several tensors: channels last where those of any are.
+    pub(crate) fn of_any(inputs: &[&Tensor]) -> MemoryFormat {
+        let all = inputs.iter().map(|t| MemoryFormat::suggested(t));
+        all.into_iter().find(|format| *format != MemoryFormat::Contiguous).unwrap_or(MemoryFormat::Contiguous)
+    }
+
+    /// Uninitialised memory that lies so, on the device of `beside`.
+    pub(crate) fn empty(
+        self,
+        shape: &[usize],
+        dtype: DType,
+        beside: &Tensor,
+        op: &'static str,
+    ) -> Result<Tensor> {
+        Tensor::empty_in(self.layout(&Layout::contiguous(shape)?)?, dtype, &beside.context(), op)
     }
 
     /// `x` itself where it lies so, else a copy that does.
@@ -89,6 +128,12 @@ impl MemoryFormat {
             return Ok(x.clone());
         }
         self.copied(x, layout)
+    }
+
+    /// Has `x` itself lie so, where nothing else looks at its memory.
+    pub(crate) fn lay_in_place(self, x: &Tensor) -> Result<()> {
+        let layout = self.layout(x.layout())?;
+        if self.is_of(x.layout()) { Ok(()) } else { x.lay_in_place(layout) }
     }
 
     /// A copy of `x` that lies so.

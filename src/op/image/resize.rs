@@ -4,6 +4,7 @@ use crate::base::{DType, Error, Kind, Result, Scalar};
 use crate::device::poll;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, Sample};
+use crate::op::core::format::MemoryFormat;
 use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::record::{named, undetermined, wants_determinism};
 use crate::op::core::shapes;
@@ -54,7 +55,7 @@ pub struct Resize<'a> {
 /// `x [n, channels, …]` with its trailing dimensions in other sizes.
 pub fn interpolate(x: &Tensor, how: &Resize) -> Result<Tensor> {
     let dims = x.rank().saturating_sub(2);
-    let mode = checked_mode(x.rank(), how)?;
+    let (mode, format) = (checked_mode(x.rank(), how)?, MemoryFormat::suggested(x));
     let (align, fixed) = (how.align.unwrap_or(false), wants_determinism(x));
     let mut axes = axes(x, dims, how)?;
     if how.recompute || mode == InterpolateMode::Weighted(Filter::Area) {
@@ -82,8 +83,8 @@ pub fn interpolate(x: &Tensor, how: &Resize) -> Result<Tensor> {
             axes.iter().enumerate().try_fold(x.clone(), each)
         };
         return match mode {
-            InterpolateMode::Linear => Ok(alerting(in_single([x], along)?, dims, fixed)),
-            _ => along([x]),
+            InterpolateMode::Linear => Ok(alerting(format.applied(&in_single([x], along)?)?, dims, fixed)),
+            _ => format.applied(&along([x])?),
         };
     };
     let plans: Vec<Resampling> = axes
@@ -100,7 +101,7 @@ pub fn interpolate(x: &Tensor, how: &Resize) -> Result<Tensor> {
         name: "UpsampleBicubic2DBackward0",
         run: |_, g| undetermined(g, "upsample_bicubic2d_backward_out_cuda"),
     };
-    let out = resampled(x, filter, &plans)?;
+    let out = format.applied(&resampled(x, filter, &plans)?)?;
     let plain = filter == Filter::Cubic && !how.antialias && !fixed;
     Ok(if plain { named(out, &CUBIC) } else { out })
 }
@@ -294,7 +295,7 @@ pub fn pixel_shuffle(x: &Tensor, factor: i64) -> Result<Tensor> {
     let n = outer.len() as i64;
     let order: Vec<i64> = (0..n).chain([n, n + 3, n + 1, n + 4, n + 2]).collect();
     let joined = [&outer[..], &[c / (r * r), h * r, w * r]].concat();
-    reshape_to(&permute(&reshape_to(x, &apart)?, &order)?, &joined)
+    MemoryFormat::suggested(x).applied(&reshape_to(&permute(&reshape_to(x, &apart)?, &order)?, &joined)?)
 }
 
 /// `[…, c, h * r, w * r]` as `[…, c * r², h, w]`.
@@ -313,7 +314,7 @@ pub fn pixel_unshuffle(x: &Tensor, factor: i64) -> Result<Tensor> {
     let n = outer.len() as i64;
     let order: Vec<i64> = (0..n).chain([n, n + 2, n + 4, n + 1, n + 3]).collect();
     let joined = [&outer[..], &[c * r * r, h / r, w / r]].concat();
-    reshape_to(&permute(&reshape_to(x, &apart)?, &order)?, &joined)
+    MemoryFormat::suggested(x).applied(&reshape_to(&permute(&reshape_to(x, &apart)?, &order)?, &joined)?)
 }
 
 fn image(x: &Tensor, name: &str, factor: i64) -> Result<(Vec<usize>, [usize; 3])> {

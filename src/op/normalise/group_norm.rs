@@ -3,6 +3,7 @@
 use crate::base::{Error, Result};
 use crate::op::core::autocast;
 use crate::op::core::def::{BOTH, Domain, Draw, Family, OpDef, Sample};
+use crate::op::core::format::MemoryFormat;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::value::Value;
 use crate::op::core::wide::in_single;
@@ -82,7 +83,7 @@ fn run_group_norm(
         if let Some(b) = bias {
             out = add(&out, &reshape_to(b, &kept)?)?;
         }
-        Ok(out)
+        MemoryFormat::suggested(x).applied(&out)
     })
 }
 

@@ -6,6 +6,7 @@ use crate::base::{DType, DeviceCause, Dims, Error, Result, ShapeCause, memory};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
 use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::format::MemoryFormat;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{recorded, wanted};
 use crate::tensor::Tensor;
@@ -102,7 +103,11 @@ fn joined(
     if let Some(size) = shape.get_mut(dim) {
         *size = total;
     }
-    let out = Tensor::empty(&shape, dtype, &model.context(), "cat")?;
+    // As `cat` of PyTorch, whose list decides only where all agree.
+    let format = MemoryFormat::suggested(model);
+    let agreed = tensors.iter().all(|t| MemoryFormat::suggested(t) == format);
+    let format = if agreed { format } else { MemoryFormat::Contiguous };
+    let out = format.empty(&shape, dtype, model, "cat")?;
     let mut at = 0;
     for (t, &size) in tensors.iter().zip(sizes) {
         if size > 0 {

@@ -116,10 +116,11 @@ pub extern "C" fn cudnnDestroyFilterDescriptor(filter: *mut Tensor) -> c_int {
 pub extern "C" fn cudnnSetFilter4dDescriptor(
     filter: *mut Tensor, data: c_int, format: c_int, k: c_int, c: c_int, h: c_int, w: c_int,
 ) -> c_int {
-    if format != 0 {
-        return NOT_SUPPORTED;
+    match format {
+        0 => cudnnSetTensor4dDescriptorEx(filter, data, k, c, h, w, c * h * w, h * w, w, 1),
+        1 => cudnnSetTensor4dDescriptorEx(filter, data, k, c, h, w, c * h * w, 1, w * c, c),
+        _ => NOT_SUPPORTED,
     }
-    cudnnSetTensor4dDescriptorEx(filter, data, k, c, h, w, c * h * w, h * w, w, 1)
 }
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnCreateConvolutionDescriptor(to: *mut *mut Convolution) -> c_int {
@@ -343,7 +344,10 @@ fn enqueue(
     {
         return BAD_PARAM;
     }
-    if algorithm == 0 && x.kind == Kind::Double {
+    // Filters with their channels last go with images that have them there.
+    let last = |placed: &Placed| placed.tensor.shape[1] == 1 || placed.tensor.strides[1] == 1;
+    let turned = last(&job.weight) && job.weight.tensor.shape[1..] != [1, 1, 1] && job.weight.tensor.strides[3] != 1;
+    if (algorithm == 0 && x.kind == Kind::Double) || (turned && !(last(&job.x) && last(&job.y))) {
         return NOT_SUPPORTED;
     }
     let code = streams::lock().enqueue(unsafe { *handle }, Work::Do(Arc::new(move || job.run())));

@@ -265,6 +265,15 @@ fn a_convolutional_net_trains_as_on_the_host() {
 }
 
 #[test]
+fn a_net_with_its_channels_last_trains_as_on_the_host() {
+    let net = "nn::Sequential(nn::Conv2d(2, 4, 3, #{padding: 1}), nn::BatchNorm2d(4), nn::ReLU(), nn::MaxPool2d(2),
+        nn::Conv2d(4, 4, 1), nn::Conv2d(4, 6, 3, #{groups: 2}), nn::AvgPool2d(3), nn::ConvTranspose2d(6, 3, 2),
+        nn::Flatten(), nn::Linear(12, 5)).to(#{memory_format: \"channels_last\"})";
+    let input = "randn([6, 2, 10, 10]).to(#{memory_format: \"channels_last\"})";
+    trains("channels_last", net, input, 5, "optim::SGD(all, #{lr: 0.1, momentum: 0.9})");
+}
+
+#[test]
 fn a_transformer_trains_as_on_the_host() {
     let net = "nn::Sequential(nn::Embedding(11, 8),
         nn::TransformerEncoderLayer(8, 2, #{dim_feedforward: 16, dropout: 0.0, batch_first: true}),

@@ -54,7 +54,7 @@ params! {
     ToParams {
         device: Given = (), "where to: a device or its name; a dtype, or a tensor that has both, stands here as well";
         dtype: Given = (), "what floating-point parameters and buffers become";
-        memory_format: Maybe<FormatWord>, "taken as PyTorch's, and of no effect: parameters stay row-major";
+        memory_format: Maybe<FormatWord>, "how parameters and buffers of four dimensions lie in memory, such as \"channels_last\", or of five; one that a view looks at stays as it lies";
     }
 }
 
@@ -327,12 +327,14 @@ fn to(call: &mut Call) -> Outcome {
         (true, false) => (None, target(&given.dtype)?.1),
         (false, false) => (target(&given.device)?.0, target(&given.dtype)?.1),
     };
-    moved(call, device, dtype)
+    let device = device.map(|s| Machine::current().resolve(s));
+    call.on::<Module>()?.to(device, dtype, given.memory_format)?;
+    itself(call)
 }
 
 fn moved(call: &Call, spec: Option<DeviceSpec>, dtype: Option<DType>) -> Outcome {
     let device = spec.map(|s| Machine::current().resolve(s));
-    call.on::<Module>()?.to(device, dtype)?;
+    call.on::<Module>()?.to(device, dtype, None)?;
     itself(call)
 }
 
