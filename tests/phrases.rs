@@ -217,6 +217,7 @@ const PROGRAMS: &[&str] = &[
      return self.fc(x + self.pe)\nassert Enc(4)(torch.ones(4, 4)).shape[0] == 4",
     "import copy\ndevice = \"mps\" if torch.backends.mps.is_available() else \"cpu\"\nassert device == \"cpu\" and math.e > 2\nnet = nn.Linear(1, 1)\n\
      best = copy.deepcopy(net.state_dict())\nwith torch.no_grad():\n    net.weight.fill_(7.0)\nassert best[\"weight\"].item() != 7.0\n\
+     twin = copy.deepcopy(net)\nassert twin.weight.item() == 7.0\n\
      xs = [1]\nys = copy.deepcopy(xs)\nx = torch.ones(2)\nassert x.nelement() == 2 and len(ys) == 1, x.device",
     "def count():\n    xs = [1, 2]\n    n = 0\n    while xs:\n        xs.pop()\n        n += 1\n    return n\nassert count() == 2",
     "from dataclasses import dataclass, field\n@dataclass\nclass Config:\n    lr: float = 0.1\n    sizes: list = field(default_factory=list)\n\

@@ -12,7 +12,10 @@ const SPARSE: &str = "tensors are dense here";
 
 /// Names, and what there is instead of them.
 const ABSENT: [(&str, &str); 14] = [
-    ("copy", "`x.clone()` is a copy of a tensor, and `y.copy_(x)` writes into one"),
+    (
+        "copy",
+        "`deepcopy(x)` copies a network or anything else, `x.clone()` a tensor, and `y.copy_(x)` writes into one",
+    ),
     (
         "cuda::is_initialized",
         "a GPU is ready from the beginning: `cuda::is_available()` tells whether there is one",

@@ -1,4 +1,5 @@
-//! What the learner's code gets while a check calls it: copies of all that it could write to.
+//! What the learner's code gets while a check calls it: copies of all that it could write to. A rank gets such copies too,
+//! and `deepcopy` makes them.
 //!
 //! One [`Lender`] serves one call. What is one thing to the learner, wherever it lies, has one copy: a parameter is the
 //! same tensor to the optimiser, to the closures that captured it and to what the check hands over.
@@ -63,6 +64,8 @@ pub(super) struct Lender {
     puts_back: bool,
     /// A tensor was met that lies elsewhere now.
     met_moved: bool,
+    /// Functions stay themselves, with what they have captured, and there is no copy of what the graph has computed.
+    as_python: bool,
     /// Who it is for, and what that can't do with what can't be copied.
     taker: &'static str,
     depth: usize,
@@ -88,6 +91,7 @@ impl Lender {
             places: HashMap::new(),
             puts_back: false,
             met_moved: false,
+            as_python: false,
             taker: "a check can't call",
             depth: 0,
             tensors: HashMap::new(),
@@ -117,6 +121,12 @@ impl Lender {
     /// For a rank, which has copies of all that it is given.
     pub(super) fn for_rank(generator: &Shared) -> Lender {
         Lender { taker: "a rank can't be given", ..Lender::new(Lent::Copies, generator, HashMap::new()) }
+    }
+
+    /// As Python's `copy.deepcopy`.
+    pub(super) fn for_deepcopy(generator: &Shared) -> Lender {
+        let lender = Lender::new(Lent::Copies, generator, HashMap::new());
+        Lender { taker: "deepcopy can't copy", as_python: true, ..lender }
     }
 
     /// The tensors that were met.
@@ -196,6 +206,9 @@ impl Lender {
 
     /// A function with copies of what it has captured.
     pub(super) fn function(&mut self, function: &FnPtr) -> Result<FnPtr> {
+        if self.as_python {
+            return Ok(function.clone());
+        }
         let captured: Vec<Dynamic> =
             function.iter_curry().map(|value| self.deeper(|l| l.of_learner(value))).collect::<Result<_>>()?;
         let mut copy = function.clone();
@@ -293,7 +306,7 @@ impl Lender {
             return Ok(Value::Object(Object::new(FUNCTION, copy)));
         }
         if let Some(function) = object.get::<AnyThreads>() {
-            let aside = function.0.as_any().downcast_ref::<AsideFunction>();
+            let aside = function.0.as_any().downcast_ref::<AsideFunction>().filter(|_| !self.as_python);
             let copy = aside.map_or_else(|| Ok(function.clone()), |aside| aside.copied_with(self))?;
             return Ok(copy.into_value());
         }
@@ -371,6 +384,12 @@ impl Copies for Lender {
         }
         if let Some(copy) = self.tensors.get(&t.id()) {
             return Ok(copy.clone());
+        }
+        if self.as_python && t.requires_grad() && !t.is_leaf() {
+            return Err(Error::runtime(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.",
+            )
+            .with_hint("`x.detach().clone()` is a copy outside the graph, `x.clone()` one in it"));
         }
         let copy = self.memory(t)?.with_layout(t.layout().clone());
         self.tensors.insert(t.id(), copy.clone());

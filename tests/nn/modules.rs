@@ -297,3 +297,55 @@ fn embedding_rows_for_padding_get_no_gradient() {
     assert_eq!(lab.numbers("e.weight.grad"), [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0]);
     assert_eq!(lab.numbers("e.weight[1]"), [0.0, 0.0]);
 }
+
+/// What is one thing has one copy, and what is changed in a copy is not changed in what it was made of.
+#[test]
+fn a_deep_copy_is_another_with_the_same_ties() {
+    let mut lab = Lab::on("sim:t4");
+    lab.run(NET);
+    lab.run(
+        "let opt = optim::SGD(net.parameters(), 0.5); let l = nn::Linear(2, 2); let tied = nn::Sequential(l, l); let x = ones([2, 3]);",
+    );
+    for (code, want) in [
+        (
+            "let twin = deepcopy(net); twin[0].weight.data.fill_(7.0); twin[0].weight.equal(net[0].weight)",
+            "false",
+        ),
+        ("[twin[0].weight.requires_grad, twin[1].running_mean.equal(net[1].running_mean)]", "[true, true]"),
+        (
+            "let t = deepcopy(tied); [t[0].weight.data_ptr() == t[1].weight.data_ptr(), t.parameters().len()]",
+            "[true, 2]",
+        ),
+        ("t[0].weight.data_ptr() == l.weight.data_ptr()", "false"),
+        (
+            "let before = net[0].weight.clone(); let both = deepcopy([net, opt]); both[0].forward(x).sum().backward(); \
+             both[1].step(); [net[0].weight.equal(before), both[0][3].bias.equal(net[3].bias), net[0].weight.grad == ()]",
+            "[true, false, true]",
+        ),
+        (
+            "let state = deepcopy(net.state_dict()); net[0].weight.data.zero_(); state[\"0.weight\"].equal(before)",
+            "true",
+        ),
+        (
+            "let w = ones(2, #{requires_grad: true}); w.sum().backward(); let c = deepcopy(w); [c.grad.tolist(), c.is_leaf]",
+            "[[1.0, 1.0], true]",
+        ),
+        (
+            "let base = zeros(4); let parts = deepcopy([base, base[1..3]]); parts[0].fill_(1.0); [parts[1].sum().item(), base.sum().item()]",
+            "[2.0, 0.0]",
+        ),
+        ("deepcopy(ones(2).cuda()).device", "device(type='cuda', index=0)"),
+        ("let n = 1; let f = |x| x + n; let g = deepcopy(f); n = 5; g.call(1)", "6"),
+        ("deepcopy([1, [\"a\", ()], #{b: 2.5}])", "[1, [\"a\", ()], #{\"b\": 2.5}]"),
+        (
+            "let own = nn::module(#{fc: nn::Linear(3, 2), scale: 2}, |self, x| self.fc.forward(x) * self.scale); \
+             let other = deepcopy(own); other.scale = 3; [own.scale, other.forward(x).allclose(own.forward(x) * 1.5)]",
+            "[2, true]",
+        ),
+    ] {
+        assert_eq!(lab.text(code), want, "{code}");
+    }
+    let (text, hint) = lab.error("deepcopy(net.forward(x))");
+    assert!(text.contains("Only Tensors created explicitly by the user"), "{text}");
+    assert!(hint.contains("x.detach().clone()"), "{hint}");
+}

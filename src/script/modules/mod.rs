@@ -9,6 +9,7 @@ pub mod checks;
 pub(crate) mod cuda;
 mod cuda_amp;
 pub(crate) mod data;
+mod deepcopy;
 mod defaults;
 mod differing;
 mod distributed;
@@ -89,9 +90,10 @@ pub fn rows() -> impl Iterator<Item = &'static ScriptRow> {
 }
 
 /// Of modules of one file.
-static FILES: [&[ScriptRow]; 20] = documented([
+static FILES: [&[ScriptRow]; 21] = documented([
     autograd::ROWS,
     misc::ROWS,
+    deepcopy::ROWS,
     builtins::ROWS,
     formats::ROWS,
     raised::ROWS,

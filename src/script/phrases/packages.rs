@@ -55,6 +55,7 @@ const TEMPLATES: &[(&str, &str, Idiom)] = &[
     ("torch.set_printoptions", "", Idiom::FallsAway),
     ("torch.set_default_tensor_type", "", Idiom::FallsAway),
     ("copy.copy", "{0}", Idiom::Copy),
+    ("copy.deepcopy", "deepcopy({0})", Idiom::Library),
     ("collections.OrderedDict", "#{}", Idiom::Dict),
     ("torch.from_numpy", "{0}", Idiom::Numpy),
     ("torch.einsum", "einsum({0}, [{1*}])", Idiom::Torch),
@@ -112,28 +113,7 @@ impl Writer<'_> {
             let filled = Expr::Binary("%", (*text).clone().into(), rest.into());
             return self.by_template(&full, &[&filled]);
         }
-        if let ("copy.deepcopy", [of]) = (full.as_str(), values.as_slice()) {
-            return self.copied(of).map(|text| (text, Idiom::Copy));
-        }
         self.by_template(&full, &values)
-    }
-
-    /// `copy.deepcopy(x)`: an array or a map is copied as it is, its tensors are not.
-    fn copied(&mut self, of: &Expr) -> Option<String> {
-        let state = matches!(of, Expr::Call(callee, _) if matches!(callee.as_ref(), Expr::Attr(_, name) if name == "state_dict"));
-        let is_model = |name: &str| ["model", "net", "module"].iter().any(|part| name.contains(part));
-        match self.kind(of) {
-            _ if state => {
-                let (all, of) = (self.free_name("state"), self.expr(of)?);
-                Some(format!(
-                    "{{ let {all} = {of}; for k in {all}.keys() {{ {all}[k] = {all}[k].clone(); }} {all} }}"
-                ))
-            }
-            Holds::Tensor => Some(format!("{}.clone()", self.on(of)?)),
-            Holds::Module => None,
-            _ if matches!(of, Expr::Name(name) if is_model(name)) => None,
-            _ => self.expr(of),
-        }
     }
 
     /// What stands for a function that is given some values.
