@@ -138,3 +138,114 @@ fn kept_gradients_add_up_and_can_be_derived_again() {
         assert_eq!(lab.numbers("x.grad"), [18.0]);
     });
 }
+
+/// Which hooks run, in which order, with what, and what they change: as `torch.nn.Module.__call__`.
+#[test]
+fn hooks_of_modules_see_and_change_what_goes_through() {
+    everywhere(|lab| {
+        lab.run(
+            "let net = nn::Sequential(nn::Linear(2, 3), nn::ReLU(), nn::Linear(3, 1)).to(leaf([1.0]).device);
+             let x = ones([4, 2], #{device: leaf([1.0]).device});
+             let seen = [];
+             let note = |name| |m, inputs, out| { seen.push([name, m._get_name(), inputs.len(), out.shape]); () };
+             for i in 0..3 { net[i].register_forward_hook(note.call(i)); }
+             let whole = net.register_forward_hook(note.call(\"net\"));
+             net.register_forward_hook(note.call(\"first\"), #{prepend: true});
+             net.register_forward_pre_hook(|m, inputs| { seen.push(inputs[0].shape); () });
+             net.forward(x);",
+        );
+        assert_eq!(
+            lab.text("seen"),
+            "[[4, 2], [0, \"Linear\", 1, [4, 3]], [1, \"ReLU\", 1, [4, 3]], [2, \"Linear\", 1, [4, 1]], \
+             [\"first\", \"Sequential\", 1, [4, 1]], [\"net\", \"Sequential\", 1, [4, 1]]]"
+        );
+        lab.run("seen = []; whole.remove(); whole.remove(); net.forward(x);");
+        assert_eq!(lab.text("seen.map(|s| s[0])"), "[4, 0, 1, 2, \"first\"]");
+        // In the middle of a network, and with gradients through what was put there.
+        lab.run(
+            "let act = nn::Sequential(nn::ReLU(), nn::Identity()); let w = leaf([2.0]);
+             let before = act[0].register_forward_pre_hook(|m, inputs| inputs[0] - 1);
+             act[0].register_forward_hook(|m, inputs, out| out * w + inputs[0]);
+             act.forward(leaf([3.0])).backward();",
+        );
+        assert_eq!(lab.numbers("act.forward(leaf([3.0]))"), [6.0]);
+        assert_eq!(lab.numbers("w.grad"), [2.0]);
+        lab.run("before.remove();");
+        assert_eq!(lab.numbers("act.forward(leaf([3.0]))"), [9.0]);
+        // The gradient of what a layer gave, as pictures of what a network looks at are made.
+        lab.run(
+            "let g = (); net[1].register_forward_hook(|m, i, out| { out.register_hook(|d| { g = d.shape; }); () });
+             net.forward(x).sum().backward();",
+        );
+        assert_eq!(lab.text("g"), "[4, 3]");
+    });
+}
+
+#[test]
+fn hooks_of_modules_with_several_values_get_them_all() {
+    let mut lab = Lab::new();
+    lab.run(
+        "let own = nn::module(#{fc: nn::Linear(2, 2)}, |self, x, k| [self.fc.forward(x), k]);
+         own.register_forward_pre_hook(|m, inputs| [inputs[0] * 0, inputs[1] + 1]);
+         own.register_forward_hook(|m, inputs, out| out[1]);
+         let rnn = nn::LSTM(2, 3); let told = ();
+         rnn.register_forward_hook(|m, inputs, out| { told = [inputs.len(), out[0].shape, out[1].len()]; });
+         rnn.forward(ones([5, 1, 2]));",
+    );
+    assert_eq!(lab.text("own.forward(ones([1, 2]), 5)"), "6");
+    assert_eq!(lab.text("told"), "[1, [5, 1, 3], 2]");
+}
+
+#[test]
+fn a_copy_of_a_network_has_its_hooks() {
+    let mut lab = Lab::on("sim:t4x2");
+    lab.run(
+        "let net = nn::Sequential(nn::Linear(2, 2), nn::ReLU());
+         let n = 0; net[1].register_forward_hook(|m, i, o| { n += 1; o * 0 + 7 });
+         let twin = deepcopy(net);",
+    );
+    assert_eq!(lab.numbers("twin.forward(ones([1, 2]))"), [7.0, 7.0]);
+    assert_eq!(lab.text("n"), "1");
+    lab.run("let many = nn::DataParallel(net.cuda()); let out = many.forward(ones([4, 2]).cuda());");
+    assert_eq!(lab.text("[n, out.sum().item()]"), "[3, 56.0]");
+}
+
+#[test]
+fn a_hook_of_a_module_that_gives_nonsense_is_told_of() {
+    let mut lab = Lab::new();
+    let net =
+        |hook: &str| format!("let net = nn::Sequential(nn::ReLU()); net[0].{hook}; net.forward(ones(2))");
+    for (hook, want) in [
+        (
+            "register_forward_hook(|m, i, o| \"text\")",
+            "TypeError: a hook of ReLU gave string as its output, which must be a Tensor",
+        ),
+        (
+            "register_forward_pre_hook(|m, i| [1])",
+            "TypeError: a hook of ReLU gave int as its input, which must be a Tensor",
+        ),
+        ("register_forward_pre_hook(|m, i| [])", "TypeError: ReLU.forward() takes 1 input, not 0"),
+        ("register_forward_hook(|m, i| ())", "TypeError: `|m, i|` takes 2 arguments, and is given 3"),
+        (
+            "register_forward_hook(|m, i, o| ones(2) + ones(3))",
+            "RuntimeError: The size of tensor a (2) must match",
+        ),
+        (
+            "register_forward_hook(|m, i, o| { o.clone().requires_grad_().register_hook(|g| g); })",
+            "TypeError: a hook of ReLU gave Handle",
+        ),
+    ] {
+        let (text, _) = lab.error(&net(hook));
+        assert!(text.starts_with(want), "{hook}: {text}");
+    }
+    // A network that calls itself ends as a function that does.
+    let (text, _) = lab.error(
+        "let net = nn::ReLU(); net.register_forward_hook(|m, i, o| m.forward(o)); net.forward(ones(1))",
+    );
+    assert!(text.starts_with("RecursionError") || text.contains("recursion"), "{text}");
+    // Hooks that hold modules with hooks are let go one after the other.
+    lab.run(
+        "let net = nn::ReLU(); for i in 0..50000 { let next = nn::ReLU(); let held = net; \
+         next.register_forward_hook(|m, i, o| { held.training; () }); net = next; } net = ();",
+    );
+}

@@ -225,6 +225,9 @@ const PROGRAMS: &[&str] = &[
     "from tqdm import tqdm\npbar = tqdm([1, 2])\nn = 0\nfor b in pbar:\n    pbar.set_postfix(loss=0.5)\n    n += b\nassert n == 3",
     "class Bar:\n    def __init__(self):\n        self.text = \"\"\n    def set_description(self, text):\n        \
      self.text = text\nbar = Bar()\nbar.set_description(\"a\")\nassert bar.text == \"a\"",
+    "import torch\nacts = {}\ndef get_activation(name):\n    def hook(model, input, output):\n        acts[name] = output.detach()\n    \
+     return hook\nnet = nn.Sequential(nn.Linear(2, 3), nn.ReLU())\nhandle = net[0].register_forward_hook(get_activation('fc'))\n\
+     net(torch.ones(1, 2))\nassert acts['fc'].shape[1] == 3\nhandle.remove()",
     "let x = null;\nlet y: int = 5;\nassert(x == () && y == 5);",
 ];
 

@@ -14,6 +14,7 @@ pub mod convolution;
 pub mod decoder;
 pub mod edit;
 pub mod embedding;
+pub(crate) mod hooks;
 pub mod init;
 pub mod instance_norm;
 pub mod linear;

@@ -1,5 +1,7 @@
 //! A module: a layer's options and forward function, its tensors and its children.
 
+mod copies;
+
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,6 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use crate::base::{Error, Kind, Result};
 use crate::op::{Args, Copies, Family, Object, OpDef, Param, Value};
 use crate::tensor::Tensor;
+use crate::tensor::hooks::Handle;
+
+use super::hooks::{HookTime, LAST_LINE, ModuleHooks};
 
 /// What a kind of module is: its options and how it computes. Tensors and children are the module's.
 pub trait Layer: Send + Sync + 'static {
@@ -78,6 +83,16 @@ pub trait Layer: Send + Sync + 'static {
 pub trait Caller {
     /// Calls a function that a script-defined layer holds with the module and its inputs.
     fn call(&self, function: &dyn Any, module: &Module, inputs: &[&Tensor]) -> Result<Tensor>;
+
+    /// Calls a hook of a module with the module, its inputs and, behind the forward function, its output: what it gave,
+    /// if it gave anything.
+    fn hook(
+        &self,
+        function: &Value,
+        module: &Module,
+        inputs: &[Value],
+        output: Option<&Value>,
+    ) -> Result<Option<Value>>;
 }
 
 /// One call of a module's forward function.
@@ -159,6 +174,7 @@ struct ModuleInner {
     children: RwLock<Children>,
     /// Who holds this as a child: with it, a change keeps networks free of cycles and below the greatest height.
     parents: Mutex<Vec<Weak<ModuleInner>>>,
+    hooks: Arc<ModuleHooks>,
 }
 
 /// The tallest module that may be built.
@@ -206,7 +222,7 @@ impl Module {
         let mut known = HashMap::new();
         let height = parts.children.iter().map(|(_, m)| m.height(&mut known)).max().unwrap_or(0);
         check_height(1 + height)?;
-        Ok(Module::joined_up(Arc::new(layer), true, parts.slots, parts.children))
+        Ok(Module::joined_up(Arc::new(layer), true, parts.slots, parts.children, Arc::default()))
     }
 
     /// A module whose children know it as a parent.
@@ -215,6 +231,7 @@ impl Module {
         training: bool,
         slots: Vec<ModuleSlot>,
         children: Vec<(String, Module)>,
+        hooks: Arc<ModuleHooks>,
     ) -> Module {
         let module = Module(Arc::new(ModuleInner {
             layer,
@@ -222,6 +239,7 @@ impl Module {
             slots: RwLock::new(slots),
             children: RwLock::new(Arc::new(children)),
             parents: Mutex::default(),
+            hooks,
         }));
         module.children().iter().for_each(|(_, child)| child.adopt(&module));
         module
@@ -291,55 +309,6 @@ impl Module {
         Arc::as_ptr(&self.0).addr()
     }
 
-    /// The same network with other tensors: every tensor here and below has the stand-in that `replace` gives.
-    /// A module that stands in several places has one copy, as a shared tensor has.
-    pub fn replica(&self, replace: &mut dyn FnMut(&Tensor) -> Tensor) -> Module {
-        self.copied(replace, &mut HashMap::new())
-    }
-
-    /// The same, with the copies that were made before.
-    pub(crate) fn copied(
-        &self,
-        replace: &mut dyn FnMut(&Tensor) -> Tensor,
-        made: &mut HashMap<usize, Module>,
-    ) -> Module {
-        let id = self.id();
-        if let Some(copy) = made.get(&id) {
-            return copy.clone();
-        }
-        let tensors = |slot: &ModuleSlot| ModuleSlot {
-            name: slot.name.clone(),
-            tensor: slot.tensor.as_ref().map(&mut *replace),
-            role: slot.role,
-            persistent: slot.persistent,
-        };
-        let slots: Vec<ModuleSlot> = self.slots().iter().map(tensors).collect();
-        let children =
-            self.children().iter().map(|(name, m)| (name.clone(), m.copied(replace, made))).collect();
-        let layer = self.0.layer.replica().unwrap_or_else(|| Arc::clone(&self.0.layer));
-        let copy = Module::joined_up(layer, self.training(), slots, children);
-        made.insert(id, copy.clone());
-        copy
-    }
-
-    /// A copy of copies of its parts. It does not ask whether there is one already.
-    pub(crate) fn copied_with(&self, copies: &mut dyn Copies) -> Result<Module> {
-        let slots: Vec<_> =
-            self.slots().iter().map(|s| (s.name.clone(), s.tensor.clone(), s.role, s.persistent)).collect();
-        let slot = |(name, tensor, role, persistent): (String, Option<Tensor>, Role, bool)| {
-            let tensor = tensor.map(|t| copies.tensor(&t)).transpose()?;
-            Ok(ModuleSlot { name, tensor, role, persistent })
-        };
-        let slots = slots.into_iter().map(slot).collect::<Result<Vec<_>>>()?;
-        let mut children = Vec::new();
-        for (name, child) in self.children().iter() {
-            let copy = copies.value(&child.clone().into_value())?;
-            children.extend(Module::from_value(&copy).map(|copy| (name.clone(), copy.clone())));
-        }
-        let layer = self.0.layer.copied(copies)?.unwrap_or_else(|| Arc::clone(&self.0.layer));
-        Ok(Module::joined_up(layer, self.training(), slots, children))
-    }
-
     /// The module that a value holds.
     pub(crate) fn from_value(value: &Value) -> Option<&Module> {
         match value {
@@ -367,9 +336,64 @@ impl Module {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Computes the module's output. `caller` runs script-written modules inside.
+    /// Computes the module's output, between its hooks. `caller` runs script-written modules inside.
     pub fn forward(&self, inputs: &[&Tensor], caller: &dyn Caller) -> Result<Tensor> {
-        self.0.layer.forward(&Call { module: self, inputs, caller })
+        let run = |inputs: &[&Tensor]| self.0.layer.forward(&Call { module: self, inputs, caller });
+        // Layers with arguments of their own come by `respond`.
+        if !self.is_hooked() || self.layer().call_row().is_some() {
+            return run(inputs);
+        }
+        self.tensors_between_hooks(inputs, caller, run)
+    }
+
+    /// Has a function run in every call of the module, after those that are there or before them.
+    pub(crate) fn register_hook(&self, time: HookTime, function: Value, in_front: bool) -> Handle {
+        self.0.hooks.add(time, function, in_front)
+    }
+
+    /// Whether a call of the module runs hooks.
+    pub(crate) fn is_hooked(&self) -> bool {
+        self.0.hooks.are_any()
+    }
+
+    /// Runs the module by `run` between its hooks.
+    ///
+    /// # Errors
+    /// Those of `run`, and those of the hooks.
+    pub(crate) fn between_hooks(
+        &self,
+        inputs: Vec<Value>,
+        caller: &dyn Caller,
+        run: impl FnOnce(&[Value]) -> Result<Value>,
+    ) -> Result<Value> {
+        let call =
+            |hook: &Value, inputs: &[Value], output: Option<&Value>| caller.hook(hook, self, inputs, output);
+        self.0.hooks.around(inputs, &call, run)
+    }
+
+    /// The same of a module whose inputs and output are tensors.
+    fn tensors_between_hooks(
+        &self,
+        inputs: &[&Tensor],
+        caller: &dyn Caller,
+        run: impl FnOnce(&[&Tensor]) -> Result<Tensor>,
+    ) -> Result<Tensor> {
+        let given = inputs.iter().map(|t| Value::Tensor((*t).clone())).collect();
+        let output = self.between_hooks(given, caller, |inputs| {
+            let tensors =
+                inputs.iter().map(|input| self.tensor_of(input, "input")).collect::<Result<Vec<_>>>()?;
+            run(&tensors).map(Value::Tensor)
+        })?;
+        self.tensor_of(&output, "output").cloned()
+    }
+
+    fn tensor_of<'v>(&self, value: &'v Value, what: &str) -> Result<&'v Tensor> {
+        let Value::Tensor(t) = value else {
+            let (name, given) = (self.name(), value.describe());
+            let text = format!("a hook of {name} gave {given} as its {what}, which must be a Tensor");
+            return Err(Error::type_error(text).with_hint(LAST_LINE));
+        };
+        Ok(t)
     }
 
     /// Computes the output of a layer that has a [`Layer::call_row`], from positional arguments and options.
@@ -382,8 +406,10 @@ impl Module {
         let Some(row) = self.layer().call_row() else {
             return Err(Error::type_error(format!("{}.forward() takes tensors alone", self.name())));
         };
-        let args = Args::bind(row, positional, options)?;
-        self.layer().respond(&Call { module: self, inputs: &[], caller }, &args)
+        self.between_hooks(positional, caller, |positional| {
+            let args = Args::bind(row, positional.to_vec(), options)?;
+            self.layer().respond(&Call { module: self, inputs: &[], caller }, &args)
+        })
     }
 
     /// Whether dropout drops and batch statistics are taken.

@@ -11,7 +11,7 @@ const COMPLEX: &str = "there are no complex numbers here";
 const SPARSE: &str = "tensors are dense here";
 
 /// Names, and what there is instead of them.
-const ABSENT: [(&str, &str); 14] = [
+const ABSENT: [(&str, &str); 15] = [
     (
         "copy",
         "`deepcopy(x)` copies a network or anything else, `x.clone()` a tensor, and `y.copy_(x)` writes into one",
@@ -23,6 +23,10 @@ const ABSENT: [(&str, &str); 14] = [
     (
         "cudnn::version",
         "`doctor()` tells which libraries there are, and `cudnn::is_available()` whether cuDNN is one",
+    ),
+    (
+        "register_full_backward_hook",
+        "`net.register_forward_hook(|m, inputs, out| { out.register_hook(|g| …); () })` sees the gradient of the output",
     ),
     (
         "linalg::eig",

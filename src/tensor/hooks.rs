@@ -30,11 +30,23 @@ pub struct Hooks {
     retained: Mutex<Vec<Weak<TensorInner>>>,
 }
 
+/// What hooks are taken away from by their numbers.
+pub(crate) trait Removes: Send + Sync {
+    /// Takes a hook away; where there is none of the number, nothing.
+    fn remove(&self, id: u64);
+}
+
 /// Takes a hook away again.
 #[derive(Clone)]
 pub struct Handle {
-    hooks: Weak<Hooks>,
+    hooks: Weak<dyn Removes>,
     id: u64,
+}
+
+/// A number that no other hook has.
+pub(crate) fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// How many [`Hooks`] there are: a backward pass without any looks for none.
@@ -66,10 +78,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Hooks {
     pub(super) fn add(self: &Arc<Hooks>, function: Hook) -> Handle {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let id = next_id();
         locked(&self.functions).push((id, function));
-        Handle { hooks: Arc::downgrade(self), id }
+        Handle::new(Arc::downgrade(self) as _, id)
     }
 
     /// The gradient after every hook.
@@ -139,16 +150,26 @@ fn check(name: &str, before: &Tensor, next: &Tensor) -> Result<()> {
     Ok(())
 }
 
+impl Removes for Hooks {
+    fn remove(&self, id: u64) {
+        let mut all = locked(&self.functions);
+        let at = all.iter().position(|(known, _)| *known == id);
+        // Dropped without the lock: a hook may hold tensors with hooks of their own.
+        let gone = at.map(|at| all.remove(at));
+        drop(all);
+        drop(gone);
+    }
+}
+
 impl Handle {
+    pub(crate) fn new(hooks: Weak<dyn Removes>, id: u64) -> Handle {
+        Handle { hooks, id }
+    }
+
     /// Takes the hook away; a second time does nothing.
     pub fn remove(&self) {
         if let Some(hooks) = self.hooks.upgrade() {
-            let mut all = locked(&hooks.functions);
-            let at = all.iter().position(|(id, _)| *id == self.id);
-            // Dropped without the lock: a hook may hold tensors with hooks of their own.
-            let gone = at.map(|at| all.remove(at));
-            drop(all);
-            drop(gone);
+            hooks.remove(self.id);
         }
     }
 }

@@ -111,7 +111,7 @@ pub(super) fn is_elsewhere(name: &str) -> bool {
 
 /// Whether nothing stands here for a method of PyTorch's.
 pub(super) fn is_absent(name: &str) -> bool {
-    matches!(name, "register_forward_hook" | "register_forward_pre_hook" | "register_full_backward_hook")
+    name == "register_full_backward_hook"
 }
 
 /// Options that ask for nothing here, by what they are given to.

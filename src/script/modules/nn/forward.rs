@@ -3,16 +3,17 @@
 use std::any::Any;
 use std::cell::RefCell;
 
-use rhai::{Dynamic, EvalAltResult, Map, NativeCallContext};
+use rhai::{Array, Dynamic, EvalAltResult, Map, NativeCallContext};
 
 use crate::base::{Error, Result};
 use crate::distributed::DistributedDataParallel;
-use crate::nn::{Caller, Module};
+use crate::nn::{Caller, Module, hooks};
 use crate::op::Value;
+use crate::optim::lr_scheduler::Function;
 use crate::parallel::DataParallel;
 use crate::script::fault::{RhaiResult, raise};
 use crate::script::modules::nn::own::Own;
-use crate::script::value::{self, Callback, from_dynamic, to_dynamic, type_name};
+use crate::script::value::{self, Callback, Held, from_dynamic, given, to_dynamic, type_name};
 use crate::tensor::Tensor;
 
 /// Runs script-written modules from inside others. A script's error keeps its place: it is taken out again
@@ -41,10 +42,57 @@ impl Caller for Running<'_, '_> {
             }
         }
     }
+
+    fn hook(
+        &self,
+        function: &Value,
+        module: &Module,
+        inputs: &[Value],
+        output: Option<&Value>,
+    ) -> Result<Option<Value>> {
+        let known = match function {
+            Value::Object(object) => object.get::<Function>().and_then(|f| f.downcast_ref::<Callback>()),
+            _ => None,
+        };
+        let Some(known) = known else {
+            return Err(Error::runtime("a hook was registered by another script"));
+        };
+        let inputs: Array = inputs.iter().map(given).collect();
+        let mut args = vec![Dynamic::from(module.clone()), Dynamic::from_array(inputs)];
+        args.extend(output.map(given));
+        let answer = known.call(self.context, args).map_err(|error| engine_error(error, &self.failed))?;
+        if answer.is_unit() {
+            return Ok(None);
+        }
+        from_dynamic(&answer).map(Some).map_err(|_| {
+            let text = format!("a hook of {} gave {}", module.name(), type_name(&answer));
+            Error::type_error(text).with_hint(hooks::LAST_LINE)
+        })
+    }
 }
 
-/// Calls a module with what a script gave it.
+/// Calls a module with what a script gave it, between its hooks.
 pub(crate) fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
+    // Other modules have theirs within.
+    let is_own = module.is_hooked()
+        && (Own::of(module).is_some()
+            || DataParallel::of(module).is_some()
+            || DistributedDataParallel::of(module).is_some());
+    if !is_own {
+        return called(context, module, inputs);
+    }
+    let running = Running { context, failed: RefCell::default() };
+    let inputs = inputs.iter().map(|input| Held((*input).clone()).into_value()).collect();
+    let run = |inputs: &[Value]| {
+        let inputs: Vec<Dynamic> = inputs.iter().map(given).collect();
+        let output = called(context, module, &inputs.iter().collect::<Vec<_>>());
+        output.map(|out| Held(out).into_value()).map_err(|error| engine_error(error, &running.failed))
+    };
+    let output = module.between_hooks(inputs, &running, run);
+    output.map(|out| given(&out)).map_err(|e| running.failed.take().unwrap_or_else(|| raise(e)))
+}
+
+fn called(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
     if let Some(parallel) = DataParallel::of(module) {
         return replicas(context, parallel, module, inputs);
     }

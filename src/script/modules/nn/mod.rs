@@ -3,6 +3,7 @@
 mod containers;
 mod contents;
 pub(crate) mod forward;
+mod hooks;
 pub(crate) mod method;
 pub(crate) mod own;
 mod packed;
@@ -92,8 +93,8 @@ static ROWS: &[ScriptRow] = &[
 ];
 
 /// Every row, file by file.
-pub(super) static FILES: [&[ScriptRow]; 5] =
-    call::documented([ROWS, state::ROWS, contents::ROWS, containers::ROWS, packed::ROWS]);
+pub(super) static FILES: [&[ScriptRow]; 6] =
+    call::documented([ROWS, state::ROWS, contents::ROWS, containers::ROWS, packed::ROWS, hooks::ROWS]);
 
 /// The most modules that a container takes one by one; more go in an array.
 const SPREAD: usize = 16;
