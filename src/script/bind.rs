@@ -4,11 +4,12 @@ use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rhai::{Dynamic, Engine, INT, Map, Module, NativeCallContext};
+use rhai::{Dynamic, Engine, EvalAltResult, INT, Map, Module, NativeCallContext};
 
 use crate::base::{Error, Result, Scalar};
 use crate::device::Shared;
 use crate::nn::made::construct;
+use crate::op::args::place_of;
 use crate::op::core::spec::{Binary, Unary, Writes};
 use crate::op::params::InputParams;
 use crate::op::{Args, Family, Form, Forward, InPlace, OpDef, Operand, ParamKind, Value};
@@ -17,6 +18,9 @@ use crate::tensor::Tensor;
 use super::carry;
 use super::fault::{RhaiResult, raise};
 use super::value::{from_dynamic, options, to_dynamic};
+
+/// What Python has as well: it computes a number from numbers.
+pub(crate) const OF_NUMBERS: [&str; 3] = ["max", "min", "sum"];
 
 /// Arguments of a raw function.
 pub(crate) type FnCallArgs<'a> = [&'a mut Dynamic];
@@ -61,6 +65,8 @@ pub(crate) fn register_global(engine: &mut Engine, def: &'static OpDef, shared: 
         }
         Forward::Binary(spec, _) => {
             register_binary(engine, def.name, spec, shared);
+            let with_options = vec![TypeId::of::<Tensor>(), TypeId::of::<Map>()];
+            engine.register_raw_fn(def.name, with_options, caller(def, runner(def), shared));
             register_longer(engine, def.name, def, runner(def), 2, shared);
             register_number_first(engine, def, shared);
         }
@@ -79,6 +85,17 @@ pub(crate) fn register_global(engine: &mut Engine, def: &'static OpDef, shared: 
         }
         Forward::Script => {}
     }
+    // Those that are Python's as well look at maps themselves.
+    if def.forms.contains(&Form::Function)
+        && !OF_NUMBERS.contains(&def.name)
+        && let Some(run) = by_name(def, shared)
+    {
+        if shared.has_both_clocks() && matches!(def.forward, Forward::Call(_)) {
+            engine.register_raw_fn(def.name, [TypeId::of::<Map>()], carry::through(def.name, run));
+        } else {
+            engine.register_raw_fn(def.name, [TypeId::of::<Map>()], run);
+        }
+    }
 }
 
 /// Registers a row as a function of a module, such as `F::` or `nn::`.
@@ -86,6 +103,15 @@ pub(crate) fn register_functional(module: &mut Module, def: &'static OpDef, shar
     for types in signatures(def) {
         let run = runner(def);
         register_raw(module, def.name, types, caller(def, run, shared));
+    }
+    if let Some(run) = by_name(def, shared) {
+        register_raw(module, def.name, vec![TypeId::of::<Map>()], run);
+    }
+    if def.writes_by_name() {
+        let name = format!("{}_", def.name);
+        for types in signatures(def) {
+            register_raw(module, &name, types, in_place_by_name(def, shared));
+        }
     }
     if let Forward::Binary(..) = def.forward {
         for first in NUMBERS {
@@ -95,6 +121,23 @@ pub(crate) fn register_functional(module: &mut Module, def: &'static OpDef, shar
                 register_raw(module, def.name, types, number_first(def, shared));
             }
         }
+    }
+}
+
+/// A function of an activation with its option `inplace` set.
+fn in_place_by_name(
+    def: &'static OpDef,
+    shared: &Arc<Shared>,
+) -> impl Fn(NativeCallContext, &mut FnCallArgs) -> RhaiResult<Dynamic> + Send + Sync + 'static {
+    let run = caller(def, runner(def), shared);
+    move |ctx: NativeCallContext, args: &mut FnCallArgs| {
+        let mut options = args.last().and_then(|last| last.read_lock::<Map>().map(|map| map.clone()));
+        let given = args.len() - usize::from(options.is_some());
+        let mut all: Vec<Dynamic> = args.iter().take(given).map(|arg| (**arg).clone()).collect();
+        let mut with = options.take().unwrap_or_default();
+        with.insert("inplace".into(), true.into());
+        all.push(with.into());
+        run(ctx, &mut all.iter_mut().collect::<Vec<_>>())
     }
 }
 
@@ -121,6 +164,33 @@ fn runner(def: &'static OpDef) -> fn(&Args) -> Result<Value> {
         },
         Forward::Binary(..) => |args| combined(args, Writes::New),
     }
+}
+
+/// Calls of a row with all its arguments by their names, in a map, where the first must be a tensor or a number.
+fn by_name(
+    def: &'static OpDef,
+    shared: &Arc<Shared>,
+) -> Option<impl Fn(NativeCallContext, &mut FnCallArgs) -> RhaiResult<Dynamic> + Send + Sync + 'static> {
+    let first = def.params.first().filter(|param| param.default.is_none())?;
+    matches!(first.kind, ParamKind::Tensor | ParamKind::Operand).then_some(())?;
+    let run = caller(def, runner(def), shared);
+    Some(move |ctx: NativeCallContext, args: &mut FnCallArgs| {
+        let is_named = args.iter().any(|arg| {
+            arg.read_lock::<Map>().is_some_and(|map| map.keys().any(|key| place_of(def, key).is_some()))
+        });
+        if is_named {
+            return run(ctx, args);
+        }
+        // A map that is a value is nothing to it.
+        Err(EvalAltResult::ErrorFunctionNotFound(format!("{} (map)", def.name), ctx.call_position()).into())
+    })
+}
+
+/// A function of Python's that tensors have as well, called with all arguments by their names.
+pub(crate) fn called_by_name(name: &str, given: &Map) -> Option<Result<Dynamic>> {
+    let def = crate::op::table().find(|def| def.name == name)?;
+    let is_named = given.iter().any(|(key, value)| place_of(def, key) == Some(0) && value.is::<Tensor>());
+    is_named.then(|| runner(def)(&Args::bind(def, Vec::new(), options(given)?)?).map(to_dynamic))
 }
 
 /// Calls of a map with more than its `operands`: options, or an error that says what it takes.
@@ -177,7 +247,7 @@ fn beside(number: &Dynamic, other: &Dynamic) -> Result<Tensor> {
 /// Registers a raw function in a module.
 pub(crate) fn register_raw(
     module: &mut Module,
-    name: &'static str,
+    name: &str,
     types: Vec<TypeId>,
     call: impl Fn(NativeCallContext, &mut FnCallArgs) -> RhaiResult<Dynamic> + Send + Sync + 'static,
 ) {

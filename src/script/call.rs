@@ -9,14 +9,14 @@ use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, FuncArgs, Map, Module, 
 use crate::base::{Error, Result};
 use crate::device::Machine;
 use crate::device::examine::{refuse_change, refuse_steps};
-use crate::op::args::{FUNCTION, MAP};
+use crate::op::args::{FUNCTION, MAP, place_of};
 use crate::op::def::DefaultValue;
 use crate::op::params::Accept;
 use crate::op::{Args, Family, Form, Object, OpDef, ParamKind, Receiver, Value};
 use crate::plot::Figure;
 
 use super::aside::Aside;
-use super::bind::{FnCallArgs, note_line, register_raw};
+use super::bind::{FnCallArgs, OF_NUMBERS, note_line, register_raw};
 use super::carry;
 use super::fault::raise;
 use super::host::Host;
@@ -301,9 +301,6 @@ pub(crate) fn told_as(name: &'static str) -> &'static str {
     }
 }
 
-/// What computes a number from numbers.
-const OF_NUMBERS: [&str; 3] = ["max", "min", "sum"];
-
 /// Whether a row is one that checks are written with.
 fn is_expectation(def: &OpDef) -> bool {
     def.family == Family::Testing && def.name.starts_with("expect")
@@ -402,8 +399,16 @@ fn arguments(def: &'static OpDef, args: &FnCallArgs, here: &Here) -> Result<Args
             i + 1 == args.len()
                 && match kind_at(i) {
                     Some(ParamKind::Map) => false,
-                    // What must be given may be a map itself.
-                    Some(ParamKind::Any) => def.params.get(i).is_some_and(|p| p.default.is_some()),
+                    // What must be given may be a map itself, unless more must be given, by their names.
+                    Some(ParamKind::Any) => {
+                        let must =
+                            def.params.iter().filter(|p| p.default.is_none() && p.kind != ParamKind::Rest);
+                        let named = |map: &Map| map.keys().all(|key| place_of(def, key).is_some());
+                        def.params.get(i).is_some_and(|p| p.default.is_some())
+                            || (i == 0
+                                && must.count() > 1
+                                && arg.read_lock::<Map>().is_some_and(|map| named(&map)))
+                    }
                     // Where nothing can be told behind them, they may be maps themselves.
                     Some(ParamKind::Rest) => rest.is_some_and(|at| at + 1 < def.params.len()),
                     _ => true,

@@ -15,6 +15,7 @@ use crate::device::Shared;
 use crate::tensor::Tensor;
 
 use super::fault::{Fault, RhaiResult, raise};
+use super::modules::casts;
 
 /// Arguments of a raw function.
 type FnCallArgs<'a> = [&'a mut Dynamic];
@@ -257,7 +258,7 @@ const ASSIGNING: [(&str, &str); 6] =
     [("+=", "+"), ("-=", "-"), ("*=", "*"), ("/=", "/"), ("%=", "%"), ("**=", "**")];
 
 /// Functions of numbers and truths, as they are called.
-const NAMES: [&str; 54] = [
+const NAMES: [&str; 56] = [
     "!",
     "!=",
     "%",
@@ -280,10 +281,12 @@ const NAMES: [&str; 54] = [
     "asinh",
     "atan",
     "atanh",
+    "bool",
     "ceiling",
     "cos",
     "cosh",
     "exp",
+    "float",
     "floor",
     "fraction",
     "hypot",
@@ -315,7 +318,11 @@ const NAMES: [&str; 54] = [
 ];
 
 /// An engine that computes with numbers as Rhai does.
-static PLAIN: LazyLock<Engine> = LazyLock::new(Engine::new);
+static PLAIN: LazyLock<Engine> = LazyLock::new(|| {
+    let mut engine = Engine::new();
+    casts::register(&mut engine);
+    engine
+});
 
 /// The functions of numbers that Rhai has, with the types of their operands.
 static FUNCTIONS: LazyLock<Vec<(&'static str, Vec<TypeId>)>> = LazyLock::new(|| {

@@ -27,7 +27,8 @@ pub fn page(name: &str) -> Option<String> {
     if named.is_empty() {
         // `add_` is told of on the page of `add`.
         let base = bare.strip_suffix('_').unwrap_or(bare);
-        named = rows().filter(|def| def.name == base && has_in_place(def)).collect();
+        named =
+            rows().filter(|def| def.name == base && (has_in_place(def) || def.writes_by_name())).collect();
     }
     // Who asks for `matmul` means the function, though a module is called so too.
     if named.iter().any(|def| def.family != Family::Space) {
@@ -118,6 +119,7 @@ pub fn names(def: &'static OpDef) -> Vec<String> {
         _ => super::call::told_as(def.name).to_string(),
     });
     let in_place = match def.in_place {
+        InPlace::None if def.writes_by_name() => Some(format!("F::{}_", def.name)),
         InPlace::None => None,
         _ => Some(format!("{}_", def.name)),
     };
@@ -136,6 +138,13 @@ pub(crate) fn describe(def: &OpDef) -> String {
     if has_in_place(def) {
         let arguments = if def.params.len() > 1 { "…" } else { "" };
         let _ = writeln!(out, "in place   x.{}_({arguments}) writes the result into x and gives x", def.name);
+    }
+    if def.writes_by_name() {
+        let _ = writeln!(
+            out,
+            "in place   F::{}_(…) writes the result into its input, as `inplace` does",
+            def.name
+        );
     }
     let _ = match def.torch {
         Torch::Named(name) if def.family == Family::Language => writeln!(out, "Python     {name}"),

@@ -1,5 +1,6 @@
 //! Options, second names, forms in place and functions that small programs name, as PyTorch 2.15 has them.
 
+use crate::nn::Lab;
 use crate::parallel::{fault, on};
 
 fn hold(rows: &[(&str, &str)]) {
@@ -299,5 +300,90 @@ fn what_the_forms_refuse() {
     ] {
         let text = fault("cpu", code);
         assert!(text.report.contains(said), "{code}: {}", text.report);
+    }
+}
+
+/// Every argument may be given by its name, as Python's functions take them, and some by NumPy's.
+#[test]
+fn arguments_are_taken_by_their_names() {
+    let mut lab = Lab::new();
+    lab.run("let x = tensor([[1.0, 5.0], [3.0, 2.0]]);");
+    for (code, want) in [
+        ("F::softmax(#{input: x, dim: 1}).equal(x.softmax(1))", "true"),
+        ("max(#{input: x, dim: 1, keepdim: true}).values.tolist()", "[[5.0], [3.0]]"),
+        ("min(#{input: x}).item()", "1.0"),
+        ("sum(#{input: x, axis: 0, keepdims: true}).tolist()", "[[4.0, 7.0]]"),
+        ("x.mean(#{axis: 1}).tolist()", "[3.0, 2.5]"),
+        ("cat([x, x], #{axis: 1}).shape", "[2, 4]"),
+        ("take(#{input: x, index: tensor([0, 3])}).tolist()", "[1.0, 2.0]"),
+        ("pow(x, #{exponent: 2}).tolist()", "[[1.0, 25.0], [9.0, 4.0]]"),
+        ("mul(#{input: x, other: 2}).equal(mul(x, #{other: 2}))", "true"),
+        ("floor_divide(x, #{other: 2}).tolist()", "[[0.0, 2.0], [1.0, 1.0]]"),
+        ("swapaxes(#{input: x, axis0: 0, axis1: 1}).tolist()", "[[1.0, 3.0], [5.0, 2.0]]"),
+        ("linalg::norm(#{A: tensor([3.0, 4.0])}).item()", "5.0"),
+        ("F::mse_loss(#{input: x, target: x}).item()", "0.0"),
+        (
+            "let y = x.clone().requires_grad_(); autograd::grad(#{outputs: (y * y).sum(), inputs: [y]})[0].equal(x * 2)",
+            "true",
+        ),
+        // What is a map is still one.
+        ("max(#{a: 1, b: 2})", "b"),
+        ("max([1, 2]) + sum([1, 2]) + len(#{input: 1})", "6"),
+    ] {
+        assert_eq!(lab.text(code), want, "{code}");
+    }
+    for (code, said) in [
+        ("softmax(#{inpt: x, dim: 0})", "softmax() got an unknown option 'inpt'"),
+        ("F::softmax(#{input: x, dm: 1})", "softmax() got an unknown option 'dm'"),
+        ("F::softmax(#{input: 3, dim: 1})", "argument 'input' (position 1) must be Tensor, not int"),
+        ("F::mse_loss(#{input: x})", "missing required argument 'target'"),
+        ("exp(#{b: 3})", "exp() does not take (map)"),
+        ("sum(x, #{dim: 0, axis: 1})", "two values for 'dim'"),
+    ] {
+        let (text, _) = lab.error(code);
+        assert!(text.contains(said), "{code}: {text}");
+    }
+}
+
+/// `F::elu_` and its like, as PyTorch has them.
+#[test]
+fn activations_have_names_that_write() {
+    let mut lab = Lab::new();
+    for (code, want) in [
+        ("let x = tensor([-1.0, 2.0]); F::hardtanh_(x, -0.5, 0.5); x.tolist()", "[-0.5, 0.5]"),
+        ("let x = tensor([-1.0, 2.0]); F::leaky_relu_(x, #{negative_slope: 0.5}); x.tolist()", "[-0.5, 2.0]"),
+        ("let x = tensor([-1.0, 2.0]); F::threshold_(x, 0.0, 9.0); x.tolist()", "[9.0, 2.0]"),
+        ("let x = tensor([-1.0, 2.0]); [F::relu_(x).tolist(), x.tolist()]", "[[0.0, 2.0], [0.0, 2.0]]"),
+        ("[\"elu\", \"selu\", \"celu\"].map(|n| n).len()", "3"),
+        ("let x = ones(1); F::elu_(x); F::selu_(x); F::celu_(x, 2.0); F::rrelu_(x); x.item() > 1.05", "true"),
+    ] {
+        assert_eq!(lab.text(code), want, "{code}");
+    }
+}
+
+/// Python's casts of numbers and texts; Rhai's own `int` of a float is a float.
+#[test]
+fn numbers_and_texts_are_cast_as_in_python() {
+    let mut lab = Lab::on("sim:t4");
+    for (code, want) in [
+        ("[int(3.7), int(-3.7), int(\" 4 \"), int(true), int(3)]", "[3, -3, 4, 1, 3]"),
+        ("[1, 2, 3][int(1.9)]", "2"),
+        ("[float(\"-1e3\"), float(2), float(true), float(\"inf\") > 1e300]", "[-1000.0, 2.0, 1.0, true]"),
+        ("[bool(3), bool(0.0), bool(\"\"), bool(\"no\")]", "[true, false, false, true]"),
+        ("int(tensor([1.5, 2.5])).dtype", "torch.int32"),
+        ("type_of(int(time(|| 1).median_ms))", "i64"),
+    ] {
+        assert_eq!(lab.text(code), want, "{code}");
+    }
+    for (code, said) in [
+        ("int(\"x\")", "invalid literal for int() with base 10: 'x'"),
+        ("int(\"2.5\")", "invalid literal for int() with base 10: '2.5'"),
+        ("int(0.0 / 0.0)", "cannot convert float NaN to integer"),
+        ("int(1e30)", "cannot convert float beyond 64 bits to integer"),
+        ("int(1.0 / 0.0)", "cannot convert float infinity to integer"),
+        ("float(\"one\")", "could not convert string to float: 'one'"),
+    ] {
+        let (text, _) = lab.error(code);
+        assert!(text.contains(said), "{code}: {text}");
     }
 }

@@ -29,8 +29,7 @@ impl<'a> Args<'a> {
         let mut values: Vec<Option<Value>> = positional.into_iter().map(Some).collect();
         values.resize_with(def.params.len(), || None);
         for (name, value) in options {
-            let at =
-                def.params.iter().position(|p| p.name == name).ok_or_else(|| unknown_option(def, &name))?;
+            let at = place_of(def, &name).ok_or_else(|| unknown_option(def, &name))?;
             if let Some(slot) = values.get_mut(at) {
                 if slot.is_some() {
                     return Err(Error::type_error(format!("{}() got two values for '{name}'", def.name)));
@@ -299,6 +298,25 @@ fn unknown_dtype(name: &str) -> Error {
     error
         .with_near(name, DType::ALL.iter().map(|d| d.name()))
         .with_hint("dtypes are float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool")
+}
+
+/// NumPy's names of parameters, which PyTorch takes as well, and names that one function has by itself.
+const ALSO: [(&str, &str); 9] = [
+    ("exponent", "other"),
+    ("axis", "dim"),
+    ("keepdims", "keepdim"),
+    ("x", "input"),
+    ("a", "input"),
+    ("x1", "input"),
+    ("x2", "other"),
+    ("axis0", "dim0"),
+    ("axis1", "dim1"),
+];
+
+/// Where a parameter stands that an option names, by its own name or NumPy's.
+pub(crate) fn place_of(def: &OpDef, name: &str) -> Option<usize> {
+    let at = |name: &str| def.params.iter().position(|param| param.name == name);
+    at(name).or_else(|| ALSO.iter().filter(|(also, _)| *also == name).find_map(|(_, own)| at(own)))
 }
 
 fn unknown_option(def: &OpDef, name: &str) -> Error {

@@ -395,6 +395,15 @@ impl OpDef {
         OpDef { across: true, ..self }
     }
 
+    /// Whether a name of `F::` with `_` behind it stands for the option `inplace`, as PyTorch has it for some activations.
+    pub(crate) fn writes_by_name(&self) -> bool {
+        const NAMES: [&str; 8] =
+            ["celu", "elu", "hardtanh", "leaky_relu", "relu", "rrelu", "selu", "threshold"];
+        NAMES.contains(&self.name)
+            && self.forms.contains(&Form::Functional)
+            && self.params.iter().any(|param| param.name == "inplace")
+    }
+
     /// It changes what it is called on.
     pub const fn changing(self) -> OpDef {
         OpDef { changes: true, ..self }

@@ -10,6 +10,7 @@ use crate::op::def::FUNCTION;
 use crate::op::params::kind::{Bool, Int, Str};
 use crate::op::params::{Maybe, params};
 use crate::op::{Family, OpDef, Receiver};
+use crate::script::bind::called_by_name;
 use crate::script::call::kind::{Function, Given, Rest};
 use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::direct;
@@ -276,6 +277,9 @@ fn paired(call: &Call, pairs: Pairs) -> Outcome {
 
 fn sum(call: &mut Call) -> Outcome {
     let given = SumParams::of(&call.args)?;
+    if let Some(result) = given.items.read_lock::<Map>().and_then(|map| called_by_name("sum", &map)) {
+        return Ok(result?);
+    }
     let mut total = given.start.unwrap_or(Dynamic::from_int(0));
     for item in array(call, &given.items)? {
         let mut item = match item.as_bool() {
@@ -295,6 +299,9 @@ fn sum(call: &mut Call) -> Outcome {
 
 fn extreme(call: &mut Call, name: &str, wanted: Ordering) -> Outcome {
     let given = LeastParams::of(&call.args)?;
+    if let Some(result) = given.items.read_lock::<Map>().and_then(|map| called_by_name(name, &map)) {
+        return Ok(result?);
+    }
     let all = match given.more.is_empty() {
         true => array(call, &given.items)?,
         false => std::iter::once(given.items).chain(given.more).collect(),

@@ -4,6 +4,7 @@ mod amp;
 mod autograd;
 mod averaged;
 mod builtins;
+pub(crate) mod casts;
 mod checkpoint;
 pub mod checks;
 pub(crate) mod cuda;
@@ -78,6 +79,7 @@ pub(crate) fn register(
     scheduler::register(engine, &here, &mut spaces);
     distributed::register(engine);
     misc::register(engine);
+    casts::register(engine);
     iterables::register(engine);
     run_events::register(engine);
     plot::register(engine);

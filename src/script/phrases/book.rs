@@ -169,7 +169,7 @@ const VALUES: &[Phrase] = &[
         "n = int(x)",
         "let n = x.to_int();",
     ),
-    phrase(Idiom::Number, "", "", "n = int(\"3\")", "let n = parse_int(\"3\");"),
+    phrase(Idiom::Number, "", "let s = \"3\";", "n = int(s)", "let n = parse_int(s);"),
     phrase(
         Idiom::Type,
         "`type_of(x)` names a type",

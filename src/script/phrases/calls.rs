@@ -383,6 +383,13 @@ impl Writer<'_> {
             ("str", [of]) if let Some(message) = self.message(of) => (Idiom::Str, message),
             ("str", [of]) => (Idiom::Str, format!("{}.to_string()", self.on(of)?)),
             ("int", [of]) if is_environment(of) => return self.written(of),
+            // They cast numbers and texts as Python's do.
+            ("int" | "float", [of @ Expr::Number(_)]) => {
+                return Some((format!("{name}({})", self.expr(of)?), ATOM));
+            }
+            ("int" | "float", [of @ Expr::Text(text)]) if text.contains(|c: char| c.is_ascii_digit()) => {
+                return Some((format!("{name}({})", self.expr(of)?), ATOM));
+            }
             ("int" | "float", [of]) => (Idiom::Number, self.numeric(name, of)?),
             ("isinstance", [of, class]) => {
                 let (sign, class) = self.classes(class)?;
