@@ -668,3 +668,22 @@ fn a_run_tells_which_loaders_gave_how_many_batches() {
         serde_json::json!([[3, 2, true], [2, 0, false]])
     );
 }
+
+/// Whatever goes through a loader draws one order, and the generator goes on from there, as in PyTorch.
+#[test]
+fn what_goes_through_a_loader_begins_it_once() {
+    let mut lab = Lab::new();
+    lab.run("let l = data::DataLoader(arange(5), #{batch_size: 2, shuffle: true});");
+    let end = "[all, (rand(1).item() * 1e4).round()]";
+    for each in [
+        "for b in l { all.push(b.tolist()); }",
+        "for (i, b) in enumerate(l) { all.push(b.tolist()); }",
+        "for (i, b) in zip(range(3), l) { all.push(b.tolist()); }",
+        "for (i, b) in enumerate(progress(l)) { all.push(b.tolist()); }",
+    ] {
+        lab.run(&format!("manual_seed(0); let all = []; {each}"));
+        assert_eq!(lab.text(end), "[[[1, 4], [2, 3], [0]], 3074.0]", "{each}");
+    }
+    let (text, _) = lab.error("zip(l, 3)");
+    assert!(text.contains("'int' object is not iterable"), "{text}");
+}

@@ -18,7 +18,7 @@ use crate::script::nesting;
 use crate::script::value::{scalar_to_dynamic, type_name};
 use crate::tensor::Tensor;
 
-use super::iterables::{Iteration, Pairs, array, items, measured, not_iterable};
+use super::iterables::{Iteration, Pairs, array, measured, not_iterable};
 
 params! {
     OneParams {
@@ -263,9 +263,8 @@ fn len(value: &Dynamic) -> Outcome {
 
 /// Pairs as an array, or one by one where they come of what is read as it goes, such as a loader.
 fn paired(call: &Call, pairs: Pairs) -> Outcome {
-    if pairs.of.iter().any(|of| items(of).is_none()) {
-        let first = pairs.of.iter().find(|of| items(of).is_none());
-        return Err(not_iterable(first.unwrap_or(&Dynamic::UNIT)).into());
+    if let Some(refused) = pairs.refused() {
+        return Err(not_iterable(refused).into());
     }
     if !pairs.is_whole() {
         return Ok(Dynamic::from(pairs));

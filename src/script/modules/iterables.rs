@@ -62,15 +62,18 @@ pub(super) struct Pairs {
 impl Pairs {
     /// Whether nothing is read or counted on the way.
     pub(super) fn is_whole(&self) -> bool {
-        let lazy = |of: &Dynamic| {
-            of.is::<DataLoader>()
-                || of.is::<Batches>()
-                || of.is::<Progress>()
-                || of.is::<Data>()
-                || of.is::<Pairs>()
-        };
-        !self.of.iter().any(lazy)
+        !self.of.iter().any(is_lazy)
     }
+
+    /// The first value that nothing goes through. A loader is not begun for that: it would draw an order.
+    pub(super) fn refused(&self) -> Option<&Dynamic> {
+        self.of.iter().find(|of| !is_lazy(of) && items(of).is_none())
+    }
+}
+
+/// Whether a value's items are read or counted on the way.
+fn is_lazy(of: &Dynamic) -> bool {
+    of.is::<DataLoader>() || of.is::<Batches>() || of.is::<Progress>() || of.is::<Data>() || of.is::<Pairs>()
 }
 
 impl IntoIterator for Pairs {
