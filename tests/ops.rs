@@ -19,6 +19,7 @@ mod named;
 mod options;
 mod peers;
 mod ported;
+mod porting;
 mod printing;
 mod second;
 mod semantics;

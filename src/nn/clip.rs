@@ -1,4 +1,4 @@
-//! Keeping gradients within bounds.
+//! Keeping gradients within bounds, and parameters as one vector.
 
 use crate::base::{Error, Result};
 use crate::op::core::record::no_grad;
@@ -6,7 +6,9 @@ use crate::op::elementwise::arithmetic::{add, div, specs};
 use crate::op::elementwise::clamp::{clamp_, clamp_max};
 use crate::op::params::{by_name, kind, kinds, params};
 use crate::op::reduce::norms::norm;
-use crate::op::shape::join::stack;
+use crate::op::shape::join::{cat, stack};
+use crate::op::shape::part::narrow;
+use crate::op::shape::view::reshape_to;
 use crate::op::{Args, Family, Form, Gradient, OpDef, Operand, Param, Value};
 use crate::tensor::Tensor;
 
@@ -60,6 +62,38 @@ kinds! {
 }
 
 params! {
+    VectorOfParams {
+        parameters: Parameters, "the tensors that are laid behind each other, or one of them";
+    }
+}
+
+params! {
+    FromVectorParams {
+        vec: kind::Tensor, "all elements of all parameters, one behind the other";
+        parameters: Parameters, "the tensors that take them over, in their order";
+    }
+}
+
+/// Gives each parameter its part of a vector.
+fn distribute(vec: &Tensor, parameters: &[Tensor]) -> Result<()> {
+    let _quiet = no_grad();
+    let all: usize = parameters.iter().map(Tensor::numel).sum();
+    if vec.rank() != 1 || vec.numel() < all {
+        return Err(Error::runtime(format!(
+            "the parameters have {all} elements, and the vector is {:?}: it must have as many in one dimension",
+            vec.shape()
+        )));
+    }
+    let mut at = 0;
+    for parameter in parameters {
+        let part = narrow(vec, 0, at, parameter.numel() as i64)?;
+        parameter.set_data(&on(&reshape_to(&part, parameter.shape())?, &parameter.context())?)?;
+        at += parameter.numel() as i64;
+    }
+    Ok(())
+}
+
+params! {
     ClipNormParams {
         parameters: Parameters, "the tensors whose gradients are scaled, or one of them";
         max_norm: kind::Float, "the largest norm that all gradients together may keep";
@@ -99,6 +133,38 @@ pub static ROWS: &[OpDef] = &[
     .example(
         "let w = zeros(2).requires_grad_(true); w.grad = tensor([3.0, 4.0]); nn::utils::clip_grad_norm_(w, 1.0)",
         "tensor(5.)",
+    ),
+    OpDef::call(
+        "parameters_to_vector",
+        Family::Module,
+        "All elements of tensors one behind the other, in one dimension.",
+        VectorOfParams::LIST,
+        by_name!(VectorOfParams, |a| {
+            let flat = |t: &Tensor| reshape_to(t, &[t.numel()]);
+            let all = a.parameters.iter().map(flat).collect::<Result<Vec<_>>>()?;
+            cat(&all.iter().collect::<Vec<_>>(), 0).map(Value::from)
+        }),
+    )
+    .forms(&[Form::Of("nn::utils")])
+    .gradient(Gradient::Composite)
+    .shapes("parameters of any shapes -> (all their elements)")
+    .errors(&["RuntimeError: the tensors lie on several devices"])
+    .example("nn::utils::parameters_to_vector([ones([1, 2]), zeros(1)])", "tensor([1., 1., 0.])"),
+    row(
+        "vector_to_parameters",
+        "Gives each tensor its part of a vector as its data.",
+        FromVectorParams::LIST,
+        by_name!(FromVectorParams, |a| {
+            distribute(a.vec, &a.parameters)?;
+            Ok(Value::None)
+        }),
+    )
+    .shapes("(all their elements), parameters of any shapes")
+    .errors(&["RuntimeError: the vector has fewer elements than the parameters"])
+    .example(
+        "let net = nn::Linear(2, 1); nn::utils::vector_to_parameters(tensor([1.0, 2.0, 3.0]), net.parameters()); \
+         net.weight.tolist()",
+        "[[1.0, 2.0]]",
     ),
     row(
         "clip_grad_value_",

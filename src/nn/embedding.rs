@@ -1,10 +1,10 @@
 //! Tables of vectors.
 
-use crate::base::{Result, python};
+use crate::base::{Error, Kind, Result, python};
 use crate::nn::made::{Made, constructor};
 use crate::op::embedding::table::{RowOptions, TableOptions, embedding, padding_row};
 use crate::op::params::{Maybe, OfWeights, by_name, kind, params};
-use crate::op::{OpDef, Value};
+use crate::op::{Form, OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::init;
@@ -93,8 +93,42 @@ fn make(a: EmbeddingParams) -> Result<Value> {
     a.made.place(Module::new(Embedding { count, width, table }, parts)?)
 }
 
+params! {
+    FromPretrainedParams {
+        embeddings: kind::Tensor, "the table, a vector in each row; its memory is the module's from then on";
+        freeze: kind::Bool = true, "keeps the table as it is: it asks for no gradient";
+        padding_idx: Maybe<kind::Int>, "the number of a vector that gets no gradient, for places that mean nothing";
+        ..rows: RowOptions;
+    }
+}
+
+fn from_pretrained(a: FromPretrainedParams) -> Result<Value> {
+    let &[count, width] = a.embeddings.shape() else {
+        return Err(Error::new(Kind::AssertionError, "Embeddings parameter is expected to be 2-dimensional"));
+    };
+    let weight = a.embeddings.detach();
+    let padding = padding_row(&weight, a.padding_idx)?;
+    let table = a.rows.beside(padding.map(|row| row as i64));
+    let module =
+        Module::new(Embedding { count, width, table }, Parts::new().parameter("weight", Some(weight)))?;
+    module.requires_grad_(!a.freeze)?;
+    Ok(module.into_value())
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[constructor(
+    "from_pretrained",
+    "A table of vectors that are there already.",
+    FromPretrainedParams::LIST,
+    by_name!(FromPretrainedParams, from_pretrained),
+)
+.forms(&[Form::Of("nn::Embedding")])
+.details("`freeze: false` trains the vectors on.")
+.shapes("table (num_embeddings, embedding_dim); what it makes: (…) -> (…, embedding_dim)")
+.errors(&["AssertionError: the table has not two dimensions, or `padding_idx` is no row",
+        "RuntimeError: the table holds integers or bools"])
+.example("nn::Embedding::from_pretrained(eye(3))", "Embedding(3, 3)"),
+constructor(
     "Embedding",
     "A table of vectors, looked up by number.",
     EmbeddingParams::LIST,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::base::{DType, Error, Result};
+use crate::base::{DType, Error, Layout, Result};
 use crate::device::kernel::Distribution;
 use crate::device::{Context, Machine};
 use crate::op::core::record::no_grad;
@@ -14,7 +14,7 @@ use crate::op::elementwise::comparison::{gt, logical_and, logical_or, lt};
 use crate::op::elementwise::sign::sign;
 use crate::op::elementwise::unary::{erf, log, square};
 use crate::op::linalg::qr::qr;
-use crate::op::params::{by_name, kind, kinds, params};
+use crate::op::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::random::generator::draw_into;
 use crate::op::reduce::sums::any;
 use crate::op::shape::part::diagonal;
@@ -264,6 +264,58 @@ params! {
     }
 }
 
+params! {
+    CalculateGainParams {
+        nonlinearity: kind::Str, "what follows the layer, by its name";
+        param: Maybe<kind::Float>, "the slope below 0 of a leaky rectifier; 0.01 where it is not given";
+    }
+}
+
+params! {
+    DiracParams {
+        tensor: kind::Tensor, "what is filled, in place";
+        groups: kind::Size = 1, "how many groups of filters there are, each with channels of its own";
+    }
+}
+
+/// Ones where a convolution gives a channel on as it is.
+fn dirac_(x: &Tensor, groups: usize) -> Result<()> {
+    if !(3..=5).contains(&x.rank()) {
+        return Err(Error::value("Only tensors with 3, 4, or 5 dimensions are supported"));
+    }
+    let [filters, channels, window @ ..] = x.shape() else { return Ok(()) };
+    if groups == 0 || !filters.is_multiple_of(groups) {
+        return Err(Error::value("dim 0 must be divisible by groups"));
+    }
+    if x.numel() == 0 {
+        return Ok(());
+    }
+    x.fill(0i64.into(), "fill_")?;
+    let each = filters / groups;
+    for filter in (0..*filters).filter(|filter| filter % each < *channels) {
+        let mut layout = x.layout().select(0, filter)?.select(0, filter % each)?;
+        for size in window {
+            layout = layout.select(0, size / 2)?;
+        }
+        x.with_layout(layout).fill(1i64.into(), "fill_")?;
+    }
+    x.bump_version();
+    Ok(())
+}
+
+/// Ones on the diagonal of a matrix.
+fn eye_(x: &Tensor) -> Result<()> {
+    let &[rows, columns] = x.shape() else {
+        return Err(Error::value("Only tensors with 2 dimensions are supported"));
+    };
+    x.fill(0i64.into(), "fill_")?;
+    let step = x.layout().strides().iter().sum();
+    let diagonal = Layout::new([rows.min(columns)][..].into(), [step][..].into(), x.layout().offset())?;
+    x.with_layout(diagonal).fill(1i64.into(), "fill_")?;
+    x.bump_version();
+    Ok(())
+}
+
 const fn row(
     name: &'static str,
     summary: &'static str,
@@ -345,6 +397,36 @@ pub static ROWS: &[OpDef] = &[
     row("ones_", "Fills with ones.", InitParams::LIST, by_name!(InitParams, |a| filled(a.tensor, 1.0)))
     .shapes(shapes::SAME)
         .example("nn::init::ones_(zeros(2))", "tensor([1., 1.])"),
+    row("eye_", "Fills a matrix with ones on its diagonal and zeros elsewhere.", InitParams::LIST, by_name!(InitParams, |a| written(a.tensor, eye_)))
+        .shapes("(n, m) -> the same")
+        .errors(&["ValueError: the tensor has not two dimensions"])
+        .example("nn::init::eye_(empty([2, 3]))", "tensor([[1., 0., 0.],\n        [0., 1., 0.]])"),
+    row(
+        "dirac_",
+        "Fills the weight of a convolution so that it gives as many channels on as they are as it can.",
+        DiracParams::LIST,
+        by_name!(DiracParams, |a| written(a.tensor, |x| dirac_(x, a.groups))),
+    )
+    .shapes("(filters, channels / groups, window…) -> the same, three to five dimensions")
+    .errors(&[
+        "ValueError: the tensor has fewer than three dimensions, or more than five",
+        "ValueError: the filters do not divide by `groups`",
+    ])
+    .example("nn::init::dirac_(empty([2, 2, 1])).flatten()", "tensor([1., 0., 0., 1.])"),
+    OpDef::call(
+        "calculate_gain",
+        Family::Initialise,
+        "By how much weights are larger where an activation follows, so that a signal keeps its size.",
+        CalculateGainParams::LIST,
+        by_name!(CalculateGainParams, |a| {
+            gain(a.nonlinearity, a.param.unwrap_or(0.01)).map(|gain| Value::Scalar(gain.into()))
+        }),
+    )
+    .forms(&[Form::Of("nn::init")])
+    .gradient(Gradient::NoGrad("it gives a number"))
+    .shapes("none: it gives a number")
+    .errors(&["ValueError: `nonlinearity` has another name"])
+    .example("nn::init::calculate_gain(\"tanh\")", "1.6666666666666667"),
     row(
         "orthogonal_",
         "Fills with a matrix whose rows or columns, whichever are fewer, are orthogonal and of length `gain`.",

@@ -117,6 +117,39 @@ fn make_upsample(a: UpsampleParams, args: &Args) -> Result<Value> {
     module.module()
 }
 
+params! {
+    UpsamplingParams {
+        size: Maybe<kind::Ints>, "how large the trailing dimensions of the output are";
+        scale_factor: ScaleFactor => DefaultValue::None, "how many times as large they are, instead of `size`";
+    }
+}
+
+fn make_upsampling(a: UpsamplingParams, name: &'static str, mode: &'static str) -> Result<Value> {
+    let shown = |values: Vec<Value>| match <[Value; 1]>::try_from(values) {
+        Ok([one]) => one,
+        Err(several) => Value::List(several),
+    };
+    let option = match (&a.size, &a.scale_factor) {
+        (Some(size), _) => ("size", shown(size.iter().map(|&n| Value::Scalar(n.into())).collect())),
+        (None, Some(factor)) => {
+            ("scale_factor", shown(factor.iter().map(|&f| Value::Scalar(f.into())).collect()))
+        }
+        (None, None) => return Err(Error::value("either size or scale_factor should be defined")),
+    };
+    let run = move |c: &Call| {
+        let how = Resize {
+            size: a.size.as_deref(),
+            factors: a.scale_factor.as_deref(),
+            mode,
+            align: (mode == "bilinear").then_some(true),
+            recompute: false,
+            antialias: false,
+        };
+        interpolate(c.only()?, &how)
+    };
+    Simple::new(name, run).option(option.0, &option.1).option("mode", &Value::Str(mode.into())).module()
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     constructor(
@@ -246,4 +279,34 @@ pub static ROWS: &[OpDef] = &[
         "NotImplementedError: the mode is for another number of dimensions",
     ])
     .example("nn::Upsample(#{scale_factor: 2})", "Upsample(scale_factor=2.0, mode='nearest')"),
+    constructor(
+        "UpsamplingNearest2d",
+        "Resizes images to more pixels, each the nearest one that is there.",
+        UpsamplingParams::LIST,
+        by_name!(UpsamplingParams, |a| make_upsampling(a, "UpsamplingNearest2d", "nearest")),
+    )
+    .shapes("(N, C, H, W) -> (N, C, size…), or each size times its factor, rounded down")
+    .errors(&[
+        "ValueError: there is neither a size nor a factor",
+        "NotImplementedError: the input has not four dimensions",
+    ])
+    .example(
+        "nn::UpsamplingNearest2d(#{scale_factor: 2})",
+        "UpsamplingNearest2d(scale_factor=2.0, mode='nearest')",
+    ),
+    constructor(
+        "UpsamplingBilinear2d",
+        "Resizes images between the pixels that are there; the outermost stay where they are.",
+        UpsamplingParams::LIST,
+        by_name!(UpsamplingParams, |a| make_upsampling(a, "UpsamplingBilinear2d", "bilinear")),
+    )
+    .shapes("(N, C, H, W) -> (N, C, size…), or each size times its factor, rounded down")
+    .errors(&[
+        "ValueError: there is neither a size nor a factor",
+        "NotImplementedError: the input has not four dimensions",
+    ])
+    .example(
+        "nn::UpsamplingBilinear2d(#{scale_factor: 2})",
+        "UpsamplingBilinear2d(scale_factor=2.0, mode='bilinear')",
+    ),
 ];

@@ -541,12 +541,12 @@ impl Module {
         self.named(Role::Parameter).into_iter().map(|(_, t)| t).collect()
     }
 
-    /// Drops the gradients of all parameters.
+    /// Drops the gradients of all parameters, or fills them with zeros where `set_to_none` is off.
     ///
     /// # Errors
     /// A check runs, and the parameters are the learner's.
-    pub fn zero_grad(&self) -> Result<()> {
-        self.parameters().iter().try_for_each(|p| p.set_grad(None))
+    pub fn zero_grad(&self, set_to_none: bool) -> Result<()> {
+        self.parameters().iter().try_for_each(|p| p.reset_grad(set_to_none))
     }
 
     /// Asks for gradients of all parameters, or gives them up.

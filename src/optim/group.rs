@@ -38,6 +38,9 @@ impl Group {
 /// What schedulers keep in a group beside its options; a loaded state may bring it along.
 const NOTES: [&str; 5] = ["initial_lr", "max_lr", "min_lr", "max_momentum", "base_momentum"];
 
+/// What programs put in a group for themselves. PyTorch keeps any word, misspelt options among them.
+const OWN: [&str; 6] = ["name", "group_name", "lr_scale", "lr_mult", "decay_mult", "layer"];
+
 /// Options by name, in the order of the optimiser's row.
 #[derive(Clone, Debug)]
 pub struct Options(Vec<(&'static str, Value)>);
@@ -132,7 +135,7 @@ impl Options {
         let mut next = self.clone();
         for (name, value) in changes {
             let Some((_, slot)) = next.0.iter_mut().find(|(n, _)| *n == name) else {
-                match NOTES.into_iter().find(|n| *n == name) {
+                match NOTES.into_iter().chain(OWN).find(|n| *n == name) {
                     Some(note) => next.note(note, value),
                     None => return Err(unknown(owner, &name, self.names())),
                 }

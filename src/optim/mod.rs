@@ -189,12 +189,7 @@ impl Optimizer {
     /// Drops the gradients, or fills them with zeros where `set_to_none` is off.
     pub fn zero_grad(&self, set_to_none: bool) -> Result<()> {
         for parameter in self.groups().iter().flat_map(|g| &g.parameters) {
-            if set_to_none {
-                parameter.set_grad(None)?;
-            } else if let Some(grad) = parameter.grad() {
-                grad.fill(0i64.into(), "zero_")?;
-                grad.bump_version();
-            }
+            parameter.reset_grad(set_to_none)?;
         }
         Ok(())
     }
@@ -220,8 +215,8 @@ impl Optimizer {
     }
 
     /// The names of a group's options.
-    pub(crate) fn option_names(&self) -> Vec<&'static str> {
-        self.groups().first().map_or_else(Vec::new, |g| g.options.names().collect())
+    pub(crate) fn option_names(&self, group: usize) -> Vec<&'static str> {
+        self.groups().get(group).map_or_else(Vec::new, |g| g.options.names().collect())
     }
 
     /// Changes an option of a group; later steps use it.

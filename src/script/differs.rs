@@ -249,12 +249,19 @@ pub(super) fn wrap(expr: &mut Expr) {
     *expr = Expr::Custom(Box::new(wrapper), at);
 }
 
-/// Whether an operand is what is read of a tensor, what a function gives, or a quotient, which may be infinite.
+/// Constants of the language that no tolerance fits.
+pub(super) const NOT_FINITE: [&str; 2] = ["inf", "nan"];
+
+/// Whether an operand is what is read of a tensor, what a function gives, a quotient or a constant, which may be infinite.
 fn gives_float(expr: &Expr) -> bool {
     match expr {
         Expr::Dot(x, ..) | Expr::Index(x, ..) => gives_float(&x.rhs),
         Expr::MethodCall(call, _) => call.name == "call" || call.name == "item" && call.args.is_empty(),
-        Expr::FnCall(call, _) => call.op_token.is_none(),
+        Expr::FnCall(call, _) => match call.args.as_slice() {
+            [of] if call.name == "-" => gives_float(of),
+            _ => call.op_token.is_none(),
+        },
+        Expr::Variable(name, ..) => NOT_FINITE.contains(&name.1.as_str()),
         Expr::Custom(x, _) => x.tokens.first().is_some_and(|key| key == DIVISION || key == NOTED_LINE),
         _ => false,
     }

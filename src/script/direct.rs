@@ -135,7 +135,8 @@ pub(super) fn truth(shared: &Shared, value: Dynamic, at: Position) -> RhaiResult
 fn row_of(call: &FnCallExpr) -> Option<INT> {
     call.op_token.as_ref()?;
     let plain = |x: &Expr| match x {
-        Expr::Variable(v, ..) => v.2.is_empty(),
+        // Constants of the language lie in no variable.
+        Expr::Variable(v, ..) => v.2.is_empty() && !differs::NOT_FINITE.contains(&v.1.as_str()),
         Expr::IntegerConstant(..) | Expr::FloatConstant(..) => true,
         _ => false,
     };

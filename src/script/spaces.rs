@@ -59,6 +59,10 @@ pub static ROWS: &[OpDef] = &[
     space("data", "Datasets, samplers and the loader that makes batches of them.")
         .torch("torch.utils.data")
         .example("data::DataLoader(arange(6), #{batch_size: 4}).len()", "2"),
+    space("Embedding", "Tables of vectors that are there already.")
+        .forms(&[Form::Space("nn")])
+        .torch("torch.nn.Embedding")
+        .example("nn::Embedding::from_pretrained(eye(2)).forward(tensor([1]))", "tensor([[0., 1.]])"),
     space("plot", "Figures from arrays and tensors.")
         .own()
         .details("Calls add to the same figure until `plot::figure()` begins another or the cell ends; `plot::show()` shows it, \

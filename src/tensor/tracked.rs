@@ -68,6 +68,21 @@ impl Tensor {
         Ok(())
     }
 
+    /// Drops the gradient, or fills it with zeros.
+    ///
+    /// # Errors
+    /// A check runs that has not made the tensor.
+    pub(crate) fn reset_grad(&self, set_to_none: bool) -> Result<()> {
+        if set_to_none {
+            return self.set_grad(None);
+        }
+        if let Some(grad) = self.grad() {
+            grad.fill(0i64.into(), "zero_")?;
+            grad.bump_version();
+        }
+        Ok(())
+    }
+
     /// The node that made this tensor, renewed where its base was written in place since.
     pub fn node(&self) -> Option<Arc<Node>> {
         let mut auto = self.auto();
@@ -101,6 +116,22 @@ impl Tensor {
         let before = self.auto().node.replace(Arc::clone(&node));
         self.set_tracked(true);
         self.retain_in(before.as_ref(), &node);
+    }
+
+    /// Takes this tensor out of the graph, as `Tensor.detach_`.
+    ///
+    /// # Errors
+    /// It is a view, whose gradient belongs to its base, or a check runs that has not made it.
+    pub(crate) fn detach_in_place(&self) -> Result<()> {
+        self.storage().check_own()?;
+        if self.flag(VIEW) {
+            return Err(Error::runtime("Can't detach views in-place. Use detach() instead.")
+                .with_hint("`x.detach()` is the same memory outside the graph"));
+        }
+        let before = self.auto().node.take();
+        self.set_tracked(false);
+        drop(before);
+        Ok(())
     }
 
     /// Records an op: `self` came from `inputs` by `rule`. Call where [`needs_graph`] holds.

@@ -279,6 +279,21 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
     .example("tensor([1.0], #{requires_grad: true}).detach()", "tensor([1.])")
     .gradient(Gradient::NoGrad("it leaves the graph")),
     OpDef::call(
+        "detach_",
+        Family::Move,
+        "Takes the tensor itself out of the graph: it becomes a leaf that asks for no gradient.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| {
+            a.input.detach_in_place()?;
+            Ok(a.input.clone().into())
+        }),
+    )
+    .forms(METHOD)
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: the tensor is a view of another"])
+    .example("let y = tensor([1.0], #{requires_grad: true}) * 2; y.detach_(); y", "tensor([2.])")
+    .gradient(Gradient::NoGrad("it leaves the graph")),
+    OpDef::call(
         "requires_grad_",
         Family::Autograd,
         "Asks for a gradient of this tensor, in place.",

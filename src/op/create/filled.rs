@@ -6,6 +6,7 @@ use crate::base::dtype::Category;
 use crate::base::shape::checked_sizes;
 use crate::base::{DType, Device, DeviceSpec, Dims, Error, Layout, Result, Scalar, ShapeCause, memory};
 use crate::device::{Context, Machine};
+use crate::op::core::convert::{Target, to};
 use crate::op::core::def::{FUNCTION, Family, Gradient, METHOD, OpDef};
 use crate::op::core::format::{FormatWord, MemoryFormat};
 use crate::op::core::params::{Maybe, by_name, kind, params};
@@ -191,6 +192,13 @@ pub fn from_nested(data: &Value, make: &Make) -> Result<Tensor> {
     make.finish(made)
 }
 
+/// The tensor itself where dtype and device are as wanted, else [`from_nested`].
+fn as_tensor(data: &Value, make: &Make) -> Result<Tensor> {
+    let Value::Tensor(t) = data else { return from_nested(data, make) };
+    let target = Target { device: make.device, dtype: make.dtype };
+    to(t, target, false, false)
+}
+
 fn filled(name: &'static str, shape: &[usize], value: Scalar, dtype: DType, make: &Make) -> Result<Tensor> {
     let context = make.context(&Machine::current())?;
     make.finish(Tensor::full(shape, cast(value, dtype), dtype, &context, name)?)
@@ -373,6 +381,18 @@ pub static ROWS: &[OpDef] = &[
     .shapes("a number -> (); an array of n arrays of m numbers -> (n, m), and so on")
     .errors(&["ValueError: arrays side by side have different lengths"])
     .example("tensor([[1, 2], [3, 4.5]])", "tensor([[1.0000, 2.0000],\n        [3.0000, 4.5000]])")
+    .gradient(NEW),
+    OpDef::call(
+        "as_tensor",
+        Family::Create,
+        "A tensor as it is where it fits, else one made of it or of nested arrays of numbers.",
+        DataParams::LIST,
+        by_name!(DataParams, |a| Ok(as_tensor(a.data, &a.options.make())?.into())),
+    )
+    .forms(FUNCTION)
+    .shapes("a tensor -> the same; a number -> (); an array of n arrays of m numbers -> (n, m), and so on")
+    .errors(&["ValueError: arrays side by side have different lengths"])
+    .example("let x = ones(2); let y = as_tensor(x); y.fill_(3.0); x", "tensor([3., 3.])")
     .gradient(NEW),
     OpDef::call(
         "zeros",

@@ -239,4 +239,22 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         &specs::Atan,
         ("tensor([0.0]).arctan()", "tensor([0.])"),
     ),
+    twin_of_one(
+        "arcsinh",
+        "Another name of `asinh`.",
+        &specs::Asinh,
+        ("tensor([0.0]).arcsinh()", "tensor([0.])"),
+    ),
+    twin_of_one(
+        "arccosh",
+        "Another name of `acosh`.",
+        &specs::Acosh,
+        ("tensor([1.0]).arccosh()", "tensor([0.])"),
+    ),
+    twin_of_one(
+        "arctanh",
+        "Another name of `atanh`.",
+        &specs::Atanh,
+        ("tensor([0.0]).arctanh()", "tensor([0.])"),
+    ),
 ];

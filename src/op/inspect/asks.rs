@@ -2,9 +2,10 @@
 
 use crate::base::{Error, Result, Scalar, memory};
 use crate::device::poll;
-use crate::op::core::def::{Args, Family, Gradient, METHOD, OpDef, PROPERTY};
+use crate::op::core::def::{Args, FUNCTION, Family, Gradient, METHOD, OpDef, PROPERTY};
 use crate::op::core::format::{FormatWord, MemoryFormat};
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
+use crate::op::core::promote::result_type;
 use crate::op::core::value::Value;
 use crate::op::core::{many, shapes};
 use crate::tensor::Tensor;
@@ -22,6 +23,20 @@ params! {
     IsContiguousParams {
         input: kind::Tensor, "the tensor that is asked about";
         memory_format: Maybe<FormatWord>, "the order of dimensions in memory, such as \"channels_last\"; row-major unless one is named";
+    }
+}
+
+params! {
+    PromoteTypesParams {
+        type1: kind::DType, "what the one operand holds";
+        type2: kind::DType, "what the other operand holds";
+    }
+}
+
+params! {
+    ResultTypeParams {
+        tensor1: kind::Operand, "what stands first, a tensor or a number";
+        tensor2: kind::Operand, "what stands second, a tensor or a number";
     }
 }
 
@@ -109,6 +124,31 @@ pub static ROWS: &[OpDef] = &[
     OpDef::call("is_floating_point", Family::Inspect, "Whether the dtype is a floating-point one.", InputParams::LIST, by_name!(InputParams, |a| Ok(bool(a.input.dtype().is_float()))))
     .shapes(shapes::ANY)
     .example("tensor([1, 2]).is_floating_point()", "false")
+    .gradient(ASKS),
+    OpDef::call("is_nonzero", Family::Inspect, "Whether the only element is not 0; the host waits for it.", InputParams::LIST, by_name!(InputParams, |a| {
+        match a.input.numel() {
+            1 => Ok(bool(a.input.item()?.as_f64() != 0.0)),
+            0 => Err(Error::runtime("Boolean value of Tensor with no values is ambiguous")),
+            _ => Err(Error::runtime("Boolean value of Tensor with more than one value is ambiguous")),
+        }
+    }))
+    .shapes("one element of any shape -> true or false")
+    .errors(&["RuntimeError: there is not one element"])
+    .example("is_nonzero(tensor([0.0]))", "false")
+    .gradient(ASKS),
+    OpDef::call("promote_types", Family::Inspect, "The dtype that holds what either of two holds.", PromoteTypesParams::LIST, by_name!(PromoteTypesParams, |a| {
+        Ok(Value::DType(a.type1.promote(a.type2)))
+    }))
+    .forms(FUNCTION)
+    .shapes("none: it takes dtypes")
+    .example("promote_types(int64, float16)", "torch.float16")
+    .gradient(ASKS),
+    OpDef::call("result_type", Family::Inspect, "The dtype of what is computed of two tensors or numbers.", ResultTypeParams::LIST, by_name!(ResultTypeParams, |a| {
+        Ok(Value::DType(result_type(&[a.tensor1, a.tensor2])))
+    }))
+    .forms(FUNCTION)
+    .shapes("any two")
+    .example("result_type(tensor([1, 2]), 1.5)", "torch.float32")
     .gradient(ASKS),
     OpDef::call("data_ptr", Family::Inspect, "The address of the first element.", InputParams::LIST, by_name!(InputParams, |a| {
         Ok(Value::Scalar(Scalar::Int(a.input.data_ptr() as i64)))

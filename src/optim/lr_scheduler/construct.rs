@@ -63,7 +63,7 @@ impl<'a> SchedulerArgs<'a> {
 
     /// Fails where the momentum is to change and the optimizer has none; else whether it is to.
     fn cycles(&self) -> Result<bool> {
-        let (cycles, names) = (self.options.bool("cycle_momentum"), self.optimizer.option_names());
+        let (cycles, names) = (self.options.bool("cycle_momentum"), self.optimizer.option_names(0));
         if cycles && !names.contains(&"momentum") && !names.contains(&"betas") {
             let text = "optimizer must support momentum or beta1 with `cycle_momentum` option enabled";
             return Err(Error::value(text).with_hint("#{cycle_momentum: false} leaves the momentum out"));

@@ -17,6 +17,7 @@ mod distributed;
 mod formats;
 pub(crate) mod hook;
 mod iterables;
+mod limits;
 mod misc;
 pub(crate) mod nn;
 pub(crate) mod optim;
@@ -92,7 +93,7 @@ pub fn rows() -> impl Iterator<Item = &'static ScriptRow> {
 }
 
 /// Of modules of one file.
-static FILES: [&[ScriptRow]; 21] = documented([
+static FILES: [&[ScriptRow]; 22] = documented([
     autograd::ROWS,
     misc::ROWS,
     deepcopy::ROWS,
@@ -103,6 +104,7 @@ static FILES: [&[ScriptRow]; 21] = documented([
     cuda_amp::ROWS,
     telemetry::ROWS,
     types::ROWS,
+    limits::ROWS,
     defaults::ROWS,
     checkpoint::ROWS,
     parallel::ROWS,

@@ -118,7 +118,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             .example("optim::SGD([nn::Parameter(ones(2))], 0.1).param_groups[0].keys()[0]", "\"params\""),
         |call| {
             let group = call.on::<ParamGroup>()?;
-            let names = group.of.option_names().into_iter().map(Dynamic::from);
+            let names = group.of.option_names(group.index).into_iter().map(Dynamic::from);
             Ok(std::iter::once("params".into()).chain(names).collect::<Array>().into())
         },
     ),
@@ -243,7 +243,7 @@ impl ParamGroup {
             return Ok(Dynamic::from_array(tensors));
         }
         self.of.option(self.index, name).map(to_dynamic).ok_or_else(|| {
-            let names = self.of.option_names();
+            let names = self.of.option_names(self.index);
             let error = Error::type_error(format!("{} has no option '{name}'", self.of.name()));
             error
                 .with_near(name, names.iter().copied())
@@ -275,7 +275,7 @@ impl ParamGroup {
     }
 
     fn shown(&self) -> String {
-        let options = self.of.option_names().into_iter().filter_map(|name| {
+        let options = self.of.option_names(self.index).into_iter().filter_map(|name| {
             let value = self.of.option(self.index, name)?;
             Some(format!("{name}: {}", to_dynamic(value)))
         });

@@ -6,7 +6,7 @@ use rhai::{Dynamic, Engine, ImmutableString, Module, NativeCallContext};
 
 use crate::base::{DType, DeviceSpec, Error};
 use crate::device::Shared;
-use crate::op::def::PROPERTY;
+use crate::op::def::{FUNCTION, PROPERTY};
 use crate::op::params::kind::Int;
 use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef, Receiver};
@@ -98,6 +98,16 @@ pub(super) static ROWS: &[ScriptRow] = &[
         "zeros(2, 3).t().clone(#{memory_format: preserve_format}).stride()",
         "[1, 3]",
         |_| Ok("preserve_format".into()),
+    ),
+    word("inf", "Infinity, as a number.", "inf > 1e308", "true", |_| Ok(f64::INFINITY.into())),
+    word("nan", "Not a number: equal to nothing, itself included.", "nan == nan", "false", |_| {
+        Ok(f64::NAN.into())
+    }),
+    ScriptRow::of(
+        OpDef::script("is_tensor", Family::Type, "Whether a value is a tensor.", TypeOfParams::LIST)
+            .forms(FUNCTION)
+            .example("is_tensor(ones(2))", "true"),
+        |call| Ok(TypeOfParams::of(&call.args)?.value.is::<Tensor>().into()),
     ),
     dtype("double", "Another name of float64.", ("ones(2).to(double).dtype", "torch.float64"), |_| {
         constant("double")
@@ -318,10 +328,13 @@ fn dtypes(engine: &mut Engine) {
     engine.register_fn("!=", |a: DType, b: ImmutableString| DType::parse(&b) != Some(a));
     let mut constants = Module::new();
     for row in ROWS.iter().filter(|row| row.def.forms == [Form::Constant]) {
-        match DType::parse(row.def.name) {
-            Some(dtype) => constants.set_var(row.def.name, Dynamic::from(dtype)),
-            None => constants.set_var(row.def.name, Dynamic::from(row.def.name)),
+        let value = match (DType::parse(row.def.name), row.def.name) {
+            (Some(dtype), _) => Dynamic::from(dtype),
+            (None, "inf") => f64::INFINITY.into(),
+            (None, "nan") => f64::NAN.into(),
+            (None, word) => Dynamic::from(word),
         };
+        constants.set_var(row.def.name, value);
     }
     engine.register_global_module(constants.into());
 }

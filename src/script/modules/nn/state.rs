@@ -45,6 +45,12 @@ params! {
 }
 
 params! {
+    ZeroGradParams {
+        set_to_none: Bool = true, "false fills gradients with zeros in place of dropping them";
+    }
+}
+
+params! {
     RequiresGradParams {
         requires_grad: Bool = true, "false freezes the parameters";
     }
@@ -190,14 +196,14 @@ pub(super) static ROWS: &[ScriptRow] = &[
         |call| Ok(call.on::<Module>()?.training().into()),
     ),
     ScriptRow::of(
-        method("zero_grad", "Drops the gradients of all parameters.", &[]).changing()
+        method("zero_grad", "Drops the gradients of all parameters.", ZeroGradParams::LIST).changing()
             .torch("torch.nn.Module.zero_grad")
             .example(
                 "let net = nn::Linear(1, 1); net.forward(ones(1)).sum().backward(); net.zero_grad(); net.weight.grad == ()",
                 "true",
             ),
         |call| {
-            call.on::<Module>()?.zero_grad()?;
+            call.on::<Module>()?.zero_grad(ZeroGradParams::of(&call.args)?.set_to_none)?;
             Ok(Dynamic::UNIT)
         },
     ),
