@@ -434,7 +434,7 @@ fn call(def: &'static OpDef, run: fn(&Args) -> Result<Value>, args: &FnCallArgs)
 pub fn arguments<'d>(def: &'d OpDef, args: &FnCallArgs) -> Result<Args<'d>> {
     // A map at the end holds options, unless the parameter in its place takes anything and a key names none.
     let holds_options = |i: usize, map: &Map| {
-        let named = |key: &str| def.params.iter().any(|p| p.name == key);
+        let named = |key: &str| place_of(def, key).is_some();
         def.params.get(i).is_none_or(|p| p.kind != ParamKind::Any) || map.keys().all(|key| named(key))
     };
     #[expect(clippy::disallowed_methods, reason = "as many as a call has arguments")]

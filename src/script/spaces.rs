@@ -90,6 +90,10 @@ pub static ROWS: &[OpDef] = &[
     space("autograd", "Gradients as values, and errors that say where they come from.")
         .torch("torch.autograd")
         .example("let x = tensor(3.0, #{requires_grad: true}); autograd::grad(x * x, x)[0]", "tensor(6.)"),
+    space("functional", "All derivatives of a function at once.")
+        .forms(&[Form::Space("autograd")])
+        .torch("torch.autograd.functional")
+        .example("autograd::functional::jacobian(|x| x * 2, tensor([1.0])).item()", "2.0"),
     space("linalg", "Decompositions, inverses, norms and solutions of linear systems.")
         .torch("torch.linalg")
         .example("linalg::det(eye(2))", "tensor(1.)"),

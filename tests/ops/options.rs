@@ -326,6 +326,11 @@ fn arguments_are_taken_by_their_names() {
             "let y = x.clone().requires_grad_(); autograd::grad(#{outputs: (y * y).sum(), inputs: [y]})[0].equal(x * 2)",
             "true",
         ),
+        ("x.split(#{split_size_or_sections: 1})[1].tolist()", "[[3.0, 2.0]]"),
+        ("tensor_split(arange(4), #{sections: 2})[1].tolist()", "[2, 3]"),
+        ("tensor_split(arange(4), #{indices: [1]})[0].tolist()", "[0]"),
+        ("zeros(3).scatter(0, tensor([1]), #{value: 3}).tolist()", "[0.0, 3.0, 0.0]"),
+        ("linalg::pinv(eye(2), #{rcond: 0.1}).equal(eye(2))", "true"),
         // What is a map is still one.
         ("max(#{a: 1, b: 2})", "b"),
         ("max([1, 2]) + sum([1, 2]) + len(#{input: 1})", "6"),

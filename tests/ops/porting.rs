@@ -174,3 +174,59 @@ fn groups_of_an_optimiser_carry_names() {
         "SGD has no option 'wieght_decay'",
     )]);
 }
+
+#[test]
+fn all_derivatives_of_a_function_come_at_once() {
+    holds(&[
+        (
+            "autograd::functional::jacobian(|x| x.pow(3), tensor([1.0, 2.0])).tolist()",
+            "[[3.0, 0.0], [0.0, 12.0]]",
+        ),
+        (
+            "autograd::functional::jacobian(|a, b| a * b, [tensor([1.0, 2.0]), tensor([3.0, 4.0])]).map(|j| j.tolist())",
+            "[[[3.0, 0.0], [0.0, 4.0]], [[1.0, 0.0], [0.0, 2.0]]]",
+        ),
+        (
+            "autograd::functional::jacobian(|x| [x.sum(), x * 2], tensor([1.0, 2.0])).map(|j| j.tolist())",
+            "[[1.0, 1.0], [[2.0, 0.0], [0.0, 2.0]]]",
+        ),
+        ("autograd::functional::jacobian(|x| ones(2), tensor([1.0])).tolist()", "[[0.0], [0.0]]"),
+        ("autograd::functional::jacobian(|x| x.reshape([0, 2]), zeros([2, 0])).shape", "[0, 2, 2, 0]"),
+        ("with no_grad() { autograd::functional::jacobian(|x| x * 3, ones(1)) }", "tensor([[3.]])"),
+        (
+            "autograd::functional::hessian(|x| x.pow(3).sum(), tensor([1.0, 2.0])).tolist()",
+            "[[6.0, 0.0], [0.0, 12.0]]",
+        ),
+        (
+            "autograd::functional::hessian(|x, y| (x * y).sum(), [tensor([1.0]), tensor([2.0])]).map(|r| r.map(|h| h.item()))",
+            "[[0.0, 1.0], [1.0, 0.0]]",
+        ),
+        // A derivative of derivatives, and none that is left behind.
+        (
+            "let x = tensor([2.0], #{requires_grad: true}); let j = autograd::functional::jacobian(|x| x.pow(3), x, #{create_graph: true}); j.sum().backward(); [j.item(), x.grad.item()]",
+            "[12.0, 12.0]",
+        ),
+        (
+            "let x = ones(2, #{requires_grad: true}); let j = autograd::functional::jacobian(|x| x * 2, x); [j.requires_grad, x.grad == ()]",
+            "[false, true]",
+        ),
+    ]);
+    refuses(&[
+        (
+            "autograd::functional::hessian(|x| x, ones(2))",
+            "The Tensor returned by the function given to hessian should contain a single element",
+        ),
+        (
+            "autograd::functional::hessian(|x| [x], ones(1))",
+            "The function given to hessian should return a single Tensor",
+        ),
+        (
+            "autograd::functional::jacobian(|x| 3, ones(2))",
+            "must be a Tensor or an array of tensors, not int",
+        ),
+        (
+            "autograd::functional::jacobian(|x| x, tensor([1]))",
+            "Only Tensors of floating point and complex dtype can require gradients",
+        ),
+    ]);
+}

@@ -301,7 +301,13 @@ fn unknown_dtype(name: &str) -> Error {
 }
 
 /// NumPy's names of parameters, which PyTorch takes as well, and names that one function has by itself.
-const ALSO: [(&str, &str); 9] = [
+const ALSO: [(&str, &str); 15] = [
+    ("split_size_or_sections", "split_size"),
+    ("indices", "indices_or_sections"),
+    ("sections", "indices_or_sections"),
+    ("value", "src"),
+    ("rcond", "rtol"),
+    ("tol", "atol"),
     ("exponent", "other"),
     ("axis", "dim"),
     ("keepdims", "keepdim"),

@@ -17,6 +17,7 @@ mod distributed;
 mod formats;
 pub(crate) mod hook;
 mod iterables;
+mod jacobian;
 mod limits;
 mod misc;
 pub(crate) mod nn;
@@ -93,8 +94,9 @@ pub fn rows() -> impl Iterator<Item = &'static ScriptRow> {
 }
 
 /// Of modules of one file.
-static FILES: [&[ScriptRow]; 22] = documented([
+static FILES: [&[ScriptRow]; 23] = documented([
     autograd::ROWS,
+    jacobian::ROWS,
     misc::ROWS,
     deepcopy::ROWS,
     builtins::ROWS,
