@@ -10,8 +10,15 @@ neither compiled nor traced (`torch.compile`, `torch.jit`).
 const COMPLEX: &str = "there are no complex numbers here";
 const SPARSE: &str = "tensors are dense here";
 
+const OWN_PARTS: &str =
+    "a module of one's own keeps parameters by their names: `nn::module(#{w: nn::Parameter(ones(2))}, …)`";
+const NO_WRAPPED_WEIGHTS: &str =
+    "weights are used as they are; one that is computed is given to a function, `F::linear(x, w / w.norm())`";
+const AVERAGE: &str =
+    "`let mean = deepcopy(net);` and after each step, under no_grad, `a.lerp_(b, 0.01)` for its parameters";
+
 /// Names, and what there is instead of them.
-const ABSENT: [(&str, &str); 15] = [
+const ABSENT: [(&str, &str); 38] = [
     (
         "copy",
         "`deepcopy(x)` copies a network or anything else, `x.clone()` a tensor, and `y.copy_(x)` writes into one",
@@ -36,6 +43,41 @@ const ABSENT: [(&str, &str); 15] = [
         "linalg::eigvals",
         "its results are complex numbers, which there are none of here; of a symmetric matrix `linalg::eigvalsh`",
     ),
+    ("asarray", "`as_tensor(data)` makes a tensor of arrays, or gives the one that there is"),
+    ("default_collate", "a loader joins samples to batches by itself, or by its option `collate_fn`"),
+    (
+        "distributions",
+        "`normal(mean, std)`, `bernoulli(p)` and `multinomial(p, n)` draw; a density is written out",
+    ),
+    (
+        "func",
+        "`autograd::grad`, `autograd::functional::jacobian` and `autograd::functional::hessian` give derivatives",
+    ),
+    ("get_default_dtype", "it is float32 always: another dtype is asked for where a tensor is made"),
+    ("set_default_dtype", "it is float32 always: another dtype is asked for where a tensor is made"),
+    ("gradcheck", "a difference quotient beside `autograd::grad` in float64 shows the same"),
+    ("hasattr", "`\"weight\" in net.state_dict().keys()` tells of tensors of a network"),
+    ("kaiser_window", "there are hann_window, hamming_window, blackman_window and bartlett_window"),
+    ("F::max_pool2d_with_indices", "`F::max_pool2d(x, 2, #{return_indices: true})` gives both"),
+    ("nn::LazyLinear", "sizes are given: `nn::Linear(in, out)`, and `x.shape` tells them"),
+    ("nn::LazyConv2d", "sizes are given: `nn::Conv2d(in, out, 3)`, and `x.shape` tells them"),
+    ("nn::ParameterDict", OWN_PARTS),
+    ("nn::ParameterList", OWN_PARTS),
+    ("nn::utils::spectral_norm", NO_WRAPPED_WEIGHTS),
+    ("nn::utils::weight_norm", NO_WRAPPED_WEIGHTS),
+    ("optim::swa_utils::AveragedModel", AVERAGE),
+    ("optim::swa_utils::get_ema_multi_avg_fn", AVERAGE),
+    (
+        "register_post_accumulate_grad_hook",
+        "`p.register_hook(|g| …)` sees the gradient before it is added to `p.grad`",
+    ),
+    ("set_num_threads", "RAYON_NUM_THREADS in the environment says how many threads compute"),
+    (
+        "set_printoptions",
+        "tensors print as PyTorch's do unless told otherwise; `x.tolist()` gives the numbers",
+    ),
+    ("triangular_solve", "`linalg::solve_triangular(A, B, #{upper: true})` solves it"),
+    ("vmap", "most functions take batches; `stack(list(xs).map(|x| f.call(x)))` calls one for each"),
     ("view_as_complex", COMPLEX),
     ("view_as_real", COMPLEX),
     ("complex64", COMPLEX),

@@ -230,3 +230,29 @@ fn all_derivatives_of_a_function_come_at_once() {
         ),
     ]);
 }
+
+#[test]
+fn what_is_not_here_is_told_with_what_is() {
+    let mut lab = Lab::new();
+    for (code, told) in [
+        ("nn::ParameterList([ones(2)])", "nn::module(#{w: nn::Parameter(ones(2))}"),
+        ("F::max_pool2d_with_indices(ones([1, 1, 2, 2]), 2)", "return_indices: true"),
+        ("vmap(|x| x)", "`stack(list(xs).map(|x| f.call(x)))`"),
+        ("optim::swa_utils::AveragedModel(nn::ReLU())", "deepcopy(net)"),
+        ("distributions::Normal(0.0, 1.0)", "`normal(mean, std)`"),
+    ] {
+        let (_, hint) = lab.error(code);
+        assert!(hint.contains(told), "{code}: {hint}");
+    }
+    // And that is so.
+    holds(&[
+        ("stack(list(eye(2)).map(|x| x * 2)).equal(eye(2) * 2)", "true"),
+        ("F::max_pool2d(ones([1, 1, 2, 2]), 2, #{return_indices: true}).len()", "2"),
+        ("linalg::solve_triangular(eye(2), eye(2), #{upper: true}).equal(eye(2))", "true"),
+        (
+            "let net = nn::Linear(1, 1); let mean = deepcopy(net); with no_grad() { mean.weight.lerp_(net.weight * 3, 0.5); } mean.weight.allclose(net.weight * 2)",
+            "true",
+        ),
+        ("\"weight\" in net.state_dict().keys()", "true"),
+    ]);
+}
