@@ -13,6 +13,7 @@ pub mod gradients;
 mod graph;
 mod in_place;
 mod indexing;
+mod limits;
 mod making;
 mod memory_order;
 mod named;

@@ -1,0 +1,70 @@
+//! Values, gradients and refusals at the limits of what functions are defined for, as PyTorch 2.15 has them.
+
+use crate::nn::Lab;
+
+/// Each code prints what is beside it, on the CPU and on a simulated GPU alike where it says `PLACE`.
+fn told(lab: &mut Lab, all: &[(&str, &str)]) {
+    for (code, want) in all {
+        for place in ["cpu", "cuda"].iter().take(if code.contains("PLACE") { 2 } else { 1 }) {
+            let code = code.replace("PLACE", &format!("\"{place}\""));
+            assert_eq!(lab.text(&code), *want, "{code}");
+        }
+    }
+}
+
+/// Each code fails with what is beside it.
+fn refused(lab: &mut Lab, all: &[(&str, &str)]) {
+    for (code, want) in all {
+        let error = format!("{:?}", lab.error(code));
+        assert!(error.contains(want), "{code}: {error}");
+    }
+}
+
+/// A function `slopes(x, f)`: the gradient of the sum of `f` and that of the sum of its squares.
+fn with_slopes() -> Lab {
+    let mut lab = Lab::on("sim:t4");
+    lab.run(
+        "fn slope(x, f) { let x = x.requires_grad_(); autograd::grad(f.call(x).sum(), x)[0] }
+         fn second(x, f) {
+             let x = x.requires_grad_();
+             let g = autograd::grad(f.call(x).sum(), x, #{create_graph: true})[0];
+             autograd::grad((g * g).sum(), x)[0]
+         }",
+    );
+    lab
+}
+
+#[test]
+fn singular_matrices_have_cofactors() {
+    let mut lab = with_slopes();
+    told(
+        &mut lab,
+        &[
+            (
+                "slope(tensor([[1.0, 2.0], [2.0, 4.0]], #{device: PLACE}), |x| det(x)).tolist()",
+                "[[4.0, -2.0], [-2.0, 1.0]]",
+            ),
+            ("slope(zeros(3, 3), |x| x.det()).abs().sum().item()", "0.0"),
+            ("slope(zeros(1, 1), |x| linalg::det(x)).item()", "1.0"),
+            (
+                "slope(tensor([[[3.0, 0.0], [0.0, 2.0]], [[0.0, 1.0], [0.0, 3.0]]], #{device: PLACE}), |x| det(x)).tolist()",
+                "[[[2.0, 0.0], [0.0, 3.0]], [[3.0, -0.0], [-1.0, 0.0]]]",
+            ),
+            (
+                "second(arange(1.0, 10.0, #{dtype: float64, device: PLACE}).reshape([3, 3]), |x| det(x)).round().int().tolist()",
+                "[[-414, -36, 342], [-108, 0, 108], [198, 36, -126]]",
+            ),
+            // One direction of many is flat: singular values say what the others make of it.
+            ("slope(ones(70).index_fill(0, tensor([3]), 0).diag(), |x| det(x)).sum().item()", "1.0"),
+            ("slope(zeros(0, 3, 3), |x| det(x)).shape", "[0, 3, 3]"),
+        ],
+    );
+    let sentence = "torch.linalg.solve: The solver failed because the input matrix is singular.";
+    refused(
+        &mut lab,
+        &[
+            ("slope(ones(2, 2), |x| logdet(x))", sentence),
+            ("slope(ones(2, 2), |x| x.slogdet().logabsdet)", sentence),
+        ],
+    );
+}
