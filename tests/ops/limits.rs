@@ -68,3 +68,35 @@ fn singular_matrices_have_cofactors() {
         ],
     );
 }
+
+#[test]
+fn probabilities_are_between_0_and_1() {
+    let mut lab = with_slopes();
+    told(
+        &mut lab,
+        &[(
+            "F::binary_cross_entropy(tensor([0.0, 1.0], #{device: PLACE}), tensor([0.0, 1.0], #{device: PLACE})).item()",
+            "0.0",
+        )],
+    );
+    let input = "RuntimeError: all elements of input should be between 0 and 1";
+    refused(
+        &mut lab,
+        &[
+            ("F::binary_cross_entropy(tensor([1.5]), tensor([1.0]))", input),
+            (
+                "F::binary_cross_entropy(tensor([0.5, -0.5]), tensor([1.0, 0.0]), #{reduction: \"none\"})",
+                input,
+            ),
+            (
+                "F::binary_cross_entropy(tensor([0.5, 0.0 / 0.0]), tensor([1.0, 0.0]), #{weight: ones(2)})",
+                input,
+            ),
+            ("nn::BCELoss().forward(tensor([-0.5]), tensor([1.0]))", input),
+            (
+                "F::binary_cross_entropy(tensor([0.5]), tensor([1.5]))",
+                "all elements of target should be between 0 and 1",
+            ),
+        ],
+    );
+}

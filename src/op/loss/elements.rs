@@ -11,7 +11,7 @@ use crate::op::core::launch::{Laid, fused, map};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::promote::{common_device, only_floats, result_type};
-use crate::op::core::record::{recorded, wanted};
+use crate::op::core::record::{no_grad, recorded, wanted};
 use crate::op::core::value::Value;
 use crate::op::core::{autocast, shapes};
 use crate::op::elementwise::arithmetic::{add, div, mul, scale, sub};
@@ -23,6 +23,7 @@ use crate::op::elementwise::sign::{neg, sign};
 use crate::op::elementwise::unary::{abs, exp, log, log1p, relu, sigmoid};
 use crate::op::reduce::norms::norm;
 use crate::op::reduce::sums::{Over, mean, reduce, sum};
+use crate::op::sorting::running::aminmax;
 use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
@@ -107,10 +108,38 @@ pub fn binary_cross_entropy(
             input.shape()
         )));
     }
+    let of = match weight {
+        None => reduction,
+        Some(_) => Reduction::None,
+    };
+    let found = PROBABILITY.apply(input, target, of, 0.0)?;
+    probabilities(&found, [("input", input), ("target", target)])?;
     match weight {
-        None => PROBABILITY.apply(input, target, reduction, 0.0),
-        Some(w) => reduced(&mul(&PROBABILITY.apply(input, target, Reduction::None, 0.0)?, w)?, reduction),
+        None => Ok(found),
+        Some(w) => reduced(&mul(&found, w)?, reduction),
     }
+}
+
+/// Fails where a result on the CPU is made of what is no probability. One number says it: no logarithm of such an input
+/// is a number.
+fn probabilities(found: &Tensor, all: [(&str, &Tensor); 2]) -> Result<()> {
+    let _off = no_grad();
+    for (name, x) in all {
+        if x.device().is_cuda() || x.numel() == 0 {
+            continue;
+        }
+        if name == "input" && found.rank() == 0 && !found.item()?.as_f64().is_nan() {
+            continue;
+        }
+        let (least, most) = aminmax(x, None, false)?;
+        if !(least.item()?.as_f64() >= 0.0 && most.item()?.as_f64() <= 1.0) {
+            return Err(Error::runtime(format!("all elements of {name} should be between 0 and 1"))
+                .with_hint(
+                    "`sigmoid` makes probabilities; `binary_cross_entropy_with_logits` takes any number",
+                ));
+        }
+    }
+    Ok(())
 }
 
 /// Cross-entropy of `sigmoid(input)` against `target`, without overflow. `pos_weight` weighs the positive class.
