@@ -100,3 +100,53 @@ fn probabilities_are_between_0_and_1() {
         ],
     );
 }
+
+/// Beside narrow integers a number is first what they hold of it.
+#[test]
+fn numbers_wrap_around_in_narrow_integers() {
+    let mut lab = with_slopes();
+    lab.run("let u = tensor([1, 2, 3], #{dtype: uint8}); let c = tensor([1, 2, 3], #{dtype: int8}); let t = tensor([true, false]);");
+    told(
+        &mut lab,
+        &[
+            ("(u.to(PLACE) > -1).tolist()", "[false, false, false]"),
+            ("(u.to(PLACE) > tensor(-1)).tolist()", "[false, false, false]"),
+            ("(u.to(PLACE) > tensor(-1, #{device: PLACE})).tolist()", "[false, false, false]"),
+            ("(u.to(PLACE) % -1).tolist()", "[1, 2, 3]"),
+            ("fmod(u.to(PLACE), -1).tolist()", "[1, 2, 3]"),
+            ("remainder(u.to(PLACE), 300).tolist()", "[1, 2, 3]"),
+            ("floor_divide(u.to(PLACE), -1).tolist()", "[0, 0, 0]"),
+            ("(u.to(PLACE) << -1).tolist()", "[0, 0, 0]"),
+            ("u.clone().remainder_(-1).tolist()", "[1, 2, 3]"),
+            ("(c.to(PLACE) < 300).tolist()", "[true, true, true]"),
+            ("(c.to(PLACE) > 200).tolist()", "[true, true, true]"),
+            ("(c.to(PLACE).short() > 40000).tolist()", "[true, true, true]"),
+            ("(c.to(PLACE).int() > 40000).tolist()", "[false, false, false]"),
+            ("bucketize(-1, u.to(PLACE)).item()", "3"),
+            ("searchsorted(c.to(PLACE), 200).item()", "0"),
+            ("add(t.to(PLACE), t.to(PLACE), #{alpha: -1}).tolist()", "[true, false]"),
+            ("add(!t, t, #{alpha: 0}).tolist()", "[false, true]"),
+            ("u.clamp(-1).tolist()", "[1, 2, 3]"),
+        ],
+    );
+    let byte = "value cannot be converted to type uint8_t without overflow";
+    refused(
+        &mut lab,
+        &[
+            ("F::pad(u, [1, 0], #{value: -1})", byte),
+            ("u ** 300", byte),
+            ("add(u, u, #{alpha: 300})", byte),
+            ("u.addcmul(u, u, #{value: 300})", byte),
+            ("u.fill_(300)", byte),
+            ("u[0] = 300", byte),
+            ("u.masked_fill(u > 1, 300)", byte),
+            ("where(u > 1, u, 300)", byte),
+            ("scatter(u, 0, tensor([0]), 300)", byte),
+            ("full_like(u, -2.5)", byte),
+            ("c.fill_(200)", "value cannot be converted to type int8_t without overflow"),
+            ("c.int().fill_(1099511627776)", "value cannot be converted to type int without overflow"),
+            ("u.clamp(300)", "Clamp min value 300 is outside the representable range of Byte"),
+            ("u.clamp_max(-1)", "Clamp max value -1 is outside the representable range of Byte"),
+        ],
+    );
+}

@@ -58,7 +58,7 @@ fn arrays_that_make_no_tensor_are_refused() {
     assert!(fails(&Value::Str("a".into()), &plain).starts_with("TypeError: new(): invalid data type"));
     assert!(fails(&Value::List(vec![Value::None]), &plain).contains("Could not infer dtype"));
     let large = Value::List(vec![int(300)]);
-    let text = "RuntimeError: value cannot be converted to type uint8 without overflow";
+    let text = "RuntimeError: value cannot be converted to type uint8_t without overflow";
     assert_eq!(fails(&large, &of(DType::UInt8)), text);
     assert!(fails(&Value::List(vec![float(f64::NAN)]), &of(DType::Int64)).contains("without overflow"));
     assert_eq!(numbers(&from_nested(&Value::List(vec![int(-1)]), &of(DType::UInt8)).unwrap()), [255.0]);

@@ -10,7 +10,7 @@ use crate::tensor::autograd::{Grads, Saved, Vjp};
 use super::convert::to_device;
 use super::def::{Family, Gradient, METHOD, OpDef};
 use super::operand::Operand;
-use super::promote::cast;
+use super::promote::{cast, fitting};
 use super::record::{in_place, two, wanted};
 
 /// Writes `value` to every element.
@@ -18,7 +18,10 @@ pub fn fill_(x: &Tensor, value: Operand) -> Result<Tensor> {
     static NUMBER: Vjp = Vjp { name: "FillBackward2", run: |_, _| two(None, None) };
     static TENSOR: Vjp = Vjp { name: "FillBackward3", run: copy_grad };
     match value {
-        Operand::Scalar(n) => in_place(x, &[], &NUMBER, |_| (), || x.fill(cast(n, x.dtype()), "fill_")),
+        Operand::Scalar(n) => {
+            let number = fitting(n, x.dtype())?;
+            in_place(x, &[], &NUMBER, |_| (), || x.fill(number, "fill_"))
+        }
         Operand::Tensor(t) if t.rank() == 0 => {
             let device = t.device();
             in_place(x, &[t], &TENSOR, |s| s.attribute(device), || x.copy_values(t, false))

@@ -90,6 +90,8 @@ pub fn fused(
 pub enum Laid<'a> {
     Plain(&'a Tensor),
     Wide(&'a Tensor, Layout),
+    /// One of its own, as the result's dtype holds it.
+    Held(Tensor, Layout),
     Number(Scalar),
 }
 

@@ -12,10 +12,13 @@ use crate::tensor::{In, Tensor, launch};
 
 use super::autocast;
 use super::autocast::Cast;
-use super::convert::cloned;
+use super::convert::{cloned, to_dtype};
 use super::launch::{Laid, common_shape, map, operands, tensor};
 use super::operand::Operand;
-use super::promote::{check_cast, common_device, is_host_scalar, only_floats, result_type, to_float};
+use super::promote::{
+    check_cast, check_fits, common_device, is_host_scalar, is_narrowed, only_floats, result_type, to_float,
+    wrapped,
+};
 use super::spec::{Binary, Gives, Keep, MapAttribute, Params, Refusal, Side, Unary};
 
 /// A map of three broadcast operands into new memory of `dtype`; no graph.
@@ -115,6 +118,7 @@ impl Binary {
     fn check(&self, a: Operand, b: Operand) -> Result<()> {
         match (self.op, b) {
             (MapOp::Pow, Operand::Scalar(Scalar::Int(n))) if n < 0 => no_negative_power(a),
+            (MapOp::Pow, Operand::Scalar(n @ Scalar::Int(_))) => check_fits(n, result_type(&[a, b])),
             (MapOp::Sub, _) => no_bool(a, b),
             (MapOp::GammaBelow, _) => only_floats(result_type(&[a, b]), "igamma_cpu"),
             (MapOp::GammaAbove, _) => only_floats(result_type(&[a, b]), "igammac_cpu"),
@@ -161,7 +165,8 @@ impl Binary {
                 return self.run(Operand::Tensor(&x), Operand::Scalar(y), params);
             }
         };
-        let (left, right) = (Laid::new(a, &shape, model)?, Laid::new(b, &shape, model)?);
+        let left = Laid::within(a, &shape, model, compute)?;
+        let right = Laid::within(b, &shape, model, compute)?;
         let z = map(self.name, self.op, &[left.input(), right.input()], &shape, out, compute, params, model)?;
         Ok(self.recorded(z, a, b, params))
     }
@@ -215,7 +220,7 @@ impl Binary {
             }))
         });
         let node: Option<_> = node.transpose()?;
-        let right = Laid::new(b, a.shape(), a)?;
+        let right = Laid::within(b, a.shape(), a, compute)?;
         let kernel = Kernel::Map { op: self.op, params, compute };
         launch(self.name, &kernel, &[In::Tensor(a), right.input()], &[a])?;
         finish(a, node);
@@ -247,8 +252,25 @@ impl<'a> Laid<'a> {
         })
     }
 
+    /// As [`Laid::new`]; a number, and a tensor of one, is first what `dtype` holds of it: integers wrap around.
+    fn within(operand: Operand<'a>, shape: &[usize], model: &Tensor, dtype: DType) -> Result<Laid<'a>> {
+        Ok(match operand {
+            Operand::Scalar(s) => Laid::Number(wrapped(s, dtype)),
+            Operand::Tensor(t) if t.rank() == 0 && is_narrowed(t.dtype(), dtype) => {
+                let held = to_dtype(t, dtype)?;
+                if is_host_scalar(t) && model.device().is_cuda() {
+                    return Ok(Laid::Number(held.host_scalar()?));
+                }
+                let layout = held.layout().expand(shape)?;
+                Laid::Held(held, layout)
+            }
+            _ => Laid::new(operand, shape, model)?,
+        })
+    }
+
     pub(crate) fn input(&self) -> In<'_> {
         match self {
+            Laid::Held(t, layout) => In::Laid(t, layout),
             Laid::Plain(t) => In::Tensor(t),
             Laid::Wide(t, layout) => In::Laid(t, layout),
             Laid::Number(s) => In::Scalar(*s),

@@ -79,6 +79,59 @@ pub fn cast(value: Scalar, dtype: DType) -> Scalar {
     }
 }
 
+/// What an integer dtype holds of a whole number: it wraps around. Others are as they are.
+#[inline]
+pub(crate) fn wrapped(value: Scalar, dtype: DType) -> Scalar {
+    let Scalar::Int(n) = value else { return value };
+    Scalar::Int(match dtype {
+        DType::UInt8 => i64::from(n as u8),
+        DType::Int8 => i64::from(n as i8),
+        DType::Int16 => i64::from(n as i16),
+        DType::Int32 => i64::from(n as i32),
+        _ => n,
+    })
+}
+
+/// Whether integers of one dtype may not fit another.
+pub(crate) fn is_narrowed(from: DType, to: DType) -> bool {
+    from != to && from.category() == Category::Int && to.category() == Category::Int
+}
+
+/// [`cast`], where the number fits.
+pub(crate) fn fitting(value: Scalar, dtype: DType) -> Result<Scalar> {
+    check_fits(value, dtype)?;
+    Ok(cast(value, dtype))
+}
+
+/// Integers must fit their dtype; negative ones wrap around in uint8, as in PyTorch.
+pub(crate) fn check_fits(n: Scalar, dtype: DType) -> Result<()> {
+    if dtype.category() != Category::Int {
+        return Ok(());
+    }
+    let bits = 8 * dtype.size() as u32;
+    let (low, high) = match dtype {
+        DType::UInt8 if matches!(n, Scalar::Float(_)) => (0.0, 255.0),
+        DType::UInt8 => (-255.0, 255.0),
+        _ => (-(2f64.powi(bits as i32 - 1)), 2f64.powi(bits as i32 - 1) - 1.0),
+    };
+    let v = n.as_f64();
+    if matches!(n, Scalar::Float(_)) || bits < 64 {
+        let fits = v >= low && (v <= high || (bits == 64 && v < -low));
+        if !fits {
+            let name = match dtype {
+                DType::UInt8 => "uint8_t",
+                DType::Int8 => "int8_t",
+                DType::Int16 => "int16_t",
+                DType::Int32 => "int",
+                _ => "int64_t",
+            };
+            return Err(Error::runtime(format!("value cannot be converted to type {name} without overflow"))
+                .with_hint(format!("{dtype} holds {low} to {high}")));
+        }
+    }
+    Ok(())
+}
+
 /// `"kernel" not implemented for 'Long'`, unless the dtype is a float.
 pub(crate) fn only_floats(dtype: DType, kernel: &str) -> Result<()> {
     if dtype.is_float() {
@@ -98,7 +151,7 @@ pub(crate) fn check_factor(name: &str, by: Scalar, sum: DType) -> Result<()> {
         (Scalar::Float(_), Category::Int | Category::Bool) => {
             format!("For integral input tensors, argument {name} must not be a floating point number.")
         }
-        _ => return Ok(()),
+        _ => return check_fits(by, sum),
     };
     Err(Error::runtime(text)
         .with_hint("convert the tensors to floats with `.float()`, or write a whole number"))

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::base::dtype::Category;
 use crate::base::shape::checked_sizes;
 use crate::base::{DType, Device, DeviceSpec, Dims, Error, Layout, Result, Scalar, ShapeCause, memory};
 use crate::device::{Context, Machine};
@@ -10,7 +9,7 @@ use crate::op::core::convert::{Target, to};
 use crate::op::core::def::{FUNCTION, Family, Gradient, METHOD, OpDef};
 use crate::op::core::format::{FormatWord, MemoryFormat};
 use crate::op::core::params::{Maybe, by_name, kind, params};
-use crate::op::core::promote::{DEFAULT_FLOAT, cast};
+use crate::op::core::promote::{DEFAULT_FLOAT, cast, check_fits, fitting};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::shape::part::diagonal;
@@ -201,7 +200,7 @@ fn as_tensor(data: &Value, make: &Make) -> Result<Tensor> {
 
 fn filled(name: &'static str, shape: &[usize], value: Scalar, dtype: DType, make: &Make) -> Result<Tensor> {
     let context = make.context(&Machine::current())?;
-    make.finish(Tensor::full(shape, cast(value, dtype), dtype, &context, name)?)
+    make.finish(Tensor::full(shape, fitting(value, dtype)?, dtype, &context, name)?)
 }
 
 /// The sizes that the first elements show.
@@ -261,29 +260,6 @@ impl Nested {
         self.dtype = Some(self.dtype.map_or(dtype, |d| d.promote(dtype)));
         memory::push(&mut self.numbers, n)
     }
-}
-
-/// Integers must fit their dtype; negative ones wrap around in uint8, as in PyTorch.
-fn check_fits(n: Scalar, dtype: DType) -> Result<()> {
-    if dtype.category() != Category::Int {
-        return Ok(());
-    }
-    let bits = 8 * dtype.size() as u32;
-    let (low, high) = match dtype {
-        DType::UInt8 => (-255.0, 255.0),
-        _ => (-(2f64.powi(bits as i32 - 1)), 2f64.powi(bits as i32 - 1) - 1.0),
-    };
-    let v = n.as_f64();
-    if matches!(n, Scalar::Float(_)) || bits < 64 {
-        let fits = v >= low && (v <= high || (bits == 64 && v < -low));
-        if !fits {
-            return Err(Error::runtime(format!(
-                "value cannot be converted to type {dtype} without overflow"
-            ))
-            .with_hint(format!("{dtype} holds {low} to {high}")));
-        }
-    }
-    Ok(())
 }
 
 const MAX_RANK: usize = 64;

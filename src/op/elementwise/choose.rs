@@ -9,7 +9,7 @@ use crate::op::core::launch::{operands, tensor};
 use crate::op::core::map::{ternary, ternary_into};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
-use crate::op::core::promote::{cast, result_type};
+use crate::op::core::promote::{check_fits, fitting, result_type};
 use crate::op::core::record::{in_place, one, recorded, wanted};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp, needs_graph};
@@ -22,7 +22,7 @@ pub fn where_(condition: &Tensor, a: Operand, b: Operand) -> Result<Tensor> {
 /// `x` with `value` where `mask` is true.
 pub fn masked_fill(x: &Tensor, mask: &Tensor, value: Scalar) -> Result<Tensor> {
     check_mask(mask)?;
-    let all = [mask.into(), cast(value, x.dtype()).into(), x.into()];
+    let all = [mask.into(), fitting(value, x.dtype())?.into(), x.into()];
     let out = ternary("masked_fill", MapOp::Where, all, x.dtype(), [0.0; 2])?;
     Ok(recorded(out, &MASKED_FILL, &[x], |s, _| s.constant(Some(mask))))
 }
@@ -36,7 +36,7 @@ pub fn masked_fill_(x: &Tensor, mask: &Tensor, value: Scalar) -> Result<Tensor> 
         &MASKED_FILL,
         |s| s.constant(Some(mask)),
         || {
-            let all = [mask.into(), cast(value, x.dtype()).into(), x.into()];
+            let all = [mask.into(), fitting(value, x.dtype())?.into(), x.into()];
             ternary_into(x, "masked_fill_", MapOp::Where, all, x.dtype(), [0.0; 2])
         },
     )
@@ -94,7 +94,13 @@ fn run_where(condition: &Tensor, a: Operand, b: Operand) -> Result<Tensor> {
         );
         return Err(Error::runtime(text).with_hint("a comparison such as `x > 0` gives one"));
     }
-    let out = ternary("where", MapOp::Where, [condition.into(), a, b], result_type(&[a, b]), [0.0; 2])?;
+    let dtype = result_type(&[a, b]);
+    for side in [a, b] {
+        if let Operand::Scalar(number) = side {
+            check_fits(number, dtype)?;
+        }
+    }
+    let out = ternary("where", MapOp::Where, [condition.into(), a, b], dtype, [0.0; 2])?;
     let sources: Vec<&Tensor> = [a, b].into_iter().filter_map(tensor).collect();
     Ok(recorded(out, &RULE, &sources, |s, _| {
         s.constant(Some(condition));

@@ -1,10 +1,11 @@
 //! Clamping between bounds that are numbers.
 
+use crate::base::dtype::Category;
 use crate::base::{DType, Error, Result, Scalar};
 use crate::device::{Kernel, MapOp};
 use crate::op::core::launch::{fused, map};
 use crate::op::core::operand::Operand;
-use crate::op::core::promote::{check_cast, result_type};
+use crate::op::core::promote::{check_cast, check_fits, result_type};
 use crate::op::core::record::{in_place, one, recorded};
 use crate::op::core::spec::Params;
 use crate::tensor::autograd::{Grads, Saved, Saver, Vjp, needs_graph};
@@ -53,8 +54,21 @@ fn bounds(x: &Tensor, low: Option<Scalar>, high: Option<Scalar>) -> Result<(DTyp
     }
     let mut all = vec![Operand::Tensor(x)];
     all.extend([low, high].into_iter().flatten().map(Operand::Scalar));
+    let dtype = result_type(&all);
+    for (name, bound, beyond) in [("min", low, 1.0), ("max", high, -1.0)] {
+        // What bounds nothing is no error.
+        let past = bound
+            .filter(|b| b.as_f64() * beyond > 0.0 && check_fits(Scalar::Float(b.as_f64()), dtype).is_err());
+        if let (Some(bound), true) = (past, dtype.category() == Category::Int) {
+            return Err(Error::runtime(format!(
+                "Clamp {name} value {} is outside the representable range of {}",
+                bound.as_f64(),
+                dtype.type_name()
+            )));
+        }
+    }
     let edge = |bound: Option<Scalar>, open: f64| bound.map_or(open, Scalar::as_f64);
-    Ok((result_type(&all), [edge(low, f64::NEG_INFINITY), edge(high, f64::INFINITY)]))
+    Ok((dtype, [edge(low, f64::NEG_INFINITY), edge(high, f64::INFINITY)]))
 }
 
 fn clamped(x: &Tensor, low: Option<Scalar>, high: Option<Scalar>, rule: &'static Vjp) -> Result<Tensor> {

@@ -181,13 +181,23 @@ impl AlphaParams<'_> {
     /// Runs the call.
     pub fn run(self, spec: &'static Binary, how: Writes) -> Result<Tensor> {
         self.check(spec)?;
-        self.pair.with(spec, [self.alpha.as_f64(), 0.0], how)
+        let factor = self.factor();
+        self.pair.with(spec, [factor, 0.0], how)
     }
 
     /// `other - alpha * input`
     pub fn reversed(self, spec: &'static Binary) -> Result<Tensor> {
         self.check(spec)?;
-        spec.apply(self.pair.other, self.pair.input.into(), [self.alpha.as_f64(), 0.0])
+        spec.apply(self.pair.other, self.pair.input.into(), [self.factor(), 0.0])
+    }
+
+    /// The factor; of truth values it is one too.
+    fn factor(&self) -> f64 {
+        let factor = self.alpha.as_f64();
+        let is_truth = factor != 0.0
+            && factor != 1.0
+            && result_type(&[self.pair.input.into(), self.pair.other]) == DType::Bool;
+        if is_truth { 1.0 } else { factor }
     }
 
     /// The factor fits the sum. What holds bools and has no difference is refused as that first.

@@ -9,7 +9,7 @@ use crate::op::core::launch::tensor;
 use crate::op::core::map::{ternary, ternary_into};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
-use crate::op::core::promote::{check_cast, only_floats, result_type};
+use crate::op::core::promote::{check_cast, check_fits, only_floats, result_type};
 use crate::op::core::record::{in_place, recorded, wanted};
 use crate::op::core::{autocast, shapes};
 use crate::tensor::Tensor;
@@ -197,6 +197,14 @@ params! {
     }
 }
 
+impl FusedParams<'_> {
+    /// The factor, which fits the sum.
+    fn factor(&self) -> Result<f64> {
+        check_fits(self.value, result_type(&[self.input.into(), self.tensor1.into(), self.tensor2.into()]))?;
+        Ok(self.value.as_f64())
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
@@ -217,9 +225,9 @@ pub static ROWS: &[OpDef] = &[
         Family::Binary,
         "`input + value * tensor1 * tensor2`.",
         FusedParams::LIST,
-        by_name!(FusedParams, |a| to_value(addcmul(a.input, a.tensor1, a.tensor2, a.value.as_f64()))),
+        by_name!(FusedParams, |a| to_value(addcmul(a.input, a.tensor1, a.tensor2, a.factor()?))),
     )
-    .in_place(by_name!(FusedParams, |a| to_value(addcmul_(a.input, a.tensor1, a.tensor2, a.value.as_f64()))))
+    .in_place(by_name!(FusedParams, |a| to_value(addcmul_(a.input, a.tensor1, a.tensor2, a.factor()?))))
     .shapes(shapes::BROADCAST)
     .errors(shapes::APART)
     .example("addcmul(tensor([1.0]), tensor([2.0]), tensor([3.0]))", "tensor([7.])")
@@ -230,9 +238,9 @@ pub static ROWS: &[OpDef] = &[
         Family::Binary,
         "`input + value * tensor1 / tensor2`.",
         FusedParams::LIST,
-        by_name!(FusedParams, |a| to_value(addcdiv(a.input, a.tensor1, a.tensor2, a.value.as_f64()))),
+        by_name!(FusedParams, |a| to_value(addcdiv(a.input, a.tensor1, a.tensor2, a.factor()?))),
     )
-    .in_place(by_name!(FusedParams, |a| to_value(addcdiv_(a.input, a.tensor1, a.tensor2, a.value.as_f64()))))
+    .in_place(by_name!(FusedParams, |a| to_value(addcdiv_(a.input, a.tensor1, a.tensor2, a.factor()?))))
     .shapes(shapes::BROADCAST)
     .errors(shapes::APART)
     .example("addcdiv(tensor([1.0]), tensor([6.0]), tensor([3.0]))", "tensor([3.])")

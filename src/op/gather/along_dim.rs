@@ -9,7 +9,7 @@ use crate::op::core::autocast;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
-use crate::op::core::promote::cast;
+use crate::op::core::promote::fitting;
 use crate::op::core::record::{in_place, one, recorded, two, wanted};
 use crate::op::elementwise::arithmetic::remainder;
 use crate::op::reduce::sums::{max_all, min_all};
@@ -310,7 +310,7 @@ pub fn write(
             launch(name, &kernel, &[In::Laid(index, &by), In::Laid(t, &from)], &[&to])
         }
         Operand::Scalar(n) => {
-            launch(name, &kernel, &[In::Laid(index, &by), In::Scalar(cast(n, out.dtype()))], &[&to])
+            launch(name, &kernel, &[In::Laid(index, &by), In::Scalar(fitting(n, out.dtype())?)], &[&to])
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::op::core::def::{Family, Gradient, METHOD, OpDef};
 use crate::op::core::fill::{copy_, fill_};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
-use crate::op::core::promote::cast;
+use crate::op::core::promote::{cast, fitting};
 use crate::op::core::record::{in_place, no_grad, recorded, two, wanted};
 use crate::op::elementwise::arithmetic::{add, mul, specs};
 use crate::op::elementwise::choose::{masked_fill_, where_};
@@ -346,7 +346,7 @@ impl IndexChoice {
     fn value(&self, view: &Tensor, value: Operand) -> Result<HeldValue> {
         let Operand::Tensor(t) = value else {
             let Operand::Scalar(n) = value else { return Err(Error::runtime("no value")) };
-            return Ok(HeldValue::Number(cast(n, view.dtype())));
+            return Ok(HeldValue::Number(fitting(n, view.dtype())?));
         };
         if t.dtype() != view.dtype() && t.rank() > 0 {
             return Err(Error::runtime(format!(

@@ -6,6 +6,7 @@ use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{FUNCTION, Family, Gradient, OpDef};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
+use crate::op::core::promote::{result_type, wrapped};
 use crate::op::core::record::no_grad;
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
@@ -209,8 +210,8 @@ fn looked_up(edges: &Tensor, values: Operand, found: &FoundParams, right: bool) 
     let values = match values {
         Operand::Tensor(t) => t,
         Operand::Scalar(n) => {
-            let dtype = edges.dtype().promote(n.default_dtype());
-            held = Tensor::full(&[], n, dtype, &edges.context(), "searchsorted")?;
+            let dtype = result_type(&[edges.into(), values]);
+            held = Tensor::full(&[], wrapped(n, dtype), dtype, &edges.context(), "searchsorted")?;
             &held
         }
     };
