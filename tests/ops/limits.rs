@@ -150,3 +150,34 @@ fn numbers_wrap_around_in_narrow_integers() {
         ],
     );
 }
+
+#[test]
+fn second_derivatives_at_kinks_are_pytorch_s() {
+    let mut lab = with_slopes();
+    lab.run(
+        "fn bend(x, f) {
+             let x = x.requires_grad_();
+             let g = autograd::grad(f.call(x).sum(), x, #{create_graph: true})[0];
+             autograd::grad(g.sum(), x)[0].tolist()
+         }
+         let w = tensor([[1.0, 2.0], [3.0, 4.0]]).requires_grad_();
+         let y = F::embedding(tensor([0, 0, 1]), w, #{scale_grad_by_freq: true});
+         let g = autograd::grad((y * y).sum(), w, #{create_graph: true})[0];",
+    );
+    told(
+        &mut lab,
+        &[
+            ("bend(zeros([1], #{device: PLACE}), |x| special::i1(x))", "[0.0]"),
+            ("bend(zeros([1], #{device: PLACE}), |x| special::i1e(x))", "[0.0]"),
+            ("bend(tensor([0.5, 0.7], #{device: PLACE}), |x| F::softplus(x, 2.0, 1.0))", "[0.0, 0.0]"),
+            (
+                "bend(tensor([1.0, -1.0, 0.5, 2.0], #{device: PLACE}), |x| F::huber_loss(x, zeros_like(x), #{reduction: \"sum\"}))",
+                "[0.0, 0.0, 1.0, 0.0]",
+            ),
+            ("bend(tensor([0.0, 2.0], #{device: PLACE}), |x| x.copysign(-1.0))", "[NaN, 0.0]"),
+            ("slope(tensor([0.0, 2.0]), |x| x.copysign(-1.0)).abs().tolist()", "[0.0, 1.0]"),
+            ("g.tolist()", "[[2.0, 4.0], [6.0, 8.0]]"),
+            ("autograd::grad((g * g).sum(), w)[0].tolist()", "[[8.0, 16.0], [24.0, 32.0]]"),
+        ],
+    );
+}

@@ -114,7 +114,9 @@ activations! {
     };
     Softplus "softplus" SoftplusGrad "SoftplusBackward0" |x, [beta, threshold]| {
         let scaled = scale(x, beta)?;
-        where_(&gt(&scaled, threshold)?, Operand::from(1.0), Operand::Tensor(&sigmoid(&scaled)?))
+        // At the threshold itself there is no second derivative.
+        let below = clamp_max(&scaled, threshold.into())?;
+        where_(&gt(&scaled, threshold)?, Operand::from(1.0), Operand::Tensor(&sigmoid(&below)?))
     };
     Elu "elu" EluGrad "EluBackward0" |x, [alpha, _]| {
         // What is above 0 would overflow there, and count in a second derivative.

@@ -4,7 +4,7 @@ use crate::base::{Result, Scalar};
 use crate::op::core::def::OpDef;
 use crate::op::core::operand::Operand;
 use crate::tensor::Tensor;
-use crate::tensor::autograd::{Grads, Saved};
+use crate::tensor::autograd::{Grads, Saved, grad_enabled};
 
 use super::arithmetic::{HeldOperand, add, div, mul, scale, sides, sub};
 use super::choose::{masked_fill, where_};
@@ -100,6 +100,10 @@ fn copysign_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
         s,
         || {
             let (a, b) = (at.operand(at.left, s)?, at.operand(at.right, s)?);
+            if let (HeldOperand::Tensor(a), true) = (&a, grad_enabled()) {
+                let share = div(&copysign(a, b.get())?, a)?;
+                return mul(g, &masked_fill(&share, &eq(a, 0i64)?, 0i64.into())?);
+            }
             let one = Operand::Scalar(Scalar::Float(1.0));
             let turned = mul(Operand::Tensor(&specs::Copysign.apply(one, b.get(), [0.0; 2])?), g)?;
             match &a {

@@ -34,13 +34,13 @@ pub mod of_one {
             "`exp(-|x|) * i0(x)`, which does not overflow.", "special::i0e(tensor([0.0, 100.0]))" => "tensor([1.0000, 0.0399])";
         i1 BesselI1 Float, (Input rule(|s, g| {
                 let x = s.tensor(0)?;
-                mul(g, &at_zero(&sub(&i0(&x)?, &div(&i1(&x)?, &x)?)?, &x)?)
+                mul(g, &at_zero(&sub(&i0(&x)?, &div(&i1(&x)?, &apart_from_zero(&x)?)?)?, &x)?)
             })), Any in SPECIAL,
             "The modified Bessel function of the first kind of order 1.", "special::i1(tensor([0.0, 1.0]))" => "tensor([0.0000, 0.5652])";
         i1e BesselI1e Float, (Input rule(|s, g| {
                 let x = s.tensor(0)?;
                 let y = i1e(&x)?;
-                let slope = sub(&sub(&i0e(&x)?, &mul(&sign(&x)?, &y)?)?, &div(&y, &x)?)?;
+                let slope = sub(&sub(&i0e(&x)?, &mul(&sign(&x)?, &y)?)?, &div(&y, &apart_from_zero(&x)?)?)?;
                 mul(g, &at_zero(&slope, &x)?)
             })), Any in SPECIAL,
             "`exp(-|x|) * i1(x)`, which does not overflow.", "special::i1e(tensor([0.0, 100.0]))" => "tensor([0.0000, 0.0397])";
@@ -73,6 +73,11 @@ pub mod of_two {
 /// The share of the normal distribution below each element.
 pub fn ndtr(x: &Tensor) -> Result<Tensor> {
     scale(&erfc(&scale(x, -std::f64::consts::FRAC_1_SQRT_2)?)?, 0.5)
+}
+
+/// What is divided by: 1 in place of 0, where the quotient counts in no derivative.
+fn apart_from_zero(x: &Tensor) -> Result<Tensor> {
+    masked_fill(x, &eq(x, 0i64)?, 1i64.into())
 }
 
 /// One half where `x` is 0, which a quotient by it leaves open.

@@ -8,7 +8,7 @@ use crate::op::core::fill::replaced;
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
-use crate::op::elementwise::arithmetic::{mul, scale, shift};
+use crate::op::elementwise::arithmetic::{add, mul, scale, shift};
 use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::comparison::gt;
 use crate::op::elementwise::unary::reciprocal;
@@ -84,7 +84,15 @@ fn rows_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     let &(padding, by_frequency): &GradientOptions = s.attribute()?;
     let index = s.tensor(0)?;
     let shares = if by_frequency { Some(shares(&index, s.shape(0), g)?) } else { None };
-    let g = &shares.map_or_else(|| Ok(g.clone()), |shares| mul(g, &shares))?;
+    let g = &match shares {
+        // In a recorded pass a gradient leads on to its own undivided, as in PyTorch.
+        Some(shares) if g.requires_grad() => {
+            let less = mul(&g.detach(), &shift(&shares, -1.0)?)?;
+            add(g, &less)?
+        }
+        Some(shares) => mul(g, &shares)?,
+        None => g.clone(),
+    };
     let table = Tensor::full(s.shape(0), 0i64.into(), g.dtype(), &g.context(), "embedding_backward")?;
     let grad = index_add_(&table, 0, &index, g, 1.0)?;
     let Some(row) = padding else { return one(grad) };

@@ -21,7 +21,8 @@ use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::Vjp;
 use crate::tensor::{In, Tensor, launch};
 
-use super::elements::{Reduced, operands, reduced, row};
+use super::elements::{Reduced, reduced, row};
+use super::pointwise::operands;
 
 /// What losses over classes take beside input and target.
 #[derive(Clone, Copy)]

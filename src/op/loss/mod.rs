@@ -5,6 +5,7 @@ pub mod classes_margin;
 pub mod ctc;
 pub mod elements;
 pub mod margins;
+mod pointwise;
 
 use crate::op::core::def::{OpDef, documented};
 
