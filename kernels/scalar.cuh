@@ -52,6 +52,7 @@ __device__ inline double zeta_of(double s, double x) {
 }
 __device__ inline double polygamma_of(double x, double n) {
     if (n == 0.0) return digamma_of(x);
+    if (n == 1.0 && isinf(x) && x > 0.0) return 0.0;
     double zeta = zeta_of(n + 1.0, x), sign = fmod(n, 2.0) == 0.0 ? -1.0 : 1.0;
     return isinf(zeta) ? sign * zeta : sign * tgamma(n + 1.0) * zeta;
 }

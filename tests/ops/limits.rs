@@ -181,3 +181,109 @@ fn second_derivatives_at_kinks_are_pytorch_s() {
         ],
     );
 }
+
+#[test]
+fn what_is_not_a_number_has_pytorch_s_gradient() {
+    let mut lab = with_slopes();
+    lab.run(
+        "let hole = tensor([1.0, 0.0 / 0.0, 3.0, 0.0 / 0.0]); let endless = tensor([1.0 / 0.0, -1.0 / 0.0]);
+         fn of_scatter(x, name, own) {
+             let s = tensor([1.0, 2.0, 2.0], #{device: x.device}).requires_grad_();
+             let v = tensor([0.0 / 0.0, 3.0, 1.0, 2.0, 0.0 / 0.0], #{device: x.device}).requires_grad_();
+             let y = s.scatter_reduce(0, tensor([0, 1, 1, 2, 0], #{device: x.device}), v, name, #{include_self: own});
+             autograd::grad(y.sum(), [s, v]).map(|g| g.tolist())
+         }",
+    );
+    told(
+        &mut lab,
+        &[
+            ("slope(hole.to(PLACE), |x| x.max()).tolist()", "[0.0, 0.5, 0.0, 0.5]"),
+            ("slope(hole.to(PLACE)[..3], |x| x.min()).tolist()", "[0.0, 1.0, 0.0]"),
+            ("slope(hole.to(PLACE), |x| x.amax()).tolist()", "[NaN, NaN, NaN, NaN]"),
+            ("slope(tensor([1.0, 3.0, 3.0]), |x| x.max()).tolist()", "[0.0, 0.5, 0.5]"),
+            ("polygamma(1, endless.to(PLACE)[0]).item()", "0.0"),
+            ("polygamma(2, endless.to(PLACE)[0]).item()", "NaN"),
+            (
+                "of_scatter(ones([1], #{device: PLACE}), \"amax\", true)",
+                "[[NaN, 0.0, 0.5], [NaN, 1.0, 0.0, 0.5, NaN]]",
+            ),
+            ("of_scatter(ones(1), \"amin\", false)", "[[0.0, 0.0, 0.0], [NaN, 0.0, 1.0, 0.5, NaN]]"),
+            (
+                "of_scatter(ones([1], #{device: PLACE}), \"prod\", true)",
+                "[[NaN, 3.0, 2.0], [NaN, 2.0, 6.0, 2.0, NaN]]",
+            ),
+            // All equals share, however many there are.
+            (
+                "slope(tensor([2.0, 2.0, 2.0, 1.0]), |v| zeros(1).scatter_reduce(0, zeros([3], #{dtype: int64}), v, \"amax\") * 3).tolist()",
+                "[1.0, 1.0, 1.0, 0.0]",
+            ),
+            ("F::kl_div(zeros(0, 3), zeros(0, 3), #{reduction: \"batchmean\"}).item()", "NaN"),
+        ],
+    );
+}
+
+#[test]
+fn factors_and_inverses_that_fail_tell_how_far_they_came() {
+    let mut lab = with_slopes();
+    lab.run("let late = tensor([[4.0, 2.0, 1.0], [2.0, 10.0, 1.0], [1.0, 1.0, 0.25]]); let a = tensor([[2.0, 5.0], [1.0, 4.0]], #{dtype: float64});");
+    told(
+        &mut lab,
+        &[
+            (
+                "linalg::cholesky_ex(tensor([[4.0, 2.0, 1.0], [2.0, 1.0, 1.0], [1.0, 1.0, 5.0]], #{device: PLACE})).L.tolist()",
+                "[[2.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, 1.0, 5.0]]",
+            ),
+            (
+                "linalg::cholesky_ex(tensor([[4.0, 2.0, 1.0], [2.0, -1.0, 1.0], [1.0, 1.0, 5.0]]), true).L.tolist()",
+                "[[2.0, 1.0, 0.5], [0.0, -2.0, 1.0], [0.0, 0.0, 5.0]]",
+            ),
+            ("linalg::cholesky_ex(late).L[2][2].item() < 0.0", "true"),
+            ("linalg::cholesky_ex(late).info.item()", "3"),
+            (
+                "linalg::inv_ex(tensor([[1.0, 2.0], [2.0, 4.0]], #{device: PLACE})).inverse.tolist()",
+                "[[-inf, inf], [inf, -inf]]",
+            ),
+            ("linalg::inv_ex(zeros(2, 2)).inverse.tolist()", "[[NaN, NaN], [NaN, inf]]"),
+            (
+                "linalg::solve_ex(stack([eye(2), ones(2, 2)]), tensor([[2.0], [3.0]])).result.tolist()",
+                "[[[2.0], [3.0]], [[-inf], [inf]]]",
+            ),
+            ("slope(eye(2), |x| cholesky_inverse(x)).tolist()", "[[-2.0, -2.0], [-2.0, -2.0]]"),
+            ("slope(eye(2), |x| cholesky_inverse(x, true)).tolist()", "[[-2.0, -2.0], [-2.0, -2.0]]"),
+        ],
+    );
+    refused(
+        &mut lab,
+        &[
+            (
+                "cholesky_inverse(diag(tensor([1.0, 0.0])))",
+                "cholesky_inverse: The diagonal element 2 is zero, the inversion could not be completed",
+            ),
+            (
+                "cholesky_inverse(zeros(2, 3, 3))",
+                "cholesky_inverse: (Batch element 0): The diagonal element 1 is zero",
+            ),
+        ],
+    );
+}
+
+/// What stood in a tensor before it was written over has a gradient of zeros.
+#[test]
+fn what_is_written_over_has_zeros() {
+    let mut lab = with_slopes();
+    lab.run("fn before(f) { let w = ones(3).requires_grad_(); let x = w * 2; f.call(x); x.sum().backward(); w.grad.tolist() }");
+    for f in [
+        "x.zero_()",
+        "x.fill_(3.0)",
+        "x.fill_(tensor(3.0))",
+        "x.copy_(tensor([1.0, 2.0, 3.0]))",
+        "x.eq_(1.0)",
+        "x.gt_(1.0)",
+        "x.logical_not_()",
+        "x.logical_and_(tensor([1, 0, 1]))",
+    ] {
+        assert_eq!(lab.text(&format!("before(|x| {f})")), "[0.0, 0.0, 0.0]", "{f}");
+    }
+    lab.run("let w = ones(3).requires_grad_(); let x = w * 2; x.zero_();");
+    assert_eq!(lab.text("autograd::grad(x.sum(), w)[0].tolist()"), "[0.0, 0.0, 0.0]");
+}

@@ -15,7 +15,7 @@ use super::record::{in_place, two, wanted};
 
 /// Writes `value` to every element.
 pub fn fill_(x: &Tensor, value: Operand) -> Result<Tensor> {
-    static NUMBER: Vjp = Vjp { name: "FillBackward2", run: |_, _| two(None, None) };
+    static NUMBER: Vjp = Vjp { name: "FillBackward2", run: |s, g| two(flat(s, g)?, None) };
     static TENSOR: Vjp = Vjp { name: "FillBackward3", run: copy_grad };
     match value {
         Operand::Scalar(n) => {
@@ -35,7 +35,7 @@ pub fn fill_(x: &Tensor, value: Operand) -> Result<Tensor> {
 
 /// Writes zero to every element.
 pub fn zero_(x: &Tensor) -> Result<Tensor> {
-    static RULE: Vjp = Vjp { name: "ZeroBackward0", run: |_, _| two(None, None) };
+    static RULE: Vjp = Vjp { name: "ZeroBackward0", run: |s, g| two(flat(s, g)?, None) };
     in_place(x, &[], &RULE, |_| (), || x.fill(cast(Scalar::Int(0), x.dtype()), "zero_"))
 }
 
@@ -55,8 +55,13 @@ pub fn copy_(x: &Tensor, source: &Tensor, non_blocking: bool) -> Result<Tensor> 
     run().map_err(|e| e.in_op("copy_", || vec![x.operand(), source.operand()]))
 }
 
+/// What stood there before has a gradient of zeros.
+fn flat(s: &Saved, g: &Tensor) -> Result<Option<Tensor>> {
+    wanted(s, 0, || Tensor::full(g.shape(), 0i64.into(), g.dtype(), &g.context(), "zeros_like"))
+}
+
 fn copy_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
-    two(None, wanted(s, 1, || to_device(g, *s.attribute()?, false))?)
+    two(flat(s, g)?, wanted(s, 1, || to_device(g, *s.attribute()?, false))?)
 }
 
 /// `x = f(x)` in place, for functions made of others: the rule of each sees the value before the change.

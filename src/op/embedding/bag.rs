@@ -14,7 +14,7 @@ use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::clamp::clamp_min;
 use crate::op::elementwise::comparison::{eq, ne};
 use crate::op::gather::select::add_in_order_;
-use crate::op::index::places::{Combine, scatter_reduce};
+use crate::op::index::combined::{Combine, scatter_reduce};
 use crate::op::index::search::searchsorted;
 use crate::op::reduce::sums::{max_all, min_all};
 use crate::op::shape::part::narrow;

@@ -1,6 +1,7 @@
 //! Indexing by brackets, masks and places; searching and counting.
 
 pub mod brackets;
+pub(crate) mod combined;
 pub mod distinct;
 pub mod histogram;
 pub mod indices;

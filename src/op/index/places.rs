@@ -8,23 +8,19 @@ use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Gradient, OpDef, Samp
 use crate::op::core::fill::replaced;
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
-use crate::op::core::record::{check_deterministic, no_grad};
+use crate::op::core::record::no_grad;
 use crate::op::core::shapes;
-use crate::op::elementwise::arithmetic::{add, div, floor_divide, mul};
-use crate::op::elementwise::binary::{maximum, minimum};
+use crate::op::elementwise::arithmetic::{add, floor_divide};
 use crate::op::elementwise::choose::where_;
-use crate::op::elementwise::comparison::{eq, lt};
-use crate::op::gather::along_dim::{
-    gather, out_of_range, same_place, scatter, scatter_, scatter_add, whole_within,
-};
-use crate::op::shape::join::cat;
-use crate::op::shape::part::{narrow, slice};
+use crate::op::elementwise::comparison::lt;
+use crate::op::gather::along_dim::{out_of_range, same_place, scatter, scatter_, scatter_add, whole_within};
+use crate::op::shape::part::narrow;
 use crate::op::shape::view::reshape_to;
-use crate::op::sorting::sort::argsort;
 use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
 
 use super::brackets::index;
+use super::combined::{Combine, scatter_reduce};
 use super::indices::Index;
 use super::masks::positions;
 
@@ -162,135 +158,6 @@ pub(crate) fn masked_scatter(x: &Tensor, mask: &Tensor, source: &Tensor) -> Resu
     let values = narrow(&reshape_to(source, &[have])?, 0, 0, at.numel() as i64)?;
     let flat = reshape_to(&expand(x, &shape)?, &[shape.iter().product()])?;
     reshape_to(&scatter(&flat, 0, &at, (&values).into())?, &shape)
-}
-
-/// How several values for one place become one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Combine {
-    Sum,
-    Prod,
-    Mean,
-    Amax,
-    Amin,
-}
-
-impl Combine {
-    pub(crate) fn parse(name: &str) -> Result<Combine> {
-        Ok(match name {
-            "sum" => Combine::Sum,
-            "prod" => Combine::Prod,
-            "mean" => Combine::Mean,
-            "amax" => Combine::Amax,
-            "amin" => Combine::Amin,
-            other => {
-                return Err(Error::runtime(format!(
-                    "reduce argument must be either sum, prod, mean, amax or amin, got {other}"
-                )));
-            }
-        })
-    }
-
-    fn pair(self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        match self {
-            Combine::Sum | Combine::Mean => add(a, b),
-            Combine::Prod => mul(a, b),
-            Combine::Amax => maximum(a, b),
-            Combine::Amin => minimum(a, b),
-        }
-    }
-}
-
-/// The elements of `source` that `at` sends to one place along `dim`, combined, and with `include_self` also with
-/// what stands there.
-pub(crate) fn scatter_reduce(
-    x: &Tensor,
-    dim: i64,
-    at: &Tensor,
-    source: &Tensor,
-    how: Combine,
-    include_self: bool,
-) -> Result<Tensor> {
-    let along = x.dim(dim)?;
-    if x.rank() == 0 {
-        let one = |t: &Tensor| reshape_to(t, &[t.numel()]);
-        return reshape_to(&scatter_reduce(&one(x)?, 0, &one(at)?, &one(source)?, how, include_self)?, &[]);
-    }
-    // The checks are those of `scatter_add`; an index without elements changes nothing.
-    let zeros = Tensor::full(x.shape(), 0i64.into(), x.dtype(), &x.context(), "scatter_reduce")?;
-    let total = scatter_add(&zeros, dim, at, source)?;
-    if at.numel() == 0 {
-        return crate::op::core::convert::cloned(x);
-    }
-    let count = {
-        let _off = no_grad();
-        let ones = Tensor::full(at.shape(), 1i64.into(), DType::Int64, &x.context(), "scatter_reduce")?;
-        let none = Tensor::full(x.shape(), 0i64.into(), DType::Int64, &x.context(), "scatter_reduce")?;
-        scatter_add(&none, dim, at, &ones)?
-    };
-    if how == Combine::Prod {
-        check_deterministic(x, "scatter_reduce_cuda_prod_")?;
-    }
-    let untouched = eq(&count, 0i64)?;
-    let combined = match how {
-        Combine::Sum | Combine::Mean => total,
-        _ => by_groups(x, along, at, source, how)?,
-    };
-    let together = if include_self { how.pair(x, &combined)? } else { combined };
-    let together = match how {
-        Combine::Mean => {
-            let count = add(&count, i64::from(include_self))?;
-            let count = crate::op::elementwise::clamp::clamp(&count, Some(1i64.into()), None)?;
-            let quotient = if x.dtype().is_float() {
-                div(&together, &count)?
-            } else {
-                crate::op::elementwise::arithmetic::floor_divide(&together, &count)?
-            };
-            crate::op::core::convert::to_dtype(&quotient, x.dtype())?
-        }
-        _ => together,
-    };
-    where_(&untouched, x.into(), (&together).into())
-}
-
-/// Sorts what goes to one place together, combines each group by doubling steps, and writes each group's last
-/// element to its place; the others go to a spare slot.
-fn by_groups(x: &Tensor, dim: usize, at: &Tensor, source: &Tensor, how: Combine) -> Result<Tensor> {
-    let along = dim as i64;
-    let mut source = source.clone();
-    for (i, &size) in at.shape().iter().enumerate() {
-        source = slice(&source, i, 0, size, 1)?;
-    }
-    let order = argsort(at, along, false)?;
-    let (at, mut values) = (gather(at, along, &order)?, gather(&source, along, &order)?);
-    let size = at.size(along)?;
-    let mut width = 1;
-    while width < size {
-        let later = |t: &Tensor| slice(t, dim, width, size - width, 1);
-        let earlier = |t: &Tensor| slice(t, dim, 0, size - width, 1);
-        let same = eq(&later(&at)?, &earlier(&at)?)?;
-        let new = later(&values)?;
-        let joined = how.pair(&new, &earlier(&values)?)?;
-        let rest = where_(&same, (&joined).into(), (&new).into())?;
-        values = cat(&[&slice(&values, dim, 0, width, 1)?, &rest], along)?;
-        width *= 2;
-    }
-    let spare = x.size(along)? as i64;
-    let ends = {
-        let _off = no_grad();
-        let next = slice(&at, dim, 1, size - 1, 1)?;
-        let inner = where_(
-            &eq(&next, &slice(&at, dim, 0, size - 1, 1)?)?,
-            spare.into(),
-            (&slice(&at, dim, 0, size - 1, 1)?).into(),
-        )?;
-        cat(&[&inner, &slice(&at, dim, size - 1, 1, 1)?], along)?
-    };
-    let mut shape: Dims = x.shape().into();
-    if let Some(slot) = shape.get_mut(dim) {
-        *slot += 1;
-    }
-    let room = Tensor::full(&shape, 0i64.into(), x.dtype(), &x.context(), "scatter_reduce")?;
-    slice(&scatter(&room, along, &ends, (&values).into())?, dim, 0, spare as usize, 1)
 }
 
 /// `index` must be a vector of whole numbers on the device of `x`.

@@ -10,7 +10,8 @@ use crate::op::gather::along_dim::same_place;
 use crate::op::gather::select::check_places;
 use crate::tensor::Tensor;
 
-use super::places::{Combine, scatter_reduce, sizes_but, spread_index};
+use super::combined::{Combine, scatter_reduce};
+use super::places::{sizes_but, spread_index};
 
 /// The slices of `source` that `at` sends to one place along `dim`, combined, and with `include_self` also with what
 /// stands there.

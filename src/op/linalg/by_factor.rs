@@ -8,12 +8,13 @@ use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
-use crate::op::core::record::no_grad;
+use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, mul, sub};
 use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::comparison::{eq, ne};
+use crate::op::elementwise::sign::neg;
 use crate::op::gather::along_dim::{gather, same_place};
 use crate::op::reduce::sums::{any, sum};
 use crate::op::shape::part::{diagonal, narrow, select};
@@ -23,9 +24,10 @@ use crate::op::sorting::extremum::argmax;
 use crate::op::sorting::running::places_along;
 use crate::op::sorting::sort::argsort;
 use crate::tensor::Tensor;
+use crate::tensor::autograd::Vjp;
 
 use super::batches::{batched, identity, outer, square};
-use super::matmul::dot;
+use super::matmul::{dot, matmul};
 use super::solve::no_inverse;
 use super::triangular::{Triangle, eliminated, solve_triangular};
 
@@ -51,8 +53,31 @@ pub(crate) fn cholesky_solve(b: &Tensor, factor: &Tensor, upper: bool) -> Result
 
 /// The inverse of the matrix that a Cholesky factor belongs to.
 pub(crate) fn cholesky_inverse(factor: &Tensor, upper: bool) -> Result<Tensor> {
+    whole("cholesky_inverse", [factor], |[factor]| inverse_by_factor(factor, upper))
+}
+
+fn inverse_by_factor(factor: &Tensor, upper: bool) -> Result<Tensor> {
+    static RULE: Vjp = Vjp {
+        name: "CholeskyInverseBackward0",
+        run: |s, g| {
+            let (factor, inverse) = (s.tensor(0)?, s.tensor(1)?);
+            let &upper: &bool = s.attribute()?;
+            let both = matmul(&inverse, &matmul(&add(g, &turned(g)?)?, &inverse)?)?;
+            one(neg(&if upper { matmul(&factor, &both)? } else { matmul(&both, &factor)? })?)
+        },
+    };
     square(factor, "cholesky_inverse")?;
-    cholesky_solve(&identity(factor)?, factor, upper)
+    let out = {
+        let _off = no_grad();
+        let info = first_zero(&eq(&diagonal(factor, 0, -2, -1)?, 0i64)?)?;
+        checked(&info, true, "cholesky_inverse")?;
+        cholesky_solve(&identity(factor)?, factor, upper)?
+    };
+    Ok(recorded(out, &RULE, &[factor], |s, y| {
+        s.input(factor);
+        s.output(y);
+        s.attribute(upper);
+    }))
 }
 
 /// How [`lu_solve`] reads its system.
@@ -140,15 +165,26 @@ fn solve_ex(a: &Tensor, b: &Tensor, name: &str) -> Result<(Tensor, Tensor)> {
     square(a, name)?;
     let vector = b.rank() == 1 || (b.rank() + 1 == a.rank() && a.shape().starts_with(b.shape()));
     let columns = if vector { unsqueeze(b, -1)? } else { b.clone() };
+    let found = eliminated(a)?;
     let info = {
         let _off = no_grad();
-        first_zero(&eq(&diagonal(&eliminated(a)?.both, 0, -2, -1)?, 0i64)?)?
+        first_zero(&eq(&diagonal(&found.both, 0, -2, -1)?, 0i64)?)?
     };
-    // A singular matrix has no solution; the identity stands in for it, and `info` tells.
-    let singular = unsqueeze(&unsqueeze(&ne(&info, 0i64)?, -1)?, -1)?;
+    let is_singular = ne(&info, 0i64)?;
+    if info.numel() == 0 || any(&is_singular, None, false)?.item()?.as_i64() == 0 {
+        let solved = super::solve::solve(a, &columns)?;
+        return Ok((if vector { squeeze(&solved, Some(&[-1]))? } else { solved }, info));
+    }
+    // A singular matrix has no solution; the identity stands in for it, `info` tells, and division by zero says where
+    // the solution goes.
+    let singular = unsqueeze(&unsqueeze(&is_singular, -1)?, -1)?;
     let safe = where_(&singular, Operand::Tensor(&identity(a)?), Operand::Tensor(a))?;
     let solved = super::solve::solve(&safe, &columns)?;
-    let found = where_(&singular, Operand::from(f64::INFINITY), Operand::Tensor(&solved))?;
+    let endless = {
+        let _off = no_grad();
+        lu_solve(&found.both, &found.pivots, &columns.detach(), Side { left: true, adjoint: false })?
+    };
+    let found = where_(&singular, Operand::Tensor(&endless), Operand::Tensor(&solved))?;
     Ok((if vector { squeeze(&found, Some(&[-1]))? } else { found }, info))
 }
 
@@ -271,12 +307,12 @@ pub static ROWS: &[OpDef] = &[
         by_name!(CholeskyInverseParams, |a| to_value(cholesky_inverse(a.L, a.upper))),
     )
     .shapes(shapes::SQUARE)
-    .errors(&[NOT_SQUARE, shapes::NO_FLOAT])
+    .errors(&[NOT_SQUARE, "RuntimeError: the factor has a zero on its diagonal", shapes::NO_FLOAT])
     .example(
         "cholesky_inverse(tensor([[2.0, 0.0], [0.0, 1.0]]))",
         "tensor([[0.2500, 0.0000],\n        [0.0000, 1.0000]])",
     )
-    .gradient(Gradient::Composite)
+    .gradient(Gradient::Vjp("CholeskyInverseBackward0"))
     .samples(&[Sample::of("cholesky_inverse(x.tril() + 2 * eye(3, #{dtype: x.dtype}))", &[X])]),
     OpDef::call(
         "lu_solve",
@@ -312,7 +348,8 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .forms(SPACE)
-    .details("`info` is 0, or the number of the pivot that is zero, counted from 1; the solution is then infinite.")
+    .details("`info` is 0, or the number of the pivot that is zero, counted from 1; the solution is then what divisions by zero \
+         give.")
     .shapes("(…, n, n), (…, n, p) -> (…, n, p) and info (…)")
     .errors(&[
         NOT_SQUARE,
@@ -336,7 +373,8 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .forms(SPACE)
-    .details("`info` is 0, or the number of the pivot that is zero, counted from 1; the inverse is then infinite.")
+    .details("`info` is 0, or the number of the pivot that is zero, counted from 1; the inverse is then what divisions by zero \
+         give.")
     .shapes("(…, n, n) -> (…, n, n) and info (…)")
     .errors(&[NOT_SQUARE, "RuntimeError: a matrix is singular, with `check_errors`", shapes::NO_FLOAT])
     .example("linalg::inv_ex(tensor([[2.0, 0.0], [0.0, 0.0]])).info", "tensor(2, dtype=torch.int32)")

@@ -10,14 +10,17 @@ use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::value::Value;
-use crate::op::elementwise::arithmetic::{add, scale, shift, sub};
-use crate::op::elementwise::choose::where_;
+use crate::op::elementwise::arithmetic::{add, mul, scale, shift, sub};
+use crate::op::elementwise::choose::{masked_fill, where_};
+use crate::op::elementwise::comparison::{eq, ge, logical_and};
 use crate::op::elementwise::predicates::isnan;
-use crate::op::reduce::sums::any;
+use crate::op::reduce::sums::{any, sum};
 use crate::op::shape::part::diagonal;
 use crate::op::shape::permute::matrix_transpose;
 use crate::op::shape::triangle::tril;
+use crate::op::shape::view::unsqueeze;
 use crate::op::sorting::extremum::argmax;
+use crate::op::sorting::running::places_along;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{Tensor, launch};
 
@@ -35,14 +38,32 @@ pub fn cholesky(x: &Tensor) -> Result<Tensor> {
 }
 
 /// As [`cholesky`], and 0 for each matrix that has such a triangle, else the order of the first minor that is not
-/// positive definite: the triangle is not a number from there on.
+/// positive definite: from there on it is what is left of the matrix.
 pub(crate) fn cholesky_ex(x: &Tensor, check_errors: bool) -> Result<(Tensor, Tensor)> {
-    let out = whole("cholesky_ex", [x], |[x]| factored(x, "linalg.cholesky_ex"))?;
-    if check_errors {
-        check(&out, "linalg.cholesky_ex")?;
-    }
-    let info = failed_minor(&out)?;
-    Ok((out, info))
+    whole("cholesky_ex", [x], |[x]| {
+        let out = eliminated(x, "linalg.cholesky_ex")?;
+        if check_errors {
+            check(&out, "linalg.cholesky_ex")?;
+        }
+        let info = failed_minor(&out)?;
+        let out = so_far(x, &out, &info)?;
+        Ok((with_gradient(out, x), info))
+    })
+}
+
+/// A triangle up to the column that failed, and from there on what was found of the matrix: the pivot that is not
+/// positive, and elements as they were. No graph.
+fn so_far(x: &Tensor, triangle: &Tensor, info: &Tensor) -> Result<Tensor> {
+    let _off = no_grad();
+    let x = &x.detach();
+    let (rows, columns) = (places_along(triangle, -2)?, places_along(triangle, -1)?);
+    let at = shift(&unsqueeze(&unsqueeze(&to_dtype(info, DType::Int64)?, -1)?, -1)?, -1.0)?;
+    let later = logical_and(&ge(&columns, &at)?, &ge(&at, 0i64)?)?;
+    let known = masked_fill(triangle, &later, 0i64.into())?;
+    let squares = sum(&mul(&known, &known)?, Some(&[-1]), true)?;
+    let corner = logical_and(&eq(&rows, &at)?, &eq(&columns, &at)?)?;
+    let left = where_(&corner, (&sub(x, &squares)?).into(), (&tril(x, 0)?).into())?;
+    where_(&later, (&left).into(), triangle.into())
 }
 
 /// The order of the first minor that is not positive definite, or 0.
@@ -77,16 +98,22 @@ fn check(triangle: &Tensor, name: &str) -> Result<()> {
 }
 
 fn factored(x: &Tensor, name: &str) -> Result<Tensor> {
-    static RULE: Vjp = Vjp { name: "LinalgCholeskyExBackward0", run: cholesky_grad };
+    Ok(with_gradient(eliminated(x, name)?, x))
+}
+
+/// The triangle; no graph.
+fn eliminated(x: &Tensor, name: &str) -> Result<Tensor> {
     square(x, name)?;
-    let out = {
-        let _off = no_grad();
-        let n = x.size(-1)?;
-        let out = like(x, &[n, n])?;
-        launch("linalg.cholesky", &Kernel::Factor(Factor::Cholesky), &[x.into()], &[&out])?;
-        out
-    };
-    Ok(recorded(out, &RULE, &[x], |s, y| s.output(y)))
+    let _off = no_grad();
+    let n = x.size(-1)?;
+    let out = like(x, &[n, n])?;
+    launch("linalg.cholesky", &Kernel::Factor(Factor::Cholesky), &[x.into()], &[&out])?;
+    Ok(out)
+}
+
+fn with_gradient(triangle: Tensor, x: &Tensor) -> Tensor {
+    static RULE: Vjp = Vjp { name: "LinalgCholeskyExBackward0", run: cholesky_grad };
+    recorded(triangle, &RULE, &[x], |s, y| s.output(y))
 }
 
 /// Murray's rule (2016): `l^-T phi(l^T g) l^-1`, made symmetric.
@@ -135,7 +162,7 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
 .forms(SPACE)
 .details(
     "`info` is 0, or the order of the first leading minor that is not positive-definite; from there on the triangle is \
-     not a number.",
+     what was found of the matrix till then.",
 )
 .shapes("(…, n, n) -> (…, n, n) and info (…)")
 .errors(&[

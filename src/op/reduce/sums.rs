@@ -10,7 +10,7 @@ use crate::op::core::promote::to_float;
 use crate::op::core::record::{in_mask, kept_shape, no_grad, one, recorded};
 use crate::op::core::{autocast, shapes};
 use crate::op::elementwise::arithmetic::{div, mul, scale, sub};
-use crate::op::elementwise::comparison::{eq, ne};
+use crate::op::elementwise::comparison::{eq, logical_or, ne};
 use crate::op::elementwise::declare::SPECIAL_TOO;
 use crate::op::elementwise::unary::exp;
 use crate::op::shape::view::{restore_dims, spread, unique_dims};
@@ -113,13 +113,13 @@ pub fn amin(x: &Tensor, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
 
 /// The largest element of all, `x.max()`.
 pub fn max_all(x: &Tensor) -> Result<Tensor> {
-    static RULE: Vjp = Vjp { name: "MaxBackward1", run: extreme_grad };
+    static RULE: Vjp = Vjp { name: "MaxBackward1", run: of_all_grad };
     extreme("max", ReduceOp::Max, x, Over::of(x, None, false)?, &RULE)
 }
 
 /// The smallest element of all, `x.min()`.
 pub fn min_all(x: &Tensor) -> Result<Tensor> {
-    static RULE: Vjp = Vjp { name: "MinBackward1", run: extreme_grad };
+    static RULE: Vjp = Vjp { name: "MinBackward1", run: of_all_grad };
     extreme("min", ReduceOp::Min, x, Over::of(x, None, false)?, &RULE)
 }
 
@@ -218,11 +218,21 @@ fn mean_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 }
 
 fn extreme_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    shared(s, g, |x, y| eq(x, y))
+}
+
+/// Of all elements NaN wins where there is one.
+fn of_all_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    shared(s, g, |x, y| logical_or(&eq(x, y)?, &ne(x, x)?))
+}
+
+/// Those that are the result share its gradient.
+fn shared(s: &Saved, g: &Tensor, hits: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<Grads> {
     let (x, y) = (s.tensor(0)?, s.tensor(1)?);
     let over: &Over = s.attribute()?;
     let (hit, share) = {
         let _off = no_grad();
-        let hit = eq(&x, &restore_dims(&y, x.shape(), over.mask)?)?;
+        let hit = hits(&x, &restore_dims(&y, x.shape(), over.mask)?)?;
         let kept = Over { keepdim: true, ..*over };
         let count = reduce("sum", ReduceOp::Sum { scale: 1.0 }, &hit, kept, DType::Int64)?;
         (hit, count)

@@ -160,6 +160,9 @@ pub(crate) fn polygamma_at(x: f64, n: f64) -> f64 {
     if n == 0.0 {
         return digamma(x);
     }
+    if n == 1.0 && x == f64::INFINITY {
+        return 0.0;
+    }
     let sign = if n % 2.0 == 0.0 { -1.0 } else { 1.0 };
     sign * lgamma(n + 1.0).exp() * zeta(n + 1.0, x)
 }
