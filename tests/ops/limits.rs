@@ -15,7 +15,7 @@ fn told(lab: &mut Lab, all: &[(&str, &str)]) {
 /// Each code fails with what is beside it.
 fn refused(lab: &mut Lab, all: &[(&str, &str)]) {
     for (code, want) in all {
-        let error = format!("{:?}", lab.error(code));
+        let (error, _) = lab.error(code);
         assert!(error.contains(want), "{code}: {error}");
     }
 }
@@ -286,4 +286,71 @@ fn what_is_written_over_has_zeros() {
     }
     lab.run("let w = ones(3).requires_grad_(); let x = w * 2; x.zero_();");
     assert_eq!(lab.text("autograd::grad(x.sum(), w)[0].tolist()"), "[0.0, 0.0, 0.0]");
+}
+
+#[test]
+fn what_pytorch_refuses_is_refused() {
+    let mut lab = Lab::on("sim:t4");
+    lab.run("let d = ones([2, 3], #{dtype: float64}); let i = tensor([[1, 2], [3, 4]]); let f = ones(2, 3);");
+    let apart = "RuntimeError: expected scalar type Float but found Double";
+    refused(
+        &mut lab,
+        &[
+            ("cdist(f, f, -1)", "cdist only supports non-negative p values"),
+            ("cdist(i, i)", "cdist only supports floating-point dtypes, X1 got: Long"),
+            ("cdist(f, ones(2, 3).int())", "cdist only supports floating-point dtypes, X2 got: Int"),
+            ("cdist(f, d)", apart),
+            ("cross(f, d)", apart),
+            ("linalg::cross(f, d)", apart),
+            ("heaviside(f, d)", "heaviside is not yet implemented for tensors with different dtypes."),
+            (
+                "f.clone().heaviside_(tensor(1))",
+                "heaviside is not yet implemented for tensors with different dtypes.",
+            ),
+            (
+                "F::adaptive_avg_pool2d(ones([1, 1, 0, 2]), 2)",
+                "adaptive_avg_pool2d(): Expected input to have non-zero size for non-batch dimensions, but input has sizes \
+                 [1, 1, 0, 2] with dimension 2 being empty",
+            ),
+            ("F::adaptive_avg_pool1d(ones([1, 1, 0]), 2)", "[1, 1, 1, 0] with dimension 3 being empty"),
+            (
+                "linalg::vector_norm(zeros([0, 3]), -1)",
+                "linalg.vector_norm cannot compute the -1 norm on an empty tensor because",
+            ),
+            (
+                "linalg::vector_norm(zeros([0, 3]), -2.5, #{dim: 0})",
+                "the -2.5 norm on the dimension 0because this dimension is empty and the operation does not",
+            ),
+            ("dist(zeros(0), zeros(0), 1.0 / 0.0)", "cannot compute the inf norm on an empty tensor"),
+            ("F::hardswish(i)", "\"hardswish_cpu\" not implemented for 'Long'"),
+            ("F::hardsigmoid(i)", "\"hardsigmoid_cpu\" not implemented for 'Long'"),
+            ("F::softshrink(i.byte())", "\"softshrink_check\" not implemented for 'Byte'"),
+            ("F::hardshrink(i)", "\"hardshrink_cpu\" not implemented for 'Long'"),
+            ("F::celu(i)", "\"elu_cpu\" not implemented for 'Long'"),
+            ("F::glu(i)", "\"glu_cpu\" not implemented for 'Long'"),
+            ("F::logsigmoid(i)", "\"log_sigmoid_cpu\" not implemented for 'Long'"),
+            ("F::threshold(i.bool(), 0, 0)", "\"threshold_cpu\" not implemented for 'Bool'"),
+            ("F::relu6(i.bool())", "Bool inputs not supported for hardtanh"),
+            ("F::prelu(i, tensor([1]))", "\"prelu_cpu\" not implemented for 'Long'"),
+            ("F::prelu(i, tensor([0.5]))", "prelu: Type promoting not supported. Got Long and Float"),
+            ("F::kl_div(i, i)", "kl_div: Integral inputs not supported."),
+            ("F::kl_div(ones(2, 2), i)", "kl_div: Integral inputs not supported."),
+            ("F::soft_margin_loss(i, i)", "result type Float can't be cast to the desired output type Long"),
+            (
+                "F::gaussian_nll_loss(i, i, i)",
+                "result type Float can't be cast to the desired output type long int",
+            ),
+            ("gradient(tensor([3, 1, 2], #{dtype: uint8}))", "torch.gradient does not support uint8 input."),
+            ("cov(i.bool())", "cov(): bool dtype is not supported for input"),
+        ],
+    );
+    told(
+        &mut lab,
+        &[
+            ("F::adaptive_avg_pool2d(ones([1, 1, 0, 2]), 1).tolist()", "[[[[NaN]]]]"),
+            ("F::adaptive_avg_pool2d(ones([0, 1, 2, 2]), 2).shape", "[0, 1, 2, 2]"),
+            ("linalg::vector_norm(zeros([0, 3]), -1, #{dim: 1}).shape", "[0]"),
+            ("F::soft_margin_loss(ones(2, 2), i).shape", "[]"),
+        ],
+    );
 }

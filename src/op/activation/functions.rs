@@ -1,6 +1,6 @@
 //! Activations of neural networks, with their gradient rules.
 
-use crate::base::{Error, Result};
+use crate::base::{DType, Error, Kind, Result};
 use crate::device::MapOp;
 use crate::op::core::def::{Args, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Param, Sample};
 use crate::op::core::fill::replaced_if;
@@ -58,6 +58,9 @@ pub(crate) fn mish(x: &Tensor) -> Result<Tensor> {
 pub(crate) fn hardtanh(x: &Tensor, low: f64, high: f64) -> Result<Tensor> {
     if low > high {
         return Err(Error::value("min_val cannot be greater than max_val"));
+    }
+    if x.dtype() == DType::Bool {
+        return Err(Error::new(Kind::NotImplementedError, "Bool inputs not supported for hardtanh"));
     }
     specs::Hardtanh.apply(x, [low, high])
 }

@@ -1,11 +1,12 @@
 //! Activations that cut a band or a side away, and draws that stay soft.
 
-use crate::base::{DType, Error, Result, Scalar};
+use crate::base::{DType, Error, Kind, Result, Scalar};
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::fill::replaced_if;
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{InputParams, by_name, kind, params};
+use crate::op::core::promote::only_floats;
 use crate::op::core::record::{named, one};
 use crate::op::core::shapes;
 use crate::op::elementwise::arithmetic::{add, mul, scale, shift, sub};
@@ -26,6 +27,9 @@ use super::variants::row;
 /// `x` above `threshold`, `value` elsewhere.
 pub(crate) fn threshold(x: &Tensor, threshold: Scalar, value: Scalar) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "ThresholdBackward0", run: |_, g| one(g.clone()) };
+    if x.dtype() == DType::Bool {
+        return Err(Error::new(Kind::NotImplementedError, "\"threshold_cpu\" not implemented for 'Bool'"));
+    }
     Ok(named(masked_fill(x, &le(x, threshold)?, value)?, &RULE))
 }
 
@@ -41,6 +45,7 @@ pub(crate) fn softshrink(x: &Tensor, lambd: f64) -> Result<Tensor> {
         let text = format!("lambda must be in range [0, {most}] for input dtype {name}, but found {lambd}");
         return Err(Error::runtime(text));
     }
+    only_floats(x.dtype(), "softshrink_check")?;
     let zero = masked_fill(x, &within(x, lambd)?, 0i64.into())?;
     let moved = where_(&gt(x, lambd)?, (&shift(x, -lambd)?).into(), (&shift(x, lambd)?).into())?;
     static RULE: Vjp = Vjp { name: "SoftshrinkBackward0", run: |_, g| one(g.clone()) };
@@ -50,6 +55,7 @@ pub(crate) fn softshrink(x: &Tensor, lambd: f64) -> Result<Tensor> {
 /// `x`, and 0 where it is no farther from 0 than `lambd`.
 pub(crate) fn hardshrink(x: &Tensor, lambd: f64) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "HardshrinkBackward0", run: |_, g| one(g.clone()) };
+    only_floats(x.dtype(), "hardshrink_cpu")?;
     Ok(named(masked_fill(x, &within(x, lambd)?, 0i64.into())?, &RULE))
 }
 

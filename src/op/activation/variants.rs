@@ -5,6 +5,7 @@ use crate::op::core::def::{Args, Domain, Draw, FUNCTIONAL, Family, OpDef, Param,
 use crate::op::core::fill::replaced_if;
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{ActivationParams, InputParams, Maybe, by_name, kind, params};
+use crate::op::core::promote::only_floats;
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::core::wide::in_single;
@@ -28,16 +29,19 @@ pub(crate) fn softsign(x: &Tensor) -> Result<Tensor> {
 
 /// `clamp(x + 3, 0, 6) / 6`
 pub(crate) fn hardsigmoid(x: &Tensor) -> Result<Tensor> {
+    only_floats(x.dtype(), "hardsigmoid_cpu")?;
     in_single([x], |[x]| scale(&clamp(&shift(x, 3.0)?, Some(0i64.into()), Some(6i64.into()))?, 1.0 / 6.0))
 }
 
 /// `x * hardsigmoid(x)`
 pub(crate) fn hardswish(x: &Tensor) -> Result<Tensor> {
+    only_floats(x.dtype(), "hardswish_cpu")?;
     in_single([x], |[x]| mul(x, &hardsigmoid(x)?))
 }
 
 /// `log(sigmoid(x))`, without overflow.
 pub fn logsigmoid(x: &Tensor) -> Result<Tensor> {
+    only_floats(x.dtype(), "log_sigmoid_cpu")?;
     // One operation for autocast, whatever it is made of.
     let _paused = crate::tensor::autocast::pause();
     neg(&softplus(&neg(x)?, 1.0, 20.0)?)
@@ -53,6 +57,7 @@ pub(crate) fn celu(x: &Tensor, alpha: f64) -> Result<Tensor> {
     if alpha == 0.0 {
         return Err(Error::runtime("ZeroDivisionError: alpha cannot be 0 for CELU"));
     }
+    only_floats(x.dtype(), "elu_cpu")?;
     in_single([x], |[x]| scale(&elu(&scale(x, 1.0 / alpha)?, 1.0)?, alpha))
 }
 
@@ -67,6 +72,7 @@ pub(crate) fn glu(x: &Tensor, dim: i64) -> Result<Tensor> {
         let text = format!("Halving dimension must be even, but dimension {at} is size {size}");
         return Err(Error::runtime(text));
     }
+    only_floats(x.dtype(), "glu_cpu")?;
     in_single([x], |[x]| match chunk(x, 2, dim)?.as_slice() {
         [value, gate] => mul(value, &sigmoid(gate)?),
         _ => Ok(x.clone()),
@@ -106,6 +112,13 @@ pub fn prelu(x: &Tensor, weight: &Tensor) -> Result<Tensor> {
         }
         reshape(weight, &wide)?
     };
+    if x.dtype() != weight.dtype() {
+        let (of_x, of_weight) = (x.dtype().type_name(), weight.dtype().type_name());
+        return Err(Error::runtime(format!(
+            "prelu: Type promoting not supported. Got {of_x} and {of_weight}"
+        )));
+    }
+    only_floats(x.dtype(), "prelu_cpu")?;
     where_(&gt(x, 0.0)?, Operand::Tensor(x), Operand::Tensor(&mul(x, &weight)?))
 }
 

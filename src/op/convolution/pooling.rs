@@ -16,6 +16,7 @@ use crate::op::core::value::Value;
 use crate::op::core::wide::in_single;
 use crate::op::gather::along_dim::gather;
 use crate::op::linalg::matmul::matmul;
+use crate::op::reduce::sums::mean;
 use crate::op::shape::part::select;
 use crate::op::shape::permute::transpose;
 use crate::op::shape::view::{reshape_to, squeeze, unsqueeze};
@@ -67,6 +68,18 @@ pub fn adaptive_avg_pool2d(x: &Tensor, size: [Option<usize>; 2]) -> Result<Tenso
     if x.rank() != 3 && x.rank() != 4 {
         let text = format!("adaptive_avg_pool2d(): Expected 3D or 4D tensor, but got {:?}", x.shape());
         return Err(Error::runtime(text));
+    }
+    // A single part of nothing is a mean of nothing.
+    let empty = x.shape().iter().enumerate().skip(x.rank() - 2).find(|(_, size)| **size == 0);
+    if empty.is_some() && size == [Some(1), Some(1)] {
+        return mean(x, Some(&[-1, -2]), true);
+    }
+    if let Some((at, _)) = empty {
+        return Err(Error::runtime(format!(
+            "adaptive_avg_pool2d(): Expected input to have non-zero size for non-batch dimensions, but input has sizes \
+             {:?} with dimension {at} being empty",
+            x.shape()
+        )));
     }
     // One operation for autocast, whatever it is made of.
     let _paused = crate::tensor::autocast::pause();

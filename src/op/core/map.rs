@@ -120,6 +120,11 @@ impl Binary {
             (MapOp::Pow, Operand::Scalar(Scalar::Int(n))) if n < 0 => no_negative_power(a),
             (MapOp::Pow, Operand::Scalar(n @ Scalar::Int(_))) => check_fits(n, result_type(&[a, b])),
             (MapOp::Sub, _) => no_bool(a, b),
+            (MapOp::ShiftLeft | MapOp::ShiftRight, _) => only_whole(self.op, a, b),
+            (MapOp::Heaviside, Operand::Tensor(y)) if tensor(a).is_some_and(|x| x.dtype() != y.dtype()) => {
+                Err(Error::runtime("heaviside is not yet implemented for tensors with different dtypes.")
+                    .with_hint("convert one of them, for example with `.float()`"))
+            }
             (MapOp::GammaBelow, _) => only_floats(result_type(&[a, b]), "igamma_cpu"),
             (MapOp::GammaAbove, _) => only_floats(result_type(&[a, b]), "igammac_cpu"),
             _ => Ok(()),
@@ -142,6 +147,11 @@ impl Binary {
 
     fn run(&self, a: Operand, b: Operand, params: Params) -> Result<Tensor> {
         self.check(a, b)?;
+        if let (MapOp::Pow, Operand::Tensor(x), Operand::Scalar(Scalar::Bool(power))) = (self.op, a, b)
+            && x.dtype() == DType::Bool
+        {
+            return if power { cloned(x) } else { ones_like(x) };
+        }
         if let (Operand::Tensor(x), Operand::Tensor(y)) = (a, b)
             && x.dtype() == y.dtype()
             && x.device() == y.device()
@@ -298,6 +308,11 @@ fn dtypes(gives: Gives, name: &'static str, refusal: Refusal, common: DType) -> 
     })
 }
 
+#[cold]
+fn ones_like(x: &Tensor) -> Result<Tensor> {
+    Tensor::full(x.shape(), Scalar::Bool(true), x.dtype(), &x.context(), "pow")
+}
+
 fn no_negative_power(base: Operand) -> Result<()> {
     let float = match base {
         Operand::Tensor(t) => t.dtype().is_float(),
@@ -308,6 +323,19 @@ fn no_negative_power(base: Operand) -> Result<()> {
     }
     Err(Error::runtime("Integers to negative integer powers are not allowed.")
         .with_hint("convert to floats first: `x.float() ** -1`"))
+}
+
+/// Bits of numbers alone are moved.
+fn only_whole(op: MapOp, a: Operand, b: Operand) -> Result<()> {
+    let dtype = result_type(&[a, b]);
+    if dtype.category() == Category::Int {
+        return Ok(());
+    }
+    let on_gpu = [a, b].into_iter().filter_map(tensor).any(|t| t.device().is_cuda());
+    let (name, place) =
+        (if op == MapOp::ShiftLeft { "lshift" } else { "rshift" }, if on_gpu { "cuda" } else { "cpu" });
+    let text = format!("\"{name}_{place}\" not implemented for '{}'", dtype.type_name());
+    Err(Error::new(Kind::NotImplementedError, text).with_hint("convert to whole numbers with `.int()`"))
 }
 
 fn no_bool(a: Operand, b: Operand) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Covariance and correlation.
 
-use crate::base::{Error, Result};
+use crate::base::{DType, Error, Kind, Result};
 use crate::op::core::args::to_value;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
@@ -16,6 +16,16 @@ pub(crate) fn cov(x: &Tensor, correction: f64) -> Result<Tensor> {
     weighted(x, correction, None, None)
 }
 
+fn check_rank(x: &Tensor, name: &str) -> Result<()> {
+    if x.rank() > 2 {
+        return Err(Error::runtime(format!(
+            "{name}(): expected input to have two or fewer dimensions but got an input with {} dimensions",
+            x.rank()
+        )));
+    }
+    Ok(())
+}
+
 /// As [`cov`], of observations that count so often (`frequencies`) and so much (`weights`).
 fn weighted(
     x: &Tensor,
@@ -23,11 +33,12 @@ fn weighted(
     frequencies: Option<&Tensor>,
     weights: Option<&Tensor>,
 ) -> Result<Tensor> {
-    if x.rank() > 2 {
-        return Err(Error::runtime(format!(
-            "cov(): expected input to have two or fewer dimensions but got an input with {} dimensions",
-            x.rank()
-        )));
+    check_rank(x, "cov")?;
+    if x.dtype() == DType::Bool {
+        let text = "cov(): bool dtype is not supported for input";
+        return Err(
+            Error::new(Kind::NotImplementedError, text).with_hint("convert to floats with `.float()`")
+        );
     }
     let rows = if x.rank() < 2 { reshape_to(x, &[1, x.numel()])? } else { x.clone() };
     let rows = if rows.dtype().is_float() { rows } else { to_dtype(&rows, DEFAULT_FLOAT)? };
@@ -117,6 +128,7 @@ fn of_weighted(
 
 /// The correlation matrix of variables (rows) observed together (columns).
 pub(crate) fn corrcoef(x: &Tensor) -> Result<Tensor> {
+    check_rank(x, "corrcoef")?;
     let c = cov(x, 1.0)?;
     if c.rank() == 0 {
         return div(&c, &c);

@@ -1,6 +1,6 @@
 //! Distances between tensors.
 
-use crate::base::{DType, Error, Result};
+use crate::base::{DType, Error, Kind, Result};
 use crate::op::arrange::grids::triangle_indices;
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
@@ -31,17 +31,20 @@ pub fn dist(a: &Tensor, b: &Tensor, p: f64) -> Result<Tensor> {
     if let Some(casts) = autocast::enter("dist", &[a, b])? {
         return dist(&casts.cast(a)?, &casts.cast(b)?, p);
     }
-    norm(&sub(a, b)?, p, None, false)
+    let apart = sub(a, b)?;
+    if !apart.dtype().is_float() {
+        let name = apart.dtype().type_name();
+        let text =
+            format!("norm(): input dtype should be either floating point or complex. Got {name} instead.");
+        return Err(
+            Error::new(Kind::NotImplementedError, text).with_hint("convert to floats with `.float()`")
+        );
+    }
+    norm(&apart, p, None, false)
 }
 
 /// The `p`-norm of `a - b + eps` along the last dimension: the distances of vectors.
 pub fn pairwise_distance(a: &Tensor, b: &Tensor, p: f64, eps: f64, keepdim: bool) -> Result<Tensor> {
-    if a.rank() == 0 && b.rank() == 0 {
-        return Err(Error::new(
-            crate::base::Kind::IndexError,
-            "Dimension specified as -1 but tensor has no dimensions",
-        ));
-    }
     norm(&shift(&sub(a, b)?, eps)?, p, Some(&[-1]), keepdim)
 }
 
@@ -61,12 +64,23 @@ pub fn cdist(a: &Tensor, b: &Tensor, p: f64, by: ByProduct) -> Result<Tensor> {
         return Err(Error::runtime("cdist only supports at least 2D tensors, X1 got: 1D")
             .with_hint("`x.unsqueeze(0)` makes a vector one row"));
     }
+    for (name, x) in [("X1", a), ("X2", b)] {
+        if !x.dtype().is_float() {
+            let dtype = x.dtype().type_name();
+            let text = format!("cdist only supports floating-point dtypes, {name} got: {dtype}");
+            return Err(Error::runtime(text).with_hint("convert it with `.float()`"));
+        }
+    }
     let (columns, other) = (a.size(-1)?, b.size(-1)?);
     if columns != other {
         return Err(Error::runtime(format!(
             "X1 and X2 must have the same number of columns. X1: {columns} X2: {other}"
         )));
     }
+    if p.is_nan() || p < 0.0 {
+        return Err(Error::runtime("cdist only supports non-negative p values"));
+    }
+    same_dtype(a, b)?;
     let is_many = match by {
         ByProduct::Always => true,
         ByProduct::Many => a.size(-2)? > 25 || b.size(-2)? > 25,
@@ -78,6 +92,16 @@ pub fn cdist(a: &Tensor, b: &Tensor, p: f64, by: ByProduct) -> Result<Tensor> {
     }
     let apart = sub(&unsqueeze(a, -2)?, &unsqueeze(b, -3)?)?;
     norm(&apart, p, Some(&[-1]), false)
+}
+
+/// What PyTorch says of a second operand of another dtype.
+pub(super) fn same_dtype(a: &Tensor, b: &Tensor) -> Result<()> {
+    if a.dtype() == b.dtype() {
+        return Ok(());
+    }
+    let (wanted, found) = (a.dtype().type_name(), b.dtype().type_name());
+    Err(Error::runtime(format!("expected scalar type {wanted} but found {found}"))
+        .with_hint("convert one of them, for example with `.float()`"))
 }
 
 fn euclidean(a: &Tensor, b: &Tensor) -> Result<Tensor> {

@@ -130,6 +130,7 @@ pub(crate) fn kron(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// The vector product of three-element vectors along `dim`.
 pub fn cross(a: &Tensor, b: &Tensor, dim: Option<i64>) -> Result<Tensor> {
     let shape = crate::base::shape::broadcast(a.shape(), b.shape())?;
+    super::distance::same_dtype(a, b)?;
     let (a, b) = (expand(a, &shape)?, expand(b, &shape)?);
     let dim = match dim {
         Some(dim) => a.dim(dim)?,

@@ -1,7 +1,7 @@
 //! Losses: element by element, between distributions and between directions, and the rows of all losses.
 
 use crate::base::shape::broadcast;
-use crate::base::{Error, Result};
+use crate::base::{DType, Error, Result};
 use crate::device::kernel::Reduction;
 use crate::op::core::def::{
     Args, BOTH, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Param, Sample,
@@ -52,6 +52,10 @@ pub fn mse_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result
 /// `|input - target|`
 pub fn l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
     note_sizes(input, target);
+    let whole = |t: &Tensor| !t.dtype().is_float();
+    if (whole(input) && whole(target)) || [input, target].iter().any(|t| t.dtype() == DType::Bool) {
+        return reduced(&abs(&sub(input, target)?)?, reduction);
+    }
     ABSOLUTE.apply(input, target, reduction, 0.0)
 }
 
@@ -180,6 +184,10 @@ pub fn binary_cross_entropy_with_logits(
 pub fn kl_div(input: &Tensor, target: &Tensor, how: &str, log_target: bool) -> Result<Tensor> {
     if let Some(casts) = autocast::enter("kl_div", &[input, target])? {
         return kl_div(&casts.cast(input)?, &casts.cast(target)?, how, log_target);
+    }
+    if !input.dtype().is_float() || !target.dtype().is_float() {
+        return Err(Error::runtime("kl_div: Integral inputs not supported.")
+            .with_hint("convert to floats with `.float()`"));
     }
     let batch = how == "batchmean";
     if how == "mean" {

@@ -1,10 +1,11 @@
 //! Losses of margins, rankings and distributions, composed of other operations.
 
-use crate::base::{Error, Result};
+use crate::base::{DType, Error, Result};
 use crate::device::kernel::Reduction;
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
+use crate::op::core::promote::{check_cast, to_float};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul, scale, shift, sub};
@@ -119,7 +120,9 @@ pub fn triplet_margin_loss(
 
 /// `log(1 + exp(-target * x))` for targets 1 and -1.
 pub fn soft_margin_loss(x: &Tensor, target: &Tensor, how: Reduction) -> Result<Tensor> {
-    reduced(&crate::op::elementwise::unary::log1p(&exp(&neg(&mul(x, target)?)?)?)?, how)
+    let product = neg(&mul(x, target)?)?;
+    check_cast(to_float(x.dtype()), x.dtype())?;
+    reduced(&crate::op::elementwise::unary::log1p(&exp(&product)?)?, how)
 }
 
 /// The binary cross-entropy of each class of `[n, classes]`, weighted, and its mean over the classes.
@@ -180,6 +183,11 @@ pub fn gaussian_nll_loss(
     (full, eps): (bool, f64),
     how: Reduction,
 ) -> Result<Tensor> {
+    if !var.dtype().is_float() {
+        let name = if var.dtype() == DType::Int64 { "long int" } else { var.dtype().c_name() };
+        let text = format!("result type Float can't be cast to the desired output type {name}");
+        return Err(Error::runtime(text).with_hint("convert it with `.float()`"));
+    }
     let var = if var.shape() == x.shape() {
         var.clone()
     } else if var.shape() == x.shape().get(..x.rank().saturating_sub(1)).unwrap_or(&[]) {

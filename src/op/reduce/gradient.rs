@@ -1,6 +1,6 @@
 //! Slopes between samples, as `torch.gradient`.
 
-use crate::base::{Error, Result};
+use crate::base::{DType, Error, Kind, Result};
 use crate::op::core::args::to_list;
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
@@ -112,6 +112,10 @@ fn spacings(value: Option<&Value>, count: usize, named: bool) -> Result<Vec<Spac
 fn gradient(a: &GradientParams) -> Result<Vec<Tensor>> {
     if !matches!(a.edge_order, 1 | 2) {
         return Err(Error::runtime("torch.gradient only supports edge_order=1 and edge_order=2."));
+    }
+    if a.input.dtype() == DType::UInt8 {
+        let text = "torch.gradient does not support uint8 input.";
+        return Err(Error::new(Kind::NotImplementedError, text).with_hint("convert it with `.float()`"));
     }
     let dims: Vec<usize> = match &a.dim {
         None => (0..a.input.rank()).collect(),

@@ -23,6 +23,26 @@ use crate::tensor::autograd::{Grads, Saved, Vjp};
 
 use super::sums::{Over, amax, amin, reduce, sum, sum_as};
 
+/// The extremes of sizes have none over nothing.
+fn check_any(x: &Tensor, p: f64, dims: Option<&[i64]>) -> Result<()> {
+    let refused = |what: String| {
+        Err(Error::runtime(format!(
+            "linalg.vector_norm cannot compute the {p} norm on {what} and the operation does not have an identity"
+        )))
+    };
+    match dims {
+        None | Some([]) if x.numel() == 0 => Err(Error::runtime(format!(
+            "linalg.vector_norm cannot compute the {p} norm on an empty tensor because the operation does not have an \
+             identity"
+        ))),
+        Some(dims) => match dims.iter().find(|d| x.size(**d).is_ok_and(|size| size == 0)) {
+            Some(&dim) => refused(format!("the dimension {}because this dimension is empty", x.dim(dim)?)),
+            None => Ok(()),
+        },
+        None => Ok(()),
+    }
+}
+
 /// The vector norm of order `p` over `dims`: `sum(|x|^p)^(1/p)`, the largest for infinity, the count for 0.
 pub fn norm(x: &Tensor, p: f64, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     if let Some(casts) = autocast::enter("norm", &[x])? {
@@ -37,6 +57,9 @@ pub fn norm(x: &Tensor, p: f64, dims: Option<&[i64]>, keepdim: bool) -> Result<T
         return Err(
             Error::new(Kind::NotImplementedError, text).with_hint("convert to floats with `.float()`")
         );
+    }
+    if p < 0.0 || p == f64::INFINITY {
+        check_any(x, p, dims)?;
     }
     if p == 2.0 {
         let over = Over::of(x, dims, keepdim)?;
