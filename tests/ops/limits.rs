@@ -354,3 +354,46 @@ fn what_pytorch_refuses_is_refused() {
         ],
     );
 }
+
+#[test]
+fn what_pytorch_computes_is_computed() {
+    let mut lab = Lab::on("cpu");
+    lab.run("let t = tensor([true, false]); let i = tensor([[1, 2], [3, 4]]);");
+    told(
+        &mut lab,
+        &[
+            ("F::l1_loss(tensor([1, -5, 3]), tensor([4, 5, 3]), #{reduction: \"sum\"})", "tensor(13)"),
+            ("F::l1_loss(i.int(), i.int() + 1, #{reduction: \"none\"}).dtype", "torch.int32"),
+            ("einsum(\"i,j->ij\", [t, !t]).tolist()", "[[false, true], [false, false]]"),
+            ("einsum(\"i,j->ij\", [tensor([2, 3]), tensor([4, 5])]).tolist()", "[[8, 10], [12, 15]]"),
+            ("(t ** true).tolist()", "[true, false]"),
+            ("(t ** false).tolist()", "[true, true]"),
+            ("F::pairwise_distance(tensor(1.0), tensor(3.0))", "tensor(2.0000)"),
+            ("linalg::norm(zeros([0, 0]), 2).item()", "0.0"),
+            ("linalg::norm(zeros([3, 0]), 2).item()", "0.0"),
+            ("linalg::matrix_norm(zeros([3, 0]), 1).item()", "0.0"),
+            ("linalg::matrix_norm(zeros([0, 3]), 1.0 / 0.0).item()", "0.0"),
+            (
+                "F::conv1d(tensor([[[1, 2, 3]]]).int(), tensor([[[1, 100]]]).int())",
+                "tensor([[[201, 302]]], dtype=torch.int32)",
+            ),
+            (
+                "F::conv1d(tensor([[[1, 2, 3]]]).byte(), tensor([[[1, 100]]]).byte())",
+                "tensor([[[201,  46]]], dtype=torch.uint8)",
+            ),
+            (
+                "F::conv2d(tensor([[[[1, 2, 3]]]]).char(), tensor([[[[1, 100]]]]).char()).tolist()",
+                "[[[[-55, 46]]]]",
+            ),
+            (
+                "F::conv3d(tensor([[[[[1, 2, 3]]]]]).short(), tensor([[[[[1, 100]]]]]).short()).tolist()",
+                "[[[[[201, 302]]]]]",
+            ),
+            ("F::conv1d(ones(1, 1, 4), ones(1, 1, 2), #{stride: 9223372036854775807}).tolist()", "[[[2.0]]]"),
+            (
+                "F::conv3d(ones(1, 1, 2, 2, 2), ones(1, 1, 2, 2, 2), #{stride: 4294967296}).tolist()",
+                "[[[[[8.0]]]]]",
+            ),
+        ],
+    );
+}

@@ -85,7 +85,12 @@ impl Padding {
 /// Values for `count` spatial dimensions, height first; one value stands for all, and the height of a
 /// one-dimensional window is `neutral`. Negative and absurdly large values are `None`.
 pub fn pair(values: &[i64], count: usize, neutral: usize, what: &str) -> Result<Option<[usize; 2]>> {
-    let small = |v: i64| usize::try_from(v).ok().filter(|v| *v < 1 << 31);
+    let most = (1 << 31) - 1;
+    if let (true, Some(&far)) = (what == "padding", values.iter().find(|v| **v > most)) {
+        return Err(too_far(values, far));
+    }
+    // What goes beyond all of a signal is as good as the largest.
+    let small = |v: i64| usize::try_from(v.min(most)).ok();
     let (first, second) = match (values, count) {
         (&[v], 1) => (Some(neutral), small(v)),
         (&[v], _) => (small(v), small(v)),
@@ -98,6 +103,19 @@ pub fn pair(values: &[i64], count: usize, neutral: usize, what: &str) -> Result<
         }
     };
     Ok(first.zip(second).map(|(a, b)| [a, b]))
+}
+
+/// The error of a border for which no memory is enough.
+pub(super) fn too_far(values: &[i64], far: i64) -> Error {
+    let at = values.iter().position(|v| *v == far).unwrap_or(0);
+    if far > i64::MAX / 2 {
+        let text = format!(
+            "Given padding={far} at dimension {at} , expected padding to be at most {}",
+            i64::MAX / 2
+        );
+        return Error::runtime(text);
+    }
+    crate::base::memory::refused::<f32>(usize::try_from(far).unwrap_or(usize::MAX).saturating_mul(2))
 }
 
 fn wrong_padding(value: &Value) -> Error {
@@ -373,6 +391,9 @@ pub(super) fn run(op: &'static str, kernel: Kernel, inputs: &[&Tensor], shape: &
 
 pub(super) fn convolve(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, conv: Conv) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "ConvolutionBackward0", run: convolve_grad };
+    if integers::is_narrow(x) {
+        return integers::widened(x, weight, bias, |x, weight, bias| convolve(x, weight, bias, conv));
+    }
     let shape = output_shape(x.shape(), weight.shape(), &conv)?;
     let name = if x.rank() == 3 { "conv1d" } else { "conv2d" };
     if integers::concerned(x) {

@@ -3,6 +3,7 @@
 use crate::base::{DType, Result};
 use crate::device::kernel::Conv;
 use crate::op::arrange::pad::constant;
+use crate::op::core::convert::to_dtype;
 use crate::op::elementwise::arithmetic::add;
 use crate::op::linalg::matmul::matmul;
 use crate::op::shape::permute::transpose;
@@ -14,6 +15,23 @@ use super::sliding::{Window, columns, folded};
 /// Whether a convolution of the tensor goes this way: PyTorch's CPU computes with int64, its GPUs do not.
 pub(super) fn concerned(x: &Tensor) -> bool {
     x.dtype() == DType::Int64 && !x.device().is_cuda()
+}
+
+/// Whether PyTorch's CPU convolves the tensor's integers as they are.
+pub(super) fn is_narrow(x: &Tensor) -> bool {
+    matches!(x.dtype(), DType::Int32 | DType::Int16 | DType::Int8 | DType::UInt8) && !x.device().is_cuda()
+}
+
+/// A convolution of narrow integers as one of int64: what goes beyond them wraps around all the same.
+pub(super) fn widened(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    run: impl FnOnce(&Tensor, &Tensor, Option<&Tensor>) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let wide = |t: &Tensor| to_dtype(t, DType::Int64);
+    let bias = bias.map(wide).transpose()?;
+    to_dtype(&run(&wide(x)?, &wide(weight)?, bias.as_ref())?, x.dtype())
 }
 
 /// The convolution, in the shape that is known of it.

@@ -23,6 +23,7 @@ use crate::tensor::autograd::Vjp;
 
 use super::conv::{
     ConvolutionOptions, ConvolutionParams, Padding, call, check_channels, check_places, conv2d, not_dilated,
+    too_far,
 };
 use super::integers;
 use super::pooling::{AvgPoolNdParams, MaxPoolPlacesParams, avg_pool2d, check_padding, max_pool2d};
@@ -192,7 +193,11 @@ pub(super) fn three(values: &[i64], what: &str) -> Result<Option<[i64; 3]>> {
              got {what}={values:?}"
         )));
     };
-    Ok(Some(all).filter(|all| all.iter().all(|v| (0..1 << 31).contains(v))))
+    let most = (1 << 31) - 1;
+    if let (true, Some(&far)) = (what == "padding", values.iter().find(|v| **v > most)) {
+        return Err(too_far(values, far));
+    }
+    Ok(Some(all.map(|v| v.min(most))).filter(|all| all.iter().all(|v| *v >= 0)))
 }
 
 /// A pool of three dimensions as one over planes and one over depths.

@@ -5,6 +5,7 @@ use crate::op::core::args::to_value;
 use crate::op::core::autocast;
 use crate::op::core::def::{Domain, Draw, Family, Form, OpDef, Sample};
 use crate::op::core::params::{by_name, kind, params};
+use crate::op::elementwise::arithmetic::mul;
 use crate::op::reduce::sums::sum;
 use crate::op::shape::part::diagonal;
 use crate::op::shape::permute::permute;
@@ -269,7 +270,14 @@ fn contract(a: Term, b: Term, needed: &impl Fn(&Label) -> bool) -> Result<Term> 
     };
     let x = lay(&a, [&batch, &left, &summed], [&nb, &nl, &ns])?;
     let y = lay(&b, [&batch, &summed, &right], [&nb, &ns, &nr])?;
-    let flat = if batch.is_empty() { mm(&x, &y)? } else { bmm(&x, &y)? };
+    let flat = if summed.is_empty() && !x.dtype().is_float() {
+        // Nothing is added up: truth values have such a product too.
+        mul(&x, &y)?
+    } else if batch.is_empty() {
+        mm(&x, &y)?
+    } else {
+        bmm(&x, &y)?
+    };
     let shape: Dims = nb.iter().chain(&nl).chain(&nr).copied().collect();
     let labels = [batch, left, right].concat();
     Ok(Term { tensor: reshape_to(&flat, &shape)?, labels })

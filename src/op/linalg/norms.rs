@@ -49,7 +49,7 @@ fn norm_of_matrices(x: &Tensor, kind: NormKind, dims: [i64; 2], keepdim: bool) -
             let values = super::svd::svdvals(&crate::op::shape::permute::movedim(x, &order, &[-2, -1])?)?;
             let found = match kind {
                 NormKind::Nuclear => sum(&values, Some(&[-1]), false)?,
-                NormKind::Spectral { largest: true } => amax(&values, Some(&[-1]), false)?,
+                NormKind::Spectral { largest: true } => most(&values, -1, false)?,
                 _ => crate::op::reduce::sums::amin(&values, Some(&[-1]), false)?,
             };
             if !keepdim {
@@ -62,11 +62,19 @@ fn norm_of_matrices(x: &Tensor, kind: NormKind, dims: [i64; 2], keepdim: bool) -
     };
     let sums = over(x, summed, true)?;
     let found = if largest {
-        amax(&sums, Some(&[other as i64]), true)?
+        most(&sums, other as i64, true)?
     } else {
         crate::op::reduce::sums::amin(&sums, Some(&[other as i64]), true)?
     };
     if keepdim { Ok(found) } else { squeeze(&found, Some(&[a as i64, b as i64])) }
+}
+
+/// The largest of sizes along a dimension, of none 0.
+fn most(sizes: &Tensor, dim: i64, keepdim: bool) -> Result<Tensor> {
+    match sizes.size(dim)? {
+        0 => sum(sizes, Some(&[dim]), keepdim),
+        _ => amax(sizes, Some(&[dim]), keepdim),
+    }
 }
 
 /// Which norm of a matrix.
