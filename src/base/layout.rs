@@ -130,7 +130,14 @@ impl Layout {
             } else if have == 1 {
                 strides.push(0);
             } else {
-                return Err(bad(want, have, extra + i).into());
+                // The last dimension that does not fit, as PyTorch compares from there.
+                let fits = |j: &usize| {
+                    let (want, have) = (shape.get(extra + j), self.shape.get(*j));
+                    want == have || have == Some(&1)
+                };
+                let last = (i..self.rank()).rev().find(|j| !fits(j)).unwrap_or(i);
+                let at = |sizes: &[usize], j: usize| sizes.get(j).copied().unwrap_or(1);
+                return Err(bad(at(shape, extra + last), at(&self.shape, last), extra + last).into());
             }
         }
         Layout::new(shape.into(), strides, self.offset)

@@ -48,11 +48,20 @@ pub fn broadcast(a: &[usize], b: &[usize]) -> Result<Dims> {
             (x, y) if x == y => Ok(x),
             (1, y) => Ok(y),
             (x, 1) => Ok(x),
-            (x, y) => {
-                Err(ShapeCause::Broadcast { a: x, b: y, dim: i, left: a.into(), right: b.into() }.into())
-            }
+            _ => Err(apart(a, b, at)),
         })
         .collect()
+}
+
+/// The error of shapes that do not go together: it names the last dimension, as PyTorch compares from there.
+#[cold]
+fn apart(a: &[usize], b: &[usize], at: impl Fn(&[usize], usize) -> usize) -> crate::base::Error {
+    let rank = a.len().max(b.len());
+    let sizes = |i: usize| (at(a, i), at(b, i));
+    let last = (0..rank).rev().find(|&i| matches!(sizes(i), (x, y) if x != y && x != 1 && y != 1));
+    let dim = last.unwrap_or(0);
+    let (x, y) = sizes(dim);
+    ShapeCause::Broadcast { a: x, b: y, dim, left: a.into(), right: b.into() }.into()
 }
 
 /// Wraps a possibly negative dimension; `rank` 0 counts as 1 (PyTorch's rule for scalars).

@@ -397,3 +397,59 @@ fn what_pytorch_computes_is_computed() {
         ],
     );
 }
+
+#[test]
+fn sentences_name_what_pytorch_names() {
+    let mut lab = Lab::on("cpu");
+    lab.run("let a = ones(2, 3); let b = ones(3, 2); let q = ones(1, 1, 2, 4); let k = ones(1, 1, 3, 4);");
+    let last = "The size of tensor a (3) must match the size of tensor b (2) at non-singleton dimension 1";
+    refused(
+        &mut lab,
+        &[
+            ("ones(1) << 1", "\"lshift_cpu\" not implemented for 'Float'"),
+            ("tensor([1]) >> 1.5", "\"rshift_cpu\" not implemented for 'Float'"),
+            ("tensor([true]) << tensor([true])", "\"lshift_cpu\" not implemented for 'Bool'"),
+            ("quantile(ones(3), 1.5)", "RuntimeError: quantile() q must be in the range [0, 1] but got 1.5"),
+            (
+                "nanquantile(ones(3), tensor([0.5, 1.5]))",
+                "RuntimeError: quantile() q values must be in the range [0, 1]",
+            ),
+            (
+                "quantile(ones(3), tensor(1.5))",
+                "RuntimeError: quantile() q values must be in the range [0, 1]",
+            ),
+            (
+                "dist(tensor([1]), tensor([2]))",
+                "norm(): input dtype should be either floating point or complex. Got Long",
+            ),
+            ("corrcoef(ones(2, 2, 2))", "corrcoef(): expected input to have two or fewer dimensions"),
+            (
+                "logdet(ones(2, 3))",
+                "RuntimeError: logdet: A must be batches of square matrices, but they are 2 by 3",
+            ),
+            ("logdet(ones(2, 2).half())", "logdet: Low precision dtypes not supported. Got Half"),
+            ("a + b", last),
+            ("F::mse_loss(a, b)", last),
+            ("a.expand(3, 2)", "(2) must match the existing size (3) at non-singleton dimension 1"),
+            (
+                "F::scaled_dot_product_attention(q, k, k, #{attn_mask: b > 0})",
+                "The size of tensor a (3) must match the size of tensor b (2) at non-singleton dimension 3",
+            ),
+            (
+                "F::scaled_dot_product_attention(q, k, k, #{attn_mask: ones(5, 2, 3)})",
+                "output with shape [1, 1, 2, 3] doesn't match the broadcast shape [1, 5, 2, 3]",
+            ),
+            (
+                "F::conv1d(ones(1, 1, 4), ones(1, 1, 2), #{padding: 9223372036854775807})",
+                "Given padding=9223372036854775807 at dimension 0 , expected padding to be at most 4611686018427387903",
+            ),
+            ("F::conv1d(ones(1, 1, 4), ones(1, 1, 2), #{padding: 1099511627776})", "can't allocate memory"),
+            ("F::conv1d(ones(1, 1, 4), ones(1, 1, 2), #{padding: -1})", "negative padding is not supported"),
+            ("F::conv1d(ones(1, 1, 4), ones(1, 1, 2), #{stride: 0})", "non-positive stride is not supported"),
+            (
+                "F::conv1d(ones(1, 1, 4), ones(1, 1, 2), #{dilation: 1099511627776})",
+                "Kernel size can't be greater than",
+            ),
+        ],
+    );
+}

@@ -1,5 +1,6 @@
 //! Attention: scaled products of queries, keys and values.
 
+use crate::base::shape::broadcast;
 use crate::base::{DType, Error, Result};
 use crate::op::activation::dropout::dropout;
 use crate::op::core::autocast;
@@ -67,6 +68,15 @@ fn run(q: &Tensor, k: &Tensor, v: &Tensor, options: &Attention) -> Result<Tensor
     }
     in_single_on_cpu([q, k, v], |[q, k, v]| {
         let scores = matmul(&scale(q, factor)?, &transpose(k, -2, -1)?)?;
+        if let Some(mask) = options.mask {
+            let common = broadcast(scores.shape(), mask.shape())?;
+            if common.as_slice() != scores.shape() {
+                return Err(Error::runtime(format!(
+                    "output with shape {:?} doesn't match the broadcast shape {common:?}",
+                    scores.shape()
+                )));
+            }
+        }
         let scores = match options.mask {
             Some(mask) if mask.dtype() == DType::Bool => hide(&scores, &logical_not(mask)?)?,
             Some(mask) => add(&scores, mask)?,

@@ -22,7 +22,9 @@ pub(super) fn square(x: &Tensor, name: &str) -> Result<()> {
         _ if !x.dtype().is_float() => {
             format!("{name}: Expected a floating point or complex tensor as input. Got {dtype}")
         }
-        "linalg.inv" | "linalg.slogdet" => format!("{name}: Low precision dtypes not supported. Got {dtype}"),
+        "linalg.inv" | "linalg.slogdet" | "logdet" => {
+            format!("{name}: Low precision dtypes not supported. Got {dtype}")
+        }
         "linalg.cholesky" => format!("\"cholesky_cpu\" not implemented for '{dtype}'"),
         _ => format!("\"lu_cpu\" not implemented for '{dtype}'"),
     };

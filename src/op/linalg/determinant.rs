@@ -148,6 +148,10 @@ fn last_two(x: &Tensor) -> Result<Tensor> {
 
 /// The sign of the determinant, and the logarithm of its size.
 pub(crate) fn slogdet(x: &Tensor) -> Result<(Tensor, Tensor)> {
+    signed(x, "linalg.slogdet")
+}
+
+fn signed(x: &Tensor, name: &str) -> Result<(Tensor, Tensor)> {
     static RULE: Vjp = Vjp {
         name: "LinalgSlogdetBackward0",
         run: |s, g| {
@@ -155,7 +159,7 @@ pub(crate) fn slogdet(x: &Tensor) -> Result<(Tensor, Tensor)> {
             one(solve(&matrix_transpose(&x)?, &mul(&last_two(g)?, &identity(&x)?)?)?)
         },
     };
-    square(x, "linalg.slogdet")?;
+    square(x, name)?;
     let _paused = crate::tensor::autocast::pause();
     let (signs, size) = {
         let _off = no_grad();
@@ -172,7 +176,7 @@ const ANYWHERE: &[Form] = &[Form::Method, Form::Function, Form::Of("linalg")];
 
 /// The logarithm of the determinant of square matrices.
 pub(crate) fn logdet(x: &Tensor) -> Result<Tensor> {
-    let (sign, size) = slogdet(x)?;
+    let (sign, size) = signed(x, "logdet")?;
     masked_fill(&size, &lt(&sign, 0.0)?, f64::NAN.into())
 }
 

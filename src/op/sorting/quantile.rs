@@ -314,8 +314,13 @@ fn fractions(x: &Tensor, q: Operand, name: &str) -> Result<Vec<f64>> {
         }
     };
     if all.iter().any(|f| !(0.0..=1.0).contains(f)) {
-        let what = if all.len() == 1 { "value" } else { "values" };
-        return Err(Error::runtime(format!("{name}() q {what} must be in the range [0, 1]")));
+        return Err(Error::runtime(match q {
+            Operand::Scalar(q) if q.as_f64().is_nan() => {
+                "quantile() q must be in the range [0, 1] but got nan".to_string()
+            }
+            Operand::Scalar(q) => format!("quantile() q must be in the range [0, 1] but got {}", q.as_f64()),
+            Operand::Tensor(_) => "quantile() q values must be in the range [0, 1]".to_string(),
+        }));
     }
     Ok(all)
 }
