@@ -1,7 +1,7 @@
 //! Recurrent layers over sequences: plain, LSTM and GRU.
 
 use crate::base::{DType, Error, Result, memory, python};
-use crate::device::Machine;
+use crate::device::{Machine, poll};
 use crate::nn::made::{Made, constructor};
 use crate::op::activation::dropout::dropout;
 use crate::op::core::autocast::{self, Casts};
@@ -416,12 +416,22 @@ fn projection(size: i64, hidden: usize) -> Result<Option<usize>> {
     }
 }
 
+/// More layers than anyone has by intent.
+const MANY: usize = 1 << 12;
+
 /// Every weight under PyTorch's name, drawn in its order.
 fn parameters(layer: &Recurrent, dtype: DType) -> Result<Parts> {
     let hidden = layer.hidden;
     let rows = memory::count::<u8>(&[layer.mode.gates(), hidden])?;
     let mut parts = Parts::new();
+    if layer.layers > MANY {
+        // What no memory holds is refused before a part of it is made.
+        let each = memory::count::<u8>(&[layer.directions(), rows, layer.width() + 1])?;
+        let all = memory::count::<f32>(&[layer.layers, each])?;
+        drop(Tensor::empty(&[all], dtype, Machine::current().cpu(), "parameter")?);
+    }
     for number in 0..layer.layers {
+        poll::at(number)?;
         let inputs = if number == 0 { layer.inputs } else { layer.width() * layer.directions() };
         for suffix in ["", "_reverse"].into_iter().take(layer.directions()) {
             let mut shapes =

@@ -453,3 +453,16 @@ fn sentences_name_what_pytorch_names() {
         ],
     );
 }
+
+/// Layers that no memory holds are refused before a part of them is made.
+#[test]
+fn endless_recurrent_layers_are_refused_at_once() {
+    let mut lab = Lab::on("cpu");
+    refused(
+        &mut lab,
+        &[
+            ("nn::GRU(3, 2, #{num_layers: 9223372036854775807})", "can't allocate memory"),
+            ("nn::LSTM(3, 2, #{num_layers: 1099511627776})", "can't allocate memory"),
+        ],
+    );
+}
