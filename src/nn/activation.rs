@@ -268,6 +268,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InplaceParams, |a, args| activation("ReLU6", args, a.inplace, |x| hardtanh(x, 0.0, 6.0))),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::BOOLS])
     .example("nn::ReLU6()", "ReLU6()"),
     constructor(
         "Softplus",
@@ -332,7 +333,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::SAME)
-    .errors(&["AssertionError: `max_val` is not greater than `min_val`"])
+    .errors(&["AssertionError: `max_val` is not greater than `min_val`", shapes::BOOLS])
     .example("nn::Hardtanh()", "Hardtanh(min_val=-1.0, max_val=1.0)"),
     constructor(
         "Softmax",

@@ -219,6 +219,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InplaceParams, |a, args| silent("Hardsigmoid", args, a.inplace, hardsigmoid)),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("nn::Hardsigmoid()", "Hardsigmoid()"),
     constructor(
         "Hardswish",
@@ -227,6 +228,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InplaceParams, |a, args| silent("Hardswish", args, a.inplace, hardswish)),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("nn::Hardswish()", "Hardswish()"),
     constructor("LogSigmoid", "The logarithm of the sigmoid.", &[], |_| {
         Simple::new("LogSigmoid", |c| logsigmoid(c.only()?)).module()
@@ -252,7 +254,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::SAME)
-    .errors(&["RuntimeError: `alpha` is 0"])
+    .errors(&["RuntimeError: `alpha` is 0", shapes::NO_FLOAT])
     .example("nn::CELU()", "CELU(alpha=1.0)"),
     constructor(
         "GLU",
@@ -263,7 +265,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes("(…, 2 n, …) -> (…, n, …)")
-    .errors(&["RuntimeError: the dimension's size is odd"])
+    .errors(&["RuntimeError: the dimension's size is odd", shapes::NO_FLOAT])
     .example("nn::GLU()", "GLU(dim=-1)"),
     constructor(
         "Softmin",

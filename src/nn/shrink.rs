@@ -53,6 +53,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::BOOLS])
     .example("nn::Threshold(0.5, 2.0).forward(tensor([0.1, 1.0]))", "tensor([2., 1.])"),
     constructor(
         "Softshrink",
@@ -64,7 +65,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::SAME)
-    .errors(&["RuntimeError: `lambd` is negative"])
+    .errors(&["RuntimeError: `lambd` is negative", shapes::NO_FLOAT])
     .example("nn::Softshrink().forward(tensor([-2.0, 0.2]))", "tensor([-1.5000,  0.0000])"),
     constructor(
         "Hardshrink",
@@ -76,6 +77,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("nn::Hardshrink().forward(tensor([-2.0, 0.2]))", "tensor([-2.,  0.])"),
     constructor("Tanhshrink", "`x - tanh(x)`.", &[], |_| {
         Simple::new("Tanhshrink", |c| sub(c.only()?, &tanh(c.only()?)?)).module()

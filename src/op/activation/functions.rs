@@ -295,6 +295,7 @@ pub static ROWS: &[OpDef] = &[
         "HardtanhBackward0",
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::BOOLS])
     .example("F::hardtanh(tensor([-3.0, 0.5, 3.0]))", "tensor([-1.0000,  0.5000,  1.0000])")
     .samples(&[Sample::of("F::hardtanh(x)", &[X])]),
     with_rule(
@@ -306,6 +307,7 @@ pub static ROWS: &[OpDef] = &[
         "HardtanhBackward0",
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::BOOLS])
     .example("F::relu6(tensor([-3.0, 0.5, 8.0]))", "tensor([0.0000, 0.5000, 6.0000])")
     .samples(&[Sample::of("F::relu6(x * 4)", &[X])]),
 ];

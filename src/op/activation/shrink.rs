@@ -150,6 +150,7 @@ pub static ROWS: &[OpDef] = &[
         }))),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::BOOLS])
     .example("F::threshold(tensor([0.5, 2.0]), 1.0, -1.0)", "tensor([-1.,  2.])")
     .samples(&[Sample::of("F::threshold(x, 0.5, 2.0)", &[X])]),
     row(
@@ -160,7 +161,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ShrinkParams, |a| to_value(softshrink(a.input, a.lambd))),
     )
     .shapes(shapes::SAME)
-    .errors(&["RuntimeError: `lambd` is negative"])
+    .errors(&["RuntimeError: `lambd` is negative", shapes::NO_FLOAT])
     .example("F::softshrink(tensor([-2.0, 0.2, 1.0]))", "tensor([-1.5000,  0.0000,  0.5000])")
     .samples(&[Sample::of("F::softshrink(x)", &[X])]),
     row(
@@ -171,6 +172,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ShrinkParams, |a| to_value(hardshrink(a.input, a.lambd))),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("F::hardshrink(tensor([-2.0, 0.2, 1.0]))", "tensor([-2.,  0.,  1.])")
     .samples(&[Sample::of("F::hardshrink(x)", &[X])]),
     row(

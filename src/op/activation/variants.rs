@@ -190,6 +190,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ActivationParams, |a| replaced_if(a.inplace, a.input, hardsigmoid).map(Value::from)),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("F::hardsigmoid(tensor([-1.0, 0.0, 2.0]))", "tensor([0.3333, 0.5000, 0.8333])")
     .samples(&[Sample::of("F::hardsigmoid(x * 2)", &[X])]),
     row(
@@ -200,6 +201,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ActivationParams, |a| replaced_if(a.inplace, a.input, hardswish).map(Value::from)),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("F::hardswish(tensor([-1.0, 0.0, 2.0]))", "tensor([-0.3333,  0.0000,  1.6667])")
     .samples(&[Sample::of("F::hardswish(x * 2)", &[X])]),
     row(
@@ -232,7 +234,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(CeluParams, |a| replaced_if(a.inplace, a.input, |x| celu(x, a.alpha)).map(Value::from)),
     )
     .shapes(shapes::SAME)
-    .errors(&["RuntimeError: `alpha` is 0"])
+    .errors(&["RuntimeError: `alpha` is 0", shapes::NO_FLOAT])
     .example("F::celu(tensor([-1.0, 0.0, 2.0]))", "tensor([-0.6321,  0.0000,  2.0000])")
     .samples(&[Sample::of("F::celu(x, 0.5)", &[X])]),
     row(
@@ -243,7 +245,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(GluParams, |a| glu(a.input, a.dim).map(Value::from)),
     )
     .shapes("(…, 2 n, …) -> (…, n, …)")
-    .errors(&["RuntimeError: the dimension's size is odd"])
+    .errors(&["RuntimeError: the dimension's size is odd", shapes::NO_FLOAT])
     .example("F::glu(tensor([1.0, 2.0, 3.0, 4.0]))", "tensor([0.9526, 1.9640])")
     .samples(&[Sample::of("F::glu(x)", &[X])]),
     row(

@@ -6,6 +6,7 @@ use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use crate::op::core::promote::{DEFAULT_FLOAT, result_type};
+use crate::op::core::shapes;
 use crate::op::elementwise::arithmetic::{div, mul, scale, shift, sub};
 use crate::op::reduce::sums::{min_all, sum};
 use crate::op::shape::view::{reshape_to, unsqueeze};
@@ -160,7 +161,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(CovParams, |a| to_value(weighted(a.input, a.correction.as_f64(), a.fweights, a.aweights))),
     )
     .shapes("(variables, observations) -> (variables, variables); (observations) or one variable -> ()")
-    .errors(&["RuntimeError: the input has more than two dimensions"])
+    .errors(&["RuntimeError: the input has more than two dimensions", shapes::BOOLS])
     .example("tensor([[0.0, 2.0], [1.0, 5.0]]).cov()", "tensor([[2., 4.],\n        [4., 8.]])")
     .samples(&[Sample::of("x.cov()", MATRIX)]),
     OpDef::call(
@@ -171,6 +172,6 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| to_value(corrcoef(a.input))),
     )
     .shapes("(variables, observations) -> (variables, variables); (observations) -> ()")
-    .errors(&["RuntimeError: the input has more than two dimensions"])
+    .errors(&["RuntimeError: the input has more than two dimensions", shapes::BOOLS])
     .example("tensor([[0.0, 2.0], [1.0, 5.0]]).corrcoef()", "tensor([[1., 1.],\n        [1., 1.]])"),
 ];
