@@ -322,7 +322,6 @@ fn what_pytorch_refuses_is_refused() {
                 "the -2.5 norm on the dimension 0because this dimension is empty and the operation does not",
             ),
             ("dist(zeros(0), zeros(0), 1.0 / 0.0)", "cannot compute the inf norm on an empty tensor"),
-            ("F::hardswish(i)", "\"hardswish_cpu\" not implemented for 'Long'"),
             ("F::hardsigmoid(i)", "\"hardsigmoid_cpu\" not implemented for 'Long'"),
             ("F::softshrink(i.byte())", "\"softshrink_check\" not implemented for 'Byte'"),
             ("F::hardshrink(i)", "\"hardshrink_cpu\" not implemented for 'Long'"),
@@ -422,7 +421,6 @@ fn sentences_name_what_pytorch_names() {
                 "dist(tensor([1]), tensor([2]))",
                 "norm(): input dtype should be either floating point or complex. Got Long",
             ),
-            ("corrcoef(ones(2, 2, 2))", "corrcoef(): expected input to have two or fewer dimensions"),
             (
                 "logdet(ones(2, 3))",
                 "RuntimeError: logdet: A must be batches of square matrices, but they are 2 by 3",
