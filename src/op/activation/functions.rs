@@ -118,7 +118,7 @@ activations! {
     Softplus "softplus" SoftplusGrad "SoftplusBackward0" |x, [beta, threshold]| {
         let scaled = scale(x, beta)?;
         // At the threshold itself there is no second derivative.
-        let below = clamp_max(&scaled, threshold.into())?;
+        let below = where_(&ge(&scaled, threshold)?, Operand::from(threshold), Operand::Tensor(&scaled))?;
         where_(&gt(&scaled, threshold)?, Operand::from(1.0), Operand::Tensor(&sigmoid(&below)?))
     };
     Elu "elu" EluGrad "EluBackward0" |x, [alpha, _]| {
