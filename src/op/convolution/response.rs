@@ -31,7 +31,8 @@ pub(crate) fn local_response_norm(x: &Tensor, by: Response) -> Result<Tensor> {
     if x.numel() == 0 {
         return Ok(x.clone());
     }
-    let (squares, before, after) = (mul(x, x)?, by.size.div_euclid(2), (by.size - 1).div_euclid(2));
+    let (squares, before, after) =
+        (mul(x, x)?, by.size.div_euclid(2), by.size.saturating_sub(1).div_euclid(2));
     let pool = |size: Vec<i64>| Pool {
         size,
         stride: Some(vec![1]),

@@ -60,8 +60,10 @@ fn diagonal_scatter(a: &DiagonalScatterParams) -> Result<Tensor> {
     check("diagonal_scatter()", &diagonal(a.input, a.offset, a.dim1, a.dim2)?, a.src)?;
     let moved = movedim(a.input, &[a.dim1, a.dim2], &[-2, -1])?;
     let columns = moved.size(-1)? as i64;
-    let first = (-a.offset).max(0) * columns + a.offset.max(0);
-    let end = first + a.src.size(-1)? as i64 * (columns + 1);
+    // Beyond every row and column the diagonal is empty.
+    let down = a.offset.saturating_neg().max(0).saturating_mul(columns);
+    let first = down.saturating_add(a.offset.max(0));
+    let end = first.saturating_add(a.src.size(-1)? as i64 * (columns + 1));
     let shape: Dims = moved.shape().into();
     let whole: usize = shape.iter().rev().take(2).product();
     let lines: Dims = shape.iter().copied().take(shape.len() - 2).chain([whole]).collect();
