@@ -102,6 +102,21 @@ fn copies_by_the_hundred_thousand_leave_a_script_memory_to_go_on_with() {
     }
 }
 
+/// More pairs than a value may hold are refused before the first is made.
+#[test]
+fn pairs_of_a_long_text_need_no_memory() {
+    for pairs in ["enumerate(long)", "zip(long, long)"] {
+        let code = format!("let long = \"x\"; long.pad(1000000, \"x\"); {pairs};");
+        let mut command = Command::new("sh");
+        let limited = "ulimit -v 307200; ulimit -c 0; exec \"$0\" run --devices cpu -";
+        command.args(["-c", limited, env!("CARGO_BIN_EXE_tensorlab")]).env_remove("TENSORLAB_DEVICES");
+        let output = feed::run(&mut command, &code);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{pairs}\n{told}");
+        assert!(told.contains("an array holds less than 262144 pairs"), "{pairs}\n{told}");
+    }
+}
+
 #[test]
 fn every_name_is_called() {
     let called: Vec<Call> = calls::all(0);

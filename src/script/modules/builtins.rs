@@ -14,6 +14,7 @@ use crate::script::bind::called_by_name;
 use crate::script::call::kind::{Function, Given, Rest};
 use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::direct;
+use crate::script::fault::MOST;
 use crate::script::nesting;
 use crate::script::value::{scalar_to_dynamic, type_name};
 use crate::tensor::Tensor;
@@ -269,7 +270,13 @@ fn paired(call: &Call, pairs: Pairs) -> Outcome {
     if !pairs.is_whole() {
         return Ok(Dynamic::from(pairs));
     }
-    let all: Dynamic = array(call, &Dynamic::from(pairs))?.into();
+    let pairs = Dynamic::from(pairs);
+    // Each pair is an array, and they lie in one.
+    if measured(&pairs).is_some_and(|count| count >= MOST as u64) {
+        let text = format!("an array holds less than {MOST} pairs: one value holds no more arrays");
+        return Err(Error::runtime(text).with_hint("a loop over `0..xs.len()` needs no array").into());
+    }
+    let all: Dynamic = array(call, &pairs)?.into();
     nesting::measured(&all, &call.machine().shared)?;
     Ok(all)
 }
