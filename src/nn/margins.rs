@@ -85,36 +85,54 @@ params! {
     }
 }
 
-fn make_upsample(a: UpsampleParams, args: &Args) -> Result<Value> {
-    let by_size = a.size.is_some();
+/// What a layer resizes by, and how.
+struct Resizing {
+    size: Option<Vec<i64>>,
+    factors: Option<Vec<f64>>,
+    mode: String,
+    align: Option<bool>,
+    recompute: bool,
+}
+
+/// A layer that resizes, which prints what of its arguments it goes by.
+fn resizer(name: &'static str, by: Resizing, args: &Args) -> Simple {
+    let by_size = by.size.is_some();
     let float = |v: &Value| match v {
         Value::Scalar(s) => Value::Scalar(s.as_f64().into()),
         other => other.clone(),
     };
-    let mode = a.mode.to_string();
     let run = move |c: &Call| {
         let how = Resize {
-            size: a.size.as_deref(),
-            factors: a.scale_factor.as_deref(),
-            mode: &mode,
-            align: a.align_corners,
-            recompute: a.recompute_scale_factor.unwrap_or(false),
+            size: by.size.as_deref(),
+            factors: by.factors.as_deref(),
+            mode: &by.mode,
+            align: by.align,
+            recompute: by.recompute,
             antialias: false,
         };
         interpolate(c.only()?, &how)
     };
-    let module =
-        args.each().fold(Simple::new("Upsample", run), |module, (param, value)| match (param.name, value) {
-            ("size", _) if !by_size => module,
-            ("scale_factor", _) if by_size => module,
-            ("scale_factor", Value::List(items)) => {
-                module.option("scale_factor", &Value::List(items.iter().map(float).collect()))
-            }
-            ("scale_factor", one) => module.option("scale_factor", &float(one)),
-            (name @ ("align_corners" | "recompute_scale_factor"), value) => module.hidden(name, value),
-            (name, value) => module.option(name, value),
-        });
-    module.module()
+    args.each().fold(Simple::new(name, run), |module, (param, value)| match (param.name, value) {
+        ("size", _) if !by_size => module,
+        ("scale_factor", _) if by_size => module,
+        ("scale_factor", Value::List(items)) => {
+            module.option("scale_factor", &Value::List(items.iter().map(float).collect()))
+        }
+        ("scale_factor", one) => module.option("scale_factor", &float(one)),
+        (name @ ("align_corners" | "recompute_scale_factor"), value) => module.hidden(name, value),
+        (name, value) => module.option(name, value),
+    })
+}
+
+fn make_upsample(a: UpsampleParams, args: &Args) -> Result<Value> {
+    let by = Resizing {
+        size: a.size,
+        factors: a.scale_factor,
+        mode: a.mode.to_string(),
+        align: a.align_corners,
+        recompute: a.recompute_scale_factor.unwrap_or(false),
+    };
+    resizer("Upsample", by, args).module()
 }
 
 params! {
@@ -124,30 +142,17 @@ params! {
     }
 }
 
-fn make_upsampling(a: UpsamplingParams, name: &'static str, mode: &'static str) -> Result<Value> {
-    let shown = |values: Vec<Value>| match <[Value; 1]>::try_from(values) {
-        Ok([one]) => one,
-        Err(several) => Value::List(several),
-    };
-    let option = match (&a.size, &a.scale_factor) {
-        (Some(size), _) => ("size", shown(size.iter().map(|&n| Value::Scalar(n.into())).collect())),
-        (None, Some(factor)) => {
-            ("scale_factor", shown(factor.iter().map(|&f| Value::Scalar(f.into())).collect()))
-        }
-        (None, None) => return Err(Error::value("either size or scale_factor should be defined")),
-    };
-    let run = move |c: &Call| {
-        let how = Resize {
-            size: a.size.as_deref(),
-            factors: a.scale_factor.as_deref(),
-            mode,
-            align: (mode == "bilinear").then_some(true),
-            recompute: false,
-            antialias: false,
-        };
-        interpolate(c.only()?, &how)
-    };
-    Simple::new(name, run).option(option.0, &option.1).option("mode", &Value::Str(mode.into())).module()
+/// A layer whose mode its name says.
+fn make_upsampling(
+    a: UpsamplingParams,
+    args: &Args,
+    name: &'static str,
+    mode: &str,
+    align: Option<bool>,
+) -> Result<Value> {
+    let (size, factors) = (a.size, a.scale_factor);
+    let by = Resizing { size, factors, mode: mode.to_string(), align, recompute: false };
+    resizer(name, by, args).option("mode", &Value::Str(mode.into())).module()
 }
 
 /// The rows of this file.
@@ -283,7 +288,13 @@ pub static ROWS: &[OpDef] = &[
         "UpsamplingNearest2d",
         "Resizes images to more pixels, each the nearest one that is there.",
         UpsamplingParams::LIST,
-        by_name!(UpsamplingParams, |a| make_upsampling(a, "UpsamplingNearest2d", "nearest")),
+        by_name!(UpsamplingParams, |a, args| make_upsampling(
+            a,
+            args,
+            "UpsamplingNearest2d",
+            "nearest",
+            None
+        )),
     )
     .shapes("(N, C, H, W) -> (N, C, size…), or each size times its factor, rounded down")
     .errors(&[
@@ -298,7 +309,9 @@ pub static ROWS: &[OpDef] = &[
         "UpsamplingBilinear2d",
         "Resizes images between the pixels that are there; the outermost stay where they are.",
         UpsamplingParams::LIST,
-        by_name!(UpsamplingParams, |a| make_upsampling(a, "UpsamplingBilinear2d", "bilinear")),
+        by_name!(UpsamplingParams, |a, args| {
+            make_upsampling(a, args, "UpsamplingBilinear2d", "bilinear", Some(true))
+        }),
     )
     .shapes("(N, C, H, W) -> (N, C, size…), or each size times its factor, rounded down")
     .errors(&[

@@ -146,10 +146,14 @@ fn tables_and_resizers_under_their_other_names() {
             "[[[[0.0, 0.5, 1.0]]]]",
         ),
     ]);
-    refuses(&[(
-        "nn::Embedding::from_pretrained(ones(3))",
-        "Embeddings parameter is expected to be 2-dimensional",
-    )]);
+    refuses(&[
+        ("nn::Embedding::from_pretrained(ones(3))", "Embeddings parameter is expected to be 2-dimensional"),
+        // As PyTorch's, the layer can be made; it is its first call that misses something.
+        (
+            "let bare = nn::UpsamplingNearest2d(); bare.forward(ones([1, 1, 2, 2]))",
+            "either size or scale_factor should be defined",
+        ),
+    ]);
 }
 
 #[test]
