@@ -17,7 +17,7 @@ const NO_WRAPPED_WEIGHTS: &str =
 const AVERAGE: &str =
     "`let mean = deepcopy(net);` and after each step, under no_grad, `a.lerp_(b, 0.01)` for its parameters";
 
-/// Names, and what there is instead of them.
+/// Names, and what there is instead of them; modules with `::` behind, for a function of one's own may be called so.
 const ABSENT: [(&str, &str); 38] = [
     (
         "copy",
@@ -46,11 +46,11 @@ const ABSENT: [(&str, &str); 38] = [
     ("asarray", "`as_tensor(data)` makes a tensor of arrays, or gives the one that there is"),
     ("default_collate", "a loader joins samples to batches by itself, or by its option `collate_fn`"),
     (
-        "distributions",
+        "distributions::",
         "`normal(mean, std)`, `bernoulli(p)` and `multinomial(p, n)` draw; a density is written out",
     ),
     (
-        "func",
+        "func::",
         "`autograd::grad`, `autograd::functional::jacobian` and `autograd::functional::hessian` give derivatives",
     ),
     ("get_default_dtype", "it is float32 always: another dtype is asked for where a tensor is made"),

@@ -322,28 +322,15 @@ pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
         EvalAltResult::ErrorFunctionNotFound(signature, _) => unknown_function(signature, known),
         EvalAltResult::ErrorDotExpr(text, _) => unknown_property(text, known),
         EvalAltResult::ErrorModuleNotFound(name, _) => {
-            Fault::bare("NameError", format!("there is no module '{name}'"), instead(name))
+            let hint = absent(&format!("{name}::")).or_else(|| instead(name));
+            Fault::bare("NameError", format!("there is no module '{name}'"), hint)
         }
         EvalAltResult::ErrorStackOverflow(_) => Fault::bare(
             "RecursionError",
             "the functions call each other too deeply".into(),
             Some("does the recursion have an end that is reached?".into()),
         ),
-        EvalAltResult::ErrorDataTooLarge(what, _) if what == TOO_DEEP => Fault::bare(
-            "RecursionError",
-            format!("arrays, maps or closures lie more than {} deep in each other", DEEPEST),
-            Some("does the loop that puts a value into another one have an end?".into()),
-        ),
-        EvalAltResult::ErrorDataTooLarge(what, _) if what == TOO_MANY => Fault::bare(
-            "LimitError",
-            format!("one value holds more than {} arrays and maps", MOST),
-            Some("a tensor has no such limit: `tensor(…)`, `stack([…])`, `cat([…])`".into()),
-        ),
-        EvalAltResult::ErrorDataTooLarge(what, _) => Fault::bare(
-            "LimitError",
-            format!("{what} grew over the limit of this script"),
-            Some("tensors have no such limit: `tensor(…)`, `cat([…])`".into()),
-        ),
+        EvalAltResult::ErrorDataTooLarge(what, _) => too_large(what),
         EvalAltResult::ErrorMismatchDataType(want, got, _) if got.contains("Tensor") => Fault::bare(
             "TypeError",
             format!("a Tensor stands where {} is expected", words(want)),
@@ -390,6 +377,30 @@ pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
             Fault::bare(kind, text.into(), hint)
         }
     }
+}
+
+/// A value past one of the limits of a script.
+fn too_large(what: &str) -> Fault {
+    let (kind, text, hint) = if what == TOO_DEEP {
+        (
+            "RecursionError",
+            format!("arrays, maps or closures lie more than {DEEPEST} deep in each other"),
+            "does the loop that puts a value into another one have an end?",
+        )
+    } else if what == TOO_MANY {
+        (
+            "LimitError",
+            format!("one value holds more than {MOST} arrays and maps"),
+            "a tensor has no such limit: `tensor(…)`, `stack([…])`, `cat([…])`",
+        )
+    } else {
+        (
+            "LimitError",
+            format!("{what} grew over the limit of this script"),
+            "tensors have no such limit: `tensor(…)`, `cat([…])`",
+        )
+    };
+    Fault::bare(kind, text, Some(hint.into()))
 }
 
 /// `f (Tensor, i64)` from Rhai, in a learner's words.

@@ -248,6 +248,11 @@ fn what_is_not_here_is_told_with_what_is() {
         let (_, hint) = lab.error(code);
         assert!(hint.contains(told), "{code}: {hint}");
     }
+    // A function of one's own may bear a module's name.
+    for code in ["func(3)", "distributions(3)"] {
+        let (_, hint) = lab.error(code);
+        assert!(!hint.contains("autograd") && !hint.contains("normal"), "{code}: {hint}");
+    }
     // And that is so.
     holds(&[
         ("stack(list(eye(2)).map(|x| x * 2)).equal(eye(2) * 2)", "true"),
