@@ -406,10 +406,14 @@ impl Module {
         let Some(row) = self.layer().call_row() else {
             return Err(Error::type_error(format!("{}.forward() takes tensors alone", self.name())));
         };
-        self.between_hooks(positional, caller, |positional| {
-            let args = Args::bind(row, positional.to_vec(), options)?;
+        let run = |positional: Vec<Value>| {
+            let args = Args::bind(row, positional, options)?;
             self.layer().respond(&Call { module: self, inputs: &[], caller }, &args)
-        })
+        };
+        if !self.is_hooked() {
+            return run(positional);
+        }
+        self.between_hooks(positional, caller, |positional| run(positional.to_vec()))
     }
 
     /// Whether dropout drops and batch statistics are taken.
