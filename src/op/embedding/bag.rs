@@ -13,10 +13,10 @@ use crate::op::elementwise::arithmetic::{div, mul, sub};
 use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::clamp::clamp_min;
 use crate::op::elementwise::comparison::{eq, ne};
+use crate::op::gather::along_dim::extent;
 use crate::op::gather::select::add_in_order_;
 use crate::op::index::combined::{Combine, scatter_reduce};
 use crate::op::index::search::searchsorted;
-use crate::op::reduce::sums::{max_all, min_all};
 use crate::op::shape::part::narrow;
 use crate::op::shape::view::{expand_to, reshape_to, unsqueeze};
 use crate::tensor::Tensor;
@@ -239,11 +239,7 @@ fn check_offsets(offsets: &Tensor, count: usize) -> Result<()> {
 
 /// Names the first index that is no row, where the host need not wait for it.
 fn check_range(input: &Tensor, rows: i64) -> Result<()> {
-    if input.device().is_cuda() || input.numel() == 0 {
-        return Ok(());
-    }
-    let _off = no_grad();
-    let (least, most) = (min_all(input)?.item()?.as_i64(), max_all(input)?.item()?.as_i64());
+    let Some((least, most)) = extent(input)? else { return Ok(()) };
     if least >= 0 && most < rows {
         return Ok(());
     }

@@ -12,11 +12,10 @@ use crate::op::elementwise::arithmetic::{add, mul, scale, shift};
 use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::comparison::gt;
 use crate::op::elementwise::unary::reciprocal;
-use crate::op::gather::along_dim::{out_of_range, same_place};
+use crate::op::gather::along_dim::{extent, out_of_range, same_place};
 use crate::op::gather::select::{index_add_, select_rows};
 use crate::op::index::places::index_copy;
 use crate::op::reduce::norms::norm;
-use crate::op::reduce::sums::min_all;
 use crate::op::shape::view::{reshape_to, unsqueeze};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
@@ -131,16 +130,11 @@ fn check(index: &Tensor, weight: &Tensor) -> Result<()> {
         .with_hint("indices are whole numbers: `index.long()`"));
     }
     same_place(weight, "index", index, "wrapper_CUDA__index_select")?;
-    if index.device().is_cuda() || index.numel() == 0 {
-        return Ok(());
-    }
     // The kernel counts negative indices from the end, as indexing does; a table has none.
-    let flat = reshape_to(&index.detach(), &[index.numel()])?;
-    let least = min_all(&flat)?;
-    if least.item()?.as_i64() < 0 {
-        return Err(outside());
+    match extent(index)? {
+        Some((least, _)) if least < 0 => Err(outside()),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn outside() -> Error {

@@ -132,12 +132,36 @@ pub(crate) fn whole_within(index: &Tensor, low: i64, high: i64) -> Result<()> {
 
 /// An index on the CPU that doesn't lie in `low..high`, if there is one.
 pub(crate) fn beyond(index: &Tensor, low: i64, high: i64) -> Result<Option<i64>> {
+    let Some((least, most)) = extent(index)? else { return Ok(None) };
+    Ok(if least < low { Some(least) } else { Some(most).filter(|&m| m >= high) })
+}
+
+/// Up to so many numbers are looked at in their memory, which takes less than two reductions.
+const FEW: usize = 4096;
+
+/// The least and the largest of whole numbers on the CPU; none of no elements, and of those of a GPU.
+pub(crate) fn extent(index: &Tensor) -> Result<Option<(i64, i64)>> {
     if index.numel() == 0 || index.device().is_cuda() {
         return Ok(None);
     }
+    if index.numel() <= FEW && index.is_contiguous() && index.has_values() {
+        let found = match index.dtype() {
+            DType::Int64 => index.with_bytes(|bytes| both_ends(bytes, i64::from_ne_bytes)),
+            DType::Int32 => index.with_bytes(|bytes| both_ends(bytes, |b| i32::from_ne_bytes(b).into())),
+            _ => None,
+        };
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
     let index = index.detach();
-    let (least, most) = (min_all(&index)?.item()?.as_i64(), max_all(&index)?.item()?.as_i64());
-    Ok(if least < low { Some(least) } else { Some(most).filter(|&m| m >= high) })
+    Ok(Some((min_all(&index)?.item()?.as_i64(), max_all(&index)?.item()?.as_i64())))
+}
+
+fn both_ends<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> i64) -> Option<(i64, i64)> {
+    let mut numbers = bytes.as_chunks::<N>().0.iter().map(|&bytes| number(bytes));
+    let first = numbers.next()?;
+    Some(numbers.fold((first, first), |(least, most), n| (least.min(n), most.max(n))))
 }
 
 /// An argument off the device of `x`, in the words of PyTorch's dispatcher.
