@@ -119,7 +119,7 @@ fn add_rows<C: Number, I: Iterator<Item = (usize, usize)>>(
     let Lines { outer, size, inner } = lines;
     let (k, all) = (source.len() / (outer * inner).max(1), SharedMut::new(y));
     // Pieces are blocks of columns, so that each sum has one writer.
-    let width = strip(inner).min(COLUMNS);
+    let width = COLUMNS.min(inner).max(1);
     let strips = inner.div_ceil(width);
     parallel::try_for_ranges(outer * strips, parallel::grain(k * width), launch.cancel, |range| {
         for piece in range {
@@ -139,12 +139,13 @@ fn add_rows<C: Number, I: Iterator<Item = (usize, usize)>>(
     })
 }
 
-/// The most columns of a piece of `index_add`.
+/// The columns of a piece of `index_add`, and the fewest that are worth another thread: narrower strips of rows cost more on
+/// their way between cores than two cores gain.
 const COLUMNS: usize = 64;
 
-/// How many of so many columns a thread takes: whole cache lines, where there are as many.
+/// How many of so many columns a thread takes.
 fn strip(columns: usize) -> usize {
-    columns.div_ceil(parallel::threads()).next_multiple_of(16).min(columns).max(1)
+    columns.div_ceil(parallel::threads()).next_multiple_of(COLUMNS).min(columns).max(1)
 }
 
 /// `y[..i..] = x[..index[..i..]..]` along `dim`. Negative indices are errors, as in `torch.gather`.
