@@ -106,18 +106,28 @@ pub(super) trait Fold: Send + Sync + 'static {
     const CENTRED: bool = false;
     /// `add` is more than an instruction or two.
     const LONG: bool = false;
+    /// It keeps one of the values.
+    const PICK: Option<Pick> = None;
     fn start<V: Value>() -> V;
     fn add<V: Value>(sum: V, x: V, centre: V) -> V;
     fn join<V: Value>(a: V, b: V) -> V;
 }
 
+/// Which value of many a fold keeps; NaN where one is.
+#[derive(Clone, Copy)]
+pub(super) enum Pick {
+    Largest,
+    Smallest,
+}
+
 macro_rules! folds {
-    ($($(#[$doc:meta])* $name:ident $centred:literal $long:literal $start:ident ($sum:ident $x:ident $centre:ident) $add:expr, $join:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $centred:literal $long:literal $pick:expr, $start:ident ($sum:ident $x:ident $centre:ident) $add:expr, $join:ident;)*) => {$(
         $(#[$doc])*
         pub(crate) struct $name;
         impl Fold for $name {
             const CENTRED: bool = $centred;
             const LONG: bool = $long;
+            const PICK: Option<Pick> = $pick;
             #[inline(always)]
             fn start<V: Value>() -> V {
                 V::$start
@@ -136,34 +146,39 @@ macro_rules! folds {
 }
 
 folds! {
-    Sum false false ZERO (sum x c) sum.plus(x), plus;
-    Squares false false ZERO (sum x c) sum.plus(x.times(x)), plus;
+    Sum false false None, ZERO (sum x c) sum.plus(x), plus;
+    Squares false false None, ZERO (sum x c) sum.plus(x.times(x)), plus;
     /// Squares of distances to the centre.
-    Spread true false ZERO (sum x c) sum.plus(x.minus(c).times(x.minus(c))), plus;
+    Spread true false None, ZERO (sum x c) sum.plus(x.minus(c).times(x.minus(c))), plus;
     /// Exponentials of distances to the centre.
-    Exponentials true true ZERO (sum x c) sum.plus(x.minus(c).exp()), plus;
-    Product false false ONE (sum x c) sum.times(x), times;
-    Largest false false LOWEST (sum x c) sum.larger(x), larger;
-    Smallest false false HIGHEST (sum x c) sum.smaller(x), smaller;
-    All false false ONE (sum x c) sum.times(x.truth()), times;
-    Any false false ZERO (sum x c) sum.larger(x.truth()), larger;
+    Exponentials true true None, ZERO (sum x c) sum.plus(x.minus(c).exp()), plus;
+    Product false false None, ONE (sum x c) sum.times(x), times;
+    Largest false false Some(Pick::Largest), LOWEST (sum x c) sum.larger(x), larger;
+    Smallest false false Some(Pick::Smallest), HIGHEST (sum x c) sum.smaller(x), smaller;
+    All false false None, ONE (sum x c) sum.times(x.truth()), times;
+    Any false false None, ZERO (sum x c) sum.larger(x.truth()), larger;
 }
 
 /// A compute type that folds, and the wider type between blocks.
 pub(crate) trait Folded: Compute {
     type Wide: Compute;
+    type Key: Copy + Ord;
     fn start<F: Fold>() -> Self;
     fn add<F: Fold, I: Isa>(sum: Self, x: Self, centre: Self) -> Self;
     fn widen(self) -> Self::Wide;
     fn narrow(wide: Self::Wide) -> Self;
     fn wide_start<F: Fold>() -> Self::Wide;
     fn wide_join<F: Fold>(a: Self::Wide, b: Self::Wide) -> Self::Wide;
+    /// A whole number that lies among others as the value does; NaN lies beyond all on the side that is picked.
+    fn key(self, pick: Pick) -> Self::Key;
+    fn of_key(key: Self::Key) -> Self;
 }
 
 macro_rules! folded {
-    ($t:ty, $wide:ty) => {
+    ($t:ty, $wide:ty, $key:ty, $keys:tt) => {
         impl Folded for $t {
             type Wide = $wide;
+            type Key = $key;
             #[inline(always)]
             fn start<F: Fold>() -> $t {
                 F::start::<Lane<$t, Baseline>>().0
@@ -188,52 +203,147 @@ macro_rules! folded {
             fn wide_join<F: Fold>(a: $wide, b: $wide) -> $wide {
                 F::join(Lane::<$wide, Baseline>::new(a), Lane::new(b)).0
             }
+            keys! { $t, $key, $keys }
         }
     };
 }
 
-folded!(f32, f64);
-folded!(f64, f64);
-folded!(i64, i64);
+/// The bits of a float lie as it does, but for those under a minus sign, which lie the other way.
+macro_rules! keys {
+    ($t:ty, $key:ty, float) => {
+        #[inline(always)]
+        fn key(self, pick: Pick) -> $key {
+            let nan = match pick {
+                Pick::Largest => <$t>::NAN,
+                Pick::Smallest => -<$t>::NAN,
+            };
+            let bits = if self.is_nan() { nan } else { self }.to_bits() as $key;
+            bits ^ ((bits >> (<$key>::BITS - 1)) & <$key>::MAX)
+        }
+        #[inline(always)]
+        fn of_key(key: $key) -> $t {
+            let value = <$t>::from_bits((key ^ ((key >> (<$key>::BITS - 1)) & <$key>::MAX)) as _);
+            if value.is_nan() { <$t>::NAN } else { value }
+        }
+    };
+    ($t:ty, $key:ty, whole) => {
+        #[inline(always)]
+        fn key(self, _: Pick) -> $key {
+            self
+        }
+        #[inline(always)]
+        fn of_key(key: $key) -> $t {
+            key
+        }
+    };
+}
+
+folded!(f32, f64, i32, float);
+folded!(f64, f64, i64, float);
+folded!(i64, i64, i64, whole);
 
 /// Lanes of a run: the widest vector of f32, so that a block reads neighbouring cache lines in order.
 const LANES: usize = 16;
 /// Values that a lane takes before it is widened: few, so that sums lose next to nothing.
 const NARROW: usize = 8;
 
+/// Folds runs of `n` neighbours, each `apart` elements after the one before, into what has been folded of them so far.
+///
+/// # Safety
+/// The runs must lie in memory that nothing writes meanwhile.
+#[inline(always)]
+pub(super) unsafe fn fold_runs<F: Fold, C: Folded, I: Isa>(
+    to: &mut [C::Wide],
+    (first, apart, n): (*const C, isize, usize),
+    centres: &[C],
+) {
+    for (row, (to, &centre)) in to.iter_mut().zip(centres).enumerate() {
+        // SAFETY: the caller's promise.
+        let xs = unsafe { std::slice::from_raw_parts(first.offset(row as isize * apart), n) };
+        *to = C::wide_join::<F>(*to, fold_run::<F, C, I>(xs, centre));
+    }
+}
+
 /// Folds neighbours.
 #[inline(always)]
 pub(crate) fn fold_run<F: Fold, C: Folded, I: Isa>(xs: &[C], centre: C) -> C::Wide {
     let (chunks, rest) = xs.as_chunks::<LANES>();
+    if chunks.is_empty() {
+        return fold_short_run::<F, C, I>(rest, centre);
+    }
+    if let Some(pick) = F::PICK {
+        return picked::<F, C>(xs, pick).widen();
+    }
+    let mut wide = [C::wide_start::<F>(); LANES];
+    let (blocks, chunks) = chunks.as_chunks::<NARROW>();
+    for block in blocks {
+        fold_chunks::<F, C, I, LANES, NARROW>(&mut wide, block, centre);
+    }
+    let (halves, chunks) = chunks.as_chunks::<{ NARROW / 2 }>();
+    for half in halves {
+        fold_chunks::<F, C, I, LANES, { NARROW / 2 }>(&mut wide, half, centre);
+    }
+    if let Some(last) = xs.last_chunk::<LANES>().filter(|_| chunks.len() + rest.len() > 0) {
+        fold_end::<F, C, I>(&mut wide, chunks, (last, LANES - rest.len()), centre);
+    }
+    join_lanes::<F, C, LANES>(wide)
+}
+
+/// The largest or smallest of values, as numbers that processors compare in one instruction.
+#[inline(always)]
+fn picked<F: Fold, C: Folded>(xs: &[C], pick: Pick) -> C {
+    let better = |a: C::Key, b: C::Key| match pick {
+        Pick::Largest => a.max(b),
+        Pick::Smallest => a.min(b),
+    };
+    let (whole, rest) = xs.split_at(xs.len() - xs.len() % LANES);
+    // What is looked at twice changes nothing.
+    let end = if rest.is_empty() { rest } else { xs.last_chunk::<LANES>().map_or(xs, |last| last) };
+    let mut best = C::start::<F>().key(pick);
+    // In a loop: a closure that is called twice may be compiled without the processor's own instructions.
+    for part in [whole, end] {
+        best = part.iter().fold(best, |best, &x| better(best, x.key(pick)));
+    }
+    C::of_key(best)
+}
+
+/// Folds fewer neighbours than there are lanes.
+#[inline(always)]
+fn fold_short_run<F: Fold, C: Folded, I: Isa>(xs: &[C], centre: C) -> C::Wide {
+    let (eights, rest) = xs.as_chunks::<8>();
     let mut total = C::wide_start::<F>();
-    if !chunks.is_empty() {
-        let mut wide = [C::wide_start::<F>(); LANES];
-        let (blocks, chunks) = chunks.as_chunks::<NARROW>();
-        for block in blocks {
-            fold_chunks::<F, C, I, LANES, NARROW>(&mut wide, block, centre);
-        }
-        let (halves, chunks) = chunks.as_chunks::<{ NARROW / 2 }>();
-        for half in halves {
-            fold_chunks::<F, C, I, LANES, { NARROW / 2 }>(&mut wide, half, centre);
-        }
-        for chunk in chunks {
-            fold_chunks::<F, C, I, LANES, 1>(&mut wide, std::array::from_ref(chunk), centre);
-        }
-        total = join_lanes::<F, C, LANES>(wide);
-    }
-    let (eights, rest) = rest.as_chunks::<8>();
-    if !eights.is_empty() {
+    if let [eight] = eights {
         let mut wide = [C::wide_start::<F>(); 8];
-        for eight in eights {
-            fold_chunks::<F, C, I, 8, 1>(&mut wide, std::array::from_ref(eight), centre);
+        fold_chunks::<F, C, I, 8, 1>(&mut wide, std::array::from_ref(eight), centre);
+        total = join_lanes::<F, C, 8>(wide);
+    }
+    if rest.is_empty() {
+        return total;
+    }
+    let add = |sum, &x| C::add::<F, I>(sum, x, centre);
+    C::wide_join::<F>(total, rest.iter().fold(C::start::<F>(), add).widen())
+}
+
+/// Folds the chunks that are left, and of the `last` values those from a place on, which chunks do not hold.
+#[inline(always)]
+fn fold_end<F: Fold, C: Folded, I: Isa>(
+    wide: &mut [C::Wide; LANES],
+    chunks: &[[C; LANES]],
+    (last, from): (&[C; LANES], usize),
+    centre: C,
+) {
+    let mut lanes = [C::start::<F>(); LANES];
+    for chunk in chunks {
+        for (lane, &x) in lanes.iter_mut().zip(chunk) {
+            *lane = C::add::<F, I>(*lane, x, centre);
         }
-        total = C::wide_join::<F>(total, join_lanes::<F, C, 8>(wide));
     }
-    if !rest.is_empty() {
-        let add = |sum, &x| C::add::<F, I>(sum, x, centre);
-        total = C::wide_join::<F>(total, rest.iter().fold(C::start::<F>(), add).widen());
+    // No lane is stored under a condition: such a store is slow to load again.
+    for (j, (wide, lane)) in wide.iter_mut().zip(lanes).enumerate() {
+        // SAFETY: `j` is below `LANES`.
+        let with = C::add::<F, I>(lane, unsafe { *last.get_unchecked(j) }, centre);
+        *wide = C::wide_join::<F>(*wide, if j >= from { with } else { lane }.widen());
     }
-    total
 }
 
 /// Folds chunks side by side into wide lanes: lane by lane, so that the sums of a block stay in registers.

@@ -11,7 +11,7 @@ use crate::device::cpu::strided::{BLOCK, Strided};
 
 use super::block::{Room, Scratch};
 use super::convert::{Compute, Loader, loader};
-use super::fold::{Fold, Folded, fold_rows, fold_run};
+use super::fold::{Fold, Folded, fold_rows, fold_runs};
 use super::isa::{self, Isa, Work};
 use super::narrow::{NARROW, Rows, fold_narrow};
 use super::walk::{Dim, DimList, merge, walk};
@@ -169,26 +169,33 @@ const CHECKED: usize = 1 << 14;
 impl<C: Folded, F: Fold> Folding<'_, '_, C, F> {
     #[inline(always)]
     fn runs<I: Isa>(self) {
-        let source = self.source;
+        let Folding { source, cancel, kept, part, centres, to, .. } = self;
         let mut scratch = Scratch::<C>::new();
-        let mut outputs = self.to.iter_mut().zip(self.centres);
-        walk(&source.kept_dims, self.kept, |start, step, n| {
-            for (i, (to, &centre)) in outputs.by_ref().take(n).enumerate() {
-                let base = start + i as isize * step;
-                let mut total = C::wide_start::<F>();
-                walk(&source.reduced_dims, self.part.clone(), |offset, stride, n| {
+        // Whole runs that lie as they are computed: the reduced dimensions are walked once for all of them.
+        let is_ready = source.plain && matches!(source.reduced_dims.as_slice(), [(_, 1)]);
+        let mut folded = 0;
+        walk(&source.kept_dims, kept, |start, step, n| {
+            let several = if is_ready { n } else { 1 };
+            for first in (0..n).step_by(several) {
+                let base = start + first as isize * step;
+                let to = to.get_mut(folded..folded + several).unwrap_or(&mut []);
+                let centres = centres.get(folded..folded + several).unwrap_or(&[]);
+                folded += several;
+                to.fill(C::wide_start::<F>());
+                walk(&source.reduced_dims, part.clone(), |offset, stride, n| {
                     let longest = if source.plain && stride == 1 { n } else { BLOCK };
                     let mut done = 0;
-                    while done < n && !self.cancel.is_set() {
+                    while done < n && !cancel.is_set() {
                         let count = longest.min(n - done);
                         let at = base + offset + done as isize * stride;
-                        // SAFETY: the run lies inside the input.
-                        let xs = unsafe { source.run((at, stride), count, scratch.as_mut_ptr()) };
-                        total = C::wide_join::<F>(total, fold_run::<F, C, I>(xs, centre));
+                        // SAFETY: the runs lie inside the input; several of them lie as they are computed.
+                        unsafe {
+                            let xs = source.run((at, stride), count, scratch.as_mut_ptr());
+                            fold_runs::<F, C, I>(to, (xs.as_ptr(), step, count), centres);
+                        }
                         done += count;
                     }
                 });
-                *to = total;
             }
         });
     }

@@ -15,6 +15,7 @@ use super::block::{BlockWriter, Room};
 use super::convert::{Compute, with_compute};
 use super::fold::{All, Any, Exponentials, Fold, Folded, Largest, Product, Smallest, Spread, Squares, Sum};
 use super::gather::{Inner, Source};
+use super::isa::{self, Isa, Work};
 use super::parallel::{self, GRAIN};
 
 /// `x -> y`: the dimensions whose bit is set in `dims` become 1.
@@ -371,8 +372,25 @@ fn join<C: Folded>(by: FoldOp, parts: Vec<Wides<C>>, to: &mut [C::Wide]) {
     }
 }
 
+/// Functions of values, for the processor's own instructions.
+struct InF64<'a, V, F> {
+    values: &'a mut [V],
+    f: F,
+}
+
+impl<V: Compute, F: Fn(f64) -> f64> Work for InF64<'_, V, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        for value in self.values {
+            *value = V::from_f64((self.f)(value.to_f64()));
+        }
+    }
+}
+
 fn in_f64<C: Folded>(values: &mut [C::Wide], f: impl Fn(f64) -> f64) {
-    values.iter_mut().for_each(|v| *v = C::Wide::from_f64(f(v.to_f64())));
+    isa::dispatch(InF64 { values, f });
 }
 
 #[cfg(test)]

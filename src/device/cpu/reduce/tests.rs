@@ -205,6 +205,67 @@ fn every_column_of_narrow_rows_is_folded_once() {
     });
 }
 
+/// Lengths around the vectors and blocks of a row, rows with and without a gap between them, and single columns.
+#[test]
+fn every_value_of_a_row_is_folded_once() {
+    let lengths: Vec<usize> =
+        (1..=70).chain([95, 96, 127, 128, 129, 143, 144, 250, 256, 300, 1100]).collect();
+    isa::on_each(|name| {
+        for &length in &lengths {
+            for (gap, dtype) in [
+                (0, DType::Float32),
+                (3, DType::Float32),
+                (0, DType::BFloat16),
+                (1, DType::Float64),
+                (0, DType::Int64),
+            ] {
+                let whole = Layout::contiguous(&[5, length + gap]).unwrap();
+                let layout = whole.slice(1, gap, length, 1).unwrap();
+                let numbers = (0..).map(|i| f64::from(i * 37 % 101 - 50) / 8.0);
+                let x = Sample::laid_out(dtype, whole, numbers).through(layout);
+                let groups = groups(&x.layout, &x.values(), |dim| dim == 1);
+                for op in OPS.into_iter().filter(|&op| op != ReduceOp::Prod && fits(op, dtype)) {
+                    let to = result_dtype(op, dtype);
+                    let got = output(&kernel(op, 2), &[x.arg()], to, &[5, 1]);
+                    let close = tolerance(to).max(1e-12);
+                    for (got, want) in got.iter().zip(groups.iter().map(|g| naive(op, g))) {
+                        let same = (got - want).abs() <= close * want.abs().max(1.0);
+                        let both = !got.is_finite() && !want.is_finite();
+                        assert!(
+                            same || both,
+                            "{op:?} of {length}, gap {gap}, {dtype}, {name}: {got}, not {want}"
+                        );
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn extremes_see_every_place_and_give_nan_before_infinity() {
+    isa::on_each(|name| {
+        for dtype in [DType::Float32, DType::Float64, DType::Float16] {
+            for (length, op) in (1..=70).flat_map(|n| [(n, ReduceOp::Max), (n, ReduceOp::Min)]) {
+                let sign = if op == ReduceOp::Max { 1.0 } else { -1.0 };
+                let others = [-f64::INFINITY * sign, -0.0, -3.5 * sign];
+                for (special, other) in [f64::NAN, -f64::NAN, sign * f64::INFINITY, sign * 2.5]
+                    .into_iter()
+                    .flat_map(|special| others.map(|other| (special, other)))
+                {
+                    // One row for each place of what wins.
+                    let numbers =
+                        (0..length * length).map(|i| if i % (length + 1) == 0 { special } else { other });
+                    let x = Sample::new(dtype, &[length, length], numbers);
+                    let got = output(&kernel(op, 2), &[x.arg()], dtype, &[length, 1]);
+                    let right = |v: &f64| *v == special || v.is_nan() && special.is_nan();
+                    assert!(got.iter().all(right), "{op:?} of {length} {dtype}, {special}, {name}: {got:?}");
+                }
+            }
+        }
+    });
+}
+
 #[test]
 fn the_first_of_equals_and_nan_win_far_into_a_long_row() {
     let n = 200_000;
