@@ -96,21 +96,32 @@ impl<'a, C: Compute> Source<'a, C> {
         count(&self.reduced_dims)
     }
 
-    /// The values of a run, in place where they lie as they are computed.
+    /// The values of a run.
+    ///
+    /// # Safety
+    /// As [`Source::first`].
+    #[inline(always)]
+    unsafe fn run<'s>(&self, run: (isize, isize), n: usize, scratch: *mut C) -> &'s [C] {
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.first(run, n, scratch), n) }
+    }
+
+    /// Where the values of a run lie: in the input, behind and before which its others do, where they are as they are
+    /// computed, else in `scratch`.
     ///
     /// # Safety
     /// The run must lie inside the input and hold at most [`BLOCK`] values, unless it lies in place.
     #[inline(always)]
-    unsafe fn run<'s>(&self, (offset, stride): (isize, isize), n: usize, scratch: *mut C) -> &'s [C] {
+    unsafe fn first(&self, (offset, stride): (isize, isize), n: usize, scratch: *mut C) -> *const C {
         // SAFETY: the caller's promise.
         unsafe {
             let from = self.origin.offset(offset * self.size);
             if self.plain && (stride == 1 || n == 1) {
-                return std::slice::from_raw_parts(from.cast(), n);
+                return from.cast();
             }
             (self.load)(from, stride, scratch, n);
-            std::slice::from_raw_parts(scratch, n)
         }
+        scratch
     }
 }
 
@@ -190,8 +201,8 @@ impl<C: Folded, F: Fold> Folding<'_, '_, C, F> {
                         let at = base + offset + done as isize * stride;
                         // SAFETY: the runs lie inside the input; several of them lie as they are computed.
                         unsafe {
-                            let xs = source.run((at, stride), count, scratch.as_mut_ptr());
-                            fold_runs::<F, C, I>(to, (xs.as_ptr(), step, count), centres);
+                            let xs = source.first((at, stride), count, scratch.as_mut_ptr());
+                            fold_runs::<F, C, I>(to, (xs, step, count), centres);
                         }
                         done += count;
                     }
