@@ -144,6 +144,20 @@ cuda::synchronize(); p.add_(1.0);";
     none(
         "let p = ones([64, 64]).pin_memory(); let y = p.to(\"cuda\", #{non_blocking: true}); p.sum().item();",
     );
+    // Indices are looked at before a kernel reads them, which doesn't run where one of them is wrong.
+    for (read, op) in [
+        ("F::embedding(i, ones([1, 2]))", "embedding"),
+        ("F::embedding(i - 2, ones([1, 2]))", "sub"),
+        ("F::embedding(i, ones([2, 2]))", "embedding"),
+        ("ones([1]).put_(i, ones([4]))", "put"),
+        ("ones([1]).index_select(0, i)", "index_select"),
+        ("ones([2]).index_select(0, i)", "index_select"),
+    ] {
+        let body = format!(
+            "let i = ones([4], #{{dtype: int64, device: \"cuda\"}}).to(\"cpu\", #{{non_blocking: true}});\ntry {{ {read}; }} catch {{}}"
+        );
+        assert_eq!(races(&body), [format!("read after write: 3 {op} cpu/0, 2 copy_ cuda:0/0")]);
+    }
     none("let p = ones([64, 64]).pin_memory(); let y = p.to(\"cuda\"); p.add_(1.0);");
     none("let p = ones([64, 64]); let y = p.to(\"cuda\", #{non_blocking: true}); p.add_(1.0);");
     none("let p = x.to(\"cpu\", #{non_blocking: true}); c.synchronize(); p.add_(1.0);");

@@ -209,8 +209,9 @@ impl Context {
             self.check_not_in_worker()?;
             return self.launch_with_workspace(&launch);
         }
-        let when = self.backend.launch(&launch)?;
+        // A kernel that refuses an index has read it.
         self.watch_pinned(&launch);
+        let when = self.backend.launch(&launch)?;
         if timed {
             self.note_launch(&launch, when);
         }

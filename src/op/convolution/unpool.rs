@@ -109,7 +109,7 @@ pub(crate) fn max_unpool(dims: usize, x: &Tensor, indices: &Tensor, pool: &Unpoo
     let (values, at) = (reshape_to(x, &[lines, each])?, reshape_to(indices, &[lines, each])?);
     let mut volume: Vec<String> = sizes.iter().map(usize::to_string).collect();
     let hint = format!("each channel of the output is {}: indices are below {places}", volume.join("x"));
-    if let Some(index) = beyond(indices, 0, places as i64)? {
+    if let Some(index) = beyond(indices, 0, places as i64, name(dims))? {
         // A signal counts as an image of width 1.
         if dims == 1 {
             volume.push("1".into());
@@ -122,14 +122,17 @@ pub(crate) fn max_unpool(dims: usize, x: &Tensor, indices: &Tensor, pool: &Unpoo
     reshape_to(&out, &shape)
 }
 
-fn run<const DIMS: usize>(a: MaxUnpoolParams) -> Result<Value> {
-    let name = match DIMS {
+fn name(dims: usize) -> &'static str {
+    match dims {
         1 => "max_unpool1d",
         2 => "max_unpool2d",
         _ => "max_unpool3d",
-    };
+    }
+}
+
+fn run<const DIMS: usize>(a: MaxUnpoolParams) -> Result<Value> {
     let pool = Unpool { size: a.kernel_size, stride: a.stride, padding: a.padding, output: a.output_size };
-    whole(name, [a.input], |[x]| max_unpool(DIMS, x, a.indices, &pool)).map(Value::from)
+    whole(name(DIMS), [a.input], |[x]| max_unpool(DIMS, x, a.indices, &pool)).map(Value::from)
 }
 
 params! {

@@ -12,7 +12,7 @@ use crate::op::elementwise::arithmetic::{add, mul, scale, shift};
 use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::comparison::gt;
 use crate::op::elementwise::unary::reciprocal;
-use crate::op::gather::along_dim::{extent, out_of_range, same_place};
+use crate::op::gather::along_dim::{negative, out_of_range, same_place};
 use crate::op::gather::select::{index_add_, select_rows};
 use crate::op::index::places::index_copy;
 use crate::op::reduce::norms::norm;
@@ -131,10 +131,7 @@ fn check(index: &Tensor, weight: &Tensor) -> Result<()> {
     }
     same_place(weight, "index", index, "wrapper_CUDA__index_select")?;
     // The kernel counts negative indices from the end, as indexing does; a table has none.
-    match extent(index)? {
-        Some((least, _)) if least < 0 => Err(outside()),
-        _ => Ok(()),
-    }
+    negative(index, "embedding")?.map_or(Ok(()), |_| Err(outside()))
 }
 
 fn outside() -> Error {

@@ -120,8 +120,8 @@ pub(crate) fn ranked(x: &Tensor) -> Result<Layout> {
 }
 
 /// Indices on the CPU lie in `low..high`. A device finds out itself, in its kernel.
-pub(crate) fn whole_within(index: &Tensor, low: i64, high: i64) -> Result<()> {
-    match beyond(index, low, high)? {
+pub(crate) fn whole_within(index: &Tensor, low: i64, high: i64, op: &'static str) -> Result<()> {
+    match beyond(index, low, high, op)? {
         None => Ok(()),
         Some(bad) => Err(Error::new(
             Kind::IndexError,
@@ -130,10 +130,14 @@ pub(crate) fn whole_within(index: &Tensor, low: i64, high: i64) -> Result<()> {
     }
 }
 
-/// An index on the CPU that doesn't lie in `low..high`, if there is one.
-pub(crate) fn beyond(index: &Tensor, low: i64, high: i64) -> Result<Option<i64>> {
+/// An index on the CPU that doesn't lie in `low..high`, if there is one, for which `op` ends without a kernel.
+pub(crate) fn beyond(index: &Tensor, low: i64, high: i64, op: &'static str) -> Result<Option<i64>> {
     let Some((least, most)) = extent(index)? else { return Ok(None) };
-    Ok(if least < low { Some(least) } else { Some(most).filter(|&m| m >= high) })
+    let found = if least < low { Some(least) } else { Some(most).filter(|&m| m >= high) };
+    if found.is_some() {
+        tell_of_reading(index, op);
+    }
+    Ok(found)
 }
 
 /// Up to so many numbers are looked at in their memory, which takes less than two reductions.
@@ -144,18 +148,48 @@ pub(crate) fn extent(index: &Tensor) -> Result<Option<(i64, i64)>> {
     if index.numel() == 0 || index.device().is_cuda() {
         return Ok(None);
     }
-    if index.numel() <= FEW && index.is_contiguous() && index.has_values() {
-        let found = match index.dtype() {
-            DType::Int64 => index.with_bytes(|bytes| both_ends(bytes, i64::from_ne_bytes)),
-            DType::Int32 => index.with_bytes(|bytes| both_ends(bytes, |b| i32::from_ne_bytes(b).into())),
-            _ => None,
-        };
-        if found.is_some() {
-            return Ok(found);
-        }
+    if let Some(ends) = seen(index) {
+        return Ok(Some(ends));
     }
     let index = index.detach();
     Ok(Some((min_all(&index)?.item()?.as_i64(), max_all(&index)?.item()?.as_i64())))
+}
+
+/// A number below 0 among those of [`extent`], for which `op` ends without a kernel.
+pub(crate) fn negative(index: &Tensor, op: &'static str) -> Result<Option<i64>> {
+    if index.numel() == 0 || index.device().is_cuda() {
+        return Ok(None);
+    }
+    let least = match seen(index) {
+        Some((least, _)) => least,
+        None => min_all(&index.detach())?.item()?.as_i64(),
+    };
+    if least < 0 {
+        tell_of_reading(index, op);
+    }
+    Ok(Some(least).filter(|&least| least < 0))
+}
+
+/// Few whole numbers that lie one after another are read without a kernel.
+fn is_seen(index: &Tensor) -> bool {
+    let is_whole = matches!(index.dtype(), DType::Int64 | DType::Int32);
+    is_whole && (1..=FEW).contains(&index.numel()) && index.is_contiguous() && index.has_values()
+}
+
+/// The least and the largest of such numbers.
+fn seen(index: &Tensor) -> Option<(i64, i64)> {
+    match index.dtype() {
+        _ if !is_seen(index) => None,
+        DType::Int64 => index.with_bytes(|bytes| both_ends(bytes, i64::from_ne_bytes)),
+        _ => index.with_bytes(|bytes| both_ends(bytes, |b| i32::from_ne_bytes(b).into())),
+    }
+}
+
+/// What was read without a kernel is told of where none follows that reads it too.
+fn tell_of_reading(index: &Tensor, op: &'static str) {
+    if is_seen(index) {
+        index.host_reads(op);
+    }
 }
 
 fn both_ends<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> i64) -> Option<(i64, i64)> {

@@ -107,7 +107,7 @@ pub(crate) fn select_rows(x: &Tensor, dim: usize, index: &Tensor, name: &'static
 
 /// The range check of `index_add`: gradient rules leave it out, for they add at places that were read before,
 /// negative ones among them.
-pub(crate) fn check_places(x: &Tensor, dim: i64, index: &Tensor) -> Result<()> {
+pub(crate) fn check_places(x: &Tensor, dim: i64, index: &Tensor, op: &'static str) -> Result<()> {
     let dim = x.dim(dim)?;
     // Of more than one dimension, an empty one is spoken of by those who find nothing to read there, as in PyTorch.
     if x.rank() > 1 && x.shape().get(dim) == Some(&0) {
@@ -117,7 +117,7 @@ pub(crate) fn check_places(x: &Tensor, dim: i64, index: &Tensor) -> Result<()> {
     if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
         return Ok(());
     }
-    whole_within(index, 0, size).map_err(|_| {
+    whole_within(index, 0, size, op).map_err(|_| {
         Error::new(Kind::IndexError, "index out of range in self")
             .with_hint(format!("indices run from 0 to the size of dimension {dim} less 1, here {}", size - 1))
     })
@@ -230,7 +230,7 @@ pub static ROWS: &[OpDef] = &[
         "The entries along a dimension that a vector of indices names.",
         IndexSelectParams::LIST,
         by_name!(IndexSelectParams, |a| {
-            check_places(a.input, a.dim, a.index)?;
+            check_places(a.input, a.dim, a.index, "index_select")?;
             to_value(index_select(a.input, a.dim, a.index))
         }),
     )
@@ -252,12 +252,12 @@ pub static ROWS: &[OpDef] = &[
         "Entries added at indices along a dimension.",
         IndexAddParams::LIST,
         by_name!(IndexAddParams, |a| {
-            check_places(a.input, a.dim, a.index)?;
+            check_places(a.input, a.dim, a.index, "index_add")?;
             to_value(index_add(a.input, a.dim, a.index, a.source, a.alpha.as_f64()))
         }),
     )
     .in_place(by_name!(IndexAddParams, |a| {
-        check_places(a.input, a.dim, a.index)?;
+        check_places(a.input, a.dim, a.index, "index_add")?;
         to_value(index_add_(a.input, a.dim, a.index, a.source, a.alpha.as_f64()))
     }))
     .shapes("(…, n, …), (k), (…, k, …) -> (…, n, …)")

@@ -90,7 +90,7 @@ pub fn index_fill(x: &Tensor, dim: i64, at: &Tensor, value: Operand) -> Result<T
     let size = x.shape().get(along).copied().unwrap_or(1) as i64;
     let at = {
         let _off = no_grad();
-        whole_within(at, -size, size)?;
+        whole_within(at, -size, size, "index_fill")?;
         where_(&lt(at, 0i64)?, (&add(at, size)?).into(), at.into())?
     };
     let mut shape: Dims = x.shape().into();
@@ -176,7 +176,7 @@ fn vector_index(x: &Tensor, at: &Tensor, name: &str) -> Result<()> {
 
 /// Places on the CPU lie within `0..size`. A device says so itself, later.
 fn within(at: &Tensor, size: usize, lead: &str) -> Result<()> {
-    whole_within(at, 0, size as i64)
+    whole_within(at, 0, size as i64, "index_copy")
         .map_err(|e| Error::new(Kind::IndexError, format!("{lead}{}", e.message())))
 }
 

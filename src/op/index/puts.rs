@@ -46,7 +46,7 @@ fn put(x: &Tensor, index: &Tensor, source: &Tensor, accumulate: bool) -> Result<
     if size == 0 && index.numel() > 0 {
         return Err(Error::new(Kind::IndexError, "put_(): Tried to put elements into an empty tensor"));
     }
-    if let Some(bad) = beyond(index, -(size as i64), size as i64)? {
+    if let Some(bad) = beyond(index, -(size as i64), size as i64, "put")? {
         let text = format!("out of range: tried to access index {bad} on a tensor of {size} elements.");
         return Err(Error::new(Kind::IndexError, text));
     }

@@ -69,7 +69,7 @@ pub(crate) fn index_reduce(x: &Tensor, a: &IndexReduceParams) -> Result<Tensor> 
     if !text.is_empty() {
         return Err(Error::runtime(text));
     }
-    check_places(x, a.dim, at)?;
+    check_places(x, a.dim, at, "index_reduce")?;
     let places = spread_index(&to_dtype(at, DType::Int64)?, source.shape(), along)?;
     scatter_reduce(x, a.dim, &places, source, how, a.include_self)
 }

@@ -63,7 +63,7 @@ pub(crate) fn multi_margin_loss(
         return Err(Error::runtime(text));
     }
     numbered(x, target)?;
-    known(target, 0, classes, "target out of range")?;
+    known("multi_margin_loss", target, (0, classes), "target out of range")?;
     let (rows, column) = (reshape_to(x, &[n, classes])?, reshape_to(target, &[n, 1])?);
     let own = gather(&rows, 1, &column)?;
     let mut each = relu(&shift(&sub(&rows, &own)?, by.margin)?)?;
@@ -88,7 +88,7 @@ pub(crate) fn multilabel_margin_loss(x: &Tensor, target: &Tensor, how: Reduction
         return Err(Error::runtime(text));
     }
     numbered(x, target)?;
-    known(target, -1, classes, "argument #2 'target' is out of range")?;
+    known("multilabel_margin_loss", target, (-1, classes), "argument #2 'target' is out of range")?;
     let (rows, labels) = (reshape_to(x, &[n, classes])?, reshape_to(target, &[n, classes])?);
     let told = eq(&cumprod(&ge(&labels, 0i64)?, 1, None)?, 1i64)?;
     let (absent, first) = (Operand::from(-1i64), Operand::from(0i64));
@@ -127,8 +127,13 @@ fn numbered(x: &Tensor, target: &Tensor) -> Result<()> {
 }
 
 /// Each class of a target is one of those there are.
-fn known(target: &Tensor, least: i64, classes: usize, text: &'static str) -> Result<()> {
-    match beyond(target, least, classes as i64)? {
+fn known(
+    op: &'static str,
+    target: &Tensor,
+    (least, classes): (i64, usize),
+    text: &'static str,
+) -> Result<()> {
+    match beyond(target, least, classes as i64, op)? {
         None => Ok(()),
         Some(class) => {
             let hint = format!("there are {classes} classes, from 0 on, and the target holds {class}");
