@@ -1,6 +1,8 @@
-//! `IndexSelect`, `IndexAdd`, `Gather` and `Scatter`: elements at places that another tensor names.
+//! `IndexSelect` and `Gather`, and with its parts `IndexAdd` and `Scatter`: elements at places that another tensor names.
 
-use std::ops::Range;
+pub(super) mod adds;
+pub(super) mod scatter;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use smallvec::SmallVec;
@@ -8,18 +10,19 @@ use smallvec::SmallVec;
 use crate::base::dtype::Element;
 use crate::base::shape::contiguous_strides;
 use crate::base::{Result, ShapeCause};
-use crate::device::chance::mixed;
 use crate::device::cpu::strided::{Overlap, Strided};
-use crate::device::kernel::{Arg, Launch, ScatterMode};
+use crate::device::kernel::{Arg, Launch};
 use crate::with_element;
 
 use super::access::{Dense, DenseOut, dense, missing, scalar_value};
 use super::convert::{Compute, with_compute};
-use super::float::Number;
 use super::lines::{Lines, expect_shape, input_shape, mismatch, output_shape};
-use super::order::SumOrder;
 use super::parallel::{self, SharedMut};
 use super::scratch::zeros;
+
+/// The columns of a piece where rows are added at places, and the fewest that are worth another thread: narrower strips
+/// of rows cost more on their way between cores than two cores gain.
+const COLUMNS: usize = 64;
 
 /// Rows of `x` along `dim`; negative indices count from the end.
 pub(super) fn index_select(launch: &Launch, dim: usize) -> Result<()> {
@@ -87,67 +90,6 @@ fn copy_rows<T: Copy>(x: &[T], index: &[i64], inner: usize, y: &mut [T]) {
     }
 }
 
-/// Adds `source` to `y` at `index` along `dim`, in the order of the index or the one that `chance` stands for, so that
-/// the sums do not depend on the number of threads. Negative indices count from the end.
-pub(super) fn index_add(launch: &Launch, dim: usize, chance: Option<u64>) -> Result<()> {
-    let shape = output_shape(launch, 0)?;
-    let index = checked(launch, 0, dim, sizes(shape).get(dim).copied().unwrap_or(1), true)?;
-    let lines = Lines::new(shape, dim);
-    let count = lines.outer * index.len() * lines.inner;
-    with_compute!(launch.dtype(), C => {
-        let source = values::<C>(launch, 1, count)?;
-        let mut y = DenseOut::<C>::with_values(launch, 0)?;
-        match chance.map(|chance| SumOrder::of(chance, index.len())) {
-            None => add_rows(launch, lines, || index.iter().map(|&i| i as usize).enumerate(), &source, &mut y)?,
-            Some(order) => {
-                let rows = || order.parts().filter_map(|i| Some((i, *index.get(i)? as usize)));
-                add_rows(launch, lines, rows, &source, &mut y)?;
-            }
-        }
-        y.finish(launch)
-    })
-}
-
-/// `rows` gives each row of the source with the row that it is added to.
-fn add_rows<C: Number, I: Iterator<Item = (usize, usize)>>(
-    launch: &Launch,
-    lines: Lines,
-    rows: impl Fn() -> I + Sync,
-    source: &[C],
-    y: &mut [C],
-) -> Result<()> {
-    let Lines { outer, size, inner } = lines;
-    let (k, all) = (source.len() / (outer * inner).max(1), SharedMut::new(y));
-    // Pieces are blocks of columns, so that each sum has one writer.
-    let width = COLUMNS.min(inner).max(1);
-    let strips = inner.div_ceil(width);
-    parallel::try_for_ranges(outer * strips, parallel::grain(k * width), launch.cancel, |range| {
-        for piece in range {
-            let (block, first) = (piece / strips, piece % strips * width);
-            let width = width.min(inner - first);
-            for (n, (i, row)) in rows().enumerate() {
-                launch.cancel.check_at(n)?;
-                let (from, to) = ((block * k + i) * inner + first, (block * size + row) * inner + first);
-                // SAFETY: blocks of columns are disjoint.
-                let to = unsafe { all.slice(to..to + width) };
-                for (to, &from) in to.iter_mut().zip(source.get(from..from + width).unwrap_or(&[])) {
-                    *to = to.plus(from);
-                }
-            }
-        }
-        Ok(())
-    })
-}
-
-/// The columns of a piece of `index_add`, and the fewest that are worth another thread: narrower strips of rows cost more on
-/// their way between cores than two cores gain.
-const COLUMNS: usize = 64;
-
-/// How many of so many columns a thread takes.
-fn strip(columns: usize) -> usize {
-    columns.div_ceil(parallel::threads()).next_multiple_of(COLUMNS).min(columns).max(1)
-}
-
 /// `y[..i..] = x[..index[..i..]..]` along `dim`. Negative indices are errors, as in `torch.gather`.
 pub(super) fn gather(launch: &Launch, dim: usize) -> Result<()> {
     let (x_shape, shape) = (input_shape(launch, 0)?, input_shape(launch, 1)?);
@@ -163,83 +105,6 @@ pub(super) fn gather(launch: &Launch, dim: usize) -> Result<()> {
         let x = dense::<C>(launch, 0)?;
         let mut y = DenseOut::<C>::new(launch, 0)?;
         walk.gather(launch, &x, &index, &mut y)?;
-        y.finish(launch)
-    })
-}
-
-/// `y[..index[..i..]..] = source[..i..]`, or `+=`, along `dim`. Negative indices are errors, as in
-/// `torch.scatter`; of several values for one place the last one stays. Values are added in their own order, or in the
-/// one that `chance` stands for.
-pub(super) fn scatter(launch: &Launch, dim: usize, mode: ScatterMode, chance: Option<u64>) -> Result<()> {
-    let (y_shape, shape) = (output_shape(launch, 0)?, input_shape(launch, 0)?);
-    let index = checked(launch, 0, dim, sizes(y_shape).get(dim).copied().unwrap_or(1), false)?;
-    let to = IndexWalk::new(launch, shape, y_shape, dim)?;
-    let source_shape = match launch.inputs.get(1) {
-        Some(Arg::View(view)) => view.layout.shape(),
-        _ => shape,
-    };
-    let mut from = IndexWalk::new(launch, shape, source_shape, usize::MAX)?;
-    if matches!(launch.inputs.get(1), Some(Arg::Scalar(_))) {
-        from = from.still();
-    }
-    with_compute!(launch.dtype(), C => {
-        let source = match launch.inputs.get(1) {
-            Some(Arg::Scalar(scalar)) => Dense::Owned(vec![scalar_value(*scalar)]),
-            _ => dense::<C>(launch, 1)?,
-        };
-        let mut y = DenseOut::<C>::with_values(launch, 0)?;
-        let all = SharedMut::new(&mut y);
-        let adds = mode == ScatterMode::Add;
-        let put = |place: usize, source_at: usize| {
-            // SAFETY: lines of one piece run one after another, and pieces write apart.
-            if let (Some(y), Some(&value)) = (unsafe { all.place(place) }, source.get(source_at)) {
-                *y = if adds { y.plus(value) } else { value };
-            }
-        };
-        let by_chance = |chance: u64, lines: Range<usize>| {
-            let (across, along) = (SumOrder::of(chance, lines.len()), SumOrder::of(mixed(chance), to.last));
-            for line in across.parts().map(|place| lines.start + place) {
-                let (at, source_at) = (to.start(line), from.start(line));
-                for n in along.parts() {
-                    let i = index.get(line * to.last + n).map_or(0, |&i| i as usize);
-                    put(at + n * to.step + i * to.dim_stride, source_at + n * from.step);
-                }
-                launch.cancel.check()?;
-            }
-            Ok(())
-        };
-        let step = |lines: Range<usize>, columns: Range<usize>| {
-            for line in lines {
-                let mut at = to.start(line) + columns.start * to.step;
-                let mut source_at = from.start(line) + columns.start * from.step;
-                let first = line * to.last;
-                let indices = index.get(first + columns.start..first + columns.end).unwrap_or(&[]);
-                for (n, &i) in indices.iter().enumerate() {
-                    launch.cancel.check_at(n)?;
-                    put(at + i as usize * to.dim_stride, source_at);
-                    at += to.step;
-                    source_at += from.step;
-                }
-                launch.cancel.check_at(line)?;
-            }
-            Ok(())
-        };
-        // What lies along the first dimension is apart unless it is the one that indices lead along; then the last is.
-        let slabs = if dim == 0 { 1 } else { shape.first().copied().unwrap_or(1) };
-        let lines = to.lines / slabs.max(1);
-        if chance.is_none() && dim == 0 && to.step != 0 {
-            let width = strip(to.last);
-            let grain = parallel::grain(lines * width * 4);
-            parallel::try_for_ranges(to.last.div_ceil(width), grain, launch.cancel, |mut strips| {
-                strips.try_for_each(|i| step(0..lines, i * width..to.last.min((i + 1) * width)))
-            })?;
-            return y.finish(launch);
-        }
-        let grain = parallel::grain(lines * to.last * 4);
-        parallel::try_for_ranges(slabs, grain, launch.cancel, |mut range| match chance {
-            None => step(range.start * lines..range.end * lines, 0..to.last),
-            Some(chance) => range.try_for_each(|slab| by_chance(chance, slab * lines..(slab + 1) * lines)),
-        })?;
         y.finish(launch)
     })
 }

@@ -46,9 +46,9 @@ pub(crate) fn run_in_order(launch: &Launch, chance: Option<u64>) -> Result<()> {
             loss::nll_loss_grad(launch, *reduction, *ignore_index)
         }
         Kernel::IndexSelect { dim } => index::index_select(launch, *dim),
-        Kernel::IndexAdd { dim } => index::index_add(launch, *dim, chance),
+        Kernel::IndexAdd { dim } => index::adds::index_add(launch, *dim, chance),
         Kernel::Gather { dim } => index::gather(launch, *dim),
-        Kernel::Scatter { dim, mode } => index::scatter(launch, *dim, *mode, chance),
+        Kernel::Scatter { dim, mode } => index::scatter::scatter(launch, *dim, *mode, chance),
         Kernel::Conv2d(conv) => convolution::conv2d(launch, conv),
         Kernel::Conv2dGradInput(conv) => convolution::conv2d_grad_input(launch, conv),
         Kernel::Conv2dGradWeight(conv) => convolution::conv2d_grad_weight(launch, conv, chance),

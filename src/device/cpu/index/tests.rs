@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 
 use crate::base::{DType, Layout};
-use crate::device::cpu::lines::Lines;
+use crate::device::Cancel;
 use crate::device::cpu::testing::{Sample, launch, layouts, output};
-use crate::device::kernel::{Arg, Kernel, ScatterMode};
+use crate::device::kernel::{Arg, Kernel, Launch, ScatterMode};
 
 fn counted(dtype: DType, layout: Layout) -> Sample {
     Sample::laid_out(dtype, layout, (0..).map(|i| f64::from(i % 100)))
@@ -133,20 +133,73 @@ fn a_tensor_selects_from_itself() {
     assert_eq!(x.values(), [3.0, 2.0, 1.0]);
 }
 
+/// Values whose sum depends on the order in which they are added.
+fn rounding(n: usize) -> Vec<f32> {
+    [1e8, 1.0, -1e8, 0.3, 7e7, -0.7, 3.0].into_iter().cycle().take(n).collect()
+}
+
 #[test]
 fn sums_of_many_rows_follow_the_index() {
-    let (rows, width, k) = (7usize, 130usize, 5000usize);
-    let index = places(&[k], 0, rows as i64, 5);
-    let source = counted(DType::Float32, Layout::contiguous(&[k, width]).unwrap());
-    let y = Sample::zeros(DType::Float32, &[rows, width]);
-    launch(&Kernel::IndexAdd { dim: 0 }, &[index.arg(), source.arg()], &[y.view()]).unwrap();
-    let mut want = vec![0.0; rows * width];
-    for (i, (&row, values)) in index.values().iter().zip(source.values().chunks(width)).enumerate() {
-        assert!(i < k);
-        for (to, value) in want[row as usize * width..][..width].iter_mut().zip(values) {
-            *to += value;
+    for (rows, width, k) in
+        [(7usize, 130usize, 5000usize), (300, 64, 4000), (5, 1, 3000), (2, 3, 1), (1, 40, 513)]
+    {
+        let index = places(&[k], -(rows as i64), rows as i64, 5);
+        let values = rounding(k * width);
+        let source = Sample::new(DType::Float32, &[k, width], values.iter().map(|&v| v.into()));
+        let y = Sample::zeros(DType::Float32, &[rows, width]);
+        launch(&Kernel::IndexAdd { dim: 0 }, &[index.arg(), source.arg()], &[y.view()]).unwrap();
+        let mut want = vec![0f32; rows * width];
+        for (&row, values) in index.values().iter().zip(values.chunks(width)) {
+            let row = (row as i64).rem_euclid(rows as i64) as usize;
+            want[row * width..][..width].iter_mut().zip(values).for_each(|(to, value)| *to += value);
+        }
+        assert_eq!(y.values(), want.into_iter().map(f64::from).collect::<Vec<_>>(), "{rows} x {width}");
+    }
+}
+
+#[test]
+fn scattered_values_are_added_in_their_order() {
+    for (rows, width, k) in [(7usize, 130usize, 900usize), (3, 1, 3000), (30, 1500, 4)] {
+        let values = rounding(k * width);
+        let source = Sample::new(DType::Float32, &[k, width], values.iter().map(|&v| v.into()));
+        for (dim, size) in [(0, rows), (1, width)] {
+            let index = places(&[k, width], 0, size as i64, 11);
+            let shape = if dim == 0 { [rows, width] } else { [k, size] };
+            for mode in [ScatterMode::Add, ScatterMode::Assign] {
+                let y = Sample::zeros(DType::Float32, &shape);
+                launch(&Kernel::Scatter { dim, mode }, &[index.arg(), source.arg()], &[y.view()]).unwrap();
+                let mut want = vec![0f32; shape[0] * shape[1]];
+                for (at, (&place, value)) in index.values().iter().zip(&values).enumerate() {
+                    let place = place as usize;
+                    let to = if dim == 0 { place * width + at % width } else { at / width * size + place };
+                    want[to] = if mode == ScatterMode::Add { want[to] + value } else { *value };
+                }
+                let want: Vec<f64> = want.into_iter().map(f64::from).collect();
+                assert_eq!(y.values(), want, "{rows} x {width} along {dim}");
+            }
         }
     }
-    assert_eq!(y.values(), want);
-    assert_eq!(Lines::new(&[rows, width], 0).inner, width);
+}
+
+/// Every row is added once: whole numbers have one sum, floats another in another order.
+#[test]
+fn rows_are_added_in_the_order_of_a_chance() {
+    let (rows, width, k) = (5usize, 130usize, 1300usize);
+    let index = places(&[k], 0, rows as i64, 5);
+    let added = |values: &[f32], chance| {
+        let source = Sample::new(DType::Float32, &[k, width], values.iter().map(|&v| v.into()));
+        let y = Sample::zeros(DType::Float32, &[rows, width]);
+        let (inputs, outputs) = ([index.arg(), source.arg()], [y.view()]);
+        let (kernel, cancel) = (Kernel::IndexAdd { dim: 0 }, Cancel::default());
+        let (inputs, outputs) = (&inputs[..], &outputs[..]);
+        let launch =
+            Launch { op: "test", kernel: &kernel, inputs, outputs, stream: 0, cancel: &cancel, timed: false };
+        super::adds::index_add(&launch, 0, chance).unwrap();
+        y.values()
+    };
+    let whole: Vec<f32> = (0..k * width).map(|i| (i % 17) as f32).collect();
+    assert_eq!(added(&whole, Some(7)), added(&whole, None));
+    let rounded = rounding(k * width);
+    assert_eq!(added(&rounded, Some(7)), added(&rounded, Some(7)));
+    assert_ne!(added(&rounded, Some(7)), added(&rounded, None));
 }
