@@ -132,7 +132,7 @@ pub enum Kernel {
     /// `index, source -> y` (read and written): `y[..index..] (op)= source` along `dim`.
     Scatter { dim: usize, mode: ScatterMode },
     /// `x -> values, indices` (int64), stable along `dim`; NaN sorts as the largest. Outputs that are shorter along `dim`
-    /// have the first of the order.
+    /// have the first of the order. On a CPU the indices may be left out.
     Sort { dim: usize, descending: bool },
     /// Matrices, the last two dimensions of `a`, taken apart; computed in f64.
     Factor(Factor),

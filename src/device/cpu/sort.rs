@@ -3,9 +3,11 @@
 mod digits;
 mod first;
 mod keys;
+mod merge;
+mod whole;
 
+use crate::base::dtype::Category;
 use crate::base::{Result, memory};
-use crate::device::Cancel;
 use crate::device::kernel::Launch;
 
 use super::convert::with_compute;
@@ -15,24 +17,31 @@ use super::parallel::{self, SharedMut};
 use super::scratch::zeros;
 
 use keys::{SortEntry, Sortable, ordered};
+use merge::{LONG, ONE_WALK, RUN, merge_runs};
 
 /// Values along `dim` in order, and the places (int64) they came from. Equal values keep their order; NaN
-/// sorts as the largest, as in `torch.sort(stable=True)`. Of outputs with shorter lines the first of the order.
+/// sorts as the largest, as in `torch.sort(stable=True)`. Of outputs with shorter lines the first of the order. Without a
+/// second output the values alone.
 pub(super) fn sort(launch: &Launch, dim: usize, descending: bool) -> Result<()> {
     let (from, shape) = (input_shape(launch, 0)?, output_shape(launch, 0)?);
     let (lines, first) = (Lines::new(from, dim), Lines::new(shape, dim));
     if first.size > lines.size || (first.outer, first.inner) != (lines.outer, lines.inner) {
         return Err(mismatch(launch, "the input", from, shape));
     }
-    expect_shape(launch, "the indices", output_shape(launch, 1)?, shape)?;
+    if launch.outputs.len() > 1 {
+        expect_shape(launch, "the indices", output_shape(launch, 1)?, shape)?;
+    } else if launch.dtype().category() == Category::Int && lines.inner == 1 && first.size == lines.size {
+        return whole::sort(launch, lines, descending);
+    }
     with_compute!(launch.dtype(), C => sort_lines::<C>(launch, lines, first, descending))
 }
 
 fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, first: Lines, descending: bool) -> Result<()> {
     let x = dense::<C>(launch, 0)?;
     let mut values = DenseOut::<C>::new(launch, 0)?;
-    let mut indices = DenseOut::<i64>::new(launch, 1)?;
-    let (to_values, to_indices) = (SharedMut::new(&mut values), SharedMut::new(&mut indices));
+    let mut indices = if launch.outputs.len() > 1 { Some(DenseOut::<i64>::new(launch, 1)?) } else { None };
+    let to_values = SharedMut::new(&mut values);
+    let to_indices = SharedMut::new(indices.as_deref_mut().unwrap_or(&mut []));
     let entry = |start: usize, i: usize| -> SortEntry {
         let value = x.get(start + i * lines.inner).copied().unwrap_or_default();
         (ordered(value, descending).into(), i)
@@ -45,9 +54,11 @@ fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, first: Lines, descendi
             }
             let to = first.start(line) + i * lines.inner;
             // SAFETY: lines are disjoint, and each has one writer.
-            let (value, index) = unsafe { (to_values.slice(to..to + 1), to_indices.slice(to..to + 1)) };
-            if let (Some(&v), [value], [index]) = (x.get(start + from * lines.inner), value, index) {
+            let (value, index) = unsafe { (to_values.place(to), to_indices.place(to)) };
+            if let (Some(&v), Some(value)) = (x.get(start + from * lines.inner), value) {
                 *value = v;
+            }
+            if let Some(index) = index {
                 *index = from as i64;
             }
         }
@@ -93,7 +104,7 @@ fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, first: Lines, descendi
         })?;
     }
     values.finish(launch)?;
-    indices.finish(launch)
+    indices.map_or(Ok(()), |indices| indices.finish(launch))
 }
 
 /// Sorts a line's entries, or of much more the first `wanted`.
@@ -128,9 +139,6 @@ fn first_of_long<C: Sortable>(
     Ok(found)
 }
 
-/// Lines longer than this are sorted by all cores together, one line after another.
-const LONG: usize = 1 << 16;
-
 /// Entries by their places, sorted on all cores: runs, then neighbouring runs merged until one is left.
 pub(in crate::device::cpu) fn long_line(
     launch: &Launch,
@@ -152,48 +160,8 @@ pub(in crate::device::cpu) fn long_line(
         // SAFETY: chunks are disjoint.
         digits::sort(to, unsafe { spare.slice(from..from + to.len()) });
     })?;
-    let mut run = RUN;
-    while run < n {
-        let from = &entries;
-        parallel::for_chunks(&mut other, 2 * run, 2 * run, launch.cancel, |pair, to| {
-            let start = pair * 2 * run;
-            let middle = (start + run).min(n);
-            merge(
-                from.get(start..middle).unwrap_or(&[]),
-                from.get(middle..start + to.len()).unwrap_or(&[]),
-                to,
-                launch.cancel,
-            );
-        })?;
-        std::mem::swap(&mut entries, &mut other);
-        run *= 2;
-    }
-    // A merge that was interrupted left its end as it was.
-    launch.cancel.check()?;
+    merge_runs(launch.cancel, &mut entries, &mut other)?;
     Ok(entries)
-}
-
-/// Entries that one core may go through without looking whether it shall stop.
-const ONE_WALK: usize = 1 << 20;
-
-/// Entries that one core sorts at once.
-const RUN: usize = 1 << 15;
-
-fn merge<'a>(mut a: &'a [SortEntry], mut b: &'a [SortEntry], to: &mut [SortEntry], cancel: &Cancel) {
-    for (i, to) in to.iter_mut().enumerate() {
-        if i % RUN == 0 && cancel.is_set() {
-            return;
-        }
-        let from = match (a.first(), b.first()) {
-            (Some(x), Some(y)) if y < x => &mut b,
-            (Some(_), _) => &mut a,
-            _ => &mut b,
-        };
-        if let Some((first, rest)) = from.split_first() {
-            *to = *first;
-            *from = rest;
-        }
-    }
 }
 
 #[cfg(test)]
@@ -254,6 +222,35 @@ mod tests {
         let values = (0..200_000).map(|i| f64::from(i % 20_011 * 7919 % 1009));
         check(&Sample::new(DType::Float32, &[200_000], values.clone()), 0, false);
         check(&Sample::new(DType::Int32, &[100_000, 2], values), 0, true);
+    }
+
+    /// The same numbers, whatever tells them apart: few bits or many, and more than one core sorts.
+    #[test]
+    fn values_alone_are_in_the_same_order() {
+        let spread = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        for n in [0, 1, 2, 3, 100, 5000, LONG + 3, 3 * RUN + 1] {
+            for (low, numbers, apart) in
+                [(0, 900, 1), (-450, 900, 1), (-7, 3, 5), (-(1 << 40), 1 << 41, 1), (9, 1, 1)]
+            {
+                let value = |i: u64| (low + (spread(i) % numbers) as i64 * apart) as f64;
+                let dtypes = [DType::Int64, DType::Int16, DType::UInt8, DType::Float32];
+                for dtype in dtypes.into_iter().take(if n > LONG { 1 } else { 4 }) {
+                    let x = Sample::new(dtype, &[2, n], (0..2 * n as u64).map(value));
+                    for descending in [false, true] {
+                        let [alone, beside] = [(); 2].map(|()| Sample::zeros(dtype, &[2, n]));
+                        let places = Sample::zeros(DType::Int64, &[2, n]);
+                        let kernel = Kernel::Sort { dim: 1, descending };
+                        run(&kernel, &[x.arg()], &[alone.view()]).unwrap();
+                        run(&kernel, &[x.arg()], &[beside.view(), places.view()]).unwrap();
+                        assert_eq!(alone.values(), beside.values(), "{dtype:?} {n} {low} {numbers} {apart}");
+                    }
+                }
+            }
+        }
+        let x = Sample::new(DType::Int64, &[3, 2], [5.0, 1.0, 4.0, 9.0, -2.0, 3.0]);
+        let columns = Sample::zeros(DType::Int64, &[3, 2]);
+        run(&Kernel::Sort { dim: 0, descending: false }, &[x.arg()], &[columns.view()]).unwrap();
+        assert_eq!(columns.values(), [-2.0, 1.0, 4.0, 3.0, 5.0, 9.0]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::op::shape::part::slice;
 use crate::op::shape::permute::movedim;
 use crate::op::shape::view::reshape_to;
 use crate::op::sorting::quantile::run_starts;
-use crate::op::sorting::sort::sort;
+use crate::op::sorting::sort::{sort, sort_values};
 use crate::tensor::Tensor;
 
 use super::masks::{masked_select, positions};
@@ -40,11 +40,19 @@ fn unique(x: &Tensor, asked: &AskedParams) -> Result<Distinct> {
     let _off = no_grad();
     let flat = reshape_to(&x.detach(), &[x.numel()])?;
     let plain = if x.dtype() == DType::Bool { to_dtype(&flat, DType::UInt8)? } else { flat };
-    let (sorted, order) = sort(&plain, 0, false)?;
+    let (sorted, order) = if asked.return_inverse {
+        let (sorted, order) = sort(&plain, 0, false)?;
+        (sorted, Some(order))
+    } else {
+        (sort_values(&plain, 0, "sort")?, None)
+    };
     let runs = Runs::of(&sorted)?;
     let values = to_dtype(&masked_select(&sorted, &runs.starts)?, x.dtype())?;
-    let inverse = || reshape_to(&scatter(&order, 0, &order, (&runs.number()?).into())?, x.shape());
-    runs.found(asked, values, inverse, x.numel())
+    let places =
+        |order: Tensor| reshape_to(&scatter(&order, 0, &order, (&runs.number()?).into())?, x.shape());
+    let inverse = order.map(places).transpose()?;
+    let counts = asked.return_counts.then(|| runs.lengths(x.numel())).transpose()?;
+    Ok(Distinct { values, inverse, counts })
 }
 
 /// The values without those that repeat the one before, in their order.

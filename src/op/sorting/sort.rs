@@ -30,6 +30,18 @@ pub fn sort(x: &Tensor, dim: i64, descending: bool) -> Result<(Tensor, Tensor)> 
     Ok((values, indices))
 }
 
+/// The elements in order along `dim` where nobody asks for the places they came from, which a CPU need not keep; no graph.
+pub(crate) fn sort_values(x: &Tensor, dim: i64, name: &'static str) -> Result<Tensor> {
+    let dim = x.dim(dim)?;
+    if x.device().is_cuda() {
+        return Ok(sorted(x, dim, None, false, name)?.0);
+    }
+    let values = Tensor::empty(x.shape(), x.dtype(), &x.context(), name)?;
+    let (from, to) = (ranked(x)?, values.with_layout(ranked(&values)?));
+    launch(name, &Kernel::Sort { dim, descending: false }, &[In::Laid(x, &from)], &[&to])?;
+    Ok(values)
+}
+
 /// The indices that would sort `x` along `dim`.
 pub fn argsort(x: &Tensor, dim: i64, descending: bool) -> Result<Tensor> {
     sorted(x, x.dim(dim)?, None, descending, "argsort").map(|(_, indices)| indices)

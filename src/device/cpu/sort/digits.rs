@@ -9,7 +9,7 @@ const FEW: usize = 64;
 const DIGITS: [u32; 2] = [8, WIDEST];
 
 /// The counts of so wide a digit's values still lie in the first cache.
-const WIDEST: u32 = 11;
+pub(super) const WIDEST: u32 = 11;
 
 /// Sorts entries that stand in the order of their places by their keys, and equal keys by their places. `spare` is as
 /// long, and its content is lost.
@@ -59,7 +59,7 @@ fn varying(entries: &[SortEntry]) -> u64 {
 }
 
 /// Where the digits begin that have a varying bit, the lowest first.
-fn passes(varying: u64, digit: u32) -> impl Iterator<Item = u32> {
+pub(super) fn passes(varying: u64, digit: u32) -> impl Iterator<Item = u32> {
     let mut rest = varying;
     std::iter::from_fn(move || {
         let shift = rest.trailing_zeros();
