@@ -18,7 +18,7 @@ use crate::device::cancel::Cancel;
 use super::block::Room;
 use super::parallel;
 
-use operand::SLACK;
+use operand::{SLACK, in_place};
 use product::{LHS, RHS, chunks, pieces};
 use tiles::{Real, Tile, Tiles};
 
@@ -143,14 +143,11 @@ impl<E: Real> GemmJob<'_, E> {
         })
     }
 
-    /// The first element of the rhs's block and the stride along `k`, where reading panels in place is as good
-    /// as packing them: few rows use them, or `k` steps are short enough for the caches.
+    /// The first element of the rhs's block and the stride along `k`, where panels are read in place.
     fn direct_rhs(&self, block: &GemmBlock) -> Option<(*const E, isize)> {
-        let (origin, [outer, k]) = self.p.rhs.direct()?;
-        let near = k.unsigned_abs() * size_of::<E>() <= 1024;
-        let fits = outer == 1 && near;
+        let (origin, k) = in_place(self.p.rhs)?;
         let first = block.columns.start as isize + block.k.start as isize * k;
-        fits.then(|| (origin.wrapping_offset(first), k))
+        Some((origin.wrapping_offset(first), k))
     }
 
     unsafe fn pack_panel(&self, block: &GemmBlock, panels: &Panels<E>, panel: usize) {

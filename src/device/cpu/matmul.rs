@@ -376,7 +376,16 @@ mod tests {
     fn every_instruction_set_and_block_edge() {
         isa::on_each(|_| {
             for dtype in [DType::Float32, DType::Float64, DType::BFloat16] {
-                for (m, k, n) in [(1, 1, 1), (15, 257, 33), (31, 600, 47), (200, 300, 200), (129, 16, 65)] {
+                for (m, k, n) in [
+                    (1, 1, 1),
+                    (15, 257, 33),
+                    (31, 600, 47),
+                    (200, 300, 200),
+                    (129, 16, 65),
+                    (8, 64, 100),
+                    (8, 64, 1100),
+                    (3, 70, 40),
+                ] {
                     for form in [Form::Plain, Form::Turned] {
                         check(dtype, [1, m, k, n], [form, Form::Plain, Form::Plain, form], 1.0, None);
                         check(

@@ -7,9 +7,9 @@ use crate::base::Result;
 use crate::device::cancel::Cancel;
 use crate::device::cpu::isa::{self, Isa, Work};
 
-use super::operand::SLACK;
+use super::operand::{SLACK, in_place};
 use super::product::{Product, RHS, chunks, pieces};
-use super::tiles::{Dots, Real};
+use super::tiles::{Dots, MOST_LANES, Real};
 
 /// Most rows (or columns) that count as few.
 const FEW: usize = 8;
@@ -28,13 +28,31 @@ pub(super) unsafe fn run<E: Real>(p: &Product<E>, threads: bool, cancel: &Cancel
     // SAFETY: the caller's promise.
     unsafe {
         if p.n <= FEW && p.n <= p.m {
-            one_side(p, threads, cancel)
-        } else if p.m <= FEW {
+            if by_tiles(&p.transposed()) { None } else { one_side(p, threads, cancel) }
+        } else if p.m <= FEW && !by_tiles(p) {
             one_side(&p.transposed(), threads, cancel)
         } else {
             None
         }
     }
+}
+
+/// Elements of a matrix that the second cache holds.
+const NEAR: usize = 1 << 16;
+
+/// Whether few rows are better multiplied tile by tile: where the matrix is small and its panels need no packing, or where
+/// its sums are so short that to pack it takes less than what ends each of them.
+fn by_tiles<E: Real>(p: &Product<E>) -> bool {
+    let tiles = p.lhs.tiles();
+    if p.m == 1 || p.out_strides[1] != 1 || p.n < tiles.width() {
+        return false;
+    }
+    let near = p.k.saturating_mul(p.n) <= NEAR;
+    if near && in_place(p.rhs).is_some() {
+        return true;
+    }
+    // Measured, where panels are turned by vectors of sixteen.
+    tiles.lanes == MOST_LANES && p.k < p.m * if near { 32 } else { 12 }
 }
 
 /// The output has few columns.

@@ -26,6 +26,14 @@ pub(crate) trait Operand<E>: Sync {
     fn tiles(&self) -> &'static Tiles<E>;
 }
 
+/// The first element and the stride along `k`, where reading panels in place is as good as packing them: the steps along
+/// `k` are short enough for the caches.
+pub(super) fn in_place<E>(rhs: &dyn Operand<E>) -> Option<(*const E, isize)> {
+    let (origin, [outer, k]) = rhs.direct()?;
+    let near = k.unsigned_abs() * size_of::<E>() <= 1024;
+    (outer == 1 && near).then_some((origin, k))
+}
+
 /// Elements past the end of a packed block that may be overwritten.
 pub(crate) const SLACK: usize = 16;
 

@@ -325,7 +325,7 @@ pub(super) unsafe fn dots<V: Vector, const R: usize, const C: usize>(d: &Dots<V:
 }
 
 /// No vector has more.
-const MOST_LANES: usize = 16;
+pub(super) const MOST_LANES: usize = 16;
 
 /// The sum of a vector's elements, halves first.
 #[inline(always)]
