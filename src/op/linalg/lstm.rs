@@ -19,6 +19,9 @@ use crate::tensor::{In, Tensor, launch};
 const NAME: &str = "lstm";
 const PRODUCT: Kernel = Kernel::Matmul { alpha: 1.0, beta: 0.0 };
 
+/// For so many steps a weight is worth turning.
+const TURNED: usize = 4;
+
 /// The sizes of a sequence, and its direction.
 #[derive(Clone, Copy)]
 struct Sequence {
@@ -64,10 +67,12 @@ pub fn lstm_sequence(
     let kept = if needs_graph(&inputs) { [length, length] } else { [2, 1] };
     let (memories, gates) = (empty(&[kept[0], n, hidden])?, empty(&[kept[1], n, 4 * hidden])?);
     let from = empty(&[n, 4 * hidden])?;
-    let turned = hh.layout().transpose(0, 1)?;
+    let turned = hh.with_layout(hh.layout().transpose(0, 1)?);
+    // A library of a GPU reads it so; a processor would turn it anew in each step.
+    let weight = if on_gpu || length < TURNED { turned } else { turned.copied(hh.dtype(), NAME)? };
     let (mut last_h, mut last_c) = (h0.clone(), c0.clone());
     for step in of.steps() {
-        launch(NAME, &PRODUCT, &[In::Tensor(&last_h), In::Laid(hh, &turned)], &[&from])?;
+        launch(NAME, &PRODUCT, &[In::Tensor(&last_h), In::Tensor(&weight)], &[&from])?;
         let own = row(&x, step, [n, 4 * hidden])?;
         let (to_h, to_c) = (row(&out, step, [n, hidden])?, of.memory(&out, &memories, step)?);
         let to_gates = row(&gates, step % kept[1], [n, 4 * hidden])?;
