@@ -271,6 +271,36 @@ fn joins_promote_skip_empty_vectors_and_check() {
 }
 
 #[test]
+fn every_element_is_rolled_to_its_place() {
+    for shape in [&[17][..], &[1], &[3, 20], &[20, 3], &[2, 17, 5], &[40, 1, 2], &[0, 8], &[2, 0, 9]] {
+        let n: usize = shape.iter().product();
+        // Behind five others, and along its last dimension in steps of two.
+        let numbered = i64s(&(-5..2 * n as i64).collect::<Vec<_>>(), &[2 * n + 5]);
+        let strides: Vec<isize> =
+            (1..=shape.len()).map(|d| shape[d..].iter().product::<usize>() as isize).collect();
+        let twice: Vec<isize> = strides.iter().map(|s| 2 * s).collect();
+        let whole = laid(&numbered, shape, &strides, 5);
+        let apart = laid(&numbered, shape, &twice, 5);
+        for (dim, &size) in shape.iter().enumerate() {
+            let inner: usize = shape[dim + 1..].iter().product();
+            for shift in -(size as i64) - 1..=size as i64 + 1 {
+                let from = |at: usize| {
+                    let own = (at / inner % size) as i64;
+                    let source = (own - shift).rem_euclid(size as i64) as usize;
+                    (at / inner / size * size + source) * inner + at % inner
+                };
+                let want: Vec<f64> = (0..n).map(|at| from(at) as f64).collect();
+                for (x, step) in [(&whole, 1.0), (&apart, 2.0)] {
+                    let rolled = numbers(&repeat::roll(x, &[shift], &[dim as i64]).unwrap());
+                    let want: Vec<f64> = want.iter().map(|v| v * step).collect();
+                    assert_eq!(rolled, want, "{shape:?} by {shift} along {dim}, steps of {step}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn closeness_is_measured_as_pytorch_measures_it() {
     let (a, b) = (f32s(&[1.0, 2.0], &[2]), f32s(&[1.0, 2.000_001], &[2]));
     assert!(!equal(&a, &b).unwrap() && allclose(&a, &b, 1e-5, 1e-8, false).unwrap());

@@ -8,6 +8,7 @@ use crate::op::core::args::{to_list, to_value};
 use crate::op::core::def::{
     DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, Gradient, OpDef, Sample,
 };
+use crate::op::core::format::MemoryFormat;
 use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::shapes;
@@ -15,8 +16,6 @@ use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
-use super::join::cat;
-use super::part::narrow;
 use super::permute::transpose;
 use super::view::{reshape_to, unique_dims};
 
@@ -114,7 +113,38 @@ fn roll_one(x: &Tensor, shift: i64, dim: i64) -> Result<Tensor> {
     if start == 0 {
         return Ok(x.clone());
     }
-    cat(&[&narrow(x, dim, start, size - start)?, &narrow(x, dim, 0, start)?], dim)
+    let (start, size, dim) = (start as usize, size as usize, x.dim(dim)?);
+    let out = MemoryFormat::suggested(x).empty(x.shape(), x.dtype(), x, "roll")?;
+    let copy = |from: usize, to: usize, count: usize| {
+        let part = |t: &Tensor, at| Ok::<_, Error>(t.with_layout(t.layout().slice(dim, at, count, 1)?));
+        part(&out, to)?.assign(&part(x, from)?, "roll")
+    };
+    let is_little = start.min(size - start) <= size / 8;
+    if is_little && x.numel() > 0 && x.is_contiguous() && out.is_contiguous() {
+        let inner: usize = x.shape().iter().skip(dim + 1).product();
+        if start <= size / 2 {
+            roll_all(x, &out, inner * start, true)?;
+            copy(0, size - start, start)?;
+        } else {
+            roll_all(x, &out, inner * (size - start), false)?;
+            copy(start, 0, size - start)?;
+        }
+    } else {
+        copy(start, 0, size - start)?;
+        copy(0, size - start, start)?;
+    }
+    Ok(out)
+}
+
+/// All elements as one run, so far back or on: right but for those that went past an end of the dimension.
+fn roll_all(x: &Tensor, out: &Tensor, far: usize, back: bool) -> Result<()> {
+    let run = |t: &Tensor, from: usize| -> Result<Tensor> {
+        let plain = Layout::contiguous(&[t.numel() - far])?;
+        let first = t.layout().offset() + from;
+        Ok(t.with_layout(Layout::new(plain.shape().into(), plain.strides().into(), first)?))
+    };
+    let (from, to) = if back { (far, 0) } else { (0, far) };
+    run(out, to)?.assign(&run(x, from)?, "roll")
 }
 
 fn repeat_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
