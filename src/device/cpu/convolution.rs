@@ -5,6 +5,7 @@
 //! ([`correlate`]). Strides split a picture into interleaved ones. A 1x1 filter is a plain product.
 
 mod correlate;
+mod one_filter;
 mod plane;
 pub(crate) mod sizes;
 pub(crate) mod tap;

@@ -8,6 +8,7 @@ mod narrow;
 pub(super) mod operand;
 pub(super) mod pairs;
 mod product;
+pub(super) mod tall;
 pub(super) mod tiles;
 
 use std::ops::Range;

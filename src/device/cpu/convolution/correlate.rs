@@ -7,11 +7,12 @@ use crate::device::cpu::convolution::tap::Tap;
 use crate::device::cpu::gemm::RowBlocks;
 use crate::device::cpu::gemm::operand::{Matrix, Operand, SLACK};
 use crate::device::cpu::gemm::tiles::{Real, Taps};
-use crate::device::cpu::isa::{self, Isa, Work};
+use crate::device::cpu::isa;
 use crate::device::cpu::parallel::{self, SharedMut};
 use crate::device::cpu::scratch::{Kept, zeros};
 use crate::device::kernel::Launch;
 
+use super::one_filter::{FilteredPlaces, FilteredRows, NARROW, OneFilter};
 use super::plane::Planes;
 
 /// One filter bank over a group of channels, writing some channels (and perhaps some pixels) of the output.
@@ -121,10 +122,6 @@ const STRIP_PLACES: usize = 512;
 
 /// The same where a strip is whole rows of one channel.
 const ROW_PLACES: usize = 4096;
-
-/// Places that are summed at once for one channel: as many vectors as hide each other's waits, and what is left of those.
-const WIDE: usize = 64;
-const NARROW: usize = 8;
 
 /// Rows of the longest tile, and places of the widest, that may be read past a picture's end.
 const OVERRUN: usize = 64;
@@ -237,7 +234,7 @@ impl<E: Real> Correlation<'_, E> {
         if rows == 0 || at + (rows - 1) * width + columns > out.len {
             return;
         }
-        isa::dispatch(FilteredRows {
+        let rows = FilteredRows {
             filter: OneFilter {
                 weights: &part.packed,
                 offsets: &part.offsets,
@@ -249,7 +246,8 @@ impl<E: Real> Correlation<'_, E> {
             pitch,
             to: out.pointer.wrapping_add(at),
             width,
-        });
+        };
+        rows.write();
     }
 
     /// Sums the products of a strip, panel by panel, so that the places a panel reads stay in the first cache.
@@ -309,120 +307,6 @@ impl<E: Real> Correlation<'_, E> {
                 // SAFETY: parts write different pixels, and strips different places; threads never meet.
                 unsafe { out.write(at, part.stride[1], values, bias) };
             }
-        }
-    }
-}
-
-/// A filter of one channel, as those of a depthwise convolution are: a tile of one row would be called for each panel of
-/// two vectors, and wait for its own sums.
-struct OneFilter<'a, E> {
-    /// One for each of the offsets, and perhaps more.
-    weights: &'a [E],
-    offsets: &'a [isize],
-    /// The picture at the strip's first place.
-    from: *const E,
-}
-
-impl<E: Real> OneFilter<'_, E> {
-    /// The sums of panels that begin at these places.
-    #[inline(always)]
-    fn panels<I: Isa, const N: usize, const P: usize>(&self, at: [usize; P]) -> [[E; N]; P] {
-        let mut sums = [[E::default(); N]; P];
-        for (&weight, &offset) in self.weights.iter().zip(self.offsets) {
-            for (sum, &at) in sums.iter_mut().zip(&at) {
-                // SAFETY: the picture has room around it for every tap at every place, and past its end for a whole panel.
-                let values = unsafe { &*self.from.offset(offset + at as isize).cast::<[E; N]>() };
-                for (sum, &value) in sum.iter_mut().zip(values) {
-                    *sum = weight.fma::<I>(value, *sum);
-                }
-            }
-        }
-        sums
-    }
-}
-
-/// The sums of a strip's places, those between rows included.
-struct FilteredPlaces<'a, E> {
-    filter: OneFilter<'a, E>,
-    sums: &'a mut [E],
-}
-
-impl<E: Real> Work for FilteredPlaces<'_, E> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self) {
-        let (wide, rest) = self.sums.as_chunks_mut::<WIDE>();
-        let done = wide.len() * WIDE;
-        for (i, to) in wide.iter_mut().enumerate() {
-            [*to] = self.filter.panels::<I, WIDE, 1>([i * WIDE]);
-        }
-        let (narrow, rest) = rest.as_chunks_mut::<NARROW>();
-        let last = done + narrow.len() * NARROW;
-        for (i, to) in narrow.iter_mut().enumerate() {
-            [*to] = self.filter.panels::<I, NARROW, 1>([done + i * NARROW]);
-        }
-        for (i, to) in rest.iter_mut().enumerate() {
-            [[*to]] = self.filter.panels::<I, 1, 1>([last + i]);
-        }
-    }
-}
-
-/// Rows of sums, which lie `pitch` apart in the picture and `width` in the output. A row's last panel may begin within the
-/// one before it: what both hold is the same.
-struct FilteredRows<'a, E> {
-    filter: OneFilter<'a, E>,
-    bias: E,
-    rows: usize,
-    /// At least a [`NARROW`] panel.
-    columns: usize,
-    pitch: usize,
-    /// The first row's place in the output, which has room for all of them.
-    to: *mut E,
-    width: usize,
-}
-
-impl<E: Real> FilteredRows<'_, E> {
-    /// Panels of `N` columns, four at once, be they of one row or of several.
-    #[inline(always)]
-    fn panels<I: Isa, const N: usize>(&self) {
-        let last = self.columns - N;
-        let panels = self.rows * self.columns.div_ceil(N);
-        let mut next = (0, 0);
-        for _ in (0..panels).step_by(4) {
-            let places: [_; 4] = std::array::from_fn(|_| {
-                let here = next;
-                next = match here {
-                    // The last panel may be written more than once.
-                    (row, column) if column == last => {
-                        if row + 1 < self.rows {
-                            (row + 1, 0)
-                        } else {
-                            here
-                        }
-                    }
-                    (row, column) => (row, (column + N).min(last)),
-                };
-                here
-            });
-            let sums = self.filter.panels::<I, N, 4>(places.map(|(row, column)| row * self.pitch + column));
-            for ((row, column), sum) in places.into_iter().zip(sums) {
-                // SAFETY: the maker's promise.
-                unsafe { *self.to.add(row * self.width + column).cast() = sum.map(|v| v + self.bias) };
-            }
-        }
-    }
-}
-
-impl<E: Real> Work for FilteredRows<'_, E> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self) {
-        if self.columns >= 16 {
-            self.panels::<I, 16>();
-        } else {
-            self.panels::<I, NARROW>();
         }
     }
 }

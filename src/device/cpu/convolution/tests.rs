@@ -130,6 +130,11 @@ fn every_instruction_set_and_many_channels() {
                 (5, 1, 1, [12, 12], [3, 3], Conv { groups: 16, ..same }),
                 (2, 1, 1, [21, 33], [3, 3], Conv { groups: 5, ..same }),
                 (1, 1, 1, [200, 40], [3, 3], Conv { groups: 3, ..same }),
+                (2, 1, 1, [20, 18], [5, 5], Conv { groups: 4, padding: [2, 2], ..PLAIN }),
+                (2, 1, 1, [9, 13], [7, 3], Conv { groups: 4, padding: [3, 1], ..PLAIN }),
+                (2, 1, 1, [30, 24], [3, 5], Conv { groups: 4, dilation: [2, 3], ..PLAIN }),
+                (3, 1, 1, [3, 20], [3, 3], Conv { groups: 4, ..same }),
+                (2, 1, 1, [17, 40], [3, 3], Conv { groups: 4, stride: [2, 2], ..same }),
                 (3, 2, 3, [1, 50], [1, 7], Conv { padding: [0, 3], ..PLAIN }),
             ] {
                 Case { images, channels, filters, size, filter, conv }.check(dtype, false);

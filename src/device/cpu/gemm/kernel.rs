@@ -5,6 +5,7 @@
     reason = "indices are bounded by the lengths of fixed-size arrays of registers"
 )]
 
+mod tall;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -12,7 +13,9 @@ use std::any::TypeId;
 
 use crate::device::cpu::isa::{self, Isa, Work};
 
+use super::tall::Tall;
 use super::tiles::*;
+use tall::tall;
 #[cfg(target_arch = "x86_64")]
 use x86::*;
 
@@ -63,8 +66,8 @@ impl<E: Real> Vector for Plain<E> {
     unsafe fn prefetch(_at: *const E) {}
 }
 
-tables!(plain_f32, Plain<f32>, f32, transpose::<f32, 4>, [1 2 3 4]);
-tables!(plain_f64, Plain<f64>, f64, transpose::<f64, 4>, [1 2 3 4]);
+tables!(plain_f32, Plain<f32>, f32, transpose::<f32, 4>, [1 2 3 4], [Plain<f32>: 2 Plain<f32>: 1]);
+tables!(plain_f64, Plain<f64>, f64, transpose::<f64, 4>, [1 2 3 4], [Plain<f64>: 2 Plain<f64>: 1]);
 
 struct Which;
 

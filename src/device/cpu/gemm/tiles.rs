@@ -9,6 +9,8 @@ use crate::base::dtype::Element;
 use crate::device::cpu::convert::Compute;
 use crate::device::cpu::isa::Isa;
 
+use super::tall::{TALL_HEIGHTS, TallFn, TallRow};
+
 /// One tile of `rows` x `width` elements: `out = alpha * lhs @ rhs`, or `+=`.
 ///
 /// Strides are in elements. The lhs is read one element at a time, the rhs in whole vectors along its rows.
@@ -89,6 +91,8 @@ pub(crate) struct Tiles<E: 'static> {
     pub(super) dots: &'static [DotsFn<E>],
     /// The same of a single row.
     pub(super) dot: &'static [DotsFn<E>],
+    /// The widest first.
+    pub(super) tall: &'static [TallRow<E>],
 }
 
 /// `out[i * out_strides[0] + j * out_strides[1]] = alpha * sum over k of rows[i][k] * others[j][k]`, or `+=`.
@@ -113,6 +117,13 @@ impl<E> Tiles<E> {
     pub(crate) fn dots(&self, four: bool, others: usize) -> Option<DotsFn<E>> {
         let table = if four { self.dots } else { self.dot };
         table.get(others.wrapping_sub(1)).copied()
+    }
+
+    /// Sums a filter of `height` rows over rows of so many columns, where there is a function for it.
+    pub(crate) fn tall(&self, height: usize, columns: usize) -> Option<TallFn<E>> {
+        let which = TALL_HEIGHTS.iter().position(|&h| h == height)?;
+        let (_, functions) = self.tall.iter().find(|(width, _)| *width <= columns)?;
+        functions.get(which).copied()
     }
 
     /// The tile of `rows` and `vectors`, both within what there is.
@@ -400,7 +411,7 @@ pub(super) use vector;
 
 /// Tables of one instruction set: a tile per number of rows.
 macro_rules! tables {
-    ($name:ident, $v:ty, $e:ty, $transpose:expr, [$($rows:literal)*] $(, $feature:literal)?) => {
+    ($name:ident, $v:ty, $e:ty, $transpose:expr, [$($rows:literal)*], [$($tall:ty: $n:literal)*] $(, $feature:literal)?) => {
         pub(crate) mod $name {
             use super::*;
 
@@ -434,6 +445,12 @@ macro_rules! tables {
                 unsafe { dots::<$v, R, C>(d) }
             }
 
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn by_rows<V: Vector<E = $e>, const N: usize, const H: usize>(t: &Tall<$e>) {
+                // SAFETY: the caller's promise.
+                unsafe { tall::<V, N, H>(t) }
+            }
+
             pub(crate) static TILES: Tiles<$e> = Tiles {
                 lanes: <$v>::LANES,
                 rows: [$($rows),*].len(),
@@ -444,6 +461,10 @@ macro_rules! tables {
                 transpose: $transpose,
                 dots: &[sums::<4, 1>, sums::<4, 2>, sums::<4, 3>, sums::<4, 4>],
                 dot: &[sums::<1, 1>, sums::<1, 2>, sums::<1, 3>, sums::<1, 4>],
+                tall: &[$((
+                    $n * <$tall>::LANES,
+                    [by_rows::<$tall, $n, 3>, by_rows::<$tall, $n, 5>, by_rows::<$tall, $n, 7>],
+                )),*],
             };
         }
     };
@@ -474,6 +495,7 @@ macro_rules! pairs {
                 transpose: $transpose,
                 dots: &[],
                 dot: &[],
+                tall: &[],
             };
         }
     };

@@ -3,18 +3,37 @@
 use std::arch::x86_64::*;
 use std::mem::transmute;
 
+use crate::device::cpu::gemm::tall::Tall;
 use crate::device::cpu::gemm::tiles::*;
+
+use super::tall::tall;
 
 vector!(__m512, f32, 16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_fmadd_ps, _mm512_mul_ps);
 vector!(__m512d, f64, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd, _mm512_mul_pd);
 vector!(__m256, f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps, _mm256_mul_ps);
 vector!(__m256d, f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd, _mm256_mul_pd);
 
-tables!(avx512_f32, __m512, f32, transpose_16, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], "avx512f");
-tables!(avx512_f64, __m512d, f64, transpose::<f64, 8>, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], "avx512f");
+tables!(
+    avx512_f32,
+    __m512,
+    f32,
+    transpose_16,
+    [1 2 3 4 5 6 7 8 9 10 11 12 13 14],
+    [__m512: 2 __m512: 1 __m256: 1],
+    "avx512f"
+);
+tables!(
+    avx512_f64,
+    __m512d,
+    f64,
+    transpose::<f64, 8>,
+    [1 2 3 4 5 6 7 8 9 10 11 12 13 14],
+    [__m512d: 2 __m512d: 1 __m256d: 1],
+    "avx512f"
+);
 pairs!(avx512_pairs, Pairs, transpose_16, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], "avx512f,avx512bf16");
-tables!(avx2_f32, __m256, f32, transpose::<f32, 8>, [1 2 3 4 5 6], "avx2,fma");
-tables!(avx2_f64, __m256d, f64, transpose::<f64, 4>, [1 2 3 4 5 6], "avx2,fma");
+tables!(avx2_f32, __m256, f32, transpose::<f32, 8>, [1 2 3 4 5 6], [__m256: 2 __m256: 1], "avx2,fma");
+tables!(avx2_f64, __m256d, f64, transpose::<f64, 4>, [1 2 3 4 5 6], [__m256d: 2 __m256d: 1], "avx2,fma");
 
 /// Sixteen pairs of bfloat16, in memory that is handled as float32.
 #[derive(Clone, Copy)]
