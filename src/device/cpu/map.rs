@@ -195,7 +195,7 @@ impl<C: Mapped> MapJob<'_, C> {
             let mut result = Scratch::new();
             // Each way has a closure of its own: one of two callers would not be compiled into its loop.
             if rows.together() {
-                rows.each_together(range, |part, inputs| {
+                rows.each_together(range, in_place, |part, inputs| {
                     self.row(part, inputs, &writer, in_place, &mut result)
                 });
             } else {
@@ -469,6 +469,38 @@ mod tests {
             let out = output(&kernel(MapOp::Sub, [1.0; 2], DType::Float32), &[a, b], DType::Float32, &shape);
             let sign = if matches!(a, Arg::Scalar(_)) { -1.0 } else { 1.0 };
             assert_eq!(out, whole.values().iter().map(|v| sign * (v - 3.5)).collect::<Vec<_>>());
+        }
+    }
+
+    /// One row beside a number for each of its copies, more of them than there is room for at once.
+    #[test]
+    fn numbers_meet_a_row() {
+        let spread = |own: &[usize], shape: &[usize], dtype, k| {
+            let layout = Layout::contiguous(own).unwrap().expand(shape).unwrap();
+            Sample::laid_out(dtype, layout, numbers(k, true))
+        };
+        for shape in [[1, 700, 101], [3, 130, 70], [2, 5, 2000], [1, 1300, 1030]] {
+            let [outer, rows, columns] = shape;
+            for (a, b) in [
+                ([1, rows, 1], [1, 1, columns]),
+                ([outer, rows, 1], [outer, 1, columns]),
+                ([outer, 1, columns], [1, rows, 1]),
+                ([1, 1, 1], [outer, 1, columns]),
+                ([outer, rows, 1], [outer, rows, 1]),
+            ] {
+                let dtypes = [DType::Float32, DType::Float64, DType::Int64];
+                for dtype in dtypes.into_iter().take(if rows > 1000 { 1 } else { 3 }) {
+                    let (x, y) = (spread(&a, &shape, dtype, 0), spread(&b, &shape, dtype, 1));
+                    let sub = kernel(MapOp::Sub, [1.0; 2], dtype);
+                    let got = output(&sub, &[x.arg(), y.arg()], dtype, &shape);
+                    let want = x.values().into_iter().zip(y.values()).map(|(a, b)| a - b);
+                    assert!(got.into_iter().eq(want), "{a:?} - {b:?} {dtype:?}");
+                }
+            }
+            let row = spread(&[1, 1, columns], &shape, DType::Float32, 1);
+            let sub = kernel(MapOp::Sub, [1.0; 2], DType::Float32);
+            let got = output(&sub, &[Arg::Scalar(Scalar::Float(3.5)), row.arg()], DType::Float32, &shape);
+            assert!(got.into_iter().eq(row.values().into_iter().map(|v| 3.5 - v)));
         }
     }
 

@@ -43,6 +43,10 @@ pub(super) struct Rows<'a, C> {
     as_numbers: bool,
     /// So many rows are read at once, at most.
     together: usize,
+    /// The same where results need no room: more than a block of rows beside numbers, which alone take some.
+    together_in_place: usize,
+    /// Those rows are one, which is used again for each of the numbers.
+    of_one_row: bool,
 }
 
 struct RowOperand<'a, C> {
@@ -97,7 +101,13 @@ impl<'a, C: Compute> Rows<'a, C> {
         };
         let joins = outer.last().is_some_and(|(_, steps)| operands.iter().zip(steps).all(follows));
         let together = if joins { (BLOCK / length).max(1) } else { 1 };
-        Some(Rows { length, outer, operands, repeats, as_numbers, together })
+        let is_one = |(operand, step): (&RowOperand<C>, &isize)| !operand.lies || *step == 0;
+        let of_one_row = as_numbers
+            && joins
+            && outer.last().is_some_and(|(_, steps)| operands.iter().zip(steps).all(is_one));
+        // Fewer numbers than a row has elements tell which of the two is the row.
+        let together_in_place = if as_numbers && joins { (length - 1).min(BLOCK) } else { together };
+        Some(Rows { length, outer, operands, repeats, as_numbers, together, together_in_place, of_one_row })
     }
 
     /// Visits elements in row-major order: ranges that lie within rows, of at most a block where operands repeat or
@@ -129,14 +139,21 @@ impl<'a, C: Compute> Rows<'a, C> {
         }
     }
 
-    /// The same by as many whole rows as there is room for in a block, where they can be read [`Rows::together`].
-    pub(super) fn each_together(&self, range: Range<usize>, mut visit: impl FnMut(Range<usize>, [&[C]; 3])) {
+    /// The same by as many whole rows as there is room for in a block, or as can do with one, where they can be read
+    /// [`Rows::together`].
+    pub(super) fn each_together(
+        &self,
+        range: Range<usize>,
+        aside: bool,
+        mut visit: impl FnMut(Range<usize>, [&[C]; 3]),
+    ) {
+        let most = if aside { self.together } else { self.together_in_place };
         let mut blocks: [Scratch<C>; 3] = Default::default();
         let mut filled: Filled = [None; 3];
         let mut at = self.place(range.start / self.length.max(1), range.start % self.length.max(1));
         let mut start = range.start;
         while start < range.end {
-            let rows = self.rows_at(&at, range.end - start);
+            let rows = self.rows_at(&at, most, range.end - start);
             let (n, inputs) = if rows == 0 {
                 let n = (self.length - at.within).min(range.end - start);
                 (n, self.read(&at, n, &mut blocks, &mut filled))
@@ -160,9 +177,9 @@ impl<'a, C: Compute> Rows<'a, C> {
     }
 
     /// How many whole rows from a place on are read at once, with so many elements left to read: none within a row.
-    fn rows_at(&self, at: &RowPlace, left: usize) -> usize {
+    fn rows_at(&self, at: &RowPlace, most: usize, left: usize) -> usize {
         let (Some((size, _)), Some(index)) = (self.outer.last(), at.index.last()) else { return 0 };
-        if at.within > 0 { 0 } else { self.together.min(size - index).min(left / self.length) }
+        if at.within > 0 { 0 } else { most.min(size - index).min(left / self.length) }
     }
 
     /// Goes on by so many rows within the last dimension of rows.
@@ -238,8 +255,8 @@ impl<'a, C: Compute> Rows<'a, C> {
 }
 
 impl<C: Compute> Rows<'_, C> {
-    /// The operands' elements of the next `rows` rows. A row that repeats is put into a block as often, once; where each
-    /// row is a number, the numbers are put there.
+    /// The operands' elements of the next `rows` rows. A row that repeats is put into a block as often, once, unless it is
+    /// beside numbers alone; where each row is a number, the numbers are put there.
     fn read_rows<'s>(
         &'s self,
         at: &RowPlace,
@@ -260,12 +277,14 @@ impl<C: Compute> Rows<'_, C> {
                 if operand.lies && step != 0 {
                     std::slice::from_raw_parts(operand.origin.offset(offset), n)
                 } else if self.as_numbers && !operand.lies {
-                    let numbers = if step == 0 { 1 } else { rows };
+                    let numbers = if step == 0 && !self.of_one_row { 1 } else { rows };
                     for (i, number) in block.first(numbers).iter_mut().enumerate() {
                         let origin = operand.origin.wrapping_offset(offset + i as isize * step);
                         *number = operand.number.unwrap_or_else(|| *origin);
                     }
                     block.first(numbers)
+                } else if self.of_one_row {
+                    std::slice::from_raw_parts(operand.origin.offset(offset), self.length)
                 } else {
                     let same =
                         step == 0 && filled.is_some_and(|(of, elements)| of == offset && elements >= n);

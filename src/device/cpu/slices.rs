@@ -9,7 +9,8 @@ use super::isa::{self, Careful, Isa, Work};
 use super::math::{LARGEST_ANGLE, LARGEST_QUOTIENT, Lane, Real};
 
 /// Inputs of one length, those the function does not take empty; outputs of that length; `p` and `q`. Where the
-/// function [takes numbers](takes_numbers), one of two inputs may be shorter, each of its elements for as many outputs.
+/// function [takes numbers](takes_numbers), one of two inputs may be shorter, each of its elements for as many outputs; the
+/// other has as many elements as there are outputs, or those of one number, which are used again.
 pub(crate) struct Slices<'a, C> {
     pub inputs: [&'a [C]; 3],
     pub output: &'a mut [C],
@@ -63,7 +64,7 @@ fn apply<C: Copy>(op: MapOp, arity: usize, slices: &mut Slices<C>, function: imp
         let number_first = a.len() < b.len();
         let (numbers, along) = if number_first { (a, b) } else { (b, a) };
         let each = slices.output.len() / numbers.len().max(1);
-        let rows = slices.output.chunks_exact_mut(each.max(1)).zip(along.chunks_exact(each.max(1)));
+        let rows = slices.output.chunks_exact_mut(each.max(1)).zip(along.chunks_exact(each.max(1)).cycle());
         for (&number, (y, along)) in numbers.iter().zip(rows) {
             if number_first {
                 y.iter_mut().zip(along).for_each(|(y, &b)| *y = function(number, b, b, p, q));
