@@ -270,6 +270,28 @@ fn joins_promote_skip_empty_vectors_and_check() {
     );
 }
 
+/// In float64 the same whole numbers are multiplied by other code.
+#[test]
+fn batches_of_integers_multiply_as_floats_do() {
+    let dims: [&[usize]; 6] = [&[2], &[1, 2], &[2, 2], &[3, 1], &[2, 3, 1], &[]];
+    for (left, right) in dims.iter().flat_map(|a| dims.iter().map(move |b| (a, b))) {
+        let of = |batch: &[usize], matrix: [usize; 2], from: i64| {
+            let shape = [batch, &matrix[..]].concat();
+            let n: usize = shape.iter().product();
+            i64s(&(0..n as i64).map(|i| from - i * i % 23).collect::<Vec<_>>(), &shape)
+        };
+        let (a, b) = (of(left, [3, 4], 9), of(right, [4, 2], 5));
+        let double = |t| to(t, Target::dtype(DType::Float64), false, false).unwrap();
+        match (matmul::matmul(&a, &b), matmul::matmul(&double(&a), &double(&b))) {
+            (Ok(whole), Ok(real)) => {
+                assert_eq!(whole.shape(), real.shape());
+                assert_eq!(numbers(&whole), numbers(&real), "{left:?} and {right:?}");
+            }
+            (whole, real) => assert_eq!(failure(whole), failure(real)),
+        }
+    }
+}
+
 #[test]
 fn every_element_is_rolled_to_its_place() {
     for shape in [&[17][..], &[1], &[3, 20], &[20, 3], &[2, 17, 5], &[40, 1, 2], &[0, 8], &[2, 0, 9]] {

@@ -14,6 +14,7 @@ use super::gemm::Product;
 use super::gemm::operand::{Matrix, Operand};
 use super::gemm::pairs::Pairs;
 use super::gemm::tiles::Real;
+use super::isa::{self, Isa, Work};
 use super::parallel::{self, SharedMut};
 use super::scratch::zeros;
 
@@ -229,6 +230,11 @@ impl MatmulPlan {
 fn integer(launch: &Launch, output: &View, alpha: i64, beta: i64) -> Result<()> {
     let [a, b, y] = [operand(launch, 0)?, operand(launch, 1)?, Strided::new(output)?];
     let plan = MatmulPlan::new(launch, [&a, &b, &y], false)?;
+    // All batches are gathered, also those that the plan takes as one for their strides.
+    let m = match y.layout.shape() {
+        [.., m, _] => *m,
+        _ => 1,
+    };
     let (a, b) = (gathered::<i64>(launch.cancel, &a)?, gathered::<i64>(launch.cancel, &b)?);
     let mut out = match launch.inputs.get(2).filter(|_| beta != 0) {
         Some(c) => gathered::<i64>(launch.cancel, &view(launch, c, 2)?)?,
@@ -237,18 +243,36 @@ fn integer(launch: &Launch, output: &View, alpha: i64, beta: i64) -> Result<()> 
     out.iter_mut().for_each(|v| *v = v.wrapping_mul(beta));
     let (n, k) = (plan.n, plan.k);
     let grain = (parallel::GRAIN / (n * k).max(1)).max(1) * n.max(1);
-    let rows_of_b = b.chunks_exact(n.max(1));
     parallel::for_chunks(&mut out, n, grain, launch.cancel, |row, out| {
         let Some(a) = a.get(row * k..(row + 1) * k) else { return };
-        let b = rows_of_b.clone().skip(row / plan.m.max(1) * k);
-        for (&a, b) in a.iter().zip(b) {
-            let a = alpha.wrapping_mul(a);
-            for (out, &b) in out.iter_mut().zip(b) {
+        let b = b.get(row / m.max(1) * k * n..).unwrap_or(&[]);
+        isa::dispatch(WholeRow { alpha, a, b, out });
+    })?;
+    put(launch, &y, out)
+}
+
+/// A row of a product of integers: `out += alpha * a @ b`.
+struct WholeRow<'a> {
+    alpha: i64,
+    a: &'a [i64],
+    /// Rows as long as `out`, one for each element of `a`.
+    b: &'a [i64],
+    out: &'a mut [i64],
+}
+
+impl Work for WholeRow<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let n = self.out.len().max(1);
+        for (&a, b) in self.a.iter().zip(self.b.chunks_exact(n)) {
+            let a = self.alpha.wrapping_mul(a);
+            for (out, &b) in self.out.iter_mut().zip(b) {
                 *out = out.wrapping_add(a.wrapping_mul(b));
             }
         }
-    })?;
-    put(launch, &y, out)
+    }
 }
 
 fn operand<'a>(launch: &Launch<'a>, index: usize) -> Result<Strided<'a>> {
