@@ -131,8 +131,41 @@ fn options_that_pytorch_has_and_what_it_refuses() {
         ("F::hardtanh(ones(1), 2.0, 1.0)", "min_val cannot be greater than max_val"),
         ("F::group_norm(ones([1, 0, 2]), 1)", "Expected number of channels to be greater than 0, got 0"),
         ("ones(3).roll([])", "`shifts` required"),
+        ("zeros(0).scatter(0, tensor([5]), 1.0)", "index 5 is out of bounds for dimension 0 with size 0"),
+        (
+            "zeros(0).scatter_add(0, tensor([5]), ones(1))",
+            "index 5 is out of bounds for dimension 0 with size 0",
+        ),
+        (
+            "zeros(0).scatter_reduce(0, tensor([5]), ones(1), \"sum\")",
+            "index 5 is out of bounds for dimension 0 with size 0",
+        ),
+        (
+            "zeros([0, 3]).index_put([tensor([1])], tensor(1.0))",
+            "index is out of bounds for dimension with size 0",
+        ),
+        (
+            "zeros([2, 3]).index_fill(1, tensor([9]), 1)",
+            "index 9 is out of bounds for dimension 1 with size 3",
+        ),
+        (
+            "tensor(1.0).index_select(0, tensor([0, 0]))",
+            "index_select(): Index to scalar can have only 1 value, got 2 value(s)",
+        ),
     ] {
         assert_eq!(fault("cpu", code).message, want, "{code}");
+    }
+}
+
+#[test]
+fn scalars_and_nothing_are_filled_at_indices() {
+    for (code, want) in [
+        ("tensor(1.0).index_fill(0, tensor([0, 0, 0]), 2.0)", "tensor(2.)"),
+        ("tensor(1.0).index_fill(0, tensor([], #{dtype: int64}), 2.0)", "tensor(1.)"),
+        ("zeros([2, 0]).scatter(0, zeros([3, 0], #{dtype: int64}), 1.0).shape", "[2, 0]"),
+        ("zeros([2, 0]).index_put([tensor([1])], tensor(1.0)).shape", "[2, 0]"),
+    ] {
+        assert_eq!(on("cpu", code), want, "{code}");
     }
 }
 

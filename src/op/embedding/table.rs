@@ -57,8 +57,8 @@ fn shorten(weight: &Tensor, index: &Tensor, most: f64, norm_type: f64) -> Result
     const TINY: f64 = 1e-7;
     let _off = no_grad();
     let index = to_dtype(index, DType::Int64)?;
-    let rows =
-        select_rows(weight, 0, &index, "embedding").map_err(|e| out_of_range(e, |_, _, _| outside()))?;
+    let rows = select_rows(weight, 0, &index, "embedding")
+        .map_err(|e| out_of_range(e, |bad, _, rows| outside(bad, rows)))?;
     let lengths = norm(&rows, norm_type, Some(&[1]), true)?;
     let factors = scale(&reciprocal(&shift(&lengths, TINY)?)?, most)?;
     let factors = where_(&gt(&lengths, most)?, Operand::Tensor(&factors), Operand::Scalar(1.0.into()))?;
@@ -71,8 +71,8 @@ type GradientOptions = (Option<usize>, bool);
 
 fn table_rows(weight: &Tensor, index: &Tensor, options: GradientOptions) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "EmbeddingBackward0", run: rows_grad };
-    let rows =
-        select_rows(weight, 0, index, "embedding").map_err(|e| out_of_range(e, |_, _, _| outside()))?;
+    let rows = select_rows(weight, 0, index, "embedding")
+        .map_err(|e| out_of_range(e, |bad, _, rows| outside(bad, rows)))?;
     Ok(recorded(rows, &RULE, &[weight], |s, _| {
         s.constant(Some(index));
         s.attribute(options);
@@ -131,12 +131,14 @@ fn check(index: &Tensor, weight: &Tensor) -> Result<()> {
     }
     same_place(weight, "index", index, "wrapper_CUDA__index_select")?;
     // The kernel counts negative indices from the end, as indexing does; a table has none.
-    negative(index, "embedding")?.map_or(Ok(()), |_| Err(outside()))
+    let rows = weight.shape().first().copied().unwrap_or(0);
+    negative(index, "embedding")?.map_or(Ok(()), |bad| Err(outside(bad, rows)))
 }
 
-fn outside() -> Error {
-    Error::new(Kind::IndexError, "index out of range in self")
-        .with_hint("indices run from 0 to the number of rows of the table, less 1")
+fn outside(bad: i64, rows: usize) -> Error {
+    Error::new(Kind::IndexError, "index out of range in self").with_hint(format!(
+        "{bad} is no index of a table of {rows} rows: they run from 0 to the number of rows less 1"
+    ))
 }
 
 /// A possibly negative padding index as a row.

@@ -120,12 +120,17 @@ pub(crate) fn ranked(x: &Tensor) -> Result<Layout> {
 }
 
 /// Indices on the CPU lie in `low..high`. A device finds out itself, in its kernel.
-pub(crate) fn whole_within(index: &Tensor, low: i64, high: i64, op: &'static str) -> Result<()> {
+pub(crate) fn whole_within(
+    index: &Tensor,
+    (low, high): (i64, i64),
+    dim: usize,
+    op: &'static str,
+) -> Result<()> {
     match beyond(index, low, high, op)? {
         None => Ok(()),
         Some(bad) => Err(Error::new(
             Kind::IndexError,
-            format!("index {bad} is out of bounds for dimension 0 with size {high}"),
+            format!("index {bad} is out of bounds for dimension {dim} with size {high}"),
         )),
     }
 }
@@ -278,7 +283,20 @@ fn check_index(x: &Tensor, dim: usize, index: &Tensor, user: &IndexUse) -> Resul
 fn check_scatter(x: &Tensor, dim: i64, index: &Tensor, source: Operand) -> Result<usize> {
     let dim = x.dim(dim)?;
     check_index(x, dim, index, &SCATTER)?;
-    let Operand::Tensor(source) = source else { return Ok(dim) };
+    if let Operand::Tensor(source) = source {
+        check_source(x, dim, index, source)?;
+    }
+    // No kernel runs where there is nothing to write.
+    if x.numel() == 0 && index.numel() > 0 {
+        let first = index.to_scalars(SCATTER.name)?.first().map_or(0, |n| n.as_i64());
+        return Err(Error::runtime(format!(
+            "index {first} is out of bounds for dimension {dim} with size 0"
+        )));
+    }
+    Ok(dim)
+}
+
+fn check_source(x: &Tensor, dim: usize, index: &Tensor, source: &Tensor) -> Result<()> {
     same_place(x, "src", source, "wrapper_CUDA_scatter")?;
     if source.dtype() != x.dtype() {
         return Err(Error::runtime("scatter(): Expected self.dtype to be equal to src.dtype")
@@ -299,7 +317,7 @@ fn check_scatter(x: &Tensor, dim: i64, index: &Tensor, source: Operand) -> Resul
             source.shape()
         )));
     }
-    Ok(dim)
+    Ok(())
 }
 
 fn scattered(

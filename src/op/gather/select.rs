@@ -11,7 +11,7 @@ use crate::op::shape::view::reshape_to;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{In, Tensor, launch};
 
-use super::along_dim::{out_of_range, ranked, same_place, whole_within};
+use super::along_dim::{beyond, out_of_range, ranked, same_place};
 
 /// The slices of `x` along `dim` that `index` names, in its order.
 pub fn index_select(x: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
@@ -24,6 +24,13 @@ pub fn index_select(x: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
         }
         if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
             return Err(Error::runtime("index_select(): Expected dtype int32 or int64 for index"));
+        }
+        if x.rank() == 0 && index.numel() != 1 {
+            let text = format!(
+                "index_select(): Index to scalar can have only 1 value, got {} value(s)",
+                index.numel()
+            );
+            return Err(Error::runtime(text));
         }
         if x.rank() > 1 && x.shape().get(dim) == Some(&0) && index.numel() > 0 {
             return Err(Error::runtime("index_select(): self indexing axis dim should be positive")
@@ -117,10 +124,12 @@ pub(crate) fn check_places(x: &Tensor, dim: i64, index: &Tensor, op: &'static st
     if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
         return Ok(());
     }
-    whole_within(index, 0, size, op).map_err(|_| {
-        Error::new(Kind::IndexError, "index out of range in self")
-            .with_hint(format!("indices run from 0 to the size of dimension {dim} less 1, here {}", size - 1))
-    })
+    let Some(bad) = beyond(index, 0, size, op)? else { return Ok(()) };
+    let hint = format!(
+        "{bad} is no index: they run from 0 to the size of dimension {dim} less 1, here {}",
+        size - 1
+    );
+    Err(Error::new(Kind::IndexError, "index out of range in self").with_hint(hint))
 }
 
 static INDEX_ADD: Vjp = Vjp {

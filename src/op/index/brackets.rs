@@ -426,6 +426,10 @@ impl PutSpot {
 
     fn put_merged(&self, target: &Tensor, linear: &Tensor, value: &HeldValue) -> Result<()> {
         let dim = self.spot.dim;
+        // No kernel runs where there is nothing to write.
+        if linear.numel() > 0 && self.spot.merged.get(dim) == Some(&0) {
+            return Err(Error::new(Kind::IndexError, "index is out of bounds for dimension with size 0"));
+        }
         let mut flat = self.spot.merged.clone();
         if let Some(size) = flat.get_mut(dim) {
             *size = linear.numel();

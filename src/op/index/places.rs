@@ -75,13 +75,17 @@ pub(crate) fn index_copy(x: &Tensor, dim: i64, at: &Tensor, source: &Tensor) -> 
             rest(source)
         )));
     }
-    within(at, x.shape().get(along).copied().unwrap_or(1), "index_copy_(): ")?;
+    within(at, x.shape().get(along).copied().unwrap_or(1), along, "index_copy_(): ")?;
     scatter(x, dim, &spread_index(at, source.shape(), along)?, source.into())
 }
 
 /// `x` with `value` in the slices that `at` names along `dim`; negative places count from the end.
 pub fn index_fill(x: &Tensor, dim: i64, at: &Tensor, value: Operand) -> Result<Tensor> {
     let along = x.dim(dim)?;
+    if x.rank() == 0 {
+        let filled = index_fill(&reshape_to(x, &[1])?, 0, at, value)?;
+        return reshape_to(&filled, &[]);
+    }
     if at.dtype() != DType::Int64 {
         return Err(Error::new(Kind::IndexError, "index_fill_(): Expected dtype int64 for index.")
             .with_hint("convert it: `index.long()`"));
@@ -90,13 +94,12 @@ pub fn index_fill(x: &Tensor, dim: i64, at: &Tensor, value: Operand) -> Result<T
     let size = x.shape().get(along).copied().unwrap_or(1) as i64;
     let at = {
         let _off = no_grad();
-        whole_within(at, -size, size, "index_fill")?;
+        whole_within(at, (-size, size), along, "index_fill")?;
         where_(&lt(at, 0i64)?, (&add(at, size)?).into(), at.into())?
     };
     let mut shape: Dims = x.shape().into();
-    match shape.get_mut(along) {
-        Some(slot) => *slot = at.numel(),
-        None => shape = Dims::new(),
+    if let Some(slot) = shape.get_mut(along) {
+        *slot = at.numel();
     }
     let wide;
     let value = match value {
@@ -175,8 +178,8 @@ fn vector_index(x: &Tensor, at: &Tensor, name: &str) -> Result<()> {
 }
 
 /// Places on the CPU lie within `0..size`. A device says so itself, later.
-fn within(at: &Tensor, size: usize, lead: &str) -> Result<()> {
-    whole_within(at, 0, size as i64, "index_copy")
+fn within(at: &Tensor, size: usize, dim: usize, lead: &str) -> Result<()> {
+    whole_within(at, (0, size as i64), dim, "index_copy")
         .map_err(|e| Error::new(Kind::IndexError, format!("{lead}{}", e.message())))
 }
 
