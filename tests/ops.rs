@@ -18,6 +18,7 @@ mod making;
 mod memory_order;
 mod named;
 mod options;
+mod overlap;
 mod peers;
 mod ported;
 mod porting;

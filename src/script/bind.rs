@@ -325,9 +325,9 @@ fn register_in_place(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shar
             register_assigning_method(engine, &name, spec, shared);
             register_longer(engine, &name, def, |args| combined(args, Writes::First), 2, shared);
         }
-        (InPlace::Call(run), _) => {
+        (InPlace::Call(_), _) => {
             for types in signatures(def) {
-                engine.register_raw_fn(&name, types, caller(def, run, shared));
+                engine.register_raw_fn(&name, types, caller(def, |args| args.run_in_place(), shared));
             }
         }
         _ => {}
@@ -416,8 +416,12 @@ fn caller(
         note_line(&shared, &ctx);
         call(def, run, args).map(to_dynamic).map_err(|e| {
             let mut raised = raise(e.in_op(def.name, || {
-                let values = args.iter().filter_map(|a| a.read_lock::<Tensor>().map(|t| t.operand()));
-                values.collect()
+                let named = |(i, arg): (usize, &&mut Dynamic)| {
+                    let mut operand = arg.read_lock::<Tensor>()?.operand();
+                    operand.name = def.params.get(i).map(|param| param.name.into());
+                    Some(operand)
+                };
+                args.iter().enumerate().filter_map(named).collect()
             }));
             // Rhai fills in the place for plain calls, but not for those of a module.
             raised.set_position(ctx.call_position());

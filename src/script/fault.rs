@@ -158,7 +158,7 @@ impl Fault {
                 format!("{name}: {} {} on {}", o.dtype, crate::base::dims::show(&o.shape), o.device)
             })
             .collect();
-        if let (Some(op), false) = (error.op(), fault.operands.is_empty()) {
+        if let (Some(op), false) = (error.called(), fault.operands.is_empty()) {
             fault.operands.insert(0, format!("in `{op}`"));
         }
         fault.report = fault.render("");

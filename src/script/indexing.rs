@@ -206,7 +206,10 @@ fn put(x: &Tensor, at: &[Dynamic], value: &Dynamic) -> RhaiResult<()> {
         let value = from_dynamic(value)?;
         if let Value::Tensor(t) = &value {
             // A part of `x` itself is there already: `x[0].f()` and `x[0] += 1` work on a view, which `x[0].t_()` turns.
-            let is_own = || Ok::<_, Error>(index(x, &indices(at)?)?.layout() == t.first_layout());
+            let is_own = || {
+                let part = index(x, &indices(at)?)?;
+                Ok::<_, Error>(part.shares_storage(x) && part.layout() == t.first_layout())
+            };
             if (t.shares_storage(x) && is_own()?) || Read::is_unchanged(x, t, at) {
                 return Ok(());
             }

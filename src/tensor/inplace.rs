@@ -29,6 +29,16 @@ impl Tensor {
     /// Checks that the tensor may be written in place under autograd.
     pub(crate) fn check_inplace(&self, recorded: bool) -> Result<()> {
         self.check_writable()?;
+        self.check_graph(recorded)
+    }
+
+    /// The same of a change that is not recorded, wherever it lies.
+    pub(crate) fn check_untouched(&self) -> Result<()> {
+        self.storage().check_own()?;
+        self.check_graph(false)
+    }
+
+    fn check_graph(&self, recorded: bool) -> Result<()> {
         if !grad_enabled() {
             return Ok(());
         }
@@ -37,6 +47,38 @@ impl Tensor {
         }
         self.check_untracked(recorded)?;
         self.check_part_of_leaf()
+    }
+
+    /// Checks that this tensor, which is written to, lies on none of the memory of one that is read, or element on
+    /// element.
+    ///
+    /// Follows `assert_no_partial_overlap` of PyTorch's `ATen/MemoryOverlap.cpp`: what is not dense is not looked at.
+    #[inline]
+    pub(crate) fn check_partial_overlap(&self, read: &Tensor) -> Result<()> {
+        if !self.shares_storage(read) {
+            return Ok(());
+        }
+        let whole = self.layout().offset() == read.layout().offset()
+            && self.shape() == read.shape()
+            && self.layout().strides() == read.layout().strides();
+        if whole && self.dtype() == read.dtype() { Ok(()) } else { self.check_overlap(read) }
+    }
+
+    /// Checks that this tensor, which is written to, lies on none of the memory of one that is read.
+    ///
+    /// Follows `assert_no_overlap` of PyTorch's `ATen/MemoryOverlap.cpp`: what is not dense is not looked at.
+    pub(crate) fn check_overlap(&self, read: &Tensor) -> Result<()> {
+        if !self.shares_storage(read) || self.numel() == 0 || read.numel() == 0 {
+            return Ok(());
+        }
+        let piece = |t: &Tensor| {
+            let first = t.layout().offset() * t.dtype().size();
+            first..first + t.numel() * t.dtype().size()
+        };
+        let (to, from) = (piece(self), piece(read));
+        let meet = to.start < from.end && from.start < to.end;
+        let known = self.is(read) || self.layout().is_dense() && read.layout().is_dense();
+        if meet && known { Err(GradCause::InplaceOverlap.into()) } else { Ok(()) }
     }
 
     /// After values were written in place: counts the version and records `node` as their maker.

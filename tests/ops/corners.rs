@@ -221,7 +221,7 @@ let h = ones([2, 2], #{dtype: int16});\n";
             "For integral input tensors, argument beta must not be a floating point number.",
         ),
         ("addr(i, i[0], i[0], #{alpha: true})", "Boolean alpha only supported for Boolean results."),
-        ("i.addr_(f[0], i[0])", "result type Float can't be cast to the desired output type Long"),
+        ("i.addr_(f[0], f[0])", "result type Float can't be cast to the desired output type Long"),
         (
             "addmv(h[0], i, i[0])",
             "addmv input tensors must have the same dtype, but got Short, Long, and Long",

@@ -108,7 +108,13 @@ fn leaves_and_stretched_tensors_may_not_be_written() {
     }
     assert_eq!(numbers(&x), [0.0, 0.0]);
     let wide = view::expand_to(&f32s(&[1.0], &[1]), &[3]).unwrap();
-    assert!(failure(fill::zero_(&wide)).contains("more than one element of the written-to tensor"));
+    let three = f32s(&[1.0, 2.0, 3.0], &[3]);
+    assert!(
+        failure(fill::copy_(&wide, &three, false)).contains("more than one element of the written-to tensor")
+    );
+    // One value for all can be written, as in PyTorch.
+    fill::zero_(&wide).unwrap();
+    assert_eq!(numbers(&wide), [0.0, 0.0, 0.0]);
 }
 
 #[test]

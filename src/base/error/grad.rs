@@ -9,6 +9,7 @@ pub enum GradCause {
     RequiresGradDtype,
     InplaceLeaf,
     InplaceExpanded,
+    InplaceOverlap,
     NoGradFn,
     NonScalarBackward,
     BackwardTwice,
@@ -35,6 +36,9 @@ impl GradCause {
             }
             GradCause::InplaceExpanded => "unsupported operation: more than one element of the written-to tensor refers \
                  to a single memory location. Please clone() the tensor before performing the operation."
+                .into(),
+            GradCause::InplaceOverlap => "unsupported operation: some elements of the input tensor and the written-to \
+                 tensor refer to a single memory location. Please clone() the tensor before performing the operation."
                 .into(),
             GradCause::NoGradFn => "element 0 of tensors does not require grad and does not have a grad_fn".into(),
             GradCause::NonScalarBackward => "grad can be implicitly created only for scalar outputs".into(),
@@ -84,7 +88,12 @@ impl GradCause {
             GradCause::NonScalarBackward => {
                 "reduce to one number (`.sum()`, `.mean()`), or pass a gradient: `y.backward(g)`, where `()` is none".into()
             }
-            GradCause::InplaceExpanded => return None,
+            GradCause::InplaceExpanded => {
+                "its elements share their memory, as `expand` repeats without copying: write to a copy, `x.clone()`".into()
+            }
+            GradCause::InplaceOverlap => {
+                "what is read would change while it is written: read a copy, such as `x.add_(y.clone())`".into()
+            }
         })
     }
 }

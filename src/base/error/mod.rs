@@ -39,6 +39,8 @@ pub struct Error(Box<ErrorParts>);
 struct ErrorParts {
     cause: Cause,
     op: Option<&'static str>,
+    /// The op wrote to its first operand.
+    in_place: bool,
     operands: Vec<Operand>,
     /// What to do about it, beside what the cause says of itself.
     hint: Option<String>,
@@ -122,6 +124,21 @@ impl Error {
             self.0.operands = operands();
         }
         self
+    }
+
+    /// The same of an op that writes to its first operand: `add_` for `add`.
+    pub(crate) fn in_op_in_place(
+        mut self,
+        op: &'static str,
+        operands: impl FnOnce() -> Vec<Operand>,
+    ) -> Error {
+        self.0.in_place |= self.0.op.is_none_or(|inner| inner == op) && !op.ends_with('_');
+        self.in_op(op, operands)
+    }
+
+    /// The name of the failed op as it was called.
+    pub(crate) fn called(&self) -> Option<String> {
+        self.op().map(|op| format!("{op}{}", if self.0.in_place { "_" } else { "" }))
     }
 
     /// Says where it happened; the innermost place stays.
@@ -258,6 +275,7 @@ impl From<Cause> for Error {
         Error(Box::new(ErrorParts {
             cause,
             op: None,
+            in_place: false,
             operands: Vec::new(),
             hint: None,
             note: None,

@@ -3,7 +3,7 @@
 use crate::base::{DType, DeviceSpec, Error, Kind, Result, Scalar, memory};
 use crate::tensor::Tensor;
 
-use super::def::{DefaultValue, Form, OpDef, Param, ParamKind, Receiver};
+use super::def::{DefaultValue, Form, InPlace, OpDef, Overlap, Param, ParamKind, Receiver};
 use super::operand::Operand;
 
 pub use super::def::Args;
@@ -44,6 +44,35 @@ impl<'a> Args<'a> {
             .map(|(param, value)| check(def, param, value))
             .collect::<Result<Vec<_>>>()?;
         Ok(Args { def, values })
+    }
+
+    /// Runs the in-place variant that is a function of its own.
+    ///
+    /// # Errors
+    /// What is written to is read in a way that the row excludes; there is no such function; or those of the function.
+    pub fn run_in_place(&self) -> Result<Value> {
+        let InPlace::Call(run) = self.def.in_place else {
+            return Err(Error::runtime(format!("{} has no function in place", self.def.name)));
+        };
+        let mut tensors = self.values.iter().filter_map(|value| match value {
+            Value::Tensor(t) => Some(t),
+            _ => None,
+        });
+        let apart = match (tensors.next(), self.def.overlap) {
+            (Some(x), Overlap::Whole) => tensors.try_for_each(|read| x.check_partial_overlap(read)),
+            (Some(x), Overlap::None) => tensors.try_for_each(|read| x.check_overlap(read)),
+            _ => Ok(()),
+        };
+        apart.and_then(|()| run(self)).map_err(|e| e.in_op_in_place(self.def.name, || self.operands()))
+    }
+
+    /// What its tensors are.
+    fn operands(&self) -> Vec<crate::base::error::Operand> {
+        let tensors = self.values.iter().filter_map(|value| match value {
+            Value::Tensor(t) => Some(t.operand()),
+            _ => None,
+        });
+        tensors.collect()
     }
 
     /// Each parameter with its argument, in the row's order.
@@ -352,6 +381,7 @@ fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {
         ParamKind::Map => "a map",
         ParamKind::Instance(wanted) => wanted.type_name(),
     };
+    let listed = param.kind == ParamKind::Tensor && matches!(got, Value::List(_));
     let (name, got) = (param.name, got.describe());
     let place = def.params.iter().position(|p| std::ptr::eq(p, param)).map_or(0, |at| at + 1);
     let text = match (def.name, param.kind) {
@@ -370,7 +400,9 @@ fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {
         }
         (of, _) => format!("{of}(): argument '{name}' must be {want}, not {got}"),
     };
-    Error::type_error(text).with_hint(format!("it is called as `{}`", signature(def)))
+    let call = format!("it is called as `{}`", signature(def));
+    let hint = if listed { format!("make a tensor of the list: `tensor(…)`; {call}") } else { call };
+    Error::type_error(text).with_hint(hint)
 }
 
 /// A result of one tensor.

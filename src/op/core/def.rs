@@ -38,6 +38,8 @@ pub struct OpDef {
     pub forward: Forward,
     /// The variant that writes to its first argument, called `name_`.
     pub in_place: InPlace,
+    /// What that variant may read of the memory that it writes to.
+    pub overlap: Overlap,
     pub gradient: Gradient,
     /// Inputs on which tests check gradients and devices against each other.
     pub samples: &'static [Sample],
@@ -290,6 +292,17 @@ pub enum InPlace {
     Call(fn(&Args) -> Result<Value>),
 }
 
+/// How what is read may lie on what is written to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Overlap {
+    /// In no place.
+    None,
+    /// Element on element.
+    Whole,
+    /// In any way: it is read before anything is written.
+    Any,
+}
+
 /// How the gradient comes about.
 #[derive(Clone, Copy)]
 pub enum Gradient {
@@ -359,6 +372,7 @@ impl OpDef {
             example: ("", ""),
             forward: Forward::Call(run),
             in_place: InPlace::None,
+            overlap: Overlap::Whole,
             gradient: Gradient::Composite,
             samples: &[],
         }
@@ -451,6 +465,11 @@ impl OpDef {
     /// With a function of its own for `name_`.
     pub const fn in_place(self, run: fn(&Args) -> Result<Value>) -> OpDef {
         OpDef { in_place: InPlace::Call(run), ..self }
+    }
+
+    /// With what the in-place variant may read of the memory that it writes to.
+    pub const fn overlap(self, overlap: Overlap) -> OpDef {
+        OpDef { overlap, ..self }
     }
 
     /// With inputs for the tests of gradients and devices.

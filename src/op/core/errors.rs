@@ -2,7 +2,7 @@
 
 use crate::device::MapOp;
 
-use super::def::{Family, Forward, InPlace, OpDef, Param, ParamKind};
+use super::def::{Family, Forward, InPlace, OpDef, Overlap, Param, ParamKind};
 use super::spec::Gives;
 
 impl OpDef {
@@ -13,6 +13,7 @@ impl OpDef {
             .chain(self.no_number())
             .chain(self.no_bits())
             .chain(self.leaf())
+            .chain(self.overlapping())
             .chain(self.apart())
             .chain(self.of_params())
             .chain(self.no_room())
@@ -70,6 +71,18 @@ impl OpDef {
             InPlace::None => None,
             _ => Some("RuntimeError: in place, the tensor is a leaf that requires gradients".into()),
         }
+    }
+
+    /// What is read may not change while it is written.
+    fn overlapping(&self) -> Option<String> {
+        let tensors = self.params_of(&[ParamKind::Tensor, ParamKind::Operand]).count();
+        let told = match self.overlap {
+            _ if tensors < 2 || matches!(self.in_place, InPlace::None) => return None,
+            Overlap::Any => return None,
+            Overlap::None => "RuntimeError: in place, another argument shares memory with the tensor",
+            Overlap::Whole => "RuntimeError: in place, another argument shares a part of the tensor's memory",
+        };
+        Some(told.into())
     }
 
     fn apart(&self) -> Option<String> {

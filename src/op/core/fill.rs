@@ -7,14 +7,22 @@ use crate::op::core::shapes;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
-use super::convert::to_device;
+use super::convert::{cloned, to_device};
 use super::def::{Family, Gradient, METHOD, OpDef};
 use super::operand::Operand;
 use super::promote::{cast, fitting};
 use super::record::{in_place, two, wanted};
+use crate::tensor::autograd::needs_graph;
 
 /// Writes `value` to every element.
 pub fn fill_(x: &Tensor, value: Operand) -> Result<Tensor> {
+    let other = match value {
+        Operand::Tensor(t) => t,
+        Operand::Scalar(_) => x,
+    };
+    if let Some(once) = unrepeated(x, other)? {
+        return fill_(&once, value).map(|_| x.clone());
+    }
     static NUMBER: Vjp = Vjp { name: "FillBackward2", run: |s, g| two(flat(s, g)?, None) };
     static TENSOR: Vjp = Vjp { name: "FillBackward3", run: copy_grad };
     match value {
@@ -23,7 +31,9 @@ pub fn fill_(x: &Tensor, value: Operand) -> Result<Tensor> {
             in_place(x, &[], &NUMBER, |_| (), || x.fill(number, "fill_"))
         }
         Operand::Tensor(t) if t.rank() == 0 => {
-            let device = t.device();
+            // One number of its own is read before it is written.
+            let own = if x.shares_storage(t) { Some(cloned(t)?) } else { None };
+            let (t, device) = (own.as_ref().unwrap_or(t), t.device());
             in_place(x, &[t], &TENSOR, |s| s.attribute(device), || x.copy_values(t, false))
         }
         Operand::Tensor(t) => Err(Error::runtime(format!(
@@ -36,7 +46,27 @@ pub fn fill_(x: &Tensor, value: Operand) -> Result<Tensor> {
 /// Writes zero to every element.
 pub fn zero_(x: &Tensor) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "ZeroBackward0", run: |s, g| two(flat(s, g)?, None) };
+    if let Some(once) = unrepeated(x, x)? {
+        return zero_(&once).map(|_| x.clone());
+    }
     in_place(x, &[], &RULE, |_| (), || x.fill(cast(Scalar::Int(0), x.dtype()), "zero_"))
+}
+
+/// Each place once of a tensor that repeats some, as `expand` makes it, where nothing is recorded of it and `other`: one
+/// value for all can be written there.
+fn unrepeated(x: &Tensor, other: &Tensor) -> Result<Option<Tensor>> {
+    let repeats = |(&size, &step): (&usize, &isize)| size > 1 && step == 0;
+    if !x.shape().iter().zip(x.layout().strides()).any(repeats) || needs_graph(&[x, other]) {
+        return Ok(None);
+    }
+    x.check_untouched()?;
+    let mut layout = x.layout().clone();
+    for d in 0..x.rank() {
+        if layout.strides().get(d) == Some(&0) && layout.shape().get(d) > Some(&1) {
+            layout = layout.slice(d, 0, 1, 1)?;
+        }
+    }
+    Ok(Some(x.with_layout(layout)))
 }
 
 /// Writes another tensor's values, broadcast, cast and moved as needed.
@@ -66,11 +96,8 @@ fn copy_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 
 /// `x = f(x)` in place, for functions made of others: the rule of each sees the value before the change.
 pub(crate) fn replaced(x: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
-    let before = if crate::tensor::autograd::grad_enabled() && x.dtype().is_float() {
-        super::convert::cloned(x)?
-    } else {
-        x.clone()
-    };
+    let before =
+        if crate::tensor::autograd::grad_enabled() && x.dtype().is_float() { cloned(x)? } else { x.clone() };
     let y = f(&before)?;
     copy_(x, &y, false)
 }

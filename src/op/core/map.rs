@@ -77,7 +77,7 @@ impl Unary {
 
     /// `x = f(x)` in place.
     pub fn apply_in_place(&self, x: &Tensor, params: Params) -> Result<Tensor> {
-        self.run_in_place(x, params).map_err(|e| e.in_op(self.name, || vec![x.operand()]))
+        self.run_in_place(x, params).map_err(|e| e.in_op_in_place(self.name, || vec![x.operand()]))
     }
 
     fn run(&self, x: &Tensor, params: Params) -> Result<Tensor> {
@@ -142,7 +142,8 @@ impl Binary {
 
     /// `a = f(a, b)` in place.
     pub fn apply_in_place(&self, a: &Tensor, b: Operand, params: Params) -> Result<Tensor> {
-        self.run_in_place(a, b, params).map_err(|e| e.in_op(self.name, || operands(&[Operand::Tensor(a), b])))
+        self.run_in_place(a, b, params)
+            .map_err(|e| e.in_op_in_place(self.name, || operands(&[Operand::Tensor(a), b])))
     }
 
     fn run(&self, a: Operand, b: Operand, params: Params) -> Result<Tensor> {
@@ -200,12 +201,6 @@ impl Binary {
     fn run_in_place(&self, a: &Tensor, b: Operand, params: Params) -> Result<Tensor> {
         let both = [Operand::Tensor(a), b];
         self.check(Operand::Tensor(a), b)?;
-        let device = common_device(&both)?;
-        if a.device() != device {
-            return Err(DeviceCause::TwoDevices { first: device, second: a.device() }.into());
-        }
-        let (compute, out) = dtypes(self.gives, self.name, self.refusal, result_type(&both))?;
-        check_cast(out, a.dtype())?;
         if let Operand::Tensor(t) = b
             && broadcast(a.shape(), t.shape())?.as_slice() != a.shape()
         {
@@ -222,6 +217,13 @@ impl Binary {
         };
         let recorded = needs_graph(&inputs);
         a.check_inplace(recorded)?;
+        inputs.get(1).map_or(Ok(()), |read| a.check_partial_overlap(read))?;
+        let device = common_device(&both)?;
+        if a.device() != device {
+            return Err(DeviceCause::TwoDevices { first: device, second: a.device() }.into());
+        }
+        let (compute, out) = dtypes(self.gives, self.name, self.refusal, result_type(&both))?;
+        check_cast(out, a.dtype())?;
         let node = self.rule.filter(|_| recorded).map(|rule| -> Result<_> {
             let before = if self.keep.reads_left(b) { cloned(a)? } else { a.clone() };
             Ok(in_place_node(rule, &inputs, |s, a| match b {

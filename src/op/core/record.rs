@@ -32,6 +32,7 @@ pub fn in_place(
     let inputs: SmallVec<[&Tensor; 4]> = std::iter::once(x).chain(others.iter().copied()).collect();
     let tracked = x.dtype().is_float() && needs_graph(&inputs);
     x.check_inplace(tracked)?;
+    others.iter().try_for_each(|read| x.check_partial_overlap(read))?;
     let node = tracked.then(|| Node::new(rule, &inputs, save));
     write()?;
     x.finish_inplace(node);

@@ -3,8 +3,8 @@
 use crate::base::{DType, Error, Result, Scalar};
 use crate::device::MapOp;
 use crate::op::core::args::to_value;
-use crate::op::core::convert::{Target, to};
-use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::convert::{Target, cloned, to};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Overlap, Sample};
 use crate::op::core::launch::{operands, tensor};
 use crate::op::core::map::{ternary, ternary_into};
 use crate::op::core::operand::Operand;
@@ -30,6 +30,7 @@ pub fn masked_fill(x: &Tensor, mask: &Tensor, value: Scalar) -> Result<Tensor> {
 /// [`masked_fill`] in place.
 pub fn masked_fill_(x: &Tensor, mask: &Tensor, value: Scalar) -> Result<Tensor> {
     check_mask(mask)?;
+    x.check_partial_overlap(mask)?;
     in_place(
         x,
         &[],
@@ -54,7 +55,10 @@ pub fn masked_fill_with(x: &Tensor, mask: &Tensor, value: &Tensor) -> Result<Ten
 /// [`masked_fill_with`] in place.
 pub fn masked_fill_with_(x: &Tensor, mask: &Tensor, value: &Tensor) -> Result<Tensor> {
     check_mask(mask)?;
+    x.check_partial_overlap(mask)?;
     let value = &held(x, value)?;
+    let own = if x.shares_storage(value) { Some(cloned(value)?) } else { None };
+    let value = own.as_ref().unwrap_or(value);
     in_place(
         x,
         &[value],
@@ -154,6 +158,7 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
     })),
 )
 .forms(&[Form::Method])
+.overlap(Overlap::Any)
 .in_place(by_name!(MaskedFillParams, |a| to_value(match tracked(a.value) {
     Some(value) => masked_fill_with_(a.input, a.mask, value),
     None => masked_fill_(a.input, a.mask, fill_value(a.value)?),

@@ -65,6 +65,7 @@ macro_rules! binary {
                     errors: $crate::op::core::shapes::APART,
                     across: false,
                     changes: false,
+                    overlap: $crate::op::core::def::Overlap::Whole,
                     torch: Torch::Same,
                     example: ($code, $shown),
                     forward: Forward::Binary(&specs::$map, |args, how| {
@@ -257,6 +258,7 @@ macro_rules! unary {
                     errors: &[],
                     across: false,
                     changes: false,
+                    overlap: $crate::op::core::def::Overlap::Whole,
                     torch: Torch::Same,
                     example: ($code, $shown),
                     forward: Forward::Unary(&specs::$map),

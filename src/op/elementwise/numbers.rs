@@ -4,7 +4,7 @@ use crate::base::{DType, Error, Kind, Result};
 use crate::device::MapOp;
 use crate::op::core::args::to_value;
 use crate::op::core::convert::{cloned, to_dtype};
-use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Overlap, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::launch::map;
 use crate::op::core::operand::Operand;
@@ -118,6 +118,17 @@ pub(crate) fn float_power(a: Operand, b: Operand) -> Result<Tensor> {
         Operand::Scalar(_) => pow(&wide(a)?, b),
         Operand::Tensor(_) => pow(&wide(a)?, &wide(b)?),
     }
+}
+
+fn float_power_(x: &Tensor, exponent: Operand) -> Result<Tensor> {
+    if x.dtype() != DType::Float64 {
+        return Err(Error::runtime(format!(
+            "the base given to float_power_ has dtype {} but the operation's result requires dtype Double",
+            x.dtype().type_name()
+        ))
+        .with_hint("write the result to a new name: `y = x.float_power(…)`, or use `x.pow_(…)`"));
+    }
+    replaced(x, |x| float_power(x.into(), exponent))
 }
 
 static GCD: Binary = whole_numbers("gcd", MapOp::Gcd, "gcd_cpu");
@@ -427,6 +438,7 @@ pub static ROWS: &[OpDef] = &[
         PairParams::LIST,
         by_name!(PairParams, |a| to_value(ldexp(a.input.into(), a.other))),
     )
+    .overlap(Overlap::Any)
     .in_place(by_name!(PairParams, |a| to_value(replaced(a.input, |x| ldexp(x.into(), a.other)))))
     .shapes(shapes::BROADCAST)
     .errors(shapes::APART)
@@ -440,7 +452,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(FloatPowerParams, |a| to_value(float_power(a.input, a.exponent))),
     )
     .in_place(by_name!(FloatPowerParams, |a| match a.input {
-        Operand::Tensor(x) => to_value(replaced(x, |x| float_power(x.into(), a.exponent))),
+        Operand::Tensor(x) => to_value(float_power_(x, a.exponent)),
         Operand::Scalar(_) =>
             Err(Error::type_error("float_power_() writes to a Tensor, and a number is none")),
     }))

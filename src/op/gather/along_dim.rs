@@ -6,7 +6,7 @@ use crate::device::Kernel;
 use crate::device::kernel::ScatterMode;
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
-use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Overlap, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::fitting;
@@ -494,6 +494,7 @@ pub static ROWS: &[OpDef] = &[
         ScatterAddParams::LIST,
         by_name!(ScatterAddParams, |a| to_value(scatter_add(a.input, a.dim, a.index, a.src))),
     )
+    .overlap(Overlap::None)
     .in_place(by_name!(ScatterAddParams, |a| to_value(scatter_add_(a.input, a.dim, a.index, a.src))))
     .shapes("any, index, src at least as large as index -> that of the input")
     .errors(&[

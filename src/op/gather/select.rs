@@ -3,7 +3,7 @@
 use crate::base::{DType, Dims, Error, Kind, Result};
 use crate::device::Kernel;
 use crate::op::core::args::to_value;
-use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Overlap, Sample};
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{in_place, no_grad, one, recorded, two, wanted};
 use crate::op::elementwise::arithmetic::scale;
@@ -265,6 +265,7 @@ pub static ROWS: &[OpDef] = &[
             to_value(index_add(a.input, a.dim, a.index, a.source, a.alpha.as_f64()))
         }),
     )
+    .overlap(Overlap::None)
     .in_place(by_name!(IndexAddParams, |a| {
         check_places(a.input, a.dim, a.index, "index_add")?;
         to_value(index_add_(a.input, a.dim, a.index, a.source, a.alpha.as_f64()))

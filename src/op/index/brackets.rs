@@ -51,7 +51,11 @@ pub fn index_put_(x: &Tensor, at: &[Index], value: Operand, accumulate: bool) ->
         let plan = IndexPlan::of(x, at)?;
         match plan.choice(true)? {
             None => drop(assign_(&plan.view, value, accumulate)?),
-            Some(choice) => choice.write(&plan.view, value, accumulate)?,
+            Some(choice) => {
+                let indices = at.iter().filter_map(|i| if let Index::Tensor(t) = i { Some(t) } else { None });
+                indices.into_iter().try_for_each(|t| plan.view.check_overlap(t))?;
+                choice.write(&plan.view, value, accumulate)?
+            }
         }
         Ok(x.clone())
     };
@@ -312,6 +316,9 @@ impl IndexChoice {
     }
 
     fn write(&self, view: &Tensor, value: Operand, accumulate: bool) -> Result<()> {
+        if let Operand::Tensor(t) = value {
+            view.check_overlap(t)?;
+        }
         let value = self.value(view, value)?;
         let held = |v: &HeldValue| match v {
             HeldValue::Tensor(t) => Some(t.clone()),
@@ -348,7 +355,7 @@ impl IndexChoice {
             let Operand::Scalar(n) = value else { return Err(Error::runtime("no value")) };
             return Ok(HeldValue::Number(fitting(n, view.dtype())?));
         };
-        if t.dtype() != view.dtype() && t.rank() > 0 {
+        if t.dtype() != view.dtype() {
             return Err(Error::runtime(format!(
                 "Index put requires the source and destination dtypes match, got {} for the destination and {} for \
                  the source.",

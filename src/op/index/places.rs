@@ -4,7 +4,7 @@ use crate::base::dtype::Category;
 use crate::base::{DType, Dims, Error, Kind, Result, memory};
 use crate::op::core::args::{to_list, to_value};
 use crate::op::core::convert::to_dtype;
-use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Gradient, OpDef, Sample};
+use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Gradient, OpDef, Overlap, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
@@ -319,6 +319,7 @@ pub static ROWS: &[OpDef] = &[
         IndexCopyParams::LIST,
         by_name!(IndexCopyParams, |a| to_value(index_copy(a.input, a.dim, a.index, a.source))),
     )
+    .overlap(Overlap::None)
     .in_place(by_name!(IndexCopyParams, |a| to_value(replaced(a.input, |x| index_copy(
         x, a.dim, a.index, a.source
     )))))
@@ -340,9 +341,12 @@ pub static ROWS: &[OpDef] = &[
         IndexFillParams::LIST,
         by_name!(IndexFillParams, |a| to_value(index_fill(a.input, a.dim, a.index, a.value))),
     )
-    .in_place(by_name!(IndexFillParams, |a| to_value(replaced(a.input, |x| index_fill(
-        x, a.dim, a.index, a.value
-    )))))
+    .overlap(Overlap::Any)
+    .in_place(by_name!(IndexFillParams, |a| {
+        // A value without dimensions is read before anything is written.
+        a.input.check_overlap(a.index)?;
+        to_value(replaced(a.input, |x| index_fill(x, a.dim, a.index, a.value)))
+    }))
     .shapes(shapes::SAME)
     .errors(&["IndexError: an index lies outside of the dimension"])
     .example("zeros(3).index_fill(0, tensor([0, 2]), 5)", "tensor([5., 0., 5.])")
@@ -358,6 +362,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(MaskedScatterParams, |a| to_value(masked_scatter(a.input, a.mask, a.source))),
     )
     .forms(crate::op::core::def::METHOD)
+    .overlap(Overlap::Any)
     .in_place(by_name!(MaskedScatterParams, |a| to_value(replaced(a.input, |x| masked_scatter(
         x, a.mask, a.source
     )))))
@@ -382,6 +387,7 @@ pub static ROWS: &[OpDef] = &[
             None => scatter(a.input, a.dim, a.index, a.src),
         })),
     )
+    .overlap(Overlap::None)
     .in_place(by_name!(ScatterParams, |a| to_value(match a.reduce {
         Some(name) => replaced(a.input, |_| reduced(&a, name)),
         None => scatter_(a.input, a.dim, a.index, a.src),
@@ -409,6 +415,7 @@ pub static ROWS: &[OpDef] = &[
         "`reduce` is sum, prod, mean, amax or amin; without `include_self` what stood there does not count. \
          On a GPU sums are added in any order, unless use_deterministic_algorithms asks for one.",
     )
+    .overlap(Overlap::None)
     .in_place(by_name!(ScatterReduceParams, |a| to_value(replaced(a.input, |x| scatter_reduce_row(&a, x)))))
     .shapes("any, index, src at least as large as index -> that of the input")
     .errors(&[

@@ -62,6 +62,11 @@ fn put(x: &Tensor, index: &Tensor, source: &Tensor, accumulate: bool) -> Result<
     reshape_to(&out, x.shape())
 }
 
+fn put_(a: &PutParams) -> Result<Tensor> {
+    [a.index, a.source].into_iter().try_for_each(|read| a.input.check_overlap(read))?;
+    replaced(a.input, |x| put(x, a.index, a.source, a.accumulate))
+}
+
 /// Writes a number where all indices are the same; with `wrap` a tall matrix has further diagonals below.
 fn fill_diagonal_(x: &Tensor, value: Scalar, wrap: bool) -> Result<Tensor> {
     let (Some(&least), true) = (x.shape().iter().min(), x.rank() > 1) else {
@@ -106,7 +111,7 @@ pub static ROWS: &[OpDef] = &[
         Family::Index,
         "Writes elements at places in the flattened tensor.",
         PutParams::LIST,
-        by_name!(PutParams, |a| to_value(replaced(a.input, |x| put(x, a.index, a.source, a.accumulate)))),
+        by_name!(PutParams, |a| to_value(put_(&a))),
     )
     .forms(METHOD)
     .shapes("any, index and source of as many elements as each other -> that of the input")

@@ -3,7 +3,7 @@
 use crate::base::{DType, Error, Kind, Result};
 use crate::op::core::args::to_value;
 use crate::op::core::convert::to_dtype;
-use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
+use crate::op::core::def::{Domain, Draw, Family, OpDef, Overlap, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::gather::along_dim::same_place;
@@ -99,6 +99,7 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
     IndexReduceParams::LIST,
     by_name!(IndexReduceParams, |a| to_value(index_reduce(a.input, &a))),
 )
+.overlap(Overlap::None)
 .in_place(by_name!(IndexReduceParams, |a| to_value(replaced(a.input, |x| index_reduce(x, &a)))))
 .shapes("(…, n, …), (k), (…, k, …) -> (…, n, …)")
 .errors(&[

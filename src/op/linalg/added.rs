@@ -5,7 +5,7 @@ use crate::op::core::args::to_value;
 use crate::op::core::autocast;
 use crate::op::core::autocast::whole;
 use crate::op::core::convert::to_dtype;
-use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Overlap, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::{check_cast, check_factor};
@@ -201,6 +201,7 @@ pub static ROWS: &[OpDef] = &[
             a.factors.alpha.as_f64()
         ))),
     )
+    .overlap(Overlap::Any)
     .in_place(by_name!(AddmmParams, |a| to_value(replaced(a.input, |x| addmm(
         x,
         a.mat1,
@@ -237,6 +238,7 @@ pub static ROWS: &[OpDef] = &[
             a.factors.alpha.as_f64()
         ))),
     )
+    .overlap(Overlap::Any)
     .in_place(by_name!(BaddbmmParams, |a| to_value(replaced(a.input, |x| baddbmm(
         x,
         a.batch1,
@@ -263,6 +265,7 @@ pub static ROWS: &[OpDef] = &[
         AddmvParams::LIST,
         by_name!(AddmvParams, |a| to_value(addmv(a.input, &a))),
     )
+    .overlap(Overlap::Any)
     .in_place(by_name!(AddmvParams, |a| to_value(replaced(a.input, |x| addmv(x, &a)))))
     .shapes("(n) or what is broadcast to it, (n, m), (m) -> (n)")
     .errors(&["RuntimeError: the inner sizes differ"])
@@ -301,6 +304,7 @@ pub static ROWS: &[OpDef] = &[
         AddbmmParams::LIST,
         by_name!(AddbmmParams, |a| to_value(addbmm(a.input, &a))),
     )
+    .overlap(Overlap::Any)
     .in_place(by_name!(AddbmmParams, |a| to_value(replaced(a.input, |x| addbmm(x, &a)))))
     .shapes("(n, p) or what is broadcast to it, (b, n, m), (b, m, p) -> (n, p)")
     .errors(&["RuntimeError: the batches or the inner sizes differ"])
