@@ -61,7 +61,12 @@ extern "C" __global__ void ENTRY(S0* y, In1 source, const S2* target, const S2* 
     store(y + at, sum);
 }
 #else
-#if ADD
+#ifdef COMBINE
+// Two elements as one; NaN stays.
+template <class N> __device__ inline N larger(N a, N b) { return a != a || a > b ? a : b; }
+template <class N> __device__ inline N smaller(N a, N b) { return a != a || a < b ? a : b; }
+#elif ADD
+#define COMBINE plus
 __device__ inline void put(float* y, T v) { atomicAdd(y, float(v)); }
 __device__ inline void put(double* y, T v) { atomicAdd(y, double(v)); }
 __device__ inline void put(int* y, T v) { atomicAdd(y, int(whole(v))); }
@@ -71,20 +76,27 @@ __device__ inline void put(long long* y, T v) {
 __device__ inline void put(float16* y, T v) {
     asm volatile("red.add.noftz.f16 [%0], %1;" ::"l"(y), "h"(As<float16>::of(v).bits) : "memory");
 }
-// Elements of two bytes and one, through the word that they lie in.
+#endif
+#ifdef COMBINE
+template <int BYTES> struct WordOf { using Type = unsigned; };
+template <> struct WordOf<8> { using Type = unsigned long long; };
+
+// Any element, through the word that it lies in.
 template <class S> __device__ inline void put(S* y, T v) {
-    size_t address = reinterpret_cast<size_t>(y);
-    unsigned* word = reinterpret_cast<unsigned*>(address & ~size_t(3));
-    unsigned shift = unsigned(address & 3) * 8, mask = (sizeof(S) == 1 ? 0xffu : 0xffffu) << shift;
-    unsigned seen = *word, expected;
+    using Word = typename WordOf<sizeof(S)>::Type;
+    size_t address = reinterpret_cast<size_t>(y), within = address % sizeof(Word);
+    Word* word = reinterpret_cast<Word*>(address - within);
+    unsigned shift = unsigned(within) * 8;
+    Word mask = (~Word(0) >> 8 * (sizeof(Word) - sizeof(S))) << shift;
+    Word seen = *word, expected;
     do {
         expected = seen;
-        unsigned bits = (expected & mask) >> shift;
+        Word bits = (expected & mask) >> shift;
         S old;
         memcpy(&old, &bits, sizeof(S));
-        S sum = As<S>::of(plus(As<T>::of(number(old)), v));
+        S both = As<S>::of(COMBINE(As<T>::of(number(old)), v));
         bits = 0;
-        memcpy(&bits, &sum, sizeof(S));
+        memcpy(&bits, &both, sizeof(S));
         seen = atomicCAS(word, expected, (expected & ~mask) | bits << shift);
     } while (seen != expected);
 }
@@ -95,7 +107,7 @@ __device__ inline void put(S0* y, T v) { store(y, v); }
 __device__ inline T read(const Number& v, Step) { return v.value; }
 template <class S> __device__ inline T read(const S* from, Step at) { return load<T>(from + at); }
 
-// y[..index..] += source[..i..], or =
+// y[..index..] = source[..i..], or combined with it
 extern "C" __global__ void ENTRY(S0* y, In1 source, const S2* index, long long size, Step y_step, Walk walk) {
     Index i = thread_number();
     if (i >= walk.count) return;

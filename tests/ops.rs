@@ -6,6 +6,7 @@ use tensorlab::base::{DType, Layout, Result, Scalar};
 use tensorlab::device::Machine;
 use tensorlab::tensor::Tensor;
 
+mod combined;
 mod corners;
 pub mod device_draws;
 mod draws;

@@ -153,6 +153,19 @@ impl DType {
         }
     }
 
+    /// The least and the largest whole number of the type; none of floats.
+    pub(crate) fn whole_range(self) -> Option<(i64, i64)> {
+        match self.category() {
+            Category::Float => None,
+            Category::Bool => Some((0, 1)),
+            Category::Int if self == DType::UInt8 => Some((0, 255)),
+            Category::Int => {
+                let most = i64::MAX >> (64 - 8 * self.size());
+                Some((-most - 1, most))
+            }
+        }
+    }
+
     pub(crate) fn is_float(self) -> bool {
         self.category() == Category::Float
     }

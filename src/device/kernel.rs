@@ -125,6 +125,10 @@ pub enum Kernel {
     NllLossGrad { reduction: Reduction, ignore_index: i64 },
     /// `x, index [k] (int) -> y`: rows of `x` along `dim`; a negative index counts from the end.
     IndexSelect { dim: usize },
+    /// `table [n, d], index [k] (int), starts [m] (int)[, weight [k]] -> y [b, d][, places [b, d] (int64)]`: the rows of
+    /// each bag combined, from its start to the next or the last index. Those named `padding` do not count; a bag
+    /// without rows has zeros. The largest are the first of equals and come with their rows, or -1.
+    EmbeddingBag { mode: Bag, padding: i64 },
     /// `y += source` at `index [k]` along `dim`; `index, source -> y` (read and written).
     IndexAdd { dim: usize },
     /// `x, index -> y` of `index`'s shape: `y[..i..] = x[..index[..i..]..]` along `dim`.
@@ -233,11 +237,24 @@ pub enum Factor {
     Svd,
 }
 
+/// What a bag's rows become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bag {
+    Sum,
+    Mean,
+    Max,
+}
+
 /// What becomes of several elements that are sent to one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScatterMode {
     Assign,
     Add,
+    Multiply,
+    /// The largest, or NaN.
+    Maximum,
+    /// The least, or NaN.
+    Minimum,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -321,10 +338,11 @@ impl Kernel {
             Kernel::NllLoss { .. } => ("nll_loss", C::GatherScatter),
             Kernel::NllLossGrad { .. } => ("nll_loss_grad", C::GatherScatter),
             Kernel::IndexSelect { .. } => ("index_select", C::GatherScatter),
+            Kernel::EmbeddingBag { .. } => ("embedding_bag", C::GatherScatter),
             Kernel::IndexAdd { .. } => ("index_add", C::ScatterAdd),
             Kernel::Gather { .. } => ("gather", C::GatherElements),
             Kernel::Scatter { mode: ScatterMode::Assign, .. } => ("scatter", C::GatherElements),
-            Kernel::Scatter { mode: ScatterMode::Add, .. } => ("scatter", C::ScatterAdd),
+            Kernel::Scatter { .. } => ("scatter", C::ScatterAdd),
             Kernel::Sort { .. } => ("sort", C::GatherScatter),
             Kernel::Factor(Factor::Lu) => ("lu", C::Normalise),
             Kernel::Factor(Factor::Solve) => ("solve", C::Normalise),
@@ -358,11 +376,26 @@ impl Launch<'_> {
             Some(Arg::View(v)) => v.bytes(),
             _ => 0,
         };
+        let row = |i: usize| match self.inputs.get(i) {
+            Some(Arg::View(v)) => v.layout.shape().last().map_or(1, |&n| (n * v.dtype.size()) as u64),
+            _ => 0,
+        };
         match self.kernel {
+            Kernel::EmbeddingBag { .. } => {
+                (read - input(0)).saturating_add(self.named(1).saturating_mul(row(0))).saturating_add(written)
+            }
             Kernel::IndexSelect { .. } | Kernel::Gather { .. } => read - input(0) + 2 * written,
             Kernel::Scatter { mode: ScatterMode::Assign, .. } => read + input(1),
-            Kernel::IndexAdd { .. } | Kernel::Scatter { mode: ScatterMode::Add, .. } => read + 2 * input(1),
+            Kernel::IndexAdd { .. } | Kernel::Scatter { .. } => read + 2 * input(1),
             _ => read + written,
+        }
+    }
+
+    /// How many elements an input has.
+    fn named(&self, input: usize) -> u64 {
+        match self.inputs.get(input) {
+            Some(Arg::View(v)) => v.layout.numel() as u64,
+            _ => 0,
         }
     }
 
@@ -389,6 +422,9 @@ impl Launch<'_> {
                 let keys = shape(2).iter().rev().nth(1).copied().unwrap_or(0) as u64;
                 let products = if matches!(self.kernel, Kernel::Attention { .. }) { 2 } else { 5 };
                 times(out, keys).saturating_mul(products) / if *causal { 2 } else { 1 }
+            }
+            Kernel::EmbeddingBag { .. } => {
+                self.named(1).saturating_mul(shape(0).last().map_or(1, |&n| n as u64))
             }
             Kernel::Reduce { .. } | Kernel::ArgReduce { .. } => product(shape(0)),
             // Householder's and the usual iterations' counts, of square matrices.

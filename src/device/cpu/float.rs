@@ -7,6 +7,11 @@ use super::convert::Compute;
 /// A compute type with wrapping sums, for kernels that serve floats and integers alike.
 pub(super) trait Number: Compute {
     fn plus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
+    /// The larger, or NaN where one is NaN.
+    fn larger(self, other: Self) -> Self;
+    /// The smaller, or NaN where one is NaN.
+    fn smaller(self, other: Self) -> Self;
     /// Division, towards zero for integers.
     fn over(self, divisor: usize) -> Self;
     /// The value that is below or equal to every other.
@@ -33,6 +38,18 @@ macro_rules! float {
                 self + other
             }
             #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                self * other
+            }
+            #[inline(always)]
+            fn larger(self, other: Self) -> Self {
+                if self.is_nan() || self > other { self } else { other }
+            }
+            #[inline(always)]
+            fn smaller(self, other: Self) -> Self {
+                if self.is_nan() || self < other { self } else { other }
+            }
+            #[inline(always)]
             fn over(self, divisor: usize) -> Self {
                 self / divisor as $t
             }
@@ -55,6 +72,18 @@ impl Number for i64 {
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
         self.wrapping_add(other)
+    }
+    #[inline(always)]
+    fn times(self, other: Self) -> Self {
+        self.wrapping_mul(other)
+    }
+    #[inline(always)]
+    fn larger(self, other: Self) -> Self {
+        self.max(other)
+    }
+    #[inline(always)]
+    fn smaller(self, other: Self) -> Self {
+        self.min(other)
     }
     #[inline(always)]
     fn over(self, divisor: usize) -> Self {

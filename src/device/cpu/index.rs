@@ -1,6 +1,7 @@
 //! `IndexSelect` and `Gather`, and with its parts `IndexAdd` and `Scatter`: elements at places that another tensor names.
 
-pub(super) mod adds;
+pub(super) mod bags;
+pub(super) mod rows;
 pub(super) mod scatter;
 
 use std::sync::atomic::{AtomicBool, Ordering};

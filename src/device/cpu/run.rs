@@ -46,7 +46,8 @@ pub(crate) fn run_in_order(launch: &Launch, chance: Option<u64>) -> Result<()> {
             loss::nll_loss_grad(launch, *reduction, *ignore_index)
         }
         Kernel::IndexSelect { dim } => index::index_select(launch, *dim),
-        Kernel::IndexAdd { dim } => index::adds::index_add(launch, *dim, chance),
+        Kernel::EmbeddingBag { mode, padding } => index::bags::embedding_bag(launch, *mode, *padding),
+        Kernel::IndexAdd { dim } => index::rows::index_add(launch, *dim, chance),
         Kernel::Gather { dim } => index::gather(launch, *dim),
         Kernel::Scatter { dim, mode } => index::scatter::scatter(launch, *dim, *mode, chance),
         Kernel::Conv2d(conv) => convolution::conv2d(launch, conv),

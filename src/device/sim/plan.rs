@@ -19,7 +19,7 @@ use super::rate::Rate;
 use super::work;
 
 /// Operations that add without atomics in PyTorch, whatever kernel computes them here: `index_put_` sorts its places.
-const IN_ORDER: [&str; 3] = ["fold", "embedding_bag", "index_put_"];
+const IN_ORDER: [&str; 2] = ["fold", "index_put_"];
 
 /// What a launch comes to.
 pub(super) struct Plan {
@@ -65,6 +65,9 @@ impl Planner {
         let plain = Plan { before: SmallVec::new(), work, by_chance: false };
         match launch.kernel {
             _ if IN_ORDER.contains(&launch.op) => plain,
+            Kernel::Scatter { mode: ScatterMode::Multiply, .. } => {
+                Plan { by_chance: launch.dtype().is_float(), ..plain }
+            }
             Kernel::IndexAdd { .. } | Kernel::Scatter { mode: ScatterMode::Add, .. } => {
                 match settings.determinism() {
                     Determinism::Any => Plan { by_chance: launch.dtype().is_float(), ..plain },

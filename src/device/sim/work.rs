@@ -74,7 +74,7 @@ fn form(launch: &Launch<'_>) -> WorkForm {
             scattered(picked, run(picked, *dim, Some(index)), table, 1)
         }
         (Kernel::Scatter { dim, mode }, Some(index), Some(source), Some(target)) => {
-            let ways = if *mode == ScatterMode::Add { 2 } else { 1 };
+            let ways = if *mode == ScatterMode::Assign { 1 } else { 2 };
             scattered(source, run(source, *dim, Some(index)), target, ways)
         }
         (Kernel::IndexAdd { dim }, _, Some(source), Some(target)) => {

@@ -53,9 +53,9 @@ pub fn embedding(index: &Tensor, weight: &Tensor, options: TableOptions) -> Resu
 }
 
 /// Rows of the table at `index` made no longer than `most`, as PyTorch's `embedding_renorm_`.
-fn shorten(weight: &Tensor, index: &Tensor, most: f64, norm_type: f64) -> Result<()> {
+pub(super) fn shorten(weight: &Tensor, index: &Tensor, most: f64, norm_type: f64) -> Result<()> {
     const TINY: f64 = 1e-7;
-    let _off = no_grad();
+    let (_off, _paused) = (no_grad(), crate::tensor::autocast::pause());
     let index = to_dtype(index, DType::Int64)?;
     let rows = select_rows(weight, 0, &index, "embedding")
         .map_err(|e| out_of_range(e, |bad, _, rows| outside(bad, rows)))?;
@@ -81,8 +81,17 @@ fn table_rows(weight: &Tensor, index: &Tensor, options: GradientOptions) -> Resu
 
 fn rows_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     let &(padding, by_frequency): &GradientOptions = s.attribute()?;
-    let index = s.tensor(0)?;
-    let shares = if by_frequency { Some(shares(&index, s.shape(0), g)?) } else { None };
+    one(table_grad(&s.tensor(0)?, s.shape(0), g, (padding, by_frequency))?)
+}
+
+/// The gradient of a table of this shape whose rows at `index` were read; that of each row read is `g`.
+pub(super) fn table_grad(
+    index: &Tensor,
+    table: &[usize],
+    g: &Tensor,
+    (padding, by_frequency): GradientOptions,
+) -> Result<Tensor> {
+    let shares = if by_frequency { Some(shares(index, table, g)?) } else { None };
     let g = &match shares {
         // In a recorded pass a gradient leads on to its own undivided, as in PyTorch.
         Some(shares) if g.requires_grad() => {
@@ -92,18 +101,18 @@ fn rows_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
         Some(shares) => mul(g, &shares)?,
         None => g.clone(),
     };
-    let table = Tensor::full(s.shape(0), 0i64.into(), g.dtype(), &g.context(), "embedding_backward")?;
-    let grad = index_add_(&table, 0, &index, g, 1.0)?;
-    let Some(row) = padding else { return one(grad) };
+    let zeros = Tensor::full(table, 0i64.into(), g.dtype(), &g.context(), "embedding_backward")?;
+    let grad = index_add_(&zeros, 0, index, g, 1.0)?;
+    let Some(row) = padding else { return Ok(grad) };
     if !grad.requires_grad() {
         grad.with_layout(grad.layout().select(0, row)?).fill(0i64.into(), "embedding_backward")?;
-        return one(grad);
+        return Ok(grad);
     }
-    let rows = s.shape(0).first().copied().unwrap_or(0);
+    let rows = table.first().copied().unwrap_or(0);
     let kept = poll::listed((0..rows).map(|i| f32::from(u8::from(i != row))))?;
     let mask =
         Tensor::from_f32(&kept, &[kept.len(), 1])?.moved(&grad.context(), true, "embedding_backward")?;
-    one(mul(&grad, &mask.copied(grad.dtype(), "to")?)?)
+    mul(&grad, &mask.copied(grad.dtype(), "to")?)
 }
 
 /// For each place of the index 1 over how often its row is in it, `[count, 1]`.

@@ -1,5 +1,6 @@
 //! Choosing and writing elements by index tensors along one dimension.
 
+use crate::base::dense::order;
 use crate::base::dtype::Category;
 use crate::base::{Cause, DType, DeviceCause, Dims, Error, Kind, Layout, Result, Scalar, ShapeCause};
 use crate::device::Kernel;
@@ -58,6 +59,21 @@ pub fn scatter_add(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Res
     scattered("scatter_add", x, dim, index, source.into(), ScatterMode::Add)
 }
 
+/// Combines the elements of `source` with what stands where `index` says along `dim`; no graph, no version.
+pub(crate) fn scatter_into(
+    x: &Tensor,
+    dim: i64,
+    index: &Tensor,
+    source: &Tensor,
+    mode: ScatterMode,
+) -> Result<()> {
+    let run = || {
+        let dim = check_scatter(x, dim, index, source.into())?;
+        write("scatter_reduce", x, dim, index, source.into(), mode).map_err(as_runtime)
+    };
+    run().map_err(|e| e.in_op("scatter_reduce", || vec![x.operand(), index.operand()]))
+}
+
 /// [`scatter_add`] in place.
 pub(crate) fn scatter_add_(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Result<Tensor> {
     scattered_("scatter_add_", x, dim, index, source.into(), ScatterMode::Add)
@@ -77,6 +93,11 @@ pub fn take_along_dim(x: &Tensor, index: &Tensor, dim: Option<i64>) -> Result<Te
             x.rank(),
             index.rank()
         )));
+    }
+    if index.dtype() != DType::Int64 {
+        let name = index.dtype().type_name();
+        let text = format!("torch.take_along_dim(): dtype of indices should be Long but got {name}");
+        return Err(Error::runtime(text).with_hint("convert them: `indices.long()`"));
     }
     let dim = x.dim(dim)?;
     let (mut own, mut by): (Dims, Dims) = (x.shape().into(), index.shape().into());
@@ -261,12 +282,17 @@ const SCATTER: IndexUse =
 fn check_index(x: &Tensor, dim: usize, index: &Tensor, user: &IndexUse) -> Result<()> {
     let IndexUse { name, method, what, bounded } = *user;
     same_place(x, "index", index, method)?;
-    if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
-        return Err(Error::runtime(format!("{name}(): Expected dtype int32/int64 for index")));
+    if index.numel() > 0 && !matches!(index.dtype(), DType::Int64 | DType::Int32) {
+        let text = format!("{name}(): Expected dtype int32/int64 for index");
+        let hint = format!("this one holds {}: convert it, `index.long()`", index.dtype());
+        return Err(Error::runtime(text).with_hint(hint));
     }
     if index.rank().max(1) != x.rank().max(1) {
         let text = format!("Index tensor must have the same number of dimensions as {what} tensor");
-        return Err(Error::runtime(text));
+        let (has, other) = (index.rank(), x.rank());
+        return Err(Error::runtime(text).with_hint(format!(
+            "it has {has}, and the tensor {other}: `unsqueeze` and `expand` it, one index for each element"
+        )));
     }
     let larger = |(i, (a, b)): (usize, (&usize, &usize))| i != dim && a > b;
     if bounded && let Some((at, _)) = index.shape().iter().zip(x.shape()).enumerate().find(|p| larger(*p)) {
@@ -280,7 +306,7 @@ fn check_index(x: &Tensor, dim: usize, index: &Tensor, user: &IndexUse) -> Resul
     Ok(())
 }
 
-fn check_scatter(x: &Tensor, dim: i64, index: &Tensor, source: Operand) -> Result<usize> {
+pub(crate) fn check_scatter(x: &Tensor, dim: i64, index: &Tensor, source: Operand) -> Result<usize> {
     let dim = x.dim(dim)?;
     check_index(x, dim, index, &SCATTER)?;
     if let Operand::Tensor(source) = source {
@@ -375,11 +401,19 @@ pub fn write(
     source: Operand,
     mode: ScatterMode,
 ) -> Result<()> {
-    let (by, to) = (ranked(index)?, out.with_layout(ranked(out)?));
+    // What lies in another order is walked in that order.
+    let laid = ranked(out)?;
+    let order = match laid.is_dense() && !laid.is_contiguous() {
+        true => order(laid.shape(), &[laid.strides()]),
+        false => (0..laid.rank()).collect(),
+    };
+    let turned = |layout: Layout| layout.permute(&order);
+    let dim = order.iter().position(|&d| d == dim).unwrap_or(dim);
+    let (by, to) = (turned(ranked(index)?)?, out.with_layout(turned(laid)?));
     let kernel = Kernel::Scatter { dim, mode };
     match source {
         Operand::Tensor(t) => {
-            let mut from = ranked(t)?;
+            let mut from = turned(ranked(t)?)?;
             for (i, &size) in by.shape().iter().enumerate() {
                 from = from.slice(i, 0, size, 1)?;
             }
@@ -397,8 +431,8 @@ fn rule<'t>(mode: ScatterMode, x: &'t Tensor, source: Operand<'t>) -> (&'static 
     static ADD: Vjp = Vjp { name: "ScatterAddBackward0", run: scatter_add_grad };
     match (source, mode) {
         (Operand::Scalar(_), _) => (&NUMBER, vec![x]),
-        (Operand::Tensor(t), ScatterMode::Assign) => (&TENSOR, vec![x, t]),
         (Operand::Tensor(t), ScatterMode::Add) => (&ADD, vec![x, t]),
+        (Operand::Tensor(t), _) => (&TENSOR, vec![x, t]),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Choosing and adding entries along one dimension by a vector of indices.
 
+use crate::base::dtype::Category;
 use crate::base::{DType, Dims, Error, Kind, Result};
 use crate::device::Kernel;
 use crate::op::core::args::to_value;
@@ -125,10 +126,13 @@ pub(crate) fn check_places(x: &Tensor, dim: i64, index: &Tensor, op: &'static st
         return Ok(());
     }
     let Some(bad) = beyond(index, 0, size, op)? else { return Ok(()) };
-    let hint = format!(
-        "{bad} is no index: they run from 0 to the size of dimension {dim} less 1, here {}",
-        size - 1
-    );
+    let hint = match size {
+        0 => format!("{bad} is no index: dimension {dim} has size 0, and there is none"),
+        _ => format!(
+            "{bad} is no index: they run from 0 to the size of dimension {dim} less 1, here {}",
+            size - 1
+        ),
+    };
     Err(Error::new(Kind::IndexError, "index out of range in self").with_hint(hint))
 }
 
@@ -161,7 +165,9 @@ fn check_index_add(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Res
         return Err(Error::new(Kind::IndexError, "index_add_(): Index is supposed to be a vector"));
     }
     if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
-        return Err(Error::runtime("index_add_(): Expected dtype int32/int64 for index"));
+        let name = index.dtype().type_name();
+        let text = format!("index_add_(): Expected dtype int32/int64 for index but got: {name}");
+        return Err(Error::runtime(text).with_hint("convert it: `index.long()`"));
     }
     if source.dtype() != x.dtype() {
         return Err(Error::runtime(format!(
@@ -203,6 +209,8 @@ fn add_rows(
     if out.numel() == 0 {
         return Ok(());
     }
+    // Whole numbers have a whole factor.
+    let alpha = if out.dtype().category() == Category::Int { alpha.trunc() } else { alpha };
     let scaled = if alpha == 1.0 {
         source.clone()
     } else {

@@ -12,12 +12,12 @@ use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::{cast, fitting};
 use crate::op::core::record::{in_place, no_grad, recorded, two, wanted};
 use crate::op::elementwise::arithmetic::{add, mul, specs};
-use crate::op::elementwise::choose::{masked_fill_, where_};
+use crate::op::elementwise::choose::{masked_fill_, masked_fill_with_, where_};
 use crate::op::elementwise::comparison::{ge, logical_or, lt};
 use crate::op::gather::along_dim::out_of_range;
 use crate::op::shape::part::{at_index, slice};
 use crate::op::shape::permute::permute;
-use crate::op::shape::view::{reshape_to, unsqueeze};
+use crate::op::shape::view::{expand_to, reshape_to, unsqueeze};
 use crate::tensor::accumulate::{expand, sum_to};
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{In, Tensor, launch};
@@ -47,6 +47,12 @@ pub fn index_put_(x: &Tensor, at: &[Index], value: Operand, accumulate: bool) ->
             let mut wide: Dims = mask.shape().into();
             wide.resize(x.rank(), 1);
             return masked_fill_(x, &reshape_to(mask, &wide)?, number);
+        }
+        if let (&[Index::Tensor(ref mask)], Operand::Tensor(t), false) = (at, value, accumulate)
+            && (t.rank(), mask.dtype(), t.device()) == (0, DType::Bool, x.device())
+            && mask.shape() == x.shape()
+        {
+            return masked_fill_with_(x, mask, t);
         }
         let plan = IndexPlan::of(x, at)?;
         match plan.choice(true)? {
@@ -551,6 +557,11 @@ fn is_mask(t: &Tensor) -> bool {
 pub(crate) fn assign_(view: &Tensor, value: Operand, accumulate: bool) -> Result<Tensor> {
     match value {
         value if accumulate => specs::Add.apply_in_place(view, value, [1.0, 0.0]),
+        // What is repeated is no part of what is written, as in PyTorch.
+        Operand::Tensor(t) if t.shape() != view.shape() => {
+            let shape: Vec<i64> = view.shape().iter().map(|&size| size as i64).collect();
+            copy_(view, &expand_to(t, &shape)?, false)
+        }
         Operand::Tensor(t) => copy_(view, t, false),
         number => fill_(view, number),
     }

@@ -1,20 +1,24 @@
 //! Elements that are sent to one place, combined.
 
-use crate::base::{DType, Dims, Error, Result, Scalar};
+use crate::base::{DType, Dims, Error, Kind, Result, Scalar};
+use crate::device::kernel::ScatterMode;
 use crate::op::core::convert::to_dtype;
+use crate::op::core::operand::Operand;
 use crate::op::core::promote::cast;
 use crate::op::core::record::{check_deterministic, no_grad, recorded, two, wanted};
-use crate::op::elementwise::arithmetic::{add, div, mul};
-use crate::op::elementwise::binary::{maximum, minimum};
+use crate::op::elementwise::arithmetic::{div, floor_divide, mul, sub};
 use crate::op::elementwise::choose::where_;
-use crate::op::elementwise::comparison::eq;
-use crate::op::gather::along_dim::{gather, scatter, scatter_add};
+use crate::op::elementwise::clamp::clamp;
+use crate::op::elementwise::comparison::{eq, ne};
+use crate::op::gather::along_dim::{check_scatter, gather, scatter, scatter_add, scatter_into};
+use crate::op::reduce::sums::all;
 use crate::op::shape::join::cat;
 use crate::op::shape::part::slice;
+use crate::op::shape::repeat::flip;
 use crate::op::shape::view::reshape_to;
 use crate::op::sorting::sort::argsort;
 use crate::tensor::Tensor;
-use crate::tensor::autograd::{Grads, Saved, Vjp};
+use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled};
 
 /// How several values for one place become one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,22 +36,25 @@ impl Combine {
             "sum" => Combine::Sum,
             "prod" => Combine::Prod,
             "mean" => Combine::Mean,
-            "amax" => Combine::Amax,
-            "amin" => Combine::Amin,
+            "amax" | "max" => Combine::Amax,
+            "amin" | "min" => Combine::Amin,
             other => {
-                return Err(Error::runtime(format!(
-                    "reduce argument must be either sum, prod, mean, amax or amin, got {other}"
-                )));
+                let text =
+                    format!("reduce argument must be either sum, prod, mean, amax or amin, got {other}");
+                return Err(Error::runtime(text).with_near(other, ["sum", "prod", "mean", "amax", "amin"]));
             }
         })
     }
 
-    fn pair(self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        match self {
-            Combine::Sum | Combine::Mean => add(a, b),
-            Combine::Prod => mul(a, b),
-            Combine::Amax => maximum(a, b),
-            Combine::Amin => minimum(a, b),
+    /// What nothing sent stands for.
+    fn neutral(self, x: &Tensor) -> Scalar {
+        match (self, x.dtype().whole_range()) {
+            (Combine::Prod, _) => Scalar::Int(1),
+            (Combine::Amax, Some((least, _))) => Scalar::Int(least),
+            (Combine::Amin, Some((_, most))) => Scalar::Int(most),
+            (Combine::Amax, None) => Scalar::Float(f64::NEG_INFINITY),
+            (Combine::Amin, None) => Scalar::Float(f64::INFINITY),
+            (Combine::Sum | Combine::Mean, _) => Scalar::Int(0),
         }
     }
 }
@@ -63,64 +70,80 @@ pub(crate) fn scatter_reduce(
     include_self: bool,
 ) -> Result<Tensor> {
     let along = x.dim(dim)?;
+    if how == Combine::Mean && x.dtype() == DType::Bool {
+        return Err(not_of_bools("scatter_gather_tensor_cpu_reduce_mean"));
+    }
     if x.rank() == 0 {
         let one = |t: &Tensor| reshape_to(t, &[t.numel()]);
         return reshape_to(&scatter_reduce(&one(x)?, 0, &one(at)?, &one(source)?, how, include_self)?, &[]);
     }
-    // The checks are those of `scatter_add`; an index without elements changes nothing.
-    let zeros = Tensor::full(x.shape(), 0i64.into(), x.dtype(), &x.context(), "scatter_reduce")?;
-    let total = scatter_add(&zeros, dim, at, source)?;
-    if at.numel() == 0 {
-        return crate::op::core::convert::cloned(x);
-    }
-    let count = {
-        let _off = no_grad();
-        let ones = Tensor::full(at.shape(), 1i64.into(), DType::Int64, &x.context(), "scatter_reduce")?;
-        let none = Tensor::full(x.shape(), 0i64.into(), DType::Int64, &x.context(), "scatter_reduce")?;
-        scatter_add(&none, dim, at, &ones)?
+    check_scatter(x, dim, at, source.into())
+        .map_err(|e| e.in_op("scatter_reduce", || vec![x.operand(), at.operand(), source.operand()]))?;
+    let mode = match how {
+        Combine::Sum | Combine::Mean => {
+            let start = if include_self { x.clone() } else { scatter(x, dim, at, 0i64.into())? };
+            let total = scatter_add(&start, dim, at, source)?;
+            return if how == Combine::Sum { Ok(total) } else { mean(&total, dim, at, include_self) };
+        }
+        Combine::Prod => ScatterMode::Multiply,
+        Combine::Amax => ScatterMode::Maximum,
+        Combine::Amin => ScatterMode::Minimum,
     };
     if how == Combine::Prod {
         check_deterministic(x, "scatter_reduce_cuda_prod_")?;
     }
-    let untouched = eq(&count, 0i64)?;
-    let combined = match how {
-        Combine::Sum | Combine::Mean => total,
-        Combine::Prod => by_groups(x, along, at, source, how)?,
-        Combine::Amax | Combine::Amin => {
-            let mut near = source.clone();
-            for (i, &size) in at.shape().iter().enumerate() {
-                near = slice(&near, i, 0, size, 1)?;
+    let out = if include_self {
+        x.copied(x.dtype(), "scatter_reduce")?
+    } else {
+        scatter(&x.detach(), dim, at, how.neutral(x).into())?
+    };
+    scatter_into(&out, dim, at, source, mode)?;
+    let source = &before(source, at.shape())?;
+    let rule = if how == Combine::Prod { &PRODUCT } else { &EXTREME };
+    Ok(recorded(out, rule, &[x, source], |s, y| {
+        [x, source].into_iter().for_each(|t| s.input(t));
+        s.constant(Some(at));
+        s.output(y);
+        s.attribute((along, include_self));
+    }))
+}
+
+/// PyTorch's error for its kernel of this name.
+pub(super) fn not_of_bools(kernel: &str) -> Error {
+    Error::new(Kind::NotImplementedError, format!("\"{kernel}\" not implemented for 'Bool'"))
+        .with_hint("convert the tensor: `x.float()`, or `x.long()`")
+}
+
+/// A sum over what it was made of at each place; of whole numbers rounded down.
+fn mean(total: &Tensor, dim: i64, at: &Tensor, include_self: bool) -> Result<Tensor> {
+    let count = {
+        let _off = no_grad();
+        let of = |shape: &[usize], n: bool| {
+            Tensor::full(shape, i64::from(n).into(), DType::Int64, &total.context(), "scatter_reduce")
+        };
+        // Where the index is the same for a whole row, so is the count.
+        let (mut at, mut shape): (Tensor, Dims) = (at.clone(), total.shape().into());
+        let along = total.dim(dim)?;
+        for (d, size) in shape.iter_mut().enumerate() {
+            let repeats = at.layout().strides().get(d) == Some(&0) && at.shape().get(d) == Some(&*size);
+            if d != along && repeats && *size > 1 {
+                (at, *size) = (slice(&at, d, 0, 1, 1)?, 1);
             }
-            let source = &near;
-            let out = {
-                let _off = no_grad();
-                let combined = by_groups(x, along, at, source, how)?;
-                let together = if include_self { how.pair(x, &combined)? } else { combined };
-                where_(&untouched, x.into(), (&together).into())?
-            };
-            return Ok(recorded(out, &EXTREME, &[x, source], |s, y| {
-                [x, source].into_iter().for_each(|t| s.input(t));
-                s.constant(Some(at));
-                s.output(y);
-                s.attribute((along, include_self));
-            }));
         }
+        let count = scatter_add(&of(&shape, include_self)?, dim, &at, &of(at.shape(), true)?)?;
+        clamp(&count, Some(1i64.into()), None)?
     };
-    let together = if include_self { how.pair(x, &combined)? } else { combined };
-    let together = match how {
-        Combine::Mean => {
-            let count = add(&count, i64::from(include_self))?;
-            let count = crate::op::elementwise::clamp::clamp(&count, Some(1i64.into()), None)?;
-            let quotient = if x.dtype().is_float() {
-                div(&together, &count)?
-            } else {
-                crate::op::elementwise::arithmetic::floor_divide(&together, &count)?
-            };
-            crate::op::core::convert::to_dtype(&quotient, x.dtype())?
-        }
-        _ => together,
-    };
-    where_(&untouched, x.into(), (&together).into())
+    let quotient = if total.dtype().is_float() { div(total, &count)? } else { floor_divide(total, &count)? };
+    to_dtype(&quotient, total.dtype())
+}
+
+/// As much of a tensor as an index of this shape reads.
+fn before(source: &Tensor, shape: &[usize]) -> Result<Tensor> {
+    let mut near = source.clone();
+    for (i, &size) in shape.iter().enumerate() {
+        near = slice(&near, i, 0, size, 1)?;
+    }
+    Ok(near)
 }
 
 static EXTREME: Vjp = Vjp { name: "ScatterReduceBackward0", run: extreme_grad };
@@ -146,51 +169,93 @@ fn extreme_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     two(of_own, of_sent)
 }
 
-/// Sorts what goes to one place together, combines each group by doubling steps, and writes each group's last
-/// element to its place; the others go to a spare slot.
-fn by_groups(x: &Tensor, dim: usize, at: &Tensor, source: &Tensor, how: Combine) -> Result<Tensor> {
+static PRODUCT: Vjp = Vjp { name: "ScatterReduceBackward0", run: product_grad };
+
+/// Each factor has the product of the others, whatever of them is 0.
+fn product_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let (x, source, at, y) = (s.tensor(0)?, s.tensor(1)?, s.tensor(2)?, s.tensor(3)?);
+    let &(dim, include_self): &(usize, bool) = s.attribute()?;
     let along = dim as i64;
-    let mut source = source.clone();
-    for (i, &size) in at.shape().iter().enumerate() {
-        source = slice(&source, i, 0, size, 1)?;
-    }
+    let of_own = wanted(s, 0, || {
+        if !include_self {
+            return scatter(g, along, &at, 0i64.into());
+        }
+        let ones = Tensor::full(x.shape(), 1i64.into(), x.dtype(), &x.context(), "scatter_reduce")?;
+        mul(g, &scatter_reduce(&ones, along, &at, &source, Combine::Prod, true)?)
+    })?;
+    let of_sent = wanted(s, 1, || {
+        if source.numel() == 0 {
+            return Tensor::full(source.shape(), 0i64.into(), g.dtype(), &g.context(), "scatter_reduce");
+        }
+        if !x.device().is_cuda() && nonzero_all(&source)? {
+            return div(&gather(&mul(g, &y)?, along, &at)?, &source);
+        }
+        let start = if include_self { mul(g, &x)? } else { g.clone() };
+        if !grad_enabled() {
+            return beside_zeros(&start, along, &at, &source);
+        }
+        mul(&gather(&start, along, &at)?, &others(dim, &at, &source)?)
+    })?;
+    two(of_own, of_sent)
+}
+
+fn nonzero_all(x: &Tensor) -> Result<bool> {
+    let _off = no_grad();
+    Ok(all(&ne(x, 0i64)?, None, false)?.item()?.as_f64() != 0.0)
+}
+
+/// The gradient of each factor where some are 0, without its own gradient: of one zero at a place the product of the
+/// others, of several none.
+fn beside_zeros(start: &Tensor, along: i64, at: &Tensor, source: &Tensor) -> Result<Tensor> {
+    let is_zero = eq(source, 0i64)?;
+    let full =
+        |n: i64| Tensor::full(start.shape(), n.into(), source.dtype(), &source.context(), "scatter_reduce");
+    let zeros = scatter_add(&full(0)?, along, at, &to_dtype(&is_zero, source.dtype())?)?;
+    let factors = where_(&is_zero, cast(Scalar::Int(1), source.dtype()).into(), source.into())?;
+    let product = full(1)?;
+    scatter_into(&product, along, at, &factors, ScatterMode::Multiply)?;
+    let whole = gather(&mul(start, &product)?, along, at)?;
+    // A zero counts itself among those at its place.
+    let others = sub(&gather(&zeros, along, at)?, &to_dtype(&is_zero, source.dtype())?)?;
+    where_(&eq(&others, 0i64)?, (&div(&whole, &factors)?).into(), cast(Scalar::Int(0), source.dtype()).into())
+}
+
+/// For each of `source` the product of the others that go to its place: of those before it and of those behind it, once
+/// they lie sorted by their places.
+fn others(dim: usize, at: &Tensor, source: &Tensor) -> Result<Tensor> {
+    let along = dim as i64;
     let order = argsort(at, along, false)?;
-    let (at, mut values) = (gather(at, along, &order)?, gather(&source, along, &order)?);
-    let size = at.size(along)?;
+    let (places, sorted) = (gather(at, along, &order)?, gather(source, along, &order)?);
+    let turned = |t: &Tensor| flip(t, &[along]);
+    let before = products_before(dim, &places, &sorted)?;
+    let behind = turned(&products_before(dim, &turned(&places)?, &turned(&sorted)?)?)?;
+    let product = mul(&before, &behind)?;
+    let room = Tensor::full(at.shape(), 0i64.into(), source.dtype(), &source.context(), "scatter_reduce")?;
+    scatter(&room, along, &order, (&product).into())
+}
+
+/// The product of the values before each that have its place, of values sorted by their places: combined in doubling
+/// steps.
+fn products_before(dim: usize, places: &Tensor, values: &Tensor) -> Result<Tensor> {
+    let size = places.size(dim as i64)?;
+    let earlier = |t: &Tensor, by: usize| slice(t, dim, 0, size - by, 1);
+    let later = |t: &Tensor, by: usize| slice(t, dim, by, size - by, 1);
+    let one: Operand = cast(Scalar::Int(1), values.dtype()).into();
+    // What goes elsewhere counts as 1: its NaN in no gradient.
+    let alike = |t: &Tensor, by: usize| {
+        where_(&eq(&later(places, by)?, &earlier(places, by)?)?, (&earlier(t, by)?).into(), one)
+    };
+    let first = slice(values, dim, 0, 1, 1)?;
+    let ones = Tensor::full(first.shape(), 1i64.into(), values.dtype(), &values.context(), "scatter_reduce")?;
+    if size == 1 {
+        return Ok(ones);
+    }
+    let mut products = cat(&[&ones, &alike(values, 1)?], dim as i64)?;
     let mut width = 1;
     while width < size {
-        let later = |t: &Tensor| slice(t, dim, width, size - width, 1);
-        let earlier = |t: &Tensor| slice(t, dim, 0, size - width, 1);
-        let same = eq(&later(&at)?, &earlier(&at)?)?;
-        let new = later(&values)?;
-        let rest = if how == Combine::Prod {
-            // What goes elsewhere counts as 1: its NaN in no gradient.
-            mul(
-                &new,
-                &where_(&same, (&earlier(&values)?).into(), cast(Scalar::Int(1), values.dtype()).into())?,
-            )?
-        } else {
-            let joined = how.pair(&new, &earlier(&values)?)?;
-            where_(&same, (&joined).into(), (&new).into())?
-        };
-        values = cat(&[&slice(&values, dim, 0, width, 1)?, &rest], along)?;
+        let rest = mul(&later(&products, width)?, &alike(&products, width)?)?;
+        products = cat(&[&slice(&products, dim, 0, width, 1)?, &rest], dim as i64)?;
         width *= 2;
     }
-    let spare = x.size(along)? as i64;
-    let ends = {
-        let _off = no_grad();
-        let next = slice(&at, dim, 1, size - 1, 1)?;
-        let inner = where_(
-            &eq(&next, &slice(&at, dim, 0, size - 1, 1)?)?,
-            spare.into(),
-            (&slice(&at, dim, 0, size - 1, 1)?).into(),
-        )?;
-        cat(&[&inner, &slice(&at, dim, size - 1, 1, 1)?], along)?
-    };
-    let mut shape: Dims = x.shape().into();
-    if let Some(slot) = shape.get_mut(dim) {
-        *slot += 1;
-    }
-    let room = Tensor::full(&shape, 0i64.into(), x.dtype(), &x.context(), "scatter_reduce")?;
-    slice(&scatter(&room, along, &ends, (&values).into())?, dim, 0, spare as usize, 1)
+    Ok(products)
 }

@@ -3,7 +3,7 @@
 use crate::base::dtype::Category;
 use crate::base::{DType, Dims, Error, Kind, Result, memory};
 use crate::op::core::args::{to_list, to_value};
-use crate::op::core::convert::to_dtype;
+use crate::op::core::convert::{clone, to_dtype};
 use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Gradient, OpDef, Overlap, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::operand::Operand;
@@ -124,7 +124,7 @@ pub fn index_fill(x: &Tensor, dim: i64, at: &Tensor, value: Operand) -> Result<T
         }
         number => number,
     };
-    scatter(x, dim, &spread_index(&at, &shape, along)?, value)
+    scatter_(&clone(x)?, dim, &spread_index(&at, &shape, along)?, value)
 }
 
 /// `x` with the elements of `source`, in order, where `mask` is true.
@@ -413,7 +413,8 @@ pub static ROWS: &[OpDef] = &[
     )
     .details(
         "`reduce` is sum, prod, mean, amax or amin; without `include_self` what stood there does not count. \
-         On a GPU sums are added in any order, unless use_deterministic_algorithms asks for one.",
+         On a GPU elements are added and multiplied in any order; use_deterministic_algorithms has sums in one, and \
+         refuses products.",
     )
     .overlap(Overlap::None)
     .in_place(by_name!(ScatterReduceParams, |a| to_value(replaced(a.input, |x| scatter_reduce_row(&a, x)))))
@@ -421,6 +422,7 @@ pub static ROWS: &[OpDef] = &[
     .errors(&[
         "RuntimeError: the index is larger than `src`, or than the input but along dim",
         "RuntimeError: `reduce` has another name",
+        "NotImplementedError: the mean is of bools",
     ])
     .example("zeros(2).scatter_reduce(0, tensor([1, 1]), tensor([3.0, 5.0]), \"amax\")", "tensor([0., 5.])")
     .samples(&[

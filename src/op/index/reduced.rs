@@ -10,7 +10,7 @@ use crate::op::gather::along_dim::same_place;
 use crate::op::gather::select::check_places;
 use crate::tensor::Tensor;
 
-use super::combined::{Combine, scatter_reduce};
+use super::combined::{Combine, not_of_bools, scatter_reduce};
 use super::places::{sizes_but, spread_index};
 
 /// The slices of `source` that `at` sends to one place along `dim`, combined, and with `include_self` also with what
@@ -23,9 +23,14 @@ pub(crate) fn index_reduce(x: &Tensor, a: &IndexReduceParams) -> Result<Tensor> 
         "amax" => Combine::Amax,
         "amin" => Combine::Amin,
         other => {
-            return Err(Error::runtime(format!(
+            let text = format!(
                 "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {other}."
-            )));
+            );
+            let error = Error::runtime(text);
+            return Err(match other {
+                "sum" => error.with_hint("`index_add` sums"),
+                other => error.with_near(other, ["prod", "mean", "amax", "amin"]),
+            });
         }
     };
     let along = x.dim(a.dim)?;
@@ -69,6 +74,9 @@ pub(crate) fn index_reduce(x: &Tensor, a: &IndexReduceParams) -> Result<Tensor> 
     if !text.is_empty() {
         return Err(Error::runtime(text));
     }
+    if x.dtype() == DType::Bool {
+        return Err(not_of_bools("index_func_"));
+    }
     check_places(x, a.dim, at, "index_reduce")?;
     let places = spread_index(&to_dtype(at, DType::Int64)?, source.shape(), along)?;
     scatter_reduce(x, a.dim, &places, source, how, a.include_self)
@@ -106,6 +114,7 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
     "IndexError: there is no such place, or the index is no vector",
     "RuntimeError: there are not as many places as slices, or the slices have another shape or dtype",
     "RuntimeError: `reduce` has another name",
+    "NotImplementedError: the tensor holds bools",
 ])
 .example(
     "zeros(2).index_reduce(0, tensor([1, 1]), tensor([3.0, 5.0]), \"mean\", #{include_self: false})",

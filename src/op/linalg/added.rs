@@ -338,6 +338,11 @@ fn addbmm(input: &Tensor, a: &AddbmmParams) -> Result<Tensor> {
 
 /// One dtype of numbers, in the words of PyTorch.
 fn check_addmv(input: &Tensor, mat: &Tensor, vec: &Tensor) -> Result<()> {
+    let ranks = [input.rank(), mat.rank(), vec.rank()];
+    if !matches!(ranks, [0 | 1, 2, 1]) {
+        let [input, mat, vec] = ranks;
+        return Err(Error::runtime(format!("vector + matrix @ vector expected, got {input}, {mat}, {vec}")));
+    }
     let all = [input, mat, vec].map(Tensor::dtype);
     if all.iter().any(|&dtype| dtype != vec.dtype()) {
         let [input, mat, vec] = all.map(|dtype| dtype.type_name());

@@ -1,6 +1,5 @@
 //! Random numbers: the CPU draws what PyTorch's generator draws for the same seed.
 
-use crate::base::dtype::Category;
 use crate::base::shape::checked_sizes;
 use crate::base::{DType, Error, Kind, Result, Scalar, memory};
 use crate::device::Machine;
@@ -182,15 +181,7 @@ fn integers(low: i64, high: i64, dtype: DType) -> Result<Distribution> {
         let text = format!("random_ expects 'from' to be less than 'to', but got from={low} >= to={high}");
         return Err(Error::runtime(text));
     }
-    let (least, most) = match dtype {
-        DType::Bool => (0, 1),
-        DType::UInt8 => (0, 255),
-        d if d.category() == Category::Int && d.size() < 8 => {
-            let half = 1i64 << (8 * d.size() - 1);
-            (-half, half - 1)
-        }
-        _ => (i64::MIN, i64::MAX),
-    };
+    let (least, most) = dtype.whole_range().unwrap_or((i64::MIN, i64::MAX));
     for (name, value) in [("from", low), ("to - 1", high - 1)] {
         if value < least || value > most {
             return Err(Error::runtime(format!("{name} is out of bounds for {}", dtype.c_name())));

@@ -72,18 +72,12 @@ fn limits_of_floats(dtype: DType) -> Result<Map> {
 
 /// `torch.iinfo`.
 fn limits_of_integers(dtype: DType) -> Result<Map> {
-    let (min, max) = match dtype {
-        DType::UInt8 => (0, i64::from(u8::MAX)),
-        DType::Int8 => (i64::from(i8::MIN), i64::from(i8::MAX)),
-        DType::Int16 => (i64::from(i16::MIN), i64::from(i16::MAX)),
-        DType::Int32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
-        DType::Int64 => (i64::MIN, i64::MAX),
-        _ => {
-            return Err(Error::type_error(format!(
-                "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.{dtype}'"
-            )));
-        }
-    };
+    let range = dtype.whole_range().filter(|_| dtype != DType::Bool);
+    let (min, max) = range.ok_or_else(|| {
+        Error::type_error(format!(
+            "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.{dtype}'"
+        ))
+    })?;
     let bits = 8 * dtype.size() as i64;
     let mut all: Map = [("bits", bits), ("max", max), ("min", min)]
         .into_iter()

@@ -13,10 +13,10 @@ use crate::device::cpu::order::SumOrder;
 use crate::device::cpu::parallel::{self, SharedMut};
 use crate::device::kernel::{Arg, Launch, ScatterMode};
 
-use super::{COLUMNS, IndexWalk, checked, sizes};
+use super::{COLUMNS, IndexWalk, checked, rows, sizes};
 
-/// `y[..index[..i..]..] = source[..i..]`, or `+=`, along `dim`. Negative indices are errors, as in
-/// `torch.scatter`; of several values for one place the last one stays. Values are added in their own order, or in the
+/// `y[..index[..i..]..] = source[..i..]`, or combined with what stands there, along `dim`. Negative indices are errors, as in
+/// `torch.scatter`; of several values for one place the last one stays. Values are combined in their own order, or in the
 /// one that `chance` stands for.
 pub(in crate::device::cpu) fn scatter(
     launch: &Launch,
@@ -24,6 +24,11 @@ pub(in crate::device::cpu) fn scatter(
     mode: ScatterMode,
     chance: Option<u64>,
 ) -> Result<()> {
+    if chance.is_none()
+        && let Some(done) = rows::scatter(launch, dim, mode)
+    {
+        return done;
+    }
     let (y_shape, shape) = (output_shape(launch, 0)?, input_shape(launch, 0)?);
     let index = checked(launch, 0, dim, sizes(y_shape).get(dim).copied().unwrap_or(1), false)?;
     let to = IndexWalk::new(launch, shape, y_shape, dim)?;
@@ -109,15 +114,34 @@ impl<C: Number> Scattering<'_, C> {
         Ok(())
     }
 
-    /// Writes or adds values side by side, the first of which begins to look for its place `at`.
+    /// Writes values side by side, or combines them with what is there; the first begins to look for its place `at`.
     #[inline(always)]
-    fn write(&self, mut at: usize, index: &[i64], values: impl Iterator<Item = C>) {
+    fn write(&self, at: usize, index: &[i64], values: impl Iterator<Item = C>) {
+        match self.mode {
+            ScatterMode::Assign => self.combine(at, index, values, |y, value| *y = value),
+            ScatterMode::Add => self.combine(at, index, values, |y, value| *y = y.plus(value)),
+            ScatterMode::Multiply => self.combine(at, index, values, |y, value| *y = y.times(value)),
+            // Few of many values are the largest so far: what is not stored need not be waited for.
+            ScatterMode::Maximum => self.combine(at, index, values, |y, value| {
+                if value > *y || is_nan(value) {
+                    *y = value;
+                }
+            }),
+            ScatterMode::Minimum => self.combine(at, index, values, |y, value| {
+                if value < *y || is_nan(value) {
+                    *y = value;
+                }
+            }),
+        }
+    }
+
+    #[inline(always)]
+    fn combine(&self, mut at: usize, index: &[i64], values: impl Iterator<Item = C>, f: impl Fn(&mut C, C)) {
         let (step, along) = (self.to.step, self.to.dim_stride);
-        let adds = self.mode == ScatterMode::Add;
         for (&i, value) in index.iter().zip(values) {
             // SAFETY: lines of one piece run one after another, and pieces write apart.
             if let Some(y) = unsafe { self.y.place(at + i as usize * along) } {
-                *y = if adds { y.plus(value) } else { value };
+                f(y, value);
             }
             at += step;
         }
@@ -137,6 +161,12 @@ impl<C: Number> Scattering<'_, C> {
         }
         Ok(())
     }
+}
+
+#[inline(always)]
+#[allow(clippy::eq_op, reason = "only NaN differs from itself")]
+fn is_nan<C: Number>(value: C) -> bool {
+    value != value
 }
 
 /// How many of so many columns a thread takes.

@@ -158,21 +158,33 @@ fn sums_of_many_rows_follow_the_index() {
 }
 
 #[test]
-fn scattered_values_are_added_in_their_order() {
+fn scattered_values_are_combined_in_their_order() {
     for (rows, width, k) in [(7usize, 130usize, 900usize), (3, 1, 3000), (30, 1500, 4)] {
         let values = rounding(k * width);
         let source = Sample::new(DType::Float32, &[k, width], values.iter().map(|&v| v.into()));
         for (dim, size) in [(0, rows), (1, width)] {
             let index = places(&[k, width], 0, size as i64, 11);
             let shape = if dim == 0 { [rows, width] } else { [k, size] };
-            for mode in [ScatterMode::Add, ScatterMode::Assign] {
-                let y = Sample::zeros(DType::Float32, &shape);
+            for mode in [
+                ScatterMode::Add,
+                ScatterMode::Assign,
+                ScatterMode::Multiply,
+                ScatterMode::Maximum,
+                ScatterMode::Minimum,
+            ] {
+                let y = Sample::new(DType::Float32, &shape, std::iter::repeat(0.5));
                 launch(&Kernel::Scatter { dim, mode }, &[index.arg(), source.arg()], &[y.view()]).unwrap();
-                let mut want = vec![0f32; shape[0] * shape[1]];
+                let mut want = vec![0.5f32; shape[0] * shape[1]];
                 for (at, (&place, value)) in index.values().iter().zip(&values).enumerate() {
                     let place = place as usize;
                     let to = if dim == 0 { place * width + at % width } else { at / width * size + place };
-                    want[to] = if mode == ScatterMode::Add { want[to] + value } else { *value };
+                    want[to] = match mode {
+                        ScatterMode::Assign => *value,
+                        ScatterMode::Add => want[to] + value,
+                        ScatterMode::Multiply => want[to] * value,
+                        ScatterMode::Maximum => want[to].max(*value),
+                        ScatterMode::Minimum => want[to].min(*value),
+                    };
                 }
                 let want: Vec<f64> = want.into_iter().map(f64::from).collect();
                 assert_eq!(y.values(), want, "{rows} x {width} along {dim}");
@@ -194,7 +206,7 @@ fn rows_are_added_in_the_order_of_a_chance() {
         let (inputs, outputs) = (&inputs[..], &outputs[..]);
         let launch =
             Launch { op: "test", kernel: &kernel, inputs, outputs, stream: 0, cancel: &cancel, timed: false };
-        super::adds::index_add(&launch, 0, chance).unwrap();
+        super::rows::index_add(&launch, 0, chance).unwrap();
         y.values()
     };
     let whole: Vec<f32> = (0..k * width).map(|i| (i % 17) as f32).collect();

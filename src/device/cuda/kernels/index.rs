@@ -11,7 +11,7 @@ use crate::device::scalar::MapOp;
 use super::args::Args;
 use super::cases::{all, floats};
 use super::compute::{Compute, Slot, Types};
-use super::form::forms;
+use super::form::{Field, forms};
 use super::key::Key;
 use super::map;
 use super::operands::{THREADS, address, blocks, input, is_apart, key, output, per_element};
@@ -39,6 +39,10 @@ forms! {
                 ("FROM_END", flag(from_end)),
             ]),
             all(|d| [d, d, DType::Int64]).and(all(|d| [DType::Float32, d, DType::Int64]).only(is_half));
+        /// Elements combined with what stands at their places, other than by a sum.
+        Combine { mode: ScatterMode in COMBINED } =>
+            row(format!("scatter_{}", combining(mode)), 3, INDEX, [("COMBINE", combining(mode)), ("FROM_END", OFF)]),
+            all(|d| [d, d, DType::Int64]);
         /// Where each element of a source goes.
         Targets { from_end: bool in BOTH } =>
             row(ending("targets", "_from_end", from_end), 3, INDEX, [("TARGETS", ON), ("FROM_END", flag(from_end))]),
@@ -46,6 +50,33 @@ forms! {
         /// Sums of elements whose targets are sorted.
         InOrder => row("add_in_order", 3, INDEX, [("IN_ORDER", ON), ("FROM_END", OFF)]),
             floats(|d| [d, d, DType::Int64]);
+    }
+}
+
+const COMBINED: [ScatterMode; 3] = [ScatterMode::Multiply, ScatterMode::Maximum, ScatterMode::Minimum];
+
+/// The function of `kernels/index.cuh` that combines two.
+fn combining(mode: ScatterMode) -> &'static str {
+    match mode {
+        ScatterMode::Maximum => "larger",
+        ScatterMode::Minimum => "smaller",
+        _ => "times",
+    }
+}
+
+impl Field for ScatterMode {
+    fn code(self) -> u8 {
+        self as u8
+    }
+
+    fn of(code: u8) -> ScatterMode {
+        match code {
+            0 => ScatterMode::Assign,
+            1 => ScatterMode::Add,
+            2 => ScatterMode::Multiply,
+            3 => ScatterMode::Maximum,
+            _ => ScatterMode::Minimum,
+        }
     }
 }
 
@@ -162,7 +193,8 @@ fn add_rows(launch: &Launch, gpu: &Gpu, scratch: u64, dim: usize) -> Option<Plan
     if adds_in_order(launch, gpu) {
         return add_in_order(launch, gpu, scratch, &walk(&shape, &places)?, dimension(&y, dim)?, true);
     }
-    write(launch, &shape, &places, dimension(&y, dim)?, true, true)
+    let form = IndexForm::Scatter { from_end: true, add: true };
+    write(launch, &shape, &places, dimension(&y, dim)?, form)
 }
 
 pub(super) fn scatter(
@@ -188,7 +220,13 @@ pub(super) fn scatter(
     if mode == ScatterMode::Add && adds_in_order(launch, gpu) {
         return add_in_order(launch, gpu, scratch, &walk(&shape, &places)?, dimension(&y, dim)?, false);
     }
-    write(launch, &shape, &places, dimension(&y, dim)?, false, mode == ScatterMode::Add)
+    let form = match mode {
+        ScatterMode::Assign | ScatterMode::Add => {
+            IndexForm::Scatter { from_end: false, add: mode == ScatterMode::Add }
+        }
+        mode => IndexForm::Combine { mode },
+    };
+    write(launch, &shape, &places, dimension(&y, dim)?, form)
 }
 
 fn read(
@@ -253,8 +291,7 @@ fn write(
     shape: &[usize],
     places: &[Steps; 3],
     (size, step): (usize, isize),
-    from_end: bool,
-    add: bool,
+    form: IndexForm,
 ) -> Option<Plan> {
     let (y, index) = (output(launch, 0)?, input(launch, 0)?);
     if !is_apart(launch, false) {
@@ -266,7 +303,6 @@ fn write(
     args.word(address(&y));
     let source = source(launch, compute, &mut args)?;
     args.word(address(&index)).index(size).step(step).walk(&walk);
-    let form = IndexForm::Scatter { from_end, add };
     let slots = [Slot::Of(y.dtype), source, Slot::Of(index.dtype), Slot::Empty, Slot::Empty, Slot::Empty];
     per_element(Key { form: form.into(), types: Types { compute, slots, wide } }, walk.count(), args)
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod attention;
+mod bag;
 mod batch_norm;
 mod cases;
 mod cell;
@@ -33,6 +34,7 @@ mod tests;
 use crate::device::kernel::{Kernel, Launch};
 
 use attention::AttentionForm;
+use bag::BagForm;
 use batch_norm::BatchNormForm;
 use cell::CellForm;
 use convolution::ConvForm;
@@ -64,6 +66,7 @@ pub fn every() -> impl Iterator<Item = Key> {
         CreateForm::every,
         ReduceForm::every,
         LineForm::every,
+        BagForm::every,
         BatchNormForm::every,
         IndexForm::every,
         LossForm::every,
@@ -134,6 +137,7 @@ pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64) -> Option<Plan> {
         Kernel::NllLoss { reduction, ignore_index } => loss::nll(launch, *reduction, *ignore_index),
         Kernel::NllLossGrad { reduction, ignore_index } => loss::nll_grad(launch, *reduction, *ignore_index),
         Kernel::IndexSelect { dim } => index::select(launch, *dim),
+        Kernel::EmbeddingBag { mode, padding } => bag::plan(launch, *mode, *padding),
         Kernel::IndexAdd { dim } => index::add(launch, gpu, scratch, *dim),
         Kernel::Gather { dim } => index::gather(launch, *dim),
         Kernel::Scatter { dim, mode } => index::scatter(launch, gpu, scratch, *dim, *mode),

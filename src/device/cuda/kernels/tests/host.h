@@ -109,8 +109,8 @@ static unsigned atomicOr(unsigned* at, unsigned v) {
     *at = old | v;
     return old;
 }
-static unsigned atomicCAS(unsigned* at, unsigned expected, unsigned v) {
-    unsigned old = *at;
+template <class T> static T atomicCAS(T* at, T expected, T v) {
+    T old = *at;
     if (old == expected) *at = v;
     return old;
 }

@@ -33,6 +33,30 @@ fn sums_in_the_order_of_the_index_are_the_hosts() {
 
 #[test]
 #[ignore = "needs a C++ compiler"]
+fn rows_of_bags_are_the_hosts() {
+    let index = Sample::new(I64, &[12], (0..).map(|i| f64::from(i * 5 % 7)));
+    // An empty bag, and a start that only ends the last one.
+    let starts = Sample::new(I64, &[5], [0.0, 3.0, 3.0, 9.0, 11.0]);
+    for dtype in [F32, DType::Float64, DType::Float16, DType::BFloat16] {
+        for table in [sample(dtype, &[7, 5], 2), turned(dtype, &[7, 5], 3)] {
+            for (mode, padding) in [(Bag::Sum, -1), (Bag::Mean, 3), (Bag::Max, -1), (Bag::Max, 2)] {
+                let out = || {
+                    let places = (mode == Bag::Max).then(|| Sample::zeros(I64, &[4, 5]));
+                    std::iter::once(Sample::zeros(dtype, &[4, 5])).chain(places).collect()
+                };
+                let kernel = Kernel::EmbeddingBag { mode, padding };
+                agree(&kernel, &[table.arg(), index.arg(), starts.arg()], out, tolerance(dtype), 0.0);
+            }
+            let weights = sample(dtype, &[12], 4);
+            let kernel = Kernel::EmbeddingBag { mode: Bag::Sum, padding: -1 };
+            let inputs = [table.arg(), index.arg(), starts.arg(), weights.arg()];
+            agree(&kernel, &inputs, || vec![Sample::zeros(dtype, &[4, 5])], tolerance(dtype), 1e-6);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a C++ compiler"]
 fn elements_at_named_places() {
     for dtype in [F32, DType::Float16, DType::BFloat16, I64, DType::Int8, DType::Int16, DType::Bool] {
         // Atomics round each sum that comes by.
@@ -77,6 +101,10 @@ fn elements_at_named_places() {
         let source = Sample::new(dtype, &[6, 2, 4], (0..).map(|i| f64::from(i % 3)));
         let add = Kernel::Scatter { dim: 1, mode: ScatterMode::Add };
         agree(&add, &[index.arg(), source.arg()], out, tolerance(dtype), sums);
+        for mode in [ScatterMode::Multiply, ScatterMode::Maximum, ScatterMode::Minimum] {
+            let combine = Kernel::Scatter { dim: 1, mode };
+            agree(&combine, &[index.arg(), source.arg()], out, tolerance(dtype), sums);
+        }
         let apart = Sample::new(I64, &[6, 2, 3], (0..).map(|i| f64::from(i / 3 % 2)));
         let assign = Kernel::Scatter { dim: 1, mode: ScatterMode::Assign };
         agree(&assign, &[apart.arg(), source.arg()], out, 0.0, 0.0);
