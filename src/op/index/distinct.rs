@@ -107,7 +107,7 @@ fn unique_along(x: &Tensor, dim: i64, consecutive: bool, asked: &AskedParams) ->
         Some(order) => scatter(order, 0, order, (&runs.number()?).into()),
         None => runs.number(),
     };
-    runs.found(asked, index_select(&x, dim, &places)?, inverse, size)
+    runs.found(asked, movedim(&index_select(&first, 0, &places)?, &[0], &[dim])?, inverse, size)
 }
 
 /// The places of the rows of a matrix in ascending order: stable sorts by each column, the last first.

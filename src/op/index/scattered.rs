@@ -2,7 +2,7 @@
 
 use crate::base::{Dims, Error, Result};
 use crate::op::core::args::to_value;
-use crate::op::core::convert::{cloned, to_dtype};
+use crate::op::core::convert::{clone, to_dtype};
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::shapes;
@@ -120,7 +120,7 @@ pub static ROWS: &[OpDef] = &[
         "A copy with values written where indices say.",
         IndexPutParams::LIST,
         by_name!(IndexPutParams, |a| {
-            let copy = cloned(a.input)?;
+            let copy = clone(a.input)?;
             to_value(index_put_(&copy, &Index::list(a.indices)?, a.values, a.accumulate))
         }),
     )

@@ -1,6 +1,6 @@
 //! Sorting, the largest `k`, and classes as vectors.
 
-use crate::base::{DType, Error, Kind, Result};
+use crate::base::{DType, Error, Kind, Layout, Result};
 use crate::device::Kernel;
 use crate::device::kernel::ScatterMode;
 use crate::op::core::args::{to_pair, to_value};
@@ -36,7 +36,7 @@ pub(crate) fn sort_values(x: &Tensor, dim: i64, name: &'static str) -> Result<Te
     if x.device().is_cuda() {
         return Ok(sorted(x, dim, None, false, name)?.0);
     }
-    let values = Tensor::empty(x.shape(), x.dtype(), &x.context(), name)?;
+    let values = Tensor::empty_in(x.layout().dense_like()?, x.dtype(), &x.context(), name)?;
     let (from, to) = (ranked(x)?, values.with_layout(ranked(&values)?));
     launch(name, &Kernel::Sort { dim, descending: false }, &[In::Laid(x, &from)], &[&to])?;
     Ok(values)
@@ -107,12 +107,16 @@ fn sorted(
     name: &'static str,
 ) -> Result<(Tensor, Tensor)> {
     let context = x.context();
-    let mut shape: crate::base::Dims = x.shape().into();
-    if let (Some(size), Some(kept)) = (shape.get_mut(dim), kept) {
-        *size = kept;
-    }
-    let values = Tensor::empty(&shape, x.dtype(), &context, name)?;
-    let indices = Tensor::empty(&shape, DType::Int64, &context, name)?;
+    let layout = match kept {
+        None => x.layout().dense_like()?,
+        Some(kept) => {
+            let mut shape: crate::base::Dims = x.shape().into();
+            shape.get_mut(dim).into_iter().for_each(|size| *size = kept);
+            Layout::contiguous(&shape)?
+        }
+    };
+    let values = Tensor::empty_in(layout.clone(), x.dtype(), &context, name)?;
+    let indices = Tensor::empty_in(layout, DType::Int64, &context, name)?;
     let from = ranked(x)?;
     let (a, b) = (values.with_layout(ranked(&values)?), indices.with_layout(ranked(&indices)?));
     launch(name, &Kernel::Sort { dim, descending }, &[In::Laid(x, &from)], &[&a, &b])?;
