@@ -30,7 +30,7 @@ fn fault(devices: &str, code: &str) -> Fault {
 
 #[test]
 fn operands_have_the_names_of_the_variables() {
-    let cases: [(&str, &[&str]); 9] = [
+    let cases: [(&str, &[&str]); 11] = [
         (
             "let batch = ones([4, 5]); let w = ones([2, 3]); batch @ w",
             &["batch: float32 [4, 5]", "w: float32 [2, 3]"],
@@ -39,8 +39,11 @@ fn operands_have_the_names_of_the_variables() {
         ("let u = ones(3); let v = ones(4); u += v;", &["u: float32 [3]", "v: float32 [4]"]),
         (
             "let u = ones([2, 3]); let v = ones([3, 3, 3]); u.t().mm(v)",
-            &["a: float32 [3, 2]", "v: float32 [3, 3, 3]"],
+            &["input: float32 [3, 2]", "v: float32 [3, 3, 3]"],
         ),
+        // Numbers and lists among the arguments shift no names.
+        ("where(ones(2) > 0, 1.0, ones(3))", &["condition: bool [2]", "b: float32 [3]"]),
+        ("zeros(3).index_put_([tensor([9])], 1.0)", &["input: float32 [3]", "b: int64 [1]"]),
         (
             "let net = nn::Linear(3, 2); let input = ones([2, 5]); net.forward(input)",
             &["input: float32 [2, 5]"],

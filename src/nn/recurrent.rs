@@ -20,6 +20,8 @@ use super::cells::{Hidden, Mode, Weights, above_zero, drawn, wants_pair, zeros};
 use super::module::{Call, Layer, Module, Parts, call_row};
 use super::packed::{Packed, by_step, packed, reordered};
 
+mod checks;
+
 pub(super) struct Recurrent {
     pub(super) mode: Mode,
     inputs: usize,
@@ -41,33 +43,6 @@ impl Recurrent {
     /// Features of one direction's output.
     pub(super) fn width(&self) -> usize {
         self.projected.unwrap_or(self.hidden)
-    }
-
-    pub(super) fn check_input(&self, module: &Module, x: &Tensor, packed: bool) -> Result<()> {
-        if packed && x.rank() != 2 {
-            return Err(Error::runtime(format!("input must have 2 dimensions, got {}", x.rank())));
-        }
-        if !matches!(x.rank(), 2 | 3) {
-            let which = if matches!(self.mode, Mode::Tanh | Mode::Relu) { " tensor" } else { "" };
-            let text =
-                format!("{}: Expected input to be 2D or 3D, got {}D{which} instead", self.name(), x.rank());
-            return Err(Error::value(text).with_hint("sequences are `[length, batch, features]`"));
-        }
-        let weight = module.needed("weight_ih_l0")?;
-        if x.dtype() != weight.dtype() && !crate::tensor::autocast::active() {
-            let (x, w) = (x.dtype(), weight.dtype());
-            return Err(Error::value(format!(
-                "RNN input dtype (torch.{x}) does not match weight dtype (torch.{w}). Convert input: \
-                 input.to(torch.{w}), or convert model: model.to(torch.{x})"
-            )));
-        }
-        let found = x.shape().last().copied().unwrap_or(0);
-        if found != self.inputs {
-            let text =
-                format!("input.size(-1) must be equal to input_size. Expected {}, got {found}", self.inputs);
-            return Err(Error::runtime(text));
-        }
-        Ok(())
     }
 
     /// The states that a call gives, if it gives any.
@@ -94,20 +69,6 @@ impl Recurrent {
         let lstm = self.mode == Mode::Lstm;
         let c = if lstm { Some(zeros(&[count, n, self.hidden], x)?) } else { None };
         Ok(Hidden { h: zeros(&[count, n, self.width()], x)?, c })
-    }
-
-    /// Fails unless states are `[layers * directions, n, size]`.
-    pub(super) fn check_state(&self, h: &Tensor, c: Option<&Tensor>, n: usize) -> Result<()> {
-        let count = self.layers * self.directions();
-        let all = [Some((h, self.width())), c.map(|c| (c, self.hidden))];
-        for (i, (t, size)) in all.into_iter().flatten().enumerate() {
-            if t.shape() != [count, n, size] {
-                let which = if self.mode == Mode::Lstm { format!("hidden[{i}]") } else { "hidden".into() };
-                let want = python::tuple(&[count, n, size]);
-                return Err(Error::runtime(format!("Expected {which} size {want}, got {:?}", t.shape())));
-            }
-        }
-        Ok(())
     }
 
     /// The states that a call gives, `[layers * directions, n, size]`, or zeros.
@@ -227,11 +188,7 @@ fn steps(x: &Tensor, found: &mut Vec<Tensor>) -> Result<()> {
 
 impl Layer for Recurrent {
     fn name(&self) -> &str {
-        match self.mode {
-            Mode::Tanh | Mode::Relu => "RNN",
-            Mode::Lstm => "LSTM",
-            Mode::Gru => "GRU",
-        }
+        self.kind()
     }
 
     fn options(&self, _: &Module) -> String {
@@ -289,6 +246,7 @@ impl Layer for Recurrent {
             return Err(Error::runtime("Expected sequence length to be larger than 0 in RNN"));
         }
         let state = self.given(&x, n, hx, batched)?;
+        self.check_places(call.module, &x, &state)?;
         // On the CPU only PyTorch's LSTM computes in lower precision as a whole.
         let lower = x.device().is_cuda() || self.mode == Mode::Lstm;
         let casts = if lower { autocast::enter("linear", &[&x])? } else { None };
@@ -523,6 +481,7 @@ pub static ROWS: &[OpDef] = &[
 fn respond_packed(layer: &Recurrent, module: &Module, input: &Packed, given: &Value) -> Result<Value> {
     layer.check_input(module, &input.data, true)?;
     let state = start(layer, input, given)?;
+    layer.check_places(module, &input.data, &state)?;
     let lower = input.data.device().is_cuda() || layer.mode == Mode::Lstm;
     let casts = if lower { autocast::enter("linear", &[&input.data])? } else { None };
     let cast = |t: Tensor| casts.as_ref().map_or_else(|| Ok(t.clone()), |c| c.cast(&t));

@@ -354,7 +354,8 @@ impl Interpreter {
         let (members, written) = (help::members, help::written);
         let known = KnownNames { names: &self.known_names(), members, written, takes: &takes };
         let explain = |error: &mut crate::base::Error, position| {
-            operands::name(error.operands_mut(), ast, position, scope);
+            let op = error.op();
+            operands::name(error.operands_mut(), op, ast, position, scope);
         };
         let fault = Fault::from_eval(error, origin, &self.sources, &known, explain);
         let fault = hollow::explain(&self.machine.shared, fault, origin);

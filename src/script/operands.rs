@@ -6,13 +6,49 @@ use rhai::{AST, ASTNode, Dynamic, Expr, Position, Scope, Stmt};
 use crate::base::error::Operand;
 use crate::base::sorted;
 use crate::nn::{Module, Role};
+use crate::op::{Forward, Param, ParamKind};
 use crate::tensor::Tensor;
 
-/// Names the operands of the call at `position`. What the scope knows of a variable must agree with the operand.
-pub fn name(operands: &mut [Operand], ast: &AST, position: Position, scope: &Scope) {
+use super::help::rows;
+
+/// Names the operands of the call of `op` at `position`. What the scope knows of a variable must agree with the operand;
+/// what has no variable is called as its parameter.
+pub fn name(operands: &mut [Operand], op: Option<&str>, ast: &AST, position: Position, scope: &Scope) {
     if operands.is_empty() || position.is_none() {
         return;
     }
+    let row = op.and_then(|op| rows().find(|row| row.name == op));
+    let is_param = |name: &str| row.is_some_and(|row| row.params.iter().any(|param| param.name == name));
+    by_variables(operands, &is_param, ast, position, scope);
+    let Some(row) = row else { return };
+    // The sentences on two operands that are combined call them a and b.
+    if !matches!(row.forward, Forward::Call(_)) {
+        return;
+    }
+    let takes_tensor = |param: &&Param| matches!(param.kind, ParamKind::Tensor | ParamKind::Operand);
+    let is_each = row.params.iter().filter(takes_tensor).count() == operands.len();
+    // What may be a number, a list or left out says nothing of those behind it, unless each has its operand.
+    let is_sure = |param: &&Param| match param.kind {
+        ParamKind::Tensor => is_each || param.default.is_none(),
+        ParamKind::Operand => is_each,
+        kind => !matches!(
+            kind,
+            ParamKind::Any | ParamKind::Tensors | ParamKind::TensorRun | ParamKind::Object | ParamKind::Rest
+        ),
+    };
+    let sure = row.params.iter().take_while(is_sure).filter(takes_tensor);
+    for (operand, param) in operands.iter_mut().zip(sure) {
+        operand.name.get_or_insert_with(|| param.name.into());
+    }
+}
+
+fn by_variables(
+    operands: &mut [Operand],
+    is_param: &dyn Fn(&str) -> bool,
+    ast: &AST,
+    position: Position,
+    scope: &Scope,
+) {
     let written = arguments(ast, position);
     let mut held: Vec<(String, Option<Operand>)> = Vec::new();
     for name in written {
@@ -31,7 +67,8 @@ pub fn name(operands: &mut [Operand], ast: &AST, position: Position, scope: &Sco
     }
     // An op inside a module, or numbers among the arguments: each known tensor names the operand that it is.
     for (name, known) in held.iter().filter(|(name, _)| !name.is_empty()) {
-        let same = |o: &&mut Operand| o.name.is_none() && known.as_ref().is_some_and(|k| alike(k, o));
+        let is_free = |o: &Operand| o.name.as_deref().is_none_or(is_param);
+        let same = |o: &&mut Operand| is_free(o) && known.as_ref().is_some_and(|k| alike(k, o));
         if let Some(operand) = operands.iter_mut().find(same) {
             operand.name = Some(name.clone());
         }

@@ -90,7 +90,7 @@ pub fn roll(x: &Tensor, shifts: &[i64], dims: &[i64]) -> Result<Tensor> {
     let flat = dims.is_empty() && shifts.len() == 1;
     if shifts.len() != dims.len() && !flat {
         let text = format!("shifts and dimensions must align. shifts: {}, dims:{}", shifts.len(), dims.len());
-        return Err(Error::runtime(text));
+        return Err(Error::runtime(text).with_hint("each shift has its dimension: `x.roll([1, 2], [0, 1])`"));
     }
     let out = {
         let _off = no_grad();
