@@ -33,6 +33,7 @@ use super::dnn::{Dnn, Switches};
 use super::folders;
 use super::host;
 use super::kernels::{self, Key, Step};
+use super::lt::{Lt, LtPlace, bias_of};
 use super::memory::DeviceMemory;
 use super::pinned::Pinned;
 use super::queues::Queues;
@@ -81,6 +82,7 @@ pub(crate) struct CudaBackend {
     pool: Mutex<DevicePool>,
     // Large libraries, loaded when they are first needed.
     blas: OnceLock<Option<Blas>>,
+    lt: OnceLock<Option<Lt>>,
     dnn: OnceLock<Option<Dnn>>,
     queues: Arc<Queues>,
     peers: Arc<Peers>,
@@ -114,6 +116,7 @@ impl CudaBackend {
             properties,
             pool: Mutex::new(Pool::new(Box::new(memory), ordinal as u32)),
             blas: OnceLock::new(),
+            lt: OnceLock::new(),
             dnn: OnceLock::new(),
             queues: Arc::clone(queues),
             peers: Arc::clone(peers),
@@ -264,8 +267,21 @@ impl CudaBackend {
             tf32: self.shared.settings.tf32().matmul,
             before: Some(&place),
         };
+        if let Some(Arg::View(bias)) = added
+            && self.biased(&product, beta, bias, (launch.stream, stream))?
+        {
+            return Ok(true);
+        }
         let handle = || self.with_room(|| blas.handle(&self.gpu, (launch.stream, stream)));
         blas.product(&handle, &product).map_err(|error| self.gpu.cause_of(error))
+    }
+
+    /// A product whose bias is added where it is written; `false` where that can't be.
+    fn biased(&self, product: &Product, beta: f64, bias: &View, (id, queue): (u32, Handle)) -> Result<bool> {
+        let Some(bias) = bias_of(bias, &product.y).filter(|_| beta == 1.0) else { return Ok(false) };
+        let Some(lt) = self.lt.get_or_init(Lt::new) else { return Ok(false) };
+        let place = LtPlace { bias, scratch: &|| self.own_scratch(id), scratch_bytes: OWN_SCRATCH, queue };
+        lt.product(&self.gpu, product, &place)
     }
 
     fn copy(&self, launch: &Launch, from: Arg, to: View, stream: Handle) -> Result<()> {

@@ -17,9 +17,9 @@ use super::table::{Cublas, Handle, cublas};
 
 const AS_IT_IS: c_int = Operation::CUBLAS_OP_N as c_int;
 const TRANSPOSED: c_int = Operation::CUBLAS_OP_T as c_int;
-const ALLOC_FAILED: c_int = 3;
+pub(super) const ALLOC_FAILED: c_int = 3;
 const ARCH_MISMATCH: c_int = 8;
-const NOT_SUPPORTED: c_int = 15;
+pub(super) const NOT_SUPPORTED: c_int = 15;
 const BY_HEURISTIC: c_int = cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT as c_int;
 
 /// cuBLAS on a device: a handle per stream, as PyTorch has them.
@@ -30,11 +30,11 @@ pub(crate) struct Blas {
 
 /// A matrix, or equally spaced ones, as cuBLAS addresses them: column by column.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Matrices {
-    address: u64,
-    transposed: bool,
+pub(super) struct Matrices {
+    pub address: u64,
+    pub transposed: bool,
     /// Elements from one column to the next.
-    leading: i64,
+    pub leading: i64,
     /// Elements from one matrix to the next.
     apart: i64,
 }
@@ -150,23 +150,23 @@ impl Drop for Blas {
 }
 
 #[derive(Clone, Copy)]
-struct Call {
-    m: c_int,
-    n: c_int,
-    k: c_int,
-    batch: c_int,
-    a: Matrices,
-    b: Matrices,
-    y: Matrices,
-    kind: c_int,
-    compute: c_int,
+pub(super) struct Call {
+    pub m: c_int,
+    pub n: c_int,
+    pub k: c_int,
+    pub batch: c_int,
+    pub a: Matrices,
+    pub b: Matrices,
+    pub y: Matrices,
+    pub kind: c_int,
+    pub compute: c_int,
     /// Factors are read as double.
-    wide: bool,
+    pub wide: bool,
 }
 
 /// Batch dimensions that no one step spans: a call for each of their places.
 #[derive(Default, PartialEq, Debug)]
-struct Others {
+pub(super) struct Others {
     sizes: SmallVec<[usize; 4]>,
     /// Bytes from one place to the next, of `a`, `b` and `y`.
     steps: SmallVec<[[i64; 3]; 4]>,
@@ -179,7 +179,7 @@ impl Others {
         self
     }
 
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.sizes.iter().product()
     }
 
@@ -230,7 +230,7 @@ fn batches(views: [&View; 3]) -> Option<(usize, [i64; 3], Others)> {
 }
 
 impl Call {
-    fn of(product: &Product) -> Option<(Call, Others)> {
+    pub(super) fn of(product: &Product) -> Option<(Call, Others)> {
         let dtype = product.y.dtype;
         if product.a.dtype != dtype || product.b.dtype != dtype {
             return None;

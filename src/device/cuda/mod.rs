@@ -13,6 +13,7 @@ mod dnn;
 mod driver;
 mod host;
 mod library;
+mod lt;
 mod memory;
 mod pinned;
 mod queues;

@@ -122,6 +122,47 @@ table! {
 }
 
 table! {
+    /// Products of matrices and what is done to them where they are written. Results are those of `cublasStatus_t`.
+    CublasLt {
+        cublasLtCreate(*mut Handle);
+        cublasLtDestroy(Handle);
+        cublasLtMatmulDescCreate(*mut Handle, c_int, c_int);
+        cublasLtMatmulDescDestroy(Handle);
+        cublasLtMatmulDescSetAttribute(Handle, c_int, *const c_void, usize);
+        cublasLtMatrixLayoutCreate(*mut Handle, c_int, u64, u64, i64);
+        cublasLtMatrixLayoutDestroy(Handle);
+        cublasLtMatmulPreferenceCreate(*mut Handle);
+        cublasLtMatmulPreferenceDestroy(Handle);
+        cublasLtMatmulPreferenceSetAttribute(Handle, c_int, *const c_void, usize);
+        cublasLtMatmulAlgoGetHeuristic(
+            Handle, Handle, Handle, Handle, Handle, Handle, Handle, c_int, *mut LtFound, *mut c_int,
+        );
+        cublasLtMatmul(
+            Handle, Handle, *const c_void, u64, Handle, u64, Handle, *const c_void, u64, Handle, u64, Handle,
+            *const LtAlgorithm, u64, usize, Handle,
+        );
+    }
+}
+
+/// `cublasLtMatmulAlgo_t`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct LtAlgorithm {
+    data: [u64; 8],
+}
+
+/// `cublasLtMatmulHeuristicResult_t`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct LtFound {
+    pub algorithm: LtAlgorithm,
+    pub workspace: usize,
+    pub state: c_int,
+    waves: f32,
+    reserved: [c_int; 4],
+}
+
+table! {
     /// Convolutions. Results are those of `cudnnStatus_t`.
     Cudnn {
         cudnnCreate(*mut Handle);
@@ -214,6 +255,14 @@ pub(crate) fn cublas() -> Option<&'static Cublas> {
     static TABLE: OnceLock<Option<Cublas>> = OnceLock::new();
     let find =
         || found(&["cublas"], &Folders::of_this_computer(), |folders| &folders.toolkit, Cublas::of).ok();
+    TABLE.get_or_init(find).as_ref()
+}
+
+/// cuBLASLt's functions, where it is there.
+pub(super) fn cublas_lt() -> Option<&'static CublasLt> {
+    static TABLE: OnceLock<Option<CublasLt>> = OnceLock::new();
+    let find =
+        || found(&["cublasLt"], &Folders::of_this_computer(), |folders| &folders.toolkit, CublasLt::of).ok();
     TABLE.get_or_init(find).as_ref()
 }
 

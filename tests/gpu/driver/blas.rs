@@ -97,6 +97,8 @@ struct Product {
     c: Matrices,
     alpha: f64,
     beta: f64,
+    /// Of a number for each row, added before the sum is rounded; or 0.
+    bias: u64,
     rounded: bool,
 }
 
@@ -142,7 +144,8 @@ impl Product {
         // What is not added is not read: it may be NaN.
         let before = if self.beta == 0.0 { 0.0 } else { self.beta * self.c.kind.read(self.c.address, at) };
         let product = if self.alpha == 0.0 || self.k == 0 { 0.0 } else { self.alpha * sum };
-        self.c.kind.write(self.c.address, at, product + before);
+        let bias = if self.bias == 0 { 0.0 } else { self.c.kind.read(self.bias, row) };
+        self.c.kind.write(self.c.address, at, product + before + bias);
     }
 }
 
@@ -176,19 +179,66 @@ pub extern "C" fn cublasGemmStridedBatchedEx(
     b: u64, kind_b: c_int, lead_b: c_int, apart_b: i64, beta: *const c_void,
     c: u64, kind_c: c_int, lead_c: c_int, apart_c: i64, count: c_int, compute: c_int, algorithm: c_int,
 ) -> c_int {
+    if algorithm != -1 {
+        return INVALID_VALUE;
+    }
+    let sizes = [m, n, k];
+    let matrices = [(a, kind_a, i64::from(lead_a)), (b, kind_b, i64::from(lead_b)), (c, kind_c, i64::from(lead_c))];
+    let batch = Batch { count, apart: [apart_a, apart_b, apart_c] };
+    let turned = Turned([turn_a, turn_b]);
+    multiply(unsafe { *handle }, turned, sizes, [alpha, beta], matrices, batch, compute, Bias(0))
+}
+
+/// Which of two factors lie the other way round.
+pub struct Turned(pub [c_int; 2]);
+
+/// The address of a number for each row, or 0.
+pub struct Bias(pub u64);
+
+struct Batch {
+    count: c_int,
+    apart: [i64; 3],
+}
+
+pub const GEMM_NOT_SUPPORTED: c_int = NOT_SUPPORTED;
+
+/// One product of matrices given by address, type and leading size, and a bias for each of its rows.
+pub fn gemm(
+    stream: usize,
+    turned: Turned,
+    sizes: [c_int; 3],
+    factors: [*const c_void; 2],
+    matrices: [(u64, c_int, i64); 3],
+    compute: c_int,
+    bias: Bias,
+) -> c_int {
+    multiply(stream, turned, sizes, factors, matrices, Batch { count: 1, apart: [0; 3] }, compute, bias)
+}
+
+#[allow(clippy::too_many_arguments, reason = "as many as the library takes")]
+fn multiply(
+    stream: usize,
+    Turned([turn_a, turn_b]): Turned,
+    [m, n, k]: [c_int; 3],
+    [alpha, beta]: [*const c_void; 2],
+    [(a, kind_a, lead_a), (b, kind_b, lead_b), (c, kind_c, lead_c)]: [(u64, c_int, i64); 3],
+    Batch { count, apart: [apart_a, apart_b, apart_c] }: Batch,
+    compute: c_int,
+    Bias(bias): Bias,
+) -> c_int {
     let [turn_a, turn_b] = match (turn_a, turn_b) {
         (0 | 1, 0 | 1) => [turn_a == 1, turn_b == 1],
         _ => return INVALID_VALUE,
     };
-    if m < 0 || n < 0 || k < 0 || count < 0 || algorithm != -1 {
+    if m < 0 || n < 0 || k < 0 || count < 0 {
         return INVALID_VALUE;
     }
     let Some(kind) = kind(kind_c, compute).filter(|_| kind_a == kind_c && kind_b == kind_c) else {
         return NOT_SUPPORTED;
     };
-    let matrices = |address, turned, (rows, columns): (c_int, c_int), leading: c_int, apart| {
+    let matrices = |address, turned, (rows, columns): (c_int, c_int), leading: i64, apart| {
         let (rows, columns) = if turned { (columns, rows) } else { (rows, columns) };
-        let (rows, columns, leading) = (i64::from(rows), i64::from(columns), i64::from(leading));
+        let (rows, columns) = (i64::from(rows), i64::from(columns));
         Matrices { address, kind, rows, columns, leading, apart }
     };
     let product = Product {
@@ -201,19 +251,21 @@ pub extern "C" fn cublasGemmStridedBatchedEx(
         // Numbers are read at the call.
         alpha: scalar(alpha, kind),
         beta: scalar(beta, kind),
+        bias,
         rounded: compute == FAST_TF32,
     };
     let all = [&product.a, &product.b, &product.c];
     if all.iter().any(|matrices| matrices.leading < matrices.rows.max(1)) {
         return INVALID_VALUE;
     }
-    if !all.iter().all(|matrices| matrices.are_inside(product.count)) {
+    let bias_is_inside = bias == 0 || inside(bias, m as usize * kind.bytes());
+    if !all.iter().all(|matrices| matrices.are_inside(product.count)) || !bias_is_inside {
         eprintln!("cuBLAS: matrices outside the memory of the devices");
         return EXECUTION_FAILED;
     }
     if !product.c.lie_apart(product.count) {
         return INVALID_VALUE;
     }
-    let code = streams::lock().enqueue(unsafe { *handle }, Work::Do(Arc::new(move || product.run())));
+    let code = streams::lock().enqueue(stream, Work::Do(Arc::new(move || product.run())));
     if code == 0 { 0 } else { EXECUTION_FAILED }
 }

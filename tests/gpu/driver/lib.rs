@@ -20,6 +20,7 @@ mod compiler;
 mod dnn;
 mod graphs;
 mod launches;
+mod lt;
 mod maps;
 mod memory;
 mod numbers;

@@ -73,6 +73,54 @@ fn streams_that_wait_for_each_other_are_in_order() {
     );
 }
 
+/// One call does both; what the library does not take goes the other way, and is as right.
+#[test]
+fn a_bias_is_added_where_the_product_is_written() {
+    if !has_compiler() {
+        return;
+    }
+    let fused = |code: &str| {
+        let script = format!(
+            "manual_seed(0);
+             fn close(got, want) {{ allclose(got.cpu().double(), want.double(), #{{rtol: 1e-2, atol: 5e-2}}) }}
+             for d in [float32, float64, float16, bfloat16] {{
+                 let x = randn([33, 24]).to(d); let w = randn([40, 24]).to(d); let b = randn([40]).to(d);
+                 {code}
+             }}"
+        );
+        let mut run = computing("fused", &script, drawn());
+        let printed = run.printed();
+        assert!(
+            printed.lines().all(|line| line == "true") && printed.lines().count() == 4,
+            "{code}: {printed}"
+        );
+        let all = run.launches();
+        let products = all.iter().filter(|line| line.as_str() == "cublasLtMatmul").count();
+        (products, all.len() - products)
+    };
+    let linear = "let y = F::linear(x.cuda(), w.cuda(), b.cuda()); print(close(y, F::linear(x, w, b)));";
+    assert_eq!(fused(linear), (4, 0), "a product each, and no copy of the bias");
+    for taken in [
+        "print(close(addmm(b.cuda(), x.cuda(), w.cuda().t()), addmm(b, x, w.t())));",
+        "print(close(addmm(b.cuda(), x.cuda(), w.cuda().t(), #{alpha: 2}), addmm(b, x, w.t(), #{alpha: 2})));",
+        "print(close(addmm(b.cuda(), x.cuda(), w.t().contiguous().cuda()), addmm(b, x, w.t())));",
+        "let z = x.t().contiguous(); print(close(F::linear(z.cuda().t(), w.cuda(), b.cuda()), F::linear(x, w, b)));",
+        "let r = b.clone().unsqueeze(0); let s = r.cuda(); s.addmm_(x.narrow(0, 0, 1).cuda(), w.cuda().t()); \
+         print(close(s, r.addmm(x.narrow(0, 0, 1), w.t())));",
+    ] {
+        assert_eq!(fused(taken).0, 4, "{taken}");
+    }
+    for other in [
+        "print(close(addmm(b.cuda(), x.cuda(), w.cuda().t(), #{beta: 0.5}), addmm(b, x, w.t(), #{beta: 0.5})));",
+        "let c = randn([33, 40]).to(d); print(close(addmm(c.cuda(), x.cuda(), w.cuda().t()), addmm(c, x, w.t())));",
+        "let p = b.cuda(); let q = randn([39]).to(d); let v = w.narrow(0, 0, 39); \
+         print(close(F::linear(x.cuda(), v.cuda(), p.narrow(0, 1, 39)), F::linear(x, v, b.narrow(0, 1, 39))));",
+        "let v = w.narrow(0, 0, 1); print(close(F::linear(x.cuda(), v.cuda(), b.narrow(0, 0, 1).cuda()), F::linear(x, v, b.narrow(0, 0, 1))));",
+    ] {
+        assert_eq!(fused(other).0, 0, "{other}");
+    }
+}
+
 #[test]
 fn a_wait_that_is_missing_is_seen() {
     if !has_compiler() {

@@ -7,14 +7,14 @@ use std::sync::OnceLock;
 
 /// Driver and compiler; the libraries that multiply and convolve. One file is all of them, so that they share streams.
 const ALONE: [&str; 2] = ["libcuda.so.1", "libnvrtc.so.12"];
-const BESIDE: [&str; 2] = ["libcublas.so.12", "libcudnn.so.9"];
+const BESIDE: [&str; 3] = ["libcublas.so.12", "libcublasLt.so.12", "libcudnn.so.9"];
 
 /// The folder with driver and compiler.
 pub(super) fn libraries() -> PathBuf {
     built().join("alone")
 }
 
-/// The folder with cuBLAS and cuDNN too.
+/// The folder with cuBLAS, cuBLASLt and cuDNN too.
 pub(super) fn all_libraries() -> PathBuf {
     built().join("all")
 }
