@@ -23,6 +23,8 @@ const ROW_MAJOR: c_int = cudnnTensorFormat_t::CUDNN_TENSOR_NCHW as c_int;
 const CHANNELS_LAST: c_int = cudnnTensorFormat_t::CUDNN_TENSOR_NHWC as c_int;
 /// What the library likes: TF32 for float32.
 const DEFAULT_MATH: c_int = Math::CUDNN_DEFAULT_MATH as c_int;
+/// Tensor cores before the A100, where what the library likes leaves them out.
+const TENSOR_OP_MATH: c_int = Math::CUDNN_TENSOR_OP_MATH as c_int;
 /// Full float32.
 const FMA_MATH: c_int = Math::CUDNN_FMA_MATH as c_int;
 const DETERMINISTIC: c_int = cudnnDeterminism_t::CUDNN_DETERMINISTIC as c_int;
@@ -368,7 +370,11 @@ impl Described {
             ))?;
             check((table.cudnnSetConvolutionGroupCount)(conv, int(what.conv.groups)?))?;
         }
-        described.set_math(if is_full(what.y.dtype, switches) { FMA_MATH } else { DEFAULT_MATH })?;
+        described.set_math(match what.y.dtype {
+            DType::Float16 => TENSOR_OP_MATH,
+            dtype if is_full(dtype, switches) => FMA_MATH,
+            _ => DEFAULT_MATH,
+        })?;
         Ok(Some(described))
     }
 

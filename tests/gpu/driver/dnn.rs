@@ -159,7 +159,19 @@ pub extern "C" fn cudnnSetConvolutionMathType(convolution: *mut Convolution, mat
     0
 }
 
-fn answer(room: c_int, count: *mut c_int, to: *mut Performance, order: [usize; 3]) -> c_int {
+/// Before the A100 tensor cores serve those alone who ask for them.
+fn has_tensor_cores(convolution: &Convolution) -> bool {
+    crate::capability() >= 80 || convolution.math == TENSOR_OP_MATH
+}
+
+fn answer(
+    conv: *const Convolution,
+    room: c_int,
+    count: *mut c_int,
+    to: *mut Performance,
+    order: [usize; 3],
+) -> c_int {
+    let second = if has_tensor_cores(unsafe { &*conv }) { TENSOR_OP_MATH } else { DEFAULT_MATH };
     let all = order.into_iter().take(room as usize);
     for (i, algorithm) in all.clone().enumerate() {
         let performance = Performance {
@@ -168,7 +180,7 @@ fn answer(room: c_int, count: *mut c_int, to: *mut Performance, order: [usize; 3
             time: 0.1,
             memory: WORKSPACES[algorithm],
             determinism: c_int::from(algorithm != 1),
-            math: [DEFAULT_MATH, TENSOR_OP_MATH, FMA_MATH][algorithm],
+            math: [DEFAULT_MATH, second, FMA_MATH][algorithm],
             reserved: [0; 3],
         };
         put(unsafe { to.add(i) }, performance);
@@ -182,9 +194,10 @@ macro_rules! ask {
         #[unsafe(no_mangle)]
         #[rustfmt::skip]
         pub extern "C" fn $name(
-            _: usize, _: usize, _: usize, _: usize, _: usize, room: c_int, count: *mut c_int, to: *mut Performance,
+            _: usize, _: usize, _: usize, conv: *const Convolution, _: usize, room: c_int, count: *mut c_int,
+            to: *mut Performance,
         ) -> c_int {
-            answer(room, count, to, $order)
+            answer(conv, room, count, to, $order)
         }
     )* };
 }
@@ -349,6 +362,9 @@ fn enqueue(
     let turned = last(&job.weight) && job.weight.tensor.shape[1..] != [1, 1, 1] && job.weight.tensor.strides[3] != 1;
     if (algorithm == 0 && x.kind == Kind::Double) || (turned && !(last(&job.x) && last(&job.y))) {
         return NOT_SUPPORTED;
+    }
+    if conv.math == TENSOR_OP_MATH && has_tensor_cores(&conv) {
+        crate::launches::log("cudnn on tensor cores");
     }
     let code = streams::lock().enqueue(unsafe { *handle }, Work::Do(Arc::new(move || job.run())));
     if code == 0 { 0 } else { EXECUTION_FAILED }

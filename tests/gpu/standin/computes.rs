@@ -121,6 +121,29 @@ fn a_bias_is_added_where_the_product_is_written() {
     }
 }
 
+/// What a T4 has tensor cores for is asked of them, though the library leaves them out by itself.
+#[test]
+fn convolutions_of_halves_use_the_tensor_cores_of_older_gpus() {
+    if !has_compiler() {
+        return;
+    }
+    for (dtype, capability, uses) in
+        [("float16", "75", true), ("float32", "75", false), ("float16", "86", true), ("float64", "75", false)]
+    {
+        let script = format!(
+            "manual_seed(0);
+             let x = randn([2, 3, 8, 8]).to({dtype}); let w = randn([4, 3, 3, 3]).to({dtype});
+             let back = |x, w| {{ let x = x.detach().requires_grad_(); F::conv2d(x, w).sum().backward(); x.grad }};
+             let got = back.call(x.cuda(), w.cuda());
+             print(allclose(got.cpu().double(), back.call(x, w).double(), #{{rtol: 1e-2, atol: 1e-2}}));"
+        );
+        let mut run = computing("cores", &script, drawn()).with("STANDIN_CAPABILITY", capability);
+        assert_eq!(run.printed(), "true\n", "{dtype} on {capability}");
+        let used = run.launches().iter().any(|line| line == "cudnn on tensor cores");
+        assert_eq!(used, uses, "{dtype} on {capability}");
+    }
+}
+
 #[test]
 fn a_wait_that_is_missing_is_seen() {
     if !has_compiler() {
