@@ -204,6 +204,13 @@ case("sort 16M", {"n": 1 << 24}, "let a = rand([n], d);", "a.sort();", "a = rand
 case("topk(10) of [4096, 16384]", {"n": 4096, "m": 16384}, "let a = rand([n, m], d);", "a.topk(10);", "a = rand(n, m)", "a.topk(10)")
 case("topk(500) of 64M", {"n": 1 << 26}, "let a = rand([n], d);", "a.topk(500);", "a = rand(n)", "a.topk(500)")
 case("softmax(-1) of [4096, 8192], float64", {"n": 4096, "m": 8192}, "let a = rand([n, m], d).to(float64);", "a.softmax(-1);", "a = rand(n, m).double()", "a.softmax(-1)")
+SQUARE = "let a = randn([n, n], d); let s = a.matmul(a.t()) + a.size(0) * eye(n, d); let b = randn([n, 8], d);"
+THEIR_SQUARE = "a = randn(n, n); s = a @ a.T + n * torch.eye(n, device=d); b = randn(n, 8)"
+for name, n, work in (
+    ("solve", 2048, "linalg{}solve(a, b)"), ("cholesky", 2048, "linalg{}cholesky(s)"), ("qr", 1024, "linalg{}qr(a)"),
+    ("eigh", 1024, "linalg{}eigh(s)"), ("svd", 512, "linalg{}svd(a)"),
+):
+    case(f"linalg.{name} {n}", {"n": n}, SQUARE, work.format("::") + ";", THEIR_SQUARE, "torch." + work.format("."))
 for label, allow in (("TF32", True), ("float32", False)):
     case(
         f"conv 3x3 64x256x14x14 to 256, {label}", {"n": 64, "c": 256},

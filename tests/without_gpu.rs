@@ -136,7 +136,7 @@ fn a_cell_can_ask_for_what_a_gpu_needs() {
     let text = printed(&run("sim:t4", None, code));
     assert_eq!(
         text.lines().collect::<Vec<_>>(),
-        ["12.8", "simulated", "[\"NVRTC\", \"cuBLAS\", \"cuBLASLt\", \"cuDNN\", \"NCCL\"]"]
+        ["12.8", "simulated", "[\"NVRTC\", \"cuBLAS\", \"cuBLASLt\", \"cuSOLVER\", \"cuDNN\", \"NCCL\"]"]
     );
     assert_eq!(
         printed(&run("sim:t4", None, "print([cuda::is_bf16_supported(), cuda::is_bf16_supported(false)])")),

@@ -3,6 +3,7 @@
 mod attention;
 mod batches;
 mod chosen;
+mod factors;
 mod large;
 mod recurrent;
 mod trouble;

@@ -2,6 +2,7 @@
 //! events that are read once they are reached.
 
 mod copies;
+mod factors;
 mod graphs;
 mod maps;
 
@@ -38,6 +39,7 @@ use super::memory::DeviceMemory;
 use super::pinned::Pinned;
 use super::queues::Queues;
 use super::recording::not_of_a_graph;
+use super::solver::{Solver, is_worth};
 use super::table::{Handle, tensor_maps};
 
 /// Scratch memory up to here stays with its stream; more comes from the allocator.
@@ -83,6 +85,7 @@ pub(crate) struct CudaBackend {
     // Large libraries, loaded when they are first needed.
     blas: OnceLock<Option<Blas>>,
     lt: OnceLock<Option<Lt>>,
+    solver: OnceLock<Option<Solver>>,
     dnn: OnceLock<Option<Dnn>>,
     queues: Arc<Queues>,
     peers: Arc<Peers>,
@@ -117,6 +120,7 @@ impl CudaBackend {
             pool: Mutex::new(Pool::new(Box::new(memory), ordinal as u32)),
             blas: OnceLock::new(),
             lt: OnceLock::new(),
+            solver: OnceLock::new(),
             dnn: OnceLock::new(),
             queues: Arc::clone(queues),
             peers: Arc::clone(peers),
@@ -149,6 +153,11 @@ impl CudaBackend {
         if let Kernel::Matmul { alpha, beta } = launch.kernel
             && let Some(blas) = self.blas.get_or_init(Blas::new)
             && self.product(blas, launch, stream, *alpha, *beta)?
+        {
+            return Ok(());
+        }
+        if let Kernel::Factor(what) = launch.kernel
+            && self.take_apart(launch, *what, stream)?
         {
             return Ok(());
         }
@@ -241,11 +250,14 @@ impl CudaBackend {
     #[cold]
     fn on_host(&self, launch: &Launch, stream: Handle) -> Result<()> {
         not_of_a_graph("is the host's")?;
-        self.shared.warn(&format!(
-            "{} has no kernel for {} here: the host computes it, and both wait for the copies",
-            self.gpu.device,
-            launch.kernel.name()
-        ));
+        let (device, name) = (self.gpu.device, launch.kernel.name());
+        let small = matches!(launch.kernel, Kernel::Factor(what) if !is_worth(launch, *what));
+        self.shared.warn(&match small {
+            true => format!(
+                "{device} leaves {name} of small matrices to the host, which is sooner done, and both wait for the copies"
+            ),
+            false => format!("{device} has no kernel for {name} here: the host computes it, and both wait for the copies"),
+        });
         host::compute(launch, &self.gpu, stream, &self.values)
     }
 

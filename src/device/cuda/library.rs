@@ -27,7 +27,7 @@ pub(super) struct Loaded {
 }
 
 impl Wanted {
-    pub(super) fn all() -> [Wanted; 5] {
+    pub(super) fn all() -> [Wanted; 6] {
         [
             Wanted {
                 name: "NVRTC",
@@ -41,7 +41,7 @@ impl Wanted {
                 file: "cublas",
                 purpose: "multiplies matrices",
                 package: "nvidia-cublas-cu12",
-                version: cublas_version,
+                version: |library| by_property(library, "cublasGetProperty"),
             },
             Wanted {
                 name: "cuBLASLt",
@@ -49,6 +49,13 @@ impl Wanted {
                 purpose: "multiplies matrices with bias and activation in one launch",
                 package: "nvidia-cublas-cu12",
                 version: |library| number(library, "cublasLtGetVersion"),
+            },
+            Wanted {
+                name: "cuSOLVER",
+                file: "cusolver",
+                purpose: "takes matrices apart",
+                package: "nvidia-cusolver-cu12",
+                version: |library| by_property(library, "cusolverGetProperty"),
             },
             Wanted {
                 name: "cuDNN",
@@ -188,10 +195,11 @@ fn nvrtc_version(library: &libloading::Library) -> Option<String> {
     (result == 0).then(|| format!("{major}.{minor}"))
 }
 
-fn cublas_version(library: &libloading::Library) -> Option<String> {
+/// The version of a library that tells its parts one by one.
+fn by_property(library: &libloading::Library, name: &str) -> Option<String> {
     type Property = unsafe extern "C" fn(c_int, *mut c_int) -> c_int;
-    // SAFETY: the type is cuBLAS's.
-    let call = unsafe { symbol::<Property>(library, "cublasGetProperty") }?;
+    // SAFETY: the type is cuBLAS's and cuSOLVER's.
+    let call = unsafe { symbol::<Property>(library, name) }?;
     let property = |which: c_int| {
         let mut value = 0;
         // SAFETY: the place lives through the call; 0, 1 and 2 are the parts of the version.

@@ -18,6 +18,7 @@ mod memory;
 mod pinned;
 mod queues;
 mod recording;
+mod solver;
 mod table;
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ mod tests {
         let probe = Probe::run();
         assert_eq!(probe.driver.is_err(), probe.devices.is_empty() && probe.driver.is_err());
         let names: Vec<&str> = probe.libraries.iter().map(|l| l.name.as_str()).collect();
-        assert_eq!(names, ["NVRTC", "cuBLAS", "cuBLASLt", "cuDNN", "NCCL"]);
+        assert_eq!(names, ["NVRTC", "cuBLAS", "cuBLASLt", "cuSOLVER", "cuDNN", "NCCL"]);
         for missing in
             probe.libraries.iter().filter_map(|l| l.found.as_ref().err()).chain(probe.driver.as_ref().err())
         {

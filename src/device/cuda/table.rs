@@ -214,6 +214,76 @@ table! {
     }
 }
 
+macro_rules! routines {
+    ($(#[$doc:meta])* $name:ident { $($routine:ident($($argument:ty),* $(,)?);)* }) => {
+        $(#[$doc])*
+        #[allow(non_snake_case, reason = "the names are the library's")]
+        pub(super) struct $name { $(pub $routine: unsafe extern "C" fn($($argument),*) -> c_int,)* }
+
+        impl $name {
+            /// Those of a type of numbers, by its letter; the name of the first that is absent.
+            fn of(library: &libloading::Library, letter: char) -> std::result::Result<$name, &'static str> {
+                Ok($name { $(
+                    // SAFETY: the types are those of the library's documentation, for which addresses are numbers.
+                    $routine: *unsafe { symbol(library, &format!("cusolverDn{letter}{}", stringify!($routine))) }
+                        .ok_or(stringify!($routine))?,
+                )* })
+            }
+        }
+    };
+}
+
+routines! {
+    /// What takes matrices of one type of numbers apart. Matrices lie column by column; sizes of work are in elements.
+    Routines {
+        getrf_bufferSize(Handle, c_int, c_int, u64, c_int, *mut c_int);
+        getrf(Handle, c_int, c_int, u64, c_int, u64, u64, u64);
+        getrs(Handle, c_int, c_int, c_int, u64, c_int, u64, u64, c_int, u64);
+        potrf_bufferSize(Handle, c_int, c_int, u64, c_int, *mut c_int);
+        potrf(Handle, c_int, c_int, u64, c_int, u64, c_int, u64);
+        geqrf_bufferSize(Handle, c_int, c_int, u64, c_int, *mut c_int);
+        geqrf(Handle, c_int, c_int, u64, c_int, u64, u64, c_int, u64);
+        orgqr_bufferSize(Handle, c_int, c_int, c_int, u64, c_int, u64, *mut c_int);
+        orgqr(Handle, c_int, c_int, c_int, u64, c_int, u64, u64, c_int, u64);
+        syevd_bufferSize(Handle, c_int, c_int, c_int, u64, c_int, u64, *mut c_int);
+        syevd(Handle, c_int, c_int, c_int, u64, c_int, u64, u64, c_int, u64);
+        gesvdj_bufferSize(
+            Handle, c_int, c_int, c_int, c_int, u64, c_int, u64, u64, c_int, u64, c_int, *mut c_int, Handle,
+        );
+        gesvdj(
+            Handle, c_int, c_int, c_int, c_int, u64, c_int, u64, u64, c_int, u64, c_int, u64, c_int, u64, Handle,
+        );
+    }
+}
+
+table! {
+    /// What cuSOLVER needs whatever the numbers are. Results are those of `cusolverStatus_t`.
+    CusolverCalls {
+        cusolverDnCreate(*mut Handle);
+        cusolverDnDestroy(Handle);
+        cusolverDnSetStream(Handle, Handle);
+        cusolverDnCreateGesvdjInfo(*mut Handle);
+        cusolverDnDestroyGesvdjInfo(Handle);
+    }
+}
+
+/// Factors of matrices.
+pub(super) struct Cusolver {
+    pub calls: CusolverCalls,
+    pub single: Routines,
+    pub double: Routines,
+}
+
+impl Cusolver {
+    fn of(library: &libloading::Library) -> std::result::Result<Cusolver, &'static str> {
+        Ok(Cusolver {
+            calls: CusolverCalls::of(library)?,
+            single: Routines::of(library, 'S')?,
+            double: Routines::of(library, 'D')?,
+        })
+    }
+}
+
 /// The driver's functions.
 ///
 /// # Errors
@@ -263,6 +333,14 @@ pub(super) fn cublas_lt() -> Option<&'static CublasLt> {
     static TABLE: OnceLock<Option<CublasLt>> = OnceLock::new();
     let find =
         || found(&["cublasLt"], &Folders::of_this_computer(), |folders| &folders.toolkit, CublasLt::of).ok();
+    TABLE.get_or_init(find).as_ref()
+}
+
+/// cuSOLVER's functions, where it is there.
+pub(super) fn cusolver() -> Option<&'static Cusolver> {
+    static TABLE: OnceLock<Option<Cusolver>> = OnceLock::new();
+    let find =
+        || found(&["cusolver"], &Folders::of_this_computer(), |folders| &folders.toolkit, Cusolver::of).ok();
     TABLE.get_or_init(find).as_ref()
 }
 

@@ -22,8 +22,10 @@ mod graphs;
 mod launches;
 mod lt;
 mod maps;
+mod matrices;
 mod memory;
 mod numbers;
+mod solver;
 mod streams;
 
 #[path = "../../../src/device/cuda/kernels/tests/host_source.rs"]

@@ -121,6 +121,70 @@ fn a_bias_is_added_where_the_product_is_written() {
     }
 }
 
+/// Large matrices stay on the device, one call after another; small ones are the host's, and a note says so.
+#[test]
+fn large_matrices_are_taken_apart_on_the_device() {
+    if !has_compiler() {
+        return;
+    }
+    let done = |sizes: &str, code: &str| {
+        let script = format!(
+            "manual_seed(1);
+             let d = #{{dtype: float64}};
+             fn close(got, want) {{ allclose(got.cpu(), want, #{{rtol: 1e-8, atol: 1e-8}}) }}
+             let x = randn({sizes}, d); let g = x.cuda(); let n = x.size(-1);
+             {code}"
+        );
+        let mut run = computing("factors", &script, drawn());
+        let output = run.output();
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success() && out == "true\n", "{code}: {out}{err}");
+        let calls = run.launches().into_iter().filter(|line| line.starts_with("cusolver"));
+        (calls.collect::<Vec<_>>(), err.into_owned())
+    };
+    let solve = "print(close(linalg::solve(g, ones([n, 2], d).cuda()), linalg::solve(x, ones([n, 2], d))));";
+    let (large, small) = ("[2, 130, 130]", "[2, 30, 30]");
+    assert_eq!(done(large, solve).0, ["cusolverDnDgetrf", "cusolverDnDgetrs"].repeat(2));
+    let (calls, told) = done(small, solve);
+    assert_eq!(calls, [""; 0]);
+    assert!(told.contains("cuda:0 leaves solve of small matrices to the host"), "{told}");
+    assert!(done(large, solve).1.is_empty(), "nothing is told of what the device does");
+    for (code, calls) in [
+        ("print(close(linalg::lu(g).U, linalg::lu(x).U) && close(linalg::lu(g).P, linalg::lu(x).P));", 4),
+        (
+            "let s = x.matmul(x.mT) + eye(n, d); print(close(linalg::cholesky(s.cuda()), linalg::cholesky(s)));",
+            2,
+        ),
+        ("let w = randn([200, 130], d); print(close(linalg::qr(w.cuda()).Q, linalg::qr(w).Q));", 2),
+        ("let w = randn([130, 200], d); print(close(linalg::qr(w.cuda()).R, linalg::qr(w).R));", 2),
+        (
+            "let w = randn([260, 260], d); let s = w + w.t(); print(close(linalg::eigvalsh(s.cuda()), linalg::eigvalsh(s)));",
+            1,
+        ),
+        (
+            "let w = randn([260, 260], d); \
+             print(close(linalg::eigvalsh(w.cuda(), \"U\"), linalg::eigvalsh(w, \"U\")) && close(linalg::eigh(w.cuda()).eigenvalues, linalg::eigvalsh(w)));",
+            2,
+        ),
+        (
+            "let w = randn([300, 260], d); let f = linalg::svd(w.cuda(), false); print(close(f.U.matmul(f.S.unsqueeze(-1) * f.Vh), w));",
+            1,
+        ),
+        (
+            "let s = eye(260, d); s[1][1] = nan; try { linalg::svd(s.cuda()); } catch (e) { print(e.message.contains(\"failed to converge\")); }",
+            1,
+        ),
+        (
+            "let s = eye(260, d); s[200][200] = -1.0; print(linalg::cholesky_ex(s.cuda()).info.item() == 201);",
+            1,
+        ),
+    ] {
+        let (made, told) = done(large, code);
+        assert_eq!(made.len(), calls, "{code}: {made:?}");
+        assert_eq!(told, "", "{code}");
+    }
+}
+
 /// What a T4 has tensor cores for is asked of them, though the library leaves them out by itself.
 #[test]
 fn convolutions_of_halves_use_the_tensor_cores_of_older_gpus() {

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Driver and compiler; the libraries that multiply and convolve. One file is all of them, so that they share streams.
+/// Driver and compiler; the libraries that multiply, convolve and take apart. One file is all of them, so that they share streams.
 const ALONE: [&str; 2] = ["libcuda.so.1", "libnvrtc.so.12"];
-const BESIDE: [&str; 3] = ["libcublas.so.12", "libcublasLt.so.12", "libcudnn.so.9"];
+const BESIDE: [&str; 4] = ["libcublas.so.12", "libcublasLt.so.12", "libcudnn.so.9", "libcusolver.so.11"];
 
 /// The folder with driver and compiler.
 pub(super) fn libraries() -> PathBuf {
     built().join("alone")
 }
 
-/// The folder with cuBLAS, cuBLASLt and cuDNN too.
+/// The folder with cuBLAS, cuBLASLt, cuDNN and cuSOLVER too.
 pub(super) fn all_libraries() -> PathBuf {
     built().join("all")
 }

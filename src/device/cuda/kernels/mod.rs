@@ -9,6 +9,7 @@ mod cell;
 mod compute;
 mod convolution;
 mod create;
+pub(super) mod factor;
 mod form;
 mod index;
 mod key;
@@ -39,6 +40,7 @@ use batch_norm::BatchNormForm;
 use cell::CellForm;
 use convolution::ConvForm;
 use create::CreateForm;
+use factor::FactorForm;
 use index::IndexForm;
 use lines::LineForm;
 use loss::LossForm;
@@ -78,6 +80,7 @@ pub fn every() -> impl Iterator<Item = Key> {
         PlacesForm::every,
         AttentionForm::every,
         CellForm::every,
+        FactorForm::every,
     ];
     let forms = families.into_iter().flat_map(|family| family());
     forms.flat_map(|(form, cases)| cases.types().map(move |types| Key { form, types }))

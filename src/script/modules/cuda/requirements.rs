@@ -66,7 +66,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             "A map: driver, devices, libraries and cards, and processor. What was found is under `Ok`, what was not under \
              `Err`, with `reason` and `remedy`. It speaks of real devices, whatever the session simulates.",
         )
-        .example("doctor().libraries.len()", "5"),
+        .example("doctor().libraries.len()", "6"),
         run: |_| Ok(doctor()),
         set: None,
     },
