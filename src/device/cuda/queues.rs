@@ -7,7 +7,7 @@
 //! reached long ago become numbers, and serve again.
 
 use std::collections::BTreeMap;
-use std::ffi::c_uint;
+use std::ffi::{c_int, c_uint};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::time::{Duration, Instant};
 
@@ -158,8 +158,7 @@ impl Queues {
         let start = self.shared.nanos();
         let count = self.streams.read().unwrap_or_else(|e| e.into_inner()).len() as u32;
         for stream in stream.map_or(0..count, |one| one..one.saturating_add(1)) {
-            let mark = self.record(stream, false)?;
-            self.until(mark, interrupt)?;
+            self.finish(stream, interrupt)?;
         }
         Ok(self.since(start))
     }
@@ -276,11 +275,34 @@ impl Queues {
 
     fn reached(&self, event: usize) -> Result<bool> {
         // SAFETY: events are destroyed with this.
-        match unsafe { (self.gpu.driver.cuEventQuery)(event as Handle) } {
+        self.answer(unsafe { (self.gpu.driver.cuEventQuery)(event as Handle) })
+    }
+
+    /// Whether what was asked for is over.
+    fn answer(&self, code: c_int) -> Result<bool> {
+        match code {
             SUCCESS => Ok(true),
             NOT_READY => Ok(false),
             code => self.gpu.check(code).map(|()| true),
         }
+    }
+
+    /// Waits for a stream. A short wait asks the stream itself, which costs no event; a long one sets a mark, so that it
+    /// does not go on for what other threads add meanwhile.
+    fn finish(&self, stream: u32, interrupt: Interrupt) -> Result<()> {
+        let handle = self.stream(stream)?;
+        self.gpu.enter()?;
+        let start = Instant::now();
+        // SAFETY: the stream lives as long as this.
+        let idle = || self.answer(unsafe { (self.gpu.driver.cuStreamQuery)(handle) });
+        while !idle()? {
+            interrupt()?;
+            if start.elapsed() > EAGER {
+                let mark = self.record(stream, false)?;
+                return self.until(mark, interrupt);
+            }
+        }
+        self.keep_anchored(stream)
     }
 
     /// Waits for a mark of one's own, whose event then serves again.
@@ -292,13 +314,15 @@ impl Queues {
         if state.marks.remove(&mark.value).is_some() {
             state.spare.push(point.event);
         }
-        let is_old = state.anchor.is_none_or(|(_, _, at)| at.elapsed() > Duration::from_secs(2));
         drop(state);
         waited?;
-        if mark.stream == 0 && is_old {
-            self.anchor()?;
-        }
-        Ok(())
+        self.keep_anchored(mark.stream)
+    }
+
+    /// Ties the clocks anew behind a wait for the default stream, where that was long ago.
+    fn keep_anchored(&self, stream: u32) -> Result<()> {
+        let is_old = || self.lock().anchor.is_none_or(|(_, _, at)| at.elapsed() > Duration::from_secs(2));
+        if stream == 0 && is_old() { self.anchor() } else { Ok(()) }
     }
 
     fn poll(&self, event: usize, interrupt: Interrupt) -> Result<()> {

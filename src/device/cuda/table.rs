@@ -55,6 +55,7 @@ table! {
         cuMemcpyPeerAsync(u64, Handle, u64, Handle, usize, Handle);
         cuStreamCreate(*mut Handle, c_uint);
         cuStreamDestroy_v2(Handle);
+        cuStreamQuery(Handle);
         cuStreamSynchronize(Handle);
         cuStreamWaitEvent(Handle, Handle, c_uint);
         cuEventCreate(*mut Handle, c_uint);

@@ -246,6 +246,32 @@ pub extern "C" fn cuStreamDestroy_v2(stream: usize) -> c_int {
     all.drain(stream);
     if all.streams.remove(&stream).is_some() { state() } else { INVALID_HANDLE }
 }
+/// Now and then the device has done something since.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuStreamQuery(stream: usize) -> c_int {
+    if current().is_none() {
+        return INVALID_CONTEXT;
+    }
+    if state() != 0 {
+        return state();
+    }
+    let mut all = lock();
+    let Some(queue) = all.streams.get_mut(&stream) else { return INVALID_HANDLE };
+    if let Some(captured) = &mut queue.captured {
+        captured.broken = true;
+        return CAPTURE_UNSUPPORTED;
+    }
+    if !queue.waiting.is_empty() {
+        let steps = all.draw(4);
+        let stream = if all.draw(2) == 0 { Some(stream) } else { None };
+        all.advance(steps, stream);
+    }
+    let is_idle = all.streams.get(&stream).is_none_or(|stream| stream.waiting.is_empty());
+    match (state(), is_idle) {
+        (0, false) if !is_left_out("STANDIN_SAYS_REACHED", &UNDER_WAY) => NOT_READY,
+        (code, _) => code,
+    }
+}
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamSynchronize(stream: usize) -> c_int {
     if state() != 0 { state() } else { lock().synchronize(stream) }
