@@ -163,12 +163,37 @@ impl Queues {
         Ok(self.since(start))
     }
 
+    /// Lets go of a mark that was reached and that nobody else knows: its event serves again.
+    pub(super) fn forget(&self, mark: Mark) {
+        let mut state = self.lock();
+        match state.marks.remove(&mark.value) {
+            Some(Point { event, timed: false }) => state.spare.push(event),
+            Some(Point { event, timed: true }) => state.spare_timed.push(event),
+            None => {}
+        }
+    }
+
+    /// Waits for a stream in the driver, which needs no event and hears no interrupt.
+    pub(super) fn drain(&self, stream: u32) -> Result<()> {
+        let handle = self.stream(stream)?;
+        self.gpu.enter()?;
+        // SAFETY: the stream lives as long as this.
+        self.gpu.check(unsafe { (self.gpu.driver.cuStreamSynchronize)(handle) })
+    }
+
+    /// Whether the device still does work.
+    pub(super) fn is_alive(&self) -> bool {
+        self.gpu.memory().is_ok()
+    }
+
     /// Waits for a mark.
     pub(super) fn synchronize_mark(&self, mark: Mark, interrupt: Interrupt) -> Result<Span> {
         let start = self.shared.nanos();
         self.gpu.enter()?;
-        if let Some(point) = self.lock().marks.get(&mark.value).copied() {
-            self.poll(point.event, interrupt)?;
+        // Others go on with the streams meanwhile.
+        let point = self.lock().marks.get(&mark.value).copied();
+        if let Some(point) = point {
+            self.poll(point.event, interrupt, EAGER)?;
         }
         Ok(self.since(start))
     }
@@ -299,16 +324,16 @@ impl Queues {
             interrupt()?;
             if start.elapsed() > EAGER {
                 let mark = self.record(stream, false)?;
-                return self.until(mark, interrupt);
+                return self.until(mark, interrupt, Duration::ZERO);
             }
         }
         self.keep_anchored(stream)
     }
 
     /// Waits for a mark of one's own, whose event then serves again.
-    fn until(&self, mark: Mark, interrupt: Interrupt) -> Result<()> {
+    fn until(&self, mark: Mark, interrupt: Interrupt, eager: Duration) -> Result<()> {
         let Some(point) = self.lock().marks.get(&mark.value).copied() else { return Ok(()) };
-        let waited = self.poll(point.event, interrupt);
+        let waited = self.poll(point.event, interrupt, eager);
         let mut state = self.lock();
         // Another thread may have settled it: its event then serves someone else.
         if state.marks.remove(&mark.value).is_some() {
@@ -325,11 +350,12 @@ impl Queues {
         if stream == 0 && is_old() { self.anchor() } else { Ok(()) }
     }
 
-    fn poll(&self, event: usize, interrupt: Interrupt) -> Result<()> {
+    /// Asks for an event again and again for so long, and then now and then.
+    fn poll(&self, event: usize, interrupt: Interrupt, eager: Duration) -> Result<()> {
         let start = Instant::now();
         while !self.reached(event)? {
             interrupt()?;
-            if start.elapsed() > EAGER {
+            if start.elapsed() > eager {
                 std::thread::sleep(PAUSE);
             }
         }
@@ -369,7 +395,7 @@ impl Queues {
         // SAFETY: both are handles of this device.
         self.gpu.check(unsafe { (self.gpu.driver.cuEventRecord)(event as Handle, stream) })?;
         // Other threads go on meanwhile, and an interrupt is heard: the anchor before then stays.
-        let reached = self.poll(event, &|| self.shared.cancel.check());
+        let reached = self.poll(event, &|| self.shared.cancel.check(), EAGER);
         let mut state = self.lock();
         let now = (event, self.shared.nanos(), Instant::now());
         let spare =

@@ -110,9 +110,7 @@ impl CudaBackend {
         let Some(block) = through.host else { return when };
         if waited.is_err() {
             // It may be under way still.
-            if let Ok(done) = self.queues.record(transfer.stream, false) {
-                self.peers.pinned.copied(&block, done);
-            }
+            self.peers.pinned.copied(&block, self.gpu.device, transfer.stream);
         } else if let Some(host) = &target.host {
             block.copy_to(0, host, end, transfer.bytes);
         }
@@ -131,9 +129,8 @@ impl CudaBackend {
         let interrupt = || self.shared.cancel.check();
         if transfer.non_blocking && host.pinned {
             let when = self.copy_timed(transfer, stream)?;
-            let done = self.queues.record(transfer.stream, false)?;
             if let Some(block) = &host.host {
-                self.peers.pinned.copied(block, done);
+                self.peers.pinned.copied(block, self.gpu.device, transfer.stream);
             }
             return Ok((when, None));
         }
