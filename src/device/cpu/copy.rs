@@ -3,7 +3,7 @@
 use crate::base::{Dims, Layout, Result, Scalar, Strides};
 use crate::device::cancel::Cancel;
 use crate::device::cpu::scratch::zeros;
-use crate::device::cpu::strided::{Overlap, Strided};
+use crate::device::cpu::strided::{BLOCK, Overlap, Strided};
 
 use super::super::kernel::{Arg, Launch};
 use super::along::LinesAlong;
@@ -165,20 +165,30 @@ fn transfer<C: Copy + Send + Sync>(
 
 /// Writes one value everywhere.
 fn fill<C: Compute>(cancel: &Cancel, value: C, to: &Strided) -> Result<()> {
+    if to.layout.is_contiguous() {
+        return fill_in_order(cancel, value, to);
+    }
     let order = plan(to.layout, std::iter::empty()).order;
     let layout = match &order {
         Some(order) => to.layout.permute(order)?,
         None => to.layout.clone(),
     };
     // SAFETY: a permutation that leaves out dimensions of size 1 visits the same elements.
-    let to = unsafe { to.reordered(&layout) };
-    let writer = BlockWriter::<C>::strided(&to);
-    let values = [value; super::strided::BLOCK];
+    fill_in_order(cancel, value, &unsafe { to.reordered(&layout) })
+}
+
+fn fill_in_order<C: Compute>(cancel: &Cancel, value: C, to: &Strided) -> Result<()> {
+    let writer = BlockWriter::<C>::strided(to);
+    let mut room = Scratch::new();
+    // SAFETY: the values are written here.
+    let values = unsafe { room.first(writer.numel().min(BLOCK)) };
+    values.fill(value);
+    let values = &*values;
     parallel::for_ranges(writer.numel(), GRAIN, cancel, |range| {
-        for start in range.clone().step_by(values.len()) {
-            let n = values.len().min(range.end - start);
+        for start in range.clone().step_by(BLOCK) {
+            let n = BLOCK.min(range.end - start);
             // SAFETY: pieces are disjoint.
-            unsafe { writer.store(start, values.get(..n).unwrap_or(&values)) };
+            unsafe { writer.store(start, values.get(..n).unwrap_or(values)) };
         }
     })
 }
