@@ -4,8 +4,9 @@ use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rhai::{Dynamic, Engine, EvalAltResult, INT, Map, Module, NativeCallContext};
+use rhai::{Dynamic, Engine, EvalAltResult, INT, Map, Module, NativeCallContext, Position};
 
+use crate::base::error::Operand as Described;
 use crate::base::{Error, Result, Scalar};
 use crate::device::Shared;
 use crate::nn::made::construct;
@@ -415,19 +416,28 @@ fn caller(
     move |ctx, args| {
         note_line(&shared, &ctx);
         call(def, run, args).map(to_dynamic).map_err(|e| {
-            let mut raised = raise(e.in_op(def.name, || {
-                let named = |(i, arg): (usize, &&mut Dynamic)| {
-                    let mut operand = arg.read_lock::<Tensor>()?.operand();
-                    operand.name = def.params.get(i).map(|param| param.name.into());
-                    Some(operand)
-                };
-                args.iter().enumerate().filter_map(named).collect()
-            }));
-            // Rhai fills in the place for plain calls, but not for those of a module.
-            raised.set_position(ctx.call_position());
-            raised
+            let tensor = |(i, arg): (usize, &&mut Dynamic)| Some((i, arg.read_lock::<Tensor>()?.operand()));
+            failed(def, e, args.iter().enumerate().filter_map(tensor), ctx.call_position())
         })
     }
+}
+
+/// The error of a row's function, which knows its tensors, each by the place of its parameter.
+#[cold]
+pub(super) fn failed(
+    def: &OpDef,
+    error: Error,
+    tensors: impl Iterator<Item = (usize, Described)>,
+    at: Position,
+) -> Box<EvalAltResult> {
+    let named = |(i, mut operand): (usize, Described)| {
+        operand.name = def.params.get(i).map(|param| param.name.into());
+        operand
+    };
+    let mut raised = raise(error.in_op(def.name, || tensors.map(named).collect()));
+    // Rhai fills in the place for plain calls, but not for those of a module.
+    raised.set_position(at);
+    raised
 }
 
 fn call(def: &'static OpDef, run: fn(&Args) -> Result<Value>, args: &FnCallArgs) -> Result<Value> {

@@ -4,27 +4,31 @@
 //! function, whose caller's line must be known before its own lines run; what a loop goes through; and conditions,
 //! where a tensor is asked whether it is true.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
 use rhai::{AST, ASTNode, BinaryExpr, Dynamic, Engine, EvalContext, Expr, Expression, INT, Position, Stmt};
 
 use crate::device::Shared;
-use crate::op::{OpDef, Receiver};
+use crate::op::{InPlace, OpDef, Receiver};
 
-use super::custom::{NOTED_LINE, custom};
+use super::custom::{NOTED_LINE, custom, start_of};
 use super::{direct, help, language};
 
 /// The key of a condition.
 const CONDITION: &str = "\u{8}";
 
 /// What never runs a function of the script's, or notes its line before it does.
-static NOTED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+static NOTED: LazyLock<HashSet<Cow<'static, str>>> = LazyLock::new(|| {
     let runs = |def: &OpDef| {
         def.receiver == Receiver::Closure || def.params.iter().any(|param| param.what.contains("a function"))
     };
     let own: HashSet<&str> = language::rows().filter(|def| runs(def)).map(|def| def.name).collect();
-    help::rows().map(|def| def.name).filter(|name| !own.contains(name)).collect()
+    let in_place = help::rows().filter(|def| !matches!(def.in_place, InPlace::None));
+    let in_place = in_place.map(|def| Cow::Owned(format!("{}_", def.name)));
+    let plain = help::rows().map(|def| def.name).filter(|name| !own.contains(name));
+    plain.map(Cow::Borrowed).chain(in_place).collect()
 });
 
 /// Teaches the engine to evaluate what this module makes.
@@ -125,7 +129,7 @@ pub(super) fn wrap_condition(expr: &mut Expr) {
             call.args.iter_mut().filter(|operand| !operand.is_constant()).for_each(wrap_condition);
         }
         _ => {
-            let at = expr.start_position();
+            let at = start_of(expr);
             noted(CONDITION, expr, at);
         }
     }

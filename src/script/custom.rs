@@ -1,9 +1,24 @@
 //! Expressions of our own in a parsed program.
 
-use rhai::{CustomExpr, Dynamic, Expr};
+use rhai::{CustomExpr, Dynamic, Expr, Position};
 
 /// The key of an expression whose line is noted before and behind it: no text of a script is read as this token.
 pub(super) const NOTED_LINE: &str = "\u{6}";
+
+/// The key of a method's call on a variable, whose last input is the call as it was written.
+pub(super) const METHOD: &str = "\u{12}";
+
+/// Where an expression begins, a method's call with its variable.
+pub(super) fn start_of(expr: &Expr) -> Position {
+    match expr {
+        Expr::Custom(x, at) => match (x.tokens.first(), x.inputs.first()) {
+            (Some(key), Some(variable)) if key == METHOD => variable.start_position(),
+            _ => *at,
+        },
+        Expr::Dot(x, ..) | Expr::Index(x, ..) => start_of(&x.lhs),
+        _ => expr.start_position(),
+    }
+}
 
 /// An expression that the function registered under `key` evaluates.
 pub(crate) fn custom(key: &str, inputs: impl IntoIterator<Item = Expr>, state: Dynamic) -> CustomExpr {

@@ -11,7 +11,7 @@ use crate::base::event::HIDDEN_CELLS;
 use crate::device::MapOp;
 use crate::device::Shared;
 use crate::device::shared::{CodePlace, NO_VALUES};
-use crate::script::custom::{NOTED_LINE, custom};
+use crate::script::custom::{METHOD, NOTED_LINE, custom};
 
 use super::calling::is_calling;
 use super::carry;
@@ -262,7 +262,11 @@ fn gives_float(expr: &Expr) -> bool {
             _ => call.op_token.is_none(),
         },
         Expr::Variable(name, ..) => NOT_FINITE.contains(&name.1.as_str()),
-        Expr::Custom(x, _) => x.tokens.first().is_some_and(|key| key == DIVISION || key == NOTED_LINE),
+        Expr::Custom(x, _) => match x.tokens.first().map_or("", |key| key.as_str()) {
+            DIVISION | NOTED_LINE => true,
+            METHOD => x.inputs.last().is_some_and(gives_float),
+            _ => false,
+        },
         _ => false,
     }
 }

@@ -156,14 +156,14 @@ fn rows() -> impl Iterator<Item = (&'static str, &'static Binary)> {
 }
 
 /// An operand where it lies.
-enum LockedOperand<'s> {
+pub(super) enum LockedOperand<'s> {
     Tensor(DynamicReadLock<'s, Tensor>),
     Int(INT),
     Float(f64),
 }
 
 impl LockedOperand<'_> {
-    fn operand(&self) -> Operand<'_> {
+    pub(super) fn operand(&self) -> Operand<'_> {
         match self {
             LockedOperand::Tensor(t) => Operand::Tensor(t),
             LockedOperand::Int(i) => Scalar::Int(*i).into(),
@@ -208,7 +208,7 @@ fn direct(
 
 /// Always inline: what it gives would be stored and read again at once.
 #[inline(always)]
-fn held<'s>(context: &'s EvalContext, expr: &Expr) -> Option<LockedOperand<'s>> {
+pub(super) fn held<'s>(context: &'s EvalContext, expr: &Expr) -> Option<LockedOperand<'s>> {
     match expr {
         Expr::IntegerConstant(i, _) => return Some(LockedOperand::Int(*i)),
         Expr::FloatConstant(f, _) => return Some(LockedOperand::Float(**f)),
@@ -230,7 +230,7 @@ fn held<'s>(context: &'s EvalContext, expr: &Expr) -> Option<LockedOperand<'s>> 
 
 /// The value of a variable where it lies.
 #[inline(always)]
-fn lying<'s>(context: &'s EvalContext, expr: &Expr) -> Option<&'s Dynamic> {
+pub(super) fn lying<'s>(context: &'s EvalContext, expr: &Expr) -> Option<&'s Dynamic> {
     let (name, index) = match expr {
         Expr::Variable(v, Some(short), _) => (&v.1, usize::from(short.get())),
         Expr::Variable(v, None, _) => (&v.1, v.0.map_or(0, NonZeroUsize::get)),

@@ -37,6 +37,7 @@ mod lender;
 mod lent;
 pub mod lexer;
 pub mod lines;
+mod methods;
 pub mod modules;
 mod nesting;
 mod no_tensor;

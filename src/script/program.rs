@@ -1,6 +1,7 @@
 //! What becomes of a parsed program before it runs: changes of its syntax tree, in its functions as well.
 //!
-//! A power binds before a sign ([`powers`]), integers that divide are told of ([`differs`]), operators between variables and numbers run where the values lie ([`direct`]), values end with the statement that
+//! A power binds before a sign ([`powers`]), integers that divide are told of ([`differs`]), operators between variables and
+//! numbers and methods of variables run where the values lie ([`direct`], [`methods`]), values end with the statement that
 //! made them ([`ends`]), closures capture variables and nothing else ([`captures`]), nesting has a limit
 //! ([`nesting`]), every line that runs is known as it does ([`blame`]), an error of a full device is
 //! told the variables that it passes ([`frames`]), what is caught of Rhai's errors reads as what is not
@@ -22,8 +23,8 @@ use crate::device::shared::CodePlace;
 use super::fault::Vocabulary;
 use super::tree::{Visitor, visit};
 use super::{
-    assigned, blame, captures, caught, constants, differs, direct, ends, frames, hollow, nesting, powers,
-    printing, unpack,
+    assigned, blame, captures, caught, constants, differs, direct, ends, frames, hollow, methods, nesting,
+    powers, printing, unpack,
 };
 
 /// The key of a function's body that was changed.
@@ -32,6 +33,7 @@ const BODY: &str = "__body__";
 /// Teaches the engine to evaluate what [`prepared`] makes.
 pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>, words: Vocabulary) {
     direct::register(engine, shared);
+    methods::register(engine, shared);
     differs::register(engine, shared);
     ends::register(engine);
     captures::register(engine);
@@ -87,6 +89,7 @@ pub(super) fn prepared(engine: &Engine, ast: &AST, before: &Before<'_>) -> AST {
         plain: blame::plain(ast),
         hollow,
     };
+    methods::leave(changes.functions.iter());
     let statements = visit(ast.statements().to_vec(), &bound, &mut changes);
     let statements: Vec<Stmt> = constants::known(scope).into_iter().chain(statements).collect();
     let mut functions = Module::clone(ast.shared_lib());
@@ -136,6 +139,7 @@ impl Visitor for Changes {
 
     fn chain(&mut self, expr: &mut Expr) {
         blame::wrap_chain(expr, &self.functions);
+        methods::wrap(expr);
     }
 
     fn condition(&mut self, expr: &mut Expr) {
