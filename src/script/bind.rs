@@ -66,8 +66,8 @@ pub(crate) fn register_global(engine: &mut Engine, def: &'static OpDef, shared: 
         }
         Forward::Binary(spec, _) => {
             register_binary(engine, def.name, spec, shared);
-            let with_options = vec![TypeId::of::<Tensor>(), TypeId::of::<Map>()];
-            engine.register_raw_fn(def.name, with_options, caller(def, runner(def), shared));
+            // Options, and what is no operand: an error says what is.
+            register_longer(engine, def.name, def, runner(def), 1, shared);
             register_longer(engine, def.name, def, runner(def), 2, shared);
             register_number_first(engine, def, shared);
         }
@@ -324,7 +324,9 @@ fn register_in_place(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shar
         }
         (InPlace::Map, Forward::Binary(spec, _)) => {
             register_assigning_method(engine, &name, spec, shared);
-            register_longer(engine, &name, def, |args| combined(args, Writes::First), 2, shared);
+            for operands in [1, 2] {
+                register_longer(engine, &name, def, |args| combined(args, Writes::First), operands, shared);
+            }
         }
         (InPlace::Call(_), _) => {
             for types in signatures(def) {
@@ -391,6 +393,7 @@ fn register_assigning_method(engine: &mut Engine, name: &str, spec: &'static Bin
     pair!(Tensor, |b| Operand::Tensor(&b));
     pair!(INT, |b| b.into());
     pair!(f64, |b| b.into());
+    pair!(bool, |b| Scalar::Bool(b).into());
 }
 
 fn unary(shared: &Shared, ctx: &NativeCallContext, spec: &Unary, x: &Tensor) -> RhaiResult<Tensor> {

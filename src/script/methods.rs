@@ -258,6 +258,7 @@ mod tests {
                 "let x = zeros(2); let y = ones(2); x.add_(y); x.add_(2); x.add_(0.5); x",
                 "tensor([3.5000, 3.5000])",
             ),
+            ("let x = ones(2); x.add_(true); x", "tensor([2., 2.])"),
             ("let x = zeros(2); x.add_(1).mul_(3).neg_(); x", "tensor([-3., -3.])"),
             ("let x = ones(2, 3); let dim = 1; [x.sum(dim).shape, x.sum(0, true).shape]", "[[2], [1, 3]]"),
             ("let x = ones(2, 3); let s = [3, 2]; x.reshape(s).shape", "[3, 2]"),
@@ -297,6 +298,8 @@ mod tests {
             ("let x = ones(2);\nx.add_(missing);", [":2:8", "missing"]),
             ("let x = ones(2, 2); let m = ones(2, 2);\nx.masked_fill(m, 1);", [":2:3", "m: float32 [2, 2]"]),
             ("let x = 3;\nx.relu_();", [":2:3", "relu_"]),
+            ("let x = ones(2);\nx.add_([1, 2]);", [":2:3", "must be a Tensor or a number, not array"]),
+            ("let x = ones(2);\nx.mul(\"3\");", [":2:3", "must be a Tensor or a number, not string"]),
         ] {
             let text = shown(&[code]);
             assert!(wants.iter().all(|want| text.contains(want)), "{code}: {text}");
