@@ -9,6 +9,7 @@ use tensorlab::tensor::Tensor;
 mod combined;
 mod corners;
 pub mod device_draws;
+mod distinct;
 mod draws;
 pub mod gradients;
 mod graph;

@@ -9,18 +9,20 @@ use crate::op::core::promote::only_floats;
 use crate::op::core::record::{check_deterministic, no_grad};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
-use crate::op::elementwise::arithmetic::{div, mul, sub};
+use crate::op::elementwise::arithmetic::{add, div, mul, sub};
 use crate::op::elementwise::binary::minimum;
+use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::comparison::{ge, le, logical_and};
+use crate::op::elementwise::predicates::isnan;
 use crate::op::elementwise::rounding::floor;
 use crate::op::gather::along_dim::scatter;
 use crate::op::gather::select::{index_add, index_select};
 use crate::op::reduce::scan::cumsum;
-use crate::op::reduce::sums::{any, max_all, min_all};
+use crate::op::reduce::sums::{all, any, max_all, min_all};
 use crate::op::shape::join::cat;
 use crate::op::shape::part::slice;
 use crate::op::shape::permute::movedim;
-use crate::op::shape::view::reshape_to;
+use crate::op::shape::view::{reshape_to, unsqueeze};
 use crate::op::sorting::quantile::run_starts;
 use crate::op::sorting::sort::{sort, sort_values};
 use crate::tensor::Tensor;
@@ -110,20 +112,70 @@ fn unique_along(x: &Tensor, dim: i64, consecutive: bool, asked: &AskedParams) ->
     runs.found(asked, movedim(&index_select(&first, 0, &places)?, &[0], &[dim])?, inverse, size)
 }
 
-/// The places of the rows of a matrix in ascending order: stable sorts by each column, the last first.
+/// Columns that are looked at first; rows that do not differ in them are told apart by twice as many more.
+const FIRST: usize = 8;
+
+/// Elements of the columns that are ranked at once, at most, but of a few columns at least.
+const RANKED: usize = 1 << 20;
+const FEWEST: usize = 4;
+
+/// The places of the rows of a matrix in ascending order. Its first columns decide on most rows; others are looked at where
+/// those leave some equal.
 fn ascending(rows: &Tensor) -> Result<Tensor> {
-    let mut order: Option<Tensor> = None;
-    for column in (0..rows.size(1)? as i64).rev() {
-        let values = crate::op::shape::part::select(rows, 1, column)?;
-        order = Some(match order {
-            None => sort(&values, 0, false)?.1,
-            Some(before) => {
-                let (_, next) = sort(&index_select(&values, 0, &before)?, 0, false)?;
-                index_select(&before, 0, &next)?
-            }
-        });
+    let (size, width) = (rows.size(0)?, rows.size(1)?);
+    let most = (RANKED / size.max(1)).max(FEWEST);
+    let (mut start, mut count, mut before) = (0, FIRST.min(most), None);
+    while start < width {
+        let end = width.min(start + count);
+        let columns = slice(rows, 1, start, end - start, 1)?;
+        let keys = match &before {
+            None => columns,
+            Some(before) => cat(&[before, &ranks(&columns)?], 1)?,
+        };
+        let keys = joined(keys)?;
+        let (sorted, order) = sort(&keys, 0, false)?;
+        if end == width || all(&run_starts(&sorted, 0)?, None, false)?.decided("unique")?.as_i64() != 0 {
+            return Ok(order);
+        }
+        before = Some(unsqueeze(&ranked(&sorted, &order)?, 1)?);
+        (start, count) = (end, most.min(count * 2));
     }
-    order.map_or_else(|| Tensor::empty(&[0], DType::Int64, &rows.context(), "unique"), Ok)
+    Tensor::empty(&[0], DType::Int64, &rows.context(), "unique")
+}
+
+/// A key for each row of a matrix, in the order of the rows. All columns are ranked at once, and the ranks of two
+/// neighbours make a number of both, until one column is left.
+fn joined(mut keys: Tensor) -> Result<Tensor> {
+    let size = keys.size(0)? as i64;
+    loop {
+        let width = keys.size(1)?;
+        if width == 1 {
+            return crate::op::shape::part::select(&keys, 1, 0);
+        }
+        let ranks = ranks(&keys)?;
+        let half = |first: usize| slice(&ranks, 1, first, width / 2, 2);
+        let pairs = add(&mul(&half(0)?, size)?, &half(1)?)?;
+        keys = match width % 2 {
+            0 => pairs,
+            _ => cat(&[&pairs, &slice(&ranks, 1, width - 1, 1, 1)?], 1)?,
+        };
+    }
+}
+
+/// For each element of a matrix how many distinct smaller values its column has; NaN is one value, the largest.
+fn ranks(keys: &Tensor) -> Result<Tensor> {
+    let (sorted, order) = sort(keys, 0, false)?;
+    ranked(&sorted, &order)
+}
+
+/// The same of keys that are sorted, with the places that they come from.
+fn ranked(sorted: &Tensor, order: &Tensor) -> Result<Tensor> {
+    let mut starts = run_starts(sorted, 0)?;
+    if sorted.dtype().is_float() {
+        let odd = isnan(sorted)?;
+        starts = where_(&odd, (&run_starts(&odd, 0)?).into(), (&starts).into())?;
+    }
+    scatter(order, 0, order, (&sub(&cumsum(&starts, 0, None)?, 1i64)?).into())
 }
 
 /// Runs of equal neighbours.
