@@ -2,6 +2,7 @@
 
 use ratatui::layout::Position;
 
+use crate::base::sorted;
 use crate::lab::layout::{chosen, whole};
 use crate::lab::model::actions::{Action, Choice};
 use crate::lab::model::active_keys::beneath;
@@ -118,7 +119,7 @@ pub(super) fn palette(state: &mut State) {
         }
     }
     let mut entries: Vec<PickerEntry> = entries.into_iter().map(|(_, entry)| entry).collect();
-    entries.sort_by_key(|entry| entry.id);
+    sorted::sort_by_key(&mut entries, |entry| entry.id);
     state.aid.picker = Some(Picker::new(entries, false));
     state.popup = Some(Popup::Palette);
 }

@@ -1,6 +1,7 @@
 //! Views by windows and by strides, with the rule that both share.
 
 use crate::base::dims::show;
+use crate::base::sorted;
 use crate::base::{DType, Dims, Error, Layout, Result, Strides};
 use crate::op::core::args::to_value;
 use crate::op::core::convert::to_dtype;
@@ -149,7 +150,7 @@ fn as_strided_scatter(a: &AsStridedScatterParams) -> Result<Tensor> {
     let (x, src) = (a.input, a.src);
     let mut order: Vec<i64> = (0..x.rank() as i64).collect();
     let step = |d: &i64| x.layout().strides().get(*d as usize).copied().unwrap_or(0);
-    order.sort_by_key(|d| std::cmp::Reverse(step(d)));
+    sorted::sort_few_by_key(&mut order, |d| std::cmp::Reverse(step(d)));
     let memory = permute(x, &order)?;
     if !memory.is_contiguous() {
         let text = "as_strided_scatter(): the input is a view with gaps, which a copy of it has not";
@@ -169,7 +170,7 @@ fn as_strided_scatter(a: &AsStridedScatterParams) -> Result<Tensor> {
     let line = |t: &Tensor| reshape_to(t, &[t.numel()]);
     let flat = index_copy(&line(&memory)?, 0, &line(&places)?, &to_dtype(&line(src)?, x.dtype())?)?;
     let mut back: Vec<i64> = (0..x.rank() as i64).collect();
-    back.sort_by_key(|d| order.get(*d as usize).copied());
+    sorted::sort_few_by_key(&mut back, |d| order.get(*d as usize).copied());
     permute(&reshape_to(&flat, memory.shape())?, &back)
 }
 

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use rhai::{Array, Dynamic, FnPtr, INT, Map};
 
 use crate::base::shape::broadcast;
+use crate::base::sorted;
 use crate::base::{Error, Kind};
 use crate::op::def::FUNCTION;
 use crate::op::params::kind::{Bool, Int, Str};
@@ -334,7 +335,7 @@ fn sorted(call: &mut Call) -> Outcome {
         all.push((keyed(call, given.key.as_ref(), &item)?, item));
     }
     let mut failed = None;
-    all.sort_by(|(a, _), (b, _)| match compare(a, b) {
+    sorted::sort_by(&mut all, |(a, _), (b, _)| match compare(a, b) {
         Ok(order) => {
             if given.reverse {
                 order.reverse()

@@ -2,7 +2,7 @@
 //! the vectors of a diagonal matrix plus one of rank one (Bunch, Nielsen and Sorensen; Gu and Eisenstat for vectors that
 //! stay orthogonal). Where it cuts, what it leaves out and how its vectors point are as in LAPACK's `stedc`.
 
-use crate::base::{Result, memory};
+use crate::base::{Result, memory, sorted};
 use crate::device::cancel::Cancel;
 use crate::device::cpu::factor::dense::{Precision, product};
 
@@ -52,12 +52,12 @@ pub(crate) fn conquer(t: &Tridiagonal, p: Precision, cancel: &Cancel) -> Result<
         all.values.extend(found.values);
         start = end + 1;
     }
-    sorted(all, n).map(Some)
+    in_order(all, n).map(Some)
 }
 
-fn sorted(parts: Eigenpairs, n: usize) -> Result<Eigenpairs> {
+fn in_order(parts: Eigenpairs, n: usize) -> Result<Eigenpairs> {
     let mut order = memory::collected(0..n)?;
-    order.sort_by(|&i, &j| parts.values[i].total_cmp(&parts.values[j]));
+    sorted::sort_by(&mut order, |&i, &j| parts.values[i].total_cmp(&parts.values[j]));
     let mut rows = memory::with_capacity(order.len() * n)?;
     order.iter().for_each(|&i| rows.extend_from_slice(&parts.rows[i * n..(i + 1) * n]));
     Ok(Eigenpairs { values: memory::collected(order.iter().map(|&i| parts.values[i]))?, rows })
@@ -82,7 +82,7 @@ fn leaf(t: &Tridiagonal, p: Precision, cancel: &Cancel) -> Result<Option<Eigenpa
     }
     let order = memory::collected(0..n)?;
     let rows = turned.finish(&order, &memory::filled(n, false)?, cancel)?;
-    sorted(Eigenpairs { values: t.d, rows }, n).map(Some)
+    in_order(Eigenpairs { values: t.d, rows }, n).map(Some)
 }
 
 fn halves(mut t: Tridiagonal, levels: u32, p: Precision, cancel: &Cancel) -> Result<Option<Eigenpairs>> {
@@ -133,10 +133,10 @@ fn merge(
     let n = all.n;
     let rho = (2.0 * between).abs();
     let mut order = memory::collected(0..n)?;
-    order.sort_by(|&i, &j| all.values[i].total_cmp(&all.values[j]));
+    sorted::sort_by(&mut order, |&i, &j| all.values[i].total_cmp(&all.values[j]));
     let (kept, apart) = all.deflate(&order, rho, p)?;
     if kept.is_empty() {
-        return sorted(Eigenpairs { values: all.values, rows: all.rows }, n);
+        return in_order(Eigenpairs { values: all.values, rows: all.rows }, n);
     }
     let poles = memory::collected(kept.iter().map(|&i| all.values[i]))?;
     let z = memory::collected(kept.iter().map(|&i| all.z[i]))?;
@@ -149,7 +149,7 @@ fn merge(
         values.push(all.values[i]);
         rows.extend_from_slice(&all.rows[i * n..(i + 1) * n]);
     }
-    sorted(Eigenpairs { values, rows }, n)
+    in_order(Eigenpairs { values, rows }, n)
 }
 
 impl Joined {

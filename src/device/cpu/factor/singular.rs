@@ -1,6 +1,6 @@
 //! Singular values and their vectors.
 
-use crate::base::{Result, memory};
+use crate::base::{Result, memory, sorted};
 use crate::device::cancel::Cancel;
 use crate::device::cpu::factor::dense::{Precision, reduce_columns, scaling, transpose, upper};
 
@@ -108,7 +108,7 @@ fn diagonal(
     let fine =
         bidiagonal::diagonalise(b, &mut Sides { left: &mut left, right: &mut right, precision: p, cancel })?;
     let mut order = memory::collected(0..n)?;
-    order.sort_by(|&i, &j| b.d[j].abs().total_cmp(&b.d[i].abs()));
+    sorted::sort_by(&mut order, |&i, &j| b.d[j].abs().total_cmp(&b.d[i].abs()));
     let negative = memory::collected(order.iter().map(|&i| b.d[i] < 0.0))?;
     let plain = memory::filled(n, false)?;
     // The sign of a lone value goes to the left.

@@ -1,6 +1,6 @@
 //! Eigenvalues and eigenvectors of symmetric matrices.
 
-use crate::base::{Result, memory};
+use crate::base::{Result, memory, sorted};
 use crate::device::cancel::Cancel;
 use crate::device::cpu::factor::dense::{Precision, scaling, transpose};
 
@@ -24,7 +24,7 @@ pub(super) fn eigh(
         conquer(&t, p, cancel)?.map(|all| (all.values, all.rows))
     } else {
         let fine = tridiagonal::diagonalise(&mut t, &mut Turning::nothing(), p, cancel)?;
-        t.d.sort_by(f64::total_cmp);
+        sorted::sort_by(&mut t.d, f64::total_cmp);
         fine.then_some((t.d, Vec::new()))
     };
     let (found, mut rows) = match found {
