@@ -506,3 +506,34 @@ fn elements_put_at_places_and_numbers_along_diagonals() {
         ("zeros([2, 3, 2]).fill_diagonal_(2)", "all dimensions of input must be of equal length"),
     ]);
 }
+
+#[test]
+fn what_elements_become_fits_their_dtype() {
+    let mut lab = crate::nn::Lab::new();
+    let half = "#{dtype: float16}";
+    for (code, name) in [
+        ("ones(2, H).fill_(1e10)".to_owned(), "c10::Half"),
+        ("full([0], -70000, H)".to_owned(), "c10::Half"),
+        ("ones(2, H).masked_fill(ones(2) > 0, -1e9)".to_owned(), "c10::Half"),
+        ("let x = ones(2, H); x[0] = 65505.0".to_owned(), "c10::Half"),
+        ("F::pad(ones(2, H), [1, 1], \"constant\", 1e10)".to_owned(), "c10::Half"),
+        ("ones(2, H).clamp(#{max: 1e10})".to_owned(), "c10::Half"),
+        ("full([2], 1e39)".to_owned(), "float"),
+        ("where(ones(2) > 0, ones(2), -1e39)".to_owned(), "float"),
+        ("full_like(ones(2, #{dtype: bfloat16}), 1e39)".to_owned(), "c10::BFloat16"),
+    ] {
+        let (error, _) = lab.try_run(&code.replace('H', half)).unwrap_err();
+        assert_eq!(
+            error,
+            format!("RuntimeError: value cannot be converted to type {name} without overflow"),
+            "{code}"
+        );
+    }
+    for code in [
+        "[full([2], 65504, H), ones(2, H).masked_fill(ones(2) > 0, -inf), where(ones(2) > 0, ones(2, H), 1e10), ones(2, H) * 1e10]",
+        "[full([2], 1e39, #{dtype: float64}), ones(2, H).clamp(-inf, inf), ones(2, H) > 1e10]",
+    ] {
+        lab.run(&code.replace('H', half));
+    }
+    assert_eq!(lab.value("let m = tensor([true, false]); [m.clone().pow_(true).tolist(), m.clone().pow_(false).tolist()].to_string()").to_string(), "[[true, false], [true, true]]");
+}

@@ -5,7 +5,7 @@ use crate::device::poll;
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sample};
 use crate::op::core::format::MemoryFormat;
 use crate::op::core::params::{Maybe, by_name, kind, params};
-use crate::op::core::promote::check_fits;
+use crate::op::core::promote::{check_fits, check_held};
 use crate::op::core::record::{one, recorded, undetermined, wants_determinism};
 use crate::op::core::value::Value;
 use crate::op::gather::select::index_select;
@@ -36,6 +36,7 @@ pub(crate) fn constant(x: &Tensor, pad: &[i64], value: Scalar) -> Result<Tensor>
         })?);
     }
     check_fits(Scalar::Float(value.as_f64()), x.dtype())?;
+    check_held(value, x.dtype())?;
     let out = MemoryFormat::suggested(x).empty(&shape, x.dtype(), x, "pad")?;
     out.fill(value, "pad")?;
     let (mut source, mut target) = (x.layout().clone(), out.layout().clone());

@@ -9,7 +9,7 @@ use crate::op::core::launch::{operands, tensor};
 use crate::op::core::map::{ternary, ternary_into};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
-use crate::op::core::promote::{check_fits, fitting, result_type};
+use crate::op::core::promote::{check_held, fitting, result_type};
 use crate::op::core::record::{in_place, one, recorded, wanted};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp, needs_graph};
@@ -101,7 +101,9 @@ fn run_where(condition: &Tensor, a: Operand, b: Operand) -> Result<Tensor> {
     let dtype = result_type(&[a, b]);
     for side in [a, b] {
         if let Operand::Scalar(number) = side {
-            check_fits(number, dtype)?;
+            // Halves are chosen from as floats are.
+            let halves = matches!(dtype, DType::Float16 | DType::BFloat16);
+            check_held(number, if halves { DType::Float32 } else { dtype })?;
         }
     }
     let out = ternary("where", MapOp::Where, [condition.into(), a, b], dtype, [0.0; 2])?;

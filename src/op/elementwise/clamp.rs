@@ -5,7 +5,7 @@ use crate::base::{DType, Error, Result, Scalar};
 use crate::device::{Kernel, MapOp};
 use crate::op::core::launch::{fused, map};
 use crate::op::core::operand::Operand;
-use crate::op::core::promote::{check_cast, check_fits, result_type};
+use crate::op::core::promote::{check_cast, check_fits, check_held, result_type};
 use crate::op::core::record::{in_place, one, recorded};
 use crate::op::core::spec::Params;
 use crate::tensor::autograd::{Grads, Saved, Saver, Vjp, needs_graph};
@@ -55,6 +55,9 @@ fn bounds(x: &Tensor, low: Option<Scalar>, high: Option<Scalar>) -> Result<(DTyp
     let mut all = vec![Operand::Tensor(x)];
     all.extend([low, high].into_iter().flatten().map(Operand::Scalar));
     let dtype = result_type(&all);
+    for bound in [low, high].into_iter().flatten().filter(|_| dtype.is_float()) {
+        check_held(bound, dtype)?;
+    }
     for (name, bound, beyond) in [("min", low, 1.0), ("max", high, -1.0)] {
         // What bounds nothing is no error.
         let past = bound
