@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rhai::{Dynamic, Engine, EvalAltResult, INT, Map, Module, NativeCallContext, Position};
 
 use crate::base::error::Operand as Described;
-use crate::base::{Error, Result, Scalar};
+use crate::base::{Error, Kind, Result, Scalar};
 use crate::device::Shared;
 use crate::nn::made::construct;
 use crate::op::args::place_of;
@@ -62,13 +62,14 @@ pub(crate) fn register_global(engine: &mut Engine, def: &'static OpDef, shared: 
             engine.register_fn(def.name, move |ctx: NativeCallContext, x: &mut Tensor| {
                 unary(&here, &ctx, spec, x)
             });
-            register_longer(engine, def.name, def, runner(def), 1, shared);
+            register_longer(engine, def.name, def, (runner(def), Writes::New), 1, shared);
         }
         Forward::Binary(spec, _) => {
             register_binary(engine, def.name, spec, shared);
             // Options, and what is no operand: an error says what is.
-            register_longer(engine, def.name, def, runner(def), 1, shared);
-            register_longer(engine, def.name, def, runner(def), 2, shared);
+            for operands in [1, 2] {
+                register_longer(engine, def.name, def, (runner(def), Writes::New), operands, shared);
+            }
             register_number_first(engine, def, shared);
         }
         Forward::Call(run) => {
@@ -199,7 +200,7 @@ fn register_longer(
     engine: &mut Engine,
     name: &str,
     def: &'static OpDef,
-    run: fn(&Args) -> Result<Value>,
+    run: (fn(&Args) -> Result<Value>, Writes),
     operands: usize,
     shared: &Arc<Shared>,
 ) {
@@ -207,7 +208,7 @@ fn register_longer(
     if let Some(first) = types.first_mut() {
         *first = TypeId::of::<Tensor>();
     }
-    engine.register_raw_fn(name, types, caller(def, run, shared));
+    engine.register_raw_fn(name, types, caller_of(def, run, shared));
 }
 
 /// The types that a number in the place of a tensor may have.
@@ -320,17 +321,19 @@ fn register_in_place(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shar
                 note_line(&here, &ctx);
                 spec.apply_in_place(x, [0.0; 2]).map_err(raise)
             });
-            register_longer(engine, &name, def, runner(def), 1, shared);
+            register_longer(engine, &name, def, (runner(def), Writes::First), 1, shared);
         }
         (InPlace::Map, Forward::Binary(spec, _)) => {
             register_assigning_method(engine, &name, spec, shared);
             for operands in [1, 2] {
-                register_longer(engine, &name, def, |args| combined(args, Writes::First), operands, shared);
+                let run = |args: &Args| combined(args, Writes::First);
+                register_longer(engine, &name, def, (run, Writes::First), operands, shared);
             }
         }
         (InPlace::Call(_), _) => {
             for types in signatures(def) {
-                engine.register_raw_fn(&name, types, caller(def, |args| args.run_in_place(), shared));
+                let run = |args: &Args| args.run_in_place();
+                engine.register_raw_fn(&name, types, caller_of(def, (run, Writes::First), shared));
             }
         }
         _ => {}
@@ -415,12 +418,21 @@ fn caller(
     run: fn(&Args) -> Result<Value>,
     shared: &Arc<Shared>,
 ) -> impl Fn(NativeCallContext, &mut FnCallArgs) -> RhaiResult<Dynamic> + Send + Sync + 'static {
+    caller_of(def, (run, Writes::New), shared)
+}
+
+/// The same of a row in place, whose name then ends with a `_`.
+fn caller_of(
+    def: &'static OpDef,
+    (run, writes): (fn(&Args) -> Result<Value>, Writes),
+    shared: &Arc<Shared>,
+) -> impl Fn(NativeCallContext, &mut FnCallArgs) -> RhaiResult<Dynamic> + Send + Sync + 'static {
     let shared = Arc::clone(shared);
     move |ctx, args| {
         note_line(&shared, &ctx);
         call(def, run, args).map(to_dynamic).map_err(|e| {
             let tensor = |(i, arg): (usize, &&mut Dynamic)| Some((i, arg.read_lock::<Tensor>()?.operand()));
-            failed(def, e, args.iter().enumerate().filter_map(tensor), ctx.call_position())
+            failed((def, writes), e, args.iter().enumerate().filter_map(tensor), ctx.call_position())
         })
     }
 }
@@ -428,7 +440,7 @@ fn caller(
 /// The error of a row's function, which knows its tensors, each by the place of its parameter.
 #[cold]
 pub(super) fn failed(
-    def: &OpDef,
+    (def, writes): (&OpDef, Writes),
     error: Error,
     tensors: impl Iterator<Item = (usize, Described)>,
     at: Position,
@@ -437,7 +449,19 @@ pub(super) fn failed(
         operand.name = def.params.get(i).map(|param| param.name.into());
         operand
     };
-    let mut raised = raise(error.in_op(def.name, || tensors.map(named).collect()));
+    let tensors = || tensors.map(named).collect();
+    // What is said of the arguments before anything runs; later texts are PyTorch's.
+    let unmatched = error.op().is_none() && error.kind() == Kind::TypeError;
+    let text = error.message();
+    let rest = text.strip_prefix(def.name).filter(|rest| unmatched && rest.starts_with("()"));
+    let error = match (writes, rest) {
+        (Writes::New, _) => error.in_op(def.name, tensors),
+        (Writes::First, Some(rest)) => {
+            error.reworded(format!("{}_{rest}", def.name)).in_op_in_place(def.name, tensors)
+        }
+        (Writes::First, None) => error.in_op_in_place(def.name, tensors),
+    };
+    let mut raised = raise(error);
     // Rhai fills in the place for plain calls, but not for those of a module.
     raised.set_position(at);
     raised

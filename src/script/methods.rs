@@ -29,7 +29,7 @@ use super::value::{from_dynamic, to_dynamic};
 enum Method {
     Unary(&'static Unary, Writes),
     Binary(&'static Binary, Writes),
-    Call(&'static OpDef, fn(&Args) -> Result<Value>),
+    Call(&'static OpDef, fn(&Args) -> Result<Value>, Writes),
 }
 
 /// The methods that have no other meaning for a tensor, and the place of each among them.
@@ -61,13 +61,15 @@ fn methods_of(def: &'static OpDef) -> (Option<Method>, Option<Method>) {
     let new = match def.forward {
         Forward::Unary(row) => Some(Method::Unary(row, Writes::New)),
         Forward::Binary(row, _) => Some(Method::Binary(row, Writes::New)),
-        Forward::Call(run) if of_a_tensor => Some(Method::Call(def, run)),
+        Forward::Call(run) if of_a_tensor => Some(Method::Call(def, run, Writes::New)),
         _ => None,
     };
     let in_place = match (def.in_place, def.forward) {
         (InPlace::Map, Forward::Unary(row)) => Some(Method::Unary(row, Writes::First)),
         (InPlace::Map, Forward::Binary(row, _)) => Some(Method::Binary(row, Writes::First)),
-        (InPlace::Call(_), _) if of_a_tensor => Some(Method::Call(def, |args| args.run_in_place())),
+        (InPlace::Call(_), _) if of_a_tensor => {
+            Some(Method::Call(def, |args| args.run_in_place(), Writes::First))
+        }
         _ => None,
     };
     (new.filter(|_| is_method), in_place)
@@ -156,7 +158,7 @@ fn wrapped(call: &Expr) -> Option<Expr> {
     let most = match METHODS.0.get(place)?.0 {
         Method::Unary(..) => 0,
         Method::Binary(..) => 1,
-        Method::Call(def, _) => def.params.len().saturating_sub(1),
+        Method::Call(def, ..) => def.params.len().saturating_sub(1),
     };
     let fits = variable.2.is_empty() && flags.is_empty() && method.args.len() <= most;
     if !fits || !method.args.iter().all(is_plain) {
@@ -202,7 +204,9 @@ impl Method {
                     Writes::First => row.apply_in_place(&x, other.operand(), row.params),
                 }
             }
-            (Method::Call(def, run), arguments) => return called(def, run, (context, at), &x, arguments),
+            (Method::Call(def, run, writes), arguments) => {
+                return called((def, writes), run, (context, at), &x, arguments);
+            }
             _ => return None,
         };
         Some(done.map(Dynamic::from).map_err(|error| {
@@ -215,7 +219,7 @@ impl Method {
 
 /// Runs the function of a row, unless an argument is one that Rhai has to find.
 fn called(
-    def: &'static OpDef,
+    (def, writes): (&'static OpDef, Writes),
     run: fn(&Args) -> Result<Value>,
     (context, at): (&EvalContext, Position),
     x: &Tensor,
@@ -243,7 +247,7 @@ fn called(
         let given = |i: usize, argument: &Expression| lying(context, argument).map(|value| (i + 1, value));
         let others = arguments.iter().enumerate().filter_map(|(i, argument)| given(i, argument));
         let others = others.filter_map(|(i, value)| value.read_lock::<Tensor>().map(|t| (i, t.operand())));
-        failed(def, error, std::iter::once((0, x.operand())).chain(others), at)
+        failed((def, writes), error, std::iter::once((0, x.operand())).chain(others), at)
     }))
 }
 
@@ -298,7 +302,10 @@ mod tests {
             ("let x = ones(2);\nx.add_(missing);", [":2:8", "missing"]),
             ("let x = ones(2, 2); let m = ones(2, 2);\nx.masked_fill(m, 1);", [":2:3", "m: float32 [2, 2]"]),
             ("let x = 3;\nx.relu_();", [":2:3", "relu_"]),
-            ("let x = ones(2);\nx.add_([1, 2]);", [":2:3", "must be a Tensor or a number, not array"]),
+            (
+                "let x = ones(2);\nx.add_([1, 2]);",
+                [":2:3", "add_(): argument 'other' must be a Tensor or a number, not array"],
+            ),
             ("let x = ones(2);\nx.mul(\"3\");", [":2:3", "must be a Tensor or a number, not string"]),
         ] {
             let text = shown(&[code]);

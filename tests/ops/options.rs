@@ -263,8 +263,8 @@ fn windows_of_all_sizes_are_pooled_at_once() {
 #[test]
 fn what_the_forms_refuse() {
     for (code, said) in [
-        ("ones(2).relu(true)", "relu() takes at most 1 arguments, and 2 were given"),
-        ("ones(2).relu_(false)", "relu() takes at most 1 arguments, and 2 were given"),
+        ("ones(2).relu(true)", "relu() takes at most 1 argument, and 2 were given"),
+        ("ones(2).relu_(false)", "relu_() takes at most 1 argument, and 2 were given"),
         ("norm(ones([2, 2, 2]), \"nuc\")", "dim must be a 2-tuple"),
         (
             "searchsorted(tensor([1]), tensor([1]), #{side: \"up\"})",

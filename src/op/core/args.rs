@@ -19,11 +19,8 @@ impl<'a> Args<'a> {
         let positional = gather_runs(def, positional);
         let given = positional.len();
         if given > def.params.len() {
-            let text = format!(
-                "{}() takes at most {} arguments, and {given} were given",
-                def.name,
-                def.params.len()
-            );
+            let (most, s) = (def.params.len(), if def.params.len() == 1 { "" } else { "s" });
+            let text = format!("{}() takes at most {most} argument{s}, and {given} were given", def.name);
             return Err(Error::type_error(text).with_hint(format!("it is called as `{}`", signature(def))));
         }
         let mut values: Vec<Option<Value>> = positional.into_iter().map(Some).collect();
