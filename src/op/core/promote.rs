@@ -105,17 +105,17 @@ pub(crate) fn fitting(value: Scalar, dtype: DType) -> Result<Scalar> {
 
 /// A number that elements become fits their dtype, floats too: what is finite stays so.
 pub(crate) fn check_held(n: Scalar, dtype: DType) -> Result<()> {
-    let (name, most) = match dtype {
-        DType::Float16 => ("c10::Half", half::f16::MAX.to_f64()),
-        DType::BFloat16 => ("c10::BFloat16", half::bf16::MAX.to_f64()),
-        DType::Float32 => ("float", f64::from(f32::MAX)),
+    let (name, most, shown) = match dtype {
+        DType::Float16 => ("c10::Half", half::f16::MAX.to_f64(), "65504"),
+        DType::BFloat16 => ("c10::BFloat16", half::bf16::MAX.to_f64(), "3.39e38"),
+        DType::Float32 => ("float", f64::from(f32::MAX), "3.40e38"),
         _ => return check_fits(n, dtype),
     };
     let v = n.as_f64();
     if v.is_finite() && v.abs() > most {
         return Err(Error::runtime(format!("value cannot be converted to type {name} without overflow"))
             .with_hint(format!(
-                "{dtype} holds numbers up to {most:e}; `inf` and `-inf` mark what is beyond all of them"
+                "{dtype} holds numbers up to {shown}; `inf` and `-inf` mark what is beyond all of them"
             )));
     }
     Ok(())
