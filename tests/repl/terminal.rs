@@ -204,6 +204,9 @@ fn help_is_there() {
     for ask in ["relu?\r", "?relu\r", ":help relu\r"] {
         t.type_(ask);
         t.until("Each element, or 0 where it is negative.");
+        // To the end of the second page of that name, and the prompt: what is typed before is not for it.
+        t.until("> F::relu(tensor([-1.0, 2.0]))");
+        t.until("In [");
     }
     t.type_(":help\r");
     t.until(":memsnap FILE");
