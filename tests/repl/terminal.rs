@@ -204,14 +204,23 @@ fn help_is_there() {
     for ask in ["relu?\r", "?relu\r", ":help relu\r"] {
         t.type_(ask);
         t.until("Each element, or 0 where it is negative.");
-        // To the end of the second page of that name, and the prompt: what is typed before is not for it.
-        t.until("> F::relu(tensor([-1.0, 2.0]))");
-        t.until("In [");
     }
     t.type_(":help\r");
     t.until(":memsnap FILE");
     t.type_(":hlep\r");
     t.until("did you mean `:help`?");
+}
+
+/// In one piece, as terminals paste that do not say so, and while a cell still runs.
+#[test]
+fn lines_that_are_typed_ahead_wait_for_their_prompts() {
+    let folder = Folder::new("ahead");
+    let mut t = repl(&folder, &[]);
+    t.type_("let a = 40;\rlet b = 2;\r[a + b]\r");
+    t.until("Out[3]: [42]");
+    t.type_("let c = 0; while c < 300000 { c += 1; }\r");
+    t.type_("let d = a * 2;\r[d - b]\r");
+    t.until("Out[6]: [78]");
 }
 
 #[test]
