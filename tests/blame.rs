@@ -532,3 +532,22 @@ fn a_try_block_where_a_value_is_asked_for_is_told_to_have_none() {
     let fault = fault("cpu", "let t = try { 1 } catch (e) { 2 };");
     assert!(fault.hint.as_deref().is_some_and(|hint| hint.contains("has no value")), "{}", fault.report);
 }
+
+#[test]
+fn a_call_in_place_is_told_how_it_itself_is_called() {
+    let called = "it is called as `add_(input, other, alpha = 1)`";
+    for (call, hint) in [
+        ("x.add_([1, 2])", called),
+        ("x.add_(1, #{of: 2})", called),
+        ("x.add_()", "`?add_` shows how it is called"),
+        ("x.add_(1, 2, 3)", "`?add_` shows how it is called"),
+    ] {
+        let fault = fault("cpu", &format!("let x = ones(3); {call}"));
+        assert!(
+            fault.message.starts_with("add_() ") || fault.message.starts_with("add_():"),
+            "{}",
+            fault.report
+        );
+        assert_eq!(fault.hint.as_deref(), Some(hint), "{}", fault.report);
+    }
+}

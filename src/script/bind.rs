@@ -457,7 +457,14 @@ pub(super) fn failed(
     let error = match (writes, rest) {
         (Writes::New, _) => error.in_op(def.name, tensors),
         (Writes::First, Some(rest)) => {
-            error.reworded(format!("{}_{rest}", def.name)).in_op_in_place(def.name, tensors)
+            let text = Error::type_error(format!("{}_{rest}", def.name));
+            let called = |hint: String| hint.replace(&format!("`{}(", def.name), &format!("`{}_(", def.name));
+            error
+                .hint()
+                .map(called)
+                .into_iter()
+                .fold(text, Error::with_hint)
+                .in_op_in_place(def.name, tensors)
         }
         (Writes::First, None) => error.in_op_in_place(def.name, tensors),
     };

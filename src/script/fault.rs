@@ -10,7 +10,7 @@ use crate::tensor::display::display;
 
 use super::absent::absent;
 use super::arity::{CLOSURE, Takes};
-use super::no_tensor::of_numbers;
+use super::misfit::{is_in_place, of_arguments};
 pub use super::sources::Origin;
 use super::sources::Sources;
 
@@ -433,8 +433,8 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
         return Fault::bare("NameError", text, Some(format!("here it is {list}")));
     }
     // A module may have the name.
-    if known.names.contains(&bare) && !(name.contains("::") && ways.is_empty()) {
-        let text = of_numbers(name, bare, &shown);
+    if (known.names.contains(&bare) || is_in_place(bare)) && !(name.contains("::") && ways.is_empty()) {
+        let text = of_arguments(name, bare, &shown);
         let text = text.unwrap_or_else(|| format!("{bare}() does not take ({})", shown.join(", ")));
         return Fault::bare("TypeError", text, Some(format!("`?{bare}` shows how it is called")));
     }

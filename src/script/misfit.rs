@@ -1,0 +1,123 @@
+//! What is said of a function of tensors whose arguments don't fit: no tensor, too few of them, too many.
+
+use crate::op::OpDef;
+use crate::op::def::{InPlace, ParamKind};
+
+/// What is wrong with the arguments of these types, as far as a row of the table says.
+pub(super) fn of_arguments(name: &str, bare: &str, shown: &[String]) -> Option<String> {
+    of_numbers(name, bare, shown).or_else(|| of_count(bare, shown))
+}
+
+/// Whether `add_` and its like are a method.
+pub(super) fn is_in_place(bare: &str) -> bool {
+    in_place(bare).is_some()
+}
+
+fn in_place(bare: &str) -> Option<&'static OpDef> {
+    bare.strip_suffix('_').and_then(crate::op::find).filter(|def| !matches!(def.in_place, InPlace::None))
+}
+
+/// A call of a method, or of a function on a tensor, with another number of arguments than it takes.
+fn of_count(bare: &str, shown: &[String]) -> Option<String> {
+    let def = crate::op::find(bare).or_else(|| in_place(bare))?;
+    let on_tensor = shown.first().is_some_and(|first| first == "Tensor")
+        && def.params.first().is_some_and(|first| first.kind == ParamKind::Tensor);
+    // Options may be any of its parameters.
+    if !on_tensor || shown.last().is_some_and(|last| last == "map") {
+        return None;
+    }
+    let (most, given) = (def.params.len(), shown.len());
+    if given > most {
+        let s = if most == 1 { "" } else { "s" };
+        return Some(format!("{bare}() takes at most {most} argument{s}, and {given} were given"));
+    }
+    let missing = def.params.get(given..)?.iter().find(|param| param.default.is_none())?;
+    Some(format!("{bare}() missing required argument '{}'", missing.name))
+}
+
+/// What PyTorch says where a function of tensors gets a number first.
+fn of_numbers(name: &str, bare: &str, shown: &[String]) -> Option<String> {
+    let given = shown.first().filter(|given| matches!(given.as_str(), "int" | "float" | "bool"))?;
+    let params = crate::op::find(bare)?.params;
+    let (first, second) = (params.first()?, params.get(1)?);
+    if first.kind != ParamKind::Tensor {
+        return None;
+    }
+    let torch = if name.starts_with("special::") { format!("special_{bare}") } else { bare.to_owned() };
+    if second.kind != ParamKind::Operand || !OR_A_NUMBER.contains(&bare) {
+        return Some(format!(
+            "{torch}(): argument '{}' (position 1) must be Tensor, not {given}",
+            first.name
+        ));
+    }
+    let forms =
+        ["Tensor", "Number"].map(|kind| format!(" * (Tensor {}, {kind} {})", first.name, second.name));
+    Some(format!(
+        "{torch}() received an invalid combination of arguments - got ({}), but expected one of:\n{}",
+        shown.join(", "),
+        forms.join("\n")
+    ))
+}
+
+/// Functions of two tensors whose second PyTorch lets be a number, and says so; here others take one as well.
+const OR_A_NUMBER: [&str; 22] = [
+    "bitwise_and",
+    "bitwise_left_shift",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "clamp_max",
+    "clamp_min",
+    "copysign",
+    "eq",
+    "float_power",
+    "fmod",
+    "ge",
+    "gt",
+    "le",
+    "lt",
+    "ne",
+    "pow",
+    "remainder",
+    "rsub",
+    "xlog1py",
+    "xlogy",
+    "zeta",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_what_pytorch_says() {
+        let said = |name: &str, given: &[&str]| {
+            let given: Vec<String> = given.iter().map(|g| (*g).to_owned()).collect();
+            of_numbers(name, name.rsplit("::").next().unwrap_or(name), &given)
+        };
+        let forms = "\n * (Tensor input, Tensor other)\n * (Tensor input, Number other)";
+        let several = "received an invalid combination of arguments - got (int, int), but expected one of:";
+        assert_eq!(said("fmod", &["int", "int"]), Some(format!("fmod() {several}{forms}")));
+        assert!(
+            said("special::zeta", &["int", "int"]).is_some_and(|text| text.starts_with("special_zeta() "))
+        );
+        let one = "gcd(): argument 'input' (position 1) must be Tensor, not int";
+        assert_eq!(said("gcd", &["int", "Tensor"]).as_deref(), Some(one));
+        assert_eq!((said("gcd", &["Tensor", "array"]), said("zeros", &["int", "array"])), (None, None));
+    }
+
+    #[test]
+    fn too_few_and_too_many_are_told_by_the_name_that_was_called() {
+        let said = |name: &str, given: &[&str]| {
+            let given: Vec<String> = given.iter().map(|g| (*g).to_owned()).collect();
+            of_arguments(name, name, &given)
+        };
+        let missing = |name: &str| Some(format!("{name}() missing required argument 'other'"));
+        assert_eq!((said("add", &["Tensor"]), said("mul_", &["Tensor"])), (missing("add"), missing("mul_")));
+        let many = "add_() takes at most 3 arguments, and 4 were given";
+        assert_eq!(said("add_", &["Tensor", "int", "int", "int"]).as_deref(), Some(many));
+        // Of an option nobody knows what it stands for.
+        assert_eq!((said("add", &["Tensor", "map"]), said("add_", &["Tensor", "array"])), (None, None));
+        assert_eq!(said("matmul_", &["Tensor"]), None);
+    }
+}
