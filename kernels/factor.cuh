@@ -13,11 +13,25 @@ extern "C" __global__ void ENTRY(S0* y, const int* failed, Index count, Index n)
         store(y + i, T(NAN));
     }
 }
-#elif VALUES
-// NaN for the values of matrices for which no end was found.
-extern "C" __global__ void ENTRY(S0* y, const int* failed, Index count, Index n) {
+#elif WATCHED
+// Which matrices hold what is infinite or NaN: a block to a matrix.
+extern "C" __global__ void ENTRY(const S0* a, int* lost, Index each) {
+    __shared__ int found;
+    if (threadIdx.x == 0) found = 0;
+    __syncthreads();
+    const S0* matrix = a + Index(blockIdx.x) * each;
+    for (Index i = threadIdx.x; i < each; i += blockDim.x) {
+        T value = load<T>(matrix + i);
+        if (!(value - value == T(0))) found = 1;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) lost[blockIdx.x] = found;
+}
+#elif ROWS
+// A step that chose no row leaves its own where it is.
+extern "C" __global__ void ENTRY(int* chosen, Index count, Index n) {
     Index i = thread_number();
-    if (i < count && failed[i / n]) store(y + i, T(NAN));
+    if (i < count && (chosen[i] < 1 || Index(chosen[i]) > n)) chosen[i] = int(i % n) + 1;
 }
 #else
 // The rows that eliminations chose, which may be none where a matrix holds NaN, as numbers, and the order that all rows come in by that: a block to a matrix.

@@ -251,13 +251,19 @@ impl CudaBackend {
     fn on_host(&self, launch: &Launch, stream: Handle) -> Result<()> {
         not_of_a_graph("is the host's")?;
         let (device, name) = (self.gpu.device, launch.kernel.name());
-        let small = matches!(launch.kernel, Kernel::Factor(what) if !is_worth(launch, *what));
-        self.shared.warn(&match small {
-            true => format!(
-                "{device} leaves {name} of small matrices to the host, which is sooner done, and both wait for the copies"
-            ),
-            false => format!("{device} has no kernel for {name} here: the host computes it, and both wait for the copies"),
-        });
+        let why = match (launch.kernel, self.solver.get()) {
+            (Kernel::Factor(what), _) if !is_worth(launch, *what) => {
+                format!("leaves {name} of small matrices to the host, which is sooner done")
+            }
+            (Kernel::Factor(_), Some(None)) => {
+                format!("has no cuSOLVER for {name}, as `doctor()` tells: the host computes it")
+            }
+            (Kernel::Factor(_), Some(Some(_))) => {
+                format!("leaves {name} to the host, as cuSOLVER found no end or refused the matrices")
+            }
+            _ => format!("has no kernel for {name} here: the host computes it"),
+        };
+        self.shared.warn(&format!("{device} {why}, and both wait for the copies"));
         host::compute(launch, &self.gpu, stream, &self.values)
     }
 

@@ -31,8 +31,8 @@ pub(super) struct Solver {
 pub(super) enum FactorJob {
     /// Both triangles in the matrix's place, and for each step the row that it chose, from 1.
     Lu { m: c_int, n: c_int },
-    /// The same, and solutions in the place of `p` right-hand sides.
-    Solve { n: c_int, p: c_int },
+    /// Solutions in the place of `p` right-hand sides, by what [`FactorJob::Lu`] found.
+    Substitute { n: c_int, p: c_int },
     /// The upper factor `r` with `rᵀ r = a`, in the place of the upper triangle.
     Cholesky { n: c_int },
     /// The triangle and the reflections that [`FactorJob::Columns`] makes `q` of, in the matrix's place.
@@ -143,7 +143,7 @@ impl SolverQueue<'_> {
         let status = unsafe {
             match job {
                 FactorJob::Lu { m, n } => (r.getrf_bufferSize)(handle, m, n, at.a, m, &mut room),
-                FactorJob::Solve { n, .. } => (r.getrf_bufferSize)(handle, n, n, at.a, n, &mut room),
+                FactorJob::Substitute { .. } => 0,
                 FactorJob::Cholesky { n } => (r.potrf_bufferSize)(handle, UPPER, n, at.a, n, &mut room),
                 FactorJob::Qr { m, n } => (r.geqrf_bufferSize)(handle, m, n, at.a, m, &mut room),
                 FactorJob::Columns { m, k, steps } => {
@@ -173,17 +173,16 @@ impl SolverQueue<'_> {
         (status == 0 && room >= 0).then_some(room)
     }
 
-    /// Enqueues a job. The library may wait for parts of it.
-    pub(super) fn enqueue(&self, job: FactorJob, at: &MatrixPlace) -> Result<()> {
+    /// Enqueues a job; `false` where the library refuses, as some versions do where a matrix holds NaN. It may wait for
+    /// parts of the job.
+    pub(super) fn enqueue(&self, job: FactorJob, at: &MatrixPlace) -> bool {
         let (r, handle) = (self.routines, self.handle);
         let MatrixPlace { a, beside, u, v, pivots, info, work, room } = *at;
         // SAFETY: the addresses are those of memory for as many elements as the sizes say, on the queue's device.
-        check(unsafe {
+        let status = unsafe {
             match job {
                 FactorJob::Lu { m, n } => (r.getrf)(handle, m, n, a, m, work, pivots, info),
-                FactorJob::Solve { n, p } => {
-                    check((r.getrf)(handle, n, n, a, n, work, pivots, info))?;
-                    // Its own word on its arguments is not needed: the place of the pivots' holds it.
+                FactorJob::Substitute { n, p } => {
                     (r.getrs)(handle, AS_IT_IS, n, p, a, n, pivots, beside, n, info)
                 }
                 FactorJob::Cholesky { n } => (r.potrf)(handle, UPPER, n, a, n, work, room, info),
@@ -213,7 +212,8 @@ impl SolverQueue<'_> {
                     self.rotations,
                 ),
             }
-        })
+        };
+        status == 0
     }
 }
 

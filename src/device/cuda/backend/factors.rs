@@ -7,7 +7,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::base::dims::{Dims, Strides};
 use crate::base::shape::contiguous_strides;
-use crate::base::{DType, Layout, Result};
+use crate::base::{DType, Layout, Result, memory};
 use crate::device::buffer::Buffer;
 use crate::device::cuda::kernels::{Plan, factor};
 use crate::device::cuda::recording::not_of_a_graph;
@@ -44,6 +44,8 @@ struct MatrixRoom {
     v: usize,
     pivots: usize,
     info: usize,
+    /// A number for each matrix that is not 0 where it holds what is infinite or NaN.
+    lost: usize,
     work: usize,
     total: usize,
 }
@@ -71,7 +73,8 @@ struct MatrixPart {
 }
 
 impl CudaBackend {
-    /// Has cuSOLVER take matrices apart; `false` where the host does.
+    /// Has cuSOLVER take matrices apart; `false` where the host does, as where the library refuses a matrix or its
+    /// rotations come to no end.
     pub(super) fn take_apart(&self, launch: &Launch, what: Factor, stream: Handle) -> Result<bool> {
         let Some(batch) = MatrixBatch::of(launch, what).filter(|_| is_worth(launch, what)) else {
             return Ok(false);
@@ -87,18 +90,24 @@ impl CudaBackend {
         let room = batch.room(work as usize);
         let total = room.total;
         let under_way = UnderWay { backend: self, batch: &batch, queue, stream, room, work };
+        let mut found = false;
         self.with_scratch(total, launch.stream, &mut |scratch| {
             let memory = Buffer::new(scratch, total, None, false);
-            let done = under_way.begin(&memory).and_then(|()| under_way.end(&memory));
-            done.map_err(|error| self.gpu.cause_of(error))
+            found = under_way.begin(&memory)? && under_way.end(&memory)? && under_way.has_ended(&memory)?;
+            Ok(())
         })?;
-        Ok(true)
+        if !found {
+            // A device that failed has no other way.
+            self.gpu.memory()?;
+        }
+        Ok(found)
     }
 }
 
 impl UnderWay<'_> {
-    /// Puts the matrices where they are worked on, and enqueues the first of what is done.
-    fn begin(&self, memory: &Buffer) -> Result<()> {
+    /// Puts the matrices where they are worked on, and enqueues the first of what is done; `false` where the library
+    /// does not take them.
+    fn begin(&self, memory: &Buffer) -> Result<bool> {
         let (batch, launch) = (self.batch, self.batch.launch);
         match (batch.what, launch.outputs) {
             (Factor::Cholesky, [l]) => self.copy(Arg::View(batch.input), *l)?,
@@ -107,25 +116,34 @@ impl UnderWay<'_> {
         if let (Factor::Solve, Some(Arg::View(b))) = (batch.what, launch.inputs.get(1)) {
             self.copy_in(memory, b, &self.right_hand_sides())?;
         }
-        batch.jobs.first().map_or(Ok(()), |&job| self.each(memory, job))
+        if batch.is_iterative() {
+            let (a, lost) = (memory.address + self.room.a as u64, memory.address + self.room.lost as u64);
+            let sizes = [batch.count, batch.m * batch.columns];
+            self.steps(factor::watched(a, batch.input.dtype, sizes, lost))?;
+        }
+        self.each(memory, batch.jobs.first())
     }
 
-    /// The rest, and results where they belong.
-    fn end(&self, memory: &Buffer) -> Result<()> {
+    /// The rest, and results where they belong; `false` as in [`UnderWay::begin`].
+    fn end(&self, memory: &Buffer) -> Result<bool> {
         let (batch, launch) = (self.batch, self.batch.launch);
         let at = |offset: usize| memory.address + offset as u64;
+        let mut goes_on = true;
         match (batch.what, launch.outputs) {
             (Factor::Lu, [both, pivots, order]) => {
                 self.copy_out(memory, &self.matrix(batch.n), *both)?;
-                self.steps(factor::order(pivots, order, at(self.room.pivots)))
+                self.steps(factor::order(pivots, order, at(self.room.pivots)))?;
             }
             (Factor::Solve, [x, pivots]) => {
+                let sizes = [batch.count * batch.n, batch.n];
+                self.steps(factor::rows(batch.input.dtype, at(self.room.pivots), sizes))?;
+                goes_on = self.each(memory, batch.jobs.get(1))?;
                 self.copy_out(memory, &self.right_hand_sides(), *x)?;
                 let n = batch.n;
                 let diagonal = batch.laid_out(&[n], &[n + 1], n * n, self.offset(self.room.a))?;
-                self.copy(Arg::View(self.lent(memory, &diagonal)), *pivots)
+                self.copy(Arg::View(self.lent(memory, &diagonal)), *pivots)?;
             }
-            (Factor::Cholesky, [l]) => self.steps(factor::triangle(l, at(self.room.info))),
+            (Factor::Cholesky, [l]) => self.steps(factor::triangle(l, at(self.room.info)))?,
             (Factor::Qr, [q, r]) => {
                 let k = q.layout.shape().last().copied().unwrap_or(0);
                 let triangle = Kernel::Triangle { upper: true, diagonal: 0 };
@@ -133,24 +151,39 @@ impl UnderWay<'_> {
                 let inputs = [Arg::View(self.lent(memory, &above))];
                 let upper = Launch { kernel: &triangle, inputs: &inputs, outputs: &[*r], ..*launch };
                 self.backend.kernel(&upper, self.stream)?;
-                batch.jobs.get(1).map_or(Ok(()), |&job| self.each(memory, job))?;
-                self.copy_out(memory, &self.matrix(k), *q)
+                goes_on = self.each(memory, batch.jobs.get(1))?;
+                self.copy_out(memory, &self.matrix(k), *q)?;
             }
-            (Factor::Eigh, [values, vectors @ ..]) => {
-                if let [vectors] = vectors {
-                    self.copy_out(memory, &self.matrix(batch.n), *vectors)?;
-                }
-                self.steps(factor::values(values, at(self.room.info)))
-            }
-            (Factor::Svd, [u, s, _]) => {
+            (Factor::Eigh, [_, vectors]) => self.copy_out(memory, &self.matrix(batch.n), *vectors)?,
+            (Factor::Svd, [u, _, _]) => {
                 let (m, apart) = (batch.m, batch.u);
                 let left = MatrixPart { at: self.room.u, rows: m, columns: apart / m, down: m, apart };
                 self.copy_out(memory, &left, *u)?;
-                self.steps(factor::values(s, at(self.room.info)))
             }
-            (Factor::Svd, [s]) => self.steps(factor::values(s, at(self.room.info))),
-            _ => Ok(()),
+            _ => {}
         }
+        Ok(goes_on)
+    }
+
+    /// Waits for what goes on until it comes to an end, and says whether it came to one for all matrices. Of a matrix
+    /// with NaN the library may find values all the same.
+    fn has_ended(&self, memory: &Buffer) -> Result<bool> {
+        if !self.batch.is_iterative() {
+            return Ok(true);
+        }
+        let (backend, launch) = (self.backend, self.batch.launch);
+        backend.queues.synchronize(Some(launch.stream), &|| launch.cancel.check())?;
+        let all_zero = |offset: usize| -> Result<bool> {
+            let mut numbers = memory::filled(self.batch.count, 1 as c_int)?;
+            let bytes = numbers.len() * size_of::<c_int>();
+            let (to, from) = (numbers.as_mut_ptr().cast(), memory.address + offset as u64);
+            // SAFETY: there is room for the bytes, and the stream is waited for before they are read.
+            let code = unsafe { (backend.gpu.driver.cuMemcpyDtoHAsync_v2)(to, from, bytes, self.stream) };
+            let copied = backend.queues.drain(launch.stream);
+            backend.gpu.check(code).and(copied)?;
+            Ok(numbers.iter().all(|&number| number == 0))
+        };
+        Ok(all_zero(self.room.info)? && all_zero(self.room.lost)?)
     }
 
     /// Some columns of the matrices that are worked on.
@@ -164,12 +197,17 @@ impl UnderWay<'_> {
         MatrixPart { at: self.room.beside, rows: n, columns: apart / n, down: n, apart }
     }
 
-    fn each(&self, memory: &Buffer, job: FactorJob) -> Result<()> {
-        (0..self.batch.count).try_for_each(|i| {
+    /// Enqueues a job for each matrix; `false` as in [`UnderWay::begin`].
+    fn each(&self, memory: &Buffer, job: Option<&FactorJob>) -> Result<bool> {
+        let Some(&job) = job else { return Ok(true) };
+        for i in 0..self.batch.count {
             self.batch.launch.cancel.check()?;
             let place = self.batch.place(&self.room, memory.address, i);
-            self.queue.enqueue(job, &MatrixPlace { room: self.work, ..place })
-        })
+            if !self.queue.enqueue(job, &MatrixPlace { room: self.work, ..place }) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn copy_in(&self, memory: &Buffer, from: &View, to: &MatrixPart) -> Result<()> {
@@ -240,7 +278,9 @@ impl<'a> MatrixBatch<'a> {
             Factor::Lu => batch(FactorJob::Lu { m: rows, n: across }, n, 0, steps),
             Factor::Solve => {
                 let p = last(0).filter(|&p| p > 0)?;
-                batch(FactorJob::Solve { n: across, p: int(p)? }, n, n.checked_mul(p)?, n)
+                let mut all = batch(FactorJob::Lu { m: across, n: across }, n, n.checked_mul(p)?, n);
+                all.jobs.push(FactorJob::Substitute { n: across, p: int(p)? });
+                all
             }
             Factor::Cholesky => batch(FactorJob::Cholesky { n: across }, 0, 0, 0),
             Factor::Qr => {
@@ -264,6 +304,11 @@ impl<'a> MatrixBatch<'a> {
         })
     }
 
+    /// It goes on until it comes to an end.
+    fn is_iterative(&self) -> bool {
+        matches!(self.what, Factor::Eigh | Factor::Svd)
+    }
+
     /// Values alone are asked for.
     fn is_lone(&self) -> bool {
         self.launch.outputs.len() == 1
@@ -284,8 +329,9 @@ impl<'a> MatrixBatch<'a> {
         let v = part(self.v, size);
         let pivots = part(self.count * self.pivots, INT);
         let info = part(self.count, INT);
+        let lost = part(self.count, INT);
         let work = part(work, size);
-        MatrixRoom { a, beside, u, v, pivots, info, work, total }
+        MatrixRoom { a, beside, u, v, pivots, info, lost, work, total }
     }
 
     /// Where matrix `i` and what is found of it lie, given where the borrowed memory begins.
