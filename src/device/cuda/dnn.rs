@@ -28,9 +28,12 @@ const TENSOR_OP_MATH: c_int = Math::CUDNN_TENSOR_OP_MATH as c_int;
 /// Full float32.
 const FMA_MATH: c_int = Math::CUDNN_FMA_MATH as c_int;
 const DETERMINISTIC: c_int = cudnnDeterminism_t::CUDNN_DETERMINISTIC as c_int;
-const ALGORITHMS: usize = 10;
-/// `CUDNN_STATUS_NOT_SUPPORTED` of cuDNN 8, and the family of cuDNN 9.
-const NOT_SUPPORTED: [std::ops::Range<c_int>; 2] = [9..10, 3000..4000];
+/// Answers that are asked for: an algorithm may be in them once for each way of its arithmetic.
+const ANSWERS: usize = 20;
+/// Elements that a tensor of cuDNN's may reach over.
+const FARTHEST: usize = i32::MAX as usize;
+/// Statuses of cuDNN 8, and families of cuDNN 9, for what it does not do: `BAD_PARAM` of too little to work in too.
+const REFUSED: [std::ops::Range<c_int>; 4] = [3..4, 9..10, 2000..3000, 3000..4000];
 
 /// What the session allows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -158,16 +161,19 @@ impl Dnn {
                     d.weight, weight,
                 ),
             };
-            if NOT_SUPPORTED.iter().any(|family| family.contains(&status)) {
+            let added = || match (&what.bias, &d.bias) {
+                (Some(bias), Some(described)) => {
+                    let at = address(bias);
+                    (self.table.cudnnAddTensor)(handle, one, described.handle, at, one, d.y.handle, y)
+                }
+                _ => 0,
+            };
+            let status = if status == 0 { added() } else { status };
+            if REFUSED.iter().any(|family| family.contains(&status)) {
                 return Ok(false);
             }
-            check(status)?;
-            if let (Some(bias), Some(described)) = (&what.bias, &d.bias) {
-                let at = address(bias);
-                check((self.table.cudnnAddTensor)(handle, one, described.handle, at, one, d.y.handle, y))?;
-            }
+            check(status).map(|()| true)
         }
-        Ok(true)
     }
 
     /// The algorithms that may serve, the best one first: asked once and remembered, also that there is none.
@@ -187,19 +193,64 @@ impl Dnn {
         if found.is_empty() {
             found = self.ask(handle, what, d, false);
         }
-        let full = is_full(what.y.dtype, switches);
-        let usable = |p: &&Performance| {
-            p.status == 0
-                && (!switches.deterministic || p.determinism == DETERMINISTIC)
-                && (!full || p.math == FMA_MATH || p.math == DEFAULT_MATH)
+        let usable =
+            |p: &&Performance| p.status == 0 && (!switches.deterministic || p.determinism == DETERMINISTIC);
+        let choices: Arc<[AlgorithmChoice]> = if is_full(what.y.dtype, switches) {
+            self.in_full(handle, what, d, &mut found.iter().filter(usable))
+        } else {
+            let as_told = |p: &Performance| AlgorithmChoice {
+                algorithm: p.algorithm,
+                math: p.math,
+                workspace: p.memory,
+            };
+            found.iter().filter(usable).map(as_told).collect()
         };
-        // `DEFAULT_MATH` would allow TF32 again.
-        let math = |p: &Performance| if full { FMA_MATH } else { p.math };
-        let choice =
-            |p: &Performance| AlgorithmChoice { algorithm: p.algorithm, math: math(p), workspace: p.memory };
-        let choices: Arc<[AlgorithmChoice]> = found.iter().filter(usable).map(choice).collect();
         chosen.insert(question, Arc::clone(&choices));
         choices
+    }
+
+    /// Algorithms in full float32, each once. An answer for `DEFAULT_MATH` is one for TF32, and what the algorithm works in
+    /// without it has to be asked for.
+    fn in_full(
+        &self,
+        handle: Handle,
+        what: &Convolution,
+        d: &Described,
+        found: &mut dyn Iterator<Item = &Performance>,
+    ) -> Arc<[AlgorithmChoice]> {
+        let mut all: Vec<AlgorithmChoice> = Vec::new();
+        for p in found.filter(|p| p.math == FMA_MATH || p.math == DEFAULT_MATH) {
+            let algorithm = p.algorithm;
+            let workspace = match p.math {
+                FMA_MATH => Some(p.memory),
+                _ => self.works_in(handle, what, d, algorithm),
+            };
+            match (all.iter_mut().find(|known| known.algorithm == algorithm), workspace) {
+                (None, Some(workspace)) => all.push(AlgorithmChoice { algorithm, math: FMA_MATH, workspace }),
+                (Some(known), Some(workspace)) => known.workspace = known.workspace.max(workspace),
+                (_, None) => {}
+            }
+        }
+        all.into()
+    }
+
+    /// The bytes that an algorithm works in with full float32; none where it does not do it.
+    fn works_in(&self, handle: Handle, what: &Convolution, d: &Described, algorithm: c_int) -> Option<usize> {
+        let table = self.table;
+        let (ask, from, by, to) = match what.way {
+            Way::Forward => (table.cudnnGetConvolutionForwardWorkspaceSize, d.x.handle, d.weight, d.y.handle),
+            Way::ByInput => {
+                (table.cudnnGetConvolutionBackwardDataWorkspaceSize, d.weight, d.y.handle, d.x.handle)
+            }
+            Way::ByWeight => {
+                (table.cudnnGetConvolutionBackwardFilterWorkspaceSize, d.x.handle, d.y.handle, d.weight)
+            }
+        };
+        d.set_math(FMA_MATH).ok()?;
+        let mut bytes = 0;
+        // SAFETY: the descriptors live through the call, and so does the place.
+        let status = unsafe { ask(handle, from, by, d.conv, to, algorithm, &mut bytes) };
+        (status == 0).then_some(bytes)
     }
 
     /// What cuDNN says of its algorithms, by trying them or by its heuristic; nothing where it fails.
@@ -225,8 +276,8 @@ impl Dnn {
                 (table.cudnnFindConvolutionBackwardFilterAlgorithm, d.x.handle, d.y.handle, d.weight)
             }
         };
-        let mut found = vec![Performance::default(); ALGORITHMS];
-        let (room, mut count) = (ALGORITHMS as c_int, 0);
+        let mut found = vec![Performance::default(); ANSWERS];
+        let (room, mut count) = (ANSWERS as c_int, 0);
         // SAFETY: there is room for as many answers as are asked for.
         let status = unsafe {
             ask(handle, from, by, d.conv, to, room, &mut count, found.as_mut_ptr().cast::<c_void>())
@@ -282,7 +333,8 @@ impl<'a> Convolution<'a> {
             _ => return None,
         };
         let all = [what.x, what.weight, what.y];
-        let dense = all.iter().all(|view| view.layout.numel() > 0 && view.layout.rank() == 4);
+        let fits = |view: &View| view.layout.numel() > 0 && view.layout.end() <= FARTHEST;
+        let dense = all.iter().all(|view| fits(view) && view.layout.rank() == 4);
         let same = all.iter().chain(&what.bias).all(|view| view.dtype == what.y.dtype);
         let laid = what.filter_format().is_some() && what.bias.is_none_or(|b| b.layout.is_contiguous());
         // Overlapping inputs, of stride 0, are not cuDNN's.

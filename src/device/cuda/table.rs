@@ -202,6 +202,15 @@ table! {
         cudnnFindConvolutionBackwardFilterAlgorithm(
             Handle, Handle, Handle, Handle, Handle, c_int, *mut c_int, *mut c_void,
         );
+        cudnnGetConvolutionForwardWorkspaceSize(
+            Handle, Handle, Handle, Handle, Handle, c_int, *mut usize,
+        );
+        cudnnGetConvolutionBackwardDataWorkspaceSize(
+            Handle, Handle, Handle, Handle, Handle, c_int, *mut usize,
+        );
+        cudnnGetConvolutionBackwardFilterWorkspaceSize(
+            Handle, Handle, Handle, Handle, Handle, c_int, *mut usize,
+        );
         cudnnConvolutionForward(
             Handle, *const c_void, Handle, u64, Handle, u64, Handle, c_int, u64, usize, *const c_void, Handle, u64,
         );

@@ -21,6 +21,9 @@ const FMA_MATH: c_int = 3;
 /// The algorithms here, with the bytes that they work in: the first turns out not to do double, the last needs none.
 const WORKSPACES: [usize; 3] = [40_000, 512, 0];
 
+/// What the first works in more where TF32 is off.
+const MORE: usize = 30_000;
+
 #[derive(Clone, Copy, Debug)]
 pub struct Tensor {
     kind: Option<Kind>,
@@ -210,6 +213,29 @@ ask! {
     cudnnFindConvolutionBackwardFilterAlgorithm [1, 2, 0];
 }
 
+fn works_in(conv: &Convolution, algorithm: c_int) -> Option<usize> {
+    let more = if algorithm == 0 && conv.math == FMA_MATH { MORE } else { 0 };
+    WORKSPACES.get(algorithm as usize).map(|bytes| bytes + more)
+}
+
+/// The names of cuDNN for asking what an algorithm works in.
+macro_rules! work_spaces {
+    ($($name:ident)*) => { $(
+        #[unsafe(no_mangle)]
+        #[rustfmt::skip]
+        pub extern "C" fn $name(
+            _: usize, _: usize, _: usize, conv: *const Convolution, _: usize, algorithm: c_int, to: *mut usize,
+        ) -> c_int {
+            works_in(unsafe { &*conv }, algorithm).map_or(BAD_PARAM, |bytes| put(to, bytes))
+        }
+    )* };
+}
+work_spaces! {
+    cudnnGetConvolutionForwardWorkspaceSize
+    cudnnGetConvolutionBackwardDataWorkspaceSize
+    cudnnGetConvolutionBackwardFilterWorkspaceSize
+}
+
 /// A tensor and where it lies.
 #[derive(Clone, Copy)]
 struct Placed {
@@ -345,17 +371,17 @@ fn enqueue(
         eprintln!("cuDNN: tensors outside the memory of the devices");
         return EXECUTION_FAILED;
     };
-    let Some(needed) = WORKSPACES.get(algorithm as usize).copied() else { return BAD_PARAM };
+    let Some(needed) = works_in(&conv, algorithm) else { return BAD_PARAM };
     let same = x.kind == weight.kind && x.kind == y.kind;
     let compute = if x.kind == Kind::Double { Kind::Double } else { Kind::Float };
     let job = Job { way, conv, x, weight, y, scale: scales(x.kind, alpha, beta), memory: (memory, needed) };
-    if !same
-        || conv.compute != Some(compute)
-        || !job.fits()
-        || room < needed
-        || (needed > 0 && !inside(memory, room))
-    {
+    if room < needed {
+        eprintln!("cuDNN: too little to work in");
         return BAD_PARAM;
+    }
+    if !same || conv.compute != Some(compute) || !job.fits() || (needed > 0 && !inside(memory, room)) {
+        eprintln!("cuDNN: tensors that do not belong together");
+        return EXECUTION_FAILED;
     }
     // Filters with their channels last go with images that have them there.
     let last = |placed: &Placed| placed.tensor.shape[1] == 1 || placed.tensor.strides[1] == 1;
@@ -411,7 +437,11 @@ pub extern "C" fn cudnnAddTensor(
     let (Some(a), Some(c)) = (Placed::new(of_a, a), Placed::new(of_c, c)) else { return EXECUTION_FAILED };
     let fits = a.tensor.shape.iter().zip(&c.tensor.shape).all(|(a, c)| *a == 1 || a == c);
     if a.kind != c.kind || !fits {
-        return BAD_PARAM;
+        eprintln!("cuDNN: tensors that can't be added");
+        return EXECUTION_FAILED;
+    }
+    if crate::number("STANDIN_ADDS_NOTHING").is_some() {
+        return NOT_SUPPORTED;
     }
     let scale = scales(a.kind, alpha, beta);
     let add = move || {

@@ -11,7 +11,8 @@
 //! - `STANDIN_LOG` names a file that gets a line for each launch.
 //! - `STANDIN_FAIL_AT` is the launch, from 1, at which the device fails for good.
 //! - `STANDIN_CAPABILITY` is the devices' compute capability, 86 without it, and `STANDIN_MEMORY` the MiB of each, 64
-//!   without it. With `STANDIN_GIVES_UP` singular values come to no end, with `STANDIN_REFUSES_MATRICES` none are taken apart.
+//!   without it. With `STANDIN_GIVES_UP` singular values come to no end, with `STANDIN_REFUSES_MATRICES` none are taken apart,
+//!   with `STANDIN_ADDS_NOTHING` cuDNN adds no bias.
 //!   `STANDIN_REFUSES_MAPS` has it encode no tensor map. `STANDIN_MULTIPROCESSORS` is their number, of 2048 threads each: draws of random numbers depend on it.
 
 #![allow(clippy::missing_safety_doc, non_snake_case)]

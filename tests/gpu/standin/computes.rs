@@ -219,6 +219,43 @@ fn what_cusolver_gives_up_is_computed_by_the_host() {
     }
 }
 
+/// Without TF32 an algorithm works in more than it said of TF32; a library that adds no bias has the kernel here do all.
+#[test]
+fn convolutions_have_room_to_work_in_and_another_way() {
+    if !has_compiler() {
+        return;
+    }
+    for (switch, how) in [
+        ("", "STANDIN_NOTHING"),
+        ("cudnn::allow_tf32(false);", "STANDIN_NOTHING"),
+        ("", "STANDIN_ADDS_NOTHING"),
+    ] {
+        let script = format!(
+            "manual_seed(0); {switch}
+             for dtype in [float32, float64, float16] {{
+                 let x = randn([2, 3, 8, 8]).to(dtype); let w = randn([4, 3, 3, 3]).to(dtype);
+                 let b = randn([4]).to(dtype);
+                 let back = |x, w, b| {{
+                     let x = x.detach().requires_grad_(); let w = w.detach().requires_grad_();
+                     F::conv2d(x, w, b).pow(2).sum().backward();
+                     [x.grad, w.grad]
+                 }};
+                 let got = back.call(x.cuda(), w.cuda(), b.cuda()); let want = back.call(x, w, b);
+                 let bound = if dtype == float64 {{ 1e-9 }} else {{ 2e-2 }};
+                 for i in 0..2 {{
+                     print(allclose(got[i].cpu().double(), want[i].double(), #{{rtol: bound, atol: 10.0 * bound}}));
+                 }}
+             }}"
+        );
+        let mut run = computing("rooms", &script, drawn());
+        run.command.env(how, "1");
+        let output = run.output();
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success() && out == "true\n".repeat(6), "{switch} {how}: {out}{err}");
+        assert_eq!(err, "", "{switch} {how}");
+    }
+}
+
 /// What a T4 has tensor cores for is asked of them, though the library leaves them out by itself.
 #[test]
 fn convolutions_of_halves_use_the_tensor_cores_of_older_gpus() {
