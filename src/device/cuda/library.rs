@@ -116,11 +116,12 @@ pub(super) fn load(names: &[&str], folders: &Folders, others: &[PathBuf]) -> Res
     })
 }
 
-/// The names under which the loader may know a library: the bindings' own, and those of newer versions.
+/// The names under which the loader may know a library: the bindings' own, and those of other versions.
 fn in_loaders_folders(name: &str) -> Vec<String> {
     use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-    let newer = ["13", "2"].map(|version| format!("{DLL_PREFIX}{name}{DLL_SUFFIX}.{version}"));
-    cudarc::get_lib_name_candidates(name).into_iter().chain(newer).collect()
+    // "8" is cuDNN's, "11.2" the NVRTC of all of CUDA 11.
+    let others = ["13", "2", "8", "11.2"].map(|version| format!("{DLL_PREFIX}{name}{DLL_SUFFIX}.{version}"));
+    cudarc::get_lib_name_candidates(name).into_iter().chain(others).collect()
 }
 
 /// A symbol of a library, if it has it.
@@ -228,9 +229,11 @@ fn number(library: &libloading::Library, name: &str) -> Option<String> {
     Some(dotted(unsafe { call() }))
 }
 
-/// 91002 is 9.10.2.
+/// 91002 is 9.10.2, and 8906, as cuDNN wrote it before its ninth version, 8.9.6.
 fn dotted(version: usize) -> String {
-    format!("{}.{}.{}", version / 10_000, version / 100 % 100, version % 100)
+    let major = if version < 10_000 { version / 1000 } else { version / 10_000 };
+    let minor = if version < 10_000 { version / 100 % 10 } else { version / 100 % 100 };
+    format!("{major}.{minor}.{}", version % 100)
 }
 
 #[cfg(test)]
@@ -267,6 +270,7 @@ mod tests {
         assert_eq!(dotted(91_002), "9.10.2");
         assert_eq!(dotted(120_804), "12.8.4");
         assert_eq!(dotted(22_807), "2.28.7");
+        assert_eq!((dotted(8906), dotted(2708)), ("8.9.6".into(), "2.7.8".into()));
     }
 
     #[test]

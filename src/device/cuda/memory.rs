@@ -56,7 +56,14 @@ impl Memory for DeviceMemory {
     }
 
     fn mark(&mut self, stream: u32) -> u64 {
-        self.queues.record(stream, false).map_or(0, |mark| mark.value)
+        match self.queues.record(stream, false) {
+            Ok(mark) => mark.value,
+            // For want of an event the work itself is waited for; no mark counts as reached.
+            Err(_) => {
+                let _ = self.queues.drain(stream);
+                0
+            }
+        }
     }
 
     fn reached(&self, stream: u32, mark: u64) -> bool {

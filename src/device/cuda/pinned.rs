@@ -105,7 +105,9 @@ impl Keeper for Pinned {
                 }
             };
         }
-        if let Some(gpu) = self.gpus.first().filter(|gpu| gpu.enter().is_ok()) {
+        // Any device unlocks it; one that was not asked for anything yet is not started for that.
+        let mut started = self.gpus.iter().filter(|gpu| gpu.is_started());
+        if let Some(gpu) = started.find(|gpu| gpu.enter().is_ok()) {
             // SAFETY: the block was locked by `lock`, and no copy uses it.
             unsafe { (gpu.driver.cuMemHostUnregister)(block.as_ptr().cast()) };
         }
