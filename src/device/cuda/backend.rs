@@ -45,6 +45,10 @@ use super::table::{Handle, tensor_maps};
 /// Scratch memory up to here stays with its stream; more comes from the allocator.
 const OWN_SCRATCH: usize = 4 << 20;
 
+/// A library that fails to start with fewer bytes free than this is taken to have found too few: cuBLAS and cuDNN with
+/// their kernels take some hundred MB.
+const STARTS_WITH: u64 = 256 << 20;
+
 /// Bytes of shared memory that every kernel may have; more is asked for.
 const FREE_SHARED: u32 = 48 << 10;
 
@@ -178,7 +182,7 @@ impl CudaBackend {
             let memory = |bytes: usize, run: &mut dyn FnMut(u64) -> Result<()>| {
                 self.with_scratch(bytes, launch.stream, run)
             };
-            let handle = self.with_room(|| dnn.handle(launch.stream, stream))?;
+            let handle = self.started(|| dnn.handle(launch.stream, stream))?;
             let done = dnn.convolve(launch, handle, switches, &memory);
             if done.map_err(|error| self.gpu.cause_of(error))? {
                 return Ok(());
@@ -290,7 +294,7 @@ impl CudaBackend {
         {
             return Ok(true);
         }
-        let handle = || self.with_room(|| blas.handle(&self.gpu, (launch.stream, stream)));
+        let handle = || self.started(|| blas.handle(&self.gpu, (launch.stream, stream)));
         blas.product(&handle, &product).map_err(|error| self.gpu.cause_of(error))
     }
 
@@ -342,6 +346,27 @@ impl CudaBackend {
         })?;
         all.insert(stream, address);
         Ok(address)
+    }
+
+    /// A library as it starts. One that finds no memory may say so in other words, so that whatever failed is done again
+    /// once the pool has given back what it keeps.
+    fn started<R>(&self, start: impl Fn() -> Result<R>) -> Result<R> {
+        if let Ok(started) = start() {
+            return Ok(started);
+        }
+        self.lock_pool().empty_cache();
+        start().map_err(|error| match self.gpu.memory() {
+            Ok((free, _)) if free < STARTS_WITH => Error::new(
+                Kind::OutOfMemoryError,
+                format!(
+                    "CUDA out of memory: {free} bytes are free on {}, too few to start a library ({error})",
+                    self.gpu.device
+                ),
+            )
+            .with_hint("free tensors that are needed no more"),
+            Ok(_) => error,
+            Err(fault) => fault,
+        })
     }
 
     /// What takes memory past the pool; where there is none, the pool gives back what it keeps, and it is done again.

@@ -25,6 +25,7 @@ pub(super) struct Lt {
 struct LtState {
     /// None where it could not be made.
     handle: Option<Option<usize>>,
+    failed_starts: usize,
     /// Per kind of product how it is done; nothing where the library has no way.
     ways: HashMap<LtKind, Option<Way>>,
 }
@@ -67,6 +68,9 @@ const BIAS_POINTER: c_int = 8;
 const WITH_BIAS: u32 = 4;
 const MOST_WORKSPACE: c_int = 1;
 const LEAST_ALIGNMENT: [c_int; 4] = [5, 6, 7, 8];
+
+/// How often it is tried to start the library.
+const MOST_STARTS: usize = 8;
 
 /// Kinds that are remembered; more of them come of shapes that change all the time.
 const REMEMBERED: usize = 4096;
@@ -126,7 +130,12 @@ impl Lt {
         // SAFETY: the place lives through the call.
         match unsafe { (self.table.cublasLtCreate)(&mut handle) } {
             0 => state.handle = Some(Some(handle as usize)),
+            // Where there was no memory, in whatever words, there may be some the next time.
             ALLOC_FAILED => return Ok(None),
+            _ if state.failed_starts < MOST_STARTS => {
+                state.failed_starts += 1;
+                return Ok(None);
+            }
             _ => state.handle = Some(None),
         }
         Ok(state.handle.flatten().map(|handle| handle as Handle))

@@ -25,7 +25,8 @@ pub extern "C" fn cublasGetProperty(which: c_int, value: *mut c_int) -> c_int {
 }
 #[unsafe(no_mangle)]
 pub extern "C" fn cublasCreate_v2(handle: *mut *mut Handle) -> c_int {
-    if crate::current().is_none() {
+    // In these words libraries say that they found no memory, too.
+    if !crate::starts() {
         return NOT_INITIALIZED;
     }
     put(handle, Box::into_raw(Box::new(0)))

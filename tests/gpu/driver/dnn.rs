@@ -9,6 +9,7 @@ use crate::numbers::{Kind, tf32};
 use crate::put;
 use crate::streams::{self, Work};
 
+const NOT_INITIALIZED: c_int = 1001;
 const BAD_PARAM: c_int = 2000;
 const NOT_SUPPORTED: c_int = 3000;
 const EXECUTION_FAILED: c_int = 5000;
@@ -74,6 +75,9 @@ pub extern "C" fn cudnnGetVersion() -> usize {
 /// A handle: its stream.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnCreate(handle: *mut *mut usize) -> c_int {
+    if !crate::starts() {
+        return NOT_INITIALIZED;
+    }
     put(handle, Box::into_raw(Box::new(0)))
 }
 #[unsafe(no_mangle)]

@@ -12,7 +12,8 @@
 //! - `STANDIN_FAIL_AT` is the launch, from 1, at which the device fails for good.
 //! - `STANDIN_CAPABILITY` is the devices' compute capability, 86 without it, and `STANDIN_MEMORY` the MiB of each, 64
 //!   without it. With `STANDIN_GIVES_UP` singular values come to no end, with `STANDIN_REFUSES_MATRICES` none are taken apart,
-//!   with `STANDIN_ADDS_NOTHING` cuDNN adds no bias.
+//!   with `STANDIN_ADDS_NOTHING` cuDNN adds no bias. With `STANDIN_COMPILER_IS_OLDER` it knows no instructions of one
+//!   architecture alone.
 //!   `STANDIN_REFUSES_MAPS` has it encode no tensor map. `STANDIN_MULTIPROCESSORS` is their number, of 2048 threads each: draws of random numbers depend on it.
 
 #![allow(clippy::missing_safety_doc, non_snake_case)]
@@ -65,6 +66,15 @@ pub fn put<T>(place: *mut T, value: T) -> c_int {
 
 pub fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok().and_then(|n| n.parse().ok())
+}
+
+/// Whether a library can start: it needs memory, and none may while work of a stream is written down.
+pub fn starts() -> bool {
+    if streams::lock().is_capturing() {
+        eprintln!("a library starts while a stream is captured");
+        return false;
+    }
+    current().is_some_and(|device| memory::free(device) >= 1 << 20)
 }
 
 pub fn capability() -> c_int {

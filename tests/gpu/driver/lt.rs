@@ -51,7 +51,8 @@ const WORKSPACE: usize = 1 << 16;
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cublasLtCreate(handle: *mut *mut u8) -> c_int {
-    if crate::current().is_none() {
+    // In these words libraries say that they found no memory, too.
+    if !crate::starts() {
         return NOT_INITIALIZED;
     }
     put(handle, Box::into_raw(Box::new(0)))

@@ -24,6 +24,10 @@ fn used(device: usize) -> usize {
     MEMORY.lock().unwrap().values().filter(|(_, of)| *of == device).map(|(bytes, _)| bytes).sum()
 }
 
+pub fn free(device: usize) -> usize {
+    capacity() - used(device)
+}
+
 /// Whether a range lies inside a block.
 pub fn inside(address: u64, bytes: usize) -> bool {
     let all = MEMORY.lock().unwrap();
@@ -44,7 +48,7 @@ fn layout(bytes: usize) -> std::alloc::Layout {
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> c_int {
     let Some(device) = current() else { return INVALID_CONTEXT };
-    put(free, capacity() - used(device));
+    put(free, self::free(device));
     put(total, capacity());
     state()
 }

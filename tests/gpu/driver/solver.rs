@@ -13,7 +13,7 @@ use crate::numbers::Kind;
 use crate::put;
 use crate::streams::{self, Work};
 
-const NOT_INITIALIZED: c_int = 1;
+const INTERNAL_ERROR: c_int = 7;
 const INVALID_VALUE: c_int = 3;
 const EXECUTION_FAILED: c_int = 6;
 const UPPER: c_int = 1;
@@ -28,8 +28,9 @@ pub extern "C" fn cusolverGetProperty(which: c_int, value: *mut c_int) -> c_int 
 }
 #[unsafe(no_mangle)]
 pub extern "C" fn cusolverDnCreate(handle: *mut *mut Handle) -> c_int {
-    if crate::current().is_none() {
-        return NOT_INITIALIZED;
+    // In these words libraries say that they found no memory, too.
+    if !crate::starts() {
+        return INTERNAL_ERROR;
     }
     put(handle, Box::into_raw(Box::new(0)))
 }

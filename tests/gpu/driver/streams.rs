@@ -125,6 +125,10 @@ impl Streams {
         self.streams.get_mut(&stream)?.captured.as_mut()
     }
 
+    pub fn is_capturing(&self) -> bool {
+        self.streams.values().any(|stream| stream.captured.is_some())
+    }
+
     pub fn begin_capture(&mut self, stream: usize) -> c_int {
         let Some(queue) = self.streams.get_mut(&stream) else { return INVALID_HANDLE };
         queue.captured = Some(Captured::default());

@@ -219,6 +219,40 @@ fn what_cusolver_gives_up_is_computed_by_the_host() {
     }
 }
 
+/// What the pool keeps makes room for libraries that find none as they start, in whatever words.
+#[test]
+fn libraries_start_on_a_device_whose_memory_the_pool_keeps() {
+    if !has_compiler() {
+        return;
+    }
+    for work in [
+        "g.matmul(g).cpu().equal(x.matmul(x))",
+        "allclose(F::linear(g, g, g[0]).cpu(), F::linear(x, x, x[0]))",
+        "allclose(F::conv2d(g.view([1, 1, 130, 130]), ones([1, 1, 1, 1]).cuda()).cpu().view([130, 130]), x)",
+        "allclose(linalg::solve(g, g).cpu(), eye(130), #{atol: 1e-4})",
+    ] {
+        let script = format!(
+            "manual_seed(0); let x = eye(130) * 2.0; let g = x.cuda(); (g + g).sum().item();
+             let keep = [];
+             for size in [4 << 20, 512 << 10, 256 << 10, 64 << 10] {{
+                 try {{ loop {{ keep.push(empty([size], #{{device: \"cuda\"}})); }} }} catch {{}}
+             }}
+             keep = ();
+             print({work} && cuda::memory_reserved() < (60 << 20));"
+        );
+        let mut run = computing("starts", &script, drawn()).with("STANDIN_MEMORY", "64");
+        assert_eq!(run.printed(), "true\n", "{work}");
+    }
+    // Where something holds it, that is said.
+    let held = "let keep = []; for size in [4 << 20, 512 << 10, 256 << 10, 64 << 10] {
+            try { loop { keep.push(empty([size], #{device: \"cuda\"})); } } catch {}
+        }
+        let part = |at| keep[0].narrow(0, at * 4096, 4096).view([64, 64]);
+        let x = part.call(0); let y = part.call(1); let out = part.call(2);
+        try { out.addmm_(x, y); } catch (e) { print(if e.kind == \"OutOfMemoryError\" { true } else { `${e}` }); }";
+    assert_eq!(computing("held", held, drawn()).with("STANDIN_MEMORY", "64").printed(), "true\n");
+}
+
 /// Without TF32 an algorithm works in more than it said of TF32; a library that adds no bias has the kernel here do all.
 #[test]
 fn convolutions_have_room_to_work_in_and_another_way() {

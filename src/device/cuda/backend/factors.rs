@@ -81,7 +81,7 @@ impl CudaBackend {
         };
         let Some(solver) = self.solver.get_or_init(Solver::new) else { return Ok(false) };
         not_of_a_graph("is cuSOLVER's")?;
-        let queue = self.with_room(|| solver.queue(&self.gpu, (launch.stream, stream), batch.input.dtype))?;
+        let queue = self.started(|| solver.queue(&self.gpu, (launch.stream, stream), batch.input.dtype))?;
         let place = batch.place(&batch.room(0), 0, 0);
         let rooms = batch.jobs.iter().map(|&job| queue.room(job, &place));
         let Some(work) = rooms.into_iter().try_fold(0, |most: c_int, room| Some(most.max(room?))) else {
