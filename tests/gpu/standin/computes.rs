@@ -253,6 +253,31 @@ fn libraries_start_on_a_device_whose_memory_the_pool_keeps() {
     assert_eq!(computing("held", held, drawn()).with("STANDIN_MEMORY", "64").printed(), "true\n");
 }
 
+/// A library that has to start in a stream does so before work of that stream is written down.
+#[test]
+fn a_graph_is_written_down_in_a_stream_that_ran_it() {
+    if !has_compiler() {
+        return;
+    }
+    let script = "
+        let x = ones([40, 40]).cuda(); let y = zeros([40, 40]).cuda();
+        let graph = cuda::graph(|| y.copy_(x.matmul(x) * 2.0));
+        let streams = [cuda::Stream(), cuda::Stream()];
+        for i in 0..6 {
+            y.zero_();
+            cuda::synchronize();
+            with cuda::stream(streams[if i < 3 { 0 } else { 1 }]) { graph.replay(); }
+            cuda::synchronize();
+            print(y[3][4].item() == 80.0);
+        }";
+    let mut run = computing("written", script, drawn());
+    let output = run.output();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!((out.into_owned(), err.into_owned()), ("true\n".repeat(6), String::new()));
+    let whole = run.launches().into_iter().filter(|line| line.starts_with("graph of"));
+    assert_eq!(whole.count(), 4, "the second and third in each stream");
+}
+
 /// Without TF32 an algorithm works in more than it said of TF32; a library that adds no bias has the kernel here do all.
 #[test]
 fn convolutions_have_room_to_work_in_and_another_way() {
