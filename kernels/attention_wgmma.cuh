@@ -364,6 +364,8 @@ struct Room {
         __syncthreads();
     }
     __device__ void free(int slot) const {
+        // Lanes read numbers of their own from the slot.
+        __syncwarp();
         if (threadIdx.x % 32 == 0) arrive(done + 8 * slot);
     }
 };

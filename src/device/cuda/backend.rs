@@ -8,7 +8,7 @@ mod maps;
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{c_int, c_uint};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use cudarc::driver::sys::{CUdevice_attribute as A, CUfunction_attribute as F};
@@ -33,7 +33,7 @@ use super::compile::Compiler;
 use super::dnn::{Dnn, Switches};
 use super::folders;
 use super::host;
-use super::kernels::{self, Key, Step};
+use super::kernels::{self, Key, Plan, Step};
 use super::lt::{Lt, LtPlace, bias_of};
 use super::memory::DeviceMemory;
 use super::pinned::Pinned;
@@ -83,6 +83,8 @@ pub fn devices(found: &[FoundDevice], shared: &Arc<Shared>) -> Result<Vec<Box<dy
 pub(crate) struct CudaBackend {
     gpu: Gpu,
     limits: kernels::Gpu,
+    /// Kernels of `limits.wgmma` turned out not to compile.
+    lacks_wgmma: AtomicBool,
     properties: Properties,
     // Dropped before the streams: what is under way ends, then memory goes back.
     pool: Mutex<DevicePool>,
@@ -120,6 +122,7 @@ impl CudaBackend {
         Ok(CudaBackend {
             gpu: *gpu,
             limits,
+            lacks_wgmma: AtomicBool::new(false),
             properties,
             pool: Mutex::new(Pool::new(Box::new(memory), ordinal as u32)),
             blas: OnceLock::new(),
@@ -194,11 +197,12 @@ impl CudaBackend {
     /// Enqueues the kernels of a launch, or has the host compute it.
     fn kernel(&self, launch: &Launch, stream: Handle) -> Result<()> {
         let in_order = self.shared.settings.determinism() != Determinism::Any;
-        let gpu = kernels::Gpu { in_order, ..self.limits };
+        let wgmma = self.limits.wgmma && !self.lacks_wgmma.load(Ordering::Relaxed);
+        let gpu = kernels::Gpu { in_order, wgmma, ..self.limits };
         let bytes = kernels::scratch_bytes(launch, &gpu);
         self.with_scratch(bytes, launch.stream, &mut |scratch| {
             let mut plan = kernels::plan(launch, &gpu, scratch);
-            if plan.as_mut().is_some_and(|plan| !plan.encode(maps::encoded)) {
+            if plan.as_mut().is_some_and(|plan| !plan.encode(maps::encoded) || !self.compiles(plan)) {
                 let others = kernels::Gpu { wgmma: false, ..gpu };
                 plan = kernels::plan(launch, &others, scratch);
             }
@@ -209,12 +213,25 @@ impl CudaBackend {
         })
     }
 
-    fn step(&self, step: &mut Step, stream: Handle) -> Result<()> {
+    /// Whether kernels of one architecture's own instructions are there: compilers before CUDA 12 know no such. They are
+    /// not asked again.
+    fn compiles(&self, plan: &Plan) -> bool {
+        let mut own = plan.steps.iter().filter(|step| step.args.has_maps());
+        let Some(error) = own.find_map(|step| self.function(step).err()) else { return true };
+        // A full device may have room for them later.
+        if error.kind() != Kind::OutOfMemoryError {
+            self.lacks_wgmma.store(true, Ordering::Relaxed);
+        }
+        false
+    }
+
+    fn function(&self, step: &Step) -> Result<Handle> {
         let known = self.functions.read().unwrap_or_else(|e| e.into_inner()).get(&step.key).copied();
-        let function = match known {
-            Some(function) => function as Handle,
-            None => self.compile(&step.key, step.shared)?,
-        };
+        known.map_or_else(|| self.compile(&step.key, step.shared), |function| Ok(function as Handle))
+    }
+
+    fn step(&self, step: &mut Step, stream: Handle) -> Result<()> {
+        let function = self.function(step)?;
         let ([x, y, z], [i, j, k]) = (step.grid, step.block);
         let mut arguments = step.args.pointers();
         let nothing = std::ptr::null_mut();
@@ -263,7 +280,7 @@ impl CudaBackend {
                 format!("has no cuSOLVER for {name}, as `doctor()` tells: the host computes it")
             }
             (Kernel::Factor(_), Some(Some(_))) => {
-                format!("leaves {name} to the host, as cuSOLVER found no end or refused the matrices")
+                format!("leaves {name} to the host, as cuSOLVER found no end or does not take the matrices")
             }
             _ => format!("has no kernel for {name} here: the host computes it"),
         };

@@ -62,6 +62,8 @@ pub extern "C" fn nvrtcCompileProgram(
         .map(|i| unsafe { CStr::from_ptr(*options.add(i)) }.to_string_lossy().into_owned())
         .collect();
     let known = ["sm_75", "sm_80", "sm_86", "sm_90", "sm_90a", "compute_90"];
+    let is_older = crate::number("STANDIN_COMPILER_IS_OLDER").is_some();
+    let known = known.map(|target| if is_older && target == "sm_90a" { "" } else { target });
     let Some(target) = known.iter().find(|known| options.contains(&format!("--gpu-architecture={known}")))
     else {
         return INVALID_OPTION;

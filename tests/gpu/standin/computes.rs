@@ -606,5 +606,7 @@ fn attention_has_kernels_of_its_own_where_warpgroups_multiply() {
     assert_eq!(launched("attention-90", &[("STANDIN_CAPABILITY", "90")]), (8, 6));
     let refused = [("STANDIN_CAPABILITY", "90"), ("STANDIN_REFUSES_MAPS", "1")];
     assert_eq!(launched("attention-refused", &refused), (8, 0));
+    let older = [("STANDIN_CAPABILITY", "90"), ("STANDIN_COMPILER_IS_OLDER", "1")];
+    assert_eq!(launched("attention-older", &older), (8, 0));
     assert_eq!(launched("attention-86", &[]), (8, 0));
 }

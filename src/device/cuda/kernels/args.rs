@@ -102,6 +102,10 @@ impl Args {
         self
     }
 
+    pub(crate) fn has_maps(&self) -> bool {
+        !self.maps.is_empty()
+    }
+
     /// Encodes the tensor maps; whether all of them could be.
     pub(crate) fn encode(&mut self, encoded: impl Fn(&TensorMap) -> Option<EncodedMap>) -> bool {
         self.maps.iter().all(|(start, map)| {
