@@ -8,11 +8,14 @@ pub(super) const NOTED_LINE: &str = "\u{6}";
 /// The key of a method's call on a variable, whose last input is the call as it was written.
 pub(super) const METHOD: &str = "\u{12}";
 
+/// The key of a call on a variable that may hold an array, whose last input is the call as it was written.
+pub(super) const LIST: &str = "\u{1b}";
+
 /// Where an expression begins, a method's call with its variable.
 pub(super) fn start_of(expr: &Expr) -> Position {
     match expr {
-        Expr::Custom(x, at) => match (x.tokens.first(), x.inputs.first()) {
-            (Some(key), Some(variable)) if key == METHOD => variable.start_position(),
+        Expr::Custom(x, at) => match (x.tokens.first(), x.inputs.last()) {
+            (Some(key), Some(whole)) if key == METHOD || key == LIST => start_of(whole),
             _ => *at,
         },
         Expr::Dot(x, ..) | Expr::Index(x, ..) => start_of(&x.lhs),

@@ -37,6 +37,7 @@ mod lender;
 mod lent;
 pub mod lexer;
 pub mod lines;
+mod lists;
 mod methods;
 mod misfit;
 pub mod modules;

@@ -23,8 +23,8 @@ use crate::device::shared::CodePlace;
 use super::fault::Vocabulary;
 use super::tree::{Visitor, visit};
 use super::{
-    assigned, blame, captures, caught, constants, differs, direct, ends, frames, hollow, methods, nesting,
-    powers, printing, unpack,
+    assigned, blame, captures, caught, constants, differs, direct, ends, frames, hollow, lists, methods,
+    nesting, powers, printing, unpack,
 };
 
 /// The key of a function's body that was changed.
@@ -34,6 +34,7 @@ const BODY: &str = "__body__";
 pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>, words: Vocabulary) {
     direct::register(engine, shared);
     methods::register(engine, shared);
+    lists::register(engine, shared);
     differs::register(engine, shared);
     ends::register(engine);
     captures::register(engine);
@@ -90,6 +91,7 @@ pub(super) fn prepared(engine: &Engine, ast: &AST, before: &Before<'_>) -> AST {
         hollow,
     };
     methods::leave(changes.functions.iter());
+    lists::leave(changes.functions.iter());
     let statements = visit(ast.statements().to_vec(), &bound, &mut changes);
     let statements: Vec<Stmt> = constants::known(scope).into_iter().chain(statements).collect();
     let mut functions = Module::clone(ast.shared_lib());
@@ -135,11 +137,13 @@ impl Visitor for Changes {
         differs::wrap(expr);
         nesting::wrap(expr);
         blame::wrap(expr, &self.functions);
+        lists::wrap_call(expr);
     }
 
     fn chain(&mut self, expr: &mut Expr) {
         blame::wrap_chain(expr, &self.functions);
         methods::wrap(expr);
+        lists::wrap(expr);
     }
 
     fn condition(&mut self, expr: &mut Expr) {
