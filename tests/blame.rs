@@ -551,3 +551,25 @@ fn a_call_in_place_is_told_how_it_itself_is_called() {
         assert_eq!(fault.hint.as_deref(), Some(hint), "{}", fault.report);
     }
 }
+
+#[test]
+fn a_linear_layer_says_what_it_takes_and_where_it_stands() {
+    let net = "let net = nn::Sequential(nn::Flatten(), nn::Sequential(nn::Linear(4, 3), nn::ReLU(), nn::Linear(4, 2)));";
+    for (call, layer, way) in [
+        (
+            "net.forward(ones([2, 4]))",
+            "in `linear` of layer 1.2 (Linear)",
+            "here they are 3: `nn::Linear(3, 2)` would",
+        ),
+        ("net[1][0].forward(ones([5]))", "in `linear`\n", "here they are 5: `nn::Linear(5, 3)` would"),
+        (
+            "nn::Linear(12, 10).forward(ones([8, 3, 2, 2]))",
+            "in `linear`\n",
+            "`x.flatten(1)` makes rows of 12 of [8, 3, 2, 2]",
+        ),
+    ] {
+        let fault = fault("cpu", &format!("{net} {call}"));
+        assert!(fault.report.contains(layer), "{}", fault.report);
+        assert!(fault.hint.as_deref().is_some_and(|hint| hint.contains(way)), "{}", fault.report);
+    }
+}

@@ -18,12 +18,15 @@ impl Layer for Sequential {
 
     fn forward(&self, call: &Call) -> Result<Tensor> {
         let children = call.module.children();
-        let Some(((_, first), rest)) = children.split_first() else {
+        let Some(((name, first), rest)) = children.split_first() else {
             return call.only().cloned();
         };
-        let mut x = first.forward(call.inputs, call.caller)?;
-        for (_, module) in rest {
-            x = module.forward(&[&x], call.caller)?;
+        let through = |name: &str, module: &Module, inputs: &[&Tensor]| {
+            module.forward(inputs, call.caller).map_err(|error| error.in_layer(name, module.name()))
+        };
+        let mut x = through(name, first, call.inputs)?;
+        for (name, module) in rest {
+            x = through(name, module, &[&x])?;
         }
         Ok(x)
     }

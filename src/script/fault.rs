@@ -159,7 +159,7 @@ impl Fault {
             })
             .collect();
         if let (Some(op), false) = (error.called(), fault.operands.is_empty()) {
-            fault.operands.insert(0, format!("in `{op}`"));
+            fault.operands.insert(0, format!("in `{op}`{}", error.of_layer()));
         }
         fault.report = fault.render("");
         fault

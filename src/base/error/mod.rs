@@ -41,6 +41,8 @@ struct ErrorParts {
     op: Option<&'static str>,
     /// The op wrote to its first operand.
     in_place: bool,
+    /// The part of a module that it happened in: `1.0 (Linear)`.
+    layer: Option<String>,
     operands: Vec<Operand>,
     /// What to do about it, beside what the cause says of itself.
     hint: Option<String>,
@@ -134,6 +136,20 @@ impl Error {
     ) -> Error {
         self.0.in_place |= self.0.op.is_none_or(|inner| inner == op) && !op.ends_with('_');
         self.in_op(op, operands)
+    }
+
+    /// Says which child of a module it happened in, from the inside out.
+    pub(crate) fn in_layer(mut self, name: &str, of: &str) -> Error {
+        self.0.layer = Some(match self.0.layer.take() {
+            Some(inner) => format!("{name}.{inner}"),
+            None => format!("{name} ({of})"),
+        });
+        self
+    }
+
+    /// ` of layer 1.0 (Linear)`, where it happened in a child of a module.
+    pub(crate) fn of_layer(&self) -> String {
+        self.0.layer.as_ref().map_or_else(String::new, |layer| format!(" of layer {layer}"))
     }
 
     /// The name of the failed op as it was called.
@@ -276,6 +292,7 @@ impl From<Cause> for Error {
             cause,
             op: None,
             in_place: false,
+            layer: None,
             operands: Vec::new(),
             hint: None,
             note: None,

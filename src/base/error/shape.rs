@@ -19,6 +19,14 @@ pub enum ShapeCause {
         left: Dims,
         right: Dims,
     },
+    /// Rows of another size than a linear layer takes.
+    LinearSizes {
+        /// `mm` or `addmm`
+        op: &'static str,
+        input: Dims,
+        /// What it takes, and what it gives.
+        features: [usize; 2],
+    },
     VectorSizes {
         left: usize,
         right: usize,
@@ -83,6 +91,7 @@ impl ShapeCause {
             ShapeCause::Ragged { .. } => Kind::ValueError,
             ShapeCause::Broadcast { .. }
             | ShapeCause::MatmulShapes { .. }
+            | ShapeCause::LinearSizes { .. }
             | ShapeCause::VectorSizes { .. }
             | ShapeCause::BatchMatmul { .. }
             | ShapeCause::StorageOverflow(_)
@@ -107,6 +116,12 @@ impl ShapeCause {
                 show_x(left),
                 show_x(right)
             ),
+            ShapeCause::LinearSizes { op, input, features } => {
+                let (rows, size) =
+                    input.split_last().map_or((1, 0), |(size, head)| (head.iter().product(), *size));
+                let (op, left, right) = (*op, [rows, size][..].into(), features[..].into());
+                ShapeCause::MatmulShapes { op, left, right }.message()
+            }
             ShapeCause::VectorSizes { left, right } => format!(
                 "inconsistent tensor size, expected tensor [{left}] and src [{right}] to have the same number of \
                  elements, but got {left} and {right} elements respectively"
@@ -183,6 +198,17 @@ impl ShapeCause {
                 ),
                 _ => return None,
             },
+            ShapeCause::LinearSizes { input, features: [takes, gives], .. } => {
+                let size = input.last().copied().unwrap_or_default();
+                let flat: usize = input.iter().skip(1).product();
+                let way = match input.len() > 2 && flat == *takes {
+                    true => format!("`x.flatten(1)` makes rows of {takes} of {}", show(input)),
+                    false => format!("`nn::Linear({size}, {gives})` would take these"),
+                };
+                format!(
+                    "the layer takes {takes} features in the last dimension, and here they are {size}: {way}"
+                )
+            }
             ShapeCause::StorageOverflow(_) => {
                 "no memory could hold that many elements: check the sizes".into()
             }

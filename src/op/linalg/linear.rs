@@ -50,8 +50,8 @@ fn run(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     let count: usize = head.iter().product();
     if k != in_features {
         let op = if bias.is_some() { "addmm" } else { "mm" };
-        let (left, right) = ([count, k], [in_features, out_features]);
-        return Err(ShapeCause::MatmulShapes { op, left: left[..].into(), right: right[..].into() }.into());
+        let features = [in_features, out_features];
+        return Err(ShapeCause::LinearSizes { op, input: x.shape().into(), features }.into());
     }
     if x.dtype() != weight.dtype() {
         return Err(Cause::DtypeMismatch { left: x.dtype(), right: weight.dtype() }.into());
