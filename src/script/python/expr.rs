@@ -171,8 +171,19 @@ impl PythonWriter {
             _ if power == COMPARE => (power + 1, power + 1),
             _ => (power, power + 1),
         };
+        if rhai == "+" && self.type_of_binary("+", a, b) == Type::Text {
+            return (format!("{} + {}", self.text(a, left), self.text(b, right)), power);
+        }
         let (a, b) = (self.bound(a, left), self.bound(b, right));
         (format!("{a} {python} {b}"), power)
+    }
+
+    /// A value beside a text, which in Python must be one.
+    pub(super) fn text(&mut self, value: &Expr, least: u8) -> String {
+        match self.type_of(value) {
+            Type::Text => self.bound(value, least),
+            _ => format!("str({})", self.expr(value)),
+        }
     }
 
     fn closure(&mut self, params: &[String], body: &[Stmt]) -> (String, u8) {
@@ -272,6 +283,8 @@ impl PythonWriter {
             Expr::Number(_) => Type::Int,
             Expr::Bool(_) => Type::Bool,
             Expr::Map(_) => Type::Map,
+            Expr::Text(_) | Expr::Template(_) => Type::Text,
+            Expr::Array(_) => Type::Array,
             Expr::Path(path) => match path.as_slice() {
                 [name] => self.known(name).unwrap_or(Type::Other),
                 _ => Type::Other,
@@ -285,6 +298,7 @@ impl PythonWriter {
             Expr::Index(sizes, _) if matches!(sizes.as_ref(), Expr::Field(_, name) if name == "shape") => {
                 Type::Int
             }
+            Expr::Method(_, name, _) if name == "to_string" => Type::Text,
             Expr::Method(_, name, _) if NO_TENSORS.contains(&name.as_str()) => Type::Other,
             Expr::Method(on, ..) if self.type_of(on) == Type::Tensor => Type::Tensor,
             Expr::Call(callee, _) => self.type_of_call(callee),
@@ -299,6 +313,8 @@ impl PythonWriter {
             _ if matches!(operator, "&&" | "||" | "in" | "is") => Type::Bool,
             (Type::Tensor, _) | (_, Type::Tensor) => Type::Tensor,
             _ if compared => Type::Bool,
+            (Type::Text, _) | (_, Type::Text) if operator == "+" => Type::Text,
+            (Type::Array, _) if operator == "+" => Type::Array,
             (Type::Int, Type::Int) => Type::Int,
             (Type::Int | Type::Float, Type::Int | Type::Float) => Type::Float,
             _ => Type::Other,

@@ -1,6 +1,6 @@
 //! What can't run in Python, as PyTorch has no such call: the statements that hang on it are left out, as comments.
 
-use super::stmt::Sink;
+use super::stmt::{Sink, gives};
 use super::tree::{Expr, Stmt};
 use super::writer::{Lost, PythonWriter, Type};
 
@@ -16,7 +16,8 @@ impl PythonWriter {
     /// this lab's own goes, that are statements of which nothing is made.
     pub(super) fn lose(&mut self, statement: &Stmt, sink: &Sink, before: usize) -> Lost {
         let lost = self.lost;
-        let sink = if matches!(statement, Stmt::Expr(_, true)) { &Sink::Leave } else { sink };
+        let is_left = matches!(statement, Stmt::Expr(value, ended) if !gives(value, *ended));
+        let sink = if is_left { &Sink::Leave } else { sink };
         if !self.leaves_out {
             if lost.part && *sink == Sink::Leave && matches!(statement, Stmt::Expr(..)) {
                 self.leave_out(before);

@@ -32,7 +32,8 @@ impl PythonWriter {
             self.statement(statement, sink);
         }
         self.defaults.truncate(before);
-        let valued = last.and_then(|i| block.get(i)).is_some_and(|s| matches!(s, Stmt::Expr(_, false)));
+        let last = last.and_then(|i| block.get(i));
+        let valued = last.is_some_and(|s| matches!(s, Stmt::Expr(value, ended) if gives(value, *ended)));
         if let (Sink::To(name), false) = (sink, valued) {
             self.line(&format!("{name} = None"));
         }
@@ -63,7 +64,9 @@ impl PythonWriter {
             Stmt::Blank => self.line(""),
             Stmt::Let(name, value) => self.bind_value(name, value.as_ref()),
             Stmt::Assign(target, operator, value) => self.assign(target, operator, value),
-            Stmt::Expr(value, ended) => self.value(value, if *ended { &Sink::Leave } else { sink }),
+            Stmt::Expr(value, ended) => {
+                self.value(value, if gives(value, *ended) { sink } else { &Sink::Leave })
+            }
             Stmt::Fn(name, params, body) => self.function(&PythonWriter::variable(name), params, body),
             Stmt::For(names, items, body) => self.for_loop(names, items, body),
             Stmt::While(condition, body) => {
@@ -149,6 +152,26 @@ impl PythonWriter {
             return;
         }
         let python = self.expr(target);
+        match (self.type_of(target), operator) {
+            (Type::Array, "+=") => match self.type_of(value) {
+                Type::Array => {}
+                // Another array is joined to it, anything else is put behind its last.
+                Type::Other | Type::Absent => {
+                    let value = self.bound(value, 1);
+                    return self
+                        .line(&format!("{python} += {value} if isinstance({value}, list) else [{value}]"));
+                }
+                _ => {
+                    let value = self.expr(value);
+                    return self.line(&format!("{python}.append({value})"));
+                }
+            },
+            (Type::Text, "+=") => {
+                let value = self.text(value, 0);
+                return self.line(&format!("{python} += {value}"));
+            }
+            _ => {}
+        }
         let both_int = self.type_of(target) == Type::Int && self.type_of(value) == Type::Int;
         let value = self.expr(value);
         let operator = if operator == "/=" && both_int { "//=" } else { operator };
@@ -192,7 +215,12 @@ impl PythonWriter {
         }
         let mut text = self.expr(value);
         self.target = None;
-        if matches!(sink, Sink::To(_)) && super::tree::gives_once(value) {
+        // What has a name of its own is copied here, and would be the same there.
+        if matches!(sink, Sink::To(_)) && matches!(value, Expr::Path(_)) && self.type_of(value) == Type::Array
+        {
+            self.imports.insert("import copy");
+            text = format!("copy.deepcopy({text})");
+        } else if matches!(sink, Sink::To(_)) && super::tree::gives_once(value) {
             text = format!("list({text})");
         }
         match sink {
@@ -363,6 +391,40 @@ impl PythonWriter {
         branches.len() <= 2 && branches.iter().all(|(_, body)| simple(body)) && simple(otherwise)
     }
 }
+
+/// Whether a statement gives its block's value where it is the last: here it does with a semicolon too. What gives nothing
+/// in Python either is not returned.
+pub(super) fn gives(value: &Expr, ended: bool) -> bool {
+    let does = |name: &str| DOES.contains(&name);
+    !ended
+        || match value {
+            Expr::Method(_, name, _) => !does(name),
+            Expr::Call(callee, _) => match callee.as_ref() {
+                Expr::Path(path) => !path.last().is_some_and(|name| does(name)),
+                _ => true,
+            },
+            Expr::Loop(_) | Expr::Unit => false,
+            _ => true,
+        }
+}
+
+/// Calls that give nothing, here and there; of steps nobody takes what they may give.
+const DOES: [&str; 14] = [
+    "assert",
+    "backward",
+    "clear",
+    "debug",
+    "drop",
+    "empty_cache",
+    "print",
+    "push",
+    "record",
+    "step",
+    "synchronize",
+    "wait_event",
+    "wait_stream",
+    "zero_grad",
+];
 
 /// A value that is written in lines of its own.
 pub(crate) fn needs_lines(value: &Expr) -> bool {

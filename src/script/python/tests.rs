@@ -297,3 +297,34 @@ fn every_documented_example_is_read() {
         std::fs::write(file, out).unwrap();
     }
 }
+
+#[test]
+fn what_python_would_do_otherwise_is_written_so_that_it_does_the_same() {
+    for (code, want) in [
+        ("fn on_gpu(t) { t.is_cuda; }", "def on_gpu(t):\n    return t.is_cuda"),
+        ("fn total(x) { x.sum(); }", "def total(x):\n    return x.sum()"),
+        ("fn once(opt) { opt.step(); }", "def once(opt):\n    opt.step()"),
+        (
+            "fn pick(x) { if x > 1 { \"a\"; } else { \"b\"; } }",
+            "def pick(x):\n    if x > 1:\n        return \"a\"\n    else:\n        return \"b\"",
+        ),
+        ("let v = { let q = 2; q * 3; };", "q = 2\nv = q * 3"),
+        (
+            "for i in 0..2 { print(\"cuda:\" + i + \" \" + `${i}`); }",
+            "for i in range(2):\n    print(\"cuda:\" + str(i) + \" \" + f\"{i}\")",
+        ),
+        ("let s = \"n\"; s += 4; s += \" more\";", "s = \"n\"\ns += str(4)\ns += \" more\""),
+        (
+            "let names = []; names += \"cuda\"; names += [1, 2];",
+            "names = []\nnames.append(\"cuda\")\nnames += [1, 2]",
+        ),
+        ("let b = [1]; let c = b; c.push(2);", "b = [1]\nc = copy.deepcopy(b)\nc.append(2)"),
+        (
+            "let a = []; a += xs.map(|v| v + 1);",
+            "a = []\na += [v + 1 for v in xs] if isinstance([v + 1 for v in xs], list) else [[v + 1 for v in xs]]",
+        ),
+        ("fn ready(net) { net.eval(); }", "def ready(net):\n    return net.eval()"),
+    ] {
+        assert_eq!(python(code).trim_end(), want, "{code}");
+    }
+}

@@ -124,6 +124,8 @@ pub(crate) enum Type {
     Map,
     Tensor,
     Bool,
+    Text,
+    Array,
     /// It has no value, as the statement that binds it is left out.
     Absent,
     /// Anything else.
