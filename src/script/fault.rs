@@ -10,7 +10,7 @@ use crate::tensor::display::display;
 
 use super::absent::absent;
 use super::arity::{CLOSURE, Takes};
-use super::misfit::{is_in_place, of_arguments};
+use super::misfit::{is_in_place, of_arguments, part};
 pub use super::sources::Origin;
 use super::sources::Sources;
 
@@ -507,17 +507,6 @@ fn truth(of: &str) -> Option<String> {
         _ => return None,
     };
     Some(format!("a condition is true or false here: `{test}` is Python's truth of {what}"))
-}
-
-/// How a value is looked up that takes no key of a type.
-fn part(want: &str, got: &str) -> Option<String> {
-    Some(match (want, got) {
-        ("int", range) if range.starts_with("Range") => {
-            "`xs.extract(1..)` and `xs.extract(0, xs.len() - 1)` take a part of an array".into()
-        }
-        ("string", "int" | "char") => "names of a map are texts: `` d[`${i}`] ``".into(),
-        _ => return None,
-    })
 }
 
 fn suggestion(name: &str, names: &[&str]) -> Option<String> {

@@ -1,4 +1,5 @@
-//! What is said of a function of tensors whose arguments don't fit: no tensor, too few of them, too many.
+//! What is said of arguments that don't fit a function of tensors, as no tensor, too few or too many do, and of keys that
+//! don't fit a value.
 
 use crate::op::OpDef;
 use crate::op::def::{InPlace, ParamKind};
@@ -57,6 +58,20 @@ fn of_numbers(name: &str, bare: &str, shown: &[String]) -> Option<String> {
         shown.join(", "),
         forms.join("\n")
     ))
+}
+
+/// How a value is looked up that takes no key of a type.
+pub(super) fn part(want: &str, got: &str) -> Option<String> {
+    Some(match (want, got) {
+        ("int", range) if range.starts_with("Range") => {
+            "`xs.extract(1..)` and `xs.extract(0, xs.len() - 1)` take a part of an array".into()
+        }
+        ("string", "int" | "char") => {
+            "names of a map are texts: `` d[`${i}`] ``; results in parts have theirs: `r.keys()`, `r.values`"
+                .into()
+        }
+        _ => return None,
+    })
 }
 
 /// Functions of two tensors whose second PyTorch lets be a number, and says so; here others take one as well.

@@ -530,13 +530,9 @@ impl<'c> Statements<'_, 'c, '_> {
             value => self.writer.expr(value)?,
         };
         lines.push(format!("let {all} = {text};"));
-        let called = |value: &Expr| match value {
-            Expr::Call(callee, _) => match callee.as_ref() {
-                Expr::Attr(_, name) | Expr::Name(name) => tree::PAIRS.contains(&name.as_str()),
-                _ => false,
-            },
-            _ => false,
-        };
+        let own = |name: &String| self.writer.functions.contains_key(name);
+        let is_own = matches!(value, Expr::Call(callee, _) if matches!(callee.as_ref(), Expr::Name(name) if own(name)));
+        let names = tree::named_parts(value).filter(|_| !is_own);
         let starred = targets.iter().position(|target| matches!(target, Expr::Unary("*", _)));
         for (at, target) in targets.iter().enumerate() {
             let behind = targets.len() - 1 - at;
@@ -544,13 +540,12 @@ impl<'c> Statements<'_, 'c, '_> {
                 Expr::Unary("*", target) => target,
                 target => target,
             };
-            let part = match (called(value), at) {
+            let part = match names.and_then(|names| names.get(at)) {
                 _ if starred == Some(at) && behind == 0 => format!("{all}.extract({at}..)"),
                 _ if starred == Some(at) => format!("{all}.extract({at}..{all}.len() - {behind})"),
                 _ if starred.is_some_and(|star| star < at) => format!("{all}[-{}]", behind + 1),
-                (true, 0) => format!("{all}.values"),
-                (true, _) => format!("{all}.indices"),
-                _ => format!("{all}[{at}]"),
+                Some(name) => format!("{all}.{name}"),
+                None => format!("{all}[{at}]"),
             };
             if let Expr::Tuple(inner) | Expr::List(inner) = target {
                 for (at, target) in inner.iter().enumerate() {

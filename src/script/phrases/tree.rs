@@ -75,6 +75,36 @@ pub(super) enum Expr {
 pub(super) const PAIRS: [&str; 9] =
     ["max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"];
 
+/// What gives parts that have names here, and these in PyTorch's order.
+const NAMED: [(&str, &[&str]); 11] = [
+    ("svd", &["U", "S", "Vh"]),
+    ("qr", &["Q", "R"]),
+    ("eigh", &["eigenvalues", "eigenvectors"]),
+    ("slogdet", &["sign", "logabsdet"]),
+    ("lu", &["P", "L", "U"]),
+    ("lu_factor", &["LU", "pivots"]),
+    ("cholesky_ex", &["L", "info"]),
+    ("inv_ex", &["inverse", "info"]),
+    ("lstsq", &["solution", "residuals", "rank", "singular_values"]),
+    ("aminmax", &["min", "max"]),
+    ("frexp", &["mantissa", "exponent"]),
+];
+
+/// The names of what a call gives in parts.
+pub(super) fn named_parts(value: &Expr) -> Option<&'static [&'static str]> {
+    let Expr::Call(callee, _) = value else { return None };
+    let (Expr::Attr(_, name) | Expr::Name(name)) = callee.as_ref() else { return None };
+    if PAIRS.contains(&name.as_str()) {
+        return Some(&["values", "indices"]);
+    }
+    let of_linalg = matches!(callee.as_ref(), Expr::Attr(on, _)
+        if matches!(on.as_ref(), Expr::Attr(_, space) | Expr::Name(space) if space == "linalg"));
+    if name == "svd" && !of_linalg {
+        return Some(&["U", "S", "V"]);
+    }
+    NAMED.iter().find(|(known, _)| known == name).map(|(_, parts)| *parts)
+}
+
 /// Whether a call gives values with their places: `x.max(1)` and `torch.max(x, 1)` do, `max(a)` does not.
 pub(super) fn gives_places(value: &Expr) -> bool {
     match value {
