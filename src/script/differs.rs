@@ -17,6 +17,7 @@ use super::calling::is_calling;
 use super::carry;
 use super::fault::RhaiResult;
 use super::lexer::{self, Kind};
+use super::nothing::unordered;
 use super::silent::{self, Unlike};
 
 /// The key of a wrapped division: no text of a script is read as this token.
@@ -34,6 +35,9 @@ pub(super) const COMPARISONS: [(&str, MapOp); 6] = [
     ("==", MapOp::Eq),
     ("!=", MapOp::Ne),
 ];
+
+/// The first of [`COMPARISONS`] ask for an order.
+const ORDERS: usize = 4;
 
 /// What is told of once each.
 #[derive(Clone, Copy)]
@@ -76,6 +80,8 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
         let nth = state.as_int().ok().and_then(|nth| usize::try_from(nth).ok());
         let Some((name, op)) = nth.and_then(|nth| COMPARISONS.get(nth)) else { return Ok(Dynamic::UNIT) };
         let result = match Number::of(&left).zip(Number::of(&right)) {
+            // Rhai's functions say what comes of marks.
+            _ if left.tag() != 0 || right.tag() != 0 => None,
             Some((Number::Int(a), Number::Int(b))) => compared(*op, a, b),
             Some((a, b)) => of_not_finite(&told, *op, a.float(), b.float()),
             None => None,
@@ -85,6 +91,9 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
             None => {
                 // What a closure has captured as well has its type behind a lock.
                 (left, right) = (left.flatten(), right.flatten());
+                if let Some(error) = unordered(name, [&left, &right], whole.position()) {
+                    return Err(error);
+                }
                 called(context, name, &mut [&mut left, &mut right], whole.position())
             }
         }
@@ -234,7 +243,7 @@ pub(super) fn wrap(expr: &mut Expr) {
     let FnCallExpr { args, name, op_token: Some(_), .. } = call.as_ref() else { return };
     let at = *at;
     if let Some(nth) = COMPARISONS.iter().position(|(sign, _)| sign == name)
-        && args.iter().any(gives_float)
+        && args.iter().any(|x| gives_float(x) || nth < ORDERS && may_be_anything(x))
     {
         let compared = args.iter().cloned().chain([expr.clone()]);
         let wrapper = custom(COMPARISON, compared, INT::try_from(nth).unwrap_or_default().into());
@@ -269,6 +278,21 @@ fn gives_float(expr: &Expr) -> bool {
         },
         _ => false,
     }
+}
+
+/// Whether an operand may be of a type that has no order with the other's.
+fn may_be_anything(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::Dot(..)
+            | Expr::Index(..)
+            | Expr::StringConstant(..)
+            | Expr::InterpolatedString(..)
+            | Expr::BoolConstant(..)
+            | Expr::Unit(..)
+            | Expr::Array(..)
+            | Expr::Map(..)
+    )
 }
 
 /// Tells of what is seen in code before it runs. `is_variable` knows those of the session.

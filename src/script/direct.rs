@@ -8,11 +8,13 @@
 //! A call of a module's function (`cuda::synchronize()`) is wrapped as well: Rhai gives errors of such functions no
 //! place, and the wrapper knows it.
 
+use std::borrow::Cow;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use rhai::{
-    CustomExpr, Dynamic, DynamicReadLock, Engine, EvalContext, Expr, Expression, FnCallExpr, INT, Position,
+    CustomExpr, Dynamic, DynamicReadLock, Engine, EvalAltResult, EvalContext, Expr, Expression, FnCallExpr,
+    INT, Position,
 };
 
 use crate::base::Scalar;
@@ -24,6 +26,7 @@ use crate::tensor::Tensor;
 use super::carry::{self, Clocks};
 use super::differs;
 use super::fault::{RhaiResult, raise};
+use super::nothing::unordered;
 use crate::script::custom::custom;
 
 /// The key of a wrapped operator: no text of a script is read as this token.
@@ -68,11 +71,25 @@ fn register_operator<const CARRIES: bool>(engine: &mut Engine, shared: &Arc<Shar
         let result = if CARRIES { carried(context, [left, right], result) } else { result };
         let result = match result {
             Some(result) => result,
-            None => context.eval_expression_tree(whole),
+            None => match disordered(context, [left, right], whole) {
+                Some(error) => Err(error),
+                None => context.eval_expression_tree(whole),
+            },
         };
         if asked < CONDITION { result } else { truth(&shared, result?, whole.position()) }
     };
     engine.register_custom_syntax_with_state_raw(OPERATOR, |_, _, _| Ok(None), false, evaluate);
+}
+
+/// The error of a comparison between values that have no order.
+fn disordered(context: &EvalContext, sides: [&Expr; 2], whole: &Expr) -> Option<Box<EvalAltResult>> {
+    let Expr::FnCall(call, _) = whole else { return None };
+    let [left, right] = sides.map(|side| match side {
+        Expr::IntegerConstant(number, _) => Some(Cow::Owned(Dynamic::from(*number))),
+        Expr::FloatConstant(number, _) => Some(Cow::Owned(Dynamic::from(**number))),
+        variable => lying(context, variable).map(Cow::Borrowed),
+    });
+    unordered(&call.name, [&*left?, &*right?], whole.position())
 }
 
 /// A result with the clocks of its operands; `None` where Rhai's function is to say what comes of both.

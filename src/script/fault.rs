@@ -11,6 +11,7 @@ use crate::tensor::display::display;
 use super::absent::absent;
 use super::arity::{CLOSURE, Takes};
 use super::misfit::{is_in_place, of_arguments, part};
+use super::nothing::{NOTHING, of_gradient};
 pub use super::sources::Origin;
 use super::sources::Sources;
 
@@ -121,6 +122,8 @@ impl Fault {
         fault.caller = caller.map(|line| line + origin.first_line - 1);
         let function = calls.last().and_then(|call| call.function).unwrap_or_default();
         let place = elsewhere.and_then(|other| FaultPlace::of(position, &other.origin()));
+        let line = place.clone().or_else(|| FaultPlace::of(position, origin)).and_then(|at| at.source_line);
+        fault.hint = line.and_then(|line| of_gradient(&fault.message, &line)).or(fault.hint);
         fault.elsewhere = place.map(|place| Box::new(FaultPlace { function: function.to_owned(), ..place }));
         fault.place(own.unwrap_or(position), origin);
         fault
@@ -459,9 +462,6 @@ fn part_of_module(part: &str, values: usize) -> String {
     let given = if values > 2 { "x, …" } else { "x" };
     format!("a part of a module is called by `forward`: `self.{part}.forward({given})`")
 }
-
-/// Where `()` comes from that something is to be done with.
-const NOTHING: &str = "`()` is no value: a map gives it for a name that it does not have, and a function whose last line has none";
 
 /// A list on the line behind a block, which is read as an index of what the block gives.
 fn index_of_block(position: Position, origin: &Origin) -> Option<String> {

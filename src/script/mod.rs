@@ -42,6 +42,7 @@ mod methods;
 mod misfit;
 pub mod modules;
 mod nesting;
+mod nothing;
 pub mod operands;
 pub mod parse;
 pub mod phrases;

@@ -59,6 +59,9 @@ params! {
 const NO_GRAPH: &str = "RuntimeError: the result depends on nothing that requires gradients, or its graph was freed by an \
                         earlier pass";
 
+const NO_LEAF: &str = "`.grad` of a tensor that is no leaf is (): `backward()` leaves gradients at leaves, and at what \
+                       `retain_grad()` was called on before it";
+
 const MODE: &[Form] = &[Form::Function, Form::With("")];
 
 pub(super) static ROWS: &[ScriptRow] = &[
@@ -103,7 +106,13 @@ pub(super) static ROWS: &[ScriptRow] = &[
                 "let x = tensor(3.0, #{requires_grad: true}); (x * x).backward(); x.grad",
                 "tensor(6.)",
             ),
-        run: |call| Ok(call.on::<Tensor>()?.grad().map_or(Dynamic::UNIT, Dynamic::from)),
+        run: |call| {
+            let x = call.on::<Tensor>()?;
+            if !x.is_leaf() && x.grad().is_none() && !x.retains_grad() {
+                call.machine().shared.warn(NO_LEAF);
+            }
+            Ok(x.grad().map_or(Dynamic::UNIT, Dynamic::from))
+        },
         set: Some(set_grad),
     },
     ScriptRow::of(

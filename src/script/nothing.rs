@@ -1,0 +1,175 @@
+//! What is said of `()` where something is to be done with it: of comparisons, which Rhai answers with false, and of a
+//! gradient that there is not.
+
+use rhai::{Dynamic, EvalAltResult, Position};
+
+use crate::base::Error;
+use crate::tensor::Tensor;
+
+use super::fault::raise;
+use super::value::type_name;
+
+/// Where `()` comes from that something is to be done with.
+pub(super) const NOTHING: &str = "`()` is no value: a map gives it for a name that it does not have, and a function whose last line has none";
+
+/// Kinds of values that have no order among each other.
+#[derive(Clone, Copy, PartialEq)]
+enum Ordered {
+    Nothing,
+    Truth,
+    Number,
+    Text,
+    Array,
+    Map,
+    Tensor,
+}
+
+/// The error of a comparison by `<` and its like whose operands have no order, as Python has it; none of others.
+pub(super) fn unordered(
+    name: &str,
+    [left, right]: [&Dynamic; 2],
+    at: Position,
+) -> Option<Box<EvalAltResult>> {
+    use Ordered::{Array, Map, Nothing, Number, Tensor, Text, Truth};
+    if !matches!(name, "<" | "<=" | ">" | ">=") {
+        return None;
+    }
+    let hint = match (Ordered::of(left), Ordered::of(right)) {
+        (Some(Nothing), _) | (_, Some(Nothing)) => format!("{NOTHING}; `x != ()` asks first"),
+        (Some(Number), Some(Text)) | (Some(Text), Some(Number)) => {
+            "`parse_float(text)` and `parse_int(text)` read a number".to_owned()
+        }
+        (Some(Tensor), Some(Array)) | (Some(Array), Some(Tensor)) => {
+            "make a tensor of the array: `tensor(…)`".to_owned()
+        }
+        (Some(Number | Truth | Tensor), Some(Text | Array | Map))
+        | (Some(Text | Array | Map), Some(Number | Truth | Tensor))
+        | (Some(Text), Some(Array | Map))
+        | (Some(Array | Map), Some(Text))
+        | (Some(Array), Some(Map))
+        | (Some(Map), Some(Array))
+        | (Some(Number), Some(Truth))
+        | (Some(Truth), Some(Number)) => "values of these types have no order".to_owned(),
+        _ => return None,
+    };
+    let (a, b) = (type_name(left), type_name(right));
+    let text = format!("'{name}' not supported between instances of '{a}' and '{b}'");
+    let mut raised = raise(Error::type_error(text).with_hint(hint));
+    raised.set_position(at);
+    Some(raised)
+}
+
+impl Ordered {
+    /// None of what has an order of its own, or is being changed just now.
+    fn of(value: &Dynamic) -> Option<Ordered> {
+        if value.is_shared() && value.is_locked() {
+            return None;
+        }
+        Some(match () {
+            () if value.is_unit() => Ordered::Nothing,
+            () if value.is_bool() => Ordered::Truth,
+            () if value.is_int() || value.is_float() => Ordered::Number,
+            () if value.is_string() || value.is_char() => Ordered::Text,
+            () if value.is_array() => Ordered::Array,
+            () if value.is_map() => Ordered::Map,
+            () if value.read_lock::<Tensor>().is_some() => Ordered::Tensor,
+            () => return None,
+        })
+    }
+}
+
+/// What helps where a line does something with a gradient that there is not, given what the error says.
+pub(super) fn of_gradient(message: &str, line: &str) -> Option<String> {
+    let of_nothing = ["(())", "((), ", ", ())", ", (), ", "index ()", "'()'", "not ()"];
+    if !of_nothing.iter().any(|said| message.contains(said)) {
+        return None;
+    }
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let mut names = line.match_indices(".grad").filter(|(at, found)| {
+        line.get(at + found.len()..)
+            .is_some_and(|rest| !rest.starts_with(is_name) && !rest.starts_with("_fn"))
+    });
+    let (at, _) = names.next()?;
+    let before = line.get(..at)?;
+    let start = before.rfind(|c: char| !is_name(c) && c != '.').map_or(0, |at| at + 1);
+    let name = before.get(start..).filter(|name| name.starts_with(char::is_alphabetic)).unwrap_or("x");
+    let name = if names.next().is_some() { "x" } else { name.rsplit('.').next().unwrap_or(name) };
+    Some(format!(
+        "`{name}.grad` is (): no `backward()` has come to `{name}` yet, or `{name}` is no leaf, as what `{name} = {name} - …` \
+         makes is not (`{name} -= …` under `no_grad()` stays one); `{name}.retain_grad()` asks for the gradient of what lies \
+         between"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::device::Machine;
+    use crate::script::engine::Stopped;
+    use crate::script::testing::shown;
+    use crate::script::{Interpreter, Limits, Origin, Silent};
+
+    /// What is said of the last of some cells.
+    fn said(cells: &[&str]) -> (String, String) {
+        let mut script = Interpreter::new(Machine::cpu_only(), Arc::new(Silent), &Limits::default());
+        let mut faults = cells.iter().zip(1..).filter_map(|(code, number)| {
+            match script.evaluate(number, &Origin { name: "test", code, first_line: 1 }) {
+                Err(Stopped::Fault(fault)) => Some((fault.message, fault.hint.unwrap_or_default())),
+                _ => None,
+            }
+        });
+        faults.next().unwrap_or_else(|| panic!("{cells:?}"))
+    }
+
+    #[test]
+    fn what_has_no_order_is_not_compared() {
+        for (code, types) in [
+            ("let x = 1; let y = (); x < y", "'<' not supported between instances of 'int' and '()'"),
+            ("let m = #{}; 0.5 >= m.best", "'>=' not supported between instances of 'float' and '()'"),
+            ("\"0.9\" > 0.5", "'>' not supported between instances of 'string' and 'float'"),
+            (
+                "let x = ones(1); x <= \"inf\"",
+                "'<=' not supported between instances of 'Tensor' and 'string'",
+            ),
+            ("ones(2) < [1, 2]", "'<' not supported between instances of 'Tensor' and 'array'"),
+            (
+                "let n = 2; let f = || n; n < \"3\"",
+                "'<' not supported between instances of 'int' and 'string'",
+            ),
+        ] {
+            assert_eq!(said(&[code]).0, types, "{code}");
+        }
+        for (code, want) in [
+            (
+                "let a = [1, 2]; [a[0] < a[1], a.len() > 1, \"a\" < \"b\", 'a' < \"b\", 2 < 2.5]",
+                "[true, true, true, true, true]",
+            ),
+            ("let m = #{x: 2}; [m.x < 3, m.y == (), m.x != ()]", "[true, true, true]"),
+            ("let x = ones(2); [(x > 0).all().item(), (x.sum() > 1).item()]", "[true, true]"),
+        ] {
+            assert_eq!(shown(&[code]), want, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_gradient_that_is_missing_is_told_of_as_one() {
+        let cells = |last| ["let w = ones(2, #{requires_grad: true}); let p = #{w: w};", last];
+        for last in [
+            "w - 0.1 * w.grad",
+            "w.grad.zero_()",
+            "w.grad[0]",
+            "w.grad > 0",
+            "F::relu(w.grad)",
+            "p.w.grad + 1",
+        ] {
+            let hint = said(&cells(last)).1;
+            assert!(
+                hint.starts_with("`w.grad` is (): no `backward()` has come to `w` yet"),
+                "{last}: {hint}"
+            );
+        }
+        let hint = said(&cells("let v = #{grad_norm: ()}; v.grad_norm + 1")).1;
+        assert!(!hint.contains("backward"), "{hint}");
+    }
+}
