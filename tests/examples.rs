@@ -314,3 +314,17 @@ fn names_are_unique_and_rows_are_documented() {
         assert!(!def.forms.is_empty(), "{} can be called", def.name);
     }
 }
+
+#[test]
+fn what_is_asked_for_as_pytorch_writes_it_has_the_page_of_that() {
+    for (asked, called, other) in [
+        ("torch.cuda.is_available", "cuda::is_available", "distributed::is_available"),
+        ("dist.is_available", "distributed::is_available", "cuda::is_available"),
+        ("torch.cuda.manual_seed", "cuda::manual_seed", "PyTorch    torch.manual_seed"),
+        ("torch.linalg.norm", "linalg::norm", "x.norm("),
+        ("nn.Linear", "nn::Linear", "x.Linear"),
+    ] {
+        let page = help::page(asked).unwrap();
+        assert!(page.contains(called) && !page.contains(other), "{asked}: {page}");
+    }
+}

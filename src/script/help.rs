@@ -39,7 +39,13 @@ pub fn page(name: &str) -> Option<String> {
         ("", variable) => def.receiver != Receiver::None && def.receiver.variable() == variable,
         (space, _) => def.forms.iter().any(|form| stands_in(form, space)),
     };
-    let mut chosen: Vec<&OpDef> = named.iter().filter(inside).copied().collect();
+    // By the name that PyTorch has for it there is one meaning.
+    let torch = of_torch(full);
+    let same = |def: &&&OpDef| torch.is_some() && torch_path(def) == torch;
+    let mut chosen: Vec<&OpDef> = named.iter().filter(same).copied().collect();
+    if chosen.is_empty() {
+        chosen = named.iter().filter(inside).copied().collect();
+    }
     if chosen.is_empty() {
         chosen = named;
     }
@@ -48,6 +54,18 @@ pub fn page(name: &str) -> Option<String> {
     }
     let pages: Vec<String> = chosen.into_iter().map(describe).collect();
     Some(pages.join("\n"))
+}
+
+/// PyTorch's whole name of what is written as programs write it: `nn.Linear`, `F.relu`, `torch.cuda.is_available`.
+fn of_torch(name: &str) -> Option<String> {
+    let (first, rest) = name.split_once('.')?;
+    match first {
+        "torch" => Some(name.to_owned()),
+        "F" => Some(format!("torch.nn.functional.{rest}")),
+        "nn" | "optim" | "cuda" | "linalg" | "autograd" | "distributed" => Some(format!("torch.{name}")),
+        "dist" => Some(format!("torch.distributed.{rest}")),
+        _ => None,
+    }
 }
 
 /// What stands for a page of `events`, and of what else is known by what it has alone.
