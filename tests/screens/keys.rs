@@ -213,3 +213,24 @@ fn entries_of_lists_can_be_clicked() {
     assert_eq!(codes(&lab.state.document()), ["nn::Conv3d"]);
     assert!(lab.state.is_editing());
 }
+
+#[test]
+fn keys_on_a_screen_that_shows_nothing_only_quit() {
+    let mut lab = Lab::notebook(&["let a = 1;", "a + 1"]);
+    lab.key(KeyCode::Enter);
+    lab.types("x");
+    let before = lab.shows();
+    let asked = lab.sent.len();
+    lab.tell(Msg::Resize(59, 24));
+    lab.types("abc\ndd");
+    lab.key(KeyCode::F(5));
+    lab.tell(Msg::Paste("lost".into()));
+    lab.tell(Msg::Resize(120, 40));
+    assert_eq!(lab.shows(), before);
+    assert_eq!(lab.sent.len(), asked, "nothing was run");
+    lab.tell(Msg::Resize(59, 24));
+    lab.key(KeyCode::Char('q'));
+    lab.tell(Msg::Resize(120, 40));
+    let asks = lab.shows();
+    assert!(asks.contains("quit"), "what was typed is not saved, so that it asks first:\n{asks}");
+}

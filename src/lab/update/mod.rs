@@ -141,8 +141,25 @@ fn mouse(state: &mut State, event: MouseEvent, fx: &mut Vec<Effect>) {
     screens::mouse(state, event, fx);
 }
 
+/// Whether nothing is shown, for want of room, but that there is none.
+fn is_hidden(state: &State) -> bool {
+    layout::screen(state).is_none() && !matches!(state.popup, Some(Popup::Confirm(_)))
+}
+
+/// What is not seen is not written to: keys quit and interrupt.
+fn hidden_key(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
+    let quits = event.code == KeyCode::Char('q') && event.modifiers.is_empty();
+    let action = if quits { Some(Action::Quit) } else { active_keys::find(state, event) };
+    if let Some(action @ (Action::Quit | Action::Interrupt)) = action {
+        actions::act(state, action, event, fx);
+    }
+}
+
 /// What is typed into a popup is one line.
 fn paste(state: &mut State, text: &str) {
+    if is_hidden(state) {
+        return;
+    }
     match state.popup {
         Some(_) => text.lines().next().unwrap_or_default().chars().for_each(|c| picking::typed(state, c)),
         None => screens::paste(state, text),
@@ -153,6 +170,9 @@ fn key(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
     // What was said has been read, or is answered by this key.
     state.said.read(state.now);
     let first_key = state.aid.first_key.take();
+    if is_hidden(state) {
+        return hidden_key(state, event, fx);
+    }
     if vi::key(state, event) {
         return;
     }

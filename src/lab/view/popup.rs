@@ -174,7 +174,7 @@ fn words(state: &State, question: Confirm) -> (&'static str, String) {
 fn standing(state: &State) -> Vec<String> {
     let mut told = Vec::new();
     if state.is_busy() {
-        told.push("A cell is running; it is stopped.".to_owned());
+        told.push("A cell is running; quitting stops it.".to_owned());
     }
     let unsaved = state.unsaved() as u64;
     if unsaved == 0 {
