@@ -75,10 +75,24 @@ pub(crate) fn searchsorted(edges: &Tensor, values: &Tensor, right: bool, narrow:
     if narrow { to_dtype(&out, DType::Int32) } else { Ok(out) }
 }
 
-/// A binary search for all values at once: the answer lies in `low..=high` all the time.
+/// A binary search for all values at once, of a place before equals or behind them where `right`.
 pub(super) fn search(edges: &Tensor, values: &Tensor, size: usize, right: bool) -> Result<Tensor> {
-    let full =
-        |n: i64| Tensor::full(values.shape(), n.into(), DType::Int64, &values.context(), "searchsorted");
+    // What NaN is compared with is never found too large: it goes behind everything.
+    search_by("searchsorted", edges, values, size, |edge, values| {
+        logical_not(&if right { gt(edge, values)? } else { ge(edge, values)? })
+    })
+}
+
+/// How many edges of each row lie `before` its values, where those that do come first. The answer lies in `low..=high`
+/// all the time.
+pub(crate) fn search_by(
+    name: &'static str,
+    edges: &Tensor,
+    values: &Tensor,
+    size: usize,
+    before: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let full = |n: i64| Tensor::full(values.shape(), n.into(), DType::Int64, &values.context(), name);
     let (mut low, mut high) = (full(0)?, full(size as i64)?);
     if size == 0 || values.numel() == 0 {
         return Ok(low);
@@ -91,9 +105,7 @@ pub(super) fn search(edges: &Tensor, values: &Tensor, size: usize, right: bool) 
         } else {
             gather(edges, -1, &at)?
         };
-        // What NaN is compared with is never found too large: it goes behind everything.
-        let beyond = logical_not(&if right { gt(&edge, values)? } else { ge(&edge, values)? })?;
-        let open = logical_and(&beyond, &lt(&low, &high)?)?;
+        let open = logical_and(&before(&edge, values)?, &lt(&low, &high)?)?;
         let next = add(&middle, 1i64)?;
         high = where_(&open, (&high).into(), (&minimum(&middle, &high)?).into())?;
         low = where_(&open, (&next).into(), (&low).into())?;

@@ -13,6 +13,7 @@ use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul};
 use crate::op::elementwise::clamp::clamp;
 use crate::op::elementwise::comparison::lt;
+use crate::op::index::search::search_by;
 use crate::op::reduce::scan::cumsum;
 use crate::op::reduce::sums::{max_all, min_all, sum};
 use crate::op::shape::view::unsqueeze;
@@ -128,9 +129,16 @@ pub fn multinomial(x: &Tensor, count: i64, replacement: bool) -> Result<Tensor> 
     }
     let rows = Distribution::Rows { width: count as u64, dtype: x.dtype() };
     let u = drawn(&shape, DType::Float64, &x.context(), rows, "multinomial")?;
-    let below = lt(&unsqueeze(&sums, -2)?, &unsqueeze(&u, -1)?)?;
-    clamp(&sum(&below, Some(&[-1]), false)?, None, Some((classes - 1).into()))
+    let places = if (x.numel() as i64).saturating_mul(count) <= COUNTED {
+        sum(&lt(&unsqueeze(&sums, -2)?, &unsqueeze(&u, -1)?)?, Some(&[-1]), false)?
+    } else {
+        search_by("multinomial", &sums, &u, classes as usize, |sum, u| lt(sum, u))?
+    };
+    clamp(&places, None, Some((classes - 1).into()))
 }
+
+/// For as many pairs of sums and draws, of all rows, to compare them all takes fewer launches than a search, and no longer.
+const COUNTED: i64 = 1 << 18;
 
 /// Poisson numbers with the means in `x`.
 pub fn poisson(x: &Tensor) -> Result<Tensor> {
