@@ -35,7 +35,12 @@ impl Moments {
 
     /// A number of a name, kept as PyTorch does: a float32 tensor without dimensions, on the host.
     pub fn number(&mut self, name: &'static str, first: f64) -> Result<f64> {
-        let held = self.or_insert(name, || Tensor::from_f32(&[first as f32], &[]))?;
+        self.number_or(name, || first)
+    }
+
+    /// [`Moments::number`] of what is computed on first use.
+    pub(crate) fn number_or(&mut self, name: &'static str, first: impl FnOnce() -> f64) -> Result<f64> {
+        let held = self.or_insert(name, || Tensor::from_f32(&[first() as f32], &[]))?;
         Ok(held.item()?.as_f64())
     }
 
@@ -131,7 +136,7 @@ impl Optimizer {
 }
 
 /// Names of running tensors that any optimiser keeps.
-const NAMES: [&str; 17] = [
+const NAMES: [&str; 18] = [
     "momentum_buffer",
     "exp_avg",
     "exp_avg_sq",
@@ -146,6 +151,7 @@ const NAMES: [&str; 17] = [
     "ax",
     "eta",
     "mu",
+    "mu_product",
     "row_var",
     "col_var",
     "variance",
@@ -155,7 +161,7 @@ const NAMES: [&str; 17] = [
 const MEANS: [&str; 2] = ["row_var", "col_var"];
 
 /// Those that are one number, whatever the parameter's shape.
-const NUMBERS: [&str; 2] = ["eta", "mu"];
+const NUMBERS: [&str; 3] = ["eta", "mu", "mu_product"];
 
 fn remembered(state: &StateDict, number: usize, parameter: &Tensor) -> Result<Moments> {
     let Some((_, step, tensors)) = state.moments.iter().find(|(n, _, _)| *n == number) else {

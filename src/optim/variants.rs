@@ -102,13 +102,17 @@ impl Rule for NAdam {
     fn step(&self, options: &Options, parameter: &Tensor, grad: &Tensor, state: &mut Moments) -> Result<()> {
         let grad = decayed(options, parameter, grad)?;
         let [beta1, beta2] = options.pair("betas").unwrap_or([0.9, 0.999]);
-        let (mean, square) = moments(state, parameter, &grad, [beta1, beta2])?;
-        state.step += 1;
         // The momentum grows from half of it up to `beta1`; its product over all steps corrects the mean.
         let decay = options.float("momentum_decay");
         let momentum = |t: u64| beta1 * (1.0 - 0.5 * 0.96f64.powf(t as f64 * decay));
-        let product: f64 = (1..=state.step).map(momentum).product();
+        let steps = state.step;
+        // A state that was written without the product has had the momentum of today, as far as anyone knows.
+        let before = state.number_or("mu_product", || (1..=steps).map(momentum).product())?;
+        let (mean, square) = moments(state, parameter, &grad, [beta1, beta2])?;
+        state.step += 1;
         let (now, next) = (momentum(state.step), momentum(state.step + 1));
+        state.set_number("mu_product", before * now)?;
+        let product = state.number("mu_product", 1.0)?;
         let spread = scale(&square, 1.0 / (1.0 - beta2.powi(exponent(state))))?;
         let divisor = shift(&sqrt(&spread)?, options.float("eps"))?;
         let lr = options.float("lr");

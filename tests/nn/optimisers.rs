@@ -2,6 +2,19 @@
 
 use super::{Lab, recorded};
 
+/// Five steps by other betas each, with an optimiser that goes on from the state of another after the third.
+const BETAS: &str = "
+    let make = |w| optim::NAdam([w], #{lr: 0.1});
+    let w = tensor([1.0, -2.0, 3.0], #{requires_grad: true});
+    let opt = make.call(w);
+    for b in [0.95, 0.9, 0.85, 0.85, 0.9] {
+        if opt.state_dict().state.len() > 0 && b == 0.9 && opt.param_groups[0].betas[0] == 0.85 {
+            let saved = opt.state_dict(); opt = make.call(w); opt.load_state_dict(saved);
+        }
+        opt.param_groups[0].betas = [b, 0.999];
+        opt.zero_grad(); (w ** 4).sum().backward(); opt.step();
+    }";
+
 /// Loss for loss of ten training steps and one evaluation.
 fn losses(lab: &mut Lab, entry: &serde_json::Value) -> Vec<f64> {
     lab.reset();
@@ -162,6 +175,28 @@ fn a_loaded_state_goes_on_as_the_first_would_have() {
     }
     let (text, _) = lab.error("optim::SGD(net[0].parameters(), #{lr: 1}).load_state_dict(opt.state_dict())");
     assert!(text.starts_with("ValueError: loaded state dict contains a parameter group"), "{text}");
+}
+
+#[test]
+fn nadam_multiplies_the_momenta_that_it_had() {
+    let mut lab = Lab::new();
+    lab.run(BETAS);
+    let got = lab.numbers("w");
+    let want = [0.6746175289154053, -1.6337599754333496, 2.6197500228881836];
+    assert!(got.iter().zip(want).all(|(a, b)| (a - b).abs() < 2e-6), "{got:?}");
+    let product = lab.float("opt.state_dict().state[\"0\"].mu_product.item()");
+    assert!((product - 0.0174).abs() < 5e-5, "{product}");
+    // A state of before it was kept: as many steps with the betas of today.
+    lab.run(
+        "let w = ones(2).requires_grad_(true); let v = ones(2).requires_grad_(true);
+         let a = optim::NAdam([w], #{lr: 0.1}); let b = optim::NAdam([v], #{lr: 0.1});
+         let step = |o, p| { o.zero_grad(); (p ** 2).sum().backward(); o.step(); };
+         for i in 0..3 { step.call(a, w); }
+         let saved = a.state_dict(); saved.state[\"0\"].remove(\"mu_product\");
+         b.load_state_dict(saved); with no_grad() { v.copy_(w); }
+         step.call(a, w); step.call(b, v);",
+    );
+    assert!(lab.truth("allclose(w, v, #{rtol: 0.0, atol: 1e-6})"));
 }
 
 #[test]
