@@ -73,9 +73,19 @@ pub(crate) fn module_list(modules: &[Module]) -> Result<Module> {
     Module::new(ModuleList, numbered(modules))
 }
 
-/// Some of the modules of a container, in a new one of its kind.
-pub fn part(of: &Module, modules: &[Module]) -> Result<Module> {
+/// Modules in a new container of the kind of another.
+pub fn alike(of: &Module, modules: &[Module]) -> Result<Module> {
     if of.layer().counts_children() { module_list(modules) } else { sequential(modules) }
+}
+
+/// Some of the children of a container, in a new one of its kind. As in PyTorch a list counts them anew, and others
+/// keep their names.
+pub fn part(of: &Module, children: &[(String, Module)]) -> Result<Module> {
+    if of.layer().counts_children() {
+        return module_list(&children.iter().map(|(_, m)| m.clone()).collect::<Vec<_>>());
+    }
+    let named = children.iter().fold(Parts::new(), |parts, (name, m)| parts.child(name, m.clone()));
+    Module::new(Sequential, named)
 }
 
 fn numbered(modules: &[Module]) -> Parts {

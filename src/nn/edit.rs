@@ -15,10 +15,7 @@ impl Module {
     pub(crate) fn set_child(&self, name: &str, module: Module) -> Result<()> {
         check_name("module", name)?;
         let mut children = self.children().to_vec();
-        match children.iter_mut().find(|(n, _)| n == name) {
-            Some((_, place)) => *place = module,
-            None => children.push((name.to_string(), module)),
-        }
+        put(&mut children, name.to_string(), module);
         self.set_children(children)?;
         self.slots_mut().retain(|slot| slot.name != name);
         Ok(())
@@ -67,34 +64,53 @@ impl Module {
         Ok(())
     }
 
-    /// Puts modules into a list before its `at`-th; a negative number counts from the end.
-    pub fn insert(&self, at: i64, modules: &[Module]) -> Result<()> {
+    /// Puts a module into a list before its `at`-th; a negative number counts from the end. Those behind it move on to
+    /// the numbers that follow theirs, and what has a name of its own stays where it is, as in PyTorch.
+    ///
+    /// # Errors
+    /// `KeyError` where one that would move on has no number.
+    pub fn insert(&self, at: i64, module: Module) -> Result<()> {
         let mut all = self.listed("insert")?;
-        let count = all.len() as i64;
-        let place = if at < 0 { at + count } else { at };
-        let Some(place) = usize::try_from(place).ok().filter(|p| *p <= all.len()) else {
+        let count = all.len();
+        let place = if at < 0 { at + count as i64 } else { at };
+        let Some(place) = usize::try_from(place).ok().filter(|p| *p <= count) else {
             return Err(Error::new(Kind::IndexError, format!("Index out of range: {at}"))
                 .with_hint(format!("{} has {count} modules", self.name())));
         };
-        all.splice(place..place, modules.iter().cloned());
-        self.renumbered(all)
+        for number in (place..count).rev() {
+            let name = number.to_string();
+            let Some((_, moved)) = all.iter().find(|(n, _)| *n == name).cloned() else {
+                return Err(Error::new(Kind::KeyError, format!("'{name}'")).with_hint(
+                    "insert() moves modules on by their numbers, and one of these has a name of its own: append() \
+                     and add_module(name, module) put a module behind the others",
+                ));
+            };
+            put(&mut all, (number + 1).to_string(), moved);
+        }
+        put(&mut all, place.to_string(), module);
+        self.set_children(all)
     }
 
-    /// Puts modules at the end of a list.
+    /// Puts modules at the end of a list, each under the number of those before it.
     pub fn extend(&self, modules: &[Module]) -> Result<()> {
         let mut all = self.listed("append")?;
-        all.extend(modules.iter().cloned());
-        self.renumbered(all)
+        let first = all.len();
+        for (i, module) in modules.iter().enumerate() {
+            // A Sequential counts anew before each, which differs where a name that is a number is taken over.
+            let number = if self.layer().counts_children() { first + i } else { all.len() };
+            put(&mut all, number.to_string(), module.clone());
+        }
+        self.set_children(all)
     }
 
-    /// Takes the `i`-th module out of a list; those behind it move up.
+    /// Takes the `i`-th module out of a list; all that are left are counted anew.
     pub fn pop(&self, i: i64) -> Result<Module> {
         let mut all = self.listed("pop")?;
         let (name, module) = self.named_nth(i)?;
         if let Some(at) = self.children().iter().position(|(n, _)| *n == name) {
             all.remove(at);
         }
-        self.renumbered(all)?;
+        self.set_children(all.into_iter().enumerate().map(|(i, (_, m))| (i.to_string(), m)).collect())?;
         Ok(module)
     }
 
@@ -108,19 +124,15 @@ impl Module {
         self.set_child(&name, module)
     }
 
-    fn listed(&self, what: &str) -> Result<Vec<Module>> {
+    fn listed(&self, what: &str) -> Result<Vec<(String, Module)>> {
         if self.layer().is_list() {
-            return Ok(self.children().iter().map(|(_, m)| m.clone()).collect());
+            return Ok(self.children().to_vec());
         }
         let error = Error::type_error(match what {
             "item assignment" => format!("'{}' object does not support item assignment", self.name()),
             _ => format!("'{}' object has no attribute '{what}'", self.name()),
         });
         Err(error.with_hint("nn::Sequential and nn::ModuleList are lists of modules"))
-    }
-
-    fn renumbered(&self, modules: Vec<Module>) -> Result<()> {
-        self.set_children(modules.into_iter().enumerate().map(|(i, m)| (i.to_string(), m)).collect())
     }
 
     /// The module of a dotted path below this one; the empty path is the module itself.
@@ -164,6 +176,14 @@ impl Module {
         let (children, slots) = (self.children(), self.slots());
         let known = children.iter().map(|(n, _)| n.as_str()).chain(slots.iter().map(|s| s.name.as_str()));
         error.with_near(name, known)
+    }
+}
+
+/// In the place of the module that has the name, or behind the others.
+fn put(children: &mut Vec<(String, Module)>, name: String, module: Module) {
+    match children.iter_mut().find(|(n, _)| *n == name) {
+        Some((_, place)) => *place = module,
+        None => children.push((name, module)),
     }
 }
 

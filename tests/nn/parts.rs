@@ -139,6 +139,35 @@ fn lists_and_maps_of_modules_grow_and_shrink() {
 }
 
 #[test]
+fn children_with_names_of_their_own_keep_them() {
+    let mut lab = Lab::new();
+    let names = "net.named_children().map(|p| p[0])";
+    lab.run("let net = nn::Sequential(); net.add_module(\"a\", nn::Linear(2, 2)); net.append(nn::ReLU());");
+    assert_eq!(lab.text("net.state_dict().keys()"), "[\"a.bias\", \"a.weight\"]");
+    assert_eq!(lab.text(names), "[\"a\", \"1\"]");
+    lab.run("net.extend([nn::Tanh(), nn::GELU()]); net.insert(2, nn::SiLU()); net.insert(-1, nn::Mish());");
+    assert_eq!(lab.text(names), "[\"a\", \"1\", \"2\", \"3\", \"4\", \"5\"]");
+    assert_eq!(
+        lab.text("net.children().map(|m| type_of(m))"),
+        "[\"Linear\", \"ReLU\", \"SiLU\", \"Tanh\", \"Mish\", \"GELU\"]"
+    );
+    let (text, hint) = lab.error("net.insert(0, nn::Tanh())");
+    assert_eq!(text, "KeyError: '0'");
+    assert!(hint.contains("name of its own"), "{hint}");
+    assert_eq!(lab.text("net.len()"), "6", "what is refused changes nothing");
+    // A part of the row keeps the names, and a list counts anew; so does whoever takes one out.
+    assert_eq!(lab.text("net[0..3].named_children().map(|p| p[0])"), "[\"a\", \"1\", \"2\"]");
+    assert_eq!(lab.text("net[1..3].named_children().map(|p| p[0])"), "[\"1\", \"2\"]");
+    lab.run("let list = nn::ModuleList([nn::ReLU(), nn::Tanh()]);");
+    assert_eq!(lab.text("list[1..2].named_children().map(|p| p[0])"), "[\"0\"]");
+    lab.run("net.pop(1);");
+    assert_eq!(lab.text(names), "[\"0\", \"1\", \"2\", \"3\", \"4\"]");
+    // A name that is a number is replaced by the module that gets it.
+    lab.run("let net = nn::Sequential(); net.add_module(\"1\", nn::Linear(2, 2)); net.append(nn::ReLU());");
+    assert_eq!(lab.text("net"), "Sequential(\n  (1): ReLU()\n)");
+}
+
+#[test]
 fn no_module_comes_to_stand_inside_itself_or_too_deep() {
     let mut lab = Lab::new();
     lab.run("let a = nn::Sequential(nn::ReLU()); let b = nn::Sequential(a);");

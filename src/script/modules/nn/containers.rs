@@ -104,24 +104,28 @@ pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         method(
             "insert",
-            "Puts a module before another; those behind it are counted anew.",
+            "Puts a module before another; those behind it move on by one number.",
             InsertParams::LIST,
         )
         .changing()
         .torch("torch.nn.ModuleList.insert")
         .details(LATER)
-        .errors(&[LIST, "IndexError: there is no such place"])
+        .errors(&[
+            LIST,
+            "IndexError: there is no such place",
+            "KeyError: one that would move on has a name and no number",
+        ])
         .example("let net = nn::Sequential(nn::ReLU()); net.insert(0, nn::Tanh()); net[0]", "Tanh()"),
         |call| {
             let given = InsertParams::of(&call.args)?;
-            call.on::<Module>()?.insert(given.index, &[subclass(&given.module)?])?;
+            call.on::<Module>()?.insert(given.index, subclass(&given.module)?)?;
             itself(call)
         },
     ),
     ScriptRow::of(
         method(
             "pop",
-            "Takes a module out of a container and gives it; those behind it are counted anew.",
+            "Takes a module out of a container and gives it; the others of a list are counted anew.",
             PopParams::LIST,
         )
         .changing()

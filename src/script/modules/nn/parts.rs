@@ -125,9 +125,8 @@ fn indexing(engine: &mut Engine) {
     let part = |m: &Module, start: INT, end: INT| -> RhaiResult<Module> {
         let children = m.children();
         let at = |i: INT| usize::try_from(i).unwrap_or(0).min(children.len());
-        let kept: Vec<Module> =
-            children.iter().take(at(end)).skip(at(start)).map(|(_, c)| c.clone()).collect();
-        containers::part(m, &kept).map_err(raise)
+        let (start, end) = (at(start), at(end));
+        containers::part(m, children.get(start..end).unwrap_or(&[])).map_err(raise)
     };
     engine.register_indexer_get(move |m: &mut Module, r: std::ops::Range<INT>| part(m, r.start, r.end));
     engine.register_indexer_get(move |m: &mut Module, r: std::ops::RangeInclusive<INT>| {
@@ -136,7 +135,7 @@ fn indexing(engine: &mut Engine) {
     engine.register_fn("+", |a: Module, b: Module| -> RhaiResult<Module> {
         let both = [several(&Dynamic::from(a.clone())), several(&Dynamic::from(b))];
         let all = both.into_iter().collect::<Result<Vec<_>>>().map_err(raise)?.concat();
-        containers::part(&a, &all).map_err(raise)
+        containers::alike(&a, &all).map_err(raise)
     });
     engine.register_iterator::<Module>();
 }
