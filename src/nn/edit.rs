@@ -41,7 +41,11 @@ impl Module {
                 );
                 return Err(Error::value(text));
             }
-            t.set_requires_grad(true)?;
+            // One that was frozen stays so.
+            if !t.is_parameter() {
+                t.set_requires_grad(true)?;
+            }
+            t.mark_parameter();
         }
         self.register(ModuleSlot { name: name.to_string(), tensor, role: Role::Parameter, persistent: true })
     }

@@ -233,6 +233,8 @@ impl Module {
         children: Vec<(String, Module)>,
         hooks: Arc<ModuleHooks>,
     ) -> Module {
+        let trained = slots.iter().filter(|s| s.role == Role::Parameter);
+        trained.filter_map(|s| s.tensor.as_ref()).for_each(Tensor::mark_parameter);
         let module = Module(Arc::new(ModuleInner {
             layer,
             training: AtomicBool::new(training),
@@ -446,7 +448,8 @@ impl Module {
         self.slots().iter().find(|s| s.name == name).map(|s| s.role)
     }
 
-    /// Puts another tensor in a slot, as in sharing a weight between two layers.
+    /// Puts another tensor in a slot, as in sharing a weight between two layers. Whether it is a parameter where one
+    /// stands has been asked.
     pub(crate) fn set_tensor(&self, name: &str, tensor: Option<Tensor>) -> Result<()> {
         let mut slots = self.slots_mut();
         let Some(slot) = slots.iter_mut().find(|s| s.name == name) else { return Err(self.missing(name)) };
@@ -456,13 +459,8 @@ impl Module {
         {
             return Ok(());
         }
-        if let (Some(t), Role::Parameter) = (&tensor, slot.role)
-            && !t.is_leaf()
-        {
-            let text = format!(
-                "Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly."
-            );
-            return Err(Error::runtime(text).with_hint("`t.detach().requires_grad_(true)` makes a leaf"));
+        if let (Role::Parameter, Some(tensor)) = (slot.role, &tensor) {
+            tensor.mark_parameter();
         }
         slot.tensor = tensor;
         Ok(())

@@ -43,7 +43,7 @@ struct TensorInner {
     layout: layouts::Layouts,
     /// Counts writes in place of the storage's own counter: of `.data` and its views.
     versions: Option<Arc<AtomicU32>>,
-    /// [`TRACKED`], [`VIEW`] and [`RETAINS`]: kept beside `auto` so that the common case takes no lock.
+    /// [`TRACKED`], [`VIEW`], [`RETAINS`] and [`PARAMETER`]: kept beside `auto` so that the common case takes no lock.
     flags: AtomicU8,
     auto: Mutex<Auto>,
 }
@@ -54,6 +54,8 @@ const TRACKED: u8 = 1;
 const VIEW: u8 = 2;
 /// Is no leaf, and keeps its gradient all the same.
 const RETAINS: u8 = 4;
+/// Was made as a parameter, or is one of a module: that it is frozen does not change it.
+const PARAMETER: u8 = 8;
 
 /// The autograd state of a tensor.
 #[derive(Default)]

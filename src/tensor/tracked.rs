@@ -10,7 +10,7 @@ use crate::device::examine::examining;
 
 use super::autograd::{Edge, Node, Rule, Saver};
 use super::hooks::{After, Handle, Hook, Hooks};
-use super::{RETAINS, TRACKED, Tensor, VIEW, inplace};
+use super::{PARAMETER, RETAINS, TRACKED, Tensor, VIEW, inplace};
 
 impl Tensor {
     /// Requires grad, itself or through what it was computed from.
@@ -22,6 +22,16 @@ impl Tensor {
     /// A leaf has no node: it was not computed from anything that requires grad.
     pub fn is_leaf(&self) -> bool {
         self.node().is_none()
+    }
+
+    /// What a module takes as a parameter: a leaf that requires gradients, or that was a parameter before it was frozen.
+    pub(crate) fn is_parameter(&self) -> bool {
+        self.is_leaf() && (self.requires_grad() || self.flag(PARAMETER))
+    }
+
+    /// Notes that it is a parameter.
+    pub(crate) fn mark_parameter(&self) {
+        self.0.flags.fetch_or(PARAMETER, Ordering::Relaxed);
     }
 
     /// Asks for (or gives up) a gradient of a leaf.

@@ -168,6 +168,60 @@ fn children_with_names_of_their_own_keep_them() {
 }
 
 #[test]
+fn what_stands_for_a_parameter_is_a_parameter() {
+    let mut lab = Lab::on("sim:t4");
+    lab.run("let net = nn::Linear(2, 2); let norm = nn::BatchNorm1d(2);");
+    let expected = "(torch.nn.Parameter or None expected)";
+    for (value, given) in [
+        ("zeros([2, 2])", "torch.FloatTensor"),
+        ("zeros([2, 2]).double()", "torch.DoubleTensor"),
+        ("zeros([2, 2]).to(bfloat16)", "torch.BFloat16Tensor"),
+        ("zeros([2, 2]).long()", "torch.LongTensor"),
+        ("zeros([2, 2]) > 0", "torch.BoolTensor"),
+        ("zeros([2, 2], #{device: \"cuda\"})", "torch.cuda.FloatTensor"),
+        ("net.weight * 2", "torch.FloatTensor"),
+    ] {
+        let (text, hint) = lab.error(&format!("net.weight = {value}"));
+        assert_eq!(text, format!("TypeError: cannot assign '{given}' as parameter 'weight' {expected}"));
+        assert!(hint.contains("`nn::Parameter(t)`") && hint.contains("net.weight.copy_(t)"), "{hint}");
+    }
+    for (code, want) in [
+        (
+            "net.weight = 3",
+            "TypeError: cannot assign 'int' as parameter 'weight' (torch.nn.Parameter or None expected)",
+        ),
+        (
+            "net.weight = nn::ReLU()",
+            "TypeError: cannot assign 'ReLU' as parameter 'weight' (torch.nn.Parameter or None expected)",
+        ),
+        (
+            "norm.running_mean = 3",
+            "TypeError: cannot assign 'int' as buffer 'running_mean' (torch.nn.Buffer, torch.Tensor or None expected)",
+        ),
+        (
+            "let row = nn::Sequential(); row.add_module(\"a\", nn::ReLU()); row.a = zeros(2);",
+            "TypeError: cannot assign 'torch.FloatTensor' as child module 'a' (torch.nn.Module or None expected)",
+        ),
+    ] {
+        assert_eq!(lab.error(code).0, want, "{code}");
+    }
+    // What is one goes in, frozen or not, and methods of what is there run in its place.
+    lab.run(
+        "let w = nn::Parameter(ones([2, 2])); net.weight = w; net.bias = (); norm.running_mean = ones(2);
+         with no_grad() { net.weight.mul_(2.0); }
+         let other = nn::Linear(2, 2); other.requires_grad_(false); let tied = nn::Linear(2, 2); tied.weight = other.weight;",
+    );
+    assert!(lab.truth("net.weight is w && net.bias == () && w.sum().item() == 8.0"));
+    assert!(lab.truth("tied.weight is other.weight && !tied.weight.requires_grad"));
+    assert_eq!(lab.text("tied.named_parameters().map(|p| p[0])"), "[\"weight\", \"bias\"]");
+    // A parameter takes the place of a module.
+    lab.run(
+        "let row = nn::Sequential(); row.add_module(\"a\", nn::ReLU()); row.a = nn::Parameter(zeros(2));",
+    );
+    assert_eq!(lab.text("[row.len(), row.state_dict().keys()]"), "[0, [\"a\"]]");
+}
+
+#[test]
 fn no_module_comes_to_stand_inside_itself_or_too_deep() {
     let mut lab = Lab::new();
     lab.run("let a = nn::Sequential(nn::ReLU()); let b = nn::Sequential(a);");

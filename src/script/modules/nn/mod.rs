@@ -87,6 +87,7 @@ static ROWS: &[ScriptRow] = &[
         |call| {
             let leaf = ParameterParams::of(&call.args)?.data.detach();
             leaf.set_requires_grad(true)?;
+            leaf.mark_parameter();
             Ok(Dynamic::from(leaf))
         },
     ),

@@ -2,7 +2,7 @@
 
 use rhai::{Dynamic, Engine, INT, ImmutableString};
 
-use crate::base::{Error, Result};
+use crate::base::{Device, Error, Result};
 use crate::nn::{Module, Role, containers};
 use crate::op::Receiver;
 use crate::script::fault::{RhaiResult, raise};
@@ -37,31 +37,35 @@ fn set_attribute(module: &Module, name: &str, value: Dynamic) -> Result<()> {
         if module.child(name).is_some_and(|c| c.is(&child)) {
             return Ok(());
         }
+        if module.role(name) == Some(Role::Parameter) {
+            return Err(refused(module, name, &value));
+        }
         module.set_child(name, child)?;
         own.map(|own| own.values().remove(name));
         return Ok(());
     }
+    let tensor = value.read_lock::<Tensor>().map(|t| t.clone());
     if module.child(name).is_some() {
+        if let Some(parameter) = tensor.filter(Tensor::is_parameter) {
+            return module.register_parameter(name, Some(parameter));
+        }
         if let (Some(own), true) = (own, value.is_unit()) {
             module.remove_child(name)?;
             own.values().insert(name.into(), value);
             return Ok(());
         }
-        let text = format!(
-            "cannot assign '{}' as child module '{name}' (torch.nn.Module or None expected)",
-            type_name(&value)
-        );
-        return Err(Error::type_error(text));
+        return Err(refused(module, name, &value));
     }
-    let tensor = value.read_lock::<Tensor>().map(|t| t.clone());
     if let Some(role) = module.role(name) {
-        if tensor.is_none() && !value.is_unit() {
-            let what = match role {
-                Role::Parameter => "parameter",
-                Role::Buffer => "buffer",
-            };
-            let text = format!("cannot assign '{}' as {what} '{name}'", type_name(&value));
-            return Err(Error::type_error(format!("{text} (a Tensor or () expected)")));
+        let fits = match &tensor {
+            // A method called on a tensor of the module's hands it back.
+            Some(t) => {
+                role == Role::Buffer || t.is_parameter() || module.tensor(name).is_some_and(|own| own.is(t))
+            }
+            None => value.is_unit(),
+        };
+        if !fits {
+            return Err(refused(module, name, &value));
         }
         return module.set_tensor(name, tensor);
     }
@@ -79,10 +83,41 @@ fn set_attribute(module: &Module, name: &str, value: Dynamic) -> Result<()> {
     }
 }
 
-/// A value of an own module's; a leaf that requires gradients becomes a parameter.
+/// PyTorch's error where what is assigned is of another kind than what has the name.
+fn refused(module: &Module, name: &str, value: &Dynamic) -> Error {
+    let given = match value.read_lock::<Tensor>() {
+        Some(t) => legacy_type(&t),
+        None => match value.read_lock::<Module>() {
+            Some(child) => child.name().to_owned(),
+            None => type_name(value),
+        },
+    };
+    let (what, expected) = match module.role(name) {
+        Some(Role::Parameter) => ("parameter", "torch.nn.Parameter or None"),
+        Some(Role::Buffer) => ("buffer", "torch.nn.Buffer, torch.Tensor or None"),
+        None => ("child module", "torch.nn.Module or None"),
+    };
+    let error =
+        Error::type_error(format!("cannot assign '{given}' as {what} '{name}' ({expected} expected)"));
+    if what != "parameter" || !value.is::<Tensor>() {
+        return error;
+    }
+    error.with_hint(format!(
+        "`nn::Parameter(t)` makes a parameter of a tensor; `with no_grad() {{ net.{name}.copy_(t); }}` writes its values \
+         into the one that is there"
+    ))
+}
+
+/// What PyTorch called tensors by their dtypes, such as `torch.cuda.FloatTensor`.
+fn legacy_type(t: &Tensor) -> String {
+    let place = if t.device() == Device::Cpu { "" } else { "cuda." };
+    format!("torch.{place}{}Tensor", t.dtype().type_name())
+}
+
+/// A value of an own module's; a leaf that requires gradients, or did as a parameter, becomes one.
 fn set_value(module: &Module, own: &Own, name: &str, value: Dynamic, tensor: Option<Tensor>) -> Result<()> {
     check_hidden(name, &value)?;
-    if let Some(t) = tensor.filter(|t| t.is_leaf() && t.requires_grad()) {
+    if let Some(t) = tensor.filter(Tensor::is_parameter) {
         let before = own.values().get(name).and_then(|d| d.read_lock::<Tensor>().map(|b| b.is(&t)));
         // A method called on a plain value hands it back.
         if before != Some(true) {
