@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use tensorlab::device::Machine;
 use tensorlab::plot::Figure;
+use tensorlab::script::engine::Stopped;
 use tensorlab::script::{Host, Interpreter, Limits, Origin};
 
 use crate::nn::Lab;
@@ -278,6 +279,53 @@ fn what_is_seldom_meant_is_warned_of_once_a_line() {
     assert_eq!(warnings("\nF::huber_loss(zeros([3, 1]), zeros(3));"), [spread]);
     assert!(warnings("zeros(1).std();")[0].starts_with("std(): degrees of freedom is <= 0."));
     assert!(warnings("F::kl_div(zeros([2, 3]), zeros([2, 3]));")[0].starts_with("reduction: 'mean' divides"));
+}
+
+#[test]
+fn softmax_without_a_dimension_takes_the_usual_one_and_says_so() {
+    let host = Arc::new(Warned::default());
+    let mut lab = Interpreter::new(Machine::cpu_only(), host.clone(), &Limits::default());
+    let mut run = |code: &str| {
+        let value = lab.evaluate(1, &Origin { name: "test", code, first_line: 1 });
+        let text = match value {
+            Ok(value) => lab.show(&value).unwrap_or_default(),
+            Err(Stopped::Fault(f)) => format!("{}: {}", f.kind, f.message),
+            Err(Stopped::Cancelled(e)) => e.to_string(),
+        };
+        (text, std::mem::take(&mut *host.0.lock().unwrap()))
+    };
+    let told = |name: &str| {
+        format!(
+            "Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
+        )
+    };
+    for (function, module, name) in [
+        ("|x, d| F::softmax(x, d)", "|x| F::softmax(x)", "softmax"),
+        ("|x, d| F::log_softmax(x, d)", "|x| F::log_softmax(x)", "log_softmax"),
+        ("|x, d| F::softmin(x, d)", "|x| F::softmin(x)", "softmin"),
+        ("|x, d| F::softmax(x, d)", "|x| nn::Softmax().forward(x)", "softmax"),
+        ("|x, d| F::log_softmax(x, d)", "|x| nn::LogSoftmax().forward(x)", "log_softmax"),
+        ("|x, d| F::softmin(x, d)", "|x| nn::Softmin().forward(x)", "softmin"),
+    ] {
+        let code = format!(
+            "let given = {function}; let usual = {module}; manual_seed(2);
+             [[], [3], [2, 3], [2, 3, 4], [2, 3, 4, 5]].map(|shape| {{
+                 let x = rand(shape);
+                 usual.call(x).equal(given.call(x, if shape.len() in [0, 1, 3] {{ 0 }} else {{ 1 }}))
+             }})"
+        );
+        assert_eq!(run(&code), ("[true, true, true, true, true]".into(), vec![told(name)]), "{module}");
+    }
+    for (code, name) in [
+        ("ones(2).softmax()", "softmax"),
+        ("softmax(ones(2))", "softmax"),
+        ("special::softmax(ones(2))", "softmax"),
+        ("ones(2).log_softmax()", "log_softmax"),
+        ("log_softmax(#{input: ones(2)})", "log_softmax"),
+    ] {
+        let want = format!("TypeError: {name}() missing required argument 'dim'");
+        assert_eq!(run(code), (want, Vec::new()), "{code}");
+    }
 }
 
 /// What one kernel would compute rounds halves at its end, whatever it is made of here.

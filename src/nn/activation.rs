@@ -1,6 +1,7 @@
 //! Modules without parameters: an operation with its options kept.
 
 use crate::base::{Error, Kind, Result};
+use crate::device::Shared;
 use crate::nn::made::constructor;
 use crate::op::activation::dropout::{check_probability, dropout};
 use crate::op::activation::functions::{elu, gelu, hardtanh, leaky_relu, mish, silu, softplus};
@@ -340,7 +341,9 @@ pub static ROWS: &[OpDef] = &[
         "`exp(x)` divided by its sum along a dimension.",
         SoftmaxParams::LIST,
         by_name!(SoftmaxParams, |a, args| {
-            let run = move |c: &Call| softmax(c.only()?, usual_dim(c.only()?, a.dim), None);
+            let run = move |c: &Call| {
+                softmax(c.only()?, usual_dim("softmax", c.only()?, a.dim, Shared::warn_once), None)
+            };
             Simple::new("Softmax", run).options_of(args).module()
         }),
     )
@@ -352,7 +355,9 @@ pub static ROWS: &[OpDef] = &[
         "The logarithm of softmax.",
         SoftmaxParams::LIST,
         by_name!(SoftmaxParams, |a, args| {
-            let run = move |c: &Call| log_softmax(c.only()?, usual_dim(c.only()?, a.dim), None);
+            let run = move |c: &Call| {
+                log_softmax(c.only()?, usual_dim("log_softmax", c.only()?, a.dim, Shared::warn_once), None)
+            };
             Simple::new("LogSoftmax", run).options_of(args).module()
         }),
     )

@@ -1,6 +1,7 @@
 //! Layers of composed operations: gates, channel dropout, RMS norm, and maps of modules.
 
 use crate::base::{Error, Result, python, shape};
+use crate::device::Shared;
 use crate::nn::made::{Made, constructor};
 use crate::op::activation::dropout::{check_probability, dropout1d, feature_dropout};
 use crate::op::activation::variants::{
@@ -272,7 +273,10 @@ pub static ROWS: &[OpDef] = &[
         "Softmax of `-x`.",
         SoftmaxParams::LIST,
         by_name!(SoftmaxParams, |a, args| {
-            let run = move |c: &Call| softmax(&neg(c.only()?)?, usual_dim(c.only()?, a.dim), None);
+            let run = move |c: &Call| {
+                let x = c.only()?;
+                softmax(&neg(x)?, usual_dim("softmin", x, a.dim, Shared::warn_once), None)
+            };
             Simple::new("Softmin", run).options_of(args).module()
         }),
     )

@@ -13,4 +13,4 @@ pub static ROWS: &[&[OpDef]] =
     &documented([functions::ROWS, variants::ROWS, rrelu::ROWS, shrink::ROWS, dropout::ROWS]);
 
 /// Rows whose names other rows of the table have too.
-pub(crate) static HOMONYMS: &[&[OpDef]] = &documented([functions::HOMONYMS]);
+pub(crate) static HOMONYMS: &[&[OpDef]] = &documented([functions::HOMONYMS, variants::HOMONYMS]);

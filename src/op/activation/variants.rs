@@ -1,7 +1,8 @@
 //! Activations that are composed of other operations, gradients and all.
 
-use crate::base::{Error, Result, shape};
-use crate::op::core::def::{Args, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, Sample};
+use crate::base::{DType, Error, Result, shape};
+use crate::device::Shared;
+use crate::op::core::def::{Args, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Param, Sample};
 use crate::op::core::fill::replaced_if;
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{ActivationParams, InputParams, Maybe, by_name, kind, params};
@@ -15,7 +16,7 @@ use crate::op::elementwise::clamp::clamp;
 use crate::op::elementwise::comparison::gt;
 use crate::op::elementwise::sign::neg;
 use crate::op::elementwise::unary::{abs, sigmoid};
-use crate::op::reduce::softmax::softmax;
+use crate::op::reduce::softmax::{log_softmax, softmax};
 use crate::op::shape::split::chunk;
 use crate::op::shape::view::reshape;
 use crate::tensor::Tensor;
@@ -122,9 +123,16 @@ pub fn prelu(x: &Tensor, weight: &Tensor) -> Result<Tensor> {
     where_(&gt(x, 0.0)?, Operand::Tensor(x), Operand::Tensor(&mul(x, &weight)?))
 }
 
-/// The dimension that softmax takes where none was named, as PyTorch's `_get_softmax_dim`.
-pub(crate) fn usual_dim(x: &Tensor, dim: Option<i64>) -> i64 {
-    dim.unwrap_or(if matches!(x.rank(), 0 | 1 | 3) { 0 } else { 1 })
+/// The dimension that softmax takes where none was named, as PyTorch's `_get_softmax_dim`, which warns of it: in the
+/// learner's line or in one of its own.
+pub(crate) fn usual_dim(name: &str, x: &Tensor, dim: Option<i64>, warn: fn(&Shared, &str)) -> i64 {
+    dim.unwrap_or_else(|| {
+        let text = format!(
+            "Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
+        );
+        warn(&x.context().shared, &text);
+        if matches!(x.rank(), 0 | 1 | 3) { 0 } else { 1 }
+    })
 }
 
 pub(crate) const fn row(
@@ -155,9 +163,9 @@ params! {
 }
 
 params! {
-    SoftminParams {
+    FunctionalSoftmaxParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: Maybe<kind::Dim>, "the dimension along which the results add up to 1";
+        dim: Maybe<kind::Dim>, "the dimension it runs along";
         dtype: Maybe<kind::DType>, "the dtype computed in and given";
     }
 }
@@ -248,14 +256,10 @@ pub static ROWS: &[OpDef] = &[
     .errors(&["RuntimeError: the dimension's size is odd", shapes::NO_FLOAT])
     .example("F::glu(tensor([1.0, 2.0, 3.0, 4.0]))", "tensor([0.9526, 1.9640])")
     .samples(&[Sample::of("F::glu(x)", &[X])]),
-    row(
-        "softmin",
-        Family::Activation,
-        "Softmax of `-x`.",
-        SoftminParams::LIST,
-        by_name!(SoftminParams, |a| softmax(&neg(a.input)?, usual_dim(a.input, a.dim), a.dtype)
-            .map(Value::from)),
-    )
+    row("softmin", Family::Activation, "Softmax of `-x`.", FunctionalSoftmaxParams::LIST, |args| {
+        in_functional(args, |x, dim, dtype| softmax(&neg(x)?, dim, dtype))
+    })
+    .details(USUAL)
     .shapes(shapes::SAME)
     .errors(&[shapes::NO_FLOAT])
     .example("F::softmin(tensor([1.0, 2.0, 3.0]), 0)", "tensor([0.6652, 0.2447, 0.0900])")
@@ -273,3 +277,43 @@ pub static ROWS: &[OpDef] = &[
     .example("F::prelu(tensor([-1.0, 0.0, 2.0]), tensor([0.1]))", "tensor([-0.1000,  0.0000,  2.0000])")
     .samples(&[Sample::of("F::prelu(x, w)", &[X, Draw::of("w", &[4], Domain::Any)])]),
 ];
+
+/// Those of `F::`, which need no dimension.
+pub(crate) static HOMONYMS: &[OpDef] = &[
+    row(
+        "softmax",
+        Family::Activation,
+        "Exponentials along a dimension, scaled to sum to 1.",
+        FunctionalSoftmaxParams::LIST,
+        |args| in_functional(args, softmax),
+    )
+    .details(USUAL)
+    .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
+    .example("F::softmax(tensor([0.0, 0.0]), 0)", "tensor([0.5000, 0.5000])")
+    .gradient(Gradient::Vjp("SoftmaxBackward0"))
+    .samples(&[Sample::of("F::softmax(x, 1)", &[X])]),
+    row(
+        "log_softmax",
+        Family::Activation,
+        "The logarithm of softmax, without overflow.",
+        FunctionalSoftmaxParams::LIST,
+        |args| in_functional(args, log_softmax),
+    )
+    .details(USUAL)
+    .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
+    .example("F::log_softmax(tensor([0.0, 0.0]), 0)", "tensor([-0.6931, -0.6931])")
+    .gradient(Gradient::Vjp("LogSoftmaxBackward0"))
+    .samples(&[Sample::of("F::log_softmax(x, 1)", &[X])]),
+];
+
+const USUAL: &str =
+    "Without `dim` it is 0 for inputs of 0, 1 or 3 dimensions and 1 for others, with a warning.";
+
+/// A function along the dimension that is given, or along the usual one.
+fn in_functional(args: &Args, run: impl Fn(&Tensor, i64, Option<DType>) -> Result<Tensor>) -> Result<Value> {
+    let a = FunctionalSoftmaxParams::of(args)?;
+    let dim = usual_dim(args.def.name, a.input, a.dim, Shared::warn);
+    run(a.input, dim, a.dtype).map(Value::from)
+}

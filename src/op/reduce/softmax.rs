@@ -89,12 +89,12 @@ const X: &[Draw] = &[Draw::of("x", &[3, 4, 2], Domain::Any)];
 params! {
     SoftmaxParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Dim = -1, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
         dtype: Maybe<kind::DType>, "the dtype computed in and given";
     }
 }
 
-const FORMS: &[Form] = &[Form::Method, Form::Function, Form::Functional, Form::Of("special")];
+const FORMS: &[Form] = &[Form::Method, Form::Function, Form::Of("special")];
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
