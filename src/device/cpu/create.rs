@@ -35,21 +35,27 @@ fn triangle_of<C: Compute>(launch: &Launch, output: &View, upper: bool, diagonal
     let shape = output.layout.shape();
     let [.., rows, columns] = shape else { return fill(launch, output, |_| C::from_i64(1)) };
     let (rows, columns) = (*rows, *columns);
-    let place = |i: usize| {
-        let (row, column) = (i / columns % rows, i % columns);
-        (column as i64).saturating_sub(row as i64).saturating_sub(diagonal)
-    };
     let Some(input) = launch.inputs.first() else {
-        return fill(launch, output, |i| C::from_i64(i64::from(place(i) == 0)));
+        let place = |i: usize| (i % columns) as i64 - (i / columns % rows) as i64;
+        return fill(launch, output, |i| C::from_i64(i64::from(place(i) == diagonal)));
     };
     // SAFETY: a block is read before its place is written, and no other piece writes there.
     let reader = unsafe { BlockReader::<C>::new(input, shape)? };
     blocks(launch, output, |range, values| {
         let mut scratch = Scratch::new();
         let from = reader.block(range.start, range.len(), &mut scratch);
-        for ((value, &from), i) in values.iter_mut().zip(from).zip(range) {
-            let keep = if upper { place(i) >= 0 } else { place(i) <= 0 };
-            *value = if keep { from } else { C::default() };
+        values.copy_from_slice(from);
+        // What is left out of a row lies in one piece, before the diagonal or behind it.
+        let (mut at, mut rest) = (range.start, values);
+        while !rest.is_empty() {
+            let (row, column) = (at / columns % rows, at % columns);
+            let (part, after) = rest.split_at_mut((columns - column).min(rest.len()));
+            let edge = (row as i64).saturating_add(diagonal).saturating_add(i64::from(!upper));
+            let edge = usize::try_from(edge).unwrap_or(0).saturating_sub(column).min(part.len());
+            at += part.len();
+            let (before, behind) = part.split_at_mut(edge);
+            if upper { before } else { behind }.fill(C::default());
+            rest = after;
         }
     })
 }
@@ -116,6 +122,16 @@ mod tests {
         );
         let lower = Kernel::Triangle { upper: false, diagonal: 0 };
         assert_eq!(output(&lower, &[turned.arg()], DType::Int32, &[2, 3]), [1.0, 0.0, 0.0, 4.0, 5.0, 0.0]);
+        // Blocks that begin and end within rows.
+        let wide = Sample::new(DType::Float32, &[7, 1500], (1..).map(f64::from));
+        for (upper, diagonal) in [(true, 3), (true, -2), (false, 1400), (false, i64::MAX), (true, i64::MAX)] {
+            let got =
+                output(&Kernel::Triangle { upper, diagonal }, &[wide.arg()], DType::Float32, &[7, 1500]);
+            let kept = |place: i64| if upper { place >= diagonal } else { place <= diagonal };
+            assert!(got.iter().enumerate().all(|(i, &y)| {
+                y == if kept((i % 1500) as i64 - (i / 1500) as i64) { (i + 1) as f64 } else { 0.0 }
+            }));
+        }
         let far = Kernel::Triangle { upper: false, diagonal: i64::MIN };
         assert_eq!(output(&far, &[turned.arg()], DType::Int32, &[2, 3]), [0.0; 6]);
     }
