@@ -328,6 +328,48 @@ fn softmax_without_a_dimension_takes_the_usual_one_and_says_so() {
     }
 }
 
+/// As in PyTorch's kernels: to the last bit, and so are the gradients that are made of them.
+#[test]
+fn small_whole_powers_are_products_and_their_reciprocals() {
+    let mut lab = Lab::new();
+    lab.run(
+        "manual_seed(3); let special = tensor([0.0, -0.0, 1.0 / 0.0, -1.0 / 0.0, 1e-30, 3e30]);
+         let same = |a, b| a.equal(b) && a.signbit().equal(b.signbit());",
+    );
+    for dtype in ["float32", "float64", "float16", "bfloat16"] {
+        // Halves are computed in float32 and rounded once.
+        let wide = if dtype == "float64" { "float64" } else { "float32" };
+        lab.run(&format!(
+            "let x = cat([randn(5000) * 3.0, special]).to({dtype}); let w = x.to({wide}); let to = |y| y.to({dtype});
+             let finite = x.narrow(0, 0, 5000).clone();"
+        ));
+        for code in [
+            "same(x ** 2, to.call(w * w))",
+            "same(x ** 3, to.call(w * w * w))",
+            "same(x.pow(3.0), to.call(w * w * w))",
+            "same(x ** -1, to.call(w.reciprocal()))",
+            "same(x ** -2, to.call((w * w).reciprocal()))",
+            "same(x.clone().pow_(3), x ** 3)",
+            "same(x.narrow(0, 1, 4000) ** 3, (x ** 3).narrow(0, 1, 4000))",
+        ] {
+            assert!(lab.truth(&code.replace("same(", "same.call(")), "{dtype}: {code}");
+        }
+        for (power, slope) in
+            [("3", "p * p * 3"), ("4", "p * p * p * 4"), ("-1", "(p * p).reciprocal() * -1")]
+        {
+            if dtype == wide {
+                let code = format!(
+                    "let p = finite.clone().requires_grad_(true); (p ** {power}).sum().backward(); p.grad.equal({slope})"
+                );
+                assert!(lab.truth(&code), "{dtype}: {power}");
+            }
+        }
+    }
+    assert_eq!(lab.text("(tensor([2, -3]) ** 3).tolist()"), "[8, -27]");
+    assert_eq!(lab.text("(tensor([1, -1, 2]) ** tensor(-1)).tolist()"), "[1, -1, 0]");
+    assert_eq!(lab.text("(tensor([1, -1, 2]) ** tensor(-2)).tolist()"), "[1, 1, 0]");
+}
+
 /// What one kernel would compute rounds halves at its end, whatever it is made of here.
 #[test]
 fn halves_are_rounded_once() {

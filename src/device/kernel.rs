@@ -1,7 +1,6 @@
 //! The closed set of primitives that every backend implements: the one place where backends and
 //! operations meet. A kernel sees shapes, strides and dtypes already settled by the op that launches it.
 
-use crate::base::dtype::Category;
 use crate::base::{DType, Layout, Scalar};
 use crate::device::buffer::Buffer;
 use crate::device::cancel::Cancel;
@@ -42,14 +41,16 @@ pub enum Arg<'a> {
 
 impl MapOp {
     /// The function that PyTorch computes for these inputs: powers to some numbers are others, with their values at
-    /// infinities and -0.
-    pub fn simplest(self, inputs: &[Arg]) -> MapOp {
+    /// infinities and -0. Of integers only squares are worth a function of their own.
+    pub fn simplest(self, inputs: &[Arg], compute: DType) -> MapOp {
         let (MapOp::Pow, [_, Arg::Scalar(exponent)]) = (self, inputs) else { return self };
-        match (exponent.as_f64(), exponent.category() == Category::Float) {
+        match (exponent.as_f64(), compute.is_float()) {
             (2.0, _) => MapOp::Square,
-            (0.5, _) => MapOp::Sqrt,
-            (-0.5, _) => MapOp::Rsqrt,
+            (3.0, true) => MapOp::Cube,
+            (0.5, true) => MapOp::Sqrt,
+            (-0.5, true) => MapOp::Rsqrt,
             (-1.0, true) => MapOp::Reciprocal,
+            (-2.0, true) => MapOp::SquareReciprocal,
             _ => self,
         }
     }

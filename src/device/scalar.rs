@@ -123,6 +123,8 @@ map_ops! { (a b c p q)
     Abs 1 Same "map_abs" {a.abs()} {a.wrapping_abs()} "absolute(a)";
     Sign 1 Same "map_sign" {a.sign()} {a.signum()} "sign_of(a)";
     Square 1 Same "map_square" {a * a} {a.wrapping_mul(a)} "a * a";
+    Cube 1 Same "map_cube" {a * a * a} {} "a * a * a";
+    SquareReciprocal 1 Same "map_square_reciprocal" {T::one() / (a * a)} {} "T(1) / (a * a)";
     Exp 1 Same "map_exp" {a.exp()} {} "exp(a)";
     Expm1 1 Same "map_expm1" {a.expm1()} {} "expm1(a)";
     Log 1 Same "map_log" {a.ln()} {} "log(a)";

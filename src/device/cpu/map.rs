@@ -25,7 +25,7 @@ const FEW: usize = 256;
 
 /// `a[, b[, c]] -> y`.
 pub(super) fn map(launch: &Launch, op: MapOp, params: [f64; 2], compute: DType) -> Result<()> {
-    let op = op.simplest(launch.inputs);
+    let op = op.simplest(launch.inputs, compute);
     let inputs = launch.inputs.get(..op.arity());
     let inputs = inputs.ok_or_else(|| missing(launch, "input", launch.inputs.len()))?;
     with_compute!(compute, C => typed::<C>(launch, op, params, compute, inputs))

@@ -76,7 +76,7 @@ fn casts(op: MapOp) -> Cases {
 const BLOCK: usize = 1024;
 
 pub(crate) fn plan(launch: &Launch, op: MapOp, params: [f64; 2], compute: DType) -> Option<Plan> {
-    let op = op.simplest(launch.inputs);
+    let op = op.simplest(launch.inputs, compute);
     let inputs = launch.inputs.get(..op.arity())?;
     let output = launch.outputs.first()?;
     if op == MapOp::Identity {
