@@ -411,7 +411,7 @@ fn what_differs_in_silence_is_told_of_once() {
         ("5 % -3", "and -1 in Python"),
         ("7 // 2", "`//` begins a comment"),
         ("let n = 2; let x = 7 // n", "`//` begins a comment"),
-        ("let n = 2; 1 < n < 3", "`a < b && b < c`"),
+        ("let x = ones(1); 0 < x < 3", "`a < b && b < c`"),
         ("ones(1).device == \"cpu\"", "a device is equal to its text"),
         ("let s = 0; for (a, b) in [[1, 2], [3, 4]] { s += b; } s", "counts the turns in `b` in line 1"),
         (
@@ -510,7 +510,16 @@ fn what_has_no_line_here_is_told_with_what_there_is() {
         ("let x = eye(2);", "low, high = torch.aminmax(x)", "let low = parts.min;"),
         ("let x = eye(2);", "u, s, v = torch.svd(x)", "let v = parts.V;"),
         ("let x = eye(2);", "top, at = x.topk(1)", "let at = parts.indices;"),
-        ("let r = linalg::qr(eye(2));", "r[0]", "results in parts have theirs: `r.keys()`"),
+        ("let n = 2;", "1 < n < 3", "comparisons are joined by `&&`: `1 < n && n < 3`"),
+        ("", "torch::nn::Linear(2, 1)", "stands without it: `ones(2)`, `nn::Linear(2, 1)`"),
+        ("", "backends::cuda::matmul::allow_tf32(true)", "`matmul::allow_tf32(true)`"),
+        ("", "autograd::gradcheck(|x| x, ones(1))", "a difference quotient beside `autograd::grad`"),
+        ("", "autograd::set_detect_anomaly(true)", "`with detect_anomaly() { … }`"),
+        ("", "let F = autograd::Function;", "`x.register_hook(|g| …)` changes one"),
+        ("", "nn::ReLU(ones(2))", "is called by `nn::ReLU(…).forward(x)`"),
+        ("", "nn::CrossEntropyLoss(ones([2, 2]), tensor([0, 1]))", "`nn::CrossEntropyLoss(…).forward(x)`"),
+        ("let net = nn::Linear(1, 1);", "net.compile()", "neither compiled nor traced here"),
+        ("", "optim::SDG([ones(1)])", "did you mean `SGD`?"),
         ("", "linalg::eig(eye(2))", "complex numbers, which there are none of here"),
         ("", "let x = fft::fft(ones(3));", "there are no complex numbers here"),
         ("", "let x = zeros(2, #{dtype: complex64});", "there are no complex numbers here"),
@@ -545,4 +554,12 @@ fn what_is_not_known_is_marked_in_the_program_that_is_offered() {
     let here = offered(&hint).unwrap();
     assert!(here.contains("// ? type Num = int") && here.contains("let y = x.sum();"), "{hint}");
     assert!(lab().evaluate(1, &Origin { name: "test", code: &here, first_line: 1 }).is_ok(), "{here}");
+}
+
+#[test]
+fn what_is_far_from_what_was_meant_is_not_offered() {
+    for code in ["optim::scal([ones(1)])", "let net = nn::Linear(1, 1); net.evaluate()"] {
+        let hint = told("", code).unwrap_or_default();
+        assert!(!hint.contains("scale") && !hint.contains("self."), "{code}: {hint}");
+    }
 }

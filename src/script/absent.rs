@@ -17,8 +17,32 @@ const NO_WRAPPED_WEIGHTS: &str =
 const AVERAGE: &str =
     "`let mean = deepcopy(net);` and after each step, under no_grad, `a.lerp_(b, 0.01)` for its parameters";
 
+const OWN_GRADIENT: &str =
+    "a function of one's own has the gradient of what it calls; `x.register_hook(|g| …)` changes one";
+const SEEDED: &str = "`manual_seed(n)` before a part of a program makes its draws the same again";
+
 /// Names, and what there is instead of them; modules with `::` behind, for a function of one's own may be called so.
-const ABSENT: [(&str, &str); 38] = [
+const ABSENT: [(&str, &str); 52] = [
+    ("torch::", "what is PyTorch's own stands without it: `ones(2)`, `nn::Linear(2, 1)`, `optim::SGD(…)`"),
+    (
+        "backends::",
+        "switches stand in modules of their own: `cudnn::benchmark(true)`, `matmul::allow_tf32(true)`",
+    ),
+    (
+        "utils::",
+        "`checkpoint(f, x)`, `data::DataLoader(…)` and `nn::utils::clip_grad_norm_(…)` are what is in it there",
+    ),
+    ("jit::", "a model is neither compiled nor traced here"),
+    ("compile", "a model is neither compiled nor traced here"),
+    ("hub::", "`load(path)` reads a file of weights"),
+    ("autograd::Function", OWN_GRADIENT),
+    ("autograd::set_detect_anomaly", "`with detect_anomaly() { … }` stands around the passes to look at"),
+    ("set_detect_anomaly", "`with detect_anomaly() { … }` stands around the passes to look at"),
+    ("vjp", "`autograd::grad(y, x, #{grad_outputs: v})` is the product with a vector"),
+    ("get_rng_state", SEEDED),
+    ("set_rng_state", SEEDED),
+    ("optim::swa_utils::SWALR", AVERAGE),
+    ("optim::SWALR", AVERAGE),
     (
         "copy",
         "`deepcopy(x)` copies a network or anything else, `x.clone()` a tensor, and `y.copy_(x)` writes into one",
@@ -90,6 +114,12 @@ const ABSENT: [(&str, &str); 38] = [
 ];
 
 /// What is said of a name that is not here, where another of a name like it does something else.
+pub(super) fn absent_space(name: &str) -> Option<String> {
+    let around = name.split("::").next().unwrap_or(name);
+    [name, around].iter().find_map(|space| absent(&format!("{space}::")))
+}
+
+/// What there is instead of a name.
 pub(super) fn absent(name: &str) -> Option<String> {
     ABSENT.iter().find(|(absent, _)| *absent == name).map(|(_, hint)| (*hint).to_owned())
 }

@@ -17,7 +17,7 @@ use super::calling::is_calling;
 use super::carry;
 use super::fault::RhaiResult;
 use super::lexer::{self, Kind};
-use super::nothing::unordered;
+use super::ordered::unordered;
 use super::silent::{self, Unlike};
 
 /// The key of a wrapped division: no text of a script is read as this token.
@@ -83,7 +83,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
             // Rhai's functions say what comes of marks.
             _ if left.tag() != 0 || right.tag() != 0 => None,
             Some((Number::Int(a), Number::Int(b))) => compared(*op, a, b),
-            Some((a, b)) => of_not_finite(&told, *op, a.float(), b.float()),
+            Some((a, b)) => of_numbers(&told, *op, a.float(), b.float()),
             None => None,
         };
         match result {
@@ -91,6 +91,9 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
             None => {
                 // What a closure has captured as well has its type behind a lock.
                 (left, right) = (left.flatten(), right.flatten());
+                if let Some(line) = whole.position().line() {
+                    told.set_line(line as u32);
+                }
                 if let Some(error) = unordered(name, [&left, &right], whole.position()) {
                     return Err(error);
                 }
@@ -172,9 +175,28 @@ fn called(
 /// A comparison with what is infinite or no number, which Rhai's tolerance makes nothing of: `0.5 < 1.0 / 0.0` is false
 /// there, and NaN is 0. In a run without values NaN may be a number that was never computed, which functions of that run
 /// tell.
-pub(super) fn of_not_finite(shared: &Shared, op: MapOp, a: f64, b: f64) -> Option<bool> {
+fn of_not_finite(shared: &Shared, op: MapOp, a: f64, b: f64) -> Option<bool> {
     let is_told = (a.is_nan() || b.is_nan()) && !shared.has_values();
     if is_told || a.is_finite() && b.is_finite() { None } else { compared(op, a, b) }
+}
+
+/// A comparison of floats: of finite ones with Rhai's tolerance.
+#[inline]
+pub(super) fn of_numbers(shared: &Shared, op: MapOp, a: f64, b: f64) -> Option<bool> {
+    if !a.is_finite() || !b.is_finite() {
+        return of_not_finite(shared, op, a, b);
+    }
+    let scale = if a * b == 0.0 { 1.0 } else { a.abs().max(b.abs()) };
+    let apart = (a - b) / scale;
+    match op {
+        MapOp::Lt => Some(-apart > f64::EPSILON),
+        MapOp::Le => Some(-apart > -f64::EPSILON),
+        MapOp::Gt => Some(apart > f64::EPSILON),
+        MapOp::Ge => Some(apart > -f64::EPSILON),
+        MapOp::Eq => Some(apart.abs() <= f64::EPSILON),
+        MapOp::Ne => Some(apart.abs() > f64::EPSILON),
+        _ => None,
+    }
 }
 
 /// What a comparison gives; none where it is another operation.
@@ -243,7 +265,7 @@ pub(super) fn wrap(expr: &mut Expr) {
     let FnCallExpr { args, name, op_token: Some(_), .. } = call.as_ref() else { return };
     let at = *at;
     if let Some(nth) = COMPARISONS.iter().position(|(sign, _)| sign == name)
-        && args.iter().any(|x| gives_float(x) || nth < ORDERS && may_be_anything(x))
+        && (args.iter().any(gives_float) || nth < ORDERS && !args.iter().all(is_number))
     {
         let compared = args.iter().cloned().chain([expr.clone()]);
         let wrapper = custom(COMPARISON, compared, INT::try_from(nth).unwrap_or_default().into());
@@ -280,19 +302,8 @@ fn gives_float(expr: &Expr) -> bool {
     }
 }
 
-/// Whether an operand may be of a type that has no order with the other's.
-fn may_be_anything(expr: &Expr) -> bool {
-    matches!(
-        expr,
-        Expr::Dot(..)
-            | Expr::Index(..)
-            | Expr::StringConstant(..)
-            | Expr::InterpolatedString(..)
-            | Expr::BoolConstant(..)
-            | Expr::Unit(..)
-            | Expr::Array(..)
-            | Expr::Map(..)
-    )
+fn is_number(expr: &Expr) -> bool {
+    matches!(expr, Expr::IntegerConstant(..) | Expr::FloatConstant(..))
 }
 
 /// Tells of what is seen in code before it runs. `is_variable` knows those of the session.

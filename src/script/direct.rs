@@ -26,7 +26,7 @@ use crate::tensor::Tensor;
 use super::carry::{self, Clocks};
 use super::differs;
 use super::fault::{RhaiResult, raise};
-use super::nothing::unordered;
+use super::ordered::{asks_order, unordered};
 use crate::script::custom::custom;
 
 /// The key of a wrapped operator: no text of a script is read as this token.
@@ -84,6 +84,9 @@ fn register_operator<const CARRIES: bool>(engine: &mut Engine, shared: &Arc<Shar
 /// The error of a comparison between values that have no order.
 fn disordered(context: &EvalContext, sides: [&Expr; 2], whole: &Expr) -> Option<Box<EvalAltResult>> {
     let Expr::FnCall(call, _) = whole else { return None };
+    if !asks_order(&call.name) {
+        return None;
+    }
     let [left, right] = sides.map(|side| match side {
         Expr::IntegerConstant(number, _) => Some(Cow::Owned(Dynamic::from(*number))),
         Expr::FloatConstant(number, _) => Some(Cow::Owned(Dynamic::from(**number))),
@@ -276,8 +279,7 @@ fn of_floats(shared: &Shared, op: MapOp, a: f64, b: f64) -> Option<Dynamic> {
         MapOp::Mul => Some((a * b).into()),
         MapOp::Div => Some((a / b).into()),
         MapOp::Remainder => Some((a % b).into()),
-        // Rhai compares floats with some tolerance.
-        op => differs::of_not_finite(shared, op, a, b).map(Dynamic::from),
+        op => differs::of_numbers(shared, op, a, b).map(Dynamic::from),
     }
 }
 

@@ -8,10 +8,10 @@ use crate::base::{Error, Kind};
 use crate::tensor::Tensor;
 use crate::tensor::display::display;
 
-use super::absent::absent;
+use super::absent::{absent, absent_space};
 use super::arity::{CLOSURE, Takes};
 use super::misfit::{is_in_place, of_arguments, part};
-use super::nothing::{NOTHING, of_gradient};
+use super::missing::{NOTHING, of_gradient};
 pub use super::sources::Origin;
 use super::sources::Sources;
 
@@ -325,7 +325,7 @@ pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
         EvalAltResult::ErrorFunctionNotFound(signature, _) => unknown_function(signature, known),
         EvalAltResult::ErrorDotExpr(text, _) => unknown_property(text, known),
         EvalAltResult::ErrorModuleNotFound(name, _) => {
-            let hint = absent(&format!("{name}::")).or_else(|| instead(name));
+            let hint = absent_space(name).or_else(|| instead(name));
             Fault::bare("NameError", format!("there is no module '{name}'"), hint)
         }
         EvalAltResult::ErrorStackOverflow(_) => Fault::bare(
@@ -427,7 +427,7 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
         return Fault::bare("TypeError", text, None);
     }
     let ways = if name.contains("::") { (known.written)(bare) } else { Vec::new() };
-    if let Some(hint) = absent(name) {
+    if let Some(hint) = absent(name).or_else(|| absent(bare).filter(|_| ways.is_empty())) {
         return Fault::bare("NameError", format!("there is no function '{name}'"), Some(hint));
     }
     if !ways.is_empty() && !ways.iter().any(|way| way == name) {
@@ -451,9 +451,19 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
     }
     let called = if name.contains("::") { name } else { bare };
     let text = format!("there is no function '{called}' for ({})", shown.join(", "));
-    let part = || of.filter(|of| *of == "Module").map(|_| part_of_module(bare, shown.len()));
+    let part =
+        || of.filter(|of| *of == "Module" && shown.len() > 1).map(|_| part_of_module(bare, shown.len()));
     let nothing = || shown.iter().any(|of| of == "()").then(|| NOTHING.to_owned());
-    let hint = near.or_else(part).or_else(|| suggestion(bare, known.names)).or_else(nothing);
+    let named = || match name.rsplit_once("::") {
+        // In a module, what the module has.
+        Some((space, _)) => {
+            let within = |way: &String| way.rsplit_once("::").is_some_and(|(of, _)| of == space);
+            let here = |known_as: &&str| (known.written)(known_as).iter().any(within);
+            suggestion(bare, &known.names.iter().copied().filter(here).collect::<Vec<_>>())
+        }
+        None => suggestion(bare, known.names),
+    };
+    let hint = near.or_else(part).or_else(named).or_else(nothing);
     Fault::bare("NameError", text, hint)
 }
 

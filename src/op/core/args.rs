@@ -361,7 +361,7 @@ fn unknown_option(def: &OpDef, name: &str) -> Error {
 /// Parameters of recurrent modules whose types PyTorch names.
 const TYPED: [&str; 4] = ["input_size", "hidden_size", "bias", "batch_first"];
 
-fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {
+fn wrong_kind(def: &OpDef, param: &Param, got_value: &Value) -> Error {
     let want = match param.kind {
         ParamKind::Tensor => "a Tensor",
         ParamKind::Operand => "a Tensor or a number",
@@ -378,8 +378,8 @@ fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {
         ParamKind::Map => "a map",
         ParamKind::Instance(wanted) => wanted.type_name(),
     };
-    let listed = param.kind == ParamKind::Tensor && matches!(got, Value::List(_));
-    let (name, got) = (param.name, got.describe());
+    let listed = param.kind == ParamKind::Tensor && matches!(got_value, Value::List(_));
+    let (name, got) = (param.name, got_value.describe());
     let place = def.params.iter().position(|p| std::ptr::eq(p, param)).map_or(0, |at| at + 1);
     let text = match (def.name, param.kind) {
         // PyTorch's modules check these themselves.
@@ -398,6 +398,12 @@ fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {
         (of, _) => format!("{of}(): argument '{name}' must be {want}, not {got}"),
     };
     let call = format!("it is called as `{}`", signature(def));
+    let makes = def.forms.contains(&Form::Of("nn")) && def.name.starts_with(char::is_uppercase);
+    if makes && matches!(got_value, Value::Tensor(_)) {
+        let way =
+            format!("this makes the module, which is called by `nn::{}(…).forward(x)`; {call}", def.name);
+        return Error::type_error(text).with_hint(way);
+    }
     let hint = if listed { format!("make a tensor of the list: `tensor(…)`; {call}") } else { call };
     Error::type_error(text).with_hint(hint)
 }

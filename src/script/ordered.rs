@@ -1,5 +1,4 @@
-//! What is said of `()` where something is to be done with it: of comparisons, which Rhai answers with false, and of a
-//! gradient that there is not.
+//! Comparisons of what has no order, which Rhai answers with false.
 
 use rhai::{Dynamic, EvalAltResult, Position};
 
@@ -7,10 +6,8 @@ use crate::base::Error;
 use crate::tensor::Tensor;
 
 use super::fault::raise;
+use super::missing::NOTHING;
 use super::value::type_name;
-
-/// Where `()` comes from that something is to be done with.
-pub(super) const NOTHING: &str = "`()` is no value: a map gives it for a name that it does not have, and a function whose last line has none";
 
 /// Kinds of values that have no order among each other.
 #[derive(Clone, Copy, PartialEq)]
@@ -31,7 +28,7 @@ pub(super) fn unordered(
     at: Position,
 ) -> Option<Box<EvalAltResult>> {
     use Ordered::{Array, Map, Nothing, Number, Tensor, Text, Truth};
-    if !matches!(name, "<" | "<=" | ">" | ">=") {
+    if !asks_order(name) {
         return None;
     }
     let hint = match (Ordered::of(left), Ordered::of(right)) {
@@ -59,6 +56,11 @@ pub(super) fn unordered(
     Some(raised)
 }
 
+/// Whether an operator compares by an order.
+pub(super) fn asks_order(name: &str) -> bool {
+    matches!(name, "<" | "<=" | ">" | ">=")
+}
+
 impl Ordered {
     /// None of what has an order of its own, or is being changed just now.
     fn of(value: &Dynamic) -> Option<Ordered> {
@@ -76,29 +78,6 @@ impl Ordered {
             () => return None,
         })
     }
-}
-
-/// What helps where a line does something with a gradient that there is not, given what the error says.
-pub(super) fn of_gradient(message: &str, line: &str) -> Option<String> {
-    let of_nothing = ["(())", "((), ", ", ())", ", (), ", "index ()", "'()'", "not ()"];
-    if !of_nothing.iter().any(|said| message.contains(said)) {
-        return None;
-    }
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    let mut names = line.match_indices(".grad").filter(|(at, found)| {
-        line.get(at + found.len()..)
-            .is_some_and(|rest| !rest.starts_with(is_name) && !rest.starts_with("_fn"))
-    });
-    let (at, _) = names.next()?;
-    let before = line.get(..at)?;
-    let start = before.rfind(|c: char| !is_name(c) && c != '.').map_or(0, |at| at + 1);
-    let name = before.get(start..).filter(|name| name.starts_with(char::is_alphabetic)).unwrap_or("x");
-    let name = if names.next().is_some() { "x" } else { name.rsplit('.').next().unwrap_or(name) };
-    Some(format!(
-        "`{name}.grad` is (): no `backward()` has come to `{name}` yet, or `{name}` is no leaf, as what `{name} = {name} - …` \
-         makes is not (`{name} -= …` under `no_grad()` stays one); `{name}.retain_grad()` asks for the gradient of what lies \
-         between"
-    ))
 }
 
 #[cfg(test)]
@@ -132,6 +111,16 @@ mod tests {
                 "let x = ones(1); x <= \"inf\"",
                 "'<=' not supported between instances of 'Tensor' and 'string'",
             ),
+            ("let a = []; a.pop() > 3", "'>' not supported between instances of '()' and 'int'"),
+            ("let a = []; len(a) < \"3\"", "'<' not supported between instances of 'int' and 'string'"),
+            (
+                "let loss = ones(1); let best = (); loss * 2 < best",
+                "'<' not supported between instances of 'Tensor' and '()'",
+            ),
+            (
+                "let x = ones(1); let best = (); x.sum() < best",
+                "'<' not supported between instances of 'Tensor' and '()'",
+            ),
             ("ones(2) < [1, 2]", "'<' not supported between instances of 'Tensor' and 'array'"),
             (
                 "let n = 2; let f = || n; n < \"3\"",
@@ -150,26 +139,5 @@ mod tests {
         ] {
             assert_eq!(shown(&[code]), want, "{code}");
         }
-    }
-
-    #[test]
-    fn a_gradient_that_is_missing_is_told_of_as_one() {
-        let cells = |last| ["let w = ones(2, #{requires_grad: true}); let p = #{w: w};", last];
-        for last in [
-            "w - 0.1 * w.grad",
-            "w.grad.zero_()",
-            "w.grad[0]",
-            "w.grad > 0",
-            "F::relu(w.grad)",
-            "p.w.grad + 1",
-        ] {
-            let hint = said(&cells(last)).1;
-            assert!(
-                hint.starts_with("`w.grad` is (): no `backward()` has come to `w` yet"),
-                "{last}: {hint}"
-            );
-        }
-        let hint = said(&cells("let v = #{grad_norm: ()}; v.grad_norm + 1")).1;
-        assert!(!hint.contains("backward"), "{hint}");
     }
 }
