@@ -130,10 +130,12 @@ pub(crate) fn quiz_head(quiz: &QuizState, width: usize, selected: bool, theme: &
     let (state, style) = match (quiz.solved, quiz.attempts) {
         (true, 1) => ("✓ right".to_owned(), theme.ok),
         (true, n) => (format!("✓ right, at try {n}"), theme.ok),
-        (false, _) if quiz.skipped => ("○ passed over".into(), theme.dim),
+        (false, _) if quiz.is_left() => ("○ passed over".into(), theme.dim),
         (false, 0) => ("○ open".into(), theme.dim),
-        (false, _) if quiz.lacks_some => ("✗ not all of them".into(), theme.warn),
-        (false, _) => ("✗ not that".into(), theme.warn),
+        (false, _) => {
+            let verdict = if quiz.lacks_some { "✗ not all of them" } else { "✗ not that" };
+            (format!("{verdict}{}", if quiz.skipped { ", passed over" } else { "" }), theme.warn)
+        }
     };
     let note = if quiz.question.takes_several() { " several are right" } else { "" };
     head_line("Quiz", label_style(selected, theme), note, &state, style, width, theme)

@@ -168,6 +168,8 @@ pub(crate) struct QuizState {
     pub solved: bool,
     /// It was passed over.
     pub skipped: bool,
+    /// The attempts before it was, as far as is known.
+    pub attempts_before: u32,
     pub laid: Memo<Layout>,
 }
 
@@ -200,9 +202,11 @@ impl ItemState {
                     attempts,
                     solved,
                     skipped,
+                    attempts_before: 0,
                     laid,
                 };
                 tries.into_iter().for_each(|taken| state.recall(taken));
+                state.attempts_before = state.attempts;
                 ItemState::Quiz(state)
             }
         }
@@ -554,6 +558,18 @@ impl QuizState {
             None => self.taken.push(choice),
         }
         false
+    }
+
+    /// Passes over it; whether it is for the first time.
+    pub(in crate::lab) fn skip(&mut self) -> bool {
+        self.attempts_before = self.attempts;
+        self.laid.clear();
+        !std::mem::replace(&mut self.skipped, true)
+    }
+
+    /// Whether it was passed over, and nothing was tried since.
+    pub(in crate::lab) fn is_left(&self) -> bool {
+        self.skipped && self.attempts == self.attempts_before
     }
 
     /// Counts what is taken as an attempt; false where nothing is.

@@ -85,10 +85,9 @@ pub(super) fn skip(state: &mut State, fx: &mut Vec<Effect>) {
             predict.laid.clear();
         }
         Some(ItemState::Quiz(quiz)) if !quiz.solved => {
-            if !std::mem::replace(&mut quiz.skipped, true) {
+            if quiz.skip() {
                 fx.push(skipped(&quiz.id));
             }
-            quiz.laid.clear();
         }
         Some(ItemState::Cell(cell)) if cell.exercise.is_some() && !cell.done => {
             if !std::mem::replace(&mut cell.skipped, true) {

@@ -81,6 +81,12 @@ fn several_choices_count_when_committed_and_one_at_once() {
     assert_eq!(attempt(1), [true, false, false], "a wrong one is among them");
     assert_eq!(attempt(1), [false, true, false], "the last attempt had none");
     assert_eq!(attempt(2), [true, false, true]);
+    // What is tried after it was passed over is judged, and so is seen.
+    let mut left = quiz(&[true, false, true]);
+    left.take(0);
+    assert!(left.commit() && !left.is_left() && left.skip() && left.is_left() && !left.skip());
+    left.take(1);
+    assert!(left.commit() && !left.is_left() && left.skipped && !left.lacks_some);
     let mut two = quiz(&[true, false, true]);
     assert!(!two.commit() && !two.take(0) && !two.take(1) && two.commit() && !two.solved);
     assert!(!two.take(1) && !two.take(2) && !two.solved, "not before it is committed");
