@@ -23,7 +23,7 @@ use crate::tensor::Tensor;
 params! {
     StreamParams {
         device: Maybe<kind::Device>, "the GPU, as 0, \"cuda:0\" or a device; the current one where it is not given";
-        priority: Int = 0, "is taken and kept nowhere: a kernel that is short beside what others have queued comes before it";
+        priority: Int = 0, "is taken as PyTorch takes it, and changes nothing here: work of all streams is served alike";
     }
 }
 
