@@ -452,7 +452,16 @@ impl Module {
     /// stands has been asked.
     pub(crate) fn set_tensor(&self, name: &str, tensor: Option<Tensor>) -> Result<()> {
         let mut slots = self.slots_mut();
-        let Some(slot) = slots.iter_mut().find(|s| s.name == name) else { return Err(self.missing(name)) };
+        let Some(at) = slots.iter().position(|s| s.name == name) else { return Err(self.missing(name)) };
+        // As in PyTorch, a parameter that takes the place of a buffer is one, and the last.
+        if tensor.as_ref().is_some_and(Tensor::is_parameter)
+            && slots.get(at).is_some_and(|slot| slot.role != Role::Parameter)
+        {
+            let slot = slots.remove(at);
+            slots.push(ModuleSlot { tensor, role: Role::Parameter, ..slot });
+            return Ok(());
+        }
+        let Some(slot) = slots.get_mut(at) else { return Err(self.missing(name)) };
         // A method called on a module's tensor in a script hands the tensor back.
         if let (Some(new), Some(old)) = (&tensor, &slot.tensor)
             && new.is(old)

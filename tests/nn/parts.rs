@@ -213,6 +213,13 @@ fn what_stands_for_a_parameter_is_a_parameter() {
     );
     assert!(lab.truth("net.weight is w && net.bias == () && w.sum().item() == 8.0"));
     assert!(lab.truth("tied.weight is other.weight && !tied.weight.requires_grad"));
+    // In a buffer's place it is a parameter, the last of all.
+    lab.run(
+        "let own = nn::module(#{w: ones(2), v: nn::Parameter(ones(1))}, |self, x| x * self.w);
+         own.w = nn::Parameter(ones(2)); norm.running_mean = nn::Parameter(ones(2));",
+    );
+    assert!(lab.truth("own.parameters().len() == 2 && own.named_parameters()[1][0] == \"w\""));
+    assert!(lab.truth("norm.parameters().len() == 3 && norm.buffers().len() == 2"));
     assert_eq!(lab.text("tied.named_parameters().map(|p| p[0])"), "[\"weight\", \"bias\"]");
     // A parameter takes the place of a module.
     lab.run(
