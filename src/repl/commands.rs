@@ -43,6 +43,9 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
 
 /// The command of a line, or what is wrong with it; `None` where the line is code.
 pub(super) fn parse(line: &str) -> Option<Result<Command<'_>, String>> {
+    if let Some(command) = as_elsewhere(line.trim()) {
+        return Some(Ok(command));
+    }
     let rest = line.trim().strip_prefix(':').filter(|rest| !rest.starts_with(':'))?;
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let (name, over) = match name.strip_suffix('!') {
@@ -50,6 +53,21 @@ pub(super) fn parse(line: &str) -> Option<Result<Command<'_>, String>> {
         _ => (name, false),
     };
     Some(named(name, argument.trim(), over))
+}
+
+/// What Python's prompts take: `?`, `help`, `help NAME` and `help(NAME)`.
+fn as_elsewhere(line: &str) -> Option<Command<'_>> {
+    if line == "?" {
+        return Some(Command::Help(""));
+    }
+    let name = line.strip_prefix("help")?;
+    let name = match name.strip_prefix('(').and_then(|name| name.strip_suffix(')')) {
+        Some(called) => called.trim(),
+        None if name.is_empty() || name.starts_with(char::is_whitespace) => name.trim(),
+        None => return None,
+    };
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.');
+    name.chars().all(is_name).then_some(Command::Help(name))
 }
 
 fn named<'t>(name: &str, argument: &'t str, over: bool) -> Result<Command<'t>, String> {
@@ -123,6 +141,10 @@ mod tests {
         for (line, want) in [
             (":help", Ok(Command::Help(""))),
             (" :help  relu ", Ok(Command::Help("relu"))),
+            ("help", Ok(Command::Help(""))),
+            ("?", Ok(Command::Help(""))),
+            ("help(F::relu)", Ok(Command::Help("F::relu"))),
+            ("help stream", Ok(Command::Help("stream"))),
             (":time x @ x", Ok(Command::Time("x @ x"))),
             (":save a b.rhai", Ok(Command::Save { path: "a b.rhai", over: false })),
             (":save! a", Ok(Command::Save { path: "a", over: true })),
@@ -133,7 +155,9 @@ mod tests {
         ] {
             assert_eq!(parse(line), Some(want.map_err(String::from)), "{line:?}");
         }
-        assert_eq!(parse("x"), None);
+        for code in ["x", "helped", "help + 1", "help(x + 1)", "exit(1)", "let help = 2"] {
+            assert_eq!(parse(code), None, "{code}");
+        }
         for (name, wants, _) in COMMANDS {
             let line = format!(":{name} {}", wants.trim_matches(['[', ']']));
             assert!(matches!(parse(&line), Some(Ok(_))), "{line}");

@@ -58,20 +58,8 @@ impl Editor {
         paint: Paint,
         history: Option<PathBuf>,
     ) -> io::Result<(Editor, Option<String>)> {
-        let colours = if paint.on { ColorMode::Enabled } else { ColorMode::Disabled };
-        let config = Config::builder()
-            .max_history_size(HISTORY)
-            .map_err(failed)?
-            .history_ignore_dups(true)
-            .map_err(failed)?
-            .history_ignore_space(true)
-            .completion_type(CompletionType::List)
-            .color_mode(colours)
-            .build();
-        let mut line =
-            Line::with_history(config.clone(), FileHistory::with_config(&config)).map_err(failed)?;
-        line.set_helper(Some(Assistant { link, paint, files: FilenameCompleter::new() }));
-        bind(&mut line);
+        let config = config(paint)?;
+        let line = line(&config, FileHistory::with_config(&config), link, paint)?;
         let mut editor = Editor { line, history };
         let note = editor.read_history().err();
         let note = note.map(|error| {
@@ -79,6 +67,19 @@ impl Editor {
             format!("the history is not kept: {}: {error}", path.display())
         });
         Ok((editor, note))
+    }
+
+    /// Drops what was read past the last line: who interrupts a cell wants nothing of what was to follow it.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub(super) fn forget_typed_ahead(&mut self) -> io::Result<()> {
+        let Some(Assistant { link, paint, .. }) = self.line.helper() else { return Ok(()) };
+        let (link, paint) = (Rc::clone(link), *paint);
+        let config = config(paint)?;
+        let known = std::mem::replace(self.line.history_mut(), FileHistory::with_config(&config));
+        self.line = line(&config, known, link, paint)?;
+        Ok(())
     }
 
     fn read_history(&mut self) -> io::Result<()> {
@@ -116,6 +117,32 @@ impl Editor {
             let _ = self.line.append_history(path);
         }
     }
+}
+
+fn config(paint: Paint) -> io::Result<Config> {
+    let colours = if paint.on { ColorMode::Enabled } else { ColorMode::Disabled };
+    let config = Config::builder()
+        .max_history_size(HISTORY)
+        .map_err(failed)?
+        .history_ignore_dups(true)
+        .map_err(failed)?
+        .history_ignore_space(true)
+        .completion_type(CompletionType::List)
+        .color_mode(colours)
+        .build();
+    Ok(config)
+}
+
+fn line(
+    config: &Config,
+    history: FileHistory,
+    link: Rc<RefCell<Exchange>>,
+    paint: Paint,
+) -> io::Result<Line<Assistant, FileHistory>> {
+    let mut line = Line::with_history(config.clone(), history).map_err(failed)?;
+    line.set_helper(Some(Assistant { link, paint, files: FilenameCompleter::new() }));
+    bind(&mut line);
+    Ok(line)
 }
 
 fn failed(error: ReadlineError) -> io::Error {

@@ -37,6 +37,8 @@ pub(crate) struct Repl {
     /// Cells that ran, and how many failed.
     pub(super) ran: Vec<String>,
     pub(super) failed: usize,
+    /// The last of them was interrupted.
+    was_interrupted: bool,
     /// The file that `:save` wrote.
     pub(super) saved: Option<String>,
 }
@@ -94,6 +96,7 @@ impl Repl {
             number,
             ran,
             failed,
+            was_interrupted: false,
             fault,
             saved,
         })
@@ -132,7 +135,11 @@ impl Repl {
                 Typed::Cleared => {}
                 Typed::End => return Ok(End::Fine),
                 Typed::Text(text) => {
-                    if let Next::Leave(end) = self.take(&text)? {
+                    let next = self.take(&text)?;
+                    if std::mem::take(&mut self.was_interrupted) {
+                        editor.forget_typed_ahead()?;
+                    }
+                    if let Next::Leave(end) = next {
                         return Ok(end);
                     }
                 }
@@ -239,6 +246,7 @@ impl Repl {
             }
             Done::Interrupted => {
                 self.failed += 1;
+                self.was_interrupted = true;
                 self.printer.note("interrupted; the variables stay");
                 Ok(if self.person { Next::Go } else { Next::Leave(End::Interrupted) })
             }

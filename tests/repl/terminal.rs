@@ -201,7 +201,7 @@ fn tab_completes_names_and_shows_how_they_are_called() {
 fn help_is_there() {
     let folder = Folder::new("help");
     let mut t = repl(&folder, &[]);
-    for ask in ["relu?\r", "?relu\r", ":help relu\r"] {
+    for ask in ["relu?\r", "?relu\r", ":help relu\r", "help(relu)\r"] {
         t.type_(ask);
         t.until("Each element, or 0 where it is negative.");
     }
@@ -221,6 +221,25 @@ fn lines_that_are_typed_ahead_wait_for_their_prompts() {
     t.type_("let c = 0; while c < 300000 { c += 1; }\r");
     t.type_("let d = a * 2;\r[d - b]\r");
     t.until("Out[6]: [78]");
+}
+
+/// Whoever interrupts a cell of what was pasted wants nothing of the rest.
+#[test]
+fn an_interrupt_drops_the_lines_that_wait() {
+    let folder = Folder::new("dropped");
+    let mut t = repl(&folder, &[]);
+    t.type_("let first = 1;\r");
+    t.until("In [2]: ");
+    t.type_("while true { }\rprint(\"one\" + \" ran\");\rprint(\"two\" + \" ran\");\r");
+    t.until("while true { }");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    t.type_("\x03");
+    let shown = t.until("In [3]: ");
+    t.type_("[first + 41]\r");
+    let after = t.until("Out[3]: [42]");
+    assert!(!shown.contains("one ran") && !after.contains("ran"), "{shown}{after}");
+    t.type_("\x1b[A\x1b[A");
+    t.until("while true { }");
 }
 
 #[test]
