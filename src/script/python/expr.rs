@@ -299,6 +299,7 @@ impl PythonWriter {
                 Type::Int
             }
             Expr::Method(_, name, _) if name == "to_string" => Type::Text,
+            Expr::Method(_, name, _) if matches!(name.as_str(), "map" | "filter" | "extract") => Type::Array,
             Expr::Method(_, name, _) if NO_TENSORS.contains(&name.as_str()) => Type::Other,
             Expr::Method(on, ..) if self.type_of(on) == Type::Tensor => Type::Tensor,
             Expr::Call(callee, _) => self.type_of_call(callee),
@@ -311,9 +312,9 @@ impl PythonWriter {
         let compared = matches!(operator, "==" | "!=" | "<" | "<=" | ">" | ">=");
         match (a, b) {
             _ if matches!(operator, "&&" | "||" | "in" | "is") => Type::Bool,
+            (Type::Text, _) | (_, Type::Text) if operator == "+" => Type::Text,
             (Type::Tensor, _) | (_, Type::Tensor) => Type::Tensor,
             _ if compared => Type::Bool,
-            (Type::Text, _) | (_, Type::Text) if operator == "+" => Type::Text,
             (Type::Array, _) if operator == "+" => Type::Array,
             (Type::Int, Type::Int) => Type::Int,
             (Type::Int | Type::Float, Type::Int | Type::Float) => Type::Float,

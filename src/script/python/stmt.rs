@@ -157,9 +157,15 @@ impl PythonWriter {
                 Type::Array => {}
                 // Another array is joined to it, anything else is put behind its last.
                 Type::Other | Type::Absent => {
-                    let value = self.bound(value, 1);
-                    return self
-                        .line(&format!("{python} += {value} if isinstance({value}, list) else [{value}]"));
+                    let plain = matches!(value, Expr::Path(path) if path.len() == 1);
+                    let mut text = self.expr(value);
+                    if !plain {
+                        let name = self.made_up("item");
+                        self.line(&format!("{name} = {text}"));
+                        text = name;
+                    }
+                    let parts = format!("{text} if isinstance({text}, list) else [{text}]");
+                    return self.line(&format!("{python} += {parts}"));
                 }
                 _ => {
                     let value = self.expr(value);
@@ -216,8 +222,8 @@ impl PythonWriter {
         let mut text = self.expr(value);
         self.target = None;
         // What has a name of its own is copied here, and would be the same there.
-        if matches!(sink, Sink::To(_)) && matches!(value, Expr::Path(_)) && self.type_of(value) == Type::Array
-        {
+        let held = matches!(self.type_of(value), Type::Array | Type::Map);
+        if matches!(sink, Sink::To(_)) && matches!(value, Expr::Path(_)) && held {
             self.imports.insert("import copy");
             text = format!("copy.deepcopy({text})");
         } else if matches!(sink, Sink::To(_)) && super::tree::gives_once(value) {

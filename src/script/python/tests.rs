@@ -319,10 +319,14 @@ fn what_python_would_do_otherwise_is_written_so_that_it_does_the_same() {
             "names = []\nnames.append(\"cuda\")\nnames += [1, 2]",
         ),
         ("let b = [1]; let c = b; c.push(2);", "b = [1]\nc = copy.deepcopy(b)\nc.append(2)"),
+        ("let a = []; a += xs.map(|v| v + 1);", "a = []\na += [v + 1 for v in xs]"),
         (
-            "let a = []; a += xs.map(|v| v + 1);",
-            "a = []\na += [v + 1 for v in xs] if isinstance([v + 1 for v in xs], list) else [[v + 1 for v in xs]]",
+            "let a = []; a += step(net); a += y;",
+            "a = []\nitem_1 = step(net)\na += item_1 if isinstance(item_1, list) else [item_1]\n\
+             a += y if isinstance(y, list) else [y]",
         ),
+        ("let m = #{a: 1}; let k = m;", "m = {\"a\": 1}\nk = copy.deepcopy(m)"),
+        ("let x = ones(1); print(\"x: \" + x);", "x = torch.ones(1)\nprint(\"x: \" + str(x))"),
         ("fn ready(net) { net.eval(); }", "def ready(net):\n    return net.eval()"),
     ] {
         assert_eq!(python(code).trim_end(), want, "{code}");
