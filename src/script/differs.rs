@@ -45,7 +45,6 @@ const ORDERS: usize = 4;
 pub(super) enum Difference {
     Division,
     Remainder,
-    Comment,
     Chain,
     Device,
     OldAutocast,
@@ -59,10 +58,14 @@ const _: () = assert!((Difference::InPlace as u8) < NO_VALUES);
 
 /// Tells of a difference, the first time.
 pub(super) fn tell(shared: &Shared, difference: Difference, text: impl FnOnce() -> String) {
-    // What a lesson runs by itself is none of the learner's.
-    if (shared.source().cell < HIDDEN_CELLS || is_calling()) && shared.is_first(difference as u8) {
+    if is_learners(shared) && shared.is_first(difference as u8) {
         shared.warn(&text());
     }
+}
+
+/// Whether it is the learner's code that runs, and not what a lesson runs by itself.
+fn is_learners(shared: &Shared) -> bool {
+    shared.source().cell < HIDDEN_CELLS || is_calling()
 }
 
 /// Teaches the engine to evaluate what [`wrap`] makes.
@@ -315,13 +318,14 @@ pub(super) fn read(
     is_variable: impl Fn(&str) -> bool,
 ) {
     let before = place.before as usize;
-    if let Some(line) = divided_by_comment(code, is_variable) {
-        tell(shared, Difference::Comment, || {
-            format!(
-                "`//` begins a comment in line {}: `/` of integers is Python's `//` where neither is negative",
-                line + before
-            )
-        });
+    // Whoever knows it writes it all the same, and what is behind it is lost each time.
+    if is_learners(shared)
+        && let Some(line) = divided_by_comment(code, is_variable)
+    {
+        shared.warn(&format!(
+            "`//` begins a comment in line {}: `/` of integers is Python's `//` where neither is negative",
+            line + before
+        ));
     }
     if ["append", "replace", "trim"].iter().any(|name| code.contains(name)) {
         for (unlike, line) in silent::found(ast) {
@@ -348,7 +352,7 @@ pub(super) fn read(
 /// The line of a comment that is one operand behind a value: `x // 2`.
 fn divided_by_comment(code: &str, is_variable: impl Fn(&str) -> bool) -> Option<usize> {
     let operand = |text: &str| {
-        let text = text.trim().trim_end_matches([';', ')', ']']).trim_end();
+        let text = text.split(';').next().unwrap_or(text).trim().trim_end_matches([')', ']']).trim_end();
         let number = text.parse::<INT>().is_ok_and(|number| number > 1);
         let named = || is_variable(text) || lexer::bound(code).iter().any(|name| name == text);
         let is_name = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');

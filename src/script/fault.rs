@@ -122,8 +122,9 @@ impl Fault {
         fault.caller = caller.map(|line| line + origin.first_line - 1);
         let function = calls.last().and_then(|call| call.function).unwrap_or_default();
         let place = elsewhere.and_then(|other| FaultPlace::of(position, &other.origin()));
-        let line = place.clone().or_else(|| FaultPlace::of(position, origin)).and_then(|at| at.source_line);
-        fault.hint = line.and_then(|line| of_gradient(&fault.message, &line)).or(fault.hint);
+        let failed = place.clone().or_else(|| FaultPlace::of(position, origin));
+        let told = failed.and_then(|at| of_gradient(&fault.message, at.source_line.as_deref()?, at.column?));
+        fault.hint = told.or(fault.hint);
         fault.elsewhere = place.map(|place| Box::new(FaultPlace { function: function.to_owned(), ..place }));
         fault.place(own.unwrap_or(position), origin);
         fault

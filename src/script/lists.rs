@@ -121,7 +121,13 @@ fn push(context: &mut EvalContext, receiver: &Expr, item: Dynamic, whole: &Expr)
     if !holds_array(context, receiver) {
         let mut value = lying(context, receiver).cloned().unwrap_or(Dynamic::UNIT).flatten();
         let mut item = item;
-        let done = context.call_native_fn_raw("push", true, &mut [&mut value, &mut item])?;
+        let done = context.call_native_fn_raw("push", true, &mut [&mut value, &mut item]);
+        let done = done.map_err(|mut error| {
+            if error.position().is_none() {
+                error.set_position(whole.position());
+            }
+            error
+        })?;
         if let Expr::Variable(variable, ..) = receiver
             && let Some(place) = context.scope_mut().get_mut(&variable.1)
         {

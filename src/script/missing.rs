@@ -3,26 +3,30 @@
 /// Where `()` comes from that something is to be done with.
 pub(super) const NOTHING: &str = "`()` is no value: a map gives it for a name that it does not have, and a function whose last line has none";
 
-/// What helps where a line does something with a gradient that there is not, given what the error says.
-pub(super) fn of_gradient(message: &str, line: &str) -> Option<String> {
-    // Of two operands the other one may be what has a gradient.
-    let of_nothing = ["(())", "((), ", ", ())", "index ()", "'()'", "not ()"];
-    let line = line.split("//").next()?;
-    let told = of_nothing.iter().find(|said| message.contains(**said))?;
-    let is_operand = matches!(*told, "((), " | ", ())" | "'()'") && message.contains("Tensor");
-    if is_operand && line.matches('.').count() > line.matches(".grad").count() + numbers_with_points(line) {
-        return None;
-    }
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    let mut names = line.match_indices(".grad").filter(|(at, found)| {
-        line.get(at + found.len()..)
-            .is_some_and(|rest| !rest.starts_with(is_name) && !rest.starts_with("_fn"))
-    });
-    let (at, _) = names.next()?;
-    let before = line.get(..at)?;
-    let start = before.rfind(|c: char| !is_name(c) && c != '.').map_or(0, |at| at + 1);
-    let name = before.get(start..).filter(|name| name.starts_with(char::is_alphabetic)).unwrap_or("x");
-    let name = if names.next().is_some() { "x" } else { name.rsplit('.').next().unwrap_or(name) };
+/// What helps where a line does something with a gradient that there is not, given what the error says and the column of
+/// the operator, call or bracket that it is about, from 1.
+pub(super) fn of_gradient(message: &str, line: &str, column: u32) -> Option<String> {
+    let at = line.char_indices().nth(column.checked_sub(1)? as usize)?.0;
+    let (before, behind) = line.split_at(at);
+    let left = || name_before(before.trim_end().trim_end_matches('.'));
+    let name = match message {
+        // Operands of an operator: `()` is what one of them is.
+        said if said.contains("for ((), ") || said.contains("of '()' and") => left(),
+        said if said.contains(", ())") || said.contains("and '()'") => {
+            let operand = behind.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '"');
+            let end = operand.find(|c: char| !is_in_name(c)).unwrap_or(operand.len());
+            name_before(operand.get(..end)?)
+        }
+        said if said.contains("index ()") => left(),
+        // A method's own, or an argument.
+        said if said.contains("(())") || said.contains("((), ") || said.contains("not ()") => {
+            left().or_else(|| {
+                let within = inside(behind.split_once('(')?.1);
+                within.split([',', '[', ']', '(']).find_map(|argument| name_before(argument.trim()))
+            })
+        }
+        _ => None,
+    }?;
     Some(format!(
         "`{name}.grad` is (): no `backward()` has come to `{name}` yet, or `{name}` is no leaf, as what `{name} = {name} - …` \
          makes is not (`{name} -= …` under `no_grad()` stays one); `{name}.retain_grad()` asks for the gradient of what lies \
@@ -30,11 +34,26 @@ pub(super) fn of_gradient(message: &str, line: &str) -> Option<String> {
     ))
 }
 
-/// How many points of a line stand in numbers.
-fn numbers_with_points(line: &str) -> usize {
-    let bytes = line.as_bytes();
-    let digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
-    line.match_indices('.').filter(|(at, _)| digit(at.checked_sub(1)) && digit(Some(at + 1))).count()
+/// What stands before the bracket that closes.
+fn inside(text: &str) -> &str {
+    let mut open = 1;
+    let end = text.find(|c: char| {
+        open += i32::from(c == '(') - i32::from(c == ')');
+        open == 0
+    });
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
+}
+
+fn is_in_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '.')
+}
+
+/// The name of what a text that ends with `.grad` asks for its gradient.
+fn name_before(text: &str) -> Option<&str> {
+    let before = text.strip_suffix(".grad")?;
+    let start = before.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);
+    let name = before.get(start..)?;
+    Some(if name.starts_with(char::is_alphabetic) { name } else { "x" })
 }
 
 #[cfg(test)]
@@ -74,13 +93,18 @@ mod tests {
                 "{last}: {hint}"
             );
         }
-        // What the line says of the tensor that has one is not of the number that is missing.
-        let cells = [
-            "let w = ones(2, #{requires_grad: true}); w.sum().backward(); let cfg = #{};",
+        // What the line says of a tensor that has one is not of what is missing beside it.
+        let has = "let w = ones(2, #{requires_grad: true}); w.sum().backward(); let cfg = #{}; let v = (); let best = ();";
+        for last in [
             "w - cfg.lr * w.grad",
-        ];
-        let hint = said(&cells).1;
-        assert!(!hint.contains("backward"), "{hint}");
+            "0.9 * v + w.grad",
+            "cfg.v * 0.9 + w.grad",
+            "w.grad.norm().item() < best",
+            "v.mul_(0.9).add_(w.grad)",
+        ] {
+            let hint = said(&[has, last]).1;
+            assert!(!hint.contains("backward"), "{last}: {hint}");
+        }
         let cells = |last| ["let w = ones(2, #{requires_grad: true}); let p = #{w: w};", last];
         let hint = said(&cells("let v = #{grad_norm: ()}; v.grad_norm + 1")).1;
         assert!(!hint.contains("backward"), "{hint}");

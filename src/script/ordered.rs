@@ -19,6 +19,7 @@ enum Ordered {
     Array,
     Map,
     Tensor,
+    Function,
 }
 
 /// The error of a comparison by `<` and its like whose operands have no order, as Python has it; none of others.
@@ -27,12 +28,15 @@ pub(super) fn unordered(
     [left, right]: [&Dynamic; 2],
     at: Position,
 ) -> Option<Box<EvalAltResult>> {
-    use Ordered::{Array, Map, Nothing, Number, Tensor, Text, Truth};
+    use Ordered::{Array, Function, Map, Nothing, Number, Tensor, Text, Truth};
     if !asks_order(name) {
         return None;
     }
     let hint = match (Ordered::of(left), Ordered::of(right)) {
         (Some(Nothing), _) | (_, Some(Nothing)) => format!("{NOTHING}; `x != ()` asks first"),
+        (Some(Function), _) | (_, Some(Function)) => {
+            "`f.call(…)` calls a function that a variable holds".to_owned()
+        }
         (Some(Number), Some(Text)) | (Some(Text), Some(Number)) => {
             "`parse_float(text)` and `parse_int(text)` read a number".to_owned()
         }
@@ -74,6 +78,7 @@ impl Ordered {
             () if value.is_string() || value.is_char() => Ordered::Text,
             () if value.is_array() => Ordered::Array,
             () if value.is_map() => Ordered::Map,
+            () if value.is_fnptr() => Ordered::Function,
             () if value.read_lock::<Tensor>().is_some() => Ordered::Tensor,
             () => return None,
         })
@@ -111,6 +116,7 @@ mod tests {
                 "let x = ones(1); x <= \"inf\"",
                 "'<=' not supported between instances of 'Tensor' and 'string'",
             ),
+            ("let f = || 0.3; f < 1.0", "'<' not supported between instances of 'Fn' and 'float'"),
             ("let a = []; a.pop() > 3", "'>' not supported between instances of '()' and 'int'"),
             ("let a = []; len(a) < \"3\"", "'<' not supported between instances of 'int' and 'string'"),
             (

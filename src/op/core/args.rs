@@ -21,7 +21,8 @@ impl<'a> Args<'a> {
         if given > def.params.len() {
             let (most, s) = (def.params.len(), if def.params.len() == 1 { "" } else { "s" });
             let text = format!("{}() takes at most {most} argument{s}, and {given} were given", def.name);
-            return Err(Error::type_error(text).with_hint(format!("it is called as `{}`", signature(def))));
+            let of_tensors = positional.iter().any(|value| matches!(value, Value::Tensor(_)));
+            return Err(Error::type_error(text).with_hint(called(def, of_tensors)));
         }
         let mut values: Vec<Option<Value>> = positional.into_iter().map(Some).collect();
         values.resize_with(def.params.len(), || None);
@@ -358,6 +359,16 @@ fn unknown_option(def: &OpDef, name: &str) -> Error {
         .with_hint(format!("it is called as `{}`", signature(def)))
 }
 
+/// How a row is called; of a module's that is given tensors, how the module is.
+fn called(def: &OpDef, with_tensors: bool) -> String {
+    let call = format!("it is called as `{}`", signature(def));
+    let makes = def.forms.contains(&Form::Of("nn")) && def.name.starts_with(char::is_uppercase);
+    match makes && with_tensors {
+        true => format!("this makes the module, which is called by `nn::{}(…).forward(x)`; {call}", def.name),
+        false => call,
+    }
+}
+
 /// Parameters of recurrent modules whose types PyTorch names.
 const TYPED: [&str; 4] = ["input_size", "hidden_size", "bias", "batch_first"];
 
@@ -397,13 +408,7 @@ fn wrong_kind(def: &OpDef, param: &Param, got_value: &Value) -> Error {
         }
         (of, _) => format!("{of}(): argument '{name}' must be {want}, not {got}"),
     };
-    let call = format!("it is called as `{}`", signature(def));
-    let makes = def.forms.contains(&Form::Of("nn")) && def.name.starts_with(char::is_uppercase);
-    if makes && matches!(got_value, Value::Tensor(_)) {
-        let way =
-            format!("this makes the module, which is called by `nn::{}(…).forward(x)`; {call}", def.name);
-        return Error::type_error(text).with_hint(way);
-    }
+    let call = called(def, matches!(got_value, Value::Tensor(_)));
     let hint = if listed { format!("make a tensor of the list: `tensor(…)`; {call}") } else { call };
     Error::type_error(text).with_hint(hint)
 }

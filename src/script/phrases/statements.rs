@@ -533,6 +533,9 @@ impl<'c> Statements<'_, 'c, '_> {
         let own = |name: &String| self.writer.functions.contains_key(name);
         let is_own = matches!(value, Expr::Call(callee, _) if matches!(callee.as_ref(), Expr::Name(name) if own(name)));
         let names = tree::named_parts(value).filter(|_| !is_own);
+        // Imported from `torch.linalg`, it has the name alone.
+        let of_linalg = text.starts_with("linalg::svd");
+        let names = names.map(|names| if of_linalg { &["U", "S", "Vh"] } else { names });
         let starred = targets.iter().position(|target| matches!(target, Expr::Unary("*", _)));
         for (at, target) in targets.iter().enumerate() {
             let behind = targets.len() - 1 - at;
