@@ -38,7 +38,7 @@ MOST = 512
 SECONDS = 120
 MARK = "@@"
 PRELUDE = """
-import math, tempfile, time
+import copy, math, tempfile, time
 import torch
 import torch.nn.functional as F
 import torch.utils.benchmark
