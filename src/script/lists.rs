@@ -57,8 +57,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Shared) {
 /// Leaves calls of these names, which are functions of a program's own, to Rhai from now on.
 pub(super) fn leave<'a>(functions: impl Iterator<Item = &'a String>) {
     for function in functions {
-        let known = LISTED.iter().find(|(name, _)| name == function);
-        if let Some((_, taken)) = known {
+        if let Some((_, taken)) = LISTED.iter().find(|(name, _)| name == function) {
             taken.store(true, Ordering::Relaxed);
         }
     }
@@ -180,12 +179,8 @@ fn weight(item: &Dynamic) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use crate::device::Machine;
-    use crate::script::engine::Stopped;
-    use crate::script::testing::shown;
-    use crate::script::{Interpreter, Limits, Origin, Silent};
+    use crate::script::Limits;
+    use crate::script::testing::{failed, shown};
 
     #[test]
     fn arrays_grow_and_shrink_as_they_are_written_to() {
@@ -212,15 +207,7 @@ mod tests {
     #[test]
     fn what_may_not_grow_says_so() {
         let limits = Limits { array_length: 1000, ..Limits::default() };
-        let mut script = Interpreter::new(Machine::cpu_only(), Arc::new(Silent), &limits);
-        let mut failed = |code: &str| {
-            let Err(Stopped::Fault(fault)) =
-                script.evaluate(1, &Origin { name: "test", code, first_line: 1 })
-            else {
-                panic!("{code}")
-            };
-            fault
-        };
+        let failed = |code: &str| failed(&[code], &limits);
         for code in [
             "let a = [];\nfor i in 0..5000 { a.push(i); }",
             "let a = [];\nfor i in 0..50 { let row = []; row.pad(40, 1); a.push(row); }",

@@ -58,23 +58,8 @@ fn name_before(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use crate::device::Machine;
-    use crate::script::engine::Stopped;
-    use crate::script::{Interpreter, Limits, Origin, Silent};
-
-    /// What is said of the last of some cells.
-    fn said(cells: &[&str]) -> (String, String) {
-        let mut script = Interpreter::new(Machine::cpu_only(), Arc::new(Silent), &Limits::default());
-        let mut faults = cells.iter().zip(1..).filter_map(|(code, number)| {
-            match script.evaluate(number, &Origin { name: "test", code, first_line: 1 }) {
-                Err(Stopped::Fault(fault)) => Some((fault.message, fault.hint.unwrap_or_default())),
-                _ => None,
-            }
-        });
-        faults.next().unwrap_or_else(|| panic!("{cells:?}"))
-    }
+    use crate::script::Limits;
+    use crate::script::testing::failed;
 
     #[test]
     fn a_gradient_that_is_missing_is_told_of_as_one() {
@@ -87,7 +72,7 @@ mod tests {
             "F::relu(w.grad)",
             "p.w.grad + 1",
         ] {
-            let hint = said(&cells(last)).1;
+            let hint = failed(&cells(last), &Limits::default()).hint.unwrap_or_default();
             assert!(
                 hint.starts_with("`w.grad` is (): no `backward()` has come to `w` yet"),
                 "{last}: {hint}"
@@ -102,11 +87,13 @@ mod tests {
             "w.grad.norm().item() < best",
             "v.mul_(0.9).add_(w.grad)",
         ] {
-            let hint = said(&[has, last]).1;
+            let hint = failed(&[has, last], &Limits::default()).hint.unwrap_or_default();
             assert!(!hint.contains("backward"), "{last}: {hint}");
         }
         let cells = |last| ["let w = ones(2, #{requires_grad: true}); let p = #{w: w};", last];
-        let hint = said(&cells("let v = #{grad_norm: ()}; v.grad_norm + 1")).1;
+        let hint = failed(&cells("let v = #{grad_norm: ()}; v.grad_norm + 1"), &Limits::default())
+            .hint
+            .unwrap_or_default();
         assert!(!hint.contains("backward"), "{hint}");
     }
 }

@@ -87,24 +87,8 @@ impl Ordered {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use crate::device::Machine;
-    use crate::script::engine::Stopped;
-    use crate::script::testing::shown;
-    use crate::script::{Interpreter, Limits, Origin, Silent};
-
-    /// What is said of the last of some cells.
-    fn said(cells: &[&str]) -> (String, String) {
-        let mut script = Interpreter::new(Machine::cpu_only(), Arc::new(Silent), &Limits::default());
-        let mut faults = cells.iter().zip(1..).filter_map(|(code, number)| {
-            match script.evaluate(number, &Origin { name: "test", code, first_line: 1 }) {
-                Err(Stopped::Fault(fault)) => Some((fault.message, fault.hint.unwrap_or_default())),
-                _ => None,
-            }
-        });
-        faults.next().unwrap_or_else(|| panic!("{cells:?}"))
-    }
+    use crate::script::Limits;
+    use crate::script::testing::{failed, shown};
 
     #[test]
     fn what_has_no_order_is_not_compared() {
@@ -133,7 +117,7 @@ mod tests {
                 "'<' not supported between instances of 'int' and 'string'",
             ),
         ] {
-            assert_eq!(said(&[code]).0, types, "{code}");
+            assert_eq!(failed(&[code], &Limits::default()).message, types, "{code}");
         }
         for (code, want) in [
             (

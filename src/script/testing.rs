@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use crate::device::Machine;
 
+use super::engine::Stopped;
+use super::fault::Fault;
 use super::{Interpreter, Limits, Origin, Silent};
 
 /// What the last of some cells shows: its value, or how it stopped.
@@ -17,4 +19,16 @@ pub(super) fn shown(cells: &[&str]) -> String {
         };
     }
     last
+}
+
+/// The first error of some cells.
+pub(super) fn failed(cells: &[&str], limits: &Limits) -> Fault {
+    let mut script = Interpreter::new(Machine::cpu_only(), Arc::new(Silent), limits);
+    let mut faults = cells.iter().zip(1..).filter_map(|(code, number)| {
+        match script.evaluate(number, &Origin { name: "test", code, first_line: 1 }) {
+            Err(Stopped::Fault(fault)) => Some(*fault),
+            _ => None,
+        }
+    });
+    faults.next().unwrap_or_else(|| panic!("{cells:?}"))
 }
