@@ -70,6 +70,11 @@ pub fn loader<C: Compute>(dtype: DType) -> Loader<C> {
     with_element!(dtype, T => load_run::<C, T>)
 }
 
+/// A loader of whether elements are anything but 0, as 1 or 0.
+pub(crate) fn truths(dtype: DType) -> Loader<i64> {
+    with_element!(dtype, T => load_truths::<T>)
+}
+
 pub(crate) fn storer<C: Compute>(dtype: DType) -> Storer<C> {
     with_element!(dtype, T => store_run::<C, T>)
 }
@@ -86,6 +91,35 @@ unsafe fn load_run<C: Compute, T: Element>(from: *const u8, stride: isize, to: *
     } else {
         isa::dispatch(Gather::<C, T> { from, stride, to, n });
     }
+}
+
+/// # Safety
+/// As [`load_run`].
+unsafe fn load_truths<T: Element>(from: *const u8, stride: isize, to: *mut i64, n: usize) {
+    let from = from.cast::<T>();
+    // SAFETY: the caller's promise; neither overlaps the other.
+    unsafe {
+        let to = std::slice::from_raw_parts_mut(to, n);
+        if stride == 1 {
+            isa::dispatch(Convert { from: std::slice::from_raw_parts(from, n), to, convert: truth::<T> });
+        } else {
+            to.iter_mut().enumerate().for_each(|(i, to)| *to = truth(*from.offset(i as isize * stride)));
+        }
+    }
+}
+
+#[inline(always)]
+fn truth<T: Element>(value: T) -> i64 {
+    i64::from(match T::DTYPE {
+        DType::Float64 => value.to_f64() != 0.0,
+        DType::Float32 => value.to_f32() != 0.0,
+        DType::Float16 | DType::BFloat16 => {
+            // SAFETY: these dtypes have 16 bits, of which all but the sign are 0 in a zero.
+            let bits: u16 = unsafe { std::mem::transmute_copy(&value) };
+            bits & 0x7fff != 0
+        }
+        _ => value.to_i64() != 0,
+    })
 }
 
 /// # Safety

@@ -18,8 +18,6 @@ pub(super) trait Value: Copy {
     fn larger(self, other: Self) -> Self;
     fn smaller(self, other: Self) -> Self;
     fn exp(self) -> Self;
-    /// 1 unless it is 0.
-    fn truth(self) -> Self;
 }
 
 macro_rules! real_value {
@@ -52,10 +50,6 @@ macro_rules! real_value {
             #[inline(always)]
             fn exp(self) -> Self {
                 Real::exp(self)
-            }
-            #[inline(always)]
-            fn truth(self) -> Self {
-                Lane::flag(self.0 != 0.0)
             }
         }
     };
@@ -93,10 +87,6 @@ impl<I: Isa> Value for Lane<i64, I> {
     #[inline(always)]
     fn exp(self) -> Self {
         self
-    }
-    #[inline(always)]
-    fn truth(self) -> Self {
-        Lane::new(i64::from(self.0 != 0))
     }
 }
 
@@ -147,7 +137,6 @@ macro_rules! folds {
 
 folds! {
     Sum false false None, ZERO (sum x c) sum.plus(x), plus;
-    Squares false false None, ZERO (sum x c) sum.plus(x.times(x)), plus;
     /// Squares of distances to the centre.
     Spread true false None, ZERO (sum x c) sum.plus(x.minus(c).times(x.minus(c))), plus;
     /// Exponentials of distances to the centre.
@@ -155,8 +144,6 @@ folds! {
     Product false false None, ONE (sum x c) sum.times(x), times;
     Largest false false Some(Pick::Largest), LOWEST (sum x c) sum.larger(x), larger;
     Smallest false false Some(Pick::Smallest), HIGHEST (sum x c) sum.smaller(x), smaller;
-    All false false None, ONE (sum x c) sum.times(x.truth()), times;
-    Any false false None, ZERO (sum x c) sum.larger(x.truth()), larger;
 }
 
 /// A compute type that folds, and the wider type between blocks.

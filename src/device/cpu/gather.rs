@@ -10,7 +10,7 @@ use crate::device::cancel::Cancel;
 use crate::device::cpu::strided::{BLOCK, Strided};
 
 use super::block::{Room, Scratch};
-use super::convert::{Compute, Loader, loader};
+use super::convert::{Compute, Loader, loader, truths};
 use super::fold::{Fold, Folded, fold_rows, fold_runs};
 use super::isa::{self, Isa, Work};
 use super::narrow::{NARROW, Rows, fold_narrow};
@@ -127,6 +127,17 @@ impl<'a, C: Compute> Source<'a, C> {
 
 fn count(dims: &[Dim]) -> usize {
     dims.iter().map(|d| d.0).product()
+}
+
+impl<'a> Source<'a, i64> {
+    /// As [`Source::new`], of whether values are anything but 0: 1 for those that are.
+    pub(super) fn truths(
+        input: &Strided<'a>,
+        output: &Layout,
+        reduced: impl Fn(usize) -> bool,
+    ) -> Source<'a, i64> {
+        Source { load: truths(input.dtype), plain: false, ..Source::new(input, output, reduced) }
+    }
 }
 
 impl<C: Folded> Source<'_, C> {

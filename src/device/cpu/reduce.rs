@@ -13,7 +13,7 @@ use super::super::kernel::{Arg, Launch, ReduceOp};
 use super::access::{gathered, missing};
 use super::block::{BlockWriter, Room};
 use super::convert::{Compute, with_compute};
-use super::fold::{All, Any, Exponentials, Fold, Folded, Largest, Product, Smallest, Spread, Squares, Sum};
+use super::fold::{Exponentials, Fold, Folded, Largest, Product, Smallest, Spread, Sum};
 use super::gather::{Inner, Source};
 use super::isa::{self, Isa, Work};
 use super::parallel::{self, GRAIN};
@@ -26,14 +26,16 @@ pub(super) fn reduce(launch: &Launch, op: ReduceOp, dims: u64) -> Result<()> {
     if matches!(op, ReduceOp::Max | ReduceOp::Min) {
         check_not_empty(launch, input.layout, reduced)?;
     }
-    // Whether values are true is asked of the input, before a conversion could make them 0.
-    let compute = match op {
-        ReduceOp::All | ReduceOp::Any => input.dtype,
-        _ => output.dtype,
-    };
-    with_compute!(compute, C => {
+    if matches!(op, ReduceOp::All | ReduceOp::Any) {
+        // Whether values are true is asked of the input, before a conversion could make them 0.
+        return with_compute!(input.dtype, C => apart::<C>(launch.cancel, &input, &output, |input| {
+            let source = Source::truths(input, output.layout, reduced);
+            ReduceJob { source, output, op, cancel: launch.cancel }.run()
+        }));
+    }
+    with_compute!(output.dtype, C => {
         if C::DTYPE == DType::Int64 && !has_integer_form(op) {
-            return Err(undefined(launch, compute));
+            return Err(undefined(launch, output.dtype));
         }
         apart::<C>(launch.cancel, &input, &output, |input| {
             let source = Source::<C>::new(input, output.layout, reduced);
@@ -284,15 +286,22 @@ impl<C: Folded> ReduceJob<'_, C> {
                 }
             }
             ReduceOp::Prod => fold(FoldOp::Product, centres, values),
-            ReduceOp::All => fold(FoldOp::All, centres, values),
-            ReduceOp::Any => fold(FoldOp::Any, centres, values),
+            ReduceOp::All => {
+                fold(FoldOp::Smallest, centres, values);
+                in_f64::<C>(values, |least| least.min(1.0));
+            }
+            ReduceOp::Any => {
+                fold(FoldOp::Largest, centres, values);
+                in_f64::<C>(values, |most| most.max(0.0));
+            }
             ReduceOp::Max | ReduceOp::Min => {
                 let step = if self.op == ReduceOp::Max { FoldOp::Largest } else { FoldOp::Smallest };
                 fold(step, centres, values);
                 centres.iter_mut().zip(values).for_each(|(c, v)| *c = C::narrow(*v));
             }
             ReduceOp::Norm2 => {
-                fold(FoldOp::Squares, centres, values);
+                centres.fill(C::default());
+                fold(FoldOp::Spread, centres, values);
                 in_f64::<C>(values, f64::sqrt);
             }
             ReduceOp::Var { correction, root } => {
@@ -324,19 +333,16 @@ impl<C: Folded> ReduceJob<'_, C> {
 
     fn fold(&self, by: FoldOp, kept: Range<usize>, part: Range<usize>, centres: &[C], to: &mut [C::Wide]) {
         // Whole numbers have none of these, as `reduce` says; without their code the program is smaller.
-        if C::DTYPE == DType::Int64 && matches!(by, FoldOp::Squares | FoldOp::Spread | FoldOp::Exponentials) {
+        if C::DTYPE == DType::Int64 && matches!(by, FoldOp::Spread | FoldOp::Exponentials) {
             return;
         }
         match by {
             FoldOp::Sum => self.source.fold::<Sum>(self.cancel, kept, part, centres, to),
-            FoldOp::Squares => self.source.fold::<Squares>(self.cancel, kept, part, centres, to),
             FoldOp::Spread => self.source.fold::<Spread>(self.cancel, kept, part, centres, to),
             FoldOp::Exponentials => self.source.fold::<Exponentials>(self.cancel, kept, part, centres, to),
             FoldOp::Product => self.source.fold::<Product>(self.cancel, kept, part, centres, to),
             FoldOp::Largest => self.source.fold::<Largest>(self.cancel, kept, part, centres, to),
             FoldOp::Smallest => self.source.fold::<Smallest>(self.cancel, kept, part, centres, to),
-            FoldOp::All => self.source.fold::<All>(self.cancel, kept, part, centres, to),
-            FoldOp::Any => self.source.fold::<Any>(self.cancel, kept, part, centres, to),
         }
     }
 }
@@ -351,14 +357,11 @@ enum Split {
 #[derive(Clone, Copy)]
 enum FoldOp {
     Sum,
-    Squares,
     Spread,
     Exponentials,
     Product,
     Largest,
     Smallest,
-    All,
-    Any,
 }
 
 fn join<C: Folded>(by: FoldOp, parts: Vec<Wides<C>>, to: &mut [C::Wide]) {
@@ -369,9 +372,9 @@ fn join<C: Folded>(by: FoldOp, parts: Vec<Wides<C>>, to: &mut [C::Wide]) {
         }
     }
     match by {
-        FoldOp::Sum | FoldOp::Squares | FoldOp::Spread | FoldOp::Exponentials => with::<C, Sum>(parts, to),
-        FoldOp::Product | FoldOp::All => with::<C, Product>(parts, to),
-        FoldOp::Largest | FoldOp::Any => with::<C, Largest>(parts, to),
+        FoldOp::Sum | FoldOp::Spread | FoldOp::Exponentials => with::<C, Sum>(parts, to),
+        FoldOp::Product => with::<C, Product>(parts, to),
+        FoldOp::Largest => with::<C, Largest>(parts, to),
         FoldOp::Smallest => with::<C, Smallest>(parts, to),
     }
 }
