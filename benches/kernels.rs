@@ -14,7 +14,7 @@ use std::time::Instant;
 use tensorlab::base::{DType, Layout, Scalar};
 use tensorlab::device::cpu::memory::HostPool;
 use tensorlab::device::cpu::{host_buffer, isa, run};
-use tensorlab::device::kernel::ReduceOp;
+use tensorlab::device::kernel::{ReduceOp, SoftmaxForm};
 use tensorlab::device::{Arg, Buffer, Cancel, Kernel, Launch, MapOp, View};
 
 const N: usize = 16 << 20;
@@ -131,7 +131,7 @@ fn small(bench: &Bench, pool: &HostPool) {
     bench.time("sum columns 128x256", 1000, || launch(&columns, &[x.arg()], &[sums.view()]));
     let (logits, soft) =
         (Operand::new(pool, DType::Float32, &[128, 10]), Operand::new(pool, DType::Float32, &[128, 10]));
-    let softmax = Kernel::Softmax { log: true, dim: 1 };
+    let softmax = Kernel::Softmax { form: SoftmaxForm::Log, dim: 1 };
     bench.time("log_softmax 128x10", 1000, || launch(&softmax, &[logits.arg()], &[soft.view()]));
 }
 
@@ -193,7 +193,7 @@ fn large_reductions(bench: &Bench, pool: &HostPool) {
         }
     }
     for (name, dim) in [("rows", 1), ("columns", 0)] {
-        let kernel = Kernel::Softmax { log: false, dim };
+        let kernel = Kernel::Softmax { form: SoftmaxForm::Plain, dim };
         bench.time(&format!("16M softmax {name}"), 1, || launch(&kernel, &[x.arg()], &[z.view()]));
         let grad = Kernel::SoftmaxGrad { log: false, dim };
         bench.time(&format!("16M softmax_grad {name}"), 1, || {

@@ -1,4 +1,4 @@
-// Softmax, its logarithm, and their gradients, line by line. A line of up to `HELD` elements a thread stays in registers.
+// Softmax, its logarithm, what a line of -inf alone has 0 for (`SAFE`), and their gradients, line by line. A line of up to `HELD` elements a thread stays in registers.
 
 #if GRADIENT
 // dx = y * (dy - sum(dy * y)), or dy - exp(y) * sum(dy)
@@ -66,7 +66,7 @@ ENTRY(S0* y, const S1* x, Index length, Step y_step, Step x_step, Walk walk) {
     if (active) place = places(walk, line);
     const S1* from = x + place.at[1];
     T held[HELD], largest, scale;
-    bool short_line = length <= HELD * lanes();
+    bool short_line = length <= HELD * lanes(), hidden = true;
     Total<T> total = {T(0)};
     if (short_line) {
         Largest best = {T(-INFINITY)};
@@ -95,8 +95,11 @@ ENTRY(S0* y, const S1* x, Index length, Step y_step, Step x_step, Walk walk) {
         e = together(e);
         largest = e.largest;
         total.sum = isinf(largest) ? T(NAN) : e.sum;
+        hidden = e.sum == T(0);
     }
     scale = LOGARITHM ? log(total.sum) : T(1) / total.sum;
+    // A line of nothing but -inf, and not of NaN as well: exp(x) is 0 then.
+    if (SAFE && hidden && largest == T(-INFINITY)) largest = scale = T(0);
     if (!active) return;
     S0* to = y + place.at[0];
     if (short_line) {

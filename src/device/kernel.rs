@@ -95,7 +95,7 @@ pub enum Kernel {
     /// batch dimensions already expanded (zero strides). `transposed` outputs are ordinary strides.
     Matmul { alpha: f64, beta: f64 },
     /// `x -> y` along `dim`.
-    Softmax { log: bool, dim: usize },
+    Softmax { form: SoftmaxForm, dim: usize },
     /// `q [.., l, e], k [.., s, e], v [.., s, e] -> y [.., l, e], lse [.., l]` (float32): `softmax(scale * q @ kᵀ) @ v`, and
     /// the logarithms of the sums that the softmax divides by. Where `causal`, query `i` sees keys up to `i`.
     Attention { scale: f64, causal: bool },
@@ -207,6 +207,16 @@ pub enum ReduceOp {
     },
     /// `log(sum(exp(x)))`, without overflow.
     LogSumExp,
+}
+
+/// What a softmax gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SoftmaxForm {
+    Plain,
+    /// Its logarithm.
+    Log,
+    /// Of a line that has nothing but -inf it gives 0 in place of NaN.
+    Safe,
 }
 
 /// What is accumulated along a dimension.

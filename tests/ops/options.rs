@@ -66,6 +66,46 @@ fn options_of_functions() {
 }
 
 #[test]
+fn a_query_that_may_see_no_key_gets_nothing() {
+    let q = "let q = tensor([[1.0, 0.0], [0.0, 1.0]]).view(1, 1, 2, 2).requires_grad_(); \
+             let seen = tensor([[true, false], [false, false]]);";
+    let layer = "let layer = nn::MultiheadAttention(2, 1, #{batch_first: true}); let x = ones(1, 2, 2); \
+                 let padding = tensor([[true, true]]);";
+    let passed = "y.sum().backward(); [y, q.grad].map(|t| t.flatten().tolist())";
+    let attention = "F::scaled_dot_product_attention(q, q, q";
+    hold(&[
+        (
+            &format!("{q} let y = {attention}, #{{attn_mask: seen}}); {passed}"),
+            "[[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]]",
+        ),
+        (
+            &format!(
+                "{q} let y = {attention}, #{{attn_mask: zeros(2, 2).masked_fill(!seen, -inf)}}); {passed}"
+            ),
+            "[[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]]",
+        ),
+        // What is seen of NaN is NaN.
+        (
+            &format!(
+                "{q} F::scaled_dot_product_attention(q, q, full([1, 1, 2, 2], nan), #{{attn_mask: seen}}).isnan().all()"
+            ),
+            "tensor(True)",
+        ),
+        // Weights that are given back are as PyTorch's: a row of them is NaN.
+        (
+            &format!(
+                "{layer} layer.forward(x, x, x, #{{key_padding_mask: padding, need_weights: false}})[0].isnan().any()"
+            ),
+            "tensor(False)",
+        ),
+        (
+            &format!("{layer} layer.forward(x, x, x, #{{key_padding_mask: padding}})[0].isnan().all()"),
+            "tensor(True)",
+        ),
+    ]);
+}
+
+#[test]
 fn functions_and_other_names() {
     hold(&[
         ("F::threshold(tensor([0.5, 2.0]), 1.0, -1.0)", "tensor([-1.,  2.])"),

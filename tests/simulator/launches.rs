@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 use tensorlab::base::{DType, Layout, Scalar};
-use tensorlab::device::kernel::{Conv, Distribution, Kernel, Random, RandomSource, ReduceOp, ScatterMode};
+use tensorlab::device::kernel::{
+    Conv, Distribution, Kernel, Random, RandomSource, ReduceOp, ScatterMode, SoftmaxForm,
+};
 use tensorlab::device::settings::Tf32;
 use tensorlab::device::sim::{Rate, Work, work};
 use tensorlab::device::{Arg, Buffer, Cancel, Launch, MapOp, View};
@@ -119,7 +121,9 @@ fn by_rows(name: &str, n: usize) -> Work {
             let arg = Kernel::ArgReduce { max: true, dim: 1 };
             asked(&arg, &[rows()], &[each(), plain(&[count, 1], I64)], false)
         }
-        "softmax(1)" => asked(&Kernel::Softmax { log: false, dim: 1 }, &[rows()], &[rows()], false),
+        "softmax(1)" => {
+            asked(&Kernel::Softmax { form: SoftmaxForm::Plain, dim: 1 }, &[rows()], &[rows()], false)
+        }
         "layer_norm" => {
             let norm = Kernel::LayerNorm { eps: 1e-5, affine: false };
             asked(&norm, &[rows()], &[rows(), each(), each()], false)

@@ -26,7 +26,7 @@ pub(crate) fn run_in_order(launch: &Launch, chance: Option<u64>) -> Result<()> {
         Kernel::AttentionGrad { scale, causal } => attention::attention_grad(launch, *causal, *scale),
         Kernel::LstmCell => cell::lstm(launch),
         Kernel::LstmCellGrad => cell::lstm_grad(launch),
-        Kernel::Softmax { log, dim } => softmax::softmax(launch, *log, *dim),
+        Kernel::Softmax { form, dim } => softmax::softmax(launch, *form, *dim),
         Kernel::SoftmaxGrad { log, dim } => softmax::softmax_grad(launch, *log, *dim),
 
         Kernel::Arange { start, step } => create::arange(launch, *start, *step),

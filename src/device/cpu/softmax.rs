@@ -6,7 +6,7 @@ use crate::base::{DType, Error, Kind, Layout, Result};
 use crate::device::cancel::Cancel;
 use crate::device::cpu::strided::{BLOCK, Overlap, Strided};
 
-use super::super::kernel::{Arg, Launch};
+use super::super::kernel::{Arg, Launch, SoftmaxForm};
 use super::access::{gathered, missing};
 use super::along::{LinesAlong, LinesFrom, LinesTo, Panel, blocks};
 use super::block::{Room, Scratch, wrong_shape};
@@ -17,10 +17,10 @@ use super::math::{Lane, Real};
 use super::parallel;
 
 /// `x -> y` along `dim`.
-pub(super) fn softmax(launch: &Launch, log: bool, dim: usize) -> Result<()> {
+pub(super) fn softmax(launch: &Launch, form: SoftmaxForm, dim: usize) -> Result<()> {
     match launch.dtype() {
-        DType::Float64 => forward::<f64>(launch, log, dim),
-        dtype if dtype.is_float() => forward::<f32>(launch, log, dim),
+        DType::Float64 => forward::<f64>(launch, form, dim),
+        dtype if dtype.is_float() => forward::<f32>(launch, form, dim),
         dtype => Err(undefined(launch, dtype)),
     }
 }
@@ -69,14 +69,14 @@ fn input<'b, C: Compute>(
     }
 }
 
-fn forward<C: Soft>(launch: &Launch, log: bool, dim: usize) -> Result<()> {
+fn forward<C: Soft>(launch: &Launch, form: SoftmaxForm, dim: usize) -> Result<()> {
     let y = output(launch)?;
     let mut aside = None;
     let (x, in_place) = input::<C>(launch, 0, &y, &mut aside)?;
     let lines = LinesAlong::new([&x, &y], dim);
     let (from, to) = (LinesFrom::<C>::new(&x), LinesTo::<C>::new(&y));
     over_panels(launch.cancel, y.numel(), &lines, |panels| {
-        isa::dispatch(Forward { lines: &lines, x: from, y: to, in_place, log, panels });
+        isa::dispatch(Forward { lines: &lines, x: from, y: to, in_place, form, panels });
     })
 }
 
@@ -143,7 +143,7 @@ struct Forward<'a, C> {
     y: LinesTo<'a, C>,
     /// `x` lies in the place of `y`.
     in_place: bool,
-    log: bool,
+    form: SoftmaxForm,
     panels: Range<usize>,
 }
 
@@ -173,7 +173,7 @@ impl<C: Soft> Forward<'_, C> {
                 && !self.in_place
                 && let Some(ys) = self.y.place(y_at, y_step, n)
             {
-                return whole_line::<C, I>(self.x.run(x_at, x_step, n, std::ptr::null_mut()), ys, self.log);
+                return whole_line::<C, I>(self.x.run(x_at, x_step, n, std::ptr::null_mut()), ys, self.form);
             }
         }
         let (mut read, mut wrote) = (Scratch::<C>::new(), Scratch::<C>::new());
@@ -183,13 +183,13 @@ impl<C: Soft> Forward<'_, C> {
         };
         let largest = C::narrow(fold_blocks::<Largest, C, I>(n, C::default(), &mut block));
         let sum = fold_blocks::<Exponentials, C, I>(n, largest, &mut block);
-        let scale = if self.log { C::logarithm(sum) } else { C::inverse(sum) };
+        let (largest, scale) = parameters(self.form, largest, sum);
         for part in blocks(n) {
             let xs = block(&part);
             // SAFETY: as above; every value is written.
             unsafe {
                 let ys = wrote.first(part.len());
-                finish::<C, I>(self.log, xs, ys, |_| (largest, scale));
+                finish::<C, I>(self.form, xs, ys, |_| (largest, scale));
                 self.y.store(y_at + part.start as isize * y_step, y_step, ys);
             }
         }
@@ -214,8 +214,8 @@ impl<C: Soft> Forward<'_, C> {
         fold_columns::<Largest, C, I>(n, row, largest, sums);
         largest.iter_mut().zip(&*sums).for_each(|(m, &s)| *m = C::narrow(s));
         fold_columns::<Exponentials, C, I>(n, row, largest, sums);
-        for (scale, &sum) in scales.iter_mut().zip(&*sums) {
-            *scale = if self.log { C::logarithm(sum) } else { C::inverse(sum) };
+        for ((scale, largest), &sum) in scales.iter_mut().zip(&mut *largest).zip(&*sums) {
+            (*largest, *scale) = parameters(self.form, *largest, sum);
         }
         let (largest, scales) = (&*largest, &*scales);
         for r in 0..n {
@@ -226,10 +226,10 @@ impl<C: Soft> Forward<'_, C> {
                 let parameters = |j: usize| (*largest.get_unchecked(j), *scales.get_unchecked(j));
                 let place = if self.in_place { None } else { self.y.place(at, y_apart, width) };
                 if let Some(ys) = place {
-                    finish::<C, I>(self.log, xs, ys, parameters);
+                    finish::<C, I>(self.form, xs, ys, parameters);
                 } else {
                     let ys = wrote.first(width);
-                    finish::<C, I>(self.log, xs, ys, parameters);
+                    finish::<C, I>(self.form, xs, ys, parameters);
                     self.y.store(at, y_apart, ys);
                 }
             }
@@ -239,11 +239,17 @@ impl<C: Soft> Forward<'_, C> {
 
 /// A line that lies in memory as it is computed, written over three times while it is in the first cache.
 #[inline(always)]
-fn whole_line<C: Soft, I: Isa>(xs: &[C], ys: &mut [C], log: bool) {
+fn whole_line<C: Soft, I: Isa>(xs: &[C], ys: &mut [C], form: SoftmaxForm) {
     let largest = largest_number(xs);
-    if log {
-        let sum = C::logarithm(fold_run::<Exponentials, C, I>(xs, largest));
-        return finish::<C, I>(true, xs, ys, |_| (largest, sum));
+    match form {
+        SoftmaxForm::Log => {
+            let sum = C::logarithm(fold_run::<Exponentials, C, I>(xs, largest));
+            return finish::<C, I>(form, xs, ys, |_| (largest, sum));
+        }
+        SoftmaxForm::Safe if is_hidden(largest) && xs.iter().all(|&x| is_hidden(x)) => {
+            return ys.fill(C::default());
+        }
+        _ => {}
     }
     for (y, &x) in ys.iter_mut().zip(xs) {
         *y = (x - largest).exp::<I>();
@@ -274,10 +280,26 @@ fn largest_number<C: Soft>(xs: &[C]) -> C {
     rest.iter().fold(lanes.first().copied().unwrap_or(lowest), |a, &b| larger(a, b))
 }
 
+/// What [`finish`] takes of a line: its largest value, and the inverse or logarithm of its sum.
+#[inline(always)]
+fn parameters<C: Soft>(form: SoftmaxForm, largest: C, sum: C::Wide) -> (C, C) {
+    match form {
+        SoftmaxForm::Log => (largest, C::logarithm(sum)),
+        SoftmaxForm::Safe if is_hidden(largest) => (C::default(), C::default()),
+        _ => (largest, C::inverse(sum)),
+    }
+}
+
+/// Whether a value is -inf.
+#[inline(always)]
+fn is_hidden<C: Soft>(x: C) -> bool {
+    x == C::narrow(C::wide_start::<Largest>())
+}
+
 /// The values, from each element's largest and the inverse or logarithm of its sum.
 #[inline(always)]
-fn finish<C: Soft, I: Isa>(log: bool, xs: &[C], ys: &mut [C], parameters: impl Fn(usize) -> (C, C)) {
-    if log {
+fn finish<C: Soft, I: Isa>(form: SoftmaxForm, xs: &[C], ys: &mut [C], parameters: impl Fn(usize) -> (C, C)) {
+    if form == SoftmaxForm::Log {
         for (j, (y, &x)) in ys.iter_mut().zip(xs).enumerate() {
             let (largest, sum) = parameters(j);
             *y = x - largest - sum;
@@ -446,6 +468,10 @@ mod tests {
         out
     }
 
+    fn form(log: bool) -> SoftmaxForm {
+        if log { SoftmaxForm::Log } else { SoftmaxForm::Plain }
+    }
+
     fn naive(log: bool, line: &[Vec<f64>]) -> Vec<f64> {
         let m = line[0].iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let sum: f64 = line[0].iter().map(|x| (x - m).exp()).sum();
@@ -471,7 +497,7 @@ mod tests {
     fn check(x: &Sample, dy: &Sample, dim: usize, log: bool) {
         let shape = x.layout.shape();
         let t = tolerance(x.dtype);
-        let got = output(&Kernel::Softmax { log, dim }, &[x.arg()], x.dtype, shape);
+        let got = output(&Kernel::Softmax { form: form(log), dim }, &[x.arg()], x.dtype, shape);
         let want = per_line(&x.layout, dim, &[&x.values()], |line| naive(log, line));
         assert_close(&got, &want, t, t);
         let y = Sample::new(x.dtype, shape, want);
@@ -511,7 +537,7 @@ mod tests {
         for dim in [0, 1] {
             let x = Sample::new(DType::Float32, &[40, 30], numbers(0));
             let want = per_line(&x.layout, dim, &[&x.values()], |line| naive(false, line));
-            launch(&Kernel::Softmax { log: false, dim }, &[x.arg()], &[x.view()]).unwrap();
+            launch(&Kernel::Softmax { form: SoftmaxForm::Plain, dim }, &[x.arg()], &[x.view()]).unwrap();
             assert_close(&x.values(), &want, 2e-6, 1e-8);
 
             let x = Sample::new(DType::Float32, &[40, 30], numbers(0));
@@ -519,7 +545,7 @@ mod tests {
             let tail = x.layout.slice(0, 1, 39, 1).unwrap();
             let want = per_line(&head, dim, &[&x.values()[..39 * 30]], |line| naive(false, line));
             let (head, tail) = (View { layout: &head, ..x.view() }, View { layout: &tail, ..x.view() });
-            launch(&Kernel::Softmax { log: false, dim }, &[Arg::View(head)], &[tail]).unwrap();
+            launch(&Kernel::Softmax { form: SoftmaxForm::Plain, dim }, &[Arg::View(head)], &[tail]).unwrap();
             assert_close(&x.values()[30..], &want, 2e-6, 1e-8);
         }
     }
@@ -529,7 +555,12 @@ mod tests {
         let inf = f64::INFINITY;
         let soft = |values: &[f64]| {
             let x = Sample::new(DType::Float32, &[values.len()], values.iter().copied());
-            output(&Kernel::Softmax { log: false, dim: 0 }, &[x.arg()], DType::Float32, &[values.len()])
+            output(
+                &Kernel::Softmax { form: SoftmaxForm::Plain, dim: 0 },
+                &[x.arg()],
+                DType::Float32,
+                &[values.len()],
+            )
         };
         assert!(soft(&[inf, 1.0]).iter().all(|v| v.is_nan()));
         assert!(soft(&[-inf, -inf]).iter().all(|v| v.is_nan()));
@@ -540,9 +571,30 @@ mod tests {
     }
 
     #[test]
+    fn safe_lines_of_minus_infinity_alone_are_0() {
+        let (inf, nan) = (f64::INFINITY, f64::NAN);
+        let lines = [[-inf; 3], [-inf, 1.0, -inf], [nan, -inf, -inf], [-inf, inf, 0.0], [0.0, 0.0, -inf]];
+        let want = [[0.0; 3], [0.0, 1.0, 0.0], [nan; 3], [nan; 3], [0.5, 0.5, 0.0]];
+        let kernel = |dim| Kernel::Softmax { form: SoftmaxForm::Safe, dim };
+        for dtype in [DType::Float32, DType::Float64, DType::BFloat16] {
+            let flat = |lines: &[[f64; 3]; 5]| lines.as_flattened().to_vec();
+            let turned = |lines: &[[f64; 3]; 5]| (0..15).map(|i| lines[i % 5][i / 5]).collect::<Vec<_>>();
+            let rows = Sample::new(dtype, &[5, 3], flat(&lines));
+            let columns = Sample::new(dtype, &[3, 5], turned(&lines));
+            let same = |got: Vec<f64>, want: Vec<f64>| {
+                let alike = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
+                assert!(got.iter().zip(&want).all(alike), "{dtype}: {got:?}");
+            };
+            same(output(&kernel(1), &[rows.arg()], dtype, &[5, 3]), flat(&want));
+            same(output(&kernel(0), &[columns.arg()], dtype, &[3, 5]), turned(&want));
+        }
+    }
+
+    #[test]
     fn integers_have_no_softmax() {
         let x = Sample::zeros(DType::Int64, &[2]);
-        let error = launch(&Kernel::Softmax { log: false, dim: 0 }, &[x.arg()], &[x.view()]).unwrap_err();
+        let error = launch(&Kernel::Softmax { form: SoftmaxForm::Plain, dim: 0 }, &[x.arg()], &[x.view()])
+            .unwrap_err();
         assert_eq!(error.message(), "\"test_kernel_impl\" not implemented for 'Long'");
     }
 }

@@ -11,7 +11,7 @@ use crate::op::elementwise::arithmetic::{add, scale};
 use crate::op::elementwise::predicates::logical_not;
 use crate::op::gather::interleave::repeat_interleave;
 use crate::op::linalg::matmul::matmul;
-use crate::op::reduce::softmax::softmax;
+use crate::op::reduce::softmax::safe_softmax;
 use crate::op::shape::permute::transpose;
 use crate::tensor::Tensor;
 
@@ -83,7 +83,7 @@ fn run(q: &Tensor, k: &Tensor, v: &Tensor, options: &Attention) -> Result<Tensor
             None if options.is_causal => hide(&scores, &after(&scores)?)?,
             None => scores,
         };
-        let weights = dropout(&softmax(&scores, -1, None)?, options.dropout_p, true)?;
+        let weights = dropout(&safe_softmax(&scores, -1)?, options.dropout_p, true)?;
         matmul(&weights, v)
     })
 }
@@ -136,7 +136,7 @@ OpDef::call("scaled_dot_product_attention", Family::Matmul, "Mixes values by how
 .forms(FUNCTIONAL)
 .details(
     "`softmax(q @ kᵀ * scale + attn_mask) @ v`; `scale` is one over the root of the features unless given. A bool \
-     mask keeps where it is true; `is_causal` hides what comes after each query.",
+     mask keeps where it is true; `is_causal` hides what comes after each query. A query that may see no key gets 0.",
 )
 .shapes("(…, L, E), (…, S, E), (…, S, E_v) -> (…, L, E_v); a mask is broadcast to (…, L, S)")
 .errors(&[

@@ -2,6 +2,7 @@
 
 use crate::base::{DType, Result};
 use crate::device::Kernel;
+use crate::device::kernel::SoftmaxForm;
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
@@ -19,33 +20,46 @@ use super::sums::sum;
 /// `exp(x)` divided by its sum along `dim`.
 pub fn softmax(x: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "SoftmaxBackward0", run: softmax_grad };
-    normalised("softmax", false, x, dim, dtype, &RULE)
+    normalised("softmax", SoftmaxForm::Plain, x, dim, dtype, &RULE)
+}
+
+/// [`softmax`] of scores of which some are hidden by -inf: where all of a line are, it is 0, as PyTorch's `_safe_softmax`.
+pub(crate) fn safe_softmax(x: &Tensor, dim: i64) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "SafeSoftmaxBackward0", run: softmax_grad };
+    normalised("softmax", SoftmaxForm::Safe, x, dim, None, &RULE)
 }
 
 /// The logarithm of [`softmax`], without overflow.
 pub fn log_softmax(x: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "LogSoftmaxBackward0", run: log_softmax_grad };
-    normalised("log_softmax", true, x, dim, dtype, &RULE)
+    normalised("log_softmax", SoftmaxForm::Log, x, dim, dtype, &RULE)
 }
 
 fn normalised(
     name: &'static str,
-    log: bool,
+    form: SoftmaxForm,
     x: &Tensor,
     dim: i64,
     dtype: Option<DType>,
     rule: &'static Vjp,
 ) -> Result<Tensor> {
     if let Some(casts) = autocast::enter(name, &[x])? {
-        return normalised(name, log, x, dim, casts.dtype(dtype), rule);
+        return normalised(name, form, x, dim, casts.dtype(dtype), rule);
     }
     let dim = x.dim(dim)?;
     let dtype = dtype.unwrap_or(x.dtype());
     if x.numel() == 0 && !dtype.is_float() {
         return x.copied(dtype, name);
     }
-    only_floats(dtype, if log { "log_softmax_lastdim_kernel_impl" } else { "softmax_lastdim_kernel_impl" })?;
-    let out = along(name, Kernel::Softmax { log, dim }, x, dtype)?;
+    only_floats(
+        dtype,
+        if form == SoftmaxForm::Log {
+            "log_softmax_lastdim_kernel_impl"
+        } else {
+            "softmax_lastdim_kernel_impl"
+        },
+    )?;
+    let out = along(name, Kernel::Softmax { form, dim }, x, dtype)?;
     Ok(recorded(out, rule, &[x], |s, y| {
         s.output(y);
         s.attribute(dim);

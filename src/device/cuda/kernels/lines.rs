@@ -1,12 +1,12 @@
 //! What goes line by line: `Softmax`, `Scan`, `LayerNorm` and their gradients.
 
 use crate::base::{DType, Layout};
-use crate::device::kernel::{Launch, ScanOp, View};
+use crate::device::kernel::{Launch, ScanOp, SoftmaxForm, View};
 
 use super::args::{Args, compute_size};
 use super::cases::{all, floats, is_float32};
 use super::compute::{Compute, Types};
-use super::form::forms;
+use super::form::{Field, forms};
 use super::map::zeros;
 use super::operands::{THREADS, address, blocks, float, input, is_apart, is_far, key, output, per_element};
 use super::plan::{Gpu, Plan, Step};
@@ -21,15 +21,18 @@ const SCAN: RecipeParts = &[WALK, "scan"];
 forms! {
     /// What goes line by line. `across` forms work where neighbouring lines are nearer than neighbours on a line.
     LineForm(types) {
-        Softmax { log: bool in BOTH, across: bool in BOTH, held: u8 in [HELD, MANY] } =>
-            row(softmax_name("softmax", log, across, held), 2, SOFTMAX, [
-                ("LOGARITHM", flag(log)),
+        Softmax { form: SoftmaxForm in EACH, across: bool in BOTH, held: u8 in [HELD, MANY] } =>
+            row(softmax_name("softmax", form, across, held), 2, SOFTMAX, [
+                ("LOGARITHM", flag(form == SoftmaxForm::Log)),
+                ("SAFE", flag(form == SoftmaxForm::Safe)),
                 ("ACROSS", flag(across)),
             ])
             .number("HELD", held),
-            floats(|d| [d; 2]).and_wide(|d| across && is_float32(d)).only(|_| held == HELD || !across);
+            floats(|d| [d; 2])
+                .and_wide(|d| across && is_float32(d) && form != SoftmaxForm::Safe)
+                .only(|_| held == HELD || !across);
         SoftmaxGrad { log: bool in BOTH, across: bool in BOTH } =>
-            row(softmax_name("softmax_grad", log, across, HELD), 3, SOFTMAX, [
+            row(softmax_name("softmax_grad", logarithm(log), across, HELD), 3, SOFTMAX, [
                 ("GRADIENT", ON),
                 ("LOGARITHM", flag(log)),
                 ("ACROSS", flag(across)),
@@ -61,8 +64,29 @@ forms! {
 const HELD: u8 = 8;
 const MANY: u8 = 32;
 
-fn softmax_name(name: &str, log: bool, across: bool, held: u8) -> String {
-    let name = ending(&format!("{}{name}", if log { "log_" } else { "" }), "_across", across);
+const EACH: [SoftmaxForm; 3] = [SoftmaxForm::Plain, SoftmaxForm::Log, SoftmaxForm::Safe];
+
+impl Field for SoftmaxForm {
+    fn code(self) -> u8 {
+        self as u8
+    }
+
+    fn of(code: u8) -> SoftmaxForm {
+        EACH.get(usize::from(code)).copied().unwrap_or(SoftmaxForm::Plain)
+    }
+}
+
+fn logarithm(log: bool) -> SoftmaxForm {
+    if log { SoftmaxForm::Log } else { SoftmaxForm::Plain }
+}
+
+fn softmax_name(name: &str, form: SoftmaxForm, across: bool, held: u8) -> String {
+    let beginning = match form {
+        SoftmaxForm::Plain => "",
+        SoftmaxForm::Log => "log_",
+        SoftmaxForm::Safe => "safe_",
+    };
+    let name = ending(&format!("{beginning}{name}"), "_across", across);
     ending(&name, "_many", held == MANY)
 }
 
@@ -128,7 +152,7 @@ impl<const N: usize> OperandLines<N> {
     }
 }
 
-pub(super) fn softmax(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) -> Option<Plan> {
+pub(super) fn softmax(launch: &Launch, gpu: &Gpu, form: SoftmaxForm, dim: usize) -> Option<Plan> {
     let (y, x) = (output(launch, 0)?, input(launch, 0)?);
     let compute = float(y.dtype)?;
     if !is_apart(launch, true) {
@@ -137,8 +161,8 @@ pub(super) fn softmax(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) -> Opti
     let lines = OperandLines::new([y.layout, x.layout], dim)?;
     let many = !lines.across && (8 * 1024..=32 * 512).contains(&lines.length) && compute == Compute::F32;
     let held = if many { MANY } else { HELD };
-    let mut plan =
-        lines.step(gpu, LineForm::Softmax { log, across: lines.across, held }, compute, [&y, &x])?;
+    let form = LineForm::Softmax { form, across: lines.across, held };
+    let mut plan = lines.step(gpu, form, compute, [&y, &x])?;
     if many {
         // Two blocks to a multiprocessor: one reads while the other computes.
         plan.steps.iter_mut().for_each(|step| step.block = [512, 1, 1]);

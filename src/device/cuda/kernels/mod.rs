@@ -131,7 +131,7 @@ pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64) -> Option<Plan> {
         Kernel::AttentionGrad { scale, causal } => attention::backward(launch, gpu, scratch, *causal, *scale),
         Kernel::LstmCell => cell::forward(launch),
         Kernel::LstmCellGrad => cell::backward(launch),
-        Kernel::Softmax { log, dim } => lines::softmax(launch, gpu, *log, *dim),
+        Kernel::Softmax { form, dim } => lines::softmax(launch, gpu, *form, *dim),
         Kernel::SoftmaxGrad { log, dim } => lines::softmax_grad(launch, gpu, *log, *dim),
         Kernel::LayerNorm { eps, .. } => lines::layer_norm(launch, *eps),
         Kernel::LayerNormGrad { affine } => lines::layer_norm_grad(launch, gpu, scratch, *affine),

@@ -199,10 +199,10 @@ fn infinities_and_nan_in_reductions() {
             let out = || vec![Sample::zeros(F32, &[1, 1]), Sample::zeros(I64, &[1, 1])];
             agree(&Kernel::ArgReduce { max, dim: 0 }, &[x.arg()], out, 0.0, 0.0);
         }
-        for log in [true, false] {
+        for form in [SoftmaxForm::Plain, SoftmaxForm::Log, SoftmaxForm::Safe] {
             let x = Sample::new(F32, &[3], values.iter().copied());
             agree(
-                &Kernel::Softmax { log, dim: 0 },
+                &Kernel::Softmax { form, dim: 0 },
                 &[x.arg()],
                 || vec![Sample::zeros(F32, &[3])],
                 1e-6,
@@ -242,7 +242,8 @@ fn softmax_and_scans_along_any_dimension() {
         let y = Sample::new(dtype, &shape, noise(5).map(|v| v.abs() / 8.0));
         let out = || vec![Sample::zeros(dtype, &shape)];
         for (dim, log) in [(0, true), (1, true), (1, false), (2, false)] {
-            agree(&Kernel::Softmax { log, dim }, &[x.arg()], out, tolerance(dtype) * 4.0, 1e-5 * apart);
+            let form = if log { SoftmaxForm::Log } else { SoftmaxForm::Plain };
+            agree(&Kernel::Softmax { form, dim }, &[x.arg()], out, tolerance(dtype) * 4.0, 1e-5 * apart);
             agree(
                 &Kernel::SoftmaxGrad { log, dim },
                 &[dy.arg(), y.arg()],
@@ -257,7 +258,20 @@ fn softmax_and_scans_along_any_dimension() {
     }
     let long = sample(F32, &[2, 9000], 1);
     let out = || vec![Sample::zeros(F32, &[2, 9000])];
-    agree(&Kernel::Softmax { log: false, dim: 1 }, &[long.arg()], out, 1e-4, 1e-9);
+    agree(&Kernel::Softmax { form: SoftmaxForm::Plain, dim: 1 }, &[long.arg()], out, 1e-4, 1e-9);
+    // Lines of nothing but -inf, and one with a NaN among them; some are longer than what threads hold.
+    for (shape, dim) in [([6, 20_000], 1), ([6, 9000], 1), ([6, 40], 1), ([40, 6], 0)] {
+        let n = shape[1];
+        let place = move |i: usize| if dim == 1 { (i / n, i % n) } else { (i % n, i / n) };
+        let hidden = |(i, v): (usize, f64)| match place(i) {
+            (4, 7) => f64::NAN,
+            (line, at) if line % 2 == 0 || at % 3 == 0 => f64::NEG_INFINITY,
+            _ => v,
+        };
+        let x = Sample::new(F32, &shape, noise(3).enumerate().map(hidden));
+        let out = || vec![Sample::zeros(F32, &shape)];
+        agree(&Kernel::Softmax { form: SoftmaxForm::Safe, dim }, &[x.arg()], out, 1e-4, 1e-9);
+    }
     agree(&Kernel::Scan { op: ScanOp::Sum, dim: 1 }, &[long.arg()], out, 1e-6, 1e-6);
     // Few long lines, cut into pieces, along and across memory.
     for (shape, dim) in [(vec![70_001], 0), (vec![2, 20_000], 1), (vec![20_000, 3], 0)] {
