@@ -126,7 +126,7 @@ fn what_a_step_needs_is_there_after_quitting_and_a_right_answer_stays_right() {
     lab.quits();
     // The first section was done in another session; its cell is run again, unseen.
     let mut lab = open(&folder);
-    lab.until("you left off here");
+    lab.until("you left off here, at ");
     lab.keys(F1);
     lab.until("Text of the second");
     lab.until("You said 4,096 bytes");

@@ -76,7 +76,12 @@ pub(crate) fn continue_at(state: &mut State, id: &str) {
     });
     if let Some((step, item)) = found {
         (state.step, state.selected, state.focus) = (step, item, Pane::Cells);
-        state.say("you left off here");
+        // With the page's name it is true on every other, too.
+        let title = state.steps.get(step).map_or("", |step| step.title.as_str());
+        state.say(match title {
+            "" => "you left off here".to_owned(),
+            title => format!("you left off here, at {title}"),
+        });
     }
 }
 
