@@ -10,7 +10,7 @@ use crate::session::protocol::DeviceInfo;
 use super::error::LessonError;
 use super::markdown::Block;
 use super::predict::{Basis, Tolerance};
-use super::quantity::Unit;
+use super::quantity::{Quantity, QuantityError, Unit, parse_quantity};
 use super::source::Source;
 
 /// A lesson: its front matter and its steps in the order of the file.
@@ -175,6 +175,23 @@ pub struct Predict {
 }
 
 impl Predict {
+    /// Reads a number that is typed.
+    ///
+    /// # Errors
+    /// It is no number of the question's unit, or a part of one where something is counted to the last.
+    pub(crate) fn read(&self, typed: &str) -> Result<Quantity, QuantityError> {
+        let guess = parse_quantity(typed, self.unit)?;
+        let counts = self.unit == Unit::Count && !self.plain && self.tolerance == Tolerance::EXACT;
+        if counts && guess.value.fract() != 0.0 {
+            let message = format!("{} is no whole number", self.unit.show(guess.value));
+            return Err(QuantityError {
+                message,
+                hint: "something is counted here: type a whole number".to_owned(),
+            });
+        }
+        Ok(guess)
+    }
+
     /// What the answer is, made of times of `clock`, or of none, on devices that are simulated or not.
     pub(crate) fn basis(&self, clock: Option<Clock>, simulated: bool) -> Basis {
         match Basis::of(self.unit, clock, simulated) {
@@ -317,6 +334,26 @@ impl Front {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_counted_to_the_last_is_whole() {
+        let question = |unit, tolerance, plain| Predict {
+            ask: Vec::new(),
+            unit,
+            plain,
+            answer: Code { text: "3".into(), line: 1 },
+            tolerance,
+            explain: Vec::new(),
+            cell: String::new(),
+        };
+        let counted = question(Unit::Count, Tolerance::EXACT, false);
+        assert_eq!(counted.read("3").unwrap().value, 3.0);
+        assert_eq!(counted.read("7/2").unwrap_err().message, "3.5 is no whole number");
+        // How many times as much, and what no unit calls an amount.
+        assert_eq!(question(Unit::Count, Tolerance::Absolute(0.2), false).read("3.5").unwrap().value, 3.5);
+        assert_eq!(question(Unit::Count, Tolerance::EXACT, true).read("3.5").unwrap().value, 3.5);
+        assert_eq!(question(Unit::Milliseconds, Tolerance::EXACT, false).read("3.5").unwrap().value, 3.5);
+    }
 
     #[test]
     fn a_quiz_is_right_only_with_all_the_correct_choices() {

@@ -53,6 +53,5 @@ pub use memory::LessonMemory;
 pub use parse::{load, parse};
 pub use predict::{Basis, Outcome, Tolerance, compare};
 pub use progress::{Entry, Key, Progress, ProgressLog, Record, Recovery, StepProgress, records};
-pub(crate) use quantity::parse_quantity;
 pub use quantity::{Dimension, Quantity, QuantityError, Unit};
 pub(crate) use text::content_id;

@@ -11,7 +11,7 @@ use crate::lab::model::output::{LONG, Output};
 use crate::lesson::attempt::Replay;
 use crate::lesson::markdown::Block;
 use crate::lesson::order::order;
-use crate::lesson::{Answer, Basis, Exercise, Quantity, parse_quantity};
+use crate::lesson::{Answer, Basis, Exercise, Quantity};
 use crate::notebook::hash::Hash;
 use crate::notebook::{self, Kind, Recorder, record};
 use crate::script::whole::Wholeness;
@@ -474,7 +474,7 @@ impl PredictState {
     /// What was said and told in an earlier session.
     fn recall(&mut self, past: PastPrediction) {
         let guess = past.typed.and_then(|typed| {
-            let quantity = parse_quantity(&typed, self.question.unit).ok()?;
+            let quantity = self.question.read(&typed).ok()?;
             self.input = typed;
             Some(quantity)
         });

@@ -11,7 +11,7 @@ use crate::lab::model::pane::Pane;
 use crate::lab::model::state::State;
 use crate::lab::model::text;
 use crate::lab::update::selecting;
-use crate::lesson::{Entry, parse_quantity};
+use crate::lesson::Entry;
 
 /// Characters of a number.
 const MAX_NUMBER: usize = 40;
@@ -57,7 +57,7 @@ pub(crate) fn shorten(state: &mut State, all: bool) {
 /// Fixes the number typed, if it is one.
 pub(crate) fn commit(state: &mut State, fx: &mut Vec<Effect>) {
     let Some(ItemState::Predict(predict)) = state.selected_item_mut() else { return };
-    match parse_quantity(&predict.input, predict.question.unit) {
+    match predict.question.read(&predict.input) {
         Ok(quantity) => {
             let entry = Entry::Prediction { typed: predict.input.clone(), value: quantity.value };
             fx.push(Effect::Record { step: predict.id.clone(), entry });

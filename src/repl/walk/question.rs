@@ -5,7 +5,7 @@ use std::io;
 use crate::base::text::strip_control;
 use crate::lesson::linear;
 use crate::lesson::order::order;
-use crate::lesson::{Element, Entry, Predict, Quiz, Step, Unit, parse_quantity};
+use crate::lesson::{Element, Entry, Predict, Quiz, Step, Unit};
 
 use super::begin::is_over;
 use super::said::{Reply, Then};
@@ -41,7 +41,7 @@ impl Walk<'_> {
             let prompt = format!("Your number{}{unit}: ", if unit.is_empty() { "" } else { ", in " });
             match self.ask(&Question { place, prompt: &prompt, help: &NUMBER }, None)? {
                 Reply::Leave => return Ok(Then::Leave),
-                Reply::Text(text) => match parse_quantity(&text, predict.unit) {
+                Reply::Text(text) => match predict.read(&text) {
                     Ok(quantity) => {
                         let entry = Entry::Prediction { typed: text, value: quantity.value };
                         self.record(&step.id, &entry)?;
@@ -68,7 +68,7 @@ impl Walk<'_> {
         let known = self.memory.step(&step.id)?;
         let waits = known.answer.is_none() && known.told.is_none();
         let typed = known.typed.clone().filter(|_| waits)?;
-        self.guesses.push((place, Some(parse_quantity(&typed, predict.unit).ok()?)));
+        self.guesses.push((place, Some(predict.read(&typed).ok()?)));
         Some(typed)
     }
 

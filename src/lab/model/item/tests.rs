@@ -8,7 +8,7 @@ fn predict(unit: Unit, input: &str) -> PredictState {
     let question = crate::lesson::Predict { ask, unit, plain: false, answer, tolerance, explain, cell };
     let item = Item::Predict(Box::new(Predict { id: "p".into(), question, past: PastPrediction::default() }));
     let ItemState::Predict(mut state) = ItemState::new(Key(1), item) else { panic!() };
-    state.guess = parse_quantity(input, unit).map_or(Guess::Skipped, Guess::Made);
+    state.guess = state.question.read(input).map_or(Guess::Skipped, Guess::Made);
     *state
 }
 
