@@ -7,6 +7,7 @@ use crate::op::core::def::{
     Args, BOTH, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Param, Sample,
 };
 use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
+use crate::op::core::promote::check_cast;
 use crate::op::core::record::no_grad;
 use crate::op::core::value::Value;
 use crate::op::core::{autocast, shapes};
@@ -99,6 +100,11 @@ pub fn binary_cross_entropy(
     weight: Option<&Tensor>,
     reduction: Reduction,
 ) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("binary_cross_entropy", &[input, target])? {
+        let weight = casts.cast_option(weight)?;
+        let (input, target) = (casts.cast(input)?, casts.cast(target)?);
+        return binary_cross_entropy(&input, &target, weight.as_ref(), reduction);
+    }
     if input.shape() != target.shape() {
         return Err(Error::value(format!(
             "Using a target size (torch.Size({:?})) that is different to the input size (torch.Size({:?})) is \
@@ -106,6 +112,11 @@ pub fn binary_cross_entropy(
             target.shape(),
             input.shape()
         )));
+    }
+    if input.dtype() != target.dtype() {
+        let (found, expected) = (target.dtype().type_name(), input.dtype().type_name());
+        return Err(Error::runtime(format!("Found dtype {found} but expected {expected}"))
+            .with_hint(format!("targets are of the input's dtype: `target.to({})`", input.dtype())));
     }
     let of = match weight {
         None => reduction,
@@ -117,6 +128,16 @@ pub fn binary_cross_entropy(
         None => Ok(found),
         Some(w) => reduced(&mul(&found, w)?, reduction),
     }
+}
+
+/// Fails where targets are not floats: PyTorch writes `(1 - target) * input` into the first of them.
+fn check_targets(input: &Tensor, target: &Tensor) -> Result<()> {
+    let hint = || format!("targets are floats here: `target.to({})`", input.dtype());
+    if target.dtype() == DType::Bool {
+        let no_difference = |e: Error| Error::new(e.kind(), e.message()).with_hint(hint());
+        sub(target, target).map_err(no_difference)?;
+    }
+    check_cast(input.dtype().promote(target.dtype()), target.dtype()).map_err(|e| e.with_hint(hint()))
 }
 
 /// Fails where a result on the CPU is made of what is no probability. One number says it: no logarithm of such an input
@@ -162,6 +183,7 @@ pub fn binary_cross_entropy_with_logits(
             input.shape()
         )));
     }
+    check_targets(input, target)?;
     if weight.is_none() && pos_weight.is_none() {
         return LOGIT.apply(input, target, reduction, 0.0);
     }
