@@ -31,6 +31,11 @@ pub trait Dataset: Send + Sync {
         None
     }
 
+    /// The dataset whose samples it has some of, and their indices there.
+    fn part_of(&self) -> Option<(&Data, &[usize])> {
+        None
+    }
+
     /// The sample at an index below the length.
     fn get(&self, index: usize) -> Result<Value>;
 
@@ -314,6 +319,10 @@ impl Subset {
 impl Dataset for Subset {
     fn name(&self) -> &'static str {
         "Subset"
+    }
+
+    fn part_of(&self) -> Option<(&Data, &[usize])> {
+        Some((&self.of, &self.indices))
     }
 
     fn len(&self) -> usize {

@@ -82,6 +82,9 @@ pub struct Mt19937 {
     pub cached_normal: Option<f64>,
 }
 
+/// The bytes of a state: PyTorch's struct, with room behind it for a number that it never keeps there.
+pub(crate) const STATE_BYTES: usize = 5056;
+
 const N: usize = 624;
 const M: usize = 397;
 
@@ -102,6 +105,42 @@ impl Mt19937 {
     /// The seed that it was last given.
     pub fn seed(&self) -> u64 {
         self.seed
+    }
+
+    /// Where the generator stands, as the bytes of `torch.get_rng_state()`: `CPUGeneratorImplState` of
+    /// `aten/src/ATen/CPUGeneratorImpl.cpp`, in the order of this machine's own integers.
+    pub(crate) fn to_bytes(&self) -> [u8; STATE_BYTES] {
+        // PyTorch counts how many numbers are left, and of a state that has only been seeded it says one.
+        let is_seeded_only = self.next >= N && self.state.first() == Some(&(self.seed as u32));
+        let next = if is_seeded_only { 0 } else { self.next };
+        let left = if is_seeded_only { 1 } else { N + 1 - self.next };
+        let numbers = self.state.iter().flat_map(|&number| u64::from(number).to_ne_bytes());
+        let normal = self.cached_normal.unwrap_or(0.0);
+        let is_cached = u32::from(self.cached_normal.is_some());
+        let parts = self.seed.to_ne_bytes().into_iter();
+        let parts = parts.chain((left as u32).to_ne_bytes()).chain(1u32.to_ne_bytes());
+        let parts = parts.chain((next as u64).to_ne_bytes()).chain(numbers).chain(0f64.to_ne_bytes());
+        let parts =
+            parts.chain(normal.to_ne_bytes()).chain(0f64.to_ne_bytes()).chain(is_cached.to_ne_bytes());
+        let mut bytes = [0; STATE_BYTES];
+        bytes.iter_mut().zip(parts).for_each(|(to, byte)| *to = byte);
+        bytes
+    }
+
+    /// A generator that stands where the bytes say; none where they are no state that PyTorch would take.
+    pub(crate) fn from_bytes(bytes: &[u8; STATE_BYTES]) -> Option<Mt19937> {
+        let (words, _) = bytes.as_chunks::<8>();
+        let word = |at: usize| words.get(at).map_or(0, |word| u64::from_ne_bytes(*word));
+        let half = |at: usize| bytes.as_chunks::<4>().0.get(at).map_or(0, |half| u32::from_ne_bytes(*half));
+        let (left, is_seeded, next) = (half(2) as i32, half(3), word(2));
+        if is_seeded != 1 || !(1..=N as i32).contains(&left) || next > N as u64 {
+            return None;
+        }
+        let mut state = [0; N];
+        state.iter_mut().enumerate().for_each(|(at, number)| *number = word(3 + at) as u32);
+        let next = if left == 1 { N } else { next as usize };
+        let cached_normal = (half(2 * (N + 6)) != 0).then(|| f64::from_bits(word(N + 4)));
+        Some(Mt19937 { state, next, seed: word(0), cached_normal })
     }
 
     /// 32 random bits.

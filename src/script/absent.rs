@@ -14,15 +14,16 @@ const OWN_PARTS: &str =
     "a module of one's own keeps parameters by their names: `nn::module(#{w: nn::Parameter(ones(2))}, …)`";
 const NO_WRAPPED_WEIGHTS: &str =
     "weights are used as they are; one that is computed is given to a function, `F::linear(x, w / w.norm())`";
+const DISTRIBUTIONS: &str =
+    "`normal(mean, std)`, `bernoulli(p)` and `multinomial(p, n)` draw; a density is written out";
 const AVERAGE: &str =
     "`let mean = deepcopy(net);` and after each step, under no_grad, `a.lerp_(b, 0.01)` for its parameters";
 
 const OWN_GRADIENT: &str =
     "a function of one's own has the gradient of what it calls; `x.register_hook(|g| …)` changes one";
-const SEEDED: &str = "`manual_seed(n)` before a part of a program makes its draws the same again";
 
 /// Names, and what there is instead of them; modules with `::` behind, for a function of one's own may be called so.
-const ABSENT: [(&str, &str); 52] = [
+const ABSENT: [(&str, &str); 61] = [
     ("torch::", "what is PyTorch's own stands without it: `ones(2)`, `nn::Linear(2, 1)`, `optim::SGD(…)`"),
     (
         "backends::",
@@ -38,9 +39,10 @@ const ABSENT: [(&str, &str); 52] = [
     ("autograd::Function", OWN_GRADIENT),
     ("autograd::set_detect_anomaly", "`with detect_anomaly() { … }` stands around the passes to look at"),
     ("set_detect_anomaly", "`with detect_anomaly() { … }` stands around the passes to look at"),
-    ("vjp", "`autograd::grad(y, x, #{grad_outputs: v})` is the product with a vector"),
-    ("get_rng_state", SEEDED),
-    ("set_rng_state", SEEDED),
+    (
+        "random::",
+        "`rand(3)` draws, and `manual_seed(n)`, `get_rng_state()` and `with fork_rng() { … }` are about what is drawn",
+    ),
     ("optim::swa_utils::SWALR", AVERAGE),
     ("optim::SWALR", AVERAGE),
     (
@@ -68,21 +70,35 @@ const ABSENT: [(&str, &str); 52] = [
         "its results are complex numbers, which there are none of here; of a symmetric matrix `linalg::eigvalsh`",
     ),
     ("asarray", "`as_tensor(data)` makes a tensor of arrays, or gives the one that there is"),
-    ("default_collate", "a loader joins samples to batches by itself, or by its option `collate_fn`"),
+    ("default_collate", "it stands in a module: `data::default_collate(samples)`"),
     (
-        "distributions::",
-        "`normal(mean, std)`, `bernoulli(p)` and `multinomial(p, n)` draw; a density is written out",
+        "data::IterableDataset",
+        "a dataset has a length and gives samples by number: `#{len: 100, get: |i| …}`",
     ),
+    ("data::get_worker_info", "workers get their samples by number here, so that none is given twice"),
+    ("cuda::CUDAGraph", "`let g = cuda::graph(|| step());` writes work down, and `g.replay()` does it again"),
+    ("Categorical", DISTRIBUTIONS),
+    ("Normal", DISTRIBUTIONS),
+    ("self", "a module's function is given the module first: `|self, x| self.layer.forward(x)`"),
+    ("distributions::", DISTRIBUTIONS),
     (
         "func::",
         "`autograd::grad`, `autograd::functional::jacobian` and `autograd::functional::hessian` give derivatives",
     ),
+    ("get_lr", "`sched.get_last_lr()` gives the rates that are in use"),
     ("get_default_dtype", "it is float32 always: another dtype is asked for where a tensor is made"),
     ("set_default_dtype", "it is float32 always: another dtype is asked for where a tensor is made"),
     ("gradcheck", "a difference quotient beside `autograd::grad` in float64 shows the same"),
     ("hasattr", "`\"weight\" in net.state_dict().keys()` tells of tensors of a network"),
     ("kaiser_window", "there are hann_window, hamming_window, blackman_window and bartlett_window"),
     ("F::max_pool2d_with_indices", "`F::max_pool2d(x, 2, #{return_indices: true})` gives both"),
+    (
+        "nn::Module",
+        "`nn::module(#{layer: nn::Linear(2, 1)}, |self, x| self.layer.forward(x))` makes one of one's own",
+    ),
+    ("nn::SyncBatchNorm", "each rank takes the statistics of its own part of a batch: nn::BatchNorm2d"),
+    ("nn::utils::parametrizations::spectral_norm", NO_WRAPPED_WEIGHTS),
+    ("nn::utils::parametrizations::weight_norm", NO_WRAPPED_WEIGHTS),
     ("nn::LazyLinear", "sizes are given: `nn::Linear(in, out)`, and `x.shape` tells them"),
     ("nn::LazyConv2d", "sizes are given: `nn::Conv2d(in, out, 3)`, and `x.shape` tells them"),
     ("nn::ParameterDict", OWN_PARTS),

@@ -75,6 +75,7 @@ data::Subset(data::TensorDataset([rand([8, 3])]), [0, 2, 5])[1]
 data::TensorDataset([rand([8, 3])])[3]
 data::ConcatDataset([data::TensorDataset([rand([8, 3])]), data::TensorDataset([rand([4, 3])])])[9]
 let g = Generator(); g.manual_seed(3); rand([3], #{generator: g}); g.initial_seed()
+set_rng_state(get_rng_state()); let g = Generator(); g.set_state(g.get_state()); initial_seed(); with fork_rng([], #{enabled: true}) { rand([3]) }
 save(#{a: ones([3])}, "a.npz"); load("a.npz"); data::csv("a.csv", #{delimiter: ","})
 "#;
 
@@ -85,7 +86,7 @@ cuda::set_per_process_memory_fraction(0.5, 0); cuda::get_per_process_memory_frac
 cuda::memory_allocated(0); cuda::max_memory_allocated(0); cuda::memory_reserved(0); cuda::max_memory_reserved(0); cuda::memory_stats(0); cuda::memory_summary(0); cuda::memory_snapshot(); cuda::mem_get_info(0)
 cuda::reset_peak_memory_stats(0); cuda::reset_accumulated_memory_stats(0); cuda::empty_cache(); cuda::synchronize(0); cuda::set_device(0); cuda::current_device()
 cuda::get_device_name(0); cuda::get_device_properties(0); cuda::get_device_capability(0); cuda::can_device_access_peer(0, 1); cuda::is_simulated(0); cuda::device_count(); cuda::is_available(); smi()
-cuda::manual_seed(3); cuda::manual_seed_all(3); cuda::initial_seed(); manual_seed(3); with cuda::device(0) { 1 }
+cuda::manual_seed(3); cuda::manual_seed_all(3); cuda::initial_seed(); cuda::set_rng_state(cuda::get_rng_state(0), 0); cuda::set_rng_state_all(cuda::get_rng_state_all()); manual_seed(3); with cuda::device(0) { 1 }
 let g = cuda::graph(|| ones([3], #{device: "cuda"}) + 1); g.replay(); cuda::is_current_stream_capturing()
 backends::cudnn::benchmark(true); backends::cudnn::deterministic(true); backends::cudnn::enabled(true); backends::cuda::matmul::allow_tf32(false)
 use_deterministic_algorithms(true, #{warn_only: true}); are_deterministic_algorithms_enabled(); use_deterministic_algorithms(false); set_float32_matmul_precision("highest"); get_float32_matmul_precision()

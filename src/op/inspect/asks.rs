@@ -80,6 +80,13 @@ pub static ROWS: &[OpDef] = &[
     .shapes(shapes::ANY)
     .example("zeros([2, 3]).numel()", "6")
     .gradient(ASKS),
+    OpDef::call("nelement", Family::Inspect, "The number of elements: another name of numel.", InputParams::LIST, by_name!(InputParams, |a| {
+        Ok(int(a.input.numel()))
+    }))
+    .forms(METHOD)
+    .shapes(shapes::ANY)
+    .example("zeros([2, 3]).nelement()", "6")
+    .gradient(ASKS),
     OpDef::call("size", Family::Inspect, "The sizes of all dimensions, or of one.", SizeParams::LIST, by_name!(SizeParams, |a| {
             let x = a.input;
             match a.dim {

@@ -45,6 +45,12 @@ params! {
 }
 
 params! {
+    InferenceModeParams {
+        mode: Bool = true, "false records operations inside the block, whatever stands around it";
+    }
+}
+
+params! {
     SetGradEnabledParams {
         mode: Bool, "true records operations inside the block, false does not";
     }
@@ -175,6 +181,24 @@ pub(super) static ROWS: &[ScriptRow] = &[
         run: |_| context("no_grad", || Ok(set_grad_mode(false))),
         set: None,
     },
+    ScriptRow::of(
+        OpDef::script(
+            "inference_mode",
+            Family::Autograd,
+            "Operations inside the block record no graph, as with `no_grad()`.",
+            InferenceModeParams::LIST,
+        )
+        .forms(MODE)
+        .details("What is made inside is an ordinary tensor here: it may be used in a graph afterwards, which PyTorch refuses.")
+        .example(
+            "let x = ones(2, #{requires_grad: true}); with inference_mode() { (x * 2).requires_grad }",
+            "false",
+        ),
+        |call| {
+            let infers = InferenceModeParams::of(&call.args)?.mode;
+            context("inference_mode", move || Ok(set_grad_mode(!infers)))
+        },
+    ),
     ScriptRow {
         def: OpDef::script(
             "enable_grad",

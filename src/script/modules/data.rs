@@ -1,11 +1,13 @@
 //! `load`, `save`, and `data::`: files, datasets and loaders.
 
 use std::any::TypeId;
+use std::ops::{Range, RangeInclusive};
 use std::sync::{Arc, Mutex};
 
 use rhai::{Array, Dynamic, Engine, FnPtr, INT, Map, Module, NativeCallContext};
 
 use crate::base::{Error, Result, Scalar};
+use crate::data::collate::collate;
 use crate::data::dataset::Computed;
 use crate::data::loader::Epoch;
 use crate::data::sampler::{Drawn, Generator, Sampler};
@@ -15,16 +17,25 @@ use crate::device::{Machine, Shared};
 use crate::op::def::{FUNCTION, PROPERTY};
 use crate::op::params::kind::Int;
 use crate::op::params::params;
+use crate::op::shape::part::slice;
 use crate::op::{Args, Family, Form, Forward, Object, OpDef, Param, ParamKind, Receiver, Value};
 use crate::script::aside::Aside;
 use crate::script::bind::{FnCallArgs, note_line, register_functional, register_global, register_raw};
+use crate::script::call::kind::Given;
 use crate::script::call::{Here, ScriptRow, Spaces};
 use crate::script::fault::{RhaiResult, raise};
-use crate::script::value::{from_dynamic, to_dynamic};
+use crate::script::value::{from_dynamic, to_dynamic, type_name};
+use crate::tensor::Tensor;
 
 params! {
     SeedParams {
         seed: Int, "where the generator's numbers begin";
+    }
+}
+
+params! {
+    CollateParams {
+        batch: Given, "an array of samples, alike";
     }
 }
 
@@ -82,6 +93,45 @@ pub(super) static ROWS: &[ScriptRow] = &[
             let none = || Error::type_error(format!("a {} has no tensors of its own", data.0.name()));
             let tensors = data.0.tensors().ok_or_else(none)?;
             Ok(tensors.iter().cloned().map(Dynamic::from).collect::<Array>().into())
+        },
+    ),
+    ScriptRow::of(
+        on(Receiver::Dataset, "indices", "Which samples of another dataset a data::Subset has.")
+            .forms(PROPERTY)
+            .torch("torch.utils.data.Subset")
+            .errors(&["TypeError: a dataset of another kind has no indices"])
+            .example("data::Subset(arange(5), [4, 1]).indices", "[4, 1]"),
+        |call| {
+            let data = call.on::<Data>()?;
+            let (_, indices) = data.0.part_of().ok_or_else(|| no_part(&data, "indices"))?;
+            Ok(indices.iter().map(|&at| Dynamic::from(at as INT)).collect::<Array>().into())
+        },
+    ),
+    ScriptRow::of(
+        on(Receiver::Dataset, "dataset", "The dataset that a data::Subset has samples of.")
+            .forms(PROPERTY)
+            .torch("torch.utils.data.Subset")
+            .errors(&["TypeError: a dataset of another kind is part of none"])
+            .example("data::Subset(arange(5), [4, 1]).dataset.len()", "5"),
+        |call| {
+            let data = call.on::<Data>()?;
+            let (whole, _) = data.0.part_of().ok_or_else(|| no_part(&data, "dataset"))?;
+            Ok(Dynamic::from(whole.clone()))
+        },
+    ),
+    ScriptRow::of(
+        OpDef::script("default_collate", Family::Data, "Puts samples together as a loader does, for a `collate_fn` of one's own.", CollateParams::LIST)
+            .forms(&[Form::Of("data")])
+            .shapes("tensors of shape S, n of them -> (n, S…); numbers -> (n); arrays and maps hold such")
+            .errors(&["TypeError: `batch` is no array, or samples are of different forms", "RuntimeError: tensors have different shapes"])
+            .example("data::default_collate([[ones(2), 3], [zeros(2), 4]])[1]", "tensor([3, 4])"),
+        |call| {
+            let given = CollateParams::of(&call.args)?.batch;
+            let Value::List(samples) = from_dynamic(&given)? else {
+                let text = format!("default_collate(): argument 'batch' must be an array, not {}", type_name(&given));
+                return Err(Error::type_error(text).with_hint("it holds samples, such as `[d[0], d[1]]`").into());
+            };
+            Ok(to_dynamic(collate(&samples)?))
         },
     ),
     ScriptRow::of(
@@ -155,6 +205,11 @@ pub(super) static ROWS: &[ScriptRow] = &[
     ),
 ];
 
+fn no_part(data: &Data, name: &str) -> Error {
+    Error::type_error(format!("a {} has no {name}", data.0.name()))
+        .with_hint("a `data::Subset` has, as `data::random_split` gives them")
+}
+
 /// The most tensors that a TensorDataset takes one by one; more go in an array.
 const SPREAD: usize = 8;
 
@@ -207,6 +262,10 @@ fn types(engine: &mut Engine, shared: &Arc<Shared>) {
         note_line(&shared, &context);
         d.get(i).map(to_dynamic).map_err(raise)
     });
+    engine.register_indexer_get(|d: &mut Data, r: Range<INT>| part(d, r.start, r.end).map_err(raise));
+    engine.register_indexer_get(|d: &mut Data, r: RangeInclusive<INT>| {
+        part(d, *r.start(), r.end().saturating_add(1)).map_err(raise)
+    });
     engine.register_iterator_result::<Data, Dynamic>();
     let shown = |l: &DataLoader| {
         let size = l.options.batch_size.map_or("None".to_string(), |n| n.to_string());
@@ -220,6 +279,19 @@ fn types(engine: &mut Engine, shared: &Arc<Shared>) {
     engine.register_iterator_result::<Batches, Dynamic>();
 }
 
+/// Samples from `start` up to `end`, which count from the end where they are negative: rows of each tensor.
+fn part(data: &Data, start: INT, end: INT) -> Result<Array> {
+    let tensors = data.0.tensors().ok_or_else(|| {
+        Error::type_error(format!("of a {} samples are taken one by one", data.0.name()))
+            .with_hint("`data::Subset(samples, list(0..3))` is a dataset of some of them")
+    })?;
+    let rows = data.0.len() as INT;
+    let at = |place: INT| if place < 0 { place.saturating_add(rows) } else { place }.clamp(0, rows) as usize;
+    let (start, end) = (at(start), at(end));
+    let cut = |t: &Tensor| slice(t, 0, start, end.saturating_sub(start), 1).map(Dynamic::from);
+    tensors.iter().map(cut).collect()
+}
+
 /// Registers a row for tensors given one by one.
 fn spread(module: &mut Module, def: &'static OpDef) {
     let Forward::Call(run) = def.forward else { return };
@@ -231,7 +303,7 @@ fn spread(module: &mut Module, def: &'static OpDef) {
             run(&all).map(to_dynamic).map_err(raise)
         });
     }
-    let types = vec![TypeId::of::<crate::tensor::Tensor>()];
+    let types = vec![TypeId::of::<Tensor>()];
     register_raw(module, def.name, types, move |_, args: &mut FnCallArgs| {
         let items = args.iter().map(|a| from_dynamic(a)).collect::<Result<Vec<_>>>().map_err(raise)?;
         let all = Args::bind(def, vec![Value::List(items)], Vec::new()).map_err(raise)?;

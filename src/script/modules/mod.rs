@@ -26,6 +26,7 @@ mod parallel;
 mod plot;
 mod raised;
 mod receivers;
+mod rng_state;
 pub mod run_events;
 mod scheduler;
 pub mod telemetry;
@@ -94,7 +95,7 @@ pub fn rows() -> impl Iterator<Item = &'static ScriptRow> {
 }
 
 /// Of modules of one file.
-static FILES: [&[ScriptRow]; 23] = documented([
+static FILES: [&[ScriptRow]; 24] = documented([
     autograd::ROWS,
     jacobian::ROWS,
     misc::ROWS,
@@ -113,6 +114,7 @@ static FILES: [&[ScriptRow]; 23] = documented([
     distributed::ROWS,
     averaged::ROWS,
     data::ROWS,
+    rng_state::ROWS,
     optim::ROWS,
     scheduler::ROWS,
     checks::ROWS,

@@ -10,8 +10,7 @@ use super::book::Idiom;
 use super::tree::Arg;
 
 /// What names stand for that nothing of the script's has.
-const KNOWN: [(&str, &str); 30] = [
-    ("inference_mode", "torch.inference_mode"),
+const KNOWN: [(&str, &str); 29] = [
     ("tqdm", "tqdm.tqdm"),
     ("trange", "tqdm.trange"),
     ("gc", "gc"),
@@ -44,8 +43,7 @@ const KNOWN: [(&str, &str); 30] = [
 ];
 
 /// Functions of other packages, and of PyTorch's that have another name here.
-const OTHERS: [(&str, &str); 19] = [
-    ("torch.inference_mode", "no_grad"),
+const OTHERS: [(&str, &str); 18] = [
     ("numpy.concatenate", "cat"),
     ("numpy.load", "load"),
     ("random.seed", "manual_seed"),

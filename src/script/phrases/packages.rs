@@ -69,7 +69,6 @@ const TEMPLATES: &[(&str, &str, Idiom)] = &[
 
 /// Methods of texts and lists: their name, how many arguments they take, what stands for them on `{on}`.
 const METHODS: &[(&str, Holds, &str)] = &[
-    ("nelement", Holds::Tensor, "{on}.numel()"),
     ("capitalize", Holds::Text, "({on}.sub_string(0, 1).to_upper() + {on}.sub_string(1).to_lower())"),
     (
         "title",

@@ -22,8 +22,7 @@ pub(super) const STATEMENTS: &[Phrase] = &[
     phrase(Idiom::Braces, "", "", "for i in range(3): print(i)", "for i in range(3) { print(i); }"),
     phrase(Idiom::Braces, "", "let x = 1;", "if x == 1: print(x)", "if x == 1 { print(x); }"),
     phrase(Idiom::Braces, "", "", "with torch.no_grad(): y = 1", "with no_grad() {"),
-    phrase(Idiom::Braces, "", "", "with torch.inference_mode():\n    y = 1", "with no_grad() {"),
-    phrase(Idiom::Torch, "", "", "with inference_mode() { let y = 1; }", "with no_grad() {"),
+    phrase(Idiom::Braces, "", "", "with torch.inference_mode():\n    y = 1", "with inference_mode() {"),
     phrase(
         Idiom::Method,
         "",
