@@ -96,6 +96,7 @@ impl Module {
         missing.retain(|name| name.rsplit('.').next() != Some("num_batches_tracked"));
         let mismatch = Mismatch { missing, unexpected: absent(&own, state) };
         let mut problems = Vec::new();
+        let mut sizes_differ = false;
         if strict {
             problems.extend(listed("Missing", &mismatch.missing));
             problems.extend(listed("Unexpected", &mismatch.unexpected));
@@ -105,6 +106,7 @@ impl Module {
             .filter_map(|(name, t)| {
                 let value = find(state, name)?;
                 if value.shape() != t.shape() {
+                    sizes_differ = true;
                     problems.push(format!(
                         "size mismatch for {name}: copying a param with shape torch.Size({:?}) from checkpoint, the \
                          shape in current model is torch.Size({:?}).",
@@ -118,7 +120,7 @@ impl Module {
         if !problems.is_empty() {
             let text =
                 format!("Error(s) in loading state_dict for {}:\n\t{}", self.name(), problems.join("\n\t"));
-            return Err(Error::runtime(text));
+            return Err(Error::runtime(text).with_hint(remedy(&mismatch, sizes_differ)));
         }
         let _quiet = set_grad_mode(false);
         for (target, value) in pairs {
@@ -150,6 +152,23 @@ fn convert(t: &Tensor, target: Option<&Arc<Context>>, dtype: Option<DType>) -> R
     let here = t.context();
     let dtype = dtype.filter(|_| t.dtype().is_float()).unwrap_or(t.dtype());
     t.convert_in_place(target.unwrap_or(&here), dtype)
+}
+
+/// What helps where a state does not fit: its names may differ by what wraps a network.
+fn remedy(mismatch: &Mismatch, sizes_differ: bool) -> &'static str {
+    const WRAPPED: &str = "module.";
+    let are_wrapped =
+        |names: &[String]| !names.is_empty() && names.iter().all(|name| name.starts_with(WRAPPED));
+    if sizes_differ {
+        return "it was saved from a network with other sizes: make this one as that was";
+    }
+    if are_wrapped(&mismatch.unexpected) {
+        return "it may be the state of a network that is wrapped for several GPUs: save `wrapped.module.state_dict()`";
+    }
+    if are_wrapped(&mismatch.missing) {
+        return "where the network is wrapped for several GPUs and the state is not: `wrapped.module.load_state_dict(state)`";
+    }
+    "`#{strict: false}` takes what has a name here, and gives the names of the rest"
 }
 
 fn listed(which: &str, names: &[String]) -> Option<String> {

@@ -108,6 +108,7 @@ impl Adam {
 /// Each of the two is at least 0 and below 1.
 pub(super) fn check_betas(options: &Options) -> Result<()> {
     const HINT: &str = "a tensor's number is `.item()`";
+    const TWO: &str = "betas must be an array of two numbers such as [0.9, 0.999]";
     let Some(betas) = options.pair("betas") else {
         return Err(match options.get("betas") {
             Some(Value::List(items))
@@ -118,8 +119,10 @@ pub(super) fn check_betas(options: &Options) -> Result<()> {
             {
                 Error::value("betas must be either both floats or both Tensors").with_hint(HINT)
             }
-            _ => Error::type_error("betas must be an array of two numbers such as [0.9, 0.999]")
-                .with_hint(HINT),
+            Some(Value::Scalar(_)) => Error::type_error(TWO).with_hint(
+                "there is no momentum here: behind the rate stand both betas, or `#{betas: [0.9, 0.999]}`",
+            ),
+            _ => Error::type_error(TWO).with_hint(HINT),
         });
     };
     for (i, beta) in betas.into_iter().enumerate() {

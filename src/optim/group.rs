@@ -225,7 +225,9 @@ pub(super) fn split(given: &Value) -> Result<Vec<Parsed>> {
         }
     };
     if items.is_empty() {
-        return Err(Error::value("optimizer got an empty parameter list"));
+        return Err(Error::value("optimizer got an empty parameter list").with_hint(
+            "`net.parameters()` gives those of a module; where they are filtered, one at least must have `requires_grad`",
+        ));
     }
     if items.iter().any(|v| as_map(v).is_some()) {
         return items.iter().map(parsed).collect();

@@ -13,7 +13,7 @@ pub mod variants;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::base::{Error, Result, python, sorted};
+use crate::base::{Cause, DeviceCause, Error, Result, python, sorted};
 use crate::device::examine::Maker;
 use crate::op::core::record::no_grad;
 use crate::op::def::documented;
@@ -178,7 +178,8 @@ impl Optimizer {
         for group in self.groups().iter_mut() {
             for (parameter, state) in group.parameters.iter().zip(&mut group.states) {
                 if let Some(grad) = parameter.grad() {
-                    self.0.rule.step(&group.options, parameter, &grad, state)?;
+                    let stepped = self.0.rule.step(&group.options, parameter, &grad, state);
+                    stepped.map_err(|error| left_behind(&error, parameter, state).unwrap_or(error))?;
                     parameter.bump_version();
                 }
             }
@@ -283,6 +284,20 @@ fn shown(value: &Value) -> String {
         Value::List(items) => python::tuple(&items.iter().map(shown).collect::<Vec<_>>()),
         other => other.describe(),
     }
+}
+
+/// The error where the parameter was moved since its state was made.
+fn left_behind(error: &Error, parameter: &Tensor, state: &Moments) -> Option<Error> {
+    let Cause::Device(DeviceCause::TwoDevices { .. }) = error.cause() else { return None };
+    let place = state.tensors().map(Tensor::device).find(|&place| place != parameter.device())?;
+    let hint = format!(
+        "what the optimiser keeps of a parameter is on {place}, from before the network was moved to {}: move the network \
+         first, then make its optimiser",
+        parameter.device()
+    );
+    let error = Error::from(DeviceCause::TwoDevices { first: parameter.device(), second: place });
+    // Its own words would be on tensors that the program has no names for.
+    Some(Error::new(error.kind(), error.message()).with_hint(hint))
 }
 
 kinds! {

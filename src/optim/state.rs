@@ -54,6 +54,11 @@ impl Moments {
         Ok(())
     }
 
+    /// The tensors that lie where the parameter does: [`Moments::number`] makes others.
+    pub(super) fn tensors(&self) -> impl Iterator<Item = &Tensor> {
+        self.tensors.iter().filter(|(name, _)| !NUMBERS.contains(name)).map(|(_, t)| t)
+    }
+
     /// Zeros like `parameter`, made on first use.
     pub fn zeros(&mut self, name: &'static str, parameter: &Tensor) -> Result<Tensor> {
         self.or_insert(name, || filled(parameter, 0.0))

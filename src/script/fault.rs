@@ -10,7 +10,7 @@ use crate::tensor::display::display;
 
 use super::absent::{absent, absent_space};
 use super::arity::{CLOSURE, Takes};
-use super::misfit::{is_in_place, of_arguments, part};
+use super::misfit::{CALLED, is_in_place, is_option, of_arguments, part, truth};
 use super::missing::{NOTHING, of_gradient};
 pub use super::sources::Origin;
 use super::sources::Sources;
@@ -335,14 +335,20 @@ pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
             Some("does the recursion have an end that is reached?".into()),
         ),
         EvalAltResult::ErrorDataTooLarge(what, _) => too_large(what),
-        EvalAltResult::ErrorMismatchDataType(want, got, _) if got.contains("Tensor") => Fault::bare(
-            "TypeError",
-            format!("a Tensor stands where {} is expected", words(want)),
-            Some("`.item()` gives the number of a one-element tensor; `.any()` and `.all()` make one".into()),
-        ),
+        EvalAltResult::ErrorMismatchDataType(want, got, _) if got.contains("Tensor") && want != "Fn" => {
+            Fault::bare(
+                "TypeError",
+                format!("a Tensor stands where {} is expected", words(want)),
+                Some(
+                    "`.item()` gives the number of a one-element tensor; `.any()` and `.all()` make one"
+                        .into(),
+                ),
+            )
+        }
         EvalAltResult::ErrorMismatchDataType(want, got, _) => {
             let (want, got) = (words(want), words(got));
             let hint = truth(&got).filter(|_| want == "bool").or_else(|| part(&want, &got));
+            let hint = hint.or_else(|| (want == "Fn").then(|| CALLED.into()));
             Fault::bare("TypeError", format!("{want} is expected, not {got}"), hint)
         }
         EvalAltResult::ErrorDataRace(..) => Fault::bare(
@@ -501,23 +507,13 @@ fn unknown_property(text: &str, known: &KnownNames) -> Fault {
     }
     let hint = match members.contains(&name) {
         true => Some(format!("it is a function: `.{name}(…)` calls it")),
+        false if of == "Optimizer" && is_option(name) => Some(
+            "options are those of groups: `opt.param_groups[0].lr`, and printing the optimiser tells all"
+                .into(),
+        ),
         false => suggestion(name, &members),
     };
     Fault::bare("TypeError", format!("'{of}' object has no attribute '{name}'"), hint)
-}
-
-/// What Python takes as true of a value of a type.
-fn truth(of: &str) -> Option<String> {
-    let (test, what) = match of {
-        "int" | "float" => ("n != 0", "a number"),
-        "array" => ("!xs.is_empty()", "an array"),
-        "map" => ("!d.is_empty()", "a map"),
-        "string" => ("s != \"\"", "a text"),
-        // What a closure holds as well has no other name.
-        "()" | "a value that a closure holds" => ("x != ()", "what may be None"),
-        _ => return None,
-    };
-    Some(format!("a condition is true or false here: `{test}` is Python's truth of {what}"))
 }
 
 fn suggestion(name: &str, names: &[&str]) -> Option<String> {

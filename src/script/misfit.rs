@@ -67,11 +67,34 @@ pub(super) fn part(want: &str, got: &str) -> Option<String> {
             "`xs.extract(1..)` and `xs.extract(0, xs.len() - 1)` take a part of an array".into()
         }
         ("string", "int" | "char") => {
-            "names of a map are texts: `` d[`${i}`] ``; results in parts have theirs: `r.keys()`, `r.values`"
+            "names of a map are texts: `` d[`${i}`] ``; results in parts have them: `.values` and `.indices` of max, sort \
+             and topk, `.Q` and `.R` of qr, `.U`, `.S` and `.Vh` of svd, and `r.keys()` tells others"
                 .into()
         }
         _ => return None,
     })
+}
+
+/// What is not a closure, and was called as one.
+pub(super) const CALLED: &str = "`f.call(x)` calls a closure; a module is called by `net.forward(x)`";
+
+/// Whether optimisers have an option of that name.
+pub(super) fn is_option(name: &str) -> bool {
+    crate::optim::table().any(|row| row.params.iter().skip(1).any(|param| param.name == name))
+}
+
+/// What Python takes as true of a value of a type.
+pub(super) fn truth(of: &str) -> Option<String> {
+    let (test, what) = match of {
+        "int" | "float" => ("n != 0", "a number"),
+        "array" => ("!xs.is_empty()", "an array"),
+        "map" => ("!d.is_empty()", "a map"),
+        "string" => ("s != \"\"", "a text"),
+        // What a closure holds as well has no other name.
+        "()" | "a value that a closure holds" => ("x != ()", "what may be None"),
+        _ => return None,
+    };
+    Some(format!("a condition is true or false here: `{test}` is Python's truth of {what}"))
 }
 
 /// Functions of two tensors whose second PyTorch lets be a number, and says so; here others take one as well.

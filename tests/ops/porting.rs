@@ -4,14 +4,22 @@
 use crate::nn::Lab;
 
 fn holds(rows: &[(&str, &str)]) {
-    let mut lab = Lab::new();
+    holds_on("cpu", rows);
+}
+
+fn holds_on(devices: &str, rows: &[(&str, &str)]) {
+    let mut lab = Lab::on(devices);
     for (code, want) in rows {
         assert_eq!(lab.text(code), *want, "{code}");
     }
 }
 
 fn refuses(rows: &[(&str, &str)]) {
-    let mut lab = Lab::new();
+    refuses_on("cpu", rows);
+}
+
+fn refuses_on(devices: &str, rows: &[(&str, &str)]) {
+    let mut lab = Lab::on(devices);
     for (code, said) in rows {
         let (text, _) = lab.error(code);
         assert!(text.contains(said), "{code}: {text}");
@@ -236,6 +244,75 @@ fn all_derivatives_of_a_function_come_at_once() {
 }
 
 #[test]
+fn derivatives_are_multiplied_with_vectors() {
+    holds(&[
+        (
+            "autograd::functional::vjp(|x| x * x, tensor([1.0, 3.0]), tensor([1.0, 10.0])).map(|t| t.tolist())",
+            "[[1.0, 9.0], [2.0, 60.0]]",
+        ),
+        // v @ J and J @ v of a matrix that is not symmetric.
+        (
+            "let w = tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]); autograd::functional::vjp(|x| w.mv(x), ones(3), tensor([1.0, 10.0])).map(|t| t.tolist())",
+            "[[6.0, 15.0], [41.0, 52.0, 63.0]]",
+        ),
+        (
+            "autograd::functional::jvp(|x| w.mv(x), ones(3), tensor([1.0, 0.0, 10.0])).map(|t| t.tolist())",
+            "[[6.0, 15.0], [31.0, 64.0]]",
+        ),
+        (
+            "autograd::functional::vjp(|x| (x * x).sum(), tensor([1.0, 2.0])).map(|t| t.tolist())",
+            "[5.0, [2.0, 4.0]]",
+        ),
+        ("autograd::functional::jvp(|x| x * x, tensor(3.0)).map(|t| t.item())", "[9.0, 6.0]"),
+        (
+            "let x = tensor([1.0, 2.0]); autograd::functional::jvp(|a, b| [a * b, a + b], [x, x], [ones(2), ones(2)])[1].map(|t| t.tolist())",
+            "[[2.0, 4.0], [2.0, 2.0]]",
+        ),
+        (
+            "autograd::functional::vjp(|a, b| [a * b, a + b], [x, x], [ones(2), ones(2)])[1].map(|t| t.tolist())",
+            "[[2.0, 3.0], [2.0, 3.0]]",
+        ),
+        // Of what does not depend on an input the product is 0.
+        ("autograd::functional::jvp(|x| ones(2), x, ones(2))[1].tolist()", "[0.0, 0.0]"),
+        (
+            "let p = tensor([1.0, 2.0], #{requires_grad: true}); autograd::functional::jvp(|x| x.pow(3), p, ones(2), #{create_graph: true})[1].sum().backward(); p.grad.tolist()",
+            "[6.0, 12.0]",
+        ),
+        // Also where nothing is recorded around it.
+        (
+            "p.grad = (); let q = with no_grad() { autograd::functional::vjp(|x| x.pow(3), p, ones(2), #{create_graph: true})[1] }; q.sum().backward(); [q.tolist(), p.grad.tolist()]",
+            "[[3.0, 12.0], [6.0, 12.0]]",
+        ),
+        (
+            "p.grad = (); let j = with no_grad() { autograd::functional::hessian(|x| x.pow(3).sum(), p, #{create_graph: true}) }; j.sum().backward(); [j.tolist(), p.grad.tolist()]",
+            "[[[6.0, 0.0], [0.0, 12.0]], [6.0, 6.0]]",
+        ),
+        (
+            "let found = autograd::functional::vjp(|x| x.pow(3), p, ones(2)); [found[0].requires_grad, found[1].requires_grad]",
+            "[false, false]",
+        ),
+    ]);
+    refuses(&[
+        (
+            "autograd::functional::vjp(|x| x, ones(2))",
+            "The vector v can only be None if the user-provided function returns a single Tensor with a single element.",
+        ),
+        (
+            "autograd::functional::jvp(|x| x, ones(2))",
+            "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element.",
+        ),
+        (
+            "autograd::functional::vjp(|x| x, ones(2), ones(3))",
+            "v has invalid size: should be torch.Size([2]) but got torch.Size([3]).",
+        ),
+        (
+            "autograd::functional::jvp(|a, b| a, [ones(2), ones(2)], ones(2))",
+            "v is a tuple of invalid length: should be 2 but got 1.",
+        ),
+    ]);
+}
+
+#[test]
 fn what_is_not_here_is_told_with_what_is() {
     let mut lab = Lab::new();
     for (code, told) in [
@@ -263,5 +340,193 @@ fn what_is_not_here_is_told_with_what_is() {
             "true",
         ),
         ("\"weight\" in net.state_dict().keys()", "true"),
+    ]);
+}
+
+#[test]
+fn generators_go_on_from_where_they_stood() {
+    // Each byte of a state counts by its place: the sums are those of PyTorch's states.
+    holds_on(
+        "sim:t4",
+        &[
+            (
+                "let w = arange(5056) % 251 + 1; fn sum_of(state, w) { (state.long() * w).sum().item() } manual_seed(7); sum_of(get_rng_state(), w)",
+                "40329192",
+            ),
+            ("rand(5); sum_of(get_rng_state(), w)", "40691363"),
+            // The second number of a pair of normal ones is kept.
+            ("randn(3); sum_of(get_rng_state(), w)", "40703422"),
+            ("rand(616); sum_of(get_rng_state(), w)", "40104919"),
+            ("rand(1); sum_of(get_rng_state(), w)", "40104927"),
+            ("manual_seed(1099511627781); rand(624); sum_of(get_rng_state(), w)", "41252670"),
+            (
+                "randn(1); let at = get_rng_state(); let a = randn(5); set_rng_state(at); a.equal(randn(5))",
+                "true",
+            ),
+            ("manual_seed(7); set_rng_state(get_rng_state()); sum_of(get_rng_state(), w)", "40329192"),
+            ("initial_seed()", "7"),
+            // A generator of one's own, and the session's.
+            (
+                "let g = Generator(); g.set_state(get_rng_state()); rand(3, #{generator: g}).equal(rand(3))",
+                "true",
+            ),
+            // A GPU's: its seed, and how far it has come.
+            (
+                "cuda::manual_seed(7); rand(3, #{device: \"cuda\"}); cuda::get_rng_state().tolist()",
+                "[7, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0]",
+            ),
+            (
+                "let all = cuda::get_rng_state_all(); let b = rand(3, #{device: \"cuda\"}); cuda::set_rng_state_all(all); b.equal(rand(3, #{device: \"cuda\"}))",
+                "true",
+            ),
+            // What is drawn in a block changes nothing outside, on an error too.
+            (
+                "manual_seed(1); let c = [rand(2), rand(2, #{device: \"cuda\"})]; manual_seed(1); try { with fork_rng() { rand(5); rand(5, #{device: \"cuda\"}); throw \"no\" } } catch { }; c[0].equal(rand(2)) && c[1].equal(rand(2, #{device: \"cuda\"}))",
+                "true",
+            ),
+            (
+                "manual_seed(1); with fork_rng([]) { rand(5); rand(5, #{device: \"cuda\"}); }; [c[0].equal(rand(2)), c[1].equal(rand(2, #{device: \"cuda\"}))]",
+                "[true, false]",
+            ),
+            ("manual_seed(1); with fork_rng(#{enabled: false}) { rand(5); }; c[0].equal(rand(2))", "false"),
+        ],
+    );
+    refuses_on(
+        "sim:t4",
+        &[
+            (
+                "set_rng_state(zeros(10, #{dtype: uint8}))",
+                "Expected a CPUGeneratorImplState of size 5056 but found the input RNG state size to be 10",
+            ),
+            ("set_rng_state(zeros(5056))", "RNG state must be a torch.ByteTensor"),
+            ("set_rng_state(get_rng_state().cuda())", "RNG state must be a torch.ByteTensor"),
+            ("set_rng_state(zeros(5056, #{dtype: uint8}))", "Invalid mt19937 state"),
+            ("cuda::set_rng_state(get_rng_state())", "RNG state is wrong size"),
+            ("cuda::set_rng_state(cuda::get_rng_state() + 1)", "offset must be a multiple of 4"),
+            ("Generator().set_state(ones(3))", "RNG state must be a torch.ByteTensor"),
+        ],
+    );
+}
+
+#[test]
+fn parts_of_datasets_know_where_they_are_from() {
+    holds(&[
+        (
+            "let d = data::TensorDataset(arange(6).view(3, 2), arange(3)); data::Subset(d, [2, -3]).indices",
+            "[2, 0]",
+        ),
+        ("data::Subset(d, [2, 0]).dataset[1][1].item()", "1"),
+        (
+            "let parts = data::random_split(d, [2, 1]); sorted(parts[0].indices + parts[1].indices)",
+            "[0, 1, 2]",
+        ),
+        ("d[0..2].map(|t| t.tolist())", "[[[0, 1], [2, 3]], [0, 1]]"),
+        ("d[-1..9].map(|t| t.tolist())", "[[[4, 5]], [2]]"),
+        ("d[1..=1].map(|t| t.tolist())", "[[[2, 3]], [1]]"),
+        ("data::default_collate([d[0], d[2]]).map(|t| t.tolist())", "[[[0, 1], [4, 5]], [0, 2]]"),
+    ]);
+    refuses(&[
+        ("data::TensorDataset(ones(2)).indices", "a TensorDataset has no indices"),
+        ("data::Subset(arange(3), [0])[0..1]", "of a Subset samples are taken one by one"),
+        ("data::default_collate(3)", "argument 'batch' must be an array, not int"),
+    ]);
+}
+
+#[test]
+fn targets_of_probabilities_are_floats() {
+    refuses(&[
+        (
+            "F::binary_cross_entropy_with_logits(ones(3), ones(3).long())",
+            "RuntimeError: result type Float can't be cast to the desired output type Long",
+        ),
+        (
+            "nn::BCEWithLogitsLoss().forward(ones(3), ones(3).bool())",
+            "NotImplementedError: Subtraction, the `-` operator, with two bool tensors is not supported.",
+        ),
+        (
+            "F::binary_cross_entropy(ones(3), ones(3).long())",
+            "RuntimeError: Found dtype Long but expected Float",
+        ),
+        (
+            "F::binary_cross_entropy(ones(3), ones(3).double())",
+            "RuntimeError: Found dtype Double but expected Float",
+        ),
+    ]);
+    holds(&[
+        ("F::binary_cross_entropy_with_logits(ones(3), ones(3).double()).dtype", "torch.float64"),
+        // What autocast makes of both is asked, not what they were.
+        (
+            "with autocast(\"cpu\") { F::binary_cross_entropy(nn::Linear(2, 1).forward(ones(3, 2)).sigmoid(), ones(3, 1)).dtype }",
+            "torch.float32",
+        ),
+    ]);
+    refuses_on(
+        "sim:t4",
+        &[(
+            "with autocast(\"cuda\") { F::binary_cross_entropy(ones(3).cuda().half(), ones(3).cuda()) }",
+            "unsafe to autocast",
+        )],
+    );
+}
+
+#[test]
+fn slips_of_training_are_told_as_what_they_are() {
+    let mut lab = Lab::on("sim:t4");
+    lab.run("let net = nn::Linear(2, 2); let opt = optim::Adam(net.parameters(), 0.1);");
+    lab.run("net.forward(ones(1, 2)).sum().backward(); opt.step(); net.cuda();");
+    for (code, hint) in [
+        (
+            "net.forward(ones(1, 2).cuda()).sum().backward(); opt.step()",
+            "move the network first, then make its optimiser",
+        ),
+        ("opt.lr = 0.01", "`opt.param_groups[0].lr`"),
+        ("optim::SGD(net.parameters(), #{learning_rate: 0.1})", "did you mean `lr`?"),
+        ("optim::AdamW(net.parameters(), #{fused: true})", "leave it out"),
+        ("optim::Adam(net.parameters(), 0.1, 0.9)", "`#{betas: [0.9, 0.999]}`"),
+        (
+            "optim::SGD(net.parameters().filter(|p| !p.requires_grad), 0.1)",
+            "one at least must have `requires_grad`",
+        ),
+        ("net.load_state_dict(nn::Linear(3, 2).state_dict())", "with other sizes"),
+        ("net.load_state_dict(#{})", "`#{strict: false}`"),
+        (
+            "net.load_state_dict(nn::DataParallel(nn::Linear(2, 2)).state_dict())",
+            "`wrapped.module.state_dict()`",
+        ),
+        ("nn::module(#{fc: net}, |x| self.fc.forward(x)).forward(ones(2))", "`|self, x|"),
+        ("let f = F::relu;", "`|x| F::relu(x)`"),
+        // A size that differs says more than a name beside it.
+        ("net.load_state_dict(#{weight: ones(3, 3), other: ones(2)}, #{strict: false})", "with other sizes"),
+        ("nn::utils::clip_grad_norm_(net.parameters(), 1.0, #{foreach: true})", "leave it out"),
+        ("sum([ones(2), ()])", "a function whose last line has none"),
+        ("net.call(ones(2))", "a module is called by `net.forward(x)`"),
+        ("max(ones(2, 2), 1)[0]", "`.values` and `.indices`"),
+        ("().sum()", "a function whose last line has none"),
+        ("nn::LSTM(2, 3).forward(ones(1, 1, 2)).sum()", "`xs[0]` is the first of them"),
+    ] {
+        let (text, told) = lab.error(code);
+        assert!(told.contains(hint), "{code}: {text}: {told}");
+    }
+    // A number that is trained is a parameter as well.
+    lab.run("let one = nn::module(#{w: nn::Parameter(tensor(1.0))}, |self, x| self.w * x); let opt = optim::Adam(one.parameters());");
+    lab.run("one.forward(2.0).backward(); opt.step(); one.cuda();");
+    let (_, told) = lab.error("one.forward(2.0).backward(); opt.step()");
+    assert!(told.contains("move the network first"), "{told}");
+    // A closure that takes one is offered for what takes one alone.
+    let (_, told) = lab.error("let f = F::mse_loss;");
+    assert!(!told.contains("|x|"), "{told}");
+    // It may be set, here alone and not in the children.
+    assert_eq!(
+        lab.text("let net = nn::Sequential(nn::Dropout(0.5)); net.training = false; [net.training, net[0].training]"),
+        "[false, true]"
+    );
+}
+
+#[test]
+fn inference_records_nothing_unless_it_is_off() {
+    holds(&[
+        ("let x = ones(2, #{requires_grad: true}); with inference_mode() { (x * 2).requires_grad }", "false"),
+        ("with no_grad() { with inference_mode(false) { (x * 2).requires_grad } }", "true"),
+        ("(x * 2).requires_grad", "true"),
     ]);
 }

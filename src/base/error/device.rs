@@ -148,7 +148,7 @@ impl DeviceCause {
                 if *count > 1 { format!(" to `cuda:{}`", count - 1) } else { String::new() }
             ),
             DeviceCause::NoGpu { hidden: false } => {
-                "there is no GPU to use here: `--devices sim:t4` gives a simulated one, and `tensorlab doctor` says \
+                "there is no GPU to use here: `--devices sim:t4` (Alt-D in the lab) gives a simulated one, and `tensorlab doctor` says \
                  what a real one needs"
                     .into()
             }

@@ -354,6 +354,15 @@ pub(crate) fn place_of(def: &OpDef, name: &str) -> Option<usize> {
 
 fn unknown_option(def: &OpDef, name: &str) -> Error {
     let error = Error::new(Kind::TypeError, format!("{}() got an unknown option '{name}'", def.name));
+    let has = |name: &str| def.params.iter().any(|p| p.name == name);
+    // Other libraries' word for it is no near one.
+    let error = match name {
+        "foreach" | "fused" | "capturable" if has("lr") || has("max_norm") || has("clip_value") => {
+            error.with_hint("leave it out: it chooses among ways to compute the same, and here there is one")
+        }
+        "learning_rate" if has("lr") => error.with_hint("did you mean `lr`?"),
+        _ => error,
+    };
     error
         .with_near(name, def.params.iter().map(|p| p.name))
         .with_hint(format!("it is called as `{}`", signature(def)))

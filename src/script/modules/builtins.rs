@@ -16,6 +16,7 @@ use crate::script::call::kind::{Function, Given, Rest};
 use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::direct;
 use crate::script::fault::MOST;
+use crate::script::missing::NOTHING;
 use crate::script::nesting;
 use crate::script::value::{scalar_to_dynamic, type_name};
 use crate::tensor::Tensor;
@@ -295,9 +296,15 @@ fn sum(call: &mut Call) -> Outcome {
         };
         if item.is_string() || item.is_char() || item.is_array() || item.is_map() || item.is_unit() {
             let (a, b) = (type_name(&total), type_name(&item));
-            return Err(
-                Error::type_error(format!("unsupported operand type(s) for +: '{a}' and '{b}'")).into()
-            );
+            let error = Error::type_error(format!("unsupported operand type(s) for +: '{a}' and '{b}'"));
+            return Err(match (total.is::<Tensor>(), item.is_array(), item.is_unit()) {
+                (true, true, _) => {
+                    error.with_hint("values of several kinds have no sum: `xs[0]` is the first of them")
+                }
+                (.., true) => error.with_hint(NOTHING),
+                _ => error,
+            }
+            .into());
         }
         total = call.context.call_native_fn_raw("+", false, &mut [&mut total, &mut item])?;
     }

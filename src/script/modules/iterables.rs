@@ -22,6 +22,7 @@ use crate::script::call::Call;
 use crate::script::carry;
 use crate::script::fault::{RhaiResult, raise};
 use crate::script::host::Host;
+use crate::script::missing::NOTHING;
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
 
@@ -218,6 +219,9 @@ pub(super) fn measured(value: &Dynamic) -> Option<u64> {
 /// The error for what has no items.
 pub(super) fn not_iterable(value: &Dynamic) -> Error {
     let error = Error::type_error(format!("'{}' object is not iterable", type_name(value)));
+    if value.is_unit() {
+        return error.with_hint(NOTHING);
+    }
     if value.is_int() { error.with_hint(format!("`0..{value}` counts up to it")) } else { error }
 }
 

@@ -33,12 +33,15 @@ mod phrase;
 mod places;
 mod reserved;
 mod session_names;
+mod slips;
 mod statement_book;
 mod statements;
 mod texts;
 mod tree;
 mod truth;
 mod writer;
+
+use crate::op::{self, OpDef};
 
 use super::fault::{Fault, Origin};
 use super::lexer;
@@ -71,7 +74,8 @@ pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> Sessio
     let known = known();
     let found = hint(&fault, origin, &known)
         .or_else(|| around::unseen(&fault, origin, wrong(&fault), &known.variables));
-    let Some(hint) = found.or_else(|| uncalled(&fault)) else { return fault };
+    let found = found.or_else(|| slip(&fault, origin, &known)).or_else(|| uncalled(&fault));
+    let Some(hint) = found else { return fault };
     // What is misspelt stays so in the line that is offered.
     let misspelt = fault.hint.as_deref().filter(|own| own.starts_with("did you mean"));
     match misspelt.filter(|_| stays(&hint, wrong(&fault))) {
@@ -110,10 +114,20 @@ fn stays(hint: &str, wrong: &str) -> bool {
     has_word(code, wrong) && !found.iter().any(|found| code.contains(found))
 }
 
+/// What is told of a line that is in neither language.
+fn slip(fault: &Fault, origin: &Origin, known: &SessionNames) -> Option<String> {
+    let row = fault.line?.checked_sub(origin.first_line)? as usize;
+    let line = origin.code.lines().nth(row).filter(|_| fault.kind == "SyntaxError")?;
+    of_line(&slips::as_python(line)?, known, &said(fault))
+}
+
 /// What is told of a module's function that stands without a call.
 fn uncalled(fault: &Fault) -> Option<String> {
     let full = fault.missing.as_deref().filter(|full| names::is_in_module(full))?;
-    Some(format!("it is a function: `{full}()` calls it"))
+    let takes_one = |def: &OpDef| def.params.iter().filter(|param| param.default.is_none()).count() == 1;
+    let is_of_one = full.strip_prefix("F::").and_then(op::find).is_some_and(takes_one);
+    let given = if is_of_one { format!(", and `|x| {full}(x)` is one as a value") } else { String::new() };
+    Some(format!("it is a function: `{full}()` calls it{given}"))
 }
 
 /// Whether lines may follow that belong to a block of Python's: as at Python's prompt, a blank line ends it.

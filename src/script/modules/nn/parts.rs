@@ -44,6 +44,10 @@ fn set_attribute(module: &Module, name: &str, value: Dynamic) -> Result<()> {
         own.map(|own| own.values().remove(name));
         return Ok(());
     }
+    if let ("training", Ok(on)) = (name, value.as_bool()) {
+        module.set_training(on);
+        return Ok(());
+    }
     let tensor = value.read_lock::<Tensor>().map(|t| t.clone());
     if module.child(name).is_some() {
         if let Some(parameter) = tensor.filter(Tensor::is_parameter) {

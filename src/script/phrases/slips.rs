@@ -1,0 +1,98 @@
+//! Lines that are neither Rhai nor Python, but Python's thought in Rhai's signs: `y[.., 1]`, `` `${loss:.4f}` ``.
+
+/// The line as Python has it, where it is such a one.
+pub(super) fn as_python(line: &str) -> Option<String> {
+    let texts = with_texts(line);
+    let places = with_places(texts.as_deref().unwrap_or(line));
+    places.or(texts)
+}
+
+/// Texts between back quotes that ask for a format as Python's texts do.
+fn with_texts(line: &str) -> Option<String> {
+    let mut parts: Vec<String> = line.split('`').map(str::to_owned).collect();
+    let mut is_changed = false;
+    // What is between back quotes stands at every second place.
+    for text in parts.iter_mut().skip(1).step_by(2) {
+        if text.contains('"') {
+            return None;
+        }
+        let asks = |value: &str| {
+            let value = value.split('}').next().unwrap_or_default();
+            value.rsplit_once(':').is_some_and(|(_, spec)| is_spec(spec))
+        };
+        is_changed |= text.split("${").skip(1).any(asks);
+        *text = format!("f\"{}\"", text.replace("${", "{"));
+    }
+    (is_changed && parts.len() % 2 == 1).then(|| parts.concat())
+}
+
+/// Whether it is as `.4f`, `>8` or `,` is.
+fn is_spec(text: &str) -> bool {
+    let is_sign = |c: char| c.is_ascii_digit() || "<>^+-,.%fedgxob ".contains(c);
+    text.chars().all(is_sign) && text.contains(|c: char| c.is_ascii_digit() || ",%".contains(c))
+}
+
+/// Several places between brackets, one of them a range of Rhai's.
+fn with_places(line: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = line;
+    let mut is_changed = false;
+    while let Some(open) = rest.find('[') {
+        let (before, from) = rest.split_at(open + 1);
+        out.push_str(before);
+        let end = from.find([']', '[', '"', '`']).unwrap_or(from.len());
+        let (inside, behind) = from.split_at(end);
+        let is_index =
+            before.trim_end_matches('[').ends_with(|c: char| c.is_alphanumeric() || "_)]".contains(c));
+        // Python has no range with its end.
+        let is_slip = inside.contains("..") && !inside.contains("..=");
+        if is_index && behind.starts_with(']') && inside.contains(',') && is_slip {
+            is_changed = true;
+            let places = inside.split(',').map(|place| place.replace("..", ":"));
+            out.push_str(&places.collect::<Vec<_>>().join(","));
+        } else {
+            out.push_str(inside);
+        }
+        rest = behind;
+    }
+    is_changed.then(|| out + rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_python;
+    use crate::script::Limits;
+    use crate::script::testing::failed;
+
+    #[test]
+    fn what_is_neither_language_is_read_as_python() {
+        assert_eq!(as_python("y[.., 1] += k").as_deref(), Some("y[:, 1] += k"));
+        assert_eq!(as_python("let z = f(x)[0, 1..3];").as_deref(), Some("let z = f(x)[0, 1:3];"));
+        assert_eq!(
+            as_python("print(`loss ${l:.4f} of ${n}`)").as_deref(),
+            Some("print(f\"loss {l:.4f} of {n}\")")
+        );
+        for line in [
+            "let y = x[1..3];",
+            "for i in [0..2, 1..3] { }",
+            "print(`a ${b}`)",
+            "print(`${#{a: b}}`)",
+            "y[.., 0..=3]",
+        ] {
+            assert_eq!(as_python(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn and_told_as_it_is_written_here() {
+        let told =
+            |code: &str| failed(&["let y = ones(2, 3);", code], &Limits::default()).hint.unwrap_or_default();
+        assert!(
+            told("let z = y[.., 1];").contains("`let z = y.at([(), 1]);`"),
+            "{}",
+            told("let z = y[.., 1];")
+        );
+        let text = told("print(`sum ${y.sum().item():.2f}`);");
+        assert!(text.contains("${format(y.sum().item(), \".2f\")}"), "{text}");
+    }
+}
