@@ -9,6 +9,8 @@ use rhai::{
     NativeCallContext,
 };
 
+use unicode_width::UnicodeWidthStr;
+
 use crate::device::Shared;
 use crate::script::custom::custom;
 use crate::tensor::Tensor;
@@ -17,6 +19,9 @@ use crate::tensor::display::display;
 use super::bind::{FnCallArgs, note_line};
 use super::fault::{RhaiResult, raise};
 use super::{carry, report};
+
+/// Before the entries of a map that have lines of their own.
+const INDENT: &str = "    ";
 
 /// The key of what stands in a text: no text of a script is read as this token.
 const SHOWN: &str = "\u{10}";
@@ -191,13 +196,26 @@ impl Text<'_, '_> {
             self.out.push_str(&told);
             return Ok(());
         }
-        self.out.push_str("#{");
-        for (i, (name, item)) in items.iter().enumerate() {
-            self.separated(i);
-            let _ = write!(self.out, "{name:?}: ");
-            self.value(item)?;
+        let mut entries = Vec::new();
+        for (name, item) in items {
+            let mut text = Text { ctx: self.ctx, shared: self.shared, out: String::new() };
+            text.value(item)?;
+            entries.push((format!("{name:?}: "), text.out));
         }
-        self.out.push('}');
+        // Rows of a matrix behind another's would stand anywhere.
+        let apart = entries.iter().any(|(_, text)| text.contains('\n'));
+        self.out.push_str("#{");
+        for (i, (name, text)) in entries.into_iter().enumerate() {
+            if apart {
+                let below = format!("\n{}", " ".repeat(INDENT.len() + name.width()));
+                let _ = write!(self.out, "\n{INDENT}{name}{},", text.replace('\n', &below));
+            } else {
+                self.separated(i);
+                self.out.push_str(&name);
+                self.out.push_str(&text);
+            }
+        }
+        self.out.push_str(if apart { "\n}" } else { "}" });
         Ok(())
     }
 
