@@ -345,7 +345,7 @@ real! { f32;
     sinh = exponential::sinh::<I>, cosh = exponential::cosh::<I>, tanh = exponential::tanh::<I>,
     sin = trigonometric::sin::<I>, cos = trigonometric::cos::<I>, tan = trigonometric::tan::<I>,
     asin = trigonometric::asin::<I>, acos = trigonometric::acos::<I>, atan = trigonometric::atan::<I>,
-    erf = gauss::erf::<I>, erfc = single::erfc, erfinv = single::erfinv, lgamma = single::lgamma,
+    erf = gauss::erf::<I>, erfc = gauss::erfc::<I>, erfinv = gauss::erfinv::<I>, lgamma = single::lgamma,
     digamma = single::digamma,;
     pow = exponential::pow::<I>, atan2 = trigonometric::atan2::<I>, fmod = trigonometric::fmod::<I>,
     polygamma = single::polygamma, next_after = neighbour::single, next_half = neighbour::half,
@@ -367,14 +367,6 @@ real! { f64;
 /// Functions that f32 takes from double precision: rare enough to need no vector code.
 mod single {
     use super::special;
-
-    pub(crate) fn erfc(x: f32) -> f32 {
-        special::erfc(x.into()) as f32
-    }
-
-    pub(super) fn erfinv(x: f32) -> f32 {
-        special::erfinv(x.into()) as f32
-    }
 
     pub(crate) fn lgamma(x: f32) -> f32 {
         special::lgamma(x.into()) as f32

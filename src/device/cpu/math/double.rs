@@ -10,10 +10,14 @@ pub(super) fn erf(x: f64) -> f64 {
     if size > 6.0 {
         return 1f64.copysign(x);
     }
-    let t = (size - 3.0) / (size + 3.0);
-    let scaled = LARGE.iter().rev().fold(0.0, |sum, term| sum * t + term);
     // NaN comes through here.
-    (1.0 - scaled / size * (-size * size).exp()).copysign(x)
+    (1.0 - scaled_erfc(size) * (-size * size).exp()).copysign(x)
+}
+
+/// `exp(x²) * erfc(x)` from 1 to 6.
+pub(super) fn scaled_erfc(x: f64) -> f64 {
+    let t = (x - 3.0) / (x + 3.0);
+    LARGE.iter().rev().fold(0.0, |sum, term| sum * t + term) / x
 }
 
 pub(crate) fn fmod(x: f64, y: f64) -> f64 {

@@ -140,8 +140,8 @@ pub(super) fn log10<I: Isa>(x: f32) -> f32 {
 #[inline(always)]
 pub(super) fn pow<I: Isa>(base: f32, exponent: f32) -> f32 {
     let size = base.abs();
-    let product = log2_wide::<I>(size) * f64::from(exponent);
-    let magnitude = if size == 1.0 { 1.0 } else { exp2_wide::<I>(product) };
+    let product = log2_wide::<I>(f64::from(size)) * f64::from(exponent);
+    let magnitude = if size == 1.0 { 1.0 } else { exp2_wide::<I>(product) as f32 };
     let rising = exponent > 0.0;
     let edge = if rising == (size == 0.0) { 0.0 } else { f32::INFINITY };
     let at_edge = size == 0.0 || size == f32::INFINITY;
@@ -158,10 +158,11 @@ pub(super) fn pow<I: Isa>(base: f32, exponent: f32) -> f32 {
 
 const ROUND_WIDE: f64 = 6_755_399_441_055_744.0;
 
+/// Of normal positive numbers, to what f32 needs.
 #[inline(always)]
-fn log2_wide<I: Isa>(x: f32) -> f64 {
+pub(super) fn log2_wide<I: Isa>(x: f64) -> f64 {
     const SQRT_HALF_WIDE: u64 = 0x3fe6_a09e_667f_3bcd;
-    let shifted = f64::from(x).to_bits().wrapping_sub(SQRT_HALF_WIDE);
+    let shifted = x.to_bits().wrapping_sub(SQRT_HALF_WIDE);
     let n = ((shifted as i64) >> 52) as i32;
     let m = f64::from_bits((shifted & 0x000f_ffff_ffff_ffff).wrapping_add(SQRT_HALF_WIDE));
     let s = (m - 1.0) / (m + 1.0);
@@ -177,8 +178,9 @@ fn log2_wide<I: Isa>(x: f32) -> f64 {
     fma64::<I>(s, polynomial64::<I, 7>(s * s, terms), f64::from(n))
 }
 
+/// To what f32 needs; beyond its range the result stays outside.
 #[inline(always)]
-fn exp2_wide<I: Isa>(x: f64) -> f32 {
+pub(super) fn exp2_wide<I: Isa>(x: f64) -> f64 {
     let x = if x > 160.0 { 160.0 } else { x };
     let x = if x < -160.0 { -160.0 } else { x };
     let shifted = x + ROUND_WIDE;
@@ -194,7 +196,7 @@ fn exp2_wide<I: Isa>(x: f64) -> f32 {
         1.520_171_134_895_387_5e-5,
     ];
     let scale = f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52);
-    (polynomial64::<I, 8>(r, terms) * scale) as f32
+    polynomial64::<I, 8>(r, terms) * scale
 }
 
 #[inline(always)]

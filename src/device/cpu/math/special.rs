@@ -5,7 +5,7 @@
 
 use std::f64::consts::{FRAC_2_SQRT_PI, PI};
 
-use super::double::erf;
+use super::double::{erf, scaled_erfc};
 
 /// `1 - erf(x)`, accurate where that is small.
 pub(crate) fn erfc(x: f64) -> f64 {
@@ -15,12 +15,18 @@ pub(crate) fn erfc(x: f64) -> f64 {
     if x > 27.5 {
         return 0.0;
     }
-    // The continued fraction of A&S 7.1.14, from its far end; it converges faster the larger x is.
-    let terms = (200.0 / (x * x)) as usize + 12;
-    let fraction = (1..=terms).rev().fold(x, |rest, n| x + 0.5 * n as f64 / rest);
-    let square = x * x;
-    let rounding = x.mul_add(x, -square);
-    (-square).exp() * (1.0 - rounding) * 0.5 * FRAC_2_SQRT_PI / fraction
+    let scaled = if x <= 6.0 {
+        scaled_erfc(x)
+    } else {
+        // The continued fraction of A&S 7.1.14, from its far end; it converges faster the larger x is.
+        let terms = (200.0 / (x * x)) as usize + 12;
+        let fraction = (1..=terms).rev().fold(x, |rest, n| x + 0.5 * n as f64 / rest);
+        0.5 * FRAC_2_SQRT_PI / fraction
+    };
+    // exp(-x²) by a part of x whose square is exact, and a few terms of the series for the rest.
+    let part = f64::from_bits(x.to_bits() & !0x07ff_ffff);
+    let rest = (x - part) * (x + part);
+    (-part * part).exp() * (1.0 - rest * (1.0 - rest * (0.5 - rest / 6.0))) * scaled
 }
 
 /// The `x` whose error function is `y`; infinite at -1 and 1, NaN outside.
@@ -29,21 +35,73 @@ pub fn erfinv(y: f64) -> f64 {
     if size >= 1.0 || y.is_nan() {
         return if size == 1.0 { f64::INFINITY.copysign(y) } else { f64::NAN };
     }
-    if size < 1e-9 {
-        return y / FRAC_2_SQRT_PI;
-    }
-    // Winitzki's closed form is within a few thousandths; each step of Halley's triples the digits.
-    const SHAPE: f64 = 0.147;
-    let log = (-size * size).ln_1p();
-    let half = 2.0 / (PI * SHAPE) + 0.5 * log;
-    let mut x = ((half * half - log / SHAPE).sqrt() - half).sqrt();
-    for _ in 0..3 {
-        let miss = if size < 0.5 { erf(x) - size } else { (1.0 - size) - erfc(x) };
-        let step = miss / (FRAC_2_SQRT_PI * (-x * x).exp());
-        x -= step / (1.0 + x * step);
-    }
-    x.copysign(y)
+    let w = -((1.0 - size) * (1.0 + size)).ln();
+    y * if w < 6.0 { ratio(w, &CENTRE) } else { ratio(w.sqrt() - 2.4, &TAIL) }
 }
+
+/// A quotient of polynomials, their constant terms first.
+fn ratio<const N: usize, const M: usize>(x: f64, (above, below): &([f64; N], [f64; M])) -> f64 {
+    let at = |terms: &[f64]| terms.iter().rev().fold(0.0, |sum, term| sum * x + term);
+    at(above) / at(below)
+}
+
+/// `erfinv(x) / x` in `w = -ln(1 - x²)`, as M. Giles approximates it, up to 6; a minimax fit of our own, within 4e-18.
+const CENTRE: ([f64; 10], [f64; 9]) = (
+    [
+        0.886226925452758,
+        0.31511473200492807,
+        0.0815806173159287,
+        0.01502286891011135,
+        0.002051974399757898,
+        0.00021323229900762478,
+        1.6348133772460655e-05,
+        8.488075828241812e-07,
+        2.440102340162026e-08,
+        1.703539687966733e-10,
+    ],
+    [
+        1.0,
+        0.09376951104009654,
+        0.05447303148392564,
+        0.004103358326870819,
+        0.0009228067066893596,
+        5.0024009209161144e-05,
+        4.795628735389523e-06,
+        1.3849698599598123e-07,
+        3.1557307033604945e-09,
+    ],
+);
+
+/// The same in `sqrt(w) - 2.4` from there to the last number before 1, within 5e-17.
+const TAIL: ([f64; 12], [f64; 11]) = (
+    [
+        2.2381030361967307,
+        2.645433442732707,
+        2.7615488236287318,
+        1.8980429288355662,
+        1.1451973205628134,
+        0.5526896647466673,
+        0.2339600164020269,
+        0.08269245788600967,
+        0.025171264035556022,
+        0.006253502004560885,
+        0.001220686569594232,
+        0.00013033031818651856,
+    ],
+    [
+        1.0,
+        0.7467084783442653,
+        0.8884215812215308,
+        0.46356186036199554,
+        0.29547402933761296,
+        0.11892445243987972,
+        0.049407348261966855,
+        0.015284161105212147,
+        0.004242200313066619,
+        0.0009115076013493464,
+        0.00013028185368286005,
+    ],
+);
 
 /// From here on the asymptotic series below are exact to double precision.
 const FAR: f64 = 12.0;
@@ -262,6 +320,63 @@ mod tests {
         near(polygamma_at(-1_000_000.5, 2.0), -9.999_980_000_027_5e-13);
         near(polygamma_at(-12_345_678.75, 2.0), -124.025_106_721_199_29);
         near(polygamma_at(-12_345_678.75, 3.0), 1_558.545_456_544_039);
+    }
+
+    /// Against values computed with 60 digits.
+    #[track_caller]
+    fn all_near(f: impl Fn(f64) -> f64, most: f64, values: &[(f64, f64)]) {
+        for &(x, want) in values {
+            let got = f(x);
+            assert!((got - want).abs() <= most * want.abs(), "at {x:e}: {got:e}, not {want:e}");
+        }
+    }
+
+    #[test]
+    fn erfinv_keeps_all_digits_over_its_range() {
+        let values = [
+            (1e-300, 8.86226925452758e-301),
+            (1e-20, 8.86226925452758e-21),
+            (1e-8, 8.86226925452758e-09),
+            (0.001, 0.0008862271574665521),
+            (0.25, 0.2253120550121781),
+            (0.5, 0.4769362762044699),
+            (0.75, 0.8134198475976185),
+            (0.9, 1.1630871536766743),
+            (0.99, 1.8213863677184494),
+            // On both sides of where the fits meet.
+            (0.9975, 2.1378252338818555),
+            (0.9976, 2.146544515902623),
+            (0.999, 2.3267537655135246),
+            (0.999999, 3.458910737275499),
+            (0.99999999999, 4.812924058944833),
+            (1.0 - f64::EPSILON / 2.0, 5.8635847487551676),
+        ];
+        all_near(erfinv, 2e-15, &values);
+        all_near(|x| -erfinv(-x), 2e-15, &values);
+        assert!(erfinv(-0.0) == 0.0 && erfinv(-0.0).is_sign_negative() && erfinv(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn erfc_keeps_all_digits_where_it_is_small() {
+        let values = [
+            (-7.0, 2.0),
+            (-0.5, 1.5204998778130465),
+            (1e-300, 1.0),
+            (0.3, 0.6713732405408726),
+            (0.999, 0.15771472979350307),
+            (1.0, 0.15729920705028513),
+            (1.25, 0.07709987174354177),
+            (2.7, 0.0001343327399405242),
+            (4.2, 2.8554941795921843e-09),
+            (5.999, 2.1783043429548017e-17),
+            (6.0, 2.1519736712498913e-17),
+            (6.1, 6.3146021501937184e-18),
+            (9.7, 7.936107563214511e-43),
+            (15.3, 7.9765601254207e-104),
+            (26.5, 2.2109076642637343e-307),
+        ];
+        all_near(erfc, 2e-15, &values);
+        assert!(erfc(f64::NAN).is_nan() && erfc(f64::NEG_INFINITY) == 2.0);
     }
 
     #[test]

@@ -56,6 +56,9 @@ fn check_all<I: Isa>() {
     check("acos", 2.0, lane(Real::acos), f64::acos);
     check("atan", 2.0, lane(Real::atan), f64::atan);
     check("erf", 2.0, lane(Real::erf), double::erf);
+    // Through f64: no more than its last bit is lost.
+    check("erfc", 0.75, lane(Real::erfc), special::erfc);
+    check("erfinv", 0.75, lane(Real::erfinv), special::erfinv);
     check("sigmoid", 2.25, lane(Real::sigmoid), |x| {
         if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) }
     });
@@ -78,6 +81,29 @@ fn f32_functions_are_close_without_a_fused_multiply_add() {
 #[test]
 fn f32_functions_are_close_with_a_fused_multiply_add() {
     check_all::<Avx2>();
+}
+
+#[test]
+fn the_inverse_of_erf_in_f32_holds_up_to_its_edges() {
+    // From a computation with 60 digits.
+    let last = 1.0 - f32::EPSILON / 2.0;
+    for (x, want) in [
+        (0.0, 0.0),
+        (-0.0, -0.0),
+        (1e-45, 1e-45),
+        (0.5, 0.476_936_28),
+        (-0.999, -2.326_756_3),
+        (last, 3.832_507),
+        (-last, -3.832_507),
+        (1.0, f32::INFINITY),
+        (-1.0, f32::NEG_INFINITY),
+        (1.000_000_1, f32::NAN),
+        (f32::NEG_INFINITY, f32::NAN),
+        (f32::NAN, f32::NAN),
+    ] {
+        let got = [Lane::<f32, Baseline>::new(x).erfinv().0, Lane::<f32, Avx2>::new(x).erfinv().0];
+        assert!(got.iter().all(|&g| error(g, f64::from(want)) <= 1.0), "{x:e}: {got:?}, not {want:e}");
+    }
 }
 
 /// Pairs of edges and of ordinary numbers.
