@@ -28,6 +28,7 @@ mod printing;
 mod second;
 mod semantics;
 mod values;
+mod ways;
 
 thread_local! {
     /// Inputs are made on the machine's first accelerator.

@@ -87,7 +87,7 @@ pub enum Kernel {
     Reduce { op: ReduceOp, dims: u64 },
     /// `x -> values, indices` along `dim` (kept with size 1); first of equals wins; NaN wins over numbers.
     ArgReduce { max: bool, dim: usize },
-    /// `x -> y`: running reduction along `dim`.
+    /// `x -> y`: running reduction along `dim`; or `x -> places` (int64) of running extremes, on a CPU alone.
     Scan { op: ScanOp, dim: usize },
     /// `mask (bool, row-major) -> y [k]` (int64): the numbers of true elements in row-major order, as many as `y` has.
     Places,
@@ -224,6 +224,10 @@ pub enum SoftmaxForm {
 pub enum ScanOp {
     Sum,
     Prod,
+    /// Where the largest so far was last reached; NaN wins over numbers.
+    Largest,
+    /// Where the smallest was.
+    Smallest,
 }
 
 /// How a matrix is taken apart.

@@ -1,6 +1,8 @@
 //! Running extremes.
 
 use crate::base::{DType, Result};
+use crate::device::Kernel;
+use crate::device::kernel::ScanOp;
 use crate::op::core::args::to_pair;
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
@@ -10,6 +12,7 @@ use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::comparison::{ge, le, logical_and, logical_or};
 use crate::op::elementwise::predicates::{isnan, logical_not};
 use crate::op::gather::along_dim::gather;
+use crate::op::reduce::scan::along;
 use crate::op::reduce::sums::{max_all, min_all};
 use crate::op::shape::join::cat;
 use crate::op::shape::part::slice;
@@ -23,12 +26,12 @@ pub(crate) type ValuesIndices = (Tensor, Tensor);
 
 /// The running maximum along `dim` and where it was last reached; NaN stays.
 pub(crate) fn cummax(x: &Tensor, dim: i64) -> Result<ValuesIndices> {
-    running(x, dim, |new, old| ge(new, old))
+    running(x, dim, ScanOp::Largest)
 }
 
 /// The running minimum along `dim` and where it was last reached; NaN stays.
 pub(crate) fn cummin(x: &Tensor, dim: i64) -> Result<ValuesIndices> {
-    running(x, dim, |new, old| le(new, old))
+    running(x, dim, ScanOp::Smallest)
 }
 
 /// The smallest and the largest element, of everything or along `dim`.
@@ -39,34 +42,48 @@ pub(crate) fn aminmax(x: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<(Te
     }
 }
 
-/// Doubling steps: after the step of width `w` each place knows the best of the `2w` places up to it.
-fn running(x: &Tensor, dim: i64, better: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<ValuesIndices> {
-    let (line, dim) = (if x.rank() == 0 { reshape_to(x, &[1])? } else { x.clone() }, x.dim(dim)? as i64);
+fn running(x: &Tensor, dim: i64, op: ScanOp) -> Result<ValuesIndices> {
+    let (line, dim) = (if x.rank() == 0 { reshape_to(x, &[1])? } else { x.clone() }, x.dim(dim)?);
     let indices = {
         let _off = no_grad();
-        let size = line.size(dim)?;
-        let (mut best, mut at) = (line.detach(), places_along(&line, dim)?);
-        let mut width = 1;
-        while width < size {
-            let later = |t: &Tensor| slice(t, dim as usize, width, size - width, 1);
-            let earlier = |t: &Tensor| slice(t, dim as usize, 0, size - width, 1);
-            let (new, old) = (later(&best)?, earlier(&best)?);
-            let mut keep = better(&new, &old)?;
-            if x.dtype().is_float() {
-                let (nan, before) = (isnan(&new)?, isnan(&old)?);
-                keep = logical_or(&nan, &logical_and(&logical_not(&before)?, &keep)?)?;
-            }
-            let pick = |all: &Tensor| -> Result<Tensor> {
-                let rest = where_(&keep, (&later(all)?).into(), (&earlier(all)?).into())?;
-                cat(&[&slice(all, dim as usize, 0, width, 1)?, &rest], dim)
-            };
-            (best, at) = (pick(&best)?, pick(&at)?);
-            width *= 2;
+        if x.device().is_cuda() {
+            doubling(&line, dim, op)?
+        } else {
+            along(
+                if op == ScanOp::Largest { "cummax" } else { "cummin" },
+                Kernel::Scan { op, dim },
+                &line,
+                DType::Int64,
+            )?
         }
-        at
     };
-    let values = gather(&line, dim, &indices)?;
+    let values = gather(&line, dim as i64, &indices)?;
     Ok((reshape_to(&values, x.shape())?, reshape_to(&indices, x.shape())?))
+}
+
+/// Doubling steps: after the step of width `w` each place knows the best of the `2w` places up to it.
+fn doubling(x: &Tensor, dim: usize, op: ScanOp) -> Result<Tensor> {
+    let along = dim as i64;
+    let size = x.size(along)?;
+    let (mut best, mut at) = (x.detach(), places_along(x, along)?);
+    let mut width = 1;
+    while width < size {
+        let later = |t: &Tensor| slice(t, dim, width, size - width, 1);
+        let earlier = |t: &Tensor| slice(t, dim, 0, size - width, 1);
+        let (new, old) = (later(&best)?, earlier(&best)?);
+        let mut keep = if op == ScanOp::Largest { ge(&new, &old)? } else { le(&new, &old)? };
+        if x.dtype().is_float() {
+            let (nan, before) = (isnan(&new)?, isnan(&old)?);
+            keep = logical_or(&nan, &logical_and(&logical_not(&before)?, &keep)?)?;
+        }
+        let pick = |all: &Tensor| -> Result<Tensor> {
+            let rest = where_(&keep, (&later(all)?).into(), (&earlier(all)?).into())?;
+            cat(&[&slice(all, dim, 0, width, 1)?, &rest], along)
+        };
+        (best, at) = (pick(&best)?, pick(&at)?);
+        width *= 2;
+    }
+    Ok(at)
 }
 
 /// 0, 1, 2, … along `dim`, in the shape of `x`.
@@ -77,7 +94,7 @@ pub(crate) fn places_along(x: &Tensor, dim: i64) -> Result<Tensor> {
         *slot = size;
     }
     let row = Tensor::empty(&shape, DType::Int64, &x.context(), "arange")?;
-    let kernel = crate::device::Kernel::Arange { start: 0i64.into(), step: 1i64.into() };
+    let kernel = Kernel::Arange { start: 0i64.into(), step: 1i64.into() };
     crate::tensor::launch("arange", &kernel, &[], &[&row])?;
     crate::tensor::accumulate::expand(&row, x.shape())
 }

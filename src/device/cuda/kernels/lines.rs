@@ -216,7 +216,7 @@ pub(super) fn scan_scratch(launch: &Launch, gpu: &Gpu, dim: usize) -> usize {
 
 pub(super) fn scan(launch: &Launch, gpu: &Gpu, scratch: u64, op: ScanOp, dim: usize) -> Option<Plan> {
     let (y, x) = (output(launch, 0)?, input(launch, 0)?);
-    if !is_apart(launch, true) {
+    if !is_apart(launch, true) || matches!(op, ScanOp::Largest | ScanOp::Smallest) {
         return None;
     }
     let shape = ScanShape::new(launch, gpu, dim)?;

@@ -1,0 +1,39 @@
+//! Operations that take another way on a CPU than on a GPU, of many elements than of few, or of what holds NaN than of
+//! what does not: the values are the same.
+
+use crate::nn::Lab;
+
+#[test]
+fn running_extremes_are_found_where_they_were_last_reached() {
+    let mut lab = Lab::on("sim:t4");
+    for place in ["cpu", "cuda"] {
+        lab.run(&format!("let p = #{{device: \"{place}\"}}; let nan = 0.0 / 0.0; let inf = 1.0 / 0.0;"));
+        lab.run("let x = tensor([[1.0, 3.0, 3.0, 2.0], [-inf, nan, 5.0, nan], [-0.0, 0.0, -inf, inf]], p);");
+        for (code, want) in [
+            (
+                "x.cummax(1).values.tolist()",
+                "[[1.0, 3.0, 3.0, 3.0], [-inf, NaN, NaN, NaN], [-0.0, 0.0, 0.0, inf]]",
+            ),
+            ("x.cummax(1).indices.tolist()", "[[0, 1, 2, 2], [0, 1, 1, 3], [0, 1, 1, 3]]"),
+            ("x.cummin(-1).indices.tolist()", "[[0, 0, 0, 0], [0, 1, 1, 3], [0, 1, 2, 2]]"),
+            ("x.cummax(0).indices.tolist()", "[[0, 0, 0, 0], [0, 1, 1, 1], [0, 1, 1, 1]]"),
+            ("x.cummin(0).indices.tolist()", "[[0, 0, 0, 0], [1, 1, 0, 1], [1, 1, 2, 1]]"),
+            ("x.t().cummin(0).indices.t().equal(x.cummin(1).indices)", "true"),
+            ("x.half().cummax(1).indices.equal(x.cummax(1).indices)", "true"),
+            ("x.double().cummax(1).indices.equal(x.cummax(1).indices)", "true"),
+            ("tensor([3, -5, 7, -5], p).cummin(0).indices.tolist()", "[0, 1, 1, 3]"),
+            ("tensor([-9223372036854775807, 2, 2, 1], p).cummax(0).indices.tolist()", "[0, 1, 2, 2]"),
+            ("tensor([false, true, false], p).cummax(0).values.tolist()", "[false, true, true]"),
+            ("tensor(2.0, p).cummax(0).indices.tolist()", "0"),
+            ("zeros(2, 0, p).cummax(1).values.shape", "[2, 0]"),
+        ] {
+            assert_eq!(lab.text(code), want, "{code} on {place}");
+        }
+        lab.run("let y = x.nan_to_num().requires_grad_(); y.cummax(1).values.sum().backward();");
+        assert_eq!(lab.text("y.grad[0].tolist()"), "[1.0, 1.0, 2.0, 0.0]", "{place}");
+    }
+    // Longer than what one thread walks at a time.
+    lab.run("let x = (arange(100000) * 7919) % 100003;");
+    assert_eq!(lab.text("x.cummax(0).values.equal(x.to(\"cuda\").cummax(0).values.cpu())"), "true");
+    assert_eq!(lab.text("x.cummax(0).indices.equal(x.to(\"cuda\").cummax(0).indices.cpu())"), "true");
+}
