@@ -88,6 +88,7 @@ fn what_only_reports_says_nan() {
         ("x", "tensor([nan, nan], device='cuda:0')"),
         ("x.tolist()", "[NaN, NaN]"),
         ("x.cpu() + 1.0", "tensor([nan, nan])"),
+        ("x.expand(16, 2).cpu().nansum().shape", "[]"),
         ("(x > 0.0).sum().item()", "NaN"),
         ("let c = ones([2]); c.copy_(x); c.tolist()", "[NaN, NaN]"),
         // What was never on such a device has its values.

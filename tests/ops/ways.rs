@@ -37,3 +37,35 @@ fn running_extremes_are_found_where_they_were_last_reached() {
     assert_eq!(lab.text("x.cummax(0).values.equal(x.to(\"cuda\").cummax(0).values.cpu())"), "true");
     assert_eq!(lab.text("x.cummax(0).indices.equal(x.to(\"cuda\").cummax(0).indices.cpu())"), "true");
 }
+
+#[test]
+fn sums_leave_nan_out_and_nothing_else() {
+    let mut lab = Lab::on("sim:t4");
+    for place in ["cpu", "cuda"] {
+        lab.run(&format!("let p = #{{device: \"{place}\"}}; let nan = 0.0 / 0.0; let inf = 1.0 / 0.0;"));
+        lab.run("let x = arange(20.0, p).reshape(2, 10); let y = x.clone(); y[0][3] = nan; y[1][9] = nan;");
+        lab.run("let high = x.clone(); high[1][2] = inf; let both = high.clone(); both[1][3] = -inf;");
+        for (code, want) in [
+            ("x.nansum().item()", "190.0"),
+            ("y.nansum().item()", "168.0"),
+            ("y.nansum(1).tolist()", "[42.0, 126.0]"),
+            ("y.nansum(0, true).shape", "[1, 10]"),
+            ("y.nansum(0).tolist()", "[10.0, 12.0, 14.0, 13.0, 18.0, 20.0, 22.0, 24.0, 26.0, 9.0]"),
+            ("high.nansum(1).tolist()", "[45.0, inf]"),
+            ("both.nansum(1).tolist()", "[45.0, NaN]"),
+            ("y.nansum(1, #{dtype: int64}).tolist()", "[42, 126]"),
+            ("y.half().nansum(1).tolist()", "[42.0, 126.0]"),
+            ("y.nanmean(1).tolist()[1]", "14.0"),
+            ("zeros(0, p).nansum().item()", "0.0"),
+            ("(y * nan).nansum().item()", "0.0"),
+            ("tensor([1, 2], p).nansum().item()", "3"),
+        ] {
+            assert_eq!(lab.text(code), want, "{code} on {place}");
+        }
+        for (of, want) in [("x", "[2.0, 2.0, 2.0, 2.0]"), ("y", "[2.0, 2.0, 2.0, 0.0]")] {
+            lab.run(&format!("let z = {of}.clone().requires_grad_(); (z.nansum(1) * 2).sum().backward();"));
+            assert_eq!(lab.text("z.grad[0][0..4].tolist()"), want, "{of} on {place}");
+        }
+        assert!(lab.text("y.requires_grad_().nansum()").contains("grad_fn=<NansumBackward0>"), "{place}");
+    }
+}
