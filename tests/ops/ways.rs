@@ -69,3 +69,22 @@ fn sums_leave_nan_out_and_nothing_else() {
         assert!(lab.text("y.requires_grad_().nansum()").contains("grad_fn=<NansumBackward0>"), "{place}");
     }
 }
+
+#[test]
+fn distances_of_many_rows_are_those_of_few() {
+    let mut lab = Lab::on("cpu");
+    lab.run("manual_seed(1); let x = randn(70, 1000); let x = x.double(); let at = triu_indices(70, 70, 1);");
+    for p in ["2", "1", "3", "0", "1.0 / 0.0"] {
+        lab.run(&format!("let p = {p}; let far = F::pdist(x, p); let w = x.clone().requires_grad_();"));
+        assert_eq!(lab.text("far.shape"), "[2415]");
+        let apart = "allclose(far, (x[at[0]] - x[at[1]]).norm(p, -1), 1e-12)";
+        assert_eq!(lab.text(apart), "true", "norm {p}");
+        assert_eq!(
+            lab.text("allclose(F::pdist(w, p).detach(), far, 1e-12)"),
+            "true",
+            "norm {p} with a graph"
+        );
+    }
+    assert_eq!(lab.text("F::pdist(x[0..1]).shape"), "[0]");
+    assert_eq!(lab.text("F::pdist(zeros(1, 100000)).shape"), "[0]");
+}

@@ -17,11 +17,11 @@ use crate::op::gather::select::index_select;
 use crate::op::reduce::norms::norm;
 use crate::op::reduce::sums::sum;
 use crate::op::shape::join::cat;
-use crate::op::shape::part::select;
+use crate::op::shape::part::{select, slice};
 use crate::op::shape::permute::matrix_transpose;
 use crate::op::shape::view::unsqueeze;
 use crate::tensor::Tensor;
-use crate::tensor::autograd::{Grads, Saved, Vjp};
+use crate::tensor::autograd::{Grads, Saved, Vjp, needs_graph};
 
 use super::batches::{batched, outer};
 use super::matmul::matmul;
@@ -147,12 +147,29 @@ pub fn pdist(x: &Tensor, p: f64) -> Result<Tensor> {
     if p < 0.0 {
         return Err(Error::runtime("pdist only supports non-negative p values"));
     }
+    if x.numel() >= LARGE && x.size(0)? > 1 && !x.device().is_cuda() && !needs_graph(&[x]) {
+        return each_from_those_after(x, p);
+    }
     let rows = x.size(0)? as i64;
     let pairs =
         triangle_indices(rows, rows, 1, true, &Make::default())?.moved(&x.context(), false, "pdist")?;
     let row = |which| index_select(x, 0, &select(&pairs, 0, which)?);
     let apart = sub(&row(0)?, &row(1)?)?;
     norm(&apart, p, Some(&[-1]), false)
+}
+
+/// Elements of a matrix whose rows are worth a launch each.
+const LARGE: usize = 1 << 16;
+
+/// [`pdist`] row by row: the differences of one row stay in the cache, where those of all pairs would fill memory.
+fn each_from_those_after(x: &Tensor, p: f64) -> Result<Tensor> {
+    let rows = x.size(0)?;
+    let parts = (1..rows).map(|next| {
+        let apart = sub(&slice(x, 0, next - 1, 1, 1)?, &slice(x, 0, next, rows - next, 1)?)?;
+        norm(&apart, p, Some(&[-1]), false)
+    });
+    let parts = parts.collect::<Result<Vec<Tensor>>>()?;
+    cat(&parts.iter().collect::<Vec<_>>(), 0)
 }
 
 const VECTORS: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Any), Draw::of("b", &[4], Domain::Positive)];
