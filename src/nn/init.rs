@@ -88,10 +88,10 @@ pub(crate) fn orthogonal_(x: &Tensor, gain: f64) -> Result<()> {
     let Some((&rows, rest)) = x.shape().split_first().filter(|(_, rest)| !rest.is_empty()) else {
         return Err(Error::value("Only tensors with 2 or more dimensions are supported"));
     };
-    let columns = rest.iter().product::<usize>();
-    if rows == 0 || columns == 0 {
+    if x.numel() == 0 {
         return Ok(());
     }
+    let columns = rest.iter().product::<usize>();
     let _quiet = no_grad();
     let drawn = Tensor::empty(&[rows, columns], x.dtype(), &x.context(), "orthogonal_")?;
     draw_into(&drawn, Distribution::Normal { mean: 0.0, std: 1.0 }, "normal_")?;
@@ -195,7 +195,8 @@ fn fans(x: &Tensor) -> Result<(f64, f64)> {
         let text = "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions";
         return Err(Error::value(text));
     };
-    let field = window.iter().product::<usize>() as f64;
+    // Of a weight without elements the sizes may be of any kind.
+    let field: f64 = window.iter().map(|&size| size as f64).product();
     Ok((*inputs as f64 * field, *out as f64 * field))
 }
 

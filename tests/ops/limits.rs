@@ -464,3 +464,15 @@ fn endless_recurrent_layers_are_refused_at_once() {
         ],
     );
 }
+
+#[test]
+fn weights_without_elements_are_made_whatever_their_other_sizes() {
+    let mut lab = Lab::new();
+    told(
+        &mut lab,
+        &[
+            ("nn::Conv3d(9, 0, [9223372036854775807]).weight.shape[4]", "9223372036854775807"),
+            ("nn::init::orthogonal_(empty(0, 9223372036854775807, 9223372036854775807)).numel()", "0"),
+        ],
+    );
+}
