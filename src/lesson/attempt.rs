@@ -8,11 +8,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::base::event::{Clock, HIDDEN_CELLS};
+use crate::script::reads::bound_outside;
 use crate::session::protocol::{Fault, GivenName, Message, Outcome, ProbeValue, Request, Stream};
 use crate::session::verdict::Verdict;
 
 use super::format::{Code, Element, Lesson, Step};
-use super::given::given;
+use super::given::{given, kept};
 use super::strays::{self, Stray};
 
 /// Why an attempt was cut that the learner has stopped.
@@ -39,6 +40,8 @@ pub struct Attempt {
     given: Vec<GivenName>,
     /// What the check reads though nothing defines it.
     strays: Vec<Stray>,
+    /// The first name that the code binds though later steps read what it held.
+    taken: Option<String>,
     probes: Vec<(String, String)>,
     /// What is left to ask.
     pieces: VecDeque<Ask>,
@@ -152,6 +155,7 @@ impl Attempt {
             given: Vec::new(),
             within: false,
             strays: Vec::new(),
+            taken: None,
             probes: Vec::new(),
             pieces: VecDeque::new(),
             asked: None,
@@ -172,8 +176,10 @@ impl Attempt {
         standing: Standing,
         passed: &Passed,
     ) -> Attempt {
+        let bound = bound_outside(&code.text);
         let mut attempt = Attempt::within(lesson, step, (number, code), standing, passed);
         let Some(here) = lesson.steps.get(step) else { return attempt };
+        attempt.taken = kept(lesson, step).into_iter().find(|name| bound.contains(name));
         if let Some(Element::Exercise(exercise)) = &here.element {
             attempt.given = given(exercise);
             attempt.check = Some(exercise.check.clone());
@@ -311,7 +317,8 @@ impl Attempt {
         }
     }
 
-    /// The verdict, where a name that nobody could have defined is the check's own slip.
+    /// The verdict, where a name that nobody could have defined is the check's own slip, and an answer that takes a name
+    /// from later steps is none.
     fn judged(&self, verdict: &Verdict) -> Verdict {
         let asks = |name: &str| verdict.reason().is_some_and(|reason| reason == Verdict::asks_for(name));
         match self.strays.iter().find(|stray| asks(&stray.name)) {
@@ -319,7 +326,15 @@ impl Attempt {
                 message: format!("NameError: name '{name}' is not defined"),
                 line: u32::try_from(*line).ok(),
             },
-            None => verdict.clone(),
+            None => match self.taken.as_deref().filter(|_| verdict.is_pass()) {
+                Some(name) => Verdict::Fail {
+                    reason: format!(
+                        "this would pass, but later steps read `{name}` as the lesson gave it: give yours another name"
+                    ),
+                    line: None,
+                },
+                None => verdict.clone(),
+            },
         }
     }
 

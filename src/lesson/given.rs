@@ -6,7 +6,7 @@ use crate::script::lexer::{self, Kind, Piece};
 use crate::script::reads::{bound_outside, read_from_outside};
 use crate::session::protocol::GivenName;
 
-use super::format::Exercise;
+use super::format::{Code, Element, Exercise, Lesson, Step};
 
 /// The names that a check reads and that are not the learner's to change: those that the solution does not bind. What
 /// they hold is to stay as well, unless the exercise says that it changes.
@@ -16,6 +16,45 @@ pub(crate) fn given(exercise: &Exercise) -> Vec<GivenName> {
     let read: BTreeSet<String> = read_from_outside(check).into_iter().chain(called(check)).collect();
     let read = read.into_iter().filter(|name| !bound.contains(name));
     read.map(|name| GivenName { fixed: !exercise.changes.contains(&name), name }).collect()
+}
+
+/// The names that an answer has to leave, for later steps read what they hold: those that steps before have bound, and
+/// that neither the exercise itself binds nor a step before the first that reads them.
+pub(crate) fn kept(lesson: &Lesson, step: usize) -> BTreeSet<String> {
+    let Some(here) = lesson.steps.get(step) else { return BTreeSet::new() };
+    let Some(Element::Exercise(exercise)) = &here.element else { return BTreeSet::new() };
+    let before = lesson.steps.iter().take(step).flat_map(runs).chain(&here.setup);
+    let mut open: BTreeSet<String> = before.flat_map(|code| bound_outside(&code.text)).collect();
+    let answers = [&exercise.starter, &exercise.solution].into_iter().chain(&exercise.others);
+    let own: BTreeSet<String> = answers.flat_map(|code| bound_outside(&code.text)).collect();
+    open.retain(|name| !own.contains(name) && !exercise.changes.contains(name));
+    let mut kept = BTreeSet::new();
+    for later in lesson.steps.iter().skip(step + 1) {
+        let asks = lesson.steps.iter().filter_map(|step| match &step.element {
+            Some(Element::Predict(predict)) if predict.cell == later.id => Some(&predict.answer),
+            _ => None,
+        });
+        let check = match &later.element {
+            Some(Element::Exercise(exercise)) => Some(&exercise.check),
+            _ => None,
+        };
+        for code in runs(later).chain(check).chain(asks) {
+            kept.extend(read_from_outside(&code.text).into_iter().filter(|name| open.contains(name)));
+            let bound = bound_outside(&code.text);
+            open.retain(|name| !bound.contains(name));
+        }
+    }
+    kept
+}
+
+/// The code that a step runs, an exercise's as it is to be answered.
+fn runs(step: &Step) -> impl Iterator<Item = &Code> {
+    let own = match &step.element {
+        Some(Element::Run(code)) => Some(code),
+        Some(Element::Exercise(exercise)) => Some(&exercise.solution),
+        _ => None,
+    };
+    step.setup.iter().chain(own)
 }
 
 /// Functions that a check calls by their names in quotes.

@@ -197,3 +197,31 @@ fn what_replaces_a_key_of_the_lab_is_said_behind_the_section_that_names_it() {
         "{said}"
     );
 }
+
+/// An answer may use any name but one that a later step reads as the lesson gave it: the rest of the lesson would stop at
+/// a cell that nobody can mend.
+#[test]
+fn a_name_that_later_steps_read_is_not_an_answers_to_take() {
+    let task = exercise(
+        "let y = 0;",
+        "expect_equal(y, 256.0);",
+        "let y = x.sum().item();",
+        &[("expected 256", "let y = 1;")],
+    );
+    let body = format!(
+        "Text.\n\n{}{task}{}",
+        block("run", "let x = ones([256]); let spare = 1; let again = 2;"),
+        block("run", "let again = 3;\nprint(`${x.shape} ${again}`);")
+    );
+    let lesson = Lesson::new("taken", SIM, &body);
+    let taken = "let x = x.sum();\nlet y = x.item();\n.\n";
+    let inner = "for x in [x] { print(x.shape); }\nlet y = x.sum().item();\n.\n";
+    let free = "let spare = x.sum();\nlet again = 1;\nlet y = spare.item();\n.\n";
+    let (said, _) = lesson.walk("sim:t4x2", &format!("\n{taken}{inner}\nq\n"));
+    let reason = "later steps read `x` as the lesson gave it: give yours another name";
+    assert!(said.contains(reason) && said.contains("Passed.") && said.contains("[256] 3"), "{said}");
+    let lesson = Lesson::new("free", SIM, &body);
+    let (said, _) = lesson.walk("sim:t4x2", &format!("\n{free}\nq\n"));
+    assert!(!said.contains("give yours another name"), "{said}");
+    assert!(said.contains("Passed.") && said.contains("[256] 3"), "{said}");
+}
