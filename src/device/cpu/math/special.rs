@@ -134,6 +134,9 @@ pub(crate) fn lgamma(x: f64) -> f64 {
     if x == 1.0 || x == 2.0 {
         return 0.0;
     }
+    if x < 0.0 && x > -1e-300 {
+        return -(-x).ln();
+    }
     if x < 0.0 {
         return (PI / (PI * (x - x.round())).sin().abs()).ln() - lgamma(1.0 - x);
     }
@@ -272,9 +275,11 @@ fn zeta(s: f64, q: f64) -> f64 {
         sum += power(at);
         at += 1.0;
     }
-    let mut factor = power(at);
-    sum += factor * at / (s - 1.0) + 0.5 * factor;
     let (inverse, mut rising) = (1.0 / at, s);
+    let mut factor = power(at);
+    // Squares of large numbers are beyond what a float holds.
+    let leading = if s == 2.0 { inverse } else { factor * at / (s - 1.0) };
+    sum += leading + 0.5 * factor;
     factor *= inverse;
     for (term, k) in TERMS.iter().zip(1..) {
         sum += term * rising * factor;
@@ -304,9 +309,11 @@ mod tests {
         near(lgamma(0.5), 0.572_364_942_924_700_1);
         near(lgamma(10.0), 12.801_827_480_081_469);
         near(lgamma(-1.5), 0.860_047_015_376_481);
+        near(lgamma(-1e-310), 713.801_378_828_154_1);
         near(digamma(1.0), -0.577_215_664_901_532_9);
         near(digamma(-0.5), 0.036_489_973_978_576_52);
         near(polygamma_at(1.0, 1.0), PI * PI / 6.0);
+        near(polygamma_at(1e160, 1.0), 1e-160);
         near(polygamma_at(1.0, 2.0), -2.404_113_806_319_188_4);
         near(polygamma_at(-0.5, 1.0), 8.934_802_200_544_679);
     }
