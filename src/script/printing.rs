@@ -23,6 +23,9 @@ use super::{carry, report};
 /// Before the entries of a map that have lines of their own.
 const INDENT: &str = "    ";
 
+/// The most blanks before a row.
+const WIDEST: usize = 60;
+
 /// The key of what stands in a text: no text of a script is read as this token.
 const SHOWN: &str = "\u{10}";
 
@@ -70,6 +73,17 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
 
 /// Values that one `print` writes.
 const MOST: usize = 20;
+
+/// Adds text whose lines but the first begin at a column, if there is anything on them.
+fn below(out: &mut String, text: &str, column: usize) {
+    for (i, line) in text.split('\n').enumerate() {
+        if i > 0 {
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', if line.is_empty() { 0 } else { column }));
+        }
+        out.push_str(line);
+    }
+}
 
 /// Text with an array or a map behind it.
 fn appended<T: Clone + Send + Sync + 'static>(engine: &mut Engine, shared: &Arc<Shared>) {
@@ -207,8 +221,14 @@ impl Text<'_, '_> {
         self.out.push_str("#{");
         for (i, (name, text)) in entries.into_iter().enumerate() {
             if apart {
-                let below = format!("\n{}", " ".repeat(INDENT.len() + name.width()));
-                let _ = write!(self.out, "\n{INDENT}{name}{},", text.replace('\n', &below));
+                self.out.push('\n');
+                self.out.push_str(INDENT);
+                self.out.push_str(&name);
+                // What a list begins with stands before its first row as well.
+                let opened = text.chars().take_while(|c| *c == '[').count();
+                let column = INDENT.len() + if text.starts_with("#{") { 0 } else { name.width() + opened };
+                below(&mut self.out, &text, column.min(WIDEST));
+                self.out.push(',');
             } else {
                 self.separated(i);
                 self.out.push_str(&name);
