@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::script::lexer::{self, Kind, Piece};
-use crate::script::reads::{bound_outside, read_from_outside};
+use crate::script::reads::{bound_outside, read_from_outside, used_from_outside};
 use crate::session::protocol::GivenName;
 
 use super::format::{Code, Element, Exercise, Lesson, Step};
@@ -18,7 +18,7 @@ pub(crate) fn given(exercise: &Exercise) -> Vec<GivenName> {
     read.map(|name| GivenName { fixed: !exercise.changes.contains(&name), name }).collect()
 }
 
-/// The names that an answer has to leave, for later steps read what they hold: those that steps before have bound, and
+/// The variables that an answer has to leave, for later steps read what they hold: those that steps before have bound, and
 /// that neither the exercise itself binds nor a step before the first that reads them.
 pub(crate) fn kept(lesson: &Lesson, step: usize) -> BTreeSet<String> {
     let Some(here) = lesson.steps.get(step) else { return BTreeSet::new() };
@@ -38,11 +38,14 @@ pub(crate) fn kept(lesson: &Lesson, step: usize) -> BTreeSet<String> {
             Some(Element::Exercise(exercise)) => Some(&exercise.check),
             _ => None,
         };
-        for code in runs(later).chain(check).chain(asks) {
-            kept.extend(read_from_outside(&code.text).into_iter().filter(|name| open.contains(name)));
+        let reads = |code: &Code| used_from_outside(&code.text).into_iter();
+        for code in runs(later) {
+            kept.extend(reads(code).filter(|name| open.contains(name)));
             let bound = bound_outside(&code.text);
             open.retain(|name| !bound.contains(name));
         }
+        // What these bind does not outlast them.
+        kept.extend(check.into_iter().chain(asks).flat_map(reads).filter(|name| open.contains(name)));
     }
     kept
 }

@@ -277,6 +277,22 @@ pub(crate) fn bound_outside(code: &str) -> BTreeSet<String> {
     all
 }
 
+/// [`read_from_outside`] without what is only dropped.
+pub(crate) fn used_from_outside(code: &str) -> BTreeSet<String> {
+    let tokens = lexer::tokens(&Engine::new_raw(), code);
+    let read = readings(&tokens).all;
+    let is_dropped = |at: usize| {
+        let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at)).map(|(token, _)| token);
+        before(1) == Some(&Token::LeftParen) && before(2).and_then(name) == Some("drop")
+    };
+    let free = tokens
+        .iter()
+        .zip(&read)
+        .enumerate()
+        .filter(|(at, (_, reading))| **reading == Reading::Free && !is_dropped(*at));
+    free.filter_map(|(_, ((token, _), _))| name(token).map(str::to_owned)).collect()
+}
+
 /// The variables that some code reads and does not make.
 pub(crate) fn read_from_outside(code: &str) -> BTreeSet<String> {
     let tokens = lexer::tokens(&Engine::new_raw(), code);

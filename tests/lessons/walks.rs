@@ -208,20 +208,32 @@ fn a_name_that_later_steps_read_is_not_an_answers_to_take() {
         "let y = x.sum().item();",
         &[("expected 256", "let y = 1;")],
     );
-    let body = format!(
-        "Text.\n\n{}{task}{}",
-        block("run", "let x = ones([256]); let spare = 1; let again = 2;"),
-        block("run", "let again = 3;\nprint(`${x.shape} ${again}`);")
+    // What is dropped or bound is not read, and what a check binds is the check's.
+    let second = exercise(
+        "let z = 0;",
+        "let x = 1; expect_equal(z, x);",
+        "let z = 1;",
+        &[("expected 1", "let z = 2;")],
     );
+    let second = second.replace("id=\"e\"", "id=\"f\"");
+    let body = [
+        "Text.\n\n",
+        &block("run", "let x = ones([256]); let spare = 1; let again = 2;"),
+        &task,
+        &block("run", "drop(spare); let again = 3;"),
+        &second,
+        &block("run", "print(`${x.shape} ${again}`);"),
+    ]
+    .concat();
     let lesson = Lesson::new("taken", SIM, &body);
     let taken = "let x = x.sum();\nlet y = x.item();\n.\n";
     let inner = "for x in [x] { print(x.shape); }\nlet y = x.sum().item();\n.\n";
     let free = "let spare = x.sum();\nlet again = 1;\nlet y = spare.item();\n.\n";
-    let (said, _) = lesson.walk("sim:t4x2", &format!("\n{taken}{inner}\nq\n"));
+    let (said, _) = lesson.walk("sim:t4x2", &format!("\n{taken}{inner}\nlet z = 1;\n.\n\nq\n"));
     let reason = "later steps read `x` as the lesson gave it: give yours another name";
     assert!(said.contains(reason) && said.contains("Passed.") && said.contains("[256] 3"), "{said}");
     let lesson = Lesson::new("free", SIM, &body);
-    let (said, _) = lesson.walk("sim:t4x2", &format!("\n{free}\nq\n"));
+    let (said, _) = lesson.walk("sim:t4x2", &format!("\n{free}\nlet z = 1;\n.\n\nq\n"));
     assert!(!said.contains("give yours another name"), "{said}");
     assert!(said.contains("Passed.") && said.contains("[256] 3"), "{said}");
 }
