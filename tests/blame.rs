@@ -573,3 +573,13 @@ fn a_linear_layer_says_what_it_takes_and_where_it_stands() {
         assert!(fault.hint.as_deref().is_some_and(|hint| hint.contains(way)), "{}", fault.report);
     }
 }
+
+#[test]
+fn an_error_in_the_gradient_of_an_own_function_stands_where_it_arose() {
+    let code = "let f = autograd::Function(|ctx, x| x * 2, |ctx, g|
+    g + ones(7)
+);
+f.apply(ones(2, #{requires_grad: true})).sum().backward()";
+    let report = fault("cpu", code).report.clone();
+    assert!(report.contains("2 |     g + ones(7)"), "{report}");
+}

@@ -49,6 +49,12 @@ let step = || { for batch in loader {} k.item() };",
 let step = || { (w * 2.0).sum().backward(); w.grad.item() };",
         "20.0",
     ),
+    (
+        "let calls = []; let f = autograd::Function(|ctx, x| { calls.push(1); ctx.save_for_backward(x); x * x },
+    |ctx, g| { calls.push(2); ctx.saved_tensors[0] * g * 10.0 });
+let step = || { let w = tensor([3.0], #{requires_grad: true}); f.apply(w).sum().backward(); w.grad.item() + calls.len() };",
+        "32.0",
+    ),
     ("let g = Generator(); g.manual_seed(3); let step = || rand([1], #{generator: g}).item();", ""),
     (
         "let w = ones([1], #{requires_grad: true}); let scaler = amp::GradScaler(); let opt = optim::SGD([w], 0.1);

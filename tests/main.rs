@@ -49,6 +49,7 @@ mod nn;
 mod notebook;
 mod numerics;
 mod ops;
+mod own_functions;
 mod pack;
 mod parallel;
 mod phrases;

@@ -19,11 +19,8 @@ const DISTRIBUTIONS: &str =
 const AVERAGE: &str =
     "`let mean = deepcopy(net);` and after each step, under no_grad, `a.lerp_(b, 0.01)` for its parameters";
 
-const OWN_GRADIENT: &str =
-    "a function of one's own has the gradient of what it calls; `x.register_hook(|g| …)` changes one";
-
 /// Names, and what there is instead of them; modules with `::` behind, for a function of one's own may be called so.
-const ABSENT: [(&str, &str); 61] = [
+const ABSENT: [(&str, &str); 62] = [
     ("torch::", "what is PyTorch's own stands without it: `ones(2)`, `nn::Linear(2, 1)`, `optim::SGD(…)`"),
     (
         "backends::",
@@ -36,13 +33,14 @@ const ABSENT: [(&str, &str); 61] = [
     ("jit::", "a model is neither compiled nor traced here"),
     ("compile", "a model is neither compiled nor traced here"),
     ("hub::", "`load(path)` reads a file of weights"),
-    ("autograd::Function", OWN_GRADIENT),
     ("autograd::set_detect_anomaly", "`with detect_anomaly() { … }` stands around the passes to look at"),
     ("set_detect_anomaly", "`with detect_anomaly() { … }` stands around the passes to look at"),
     (
         "random::",
         "`rand(3)` draws, and `manual_seed(n)`, `get_rng_state()` and `with fork_rng() { … }` are about what is drawn",
     ),
+    ("mark_dirty", "a function of your own gives a new tensor, and leaves its inputs as they are"),
+    ("set_materialize_grads", "a function of your own has one output, whose gradient is always there"),
     ("optim::swa_utils::SWALR", AVERAGE),
     ("optim::SWALR", AVERAGE),
     (

@@ -33,6 +33,7 @@ use super::modules::cuda::{Captured, Event};
 use super::modules::data::Batches;
 use super::modules::hook::Hook;
 use super::modules::optim::ParamGroup;
+use super::modules::own_function::OwnFunction;
 use super::value::{Callback, Held, NOT_LENT, from_dynamic, given, to_dynamic, type_name};
 
 /// A learner's function, as a check holds it.
@@ -249,6 +250,9 @@ impl Lender {
         }
         if let Some(loader) = value.read_lock::<DataLoader>() {
             return self.once_held((loader.id(), value), |own| loader.copied_with(own).map(Dynamic::from));
+        }
+        if let Some(f) = value.read_lock::<OwnFunction>() {
+            return self.once_held((f.id(), value), |own| f.copied_with(own).map(Dynamic::from));
         }
         if value.is::<Handle>()
             || value.is::<Batches>()

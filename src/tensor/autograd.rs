@@ -13,10 +13,8 @@ use crate::device::streams::Streams;
 
 use super::Tensor;
 use super::hooks::Hooks;
-use super::pass::PassContext;
-
-/// Gradients of a node's inputs, in order; `None` where there is none.
-pub(crate) type Grads = SmallVec<[Option<Tensor>; 3]>;
+pub(crate) use super::pass::Grads;
+use super::pass::{Caller, PassContext};
 
 /// How the gradient of an op is computed. Rules are static; what varies is saved in the node.
 pub trait Rule: Send + Sync {
@@ -26,6 +24,11 @@ pub trait Rule: Send + Sync {
     /// Vector-Jacobian product: gradients of the inputs from the output's. Shapes may still be broadcast:
     /// the engine sums them to the inputs' shapes.
     fn backward(&self, saved: &Saved, grad: &Tensor) -> Result<Grads>;
+
+    /// [`Rule::backward`] of a rule that `caller` computes.
+    fn backward_by(&self, saved: &Saved, grad: &Tensor, _caller: &dyn Caller) -> Result<Grads> {
+        self.backward(saved, grad)
+    }
 }
 
 /// A rule that is a function.
@@ -314,6 +317,11 @@ impl Saved {
     /// All saved tensors.
     pub fn all(&self) -> Result<Vec<Tensor>> {
         (0..self.tensors.len()).map(|i| self.tensor(i)).collect()
+    }
+
+    /// All that was saved, and nothing where nothing was given.
+    pub(super) fn kept(&self) -> Result<Vec<Option<Tensor>>> {
+        (0..self.tensors.len()).map(|i| self.optional(i)).collect()
     }
 
     /// With every tensor that a checkpointed call dropped computed again.

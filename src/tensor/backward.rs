@@ -191,7 +191,7 @@ impl<'a> BackwardRun<'a> {
             let saved = saved.unpacked(self.checkpoints).map_err(|e| e.while_holding(|| kept))?;
             let grads = context
                 .shared
-                .staying(|| node.rule.backward(&saved, &grad))
+                .staying(|| node.rule.backward_by(&saved, &grad, self.checkpoints.caller))
                 .map_err(|e| e.while_holding(|| addresses(&saved)))
                 .map_err(|e| made_at(e.in_op(node.rule.name(), Vec::new), &node))?;
             if watch() == Watch::Nan {

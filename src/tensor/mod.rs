@@ -14,6 +14,7 @@ pub mod hooks;
 mod inplace;
 pub mod launch;
 mod layouts;
+pub(crate) mod own_gradient;
 pub mod pass;
 mod stopped;
 mod tracked;

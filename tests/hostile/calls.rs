@@ -28,6 +28,7 @@ let POINT = tensor(1.0); let FAR = tensor([I63, M63, 0]); let COUNT = ones([1], 
 let ODD = tensor([NAN, INF, -INF]); let CUBE = ones([1, 1, 1]).expand([1000000, 1000000, 1000000]);
 let DEEP = ones([1, 1, 1, 1]).expand([1, 1, 1000000000, 1000000000]); let SQUARE = ones([2, 2]); let BATCH = rand([2, 3, 4, 5]);
 let LONG = \"x\"; LONG.pad(1000000, \"x\"); let MANY = []; MANY.pad(100000, 1); let GPU = ones([2, 2], #{device: \"cuda\"});
+fn context() { let held = []; autograd::Function(|ctx, x| { held.push(ctx); x }, |ctx, g| g).apply(ones(1)); held[0] }
 fn caught() { try { ones(2) + ones(3) } catch (e) { return e } }
 ";
 
@@ -166,6 +167,8 @@ fn receiver(receiver: Receiver) -> &'static str {
         Receiver::None | Receiver::Variable => "",
         Receiver::Tensor => "SQUARE",
         Receiver::Handle => "ones([2], #{requires_grad: true}).register_hook(|g| g)",
+        Receiver::OwnFunction => "autograd::Function(|ctx, x| x * 2, |ctx, g| g)",
+        Receiver::FunctionContext => "context()",
         Receiver::GradScaler => "amp::GradScaler(#{device: \"cpu\"})",
         Receiver::Optimizer => "optim::SGD([ones([2], #{requires_grad: true})], #{lr: 0.1})",
         Receiver::ParamGroup => "optim::SGD([ones([2], #{requires_grad: true})], #{lr: 0.1}).param_groups[0]",

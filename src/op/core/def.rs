@@ -121,6 +121,10 @@ receivers! {
     Variable "variable" "x",
     Tensor "Tensor" "x",
     Handle "RemovableHandle" "handle",
+    /// What `autograd::Function` makes.
+    OwnFunction "Function" "f",
+    /// What a function of a script's own is called with.
+    FunctionContext "FunctionCtx" "ctx",
     GradScaler "GradScaler" "scaler",
     Optimizer "Optimizer" "opt",
     ParamGroup "ParamGroup" "group",

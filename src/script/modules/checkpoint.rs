@@ -18,7 +18,9 @@ use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::fault::{RhaiResult, raise};
 use crate::script::modules::hook::context;
 use crate::script::modules::nn::forward::call;
+use crate::script::modules::own_function;
 use crate::script::value::{Callback, type_name};
+use crate::tensor::autograd::Grads;
 use crate::tensor::pass::Caller;
 use crate::tensor::{Tensor, is_stopped};
 
@@ -178,6 +180,13 @@ impl<'a, 'b> Again<'a, 'b> {
     pub(crate) fn raised(&self, error: Error) -> Box<EvalAltResult> {
         self.failed.take().unwrap_or_else(|| raise(error))
     }
+
+    /// The error that goes through the pass in the place of a script's.
+    fn failed_by(&self, error: Box<EvalAltResult>) -> Error {
+        let text = error.to_string();
+        self.failed.replace(Some(error));
+        Error::runtime(text)
+    }
 }
 
 impl Caller for Again<'_, '_> {
@@ -197,15 +206,15 @@ impl Caller for Again<'_, '_> {
         }
     }
 
+    fn gradient(&self, function: &dyn Any, kept: &[Option<Tensor>], grad: &Tensor) -> Result<Grads> {
+        own_function::gradient(self.context, function, kept, grad).map_err(|error| self.failed_by(error))
+    }
+
     fn hook(&self, function: &dyn Any, grad: &Tensor) -> Result<Option<(String, Tensor)>> {
         let Some(super::hook::Hook(f)) = function.downcast_ref() else {
             return Err(Error::runtime("a hook was registered by another script"));
         };
-        let value = f.call(self.context, (grad.clone(),)).map_err(|error| {
-            let text = error.to_string();
-            self.failed.replace(Some(error));
-            Error::runtime(text)
-        })?;
+        let value = f.call(self.context, (grad.clone(),)).map_err(|error| self.failed_by(error))?;
         let name = match f.function() {
             f if f.is_anonymous() => "<lambda>",
             f => f.fn_name(),

@@ -22,6 +22,7 @@ mod limits;
 mod misc;
 pub(crate) mod nn;
 pub(crate) mod optim;
+pub(crate) mod own_function;
 mod parallel;
 mod plot;
 mod raised;
@@ -73,6 +74,7 @@ pub(crate) fn register(
     types::register(engine, &machine.shared);
     amp::register(engine);
     autograd::register(engine);
+    own_function::register(engine);
     cuda::register(engine, &mut spaces);
     data::register(engine, &here, &mut spaces);
     nn::register(engine, machine, &mut spaces);
@@ -95,8 +97,9 @@ pub fn rows() -> impl Iterator<Item = &'static ScriptRow> {
 }
 
 /// Of modules of one file.
-static FILES: [&[ScriptRow]; 24] = documented([
+static FILES: [&[ScriptRow]; 25] = documented([
     autograd::ROWS,
+    own_function::ROWS,
     jacobian::ROWS,
     misc::ROWS,
     deepcopy::ROWS,

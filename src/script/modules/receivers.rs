@@ -11,6 +11,7 @@ use super::cuda::{Captured, Event, Smi, Stream};
 use super::data::Batches;
 use super::iterables::{Iteration, Progress};
 use super::optim::ParamGroup;
+use super::own_function::{FunctionContext, OwnFunction};
 use super::plot::screen::Drawn;
 use super::run_events::RunEvents;
 
@@ -21,6 +22,8 @@ pub(super) fn type_of(receiver: Receiver) -> Option<TypeId> {
         Receiver::Variable => TypeId::of::<Dynamic>(),
         Receiver::Tensor => TypeId::of::<crate::tensor::Tensor>(),
         Receiver::Handle => TypeId::of::<crate::tensor::hooks::Handle>(),
+        Receiver::OwnFunction => TypeId::of::<OwnFunction>(),
+        Receiver::FunctionContext => TypeId::of::<FunctionContext>(),
         Receiver::GradScaler => TypeId::of::<crate::amp::GradScaler>(),
         Receiver::Optimizer => TypeId::of::<crate::optim::Optimizer>(),
         Receiver::ParamGroup => TypeId::of::<ParamGroup>(),

@@ -1,4 +1,4 @@
-//! Classes: of a module, a closure that makes one; of a data set as well.
+//! Classes: of a module, a closure that makes one; of a data set as well; a function with a gradient of its own.
 
 use super::blocks::written;
 use super::book::Idiom;
@@ -13,6 +13,8 @@ use super::writer::Holds;
 enum Base {
     Module,
     Dataset,
+    /// One with a gradient of its own.
+    Function,
 }
 
 impl Statements<'_, '_, '_> {
@@ -29,6 +31,7 @@ impl Statements<'_, '_, '_> {
         let base = match self.reader.value()? {
             Expr::Attr(_, base) | Expr::Name(base) if base == "Module" => Base::Module,
             Expr::Attr(_, base) | Expr::Name(base) if base == "Dataset" => Base::Dataset,
+            Expr::Attr(_, base) | Expr::Name(base) if base == "Function" => Base::Function,
             _ => return None,
         };
         self.reader.expect(")")?;
@@ -42,6 +45,11 @@ impl Statements<'_, '_, '_> {
             self.announce(column, &name)?;
         }
         while self.reader.peek().is_some_and(|token| token.column > column) {
+            if base == Base::Function && self.reader.word() == "@" && self.reader.nth(1) == "staticmethod" {
+                self.reader.at += 2;
+                self.skip_lines();
+                continue;
+            }
             if self.reader.word() != "def" {
                 // A docstring or a comment.
                 let lines = self.statement()?;
@@ -54,6 +62,12 @@ impl Statements<'_, '_, '_> {
             self.skip_lines();
         }
         self.writer.used.retain(|idiom| !matches!(idiom, Idiom::Def));
+        if base == Base::Function {
+            self.writer.used.retain(|idiom| *idiom != Idiom::Class);
+            self.writer.uses(Idiom::OwnGradient);
+            self.writer.bind(&name, Holds::Other);
+            return class.function();
+        }
         self.writer.functions.insert(name.clone(), class.params.clone());
         self.default(&name, &class.defaults);
         self.writer.bind(&name, Holds::Closure);
@@ -119,6 +133,7 @@ impl Statements<'_, '_, '_> {
                 }
                 class.forward = Some((given, body));
             }
+            "backward" => class.backward = Some((params, body)),
             "__len__" => class.length = Some(body),
             "__getitem__" => class.item = Some((params.get(1)?.clone(), body)),
             name => {
@@ -149,6 +164,7 @@ struct Class {
     /// What is done with the module once it is made, where it is called `self`.
     after: Vec<String>,
     forward: Option<(Vec<Parameter>, Vec<String>)>,
+    backward: Option<(Vec<String>, Vec<String>)>,
     /// Closures that stand for methods, their parameters and bodies.
     methods: Vec<(String, Vec<String>, Vec<String>)>,
     length: Option<Vec<String>>,
@@ -260,6 +276,25 @@ impl Class {
                 || self.before.iter().chain(&self.after).any(|line| lex::has_word(line, name))
         };
         ["net", "made"].into_iter().find(|name| !used(name)).unwrap_or("net_")
+    }
+
+    /// `autograd::Function(#{…})`.
+    fn function(&mut self) -> Option<Vec<String>> {
+        let ((params, body), (grads, gradient)) = (self.forward.take()?, self.backward.take()?);
+        let params: Vec<String> = params
+            .into_iter()
+            .map(|(name, default)| default.is_none().then_some(name))
+            .collect::<Option<_>>()?;
+        let part = |name: &str, params: &[String], body: Vec<String>| {
+            let lines = closed(written(&[(format!("{name}: |{}|", params.join(", ")), body)]), ",");
+            lines.into_iter().map(|line| format!("    {line}"))
+        };
+        let mut lines = vec![format!("let {} = autograd::Function(#{{", self.name)];
+        lines.extend(part("forward", &params, body));
+        lines.extend(part("backward", &grads, gradient));
+        lines.push(format!("    name: \"{}\",", self.name));
+        lines.push("});".into());
+        Some(lines)
     }
 
     /// `data::Dataset(length, |i| item)`, in which the fields are variables.

@@ -69,6 +69,8 @@ pub enum Idiom {
     Ordered,
     Forward,
     Class,
+    /// A class with a gradient of its own.
+    OwnGradient,
     Object,
     MethodOfModule,
     ForwardDefaults,

@@ -530,7 +530,8 @@ fn of_class(line: &str) -> &'static str {
         ("Sequential", "`let Net = || nn::Sequential([…]);` is such a class"),
         (
             "Function",
-            "there are no gradients of one's own: `x.register_hook(|g| …)` changes one on its way, and operations are put together",
+            "a function with a gradient of its own is what `autograd::Function(|ctx, x| …, |ctx, g| …)` makes, and `f.apply(x)` \
+             calls it",
         ),
         (
             "Module",

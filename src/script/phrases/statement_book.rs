@@ -162,6 +162,13 @@ pub(super) const STATEMENTS: &[Phrase] = &[
         "for i in range(d) { net.layers.append(nn::Linear(net.d, net.d)); }",
     ),
     phrase(
+        Idiom::OwnGradient,
+        "a class with a gradient of its own is what `autograd::Function` makes of two closures",
+        "",
+        "class Square(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return x * x\n    @staticmethod\n    def backward(ctx, g):\n        x, = ctx.saved_tensors\n        return 2 * x * g\nSquare.apply(torch.ones(2, requires_grad=True))",
+        "let Square = autograd::Function(#{",
+    ),
+    phrase(
         Idiom::Object,
         "a class is a closure that makes a map, whose methods change it as `this`; it is copied as a map is",
         "",

@@ -3,7 +3,7 @@
 use super::names::method_name;
 use super::stand_ins::StandIn;
 use super::tree::{Expr, Stmt, gives_once, only_value};
-use crate::base::text::capitalised;
+
 use crate::script::python::writer::{PythonWriter, Type};
 
 const ATOM: u8 = 14;
@@ -46,6 +46,7 @@ impl PythonWriter {
         match (names.as_slice(), arguments) {
             _ if own => {}
             (["nn", "module"], _) => return self.module(arguments),
+            (["autograd", "Function"], _) => return self.own_function(arguments),
             (
                 ["nn", "Sequential"] | ["cartesian_prod" | "block_diag" | "chain_matmul"],
                 [Expr::Array(parts)],
@@ -323,76 +324,6 @@ impl PythonWriter {
             format!("[{param} for {param} in {items} if {value}]")
         };
         Some((text, ATOM))
-    }
-
-    /// `nn::module(#{…}, |self, x| …)` as a class, of which this makes one.
-    fn module(&mut self, arguments: &[Expr]) -> String {
-        let (name, parts) = match arguments {
-            [Expr::Text(name), parts @ ..] => (name.clone(), parts),
-            parts => (self.class_name(), parts),
-        };
-        let (pairs, forward) = match parts {
-            [Expr::Map(pairs)] => (pairs.as_slice(), None),
-            [Expr::Map(pairs), Expr::Closure(params, body)] => (pairs.as_slice(), Some((params, body))),
-            _ => {
-                self.note("this module has no simple form as a class");
-                return "None".into();
-            }
-        };
-        self.imports.insert("from torch import nn");
-        let target = self.target.take();
-        self.line(&format!("class {name}(nn.Module):"));
-        self.indent += 1;
-        self.line("def __init__(self):");
-        self.indent += 1;
-        self.line("super().__init__()");
-        for (key, value) in pairs {
-            let value = self.expr(value);
-            self.line(&format!("self.{key} = {value}"));
-        }
-        self.indent -= 1;
-        if let Some((params, body)) = forward {
-            self.line("");
-            self.scopes.push(std::collections::HashMap::new());
-            self.function("forward", params, body);
-            self.scopes.pop();
-        }
-        self.indent -= 1;
-        self.line("");
-        self.target = target;
-        format!("{name}()")
-    }
-
-    /// `data::Dataset(length, |i| …)` as a class, of which this makes one.
-    fn dataset(&mut self, length: &Expr, get: &Expr) -> String {
-        let name = self.class_name();
-        self.imports.insert("import torch.utils.data");
-        let target = self.target.take();
-        let length = self.expr(length);
-        let (params, body) = match get {
-            Expr::Closure(params, body) => (params.clone(), (**body).clone()),
-            get => {
-                let called = Expr::Call(Box::new(get.clone()), vec![Expr::Path(vec!["i".into()])]);
-                (vec!["i".into()], vec![Stmt::Expr(called, false)])
-            }
-        };
-        self.line(&format!("class {name}(torch.utils.data.Dataset):"));
-        self.indent += 1;
-        self.line("def __len__(self):");
-        self.line(&format!("    return {length}"));
-        self.line("");
-        let params: Vec<String> = std::iter::once("self".to_owned()).chain(params).collect();
-        self.function("__getitem__", &params, &body);
-        self.indent -= 1;
-        self.line("");
-        self.target = target;
-        format!("{name}()")
-    }
-
-    /// A class's name from that of the variable: `net` makes `Net`.
-    fn class_name(&mut self) -> String {
-        let Some(target) = self.target.clone() else { return self.made_up("Module") };
-        target.split('_').map(capitalised).collect()
     }
 }
 

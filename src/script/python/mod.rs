@@ -2,6 +2,7 @@
 //! evaluated. What has no form in Python, or is this lab's own, is said in a comment and not made up.
 
 mod calls;
+mod classes;
 mod expr;
 mod given;
 mod lost;

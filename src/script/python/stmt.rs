@@ -233,6 +233,9 @@ impl PythonWriter {
             // The empty value is no statement of its own.
             Sink::Leave if *value == Expr::Unit => {}
             Sink::Leave => self.line(&text),
+            Sink::Return if self.returns_tuple && matches!(value, Expr::Array(_)) => {
+                self.line(&format!("return tuple({text})"));
+            }
             Sink::Return => self.line(&format!("return {text}")),
             // A class may have been made of it already.
             Sink::To(name) => self.line(&format!("{name} = {text}")),

@@ -332,3 +332,12 @@ fn what_python_would_do_otherwise_is_written_so_that_it_does_the_same() {
         assert_eq!(python(code).trim_end(), want, "{code}");
     }
 }
+
+#[test]
+fn a_function_with_its_own_gradient_becomes_a_class() {
+    let code = "let scale = autograd::Function(|ctx, x, k| { ctx.k = k; x * k }, |ctx, g| [g * ctx.k, ()]);\nscale.apply(x, 2)";
+    let want = "class Scale(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x, k):\n        ctx.k = k\n        \
+                return x * k\n\n    @staticmethod\n    def backward(ctx, g):\n        return tuple([g * ctx.k, None])\n\nscale = Scale\n\
+                scale.apply(x, 2)";
+    assert_eq!(python(code), want);
+}

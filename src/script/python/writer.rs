@@ -36,6 +36,8 @@ pub(crate) struct PythonWriter {
     pub(super) lost: Lost,
     /// The name that the value being written is bound to.
     pub(super) target: Option<String>,
+    /// Whether an array that is returned is a tuple: PyTorch takes several gradients so alone.
+    pub(super) returns_tuple: bool,
     /// Names of errors that are caught.
     pub(super) caught: Vec<String>,
 }
