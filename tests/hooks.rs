@@ -249,3 +249,74 @@ fn a_hook_of_a_module_that_gives_nonsense_is_told_of() {
          next.register_forward_hook(|m, i, o| { held.training; () }); net = next; } net = ();",
     );
 }
+
+#[test]
+fn modules_show_the_gradients_of_their_inputs_and_outputs() {
+    everywhere(|lab| {
+        lab.run(
+            "let net = nn::Sequential(nn::Linear(2, 3), nn::ReLU(), nn::Linear(3, 1));
+             let x = leaf([[1.0, 2.0]]); net.to(x.device); let seen = []; let names = [];
+             with no_grad() { for p in net.parameters() { p.fill_(0.5); } }
+             let look = |m, grads, outs| { names.push(m.to_string().split('(')[0]); seen.push([grads.map(|g| if g == () { () } else { g.tolist() }), outs[0].tolist()]); () };
+             let handles = []; for m in net.children() { handles.push(m.register_full_backward_hook(look)); }
+             net.forward(x).sum().backward();",
+        );
+        assert_eq!(
+            lab.text("seen"),
+            "[[[[[0.5, 0.5, 0.5]]], [[1.0]]], [[[[0.5, 0.5, 0.5]]], [[0.5, 0.5, 0.5]]], [[[[0.75, 0.75]]], [[0.5, 0.5, 0.5]]]]"
+        );
+        assert_eq!(lab.text("names"), "[\"Linear\", \"ReLU\", \"Linear\"]");
+        assert_eq!(lab.numbers("x.grad"), [0.75, 0.75]);
+        // Where no input has a gradient, those of the outputs are seen all the same.
+        lab.run("seen.clear(); net.forward(x.detach()).sum().backward();");
+        assert_eq!(lab.text("[seen.len(), seen[2][0]]"), "[3, [()]]");
+        lab.run("for h in handles { h.remove(); } seen.clear(); net.forward(x).sum().backward();");
+        assert_eq!(lab.text("seen"), "[]");
+    });
+}
+
+#[test]
+fn what_a_backward_hook_gives_goes_on() {
+    everywhere(|lab| {
+        lab.run(
+            "let net = nn::Bilinear(2, 3, 1); let a = leaf([[1.0, 2.0]]); let b = leaf([[1.0, 2.0, 3.0]]); net.to(a.device);
+             net.forward(a, b).sum().backward(); let plain = [a.grad.tolist(), b.grad.tolist(), net.bias.grad.tolist()];
+             a.grad = (); b.grad = (); net.zero_grad(); let order = [];
+             net.register_full_backward_pre_hook(|m, outs| { order.push(1); outs[0] * 2 });
+             net.register_full_backward_hook(|m, grads, outs| { order.push([outs[0].item(), grads.len()]); [grads[0] * 10, ()] });
+             net.forward(a, b).sum().backward();",
+        );
+        assert_eq!(lab.text("order"), "[1, [2.0, 2]]");
+        assert!(lab.truth("allclose(a.grad, tensor(plain[0]).to(a.device) * 20) && b.grad == ()"));
+        assert_eq!(lab.numbers("net.bias.grad"), [2.0]);
+        lab.run("let other = leaf([[1.0, 2.0]]);");
+        // An input that has no part in the output has no gradient.
+        lab.run(
+            "let first = nn::module(#{}, |self, x, y| x * 3); let seen = [];
+             first.register_full_backward_hook(|m, grads, outs| { seen.push([grads[0].tolist(), grads[1]]); () });
+             first.forward(a, b).sum().backward();",
+        );
+        assert_eq!(lab.text("seen"), "[[[[3.0, 3.0]], ()]]");
+        lab.run("net.register_full_backward_hook(|m, grads, outs| [grads[0]]);");
+        let (text, _) = lab.error("net.forward(a, b).sum().backward()");
+        assert!(
+            text.contains("Backward hook returned an invalid number of grad_input, got 1, but expected 2"),
+            "{text}"
+        );
+    });
+}
+
+#[test]
+fn a_backward_hook_sees_each_pass_through_a_module_and_its_recorded_gradients() {
+    everywhere(|lab| {
+        lab.run(
+            "let f = nn::Tanh(); let x = leaf([0.5]); let seen = [];
+             f.register_full_backward_hook(|m, grads, outs| { seen.push(grads[0]); grads[0] * 2 });
+             let y = f.forward(f.forward(x)); y.backward(#{retain_graph: true}); y.backward();",
+        );
+        assert_eq!(lab.text("seen.len()"), "4");
+        lab.run("let twice = autograd::grad(f.forward(x), x, #{create_graph: true})[0]; let more = autograd::grad(twice, x)[0];");
+        lab.run("let z = x.detach().requires_grad_(); let g = autograd::grad(z.tanh(), z, #{create_graph: true})[0];");
+        assert!(lab.truth("allclose(twice, g * 2) && allclose(more, autograd::grad(g, z)[0] * 2 * 2)"));
+    });
+}

@@ -9,6 +9,8 @@ use crate::device::examine::examining;
 use crate::op::{Copies, Value};
 use crate::tensor::hooks::{Handle, Removes, next_id};
 
+use super::backward_hooks::BackwardHooks;
+
 /// What is told where a hook gave something that goes nowhere.
 pub(crate) const LAST_LINE: &str = "a closure gives what its last line gives, with `;` behind it or without: end it with `()` to change nothing";
 
@@ -19,6 +21,10 @@ pub(crate) enum HookTime {
     Before,
     /// After it: it sees the inputs and the output.
     After,
+    /// In a backward pass, before the module's own: it sees the gradients of the outputs.
+    BackwardBefore,
+    /// In a backward pass, after the module's own: it sees the gradients of the inputs as well.
+    Backward,
 }
 
 /// The hooks of one module, in the order in which they run.
@@ -69,12 +75,13 @@ impl ModuleHooks {
         self.any.load(Ordering::Relaxed) && !examining()
     }
 
-    /// Runs a module by `run` between its hooks, each of which `call` gives the inputs and, behind `run`, the output.
+    /// Runs what `module` gives by `run` between its hooks, each of which `call` gives the inputs and, behind `run`, the output.
     ///
     /// # Errors
     /// Those of `run`, and those of the hooks.
     pub(super) fn around(
         &self,
+        module: impl FnOnce() -> Value,
         inputs: Vec<Value>,
         call: &dyn Fn(&Value, &[Value], Option<&Value>) -> Result<Option<Value>>,
         run: impl FnOnce(&[Value]) -> Result<Value>,
@@ -87,11 +94,19 @@ impl ModuleHooks {
                 Some(one) => inputs = vec![one],
             }
         }
+        let backward =
+            BackwardHooks::of(module, self.at(HookTime::BackwardBefore), self.at(HookTime::Backward));
+        if let Some(hooks) = &backward {
+            hooks.inputs(&mut inputs)?;
+        }
         let mut output = run(&inputs)?;
         for hook in self.at(HookTime::After) {
             if let Some(other) = call(&hook, &inputs, Some(&output))? {
                 output = other;
             }
+        }
+        if let Some(hooks) = &backward {
+            hooks.outputs(&mut output)?;
         }
         Ok(output)
     }

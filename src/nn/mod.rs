@@ -3,6 +3,7 @@
 pub mod activation;
 pub mod adaptive;
 pub mod attention;
+pub(crate) mod backward_hooks;
 pub mod bags;
 pub mod cells;
 pub mod classes_margin;

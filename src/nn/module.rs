@@ -1,18 +1,18 @@
 //! A module: a layer's options and forward function, its tensors and its children.
 
 mod copies;
+mod hooked;
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use crate::base::{Error, Kind, Result};
 use crate::op::{Args, Copies, Family, Object, OpDef, Param, Value};
 use crate::tensor::Tensor;
-use crate::tensor::hooks::Handle;
 
-use super::hooks::{HookTime, LAST_LINE, ModuleHooks};
+use super::hooks::ModuleHooks;
 
 /// What a kind of module is: its options and how it computes. Tensors and children are the module's.
 pub trait Layer: Send + Sync + 'static {
@@ -175,6 +175,8 @@ struct ModuleInner {
     /// Who holds this as a child: with it, a change keeps networks free of cycles and below the greatest height.
     parents: Mutex<Vec<Weak<ModuleInner>>>,
     hooks: Arc<ModuleHooks>,
+    /// Counts modules in the order in which they were made.
+    number: u64,
 }
 
 /// The tallest module that may be built.
@@ -235,6 +237,7 @@ impl Module {
     ) -> Module {
         let trained = slots.iter().filter(|s| s.role == Role::Parameter);
         trained.filter_map(|s| s.tensor.as_ref()).for_each(Tensor::mark_parameter);
+        static MADE: AtomicU64 = AtomicU64::new(0);
         let module = Module(Arc::new(ModuleInner {
             layer,
             training: AtomicBool::new(training),
@@ -242,6 +245,7 @@ impl Module {
             children: RwLock::new(Arc::new(children)),
             parents: Mutex::default(),
             hooks,
+            number: MADE.fetch_add(1, Ordering::Relaxed),
         }));
         module.children().iter().for_each(|(_, child)| child.adopt(&module));
         module
@@ -333,6 +337,11 @@ impl Module {
         self.0.layer.as_ref()
     }
 
+    /// Its number among all modules, which grows in the order in which they are made.
+    pub(crate) fn number(&self) -> u64 {
+        self.0.number
+    }
+
     /// Whether two handles are the same module.
     pub fn is(&self, other: &Module) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -346,56 +355,6 @@ impl Module {
             return run(inputs);
         }
         self.tensors_between_hooks(inputs, caller, run)
-    }
-
-    /// Has a function run in every call of the module, after those that are there or before them.
-    pub(crate) fn register_hook(&self, time: HookTime, function: Value, in_front: bool) -> Handle {
-        self.0.hooks.add(time, function, in_front)
-    }
-
-    /// Whether a call of the module runs hooks.
-    pub(crate) fn is_hooked(&self) -> bool {
-        self.0.hooks.are_any()
-    }
-
-    /// Runs the module by `run` between its hooks.
-    ///
-    /// # Errors
-    /// Those of `run`, and those of the hooks.
-    pub(crate) fn between_hooks(
-        &self,
-        inputs: Vec<Value>,
-        caller: &dyn Caller,
-        run: impl FnOnce(&[Value]) -> Result<Value>,
-    ) -> Result<Value> {
-        let call =
-            |hook: &Value, inputs: &[Value], output: Option<&Value>| caller.hook(hook, self, inputs, output);
-        self.0.hooks.around(inputs, &call, run)
-    }
-
-    /// The same of a module whose inputs and output are tensors.
-    fn tensors_between_hooks(
-        &self,
-        inputs: &[&Tensor],
-        caller: &dyn Caller,
-        run: impl FnOnce(&[&Tensor]) -> Result<Tensor>,
-    ) -> Result<Tensor> {
-        let given = inputs.iter().map(|t| Value::Tensor((*t).clone())).collect();
-        let output = self.between_hooks(given, caller, |inputs| {
-            let tensors =
-                inputs.iter().map(|input| self.tensor_of(input, "input")).collect::<Result<Vec<_>>>()?;
-            run(&tensors).map(Value::Tensor)
-        })?;
-        self.tensor_of(&output, "output").cloned()
-    }
-
-    fn tensor_of<'v>(&self, value: &'v Value, what: &str) -> Result<&'v Tensor> {
-        let Value::Tensor(t) = value else {
-            let (name, given) = (self.name(), value.describe());
-            let text = format!("a hook of {name} gave {given} as its {what}, which must be a Tensor");
-            return Err(Error::type_error(text).with_hint(LAST_LINE));
-        };
-        Ok(t)
     }
 
     /// Computes the output of a layer that has a [`Layer::call_row`], from positional arguments and options.

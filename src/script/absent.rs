@@ -56,8 +56,8 @@ const ABSENT: [(&str, &str); 62] = [
         "`doctor()` tells which libraries there are, and `cudnn::is_available()` whether cuDNN is one",
     ),
     (
-        "register_full_backward_hook",
-        "`net.register_forward_hook(|m, inputs, out| { out.register_hook(|g| …); () })` sees the gradient of the output",
+        "register_backward_hook",
+        "`register_full_backward_hook(|m, grads, outs| …)` is PyTorch's newer one, and sees the gradients of all inputs",
     ),
     (
         "linalg::eig",

@@ -16,7 +16,7 @@ pub(crate) struct OwnGradient {
 }
 
 /// What the caller is given back of a function.
-struct Function(Arc<dyn Any + Send + Sync>);
+struct Handed(Arc<dyn Any + Send + Sync>);
 
 impl OwnGradient {
     /// The rule of that name, such as `SquareBackward`: rules live as long as the program, so there is one for each name.
@@ -52,7 +52,7 @@ impl OwnGradient {
                     None => saver.constant(None),
                 }
             }
-            saver.attribute(Function(function));
+            saver.attribute(Handed(function));
         });
         output.join(node);
     }
@@ -86,7 +86,7 @@ impl Rule for OwnGradient {
     }
 
     fn backward_by(&self, saved: &Saved, grad: &Tensor, caller: &dyn Caller) -> Result<Grads> {
-        let function = saved.attribute::<Function>()?;
+        let function = saved.attribute::<Handed>()?;
         let grads = caller.gradient(&*function.0, &saved.kept()?, grad)?;
         self.check(saved, &grads)?;
         Ok(grads)

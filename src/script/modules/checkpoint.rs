@@ -10,16 +10,18 @@ use crate::base::chain::Link;
 use crate::base::{Error, Result};
 use crate::checkpoint::{Function, Options, checkpoint, segments, set_early_stop};
 use crate::nn::Module;
+use crate::nn::backward_hooks::BackwardStep;
+use crate::nn::hooks::LAST_LINE;
 use crate::op::params::kind::{Bool, Int};
 use crate::op::params::params;
-use crate::op::{Family, Form, OpDef};
+use crate::op::{Family, Form, OpDef, Value};
 use crate::script::call::kind::{Given, Rest};
 use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::fault::{RhaiResult, raise};
 use crate::script::modules::hook::context;
-use crate::script::modules::nn::forward::call;
+use crate::script::modules::nn::forward::{call, callback};
 use crate::script::modules::own_function;
-use crate::script::value::{Callback, type_name};
+use crate::script::value::{Callback, to_dynamic, type_name};
 use crate::tensor::autograd::Grads;
 use crate::tensor::pass::Caller;
 use crate::tensor::{Tensor, is_stopped};
@@ -181,6 +183,39 @@ impl<'a, 'b> Again<'a, 'b> {
         self.failed.take().unwrap_or_else(|| raise(error))
     }
 
+    /// Calls a hook of a module with gradients: what it gave, if it gave anything.
+    fn hook_of(
+        &self,
+        hook: &Value,
+        (module, inputs, outputs): (&Value, Option<&[Option<Tensor>]>, &[Option<Tensor>]),
+    ) -> Result<Option<Vec<Option<Tensor>>>> {
+        let Some(hook) = callback(hook) else {
+            return Err(Error::runtime("a hook was registered by another script"));
+        };
+        let shown = |all: &[Option<Tensor>]| {
+            Dynamic::from_array(all.iter().map(|t| t.clone().map_or(Dynamic::UNIT, Dynamic::from)).collect())
+        };
+        let module = to_dynamic(module.clone());
+        let args = [module].into_iter().chain(inputs.map(shown)).chain([shown(outputs)]);
+        let value =
+            hook.call(self.context, args.collect::<Vec<_>>()).map_err(|error| self.failed_by(error))?;
+        if value.is_unit() {
+            return Ok(None);
+        }
+        let one = |value: &Dynamic| match value.read_lock::<Tensor>() {
+            Some(t) => Ok(Some(t.clone())),
+            None if value.is_unit() => Ok(None),
+            None => {
+                let text = format!("a backward hook of a module gave {}", type_name(value));
+                Err(Error::type_error(text).with_hint(LAST_LINE))
+            }
+        };
+        match value.read_lock::<Array>() {
+            Some(all) => all.iter().map(one).collect::<Result<_>>().map(Some),
+            None => Ok(Some(vec![one(&value)?])),
+        }
+    }
+
     /// The error that goes through the pass in the place of a script's.
     fn failed_by(&self, error: Box<EvalAltResult>) -> Error {
         let text = error.to_string();
@@ -207,6 +242,10 @@ impl Caller for Again<'_, '_> {
     }
 
     fn gradient(&self, function: &dyn Any, kept: &[Option<Tensor>], grad: &Tensor) -> Result<Grads> {
+        if let Some(step) = BackwardStep::of(function) {
+            return step
+                .run(grad, &|hook, module, inputs, outputs| self.hook_of(hook, (module, inputs, outputs)));
+        }
         own_function::gradient(self.context, function, kept, grad).map_err(|error| self.failed_by(error))
     }
 

@@ -109,7 +109,7 @@ pub(super) fn is_elsewhere(name: &str) -> bool {
 
 /// Whether nothing stands here for a method of PyTorch's.
 pub(super) fn is_absent(name: &str) -> bool {
-    name == "register_full_backward_hook"
+    name == "register_backward_hook"
 }
 
 /// Options that ask for nothing here, by what they are given to.

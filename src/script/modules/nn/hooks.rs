@@ -31,6 +31,20 @@ params! {
     }
 }
 
+params! {
+    BackwardHookParams {
+        hook: Function, "is called with the module, and arrays of the gradients of its inputs and of its outputs";
+        prepend: Bool = false, "has it run before the hooks that are there";
+    }
+}
+
+params! {
+    BackwardPreHookParams {
+        hook: Function, "is called with the module and an array of the gradients of its outputs";
+        prepend: Bool = false, "has it run before the hooks that are there";
+    }
+}
+
 pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         method(
@@ -80,6 +94,61 @@ pub(super) static ROWS: &[ScriptRow] = &[
         |call| {
             let given = ForwardPreHookParams::of(&call.args)?;
             register(call, HookTime::Before, Callback::new(given.hook), given.prepend)
+        },
+    ),
+    ScriptRow::of(
+        method(
+            "register_full_backward_hook",
+            "Has every backward pass call a closure with the gradients of a call's inputs and outputs.",
+            BackwardHookParams::LIST,
+        )
+        .changing()
+        .torch("torch.nn.Module.register_full_backward_hook")
+        .shapes("each gradient has the shape of what it is of")
+        .details(
+            "The closure gets arrays: a gradient for each input of the call, () for one that has none, and one for each \
+             output. It is called once the gradients of the inputs are there, which are all () where no input has any. \
+             An array that it gives, or a tensor in the place of one, goes on in the place of the inputs' gradients; `()` \
+             leaves them. What goes in and comes out must not be changed in place. Gives a handle, whose `remove()` takes \
+             the hook away.",
+        )
+        .errors(&[
+            "RuntimeError, in the backward pass: the closure gave another number of gradients",
+            "RuntimeError: what goes in or comes out is changed in place, as `nn::ReLU(#{inplace: true})` does",
+        ])
+        .example(
+            "let seen = []; let layer = nn::Linear(2, 3); \
+             layer.register_full_backward_hook(|m, grads, outs| { seen.push([grads[0].shape, outs[0].shape]); () }); \
+             layer.forward(ones([4, 2], #{requires_grad: true})).sum().backward(); seen",
+            "[[[4, 2], [4, 3]]]",
+        ),
+        |call| {
+            let given = BackwardHookParams::of(&call.args)?;
+            register(call, HookTime::Backward, Callback::new(given.hook), given.prepend)
+        },
+    ),
+    ScriptRow::of(
+        method(
+            "register_full_backward_pre_hook",
+            "Has every backward pass call a closure with the gradients of a call's outputs, before those of the inputs are computed.",
+            BackwardPreHookParams::LIST,
+        )
+        .changing()
+        .torch("torch.nn.Module.register_full_backward_pre_hook")
+        .shapes("each gradient has the shape of its output")
+        .details(
+            "An array that the closure gives, or a tensor in the place of one, goes on in the place of the gradients; `()` \
+             leaves them. Gives a handle, whose `remove()` takes the hook away.",
+        )
+        .errors(&["RuntimeError, in the backward pass: the closure gave another number of gradients"])
+        .example(
+            "let layer = nn::Linear(2, 1); layer.register_full_backward_pre_hook(|m, outs| outs[0] * 10); \
+             layer.forward(ones([1, 2])).sum().backward(); layer.bias.grad",
+            "tensor([10.])",
+        ),
+        |call| {
+            let given = BackwardPreHookParams::of(&call.args)?;
+            register(call, HookTime::BackwardBefore, Callback::new(given.hook), given.prepend)
         },
     ),
 ];
