@@ -18,6 +18,7 @@ use crate::op::{Args, MapValue, OpDef, Value, shapes};
 use crate::tensor::Tensor;
 
 use super::activation::{InplaceParams, Simple, SoftmaxParams, activation};
+use super::containers::pairs;
 use super::init;
 use super::module::{Call, Layer, Module, Parts};
 
@@ -125,26 +126,35 @@ impl Layer for ModuleDict {
 }
 
 kinds! {
-    DictEntries(Any) => &'a [(String, Value)], |args: &'a Args, at| match args.get(at) {
-        Value::None => Ok(&[][..]),
+    DictEntries(Any) => Vec<(String, Value)>, |args: &Args, at| match args.get(at) {
+        Value::None => Ok(Vec::new()),
         Value::Object(o) => match o.get::<MapValue>() {
-            Some(entries) => Ok(entries.as_slice()),
+            Some(entries) => {
+                let mut entries = entries.to_vec();
+                // A map has its names in their own order.
+                entries.sort_by_key(|(_, value)| Module::from_value(value).map(Module::number));
+                Ok(entries)
+            }
             None => Err(args.wrong(at, args.get(at))),
         },
-        other => Err(args.wrong(at, other)),
+        other => pairs(other).ok_or_else(|| {
+            Error::type_error(args.wrong(at, other).message()).with_hint(
+                "it takes a map of modules, `#{act: nn::ReLU()}`, or an array of pairs, `[[\"act\", nn::ReLU()]]`",
+            )
+        }),
     };
 }
 
 params! {
     ModuleDictParams {
-        modules: DictEntries => DefaultValue::None, "a map from names to modules";
+        modules: DictEntries => DefaultValue::None, "a map from names to modules, or an array of pairs, in whose order they stand";
     }
 }
 
-fn make_dict(entries: &[(String, Value)]) -> Result<Value> {
+fn make_dict(entries: Vec<(String, Value)>) -> Result<Value> {
     let mut parts = Parts::new();
     for (name, value) in entries {
-        let Some(module) = Module::from_value(value) else {
+        let Some(module) = Module::from_value(&value) else {
             let text = format!("ModuleDict(): '{name}' is no module but {}", value.describe());
             return Err(Error::type_error(text));
         };

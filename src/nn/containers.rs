@@ -73,6 +73,11 @@ pub(crate) fn module_list(modules: &[Module]) -> Result<Module> {
     Module::new(ModuleList, numbered(modules))
 }
 
+/// Whether a module hands its input through its children, one after the other.
+pub(crate) fn is_sequential(module: &Module) -> bool {
+    module.layer().is_list() && !module.layer().counts_children()
+}
+
 /// Modules in a new container of the kind of another.
 pub fn alike(of: &Module, modules: &[Module]) -> Result<Module> {
     if of.layer().counts_children() { module_list(modules) } else { sequential(modules) }
@@ -103,6 +108,41 @@ params! {
     }
 }
 
+/// The names and values of an array of pairs, as Python's ordered maps are written.
+pub(crate) fn pairs(value: &Value) -> Option<Vec<(String, Value)>> {
+    let Value::List(items) = value else { return None };
+    let pair = |item: &Value| match item {
+        Value::List(pair) => match pair.as_slice() {
+            [Value::Str(name), value] => Some((name.to_string(), value.clone())),
+            _ => None,
+        },
+        _ => None,
+    };
+    items.iter().map(pair).collect()
+}
+
+kinds! {
+    /// Modules as [`Modules`] are, or in an array of pairs of a name and a module.
+    NamedModules(Any) => Parts, named_modules;
+}
+
+params! {
+    SequentialParams {
+        modules: NamedModules => DefaultValue::None, "what it holds, one by one or in an array, or an array of pairs of a name and a module";
+    }
+}
+
+fn named_modules(a: &Args, at: usize) -> Result<Parts> {
+    let Some(all) = pairs(a.get(at)).filter(|all| !all.is_empty()) else {
+        return modules(a, at).map(|all| numbered(&all));
+    };
+    all.into_iter().try_fold(Parts::new(), |parts, (name, value)| match Module::from_value(&value) {
+        Some(module) => Ok(parts.child(name, module.clone())),
+        None => Err(Error::type_error(format!("{} is not a Module subclass", value.describe()))
+            .with_hint("a pair is `[\"name\", module]`")),
+    })
+}
+
 fn modules(a: &Args, at: usize) -> Result<Vec<Module>> {
     let items = match a.get(at) {
         Value::List(items) => items.as_slice(),
@@ -123,12 +163,14 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "Sequential",
         "Modules that run one after the other.",
-        ContainerParams::LIST,
-        by_name!(ContainerParams, |a| sequential(&a.modules).map(Module::into_value)),
+        SequentialParams::LIST,
+        by_name!(SequentialParams, |a| Module::new(Sequential, a.modules).map(Module::into_value)),
     )
     .details(
         "It takes modules one by one or in an array; `net[0]` is the first, `net[0..2]` a part, and `net[0] = module` puts \
-         another in its place. `append`, `extend`, `insert` and `pop` change the row.",
+         another in its place. `append`, `extend`, `insert` and `pop` change the row. \
+         `nn::Sequential([[\"conv\", a], [\"act\", b]])` gives names: what a Python `OrderedDict` does. Each is given what the \
+         one before it gave, an array from an LSTM as well.",
     )
     .shapes("what the first module takes -> what the last gives; without modules the same")
     .errors(&["TypeError: a part is no Module", "Error: whatever a part of it fails with"])

@@ -1,7 +1,19 @@
 //! What is said of values that there are not.
 
 /// Where `()` comes from that something is to be done with.
-pub(super) const NOTHING: &str = "`()` is no value: a map gives it for a name that it does not have, and a function whose last line has none";
+pub(crate) const NOTHING: &str = "`()` is no value: a map gives it for a name that it does not have, and a function whose last line has none";
+
+/// What helps where a closure calls itself by the name that it is about to be given.
+pub(super) fn of_own_name(message: &str, code: &str) -> Option<String> {
+    let name = message.strip_prefix("name '")?.strip_suffix("' is not defined")?;
+    let is_closure = |head: &str| {
+        head.trim_start().strip_prefix('=').is_some_and(|value| value.trim_start().starts_with('|'))
+    };
+    let told = code.split(&format!("let {name} ")).skip(1).any(is_closure);
+    told.then(|| {
+        format!("a closure does not see its own name: `fn {name}(…) {{ … }}` calls itself by `{name}(…)`")
+    })
+}
 
 /// What helps where a line does something with a gradient that there is not, given what the error says and the column of
 /// the operator, call or bracket that it is about, from 1.

@@ -239,8 +239,20 @@ fn own_modules_hold_parameters_buffers_children_and_values() {
     lab.run("let bad = nn::Sequential(nn::module(#{}, |self, x| x.reshape([7])));");
     let (text, _) = lab.error("bad.forward(x)");
     assert_eq!(text, "RuntimeError: shape '[7]' is invalid for input of size 3");
-    let (text, _) = lab.error("nn::Sequential(nn::module(#{}, |self, x| 3)).forward(x)");
-    assert!(text.contains("must give a Tensor, not int"), "{text}");
+    // A row hands on whatever a part of it gives, and a layer says what it takes.
+    let (text, _) = lab.error("nn::Sequential(nn::module(#{}, |self, x| 3), nn::ReLU()).forward(x)");
+    assert_eq!(text, "TypeError: a module's input must be a Tensor, not int");
+    assert_eq!(lab.text("nn::Sequential(nn::module(#{}, |self, x| 3)).forward(x)"), "3");
+    let (text, hint) = lab.error("nn::Sequential(nn::LSTM(2, 3), nn::Linear(3, 1)).forward(ones([4, 2]))");
+    assert_eq!(text, "TypeError: a module's input must be a Tensor, not array");
+    assert!(hint.contains("`out[0]` is the output of an LSTM"), "{hint}");
+    assert_eq!(lab.text("nn::Sequential(nn::LSTM(2, 3)).forward(ones([4, 2])).len()"), "2");
+    lab.run("let take = nn::module(#{}, |self, out| out[0]); let row = nn::Sequential(nn::LSTM(2, 3), take, nn::Linear(3, 1));");
+    assert_eq!(lab.text("row.forward(ones([4, 2])).shape"), "[4, 1]");
+    // Its own hooks see what goes through it, and what comes out.
+    lab.run("let seen = []; row.register_forward_hook(|m, inputs, out| { seen.push([inputs[0].shape, out.shape]); () });");
+    lab.run("nn::Sequential(row).forward(ones([4, 2]));");
+    assert_eq!(lab.text("seen"), "[[[4, 2], [4, 1]]]");
     // A module of several inputs that gives several outputs.
     assert_eq!(lab.text("nn::module(#{}, |self, a, b| [a, b]).forward(1, 2)"), "[1, 2]");
 }
@@ -348,4 +360,23 @@ fn a_deep_copy_is_another_with_the_same_ties() {
     let (text, hint) = lab.error("deepcopy(net.forward(x))");
     assert!(text.contains("Only Tensors created explicitly by the user"), "{text}");
     assert!(hint.contains("x.detach().clone()"), "{hint}");
+}
+
+#[test]
+fn parts_may_be_given_as_pairs_in_whose_order_they_stand() {
+    let mut lab = Lab::on("cpu");
+    lab.run("let net = nn::Sequential([[\"second\", nn::Linear(2, 3)], [\"first\", nn::ReLU()]]);");
+    assert_eq!(lab.text("net.named_children().map(|pair| pair[0])"), "[\"second\", \"first\"]");
+    assert_eq!(lab.text("net.forward(ones(1, 2)).shape"), "[1, 3]");
+    assert_eq!(
+        lab.text("nn::ModuleDict([[\"z\", nn::ReLU()], [\"a\", nn::ReLU()]]).keys()"),
+        "[\"z\", \"a\"]"
+    );
+    let (text, hint) = lab.error("nn::Sequential([[\"second\", 3]])");
+    assert!(
+        text.contains("is not a Module subclass") && hint.contains("[\"name\", module]"),
+        "{text} {hint}"
+    );
+    let (_, hint) = lab.error("nn::ModuleDict([nn::ReLU()])");
+    assert!(hint.contains("an array of pairs"), "{hint}");
 }

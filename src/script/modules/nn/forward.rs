@@ -7,14 +7,19 @@ use rhai::{Array, Dynamic, EvalAltResult, Map, NativeCallContext};
 
 use crate::base::{Error, Result};
 use crate::distributed::DistributedDataParallel;
-use crate::nn::{Caller, Module, hooks};
+use crate::nn::{Caller, Module, containers, hooks};
 use crate::op::Value;
 use crate::optim::lr_scheduler::Function;
 use crate::parallel::DataParallel;
 use crate::script::fault::{RhaiResult, raise};
+use crate::script::missing::NOTHING;
 use crate::script::modules::nn::own::Own;
 use crate::script::value::{self, Callback, Held, from_dynamic, given, to_dynamic, type_name};
 use crate::tensor::Tensor;
+
+/// What is told where a module that gives several values stands before one that takes a tensor.
+const SEVERAL: &str = "of several values one is taken: `out[0]` is the output of an LSTM, and in an nn::Sequential \
+                       `nn::module(#{}, |self, out| out[0])` stands between them";
 
 /// Runs script-written modules from inside others. A script's error keeps its place: it is taken out again
 /// where the outermost call returns.
@@ -50,11 +55,7 @@ impl Caller for Running<'_, '_> {
         inputs: &[Value],
         output: Option<&Value>,
     ) -> Result<Option<Value>> {
-        let known = match function {
-            Value::Object(object) => object.get::<Function>().and_then(|f| f.downcast_ref::<Callback>()),
-            _ => None,
-        };
-        let Some(known) = known else {
+        let Some(known) = callback(function) else {
             return Err(Error::runtime("a hook was registered by another script"));
         };
         let inputs: Array = inputs.iter().map(given).collect();
@@ -71,25 +72,64 @@ impl Caller for Running<'_, '_> {
     }
 }
 
+/// A script's function, as hooks are kept.
+pub(crate) fn callback(function: &Value) -> Option<&Callback> {
+    match function {
+        Value::Object(object) => object.get::<Function>().and_then(|f| f.downcast_ref::<Callback>()),
+        _ => None,
+    }
+}
+
 /// Calls a module with what a script gave it, between its hooks.
 pub(crate) fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
     // Other modules have theirs within.
     let is_own = module.is_hooked()
         && (Own::of(module).is_some()
+            || containers::is_sequential(module)
             || DataParallel::of(module).is_some()
             || DistributedDataParallel::of(module).is_some());
     if !is_own {
         return called(context, module, inputs);
     }
     let running = Running { context, failed: RefCell::default() };
-    let inputs = inputs.iter().map(|input| Held((*input).clone()).into_value()).collect();
+    let inputs = inputs.iter().map(|input| held((*input).clone())).collect();
     let run = |inputs: &[Value]| {
         let inputs: Vec<Dynamic> = inputs.iter().map(given).collect();
         let output = called(context, module, &inputs.iter().collect::<Vec<_>>());
-        output.map(|out| Held(out).into_value()).map_err(|error| engine_error(error, &running.failed))
+        output.map(held).map_err(|error| engine_error(error, &running.failed))
     };
     let output = module.between_hooks(inputs, &running, run);
     output.map(|out| given(&out)).map_err(|e| running.failed.take().unwrap_or_else(|| raise(e)))
+}
+
+/// Calls the children of a [`containers::sequential`], each with what the one before it gave: an array from an LSTM as well.
+fn one_after_other(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
+    let failed: RefCell<Option<Box<EvalAltResult>>> = RefCell::default();
+    let through = |name: &str, child: &Module, inputs: &[&Dynamic]| {
+        call(context, child, inputs)
+            .map_err(|error| engine_error(error, &failed).in_layer(name, child.name()))
+            .map_err(|error| failed.take().unwrap_or_else(|| raise(error)))
+    };
+    let children = module.children();
+    let mut value = match children.split_first() {
+        Some(((name, first), _)) => through(name, first, inputs)?,
+        None => return tensors_through(context, module, inputs),
+    };
+    for (name, child) in children.iter().skip(1) {
+        value = through(name, child, &[&value])?;
+    }
+    Ok(value)
+}
+
+/// A value on its way past hooks, which look for tensors.
+fn held(value: Dynamic) -> Value {
+    let tensor = |value: &Dynamic| value.read_lock::<Tensor>().map(|t| Value::Tensor(t.clone()));
+    let several =
+        value.read_lock::<Array>().and_then(|all| all.iter().map(tensor).collect::<Option<Vec<_>>>());
+    match tensor(&value).or_else(|| several.map(Value::List)) {
+        Some(tensors) => tensors,
+        None => Held(value).into_value(),
+    }
 }
 
 fn called(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
@@ -105,9 +145,17 @@ fn called(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> 
         let args: Vec<Dynamic> = first.chain(inputs.iter().map(|d| (*d).clone())).collect();
         return own.forward.call(context, args);
     }
+    if containers::is_sequential(module) {
+        return one_after_other(context, module, inputs);
+    }
     if module.layer().call_row().is_some() {
         return respond(context, module, inputs);
     }
+    tensors_through(context, module, inputs)
+}
+
+/// Calls a module that takes tensors and gives one.
+fn tensors_through(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
     let tensors = match inputs {
         [only] if only.is_map() => by_names(only),
         all => all.iter().map(|d| tensor(d)).collect::<Result<Vec<_>>>(),
@@ -162,7 +210,12 @@ fn by_names(options: &Dynamic) -> Result<Vec<Tensor>> {
 
 pub(crate) fn tensor(value: &Dynamic) -> Result<Tensor> {
     value.read_lock::<Tensor>().map(|t| t.clone()).ok_or_else(|| {
-        Error::type_error(format!("a module's input must be a Tensor, not {}", type_name(value)))
+        let error = Error::type_error(format!("a module's input must be a Tensor, not {}", type_name(value)));
+        match value {
+            several if several.is_array() => error.with_hint(SEVERAL),
+            nothing if nothing.is_unit() => error.with_hint(NOTHING),
+            _ => error,
+        }
     })
 }
 

@@ -86,8 +86,8 @@ pub(super) static ROWS: &[ScriptRow] = &[
             .torch("torch.nn.Module.forward")
             .shapes("what the layer takes -> what it gives, as its own page says")
             .details(
-                "Layers such as nn::MultiheadAttention take options: `net.forward(q, k, v, #{attn_mask: mask})`. Inside \
-                 another module an own module must give a Tensor; alone it may give anything.",
+                "Layers such as nn::MultiheadAttention take options: `net.forward(q, k, v, #{attn_mask: mask})`. An \
+                 own module may give anything, as what stands behind it in an nn::Sequential takes.",
             )
             .errors(&[
                 "TypeError: an input of a layer is no Tensor",
@@ -194,6 +194,24 @@ pub(super) static ROWS: &[ScriptRow] = &[
             .torch("torch.nn.Module.training")
             .example("let net = nn::ReLU(); net.eval(); net.training", "false"),
         |call| Ok(call.on::<Module>()?.training().into()),
+    ),
+    ScriptRow::of(
+        method(
+            "flatten_parameters",
+            "Does nothing: the weights of an RNN, a GRU or an LSTM lie as they are needed. Programs of PyTorch call it.",
+            &[],
+        )
+        .torch("torch.nn.RNNBase.flatten_parameters")
+        .errors(&["TypeError: the module is no recurrent one"])
+        .example("let net = nn::LSTM(2, 3); net.flatten_parameters(); net", "LSTM(2, 3)"),
+        |call| {
+            let net = call.on::<Module>()?;
+            if !["RNN", "GRU", "LSTM"].contains(&net.name()) {
+                let text = format!("'{}' object has no attribute 'flatten_parameters'", net.name());
+                return Err(Error::type_error(text).into());
+            }
+            Ok(Dynamic::UNIT)
+        },
     ),
     ScriptRow::of(
         method("zero_grad", "Drops the gradients of all parameters.", ZeroGradParams::LIST).changing()
