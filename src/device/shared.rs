@@ -119,6 +119,11 @@ impl Shared {
         self.told.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
+    /// Whether the line that runs divides integers, or asks what that leaves, for the first time, and is to be told.
+    pub(crate) fn is_first_division(&self, divides: bool) -> bool {
+        self.warnings.is_first_division(self.source(), divides)
+    }
+
     /// Whether a value was reported that was never computed.
     pub(crate) fn has_told_of_no_values(&self) -> bool {
         self.told.load(Ordering::Relaxed) & (1 << NO_VALUES) != 0

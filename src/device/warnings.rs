@@ -18,7 +18,12 @@ pub(super) struct Warnings {
     of_library: Mutex<HashMap<String, CodeRun>>,
     run: Mutex<CodeRun>,
     runs: AtomicU64,
+    /// Lines that were told of a division of integers, or of what it leaves.
+    divisions: Mutex<HashSet<(u32, u32, bool)>>,
 }
+
+/// Lines that are told of divisions: whoever has read it so often knows it.
+const DIVISIONS: usize = 6;
 
 /// What lines of a cell said, with the hash of its code.
 #[derive(Default)]
@@ -35,6 +40,12 @@ struct CodeRun {
 }
 
 impl Warnings {
+    /// Whether a line divides integers for the first time, and is to be told.
+    pub(super) fn is_first_division(&self, at: Source, divides: bool) -> bool {
+        let mut told = lock(&self.divisions);
+        told.len() < DIVISIONS && told.insert((at.cell, at.line, divides))
+    }
+
     pub(super) fn set_warner(&self, warner: Option<Arc<Warner>>) {
         *lock(&self.warner) = warner;
     }
@@ -49,6 +60,7 @@ impl Warnings {
 
     /// Nothing was said.
     pub(super) fn forget(&self) {
+        lock(&self.divisions).clear();
         lock(&self.said).clear();
         lock(&self.of_library).clear();
     }

@@ -1,11 +1,13 @@
-//! What runs as in Python and means something else: told of once in a session.
+//! What runs as in Python and means something else: told of once in a session, of divisions once for a line.
 //!
 //! Integers that divide are looked at where they do, in the wrappers of [`direct`](super::direct) and in one of the same
 //! kind for other operands; `//` and chained comparisons are seen in the code before it runs.
 
 use std::sync::Arc;
 
-use rhai::{AST, ASTNode, Dynamic, Engine, EvalContext, Expr, Expression, FnCallExpr, INT, Position};
+use rhai::{
+    AST, ASTNode, BinaryExpr, Dynamic, Engine, EvalContext, Expr, Expression, FnCallExpr, INT, Position, Stmt,
+};
 
 use crate::base::event::HIDDEN_CELLS;
 use crate::device::MapOp;
@@ -22,6 +24,9 @@ use super::silent::{self, Unlike};
 
 /// The key of a wrapped division: no text of a script is read as this token.
 const DIVISION: &str = "\u{f}";
+
+/// The key of a divisor in `a /= b` and `a %= b`, behind what it divides: no text of a script is read as this token.
+const DIVISOR: &str = "\u{1c}";
 
 /// The key of a wrapped comparison: no text of a script is read as this token.
 const COMPARISON: &str = "\u{1a}";
@@ -43,8 +48,6 @@ const ORDERS: usize = 4;
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(super) enum Difference {
-    Division,
-    Remainder,
     Chain,
     Device,
     OldAutocast,
@@ -105,6 +108,20 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
         }
     };
     engine.register_custom_syntax_with_state_raw(COMPARISON, |_, _, _| Ok(None), false, evaluate);
+    let shared = Arc::clone(shared);
+    let evaluate = move |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
+        let [place, divisor] = inputs else { return Ok(Dynamic::UNIT) };
+        let at = divisor.position();
+        let divisor = context.eval_expression_tree(divisor)?;
+        if let Ok(b) = divisor.as_int()
+            && b != 0
+            && let Ok(a) = context.eval_expression_tree(place)?.as_int()
+        {
+            divided(&shared, state.as_bool().unwrap_or(true), (a, b), at);
+        }
+        Ok(divisor)
+    };
+    engine.register_custom_syntax_with_state_raw(DIVISOR, |_, _, _| Ok(None), false, evaluate);
 }
 
 /// `CARRIES` where results have the clocks of their operands.
@@ -230,8 +247,14 @@ pub(super) fn divided(shared: &Shared, divides: bool, (a, b): (INT, INT), at: Po
 #[cold]
 fn note(shared: &Shared, divides: bool, (a, b): (INT, INT), at: Position) {
     let place = line(shared, at);
+    // One line that means it says nothing of the others.
+    let tell = |text: &dyn Fn() -> String| {
+        if is_learners(shared) && shared.is_first_division(divides) {
+            shared.warn(&text());
+        }
+    };
     if divides {
-        tell(shared, Difference::Division, || {
+        tell(&|| {
             let (here, there) = (a / b, a as f64 / b as f64);
             // Python's `//` goes down, Rhai's `/` towards zero.
             let floor = match (a < 0) != (b < 0) {
@@ -246,7 +269,7 @@ fn note(shared: &Shared, divides: bool, (a, b): (INT, INT), at: Position) {
             )
         });
     } else {
-        tell(shared, Difference::Remainder, || {
+        tell(&|| {
             let (here, there) = (a % b, a.rem_euclid(b.abs()) - if b < 0 { b.abs() } else { 0 });
             format!(
                 "`{a} % {b}` of integers is {here}{place}, and {there} in Python: `(a % b + b) % b` gives that"
@@ -281,6 +304,32 @@ pub(super) fn wrap(expr: &mut Expr) {
     let divides = name == "/";
     let wrapper = custom(DIVISION, args.iter().cloned().chain([expr.clone()]), divides.into());
     *expr = Expr::Custom(Box::new(wrapper), at);
+}
+
+/// Wraps the divisor of `a /= b` and `a %= b`, where what it divides can be looked at beforehand.
+pub(super) fn wrap_assigned(statement: &mut Stmt) {
+    let Stmt::Assignment(x) = statement else { return };
+    let Some((.., sign)) = x.0.get_op_assignment_info() else { return };
+    if !matches!(sign, "/" | "%") {
+        return;
+    }
+    let (divides, at) = (sign == "/", x.0.position());
+    let BinaryExpr { lhs, rhs } = &mut x.1;
+    if is_place(lhs) && !matches!(rhs, Expr::FloatConstant(..)) {
+        let divisor = std::mem::take(rhs);
+        *rhs = Expr::Custom(Box::new(custom(DIVISOR, [lhs.clone(), divisor], divides.into())), at);
+    }
+}
+
+/// Whether to look at what stands there does nothing else.
+fn is_place(expr: &Expr) -> bool {
+    match expr {
+        Expr::Variable(..) | Expr::Property(..) => true,
+        Expr::Dot(x, ..) | Expr::Index(x, ..) => {
+            is_place(&x.lhs) && (is_place(&x.rhs) || x.rhs.is_constant())
+        }
+        _ => false,
+    }
 }
 
 /// Constants of the language that no tolerance fits.

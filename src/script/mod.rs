@@ -43,6 +43,7 @@ mod misfit;
 mod missing;
 pub mod modules;
 mod nesting;
+mod numbers;
 pub mod operands;
 mod ordered;
 pub mod parse;

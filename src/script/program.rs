@@ -24,7 +24,7 @@ use super::fault::Vocabulary;
 use super::tree::{Visitor, visit};
 use super::{
     assigned, blame, captures, caught, constants, differs, direct, ends, frames, hollow, lists, methods,
-    nesting, powers, printing, unpack,
+    nesting, numbers, powers, printing, unpack,
 };
 
 /// The key of a function's body that was changed.
@@ -36,6 +36,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>, words: Vocabul
     methods::register(engine, shared);
     lists::register(engine, shared);
     differs::register(engine, shared);
+    numbers::register(engine, shared);
     ends::register(engine);
     captures::register(engine);
     constants::register(engine);
@@ -134,6 +135,7 @@ impl Visitor for Changes {
         powers::bind(expr, &self.powers, &mut direct::wrap);
         printing::wrap(expr);
         direct::wrap(expr);
+        numbers::wrap(expr, &self.functions);
         differs::wrap(expr);
         nesting::wrap(expr);
         blame::wrap(expr, &self.functions);
@@ -171,6 +173,7 @@ impl Visitor for Changes {
     fn block(&mut self, mut statements: Vec<Stmt>, hidden: &[&str]) -> Vec<Stmt> {
         for statement in &mut statements {
             nesting::wrap_assigned(statement);
+            differs::wrap_assigned(statement);
             blame::wrap_replaced(statement, &self.plain);
         }
         ends::told(captures::told(statements), hidden)

@@ -19,11 +19,11 @@ language! {
         is_def_var(name: "the variable's name") "Whether there is such a variable here." "let x = 1; is_def_var(\"x\")" => "true";
         is_shared(value: "what a closure may have captured") "Whether a closure holds the variable too." "let x = 1; let f = || x; is_shared(x)" => "true";
         int(value: "what is cast: a number, or digits perhaps with a sign")
-            "The number without its fraction, or the integer that a text is, as Python's; of a tensor it is `x.int()`." "int(3.7)" => "3",
+            "The number without its fraction, or the integer that a text is, as Python's; of a tensor the number in it, where `x.int()` casts." "int(3.7)" => "3",
             "ValueError: the text is no integer, or the number is NaN or has more than 64 bits";
-        float(value: "what is cast: a number, or digits with or without a point") "The number as a float, or the float that a text is, as Python's; of a tensor it is `x.float()`."
+        float(value: "what is cast: a number, or digits with or without a point") "The number as a float, or the float that a text is, as Python's; of a tensor the number in it, where `x.float()` casts."
             "float(\"-1e3\")" => "-1000.0", "ValueError: the text is no number";
-        bool(value: "what is looked at: a number or a text") "Whether a number is not 0, or a text not empty, as Python's; of a tensor it is `x.bool()`." "bool(0.0)" => "false";
+        bool(value: "what is looked at: a number or a text") "Whether a number is not 0, or a text not empty, as Python's; of a tensor whether its number is, where `x.bool()` casts." "bool(0.0)" => "false";
         parse_int(text: "what has the digits, perhaps with a sign"; radix: "the base, from 2 to 36; 10 where it is not given")
             "The integer that a text is." "parse_int(\"12\")" => "12",
             "ValueError: the text is no integer of 64 bits", "RuntimeError: the radix is not in 2 to 36";

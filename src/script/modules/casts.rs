@@ -1,4 +1,4 @@
-//! Python's `int`, `float` and `bool` of numbers and texts. Those of tensors are operations.
+//! Python's `int`, `float` and `bool` of numbers and texts. Those of tensors: see `script/numbers.rs`.
 
 use rhai::{Engine, INT};
 
