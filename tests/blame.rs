@@ -583,3 +583,18 @@ f.apply(ones(2, #{requires_grad: true})).sum().backward()";
     let report = fault("cpu", code).report.clone();
     assert!(report.contains("2 |     g + ones(7)"), "{report}");
 }
+
+#[test]
+fn the_memory_of_a_moved_network_has_the_shapes_of_its_tensors() {
+    let code = "let net = nn::Conv2d(4, 8, 3).to(#{memory_format: \"channels_last\"});
+let other = nn::Linear(128, 10);
+other.cuda();
+net.to(\"cuda\", float16);";
+    let all = events(&machine("sim:t4"), &[code]);
+    let made = all.iter().filter_map(|event| match &event.body {
+        Body::Alloc { device, shape, .. } if device.is_cuda() => Some((event.source.line, shape.to_vec())),
+        _ => None,
+    });
+    let made: Vec<_> = made.collect();
+    assert_eq!(made, [(3, vec![10, 128]), (3, vec![10]), (4, vec![8, 4, 3, 3]), (4, vec![8])]);
+}

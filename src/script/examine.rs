@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use rhai::{Dynamic, FnPtr, Scope};
+use rhai::{Dynamic, FnPtr, NativeCallContext, Scope};
 
 use crate::base::near::nearest;
 use crate::base::{DType, Device, Error};
@@ -27,6 +27,7 @@ use super::fault::{Fault, NO_FIELD, Origin};
 use super::host::Host;
 use super::lender::HandedFunction;
 use super::lent::Asked;
+use super::modules::run_events::RunEvents;
 use super::value::type_name;
 use super::{culprit, help, syntax};
 
@@ -115,7 +116,13 @@ impl Examiner {
             // A misspelt figure would be `()`, which is above and below nothing.
             engine.set_fail_on_invalid_map_property(true);
             engine.register_type_with_name::<HandedFunction>("function");
-            engine.register_fn(syntax::CALL, move |f: Dynamic, args: Dynamic| asked.call(&f, &args));
+            engine.register_fn(syntax::CALL, move |context: NativeCallContext, f: Dynamic, args: Dynamic| {
+                let result = asked.call(&f, &args);
+                if let Some(run) = context.tag().and_then(|tag| tag.read_lock::<RunEvents>()) {
+                    run.forget_line();
+                }
+                result
+            });
             register_method(engine, &desk);
         }
         for (name, value) in given {

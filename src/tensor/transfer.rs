@@ -145,8 +145,12 @@ impl Tensor {
             return Ok(());
         }
         self.storage().check_own()?;
-        let whole = self.with_layout(Layout::contiguous(&[self.storage().numel()])?);
-        let cast = if whole.dtype() == dtype { whole.clone() } else { whole.copied(dtype, "to")? };
+        let layout = self.layout();
+        // What is shown of the new memory is the tensor's shape, where the tensor is all there is of it.
+        let fills = layout.is_dense() && layout.offset() == 0 && self.numel() == self.storage().numel();
+        let layout = if fills { layout.clone() } else { Layout::contiguous(&[self.storage().numel()])? };
+        let whole = self.with_layout(layout);
+        let cast = if whole.dtype() == dtype { whole.clone() } else { whole.copied_like(dtype, "to")? };
         let moved = if cast.device() == target.device && !cast.is(&whole) {
             cast
         } else if cast.device() == target.device {

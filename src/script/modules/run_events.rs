@@ -109,7 +109,7 @@ pub static ROWS: &[ScriptRow] = &[
         .example("events.waits[0].cause", "\"item\""),
         |call| {
             let run = call.on::<RunEvents>()?;
-            let line = run.line_of(|body| matches!(body, Body::Sync { .. } | Body::Hold { .. }));
+            let line = run.most_waits();
             Ok(run.figure("waits", line))
         },
     ),
@@ -353,6 +353,11 @@ impl RunEvents {
         state.finding = Some(Finding { reason: reason.to_owned(), line });
     }
 
+    /// The check has gone on to something else than the run's figures: it has called the learner's code.
+    pub(crate) fn forget_line(&self) {
+        self.state().line = None;
+    }
+
     /// Whether the check looked at the error that the run ended with.
     pub(crate) fn expects_error(&self) -> bool {
         self.state().expects_error
@@ -412,6 +417,22 @@ impl RunEvents {
             return Err(Error::value(format!("no device {device} took part in this run")));
         }
         Ok(())
+    }
+
+    /// The line that held the host most often, of several the first.
+    fn most_waits(&self) -> Option<u32> {
+        let mut by_line: BTreeMap<u32, u64> = BTreeMap::new();
+        for event in self.0.events.iter() {
+            if matches!(event.body, Body::Sync { .. } | Body::Hold { .. }) {
+                *by_line.entry(event.source.line).or_default() += 1;
+            }
+        }
+        by_line
+            .into_iter()
+            .rev()
+            .max_by_key(|(_, count)| *count)
+            .map(|(line, _)| line)
+            .filter(|line| *line > 0)
     }
 
     /// The line that held the host longest.
