@@ -167,7 +167,8 @@ impl DeviceCause {
                 "use smaller tensors, or `drop(x)` what is no longer needed; the limit is the lesson's".into()
             }
             DeviceCause::HostMemory { .. } => {
-                "the host has no such memory left: use smaller tensors, or `drop(x)` what is no longer needed"
+                "the host has no such memory left, in which simulated GPUs have theirs as well: use smaller tensors, or `drop(x)` \
+                 what is no longer needed"
                     .into()
             }
             DeviceCause::InvalidDeviceId => return None,

@@ -9,6 +9,7 @@ use crate::base::{DeviceCause, Result};
 
 use super::pages::{LARGE, LARGE_PAGE};
 use super::reserve::{self, KeptMemory};
+use super::room::has_room;
 
 /// Alignment of every block in bytes: a cache line, and the widest vector.
 pub(crate) const ALIGNMENT: usize = 64;
@@ -169,6 +170,12 @@ impl HostPool {
             && let Some(block) = small::take(capacity)
         {
             return Ok(block);
+        }
+        if !has_room(capacity) {
+            self.clear();
+            if !has_room(capacity) {
+                return Err(DeviceCause::HostMemory { bytes }.into());
+            }
         }
         reserve::hold()?;
         let alignment = if prepared { PAGE } else { ALIGNMENT };

@@ -38,6 +38,7 @@ mod pooling;
 mod random;
 mod reduce;
 mod reserve;
+mod room;
 mod rows;
 mod run;
 mod scan;
