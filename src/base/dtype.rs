@@ -30,6 +30,16 @@ pub(crate) enum Category {
 }
 
 impl DType {
+    /// The float nearest to `x` that a dtype of floats holds.
+    pub(crate) fn nearest(self, x: f64) -> f64 {
+        match self {
+            DType::Float32 => f64::from(x as f32),
+            DType::Float16 => half::f16::from_f64(x).to_f64(),
+            DType::BFloat16 => half::bf16::from_f64(x).to_f64(),
+            _ => x,
+        }
+    }
+
     /// Every dtype: floats, integers and bool, each the widest first.
     pub const ALL: [DType; 10] = [
         DType::Float64,

@@ -116,6 +116,12 @@ pub(crate) fn is_wide(low: i64, high: i64) -> bool {
     high.wrapping_sub(low) as u64 >= 1 << 28
 }
 
+/// What is kept with probability `p` is multiplied by. PyTorch's CPU has it in `dtype`; its GPUs compute halves in float32.
+pub(crate) fn kept_scale(p: f64, dtype: DType, on_host: bool) -> f64 {
+    let is_half = matches!(dtype, DType::Float16 | DType::BFloat16);
+    if is_half && !on_host { DType::Float32 } else { dtype }.nearest(1.0 / p)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

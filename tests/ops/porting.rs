@@ -530,3 +530,32 @@ fn inference_records_nothing_unless_it_is_off() {
         ("(x * 2).requires_grad", "true"),
     ]);
 }
+
+/// To the last bit what PyTorch gives on the CPU: in networks that start from such numbers, losses are the same.
+#[test]
+fn numbers_between_two_are_pytorchs_to_the_last_bit() {
+    holds(&[
+        ("linspace(-2, 2, 16)[3].item()", "-1.1999999284744263"),
+        ("linspace(-2, 2, 16)[12].item()", "1.1999999284744263"),
+        ("linspace(-5.241, -7.392, 100, #{dtype: float64})[13].item()", "-5.523454545454546"),
+        (
+            "[linspace(3, 4, 1).item(), linspace(3, 4, 2).tolist(), linspace(0, 1, 0).shape]",
+            "[3.0, [3.0, 4.0], [0]]",
+        ),
+    ]);
+}
+
+/// The factor of what is kept is rounded to the dtype on the CPU, in both directions.
+#[test]
+fn dropout_of_halves_scales_as_pytorch_does() {
+    let mut lab = Lab::on("cpu");
+    for (dtype, value, grad) in
+        [("bfloat16", "-0.302734375", "1.109375"), ("float16", "-0.303955078125", "1.111328125")]
+    {
+        lab.run(&format!(
+            "manual_seed(0); let x = full([64], -0.2734375).to({dtype}).requires_grad_(); let y = F::dropout(x, 0.1); y.sum().backward();"
+        ));
+        assert_eq!(lab.text("y.double().min().item()"), value);
+        assert_eq!(lab.text("x.grad.double().max().item()"), grad);
+    }
+}

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::base::dtype::Element;
-use crate::base::{Result, Scalar};
+use crate::base::{DType, Result, Scalar};
 use crate::device::cpu::strided::BLOCK;
 use crate::device::kernel::{Launch, View};
 
@@ -15,7 +15,10 @@ use super::parallel;
 /// `arange` does for the first element of each of its vectors; integers wrap around.
 pub(super) fn arange(launch: &Launch, start: Scalar, step: Scalar) -> Result<()> {
     let output = first_output(launch)?;
-    if output.dtype.is_float() {
+    if output.dtype == DType::Float64 {
+        let (start, step) = (start.as_f64(), step.as_f64());
+        fill(launch, output, |i| step.mul_add(i as f64, start))
+    } else if output.dtype.is_float() {
         let (start, step) = (start.as_f64(), step.as_f64());
         with_compute!(output.dtype, C => fill(launch, output, |i| C::from_f64(start + step * i as f64)))
     } else {

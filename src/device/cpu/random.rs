@@ -5,6 +5,7 @@ mod host;
 mod philox;
 
 use crate::base::{DType, Error, Result, Scalar};
+use crate::device::distribution::kept_scale;
 use crate::device::kernel::{Arg, Distribution, Kernel, Launch, Random, RandomSource};
 use crate::device::scalar::MapOp;
 
@@ -28,15 +29,17 @@ pub(super) fn random(launch: &Launch, random: &Random) -> Result<()> {
         }
     }
     match random.distribution {
-        Distribution::Keep { p, .. } => drop_rest(launch, p),
+        Distribution::Keep { p, .. } => {
+            let y = launch.outputs.get(1).map_or(DType::Float32, |y| y.dtype);
+            drop_rest(launch, kept_scale(p, y, matches!(random.source, RandomSource::Host(_))))
+        }
         _ => Ok(()),
     }
 }
 
-/// Of the input what is kept, over `p`, where the launch asks for it.
-fn drop_rest(launch: &Launch, p: f64) -> Result<()> {
+/// Of the input what is kept, times `scale`, where the launch asks for it.
+fn drop_rest(launch: &Launch, scale: f64) -> Result<()> {
     let (Some(&x), [kept, y]) = (launch.inputs.first(), launch.outputs) else { return Ok(()) };
-    let scale = if y.dtype == DType::Float64 { 1.0 / p } else { f64::from((1.0 / p) as f32) };
     let inputs = [Arg::Scalar(Scalar::Float(0.0)), x, Arg::View(*kept)];
     let kernel = Kernel::Map { op: MapOp::Addcmul, params: [scale, 0.0], compute: y.dtype };
     let rest = Launch { kernel: &kernel, inputs: &inputs, outputs: &[*y], ..*launch };

@@ -1,7 +1,8 @@
 //! Dropout: elements, channels or features that are left out by chance.
 
-use crate::base::{DType, Error, Layout, Result, Scalar};
+use crate::base::{DType, Device, Error, Layout, Result, Scalar};
 use crate::device::MapOp;
+use crate::device::distribution::kept_scale;
 use crate::device::kernel::Distribution;
 use crate::op::core::args::to_value;
 use crate::op::core::def::{BOTH, Family, OpDef};
@@ -110,10 +111,7 @@ pub(crate) fn check_probability(p: f64) -> Result<()> {
 
 /// `x * mask / (1 - p)`
 fn masked(x: &Tensor, mask: &Tensor, p: f64) -> Result<Tensor> {
-    let factor = match x.dtype() {
-        DType::Float64 => 1.0 / (1.0 - p),
-        _ => f64::from(1.0 / (1.0 - p) as f32),
-    };
+    let factor = kept_scale(1.0 - p, x.dtype(), x.device() == Device::Cpu);
     let inputs = [In::Scalar(Scalar::Float(0.0)), In::Tensor(x), In::Tensor(mask)];
     map("dropout", MapOp::Addcmul, &inputs, x.shape(), x.dtype(), x.dtype(), [factor, 0.0], x)
 }
@@ -121,7 +119,7 @@ fn masked(x: &Tensor, mask: &Tensor, p: f64) -> Result<Tensor> {
 fn dropout_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     let (mask, &p): (Tensor, &f64) = (s.tensor(0)?, s.attribute()?);
     if grad_enabled() {
-        return one(scale(&mul(g, &mask)?, 1.0 / (1.0 - p))?);
+        return one(scale(&mul(g, &mask)?, kept_scale(1.0 - p, g.dtype(), g.device() == Device::Cpu))?);
     }
     one(masked(g, &mask, p)?)
 }
