@@ -544,6 +544,26 @@ fn csv_files_are_read_with_their_options() {
 }
 
 #[test]
+fn a_file_of_text_is_read_whole() {
+    let here = crate::files::Folder::new("text");
+    std::fs::write(here.path("a.txt"), "Zeile 1\r\nünf\rc").unwrap();
+    std::fs::write(here.path("b.txt"), b"ab\xff").unwrap();
+    std::fs::write(here.path("large.txt"), vec![b'a'; (16 << 20) + 1]).unwrap();
+    let mut lab = Lab::new();
+    lab.run(&format!("let t = data::text(\"{}\");", here.text("a.txt")));
+    assert_eq!(lab.text("t.split(\"\\n\")"), "[\"Zeile 1\", \"ünf\", \"c\"]");
+    for (file, words) in [
+        ("b.txt", "what begins at byte 2 is no UTF-8"),
+        ("large.txt", "more than 16777216 bytes"),
+        ("none.txt", "No such file"),
+        ("", "it is no regular file"),
+    ] {
+        let (text, _) = lab.error(&format!("data::text(\"{}\")", here.text(file)));
+        assert!(text.contains(words), "{file}: {text}");
+    }
+}
+
+#[test]
 fn workers_are_prepared_and_waited_for_as_long_as_one_asks() {
     let mut lab = Lab::new();
     // What a worker draws while it is prepared moves its generator on.

@@ -10,6 +10,7 @@ pub mod files;
 pub mod loader;
 pub mod rows;
 pub mod sampler;
+pub(crate) mod text;
 pub mod tree;
 pub mod workers;
 

@@ -19,6 +19,8 @@ pub enum Kind {
     KeyError,
     RecursionError,
     LimitError,
+    /// What an iterator has no more of, as Python ends a loop.
+    StopIteration,
     Interrupted,
     Timeout,
 }
@@ -46,6 +48,7 @@ impl Kind {
             Kind::NotImplementedError,
             Kind::Interrupted,
             Kind::Timeout,
+            Kind::StopIteration,
         ];
         Kind::OF_LANGUAGE.into_iter().chain(rest).find(|kind| kind.to_string() == name)
     }

@@ -130,7 +130,9 @@ impl Format {
                          be read here",
                         safe.display()
                     ),
-                    "csv" | "txt" | "tsv" => "`data::csv(path)` reads numbers from text".into(),
+                    "csv" | "txt" | "tsv" => {
+                        "`data::csv(path)` reads numbers from text, `data::text(path)` the text itself".into()
+                    }
                     _ => "the end of the name says which format is meant".into(),
                 };
                 return Err(Error::value(text).with_hint(hint));

@@ -6,7 +6,7 @@ use crate::base::{Error, Result};
 use crate::data::files::{self, LoadTarget, Saving};
 use crate::data::rows::declare::row;
 use crate::data::tree::entries;
-use crate::data::{csv, digits};
+use crate::data::{csv, digits, text};
 use crate::device::Machine;
 use crate::op::def::{DefaultValue, FUNCTION};
 use crate::op::params::{Maybe, by_name, kind, kinds, params};
@@ -99,6 +99,19 @@ pub(super) static ROWS: &[OpDef] = &[
         "let told = (); try { data::csv(\"no-such.csv\") } catch (e) { told = e.kind; } told",
         "\"ValueError\"",
     ),
+    row(
+        "text",
+        "Reads a file of text whole: what `open(path).read()` is in Python.",
+        TextParams::LIST,
+        by_name!(TextParams, |a| text::read(Path::new(a.path)).map(|text| Value::Str(text.into()))),
+    )
+    .own()
+    .details("`.split(\"\\n\")` gives its lines, and `.chars()` its characters. Line ends are `\\n`. At most 16 MiB are read.")
+    .errors(&["ValueError: the file can't be read, is too large, or is no UTF-8"])
+    .example(
+        "let told = (); try { data::text(\"no-such.txt\") } catch (e) { told = e.kind; } told",
+        "\"ValueError\"",
+    ),
 ];
 
 params! {
@@ -147,6 +160,12 @@ params! {
         delimiter: kind::Str = ",", "the character between numbers";
         skiprows: Count => DefaultValue::Int(0), "how many lines at the beginning are passed over";
         dtype: Maybe<kind::DType>, "what the tensor holds; without it float32";
+    }
+}
+
+params! {
+    TextParams {
+        path: kind::Str, "where the file is";
     }
 }
 

@@ -146,7 +146,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
     ),
     ScriptRow::of(
         built_in("next", "The next item of what `iter` gave; of an array the first.", ItemsParams::LIST)
-            .errors(&["RuntimeError: there is none; the message is \"StopIteration\"", "TypeError: it is no iterator"])
+            .errors(&["StopIteration: there is none", "TypeError: it is no iterator"])
             .example("next(nn::Linear(2, 1).parameters()).shape", "[1, 2]"),
         next,
     ),
@@ -226,14 +226,14 @@ pub(super) static ROWS: &[ScriptRow] = &[
             .on(Receiver::Iteration)
             .forms(FUNCTION)
             .torch("next")
-            .errors(&["RuntimeError: there is none; the message is \"StopIteration\""])
+            .errors(&["StopIteration: there is none"])
             .example("let it = iter([5, 6]); next(it); next(it)", "6"),
         |call| call.on::<Iteration>()?.next().ok_or_else(|| stop().into()),
     ),
 ];
 
 fn stop() -> Error {
-    Error::runtime("StopIteration").with_hint("there are no more items")
+    Error::new(Kind::StopIteration, "there are no more items")
 }
 
 fn next(call: &mut Call) -> Outcome {

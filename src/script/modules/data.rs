@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use rhai::{Array, Dynamic, Engine, FnPtr, INT, Map, Module, NativeCallContext};
 
-use crate::base::{Error, Result, Scalar};
+use crate::base::{Error, Kind, Result, Scalar};
 use crate::data::collate::collate;
 use crate::data::dataset::Computed;
 use crate::data::loader::Epoch;
@@ -63,7 +63,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             .forms(FUNCTION)
             .torch("next")
             .details("`next(iter(loader))` is one batch.")
-            .errors(&["RuntimeError: the epoch is over; the message is \"StopIteration\""])
+            .errors(&["StopIteration: the epoch is over"])
             .example("next(iter(data::DataLoader(arange(4), #{batch_size: 3})))", "tensor([0, 1, 2])"),
         |call| {
             let batch = call.on::<Batches>()?.lock(Iterator::next).unwrap_or_else(|| Err(exhausted()))?;
@@ -377,7 +377,7 @@ impl Batches {
 }
 
 fn exhausted() -> Error {
-    Error::runtime("StopIteration").with_hint("the epoch is over: `iter(loader)` starts the next one")
+    Error::new(Kind::StopIteration, "the epoch is over").with_hint("`iter(loader)` starts the next one")
 }
 
 fn one(batch: Result<Value>) -> RhaiResult<Dynamic> {
