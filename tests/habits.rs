@@ -262,3 +262,48 @@ fn nothing_where_a_value_belongs_and_a_list_behind_a_block_are_explained() {
     let told = fault("sim:t4", "let a = [1, 2];\na[0, 1]").hint.unwrap_or_default();
     assert!(told.contains("`at`"), "{told}");
 }
+
+#[test]
+fn what_is_called_in_another_way_is_told() {
+    let mut lab = Lab::on("sim:t4x2");
+    for (code, want) in [
+        ("let d = #{}; d[\"conv\"].mean(#{dim: 0})", "a map gives it for a name that it does not have"),
+        ("let d = #{}; F::mse_loss(d[\"b\"], ones(2))", "a map gives it for a name that it does not have"),
+        ("let d = #{}; d.b.c", "a map gives it for a name that it does not have"),
+        (
+            "let d = #{}; nn::Linear(2, 2).forward(d[\"b\"])",
+            "a map gives it for a name that it does not have",
+        ),
+        ("let m = #{fc: nn::Linear(2, 2)}; m.fc(ones(2))", "a module by `d.fc.forward(x)`"),
+        ("let net = nn::Linear(2, 2); net.predict(ones(2))", "`predict.call(net, x)`"),
+        ("range(3.0)", "`range(x.to_int())`"),
+        ("range(tensor(3))", "`range(x.item())`"),
+        ("let batch = [ones(2), ones(2)]; batch.cuda()", "`xs[0].cuda(…)`"),
+        ("autograd::Function(|ctx, x| x, |ctx, g| g).forward(ones(2))", "`f.apply(x)` calls it"),
+        (
+            "let f = |n| if n == 0 { 0 } else { f.call(n - 1) }; f.call(3)",
+            "`fn f(…) { … }` calls itself by `f(…)`",
+        ),
+        ("F::cross_entropy(rand(2, 5, 3), zeros([2, 5]).long())", "`scores.transpose(1, -1)`"),
+        ("F::binary_cross_entropy_with_logits(rand(2, 1), rand(2))", "`x.squeeze(1)` drops it"),
+        ("data::default_collate([ones(2), ones(3)])", "`#{collate_fn: |samples| …}`"),
+        (
+            "fn r(n) { if n == 0 { 0 } else { r(n - 1) } } r(300)",
+            "a loop with an array of what is left to do goes deeper",
+        ),
+        (
+            "let w = ones(2, #{requires_grad: true}); w -= 1",
+            "would make another tensor, which no network has",
+        ),
+    ] {
+        let (text, hint) = lab.error(code);
+        assert!(hint.contains(want), "{code}: {text}\n{hint}");
+    }
+    let (text, _) = lab.error("nn::utils::rnn::pad_sequence([ones(2), [3]])");
+    assert!(text.contains("expected Tensor as element 1 in argument 0, but got array"), "{text}");
+    // A loop that ends with its iterator can tell that from an error.
+    assert_eq!(
+        lab.text("let it = iter([]); let kind = (); try { next(it) } catch (e) { kind = e.kind } kind"),
+        "StopIteration"
+    );
+}

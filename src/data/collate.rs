@@ -7,6 +7,17 @@ use crate::tensor::Tensor;
 
 use super::tree::entries;
 
+/// What helps where samples have different sizes.
+fn unequal(error: Error) -> Error {
+    if !error.message().starts_with("stack expects each tensor") {
+        return error;
+    }
+    error.with_hint(
+        "a loader's `#{collate_fn: |samples| …}` says how samples of different sizes become a batch: \
+         `nn::utils::rnn::pad_sequence([…])` fills them up",
+    )
+}
+
 /// One value of the samples' form: tensors are stacked along a new first dimension, numbers become a tensor, strings
 /// an array, and maps and arrays are collated entry by entry.
 ///
@@ -26,7 +37,7 @@ pub(crate) fn collate(samples: &[Value]) -> Result<Value> {
     match first {
         Value::Tensor(_) => {
             let tensors = memory::try_collected(samples.iter().map(tensor))?;
-            stack(&tensors, 0).map(Value::Tensor)
+            stack(&tensors, 0).map(Value::Tensor).map_err(unequal)
         }
         Value::Scalar(kind) => numbers(*kind, samples),
         Value::Str(_) => memory::copied(samples).map(Value::List),

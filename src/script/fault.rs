@@ -10,8 +10,8 @@ use crate::tensor::display::display;
 
 use super::absent::{absent, absent_space};
 use super::arity::{CLOSURE, Takes};
-use super::misfit::{CALLED, is_in_place, is_option, of_arguments, part, truth};
-use super::missing::{NOTHING, of_gradient};
+use super::misfit::{CALLED, is_in_place, is_option, of_arguments, of_first, of_part, part, truth};
+use super::missing::{NOTHING, of_gradient, of_own_name};
 pub use super::sources::Origin;
 use super::sources::Sources;
 
@@ -124,7 +124,7 @@ impl Fault {
         let place = elsewhere.and_then(|other| FaultPlace::of(position, &other.origin()));
         let failed = place.clone().or_else(|| FaultPlace::of(position, origin));
         let told = failed.and_then(|at| of_gradient(&fault.message, at.source_line.as_deref()?, at.column?));
-        fault.hint = told.or(fault.hint);
+        fault.hint = told.or_else(|| of_own_name(&fault.message, origin.code)).or(fault.hint);
         fault.elsewhere = place.map(|place| Box::new(FaultPlace { function: function.to_owned(), ..place }));
         fault.place(own.unwrap_or(position), origin);
         fault
@@ -332,7 +332,7 @@ pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
         EvalAltResult::ErrorStackOverflow(_) => Fault::bare(
             "RecursionError",
             "the functions call each other too deeply".into(),
-            Some("does the recursion have an end that is reached?".into()),
+            Some("does the recursion have an end that is reached? Some ninety calls stand within each other; a loop with an array of what is left to do goes deeper".into()),
         ),
         EvalAltResult::ErrorDataTooLarge(what, _) => too_large(what),
         EvalAltResult::ErrorMismatchDataType(want, got, _) if got.contains("Tensor") && want != "Fn" => {
@@ -446,7 +446,8 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
     if (known.names.contains(&bare) || is_in_place(bare)) && !(name.contains("::") && ways.is_empty()) {
         let text = of_arguments(name, bare, &shown);
         let text = text.unwrap_or_else(|| format!("{bare}() does not take ({})", shown.join(", ")));
-        return Fault::bare("TypeError", text, Some(format!("`?{bare}` shows how it is called")));
+        let hint = of_first(bare, &shown).unwrap_or_else(|| format!("`?{bare}` shows how it is called"));
+        return Fault::bare("TypeError", text, Some(hint));
     }
     // A method is meant where no module is named.
     let of = shown.first().filter(|_| !name.contains("::"));
@@ -458,8 +459,10 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
     }
     let called = if name.contains("::") { name } else { bare };
     let text = format!("there is no function '{called}' for ({})", shown.join(", "));
-    let part =
-        || of.filter(|of| *of == "Module" && shown.len() > 1).map(|_| part_of_module(bare, shown.len()));
+    let part = || {
+        of.filter(|of| matches!(of.as_str(), "Module" | "map") && shown.len() > 1)
+            .and_then(|of| of_part(bare, of, shown.len()))
+    };
     let nothing = || shown.iter().any(|of| of == "()").then(|| NOTHING.to_owned());
     let named = || match name.rsplit_once("::") {
         // In a module, what the module has.
@@ -472,12 +475,6 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
     };
     let hint = near.or_else(part).or_else(named).or_else(nothing);
     Fault::bare("NameError", text, hint)
-}
-
-/// How a part of a module is called, with how many values and the module itself.
-fn part_of_module(part: &str, values: usize) -> String {
-    let given = if values > 2 { "x, …" } else { "x" };
-    format!("a part of a module is called by `forward`: `self.{part}.forward({given})`")
 }
 
 /// A list on the line behind a block, which is read as an index of what the block gives.
@@ -511,6 +508,7 @@ fn unknown_property(text: &str, known: &KnownNames) -> Fault {
             "options are those of groups: `opt.param_groups[0].lr`, and printing the optimiser tells all"
                 .into(),
         ),
+        false if of == "()" => Some(NOTHING.into()),
         false => suggestion(name, &members),
     };
     Fault::bare("TypeError", format!("'{of}' object has no attribute '{name}'"), hint)

@@ -4,6 +4,8 @@
 use crate::op::OpDef;
 use crate::op::def::{InPlace, ParamKind};
 
+use super::missing::NOTHING;
+
 /// What is wrong with the arguments of these types, as far as a row of the table says.
 pub(super) fn of_arguments(name: &str, bare: &str, shown: &[String]) -> Option<String> {
     of_numbers(name, bare, shown).or_else(|| of_count(bare, shown))
@@ -58,6 +60,48 @@ fn of_numbers(name: &str, bare: &str, shown: &[String]) -> Option<String> {
         shown.join(", "),
         forms.join("\n")
     ))
+}
+
+/// What helps where a function of the table is given values of these types first.
+pub(super) fn of_first(bare: &str, shown: &[String]) -> Option<String> {
+    let first = shown.first()?.as_str();
+    Some(match (bare, first) {
+        _ if shown.iter().any(|given| given == "()") => NOTHING.into(),
+        ("range", "float") => "counts are whole: `range(x.to_int())`".into(),
+        ("range", "Tensor") => "counts are whole: `range(x.item())`".into(),
+        ("forward", "Fn") => "`f.call(x)` calls a closure".into(),
+        ("forward", "Function") => "`f.apply(x)` calls it".into(),
+        ("forward", "map") => "`d.net.forward(x)` calls a module that a map holds".into(),
+        (_, "array") if is_of_tensors(bare) => format!(
+            "of an array of numbers it is `tensor(xs).{bare}(…)`; of one of tensors, as a loader's batch `[x, y]` is, \
+             `xs[0].{bare}(…)`"
+        ),
+        _ => return None,
+    })
+}
+
+/// How what a module or a map holds is called with how many values, the holder among them; none for the name of a class.
+pub(super) fn of_part(name: &str, of: &str, values: usize) -> Option<String> {
+    if name.starts_with(char::is_uppercase) || !name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+        return None;
+    }
+    let given = if values > 2 { "x, …" } else { "x" };
+    Some(match of {
+        "map" => format!(
+            "what a map holds is called by `d.{name}.call({given})`, a module by `d.{name}.forward({given})`"
+        ),
+        _ => format!(
+            "a part of a module is called by `forward`: `self.{name}.forward({given})`; a method of your own is a closure that is \
+             given the module: `{name}.call(net, {given})`"
+        ),
+    })
+}
+
+/// Whether it is a method of tensors, where arrays have none of that name.
+fn is_of_tensors(bare: &str) -> bool {
+    crate::op::find(bare)
+        .or_else(|| in_place(bare))
+        .is_some_and(|def| def.params.first().is_some_and(|first| first.kind == ParamKind::Tensor))
 }
 
 /// How a value is looked up that takes no key of a type.

@@ -74,7 +74,7 @@ impl GradCause {
                 "make it a float first: `tensor(…, #{dtype: float32})` or `.float()`".into()
             }
             GradCause::InplaceLeaf => {
-                "wrap it: `with no_grad() { w -= lr * w.grad }`, or write `w = w - …`".into()
+                "wrap it: `with no_grad() { w -= lr * w.grad }`; `w = w - …` would make another tensor, which no network has".into()
             }
             GradCause::ModifiedInPlace { .. } => {
                 "write `y = y + …` instead of `y += …`, or change a copy: `y.clone()`".into()

@@ -401,6 +401,11 @@ fn wrong_kind(def: &OpDef, param: &Param, got_value: &Value) -> Error {
     let listed = param.kind == ParamKind::Tensor && matches!(got_value, Value::List(_));
     let (name, got) = (param.name, got_value.describe());
     let place = def.params.iter().position(|p| std::ptr::eq(p, param)).map_or(0, |at| at + 1);
+    let odd = match got_value {
+        Value::List(items) => items.iter().enumerate().find(|(_, item)| !matches!(item, Value::Tensor(_))),
+        _ => None,
+    };
+    let odd = odd.map(|(at, item)| (at, item.describe()));
     let text = match (def.name, param.kind) {
         // PyTorch's modules check these themselves.
         ("RNN" | "GRU" | "LSTM", ParamKind::Int | ParamKind::Bool) if TYPED.contains(&name) => {
@@ -414,6 +419,10 @@ fn wrong_kind(def: &OpDef, param: &Param, got_value: &Value) -> Error {
         // Of a tensor's function, its own sentence.
         (of, ParamKind::Tensor) if of.starts_with(char::is_lowercase) && place > 0 => {
             format!("{of}(): argument '{name}' (position {place}) must be Tensor, not {got}")
+        }
+        (_, ParamKind::Tensors | ParamKind::TensorRun) if odd.is_some() => {
+            let (at, item) = odd.unwrap_or((0, String::new()));
+            format!("expected Tensor as element {at} in argument {}, but got {item}", place.max(1) - 1)
         }
         (of, _) => format!("{of}(): argument '{name}' must be {want}, not {got}"),
     };

@@ -259,7 +259,15 @@ fn check(input: &Tensor, target: &Tensor, classes: &Classes) -> Result<()> {
                 input.shape().iter().enumerate().filter(|(d, _)| *d != 1).map(|(_, &n)| n).collect();
             if target.shape() != want {
                 let text = format!("Expected target size {want:?}, got {:?}", target.shape());
-                return Err(Error::runtime(text));
+                let error = Error::runtime(text);
+                let last = input.rank() > 1 && input.shape().starts_with(target.shape());
+                return Err(if last {
+                    error.with_hint("the scores of the classes lie in dimension 1: `scores.transpose(1, -1)` puts the last one there")
+                } else {
+                    error.with_hint(
+                        "the target has the shape of the scores without dimension 1, which holds the classes",
+                    )
+                });
             }
         }
     }

@@ -62,14 +62,18 @@ pub fn l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<
 
 /// Warns of sizes that spread over each other: the loss is then of all pairs.
 fn note_sizes(input: &Tensor, target: &Tensor) {
-    if input.shape() != target.shape() {
-        input.context().shared.warn(&format!(
-            "Using a target size (torch.Size({:?})) that is different to the input size (torch.Size({:?})). This will \
-             likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-            target.shape(),
-            input.shape()
-        ));
+    if input.shape() == target.shape() {
+        return;
     }
+    let context = input.context();
+    let line = context.shared.source().line;
+    let place = if line > 0 { format!(" (in line {line})") } else { String::new() };
+    context.shared.warn(&format!(
+        "Using a target size (torch.Size({:?})) that is different to the input size (torch.Size({:?})). This will \
+         likely lead to incorrect results due to broadcasting. Please ensure they have the same size.{place}",
+        target.shape(),
+        input.shape()
+    ));
 }
 
 /// Squared below `beta` (and divided by it), absolute above.
@@ -181,7 +185,11 @@ pub fn binary_cross_entropy_with_logits(
             "Target size (torch.Size({:?})) must be the same as input size (torch.Size({:?}))",
             target.shape(),
             input.shape()
-        )));
+        ))
+        .with_hint(match input.numel() == target.numel() {
+            true => "one of them has a dimension of one that the other lacks: `x.squeeze(1)` drops it, `y.unsqueeze(1)` adds it",
+            false => "there is one target for each score",
+        }));
     }
     check_targets(input, target)?;
     if weight.is_none() && pos_weight.is_none() {
