@@ -33,6 +33,7 @@ mod gpu;
 mod guide;
 mod habits;
 
+mod distributions;
 mod hollow;
 mod hooks;
 mod hostile;

@@ -18,6 +18,7 @@ pub mod embedding;
 pub(crate) mod hooks;
 pub mod init;
 pub mod instance_norm;
+pub(crate) mod laws;
 pub mod linear;
 pub mod loss;
 pub(crate) mod made;

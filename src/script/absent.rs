@@ -14,13 +14,13 @@ const OWN_PARTS: &str =
     "a module of one's own keeps parameters by their names: `nn::module(#{w: nn::Parameter(ones(2))}, …)`";
 const NO_WRAPPED_WEIGHTS: &str =
     "weights are used as they are; one that is computed is given to a function, `F::linear(x, w / w.norm())`";
-const DISTRIBUTIONS: &str =
-    "`normal(mean, std)`, `bernoulli(p)` and `multinomial(p, n)` draw; a density is written out";
+const DISTRIBUTIONS: &str = "`distributions::Normal`, `Categorical` and `Bernoulli` are there; `normal(mean, std)`, `rand(size)`, `bernoulli(p)` and \
+     `multinomial(p, n)` draw, and the methods of tensors draw more: `x.exponential_()`";
 const AVERAGE: &str =
     "`let mean = deepcopy(net);` and after each step, under no_grad, `a.lerp_(b, 0.01)` for its parameters";
 
 /// Names, and what there is instead of them; modules with `::` behind, for a function of one's own may be called so.
-const ABSENT: [(&str, &str); 62] = [
+const ABSENT: [(&str, &str); 66] = [
     ("torch::", "what is PyTorch's own stands without it: `ones(2)`, `nn::Linear(2, 1)`, `optim::SGD(…)`"),
     (
         "backends::",
@@ -75,10 +75,14 @@ const ABSENT: [(&str, &str); 62] = [
     ),
     ("data::get_worker_info", "workers get their samples by number here, so that none is given twice"),
     ("cuda::CUDAGraph", "`let g = cuda::graph(|| step());` writes work down, and `g.replay()` does it again"),
-    ("Categorical", DISTRIBUTIONS),
-    ("Normal", DISTRIBUTIONS),
+    ("Categorical", "it stands in a module: `distributions::Categorical(probs)`"),
+    ("Normal", "it stands in a module: `distributions::Normal(mean, std)`"),
     ("self", "a module's function is given the module first: `|self, x| self.layer.forward(x)`"),
-    ("distributions::", DISTRIBUTIONS),
+    ("distributions::Beta", DISTRIBUTIONS),
+    ("distributions::Gamma", DISTRIBUTIONS),
+    ("distributions::Independent", "`d.log_prob(x).sum(-1)` is that of the elements of a row together"),
+    ("distributions::MultivariateNormal", DISTRIBUTIONS),
+    ("distributions::Uniform", DISTRIBUTIONS),
     (
         "func::",
         "`autograd::grad`, `autograd::functional::jacobian` and `autograd::functional::hessian` give derivatives",

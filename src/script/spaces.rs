@@ -56,6 +56,9 @@ pub static ROWS: &[OpDef] = &[
             "let opt = optim::SGD([nn::Parameter(ones(2))], 0.1); optim::lr_scheduler::StepLR(opt, 30, 0.1).get_last_lr()",
             "[0.1]",
         ),
+    space("distributions", "Probability distributions: draws, and logarithms of densities, from which gradients flow.")
+        .torch("torch.distributions")
+        .example("distributions::Categorical(ones(4)).entropy()", "tensor(1.3863)"),
     space("data", "Datasets, samplers and the loader that makes batches of them.")
         .torch("torch.utils.data")
         .example("data::DataLoader(arange(6), #{batch_size: 4}).len()", "2"),

@@ -167,6 +167,7 @@ fn receiver(receiver: Receiver) -> &'static str {
         Receiver::None | Receiver::Variable => "",
         Receiver::Tensor => "SQUARE",
         Receiver::Handle => "ones([2], #{requires_grad: true}).register_hook(|g| g)",
+        Receiver::Distribution => "distributions::Normal(zeros(2), 1.0)",
         Receiver::OwnFunction => "autograd::Function(|ctx, x| x * 2, |ctx, g| g)",
         Receiver::FunctionContext => "context()",
         Receiver::GradScaler => "amp::GradScaler(#{device: \"cpu\"})",

@@ -121,6 +121,8 @@ receivers! {
     Variable "variable" "x",
     Tensor "Tensor" "x",
     Handle "RemovableHandle" "handle",
+    /// What `distributions::Normal` and its like make.
+    Distribution "Distribution" "d",
     /// What `autograd::Function` makes.
     OwnFunction "Function" "f",
     /// What a function of a script's own is called with.

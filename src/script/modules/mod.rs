@@ -14,6 +14,7 @@ mod deepcopy;
 mod defaults;
 mod differing;
 mod distributed;
+mod distributions;
 mod formats;
 pub(crate) mod hook;
 mod iterables;
@@ -75,6 +76,7 @@ pub(crate) fn register(
     amp::register(engine);
     autograd::register(engine);
     own_function::register(engine);
+    distributions::register(engine);
     cuda::register(engine, &mut spaces);
     data::register(engine, &here, &mut spaces);
     nn::register(engine, machine, &mut spaces);
@@ -97,7 +99,7 @@ pub fn rows() -> impl Iterator<Item = &'static ScriptRow> {
 }
 
 /// Of modules of one file.
-static FILES: [&[ScriptRow]; 25] = documented([
+static FILES: [&[ScriptRow]; 26] = documented([
     autograd::ROWS,
     own_function::ROWS,
     jacobian::ROWS,
@@ -115,6 +117,7 @@ static FILES: [&[ScriptRow]; 25] = documented([
     checkpoint::ROWS,
     parallel::ROWS,
     distributed::ROWS,
+    distributions::ROWS,
     averaged::ROWS,
     data::ROWS,
     rng_state::ROWS,

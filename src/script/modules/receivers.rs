@@ -22,6 +22,7 @@ pub(super) fn type_of(receiver: Receiver) -> Option<TypeId> {
         Receiver::Variable => TypeId::of::<Dynamic>(),
         Receiver::Tensor => TypeId::of::<crate::tensor::Tensor>(),
         Receiver::Handle => TypeId::of::<crate::tensor::hooks::Handle>(),
+        Receiver::Distribution => TypeId::of::<crate::nn::laws::Law>(),
         Receiver::OwnFunction => TypeId::of::<OwnFunction>(),
         Receiver::FunctionContext => TypeId::of::<FunctionContext>(),
         Receiver::GradScaler => TypeId::of::<crate::amp::GradScaler>(),
