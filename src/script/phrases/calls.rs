@@ -215,16 +215,8 @@ impl Writer<'_> {
             (":=", [name, value]) => return self.assigned_before(&name.value, &value.value),
             _ => {}
         }
-        if let Some(params) = self.functions.get(name).cloned() {
-            let mut ordered = self.in_order(&params, arguments)?;
-            let collects = params.iter().any(|param| param.starts_with('*'));
-            let missing = params.len().saturating_sub(arguments.len()) * usize::from(!collects);
-            if let Some(defaults) = self.defaults.get(name).filter(|all| missing > 0 && missing <= all.len())
-            {
-                let rest = defaults.iter().skip(defaults.len() - missing).cloned();
-                let given = Some(ordered).filter(|given| !given.is_empty());
-                ordered = given.into_iter().chain(rest).collect::<Vec<_>>().join(", ");
-            }
+        if self.functions.contains_key(name) {
+            let ordered = self.in_order(name, self.holds(name) == Some(Holds::Closure), arguments)?;
             return match self.holds(name) {
                 Some(Holds::Closure) => {
                     self.uses(Idiom::CallOfVariable);
@@ -302,15 +294,17 @@ impl Writer<'_> {
         if function { (Idiom::CallOfVariable, "call") } else { (Idiom::Forward, "forward") }
     }
 
-    /// Arguments in the order of a function's parameters.
-    fn in_order(&mut self, params: &[String], arguments: &[Arg]) -> Option<String> {
+    /// Arguments in the order of a function's parameters, with what stands for those between them that are not given;
+    /// a closure is given every one (`all`).
+    pub(super) fn in_order(&mut self, function: &str, all: bool, arguments: &[Arg]) -> Option<String> {
+        let params = self.functions.get(function)?.clone();
         if params.iter().any(|param| param.starts_with('*')) {
-            return self.collected(params, arguments);
+            return self.collected(&params, arguments);
         }
         if let [before @ .., Arg { spread: true, value: Expr::Name(rest), name: None }] = arguments {
-            return self.spread_over(params, before, rest);
+            return self.spread_over(&params, before, rest);
         }
-        let mut all: Vec<Option<String>> = vec![None; params.len().max(arguments.len())];
+        let mut given: Vec<Option<String>> = vec![None; params.len().max(arguments.len())];
         for (at, argument) in arguments.iter().enumerate() {
             (!argument.spread && argument.name.as_deref() != Some("**")).then_some(())?;
             let value = self.expr(&argument.value)?;
@@ -322,10 +316,21 @@ impl Writer<'_> {
                 }
                 None => at,
             };
-            *all.get_mut(place)? = Some(value);
+            *given.get_mut(place)? = Some(value);
         }
-        let given: Vec<String> = all.iter().take_while(|value| value.is_some()).flatten().cloned().collect();
-        (given.len() == arguments.len()).then(|| given.join(", "))
+        let last = given.iter().rposition(Option::is_some);
+        let defaults = self.defaults.get(function).map(Vec::as_slice).unwrap_or_default();
+        let mut ordered = Vec::new();
+        for (at, value) in given.into_iter().enumerate() {
+            let between = last.is_some_and(|last| at < last);
+            let default = || defaults.get(at).cloned().flatten().filter(|_| all || between);
+            match value.or_else(default) {
+                Some(value) => ordered.push(value),
+                None if between => return None,
+                None => break,
+            }
+        }
+        Some(ordered.join(", "))
     }
 
     /// `f(a, *rest)`: an item for each parameter that is left.
@@ -391,6 +396,10 @@ impl Writer<'_> {
                 return Some((format!("{name}({})", self.expr(of)?), ATOM));
             }
             ("int" | "float", [of]) => (Idiom::Number, self.numeric(name, of)?),
+            ("round", [of]) if self.python && self.kind(of) != Holds::Tensor => {
+                let (text, idiom) = self.rounded("round", of)?;
+                (idiom, text)
+            }
             ("isinstance", [of, class]) => {
                 let (sign, class) = self.classes(class)?;
                 let sign = if sign == "in" { "in" } else { "==" };

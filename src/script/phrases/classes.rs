@@ -90,7 +90,8 @@ impl Statements<'_, '_, '_> {
         let inside = rest.iter().take_while(|token| token.column > column || token.kind == TokenKind::Line);
         let inside: Vec<_> = inside.collect();
         let own = inside.first()?.column;
-        for pair in inside.windows(2) {
+        let at = self.reader.at;
+        for (place, pair) in inside.windows(2).enumerate() {
             let [def, name] = pair else { continue };
             let is = def.text == "def" && def.column == own && !matches!(name.text, "__init__" | "forward");
             if !is {
@@ -99,8 +100,15 @@ impl Statements<'_, '_, '_> {
             self.writer.uses(Idiom::MethodOfModule);
             // A second class with such a method could not be told from the first.
             let closure = format!("{class}_{}", name.text.trim_start_matches('_'));
+            // It may be called before its own lines are read.
+            self.reader.at = at + place + 2;
+            let given = self.parameters()?;
+            let own = given.iter().map(|(param, _)| param).filter(|param| *param != "self").cloned();
+            self.writer.functions.insert(closure.clone(), own.collect());
+            self.default(&closure, &given);
             self.writer.methods.insert(name.text.to_owned(), closure).is_none().then_some(())?;
         }
+        self.reader.at = at;
         Some(())
     }
 

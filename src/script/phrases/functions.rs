@@ -2,9 +2,9 @@
 
 use super::blocks::written;
 use super::book::Idiom;
+use super::free::Reads;
 use super::lex::{Tok, TokenKind};
 use super::statements::Statements;
-use super::texts;
 use super::writer::Holds;
 
 /// A parameter, with what stands for it where it is not given.
@@ -37,8 +37,8 @@ impl Statements<'_, '_, '_> {
                 names.push(name.clone());
                 self.writer.functions.insert(name.clone(), names.clone());
             }
-            self.default(&name, &params);
         }
+        self.default(&name, &params);
         let mut body = self.body(column, &names)?;
         if python {
             self.gives_back(&name, &own, &mut body);
@@ -54,9 +54,10 @@ impl Statements<'_, '_, '_> {
         Some(lines)
     }
 
-    /// Notes what a closure's caller has to give.
+    /// Notes what stands for the parameters that a caller does not give.
     pub(super) fn default(&mut self, name: &str, params: &[Parameter]) {
-        let all = params.iter().filter_map(|(_, default)| default.clone()).collect();
+        let own = params.iter().filter(|(param, _)| param != "self");
+        let all = own.map(|(_, default)| default.clone()).collect();
         self.writer.defaults.insert(name.to_owned(), all);
     }
 
@@ -123,7 +124,9 @@ impl Statements<'_, '_, '_> {
         self.function = self.writer.scopes.len();
         let holds = |name: &str| match self.writer.defaults.get(name) {
             // The closure itself.
-            Some(defaults) if defaults.last().is_some_and(|last| last == name) => Holds::Closure,
+            Some(defaults) if defaults.last().is_some_and(|last| last.as_deref() == Some(name)) => {
+                Holds::Closure
+            }
             _ => Holds::Other,
         };
         let bound: Vec<(String, Holds)> = params.iter().map(|name| (name.clone(), holds(name))).collect();
@@ -152,26 +155,8 @@ impl Statements<'_, '_, '_> {
 
     /// Whether the block that follows reads a variable of around.
     fn reads_around(&self, column: usize, params: &[String]) -> bool {
-        let inside = self.inside(column);
-        let assigned = |name: &str| {
-            inside.windows(2).any(|pair| matches!(pair, [a, b] if a.text == name && b.text == "="))
-                && !inside.windows(2).any(|pair| matches!(pair, [a, b] if matches!(a.text, "global" | "nonlocal") && b.text == name))
-        };
-        let shown = |token: &&&Tok| {
-            let mut held = self.writer.scopes.iter().flat_map(|scope| scope.keys());
-            let around = |name: &&String| !params.contains(name) && !assigned(name);
-            token.kind == TokenKind::Text && held.any(|name| around(&name) && texts::reads(token.text, name))
-        };
-        inside.iter().any(|token| shown(&token))
-            || inside.iter().enumerate().any(|(i, token)| {
-                let before = i.checked_sub(1).and_then(|i| inside.get(i)).map_or("", |token| token.text);
-                token.kind == TokenKind::Name
-                    && before != "."
-                    && before != "::"
-                    && !params.iter().any(|param| param == token.text)
-                    && self.writer.holds(token.text).is_some()
-                    && !(inside.get(i + 1).is_some_and(|next| next.text == "=") && before != "=")
-                    && !assigned(token.text)
-            })
+        let inside = Reads::of(self.inside(column), Some(params));
+        let mut held = self.writer.scopes.iter().flat_map(|scope| scope.keys());
+        held.any(|name| inside.reads(name))
     }
 }

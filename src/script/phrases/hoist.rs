@@ -22,9 +22,16 @@ impl Statements<'_, '_, '_> {
         let lines = read(self);
         self.depth -= 1;
         let lines = lines?;
-        let needed = |(name, turns): &&(String, bool)| self.is_needed(name, *turns);
-        let mut bound: Vec<(String, bool)> = self.ended.iter().filter(needed).cloned().collect();
-        bound.dedup();
+        // What a block around has made already stays its own.
+        let needed =
+            |(name, turns): &&(String, bool)| !self.lifted.contains(name) && self.is_needed(name, *turns);
+        let mut bound: Vec<(String, bool)> = Vec::new();
+        for (name, turns) in self.ended.iter().filter(needed) {
+            match bound.iter_mut().find(|(known, _)| known == name) {
+                Some((_, both)) => *both |= turns,
+                None => bound.push((name.clone(), *turns)),
+            }
+        }
         if bound.is_empty() {
             self.ended.extend(before.ended);
             return Some(lines);

@@ -1,7 +1,8 @@
 //! What a value is, as far as its form tells.
 
+use super::division::kind_of_built_in;
 use super::names;
-use super::tree::{Expr, IndexPlace};
+use super::tree::{Arg, Expr, IndexPlace};
 use super::writer::{Holds, Writer};
 
 /// What gives integers that are never below 0.
@@ -52,6 +53,12 @@ impl Writer<'_> {
             Expr::Lambda(..) | Expr::LambdaWith(..) => Holds::Closure,
             Expr::Rhai(text) if text.starts_with('|') => Holds::Closure,
             Expr::Unary(_, of) => self.kind(of),
+            // Python divides integers as numbers with a point.
+            Expr::Binary("/", a, b)
+                if self.python && self.kind(a) == Holds::Int && self.kind(b) == Holds::Int =>
+            {
+                Holds::Float
+            }
             Expr::Binary(_, a, b) => match (self.kind(a), self.kind(b)) {
                 (Holds::Tensor, _) | (_, Holds::Tensor) => Holds::Tensor,
                 (Holds::Float, _) | (_, Holds::Float) => Holds::Float,
@@ -60,7 +67,7 @@ impl Writer<'_> {
             },
             Expr::Call(callee, given) => match self.kind_of_size(callee, given.len()) {
                 Some(holds) => holds,
-                None => self.kind_of_call(callee),
+                None => self.kind_of_number(callee, given).unwrap_or_else(|| self.kind_of_call(callee)),
             },
             Expr::Index(on, places) if matches!(on.as_ref(), Expr::Attr(_, name) if name == "shape") => {
                 if matches!(places.as_slice(), [IndexPlace::One(_)]) { Holds::Int } else { Holds::Other }
@@ -103,6 +110,19 @@ impl Writer<'_> {
             }
             _ => None,
         }
+    }
+
+    /// What functions of numbers give: Python's own, and those of `math`.
+    fn kind_of_number(&self, callee: &Expr, given: &[Arg]) -> Option<Holds> {
+        let path = self.path(callee)?;
+        let full = names::full(&path, &self.imports);
+        if let Some(name) = full.as_deref().and_then(|full| full.strip_prefix("math.")) {
+            return Some(if matches!(name, "ceil" | "floor") { Holds::Int } else { Holds::Float });
+        }
+        let [name] = path.as_slice() else { return None };
+        (self.python && full.is_none() && !self.functions.contains_key(name)).then_some(())?;
+        let kinds: Vec<Holds> = given.iter().map(|argument| self.kind(&argument.value)).collect();
+        kind_of_built_in(name, given, &kinds)
     }
 
     fn kind_of_call(&self, callee: &Expr) -> Holds {

@@ -194,6 +194,27 @@ pub(super) fn has_word(text: &str, word: &str) -> bool {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|other| other == word)
 }
 
+/// Whether nothing in some code is Rhai's alone. A `;` is Python's as well where most lines end without one.
+pub(super) fn is_python(tokens: &[Tok]) -> bool {
+    let of_rhai = |token: &Tok| matches!(token.text, "let" | "const" | "fn" | "#{" | "&&" | "||" | "|");
+    if tokens.iter().any(of_rhai) {
+        return false;
+    }
+    let (mut closed, mut bare, mut block) = (0usize, 0usize, false);
+    let ends = tokens.iter().skip(1).map(Some).chain([None]);
+    for (token, next) in tokens.iter().zip(ends) {
+        let ends = next.is_none_or(|next| matches!(next.kind, TokenKind::Line | TokenKind::Comment));
+        match token.text {
+            ";" if ends => closed += 1,
+            // A dictionary's lines do not end a statement.
+            "{" if ends => block = true,
+            _ if ends && !matches!(token.kind, TokenKind::Line | TokenKind::Comment) => bare += 1,
+            _ => {}
+        }
+    }
+    closed == 0 && !tokens.iter().any(|token| token.text == ";") || !block && bare > closed
+}
+
 /// The names that stand behind `fn`.
 pub(super) fn functions<'c>(tokens: &[Tok<'c>]) -> impl Iterator<Item = &'c str> {
     tokens.windows(2).filter_map(|pair| match pair {

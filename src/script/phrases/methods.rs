@@ -41,7 +41,10 @@ impl Writer<'_> {
         }
         let known = is_self || holds == Holds::Module || holds == Holds::Other && !names::is_method(name);
         let Some(closure) = self.methods.get(name).filter(|_| known).cloned() else { return Some(None) };
-        let given = self.arguments(arguments)?;
+        let given = match self.functions.contains_key(&closure) {
+            true => self.in_order(&closure, true, arguments)?,
+            false => self.arguments(arguments)?,
+        };
         let given = if given.is_empty() { text.to_owned() } else { format!("{text}, {given}") };
         Some(Some((format!("{closure}.call({given})"), ATOM)))
     }

@@ -13,8 +13,10 @@ mod caught;
 mod changes;
 mod classes;
 mod collectives;
+mod division;
 mod environ;
 mod formats;
+mod free;
 mod functions;
 mod hoist;
 mod idiom;
@@ -300,8 +302,7 @@ fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<V
     for name in lex::functions(&tokens) {
         writer.functions.entry(name.to_owned()).or_default();
     }
-    let of_rhai = |token: &Tok| matches!(token.text, ";" | "let" | "const" | "fn" | "#{" | "&&" | "||" | "|");
-    writer.python = !tokens.iter().any(of_rhai);
+    writer.python = lex::is_python(&tokens);
     if writer.python {
         tokens = order::ordered(tokens);
     }
@@ -459,8 +460,9 @@ fn offered(pieces: &[Offer]) -> Option<String> {
     let mut text = String::new();
     let mut before: Option<&Offer> = None;
     for piece in pieces.iter().filter(|piece| !piece.text().is_empty()) {
-        let beside =
-            before.is_some_and(|before| before.lines.1 == piece.lines.0 && !before.text().contains('\n'));
+        // A comment would swallow what stands behind it.
+        let ends = |text: String| !text.contains(['\n']) && !text.contains("//");
+        let beside = before.is_some_and(|before| before.lines.1 == piece.lines.0 && ends(before.text()));
         text += before.map_or("", |_| if beside { " " } else { "\n" });
         text += &piece.text();
         before = Some(piece);

@@ -1,11 +1,11 @@
 //! Functions of Python's see what is bound below them, closures what is bound above: they are read behind it.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use crate::base::sorted;
 
+use super::free::{Reads, bound};
 use super::lex::{Tok, TokenKind};
-use super::texts;
 
 /// A statement of the code's own lines: where its tokens begin, and up to where they go.
 struct Span {
@@ -22,14 +22,15 @@ struct Span {
 /// The tokens with each function and class behind the variables of the code that it reads.
 pub(super) fn ordered(tokens: Vec<Tok<'_>>) -> Vec<Tok<'_>> {
     let spans = spans(&tokens);
-    let closures = closures(&tokens, &spans);
+    let reads: Vec<Option<Reads>> = spans.iter().map(|span| reads(&tokens, span)).collect();
+    let closures = closures(&reads, &spans);
     // Behind which statement each one has to stand; its own place is the least.
     let mut behind: Vec<usize> = (0..spans.len()).collect();
     for _ in 0..spans.len() {
         let needed: Vec<usize> = spans
             .iter()
             .enumerate()
-            .map(|(at, span)| needed(&tokens, &spans, (&behind, &closures), (at, span)))
+            .map(|(at, span)| needed(&tokens, &spans, (&behind, &closures, &reads), (at, span)))
             .collect();
         if needed == behind {
             break;
@@ -41,7 +42,7 @@ pub(super) fn ordered(tokens: Vec<Tok<'_>>) -> Vec<Tok<'_>> {
         return tokens;
     }
     let mut order: Vec<usize> = (0..spans.len()).collect();
-    let ranks = ranks(&tokens, &spans, &closures);
+    let ranks = ranks(&reads, &spans, &closures);
     let rank = |at: usize| if moved(at) { ranks.get(at).copied().unwrap_or(0) } else { 0 };
     sorted::sort_by_key(&mut order, |at| (behind.get(*at).copied().unwrap_or(*at), moved(*at), rank(*at)));
     let mut all: Vec<Tok> = Vec::new();
@@ -56,22 +57,22 @@ pub(super) fn ordered(tokens: Vec<Tok<'_>>) -> Vec<Tok<'_>> {
 }
 
 /// What a function or class reads that is none of its own.
-fn reader<'t>(tokens: &'t [Tok], span: &Span) -> impl Fn(&String) -> bool + 't {
-    let inside = tokens.get(span.from..span.to).unwrap_or_default();
-    let local = bound(inside);
-    move |name| !local.contains(name) && is_read(inside, name)
+fn reads<'t, 'c>(tokens: &'t [Tok<'c>], span: &Span) -> Option<Reads<'t, 'c>> {
+    span.defines.as_ref()?;
+    Some(Reads::of(tokens.get(span.from..span.to)?.iter().collect(), None))
 }
 
 /// Which functions see variables around them: they are closures, and so is what calls one.
-fn closures(tokens: &[Tok], spans: &[Span]) -> Vec<bool> {
+fn closures(reads: &[Option<Reads>], spans: &[Span]) -> Vec<bool> {
     let mut all: Vec<bool> = spans.iter().map(|span| span.is_class).collect();
     for _ in 0..spans.len() {
         let before = all.clone();
-        for (at, span) in spans.iter().enumerate().filter(|(_, span)| span.defines.is_some()) {
-            let reads = reader(tokens, span);
+        for (at, own) in reads.iter().enumerate() {
+            let Some(own) = own else { continue };
+            let reads = |name: &String| own.reads(name);
             let is = spans.iter().zip(&before).enumerate().filter(|(other, _)| *other != at).any(
                 |(_, (there, closure))| {
-                    there.binds.iter().any(&reads) || *closure && there.defines.as_ref().is_some_and(&reads)
+                    there.binds.iter().any(reads) || *closure && there.defines.as_ref().is_some_and(reads)
                 },
             );
             if let Some(own) = all.get_mut(at) {
@@ -86,13 +87,14 @@ fn closures(tokens: &[Tok], spans: &[Span]) -> Vec<bool> {
 }
 
 /// How many closures stand one behind the other before each, where one calls the next.
-fn ranks(tokens: &[Tok], spans: &[Span], closures: &[bool]) -> Vec<usize> {
+fn ranks(reads: &[Option<Reads>], spans: &[Span], closures: &[bool]) -> Vec<usize> {
     let mut all = vec![0usize; spans.len()];
     for _ in 0..spans.len().min(DEEPEST) {
-        for (at, span) in spans.iter().enumerate().filter(|(_, span)| span.defines.is_some()) {
-            let reads = reader(tokens, span);
+        for (at, own) in reads.iter().enumerate() {
+            let Some(own) = own else { continue };
+            let reads = |name: &String| own.reads(name);
             let called = spans.iter().zip(closures).enumerate().filter(|(other, (there, closure))| {
-                *other != at && **closure && there.defines.as_ref().is_some_and(&reads)
+                *other != at && **closure && there.defines.as_ref().is_some_and(reads)
             });
             let rank = called.filter_map(|(other, _)| all.get(other)).max().map_or(0, |rank| rank + 1);
             if let Some(own) = all.get_mut(at) {
@@ -110,16 +112,17 @@ const DEEPEST: usize = 20;
 fn needed(
     tokens: &[Tok],
     spans: &[Span],
-    (behind, closures): (&[usize], &[bool]),
+    (behind, closures, reads): (&[usize], &[bool], &[Option<Reads>]),
     (at, span): (usize, &Span),
 ) -> usize {
     let Some(own) = &span.defines else { return at };
-    let reads = reader(tokens, span);
+    let Some(Some(inside)) = reads.get(at) else { return at };
+    let reads = |name: &String| inside.reads(name);
     let mut place = at;
     for (other, there) in spans.iter().enumerate().filter(|(other, _)| *other != at) {
         // A function of its own is seen from everywhere, a closure from where it stands on.
         let is_closure = closures.get(other).copied().unwrap_or(false);
-        let is_read = there.binds.iter().any(&reads)
+        let is_read = there.binds.iter().any(reads)
             || there.defines.as_ref().is_some_and(|name| is_closure && name != own && reads(name));
         if is_read {
             place = place.max(behind.get(other).copied().unwrap_or(other));
@@ -130,53 +133,6 @@ fn needed(
         spans.get(at + 1..=place).unwrap_or_default().iter().filter(|other| other.defines.is_none());
     let mut between = between.flat_map(|other| tokens.get(other.from..other.to).unwrap_or_default());
     if between.any(|token| token.text == own) { at } else { place }
-}
-
-fn is_read(tokens: &[Tok], name: &str) -> bool {
-    tokens.iter().enumerate().any(|(at, token)| {
-        let before = at.checked_sub(1).and_then(|at| tokens.get(at)).map_or("", |token| token.text);
-        match token.kind {
-            TokenKind::Name => token.text == name && before != ".",
-            TokenKind::Text => texts::reads(token.text, name),
-            _ => false,
-        }
-    })
-}
-
-/// Words that have a colon behind them and are no variables.
-const BEGIN_BLOCKS: [&str; 4] = ["else", "try", "finally", "lambda"];
-
-/// What assignments bind, and the parameters of a function that begins here.
-fn bound(tokens: &[Tok]) -> Vec<String> {
-    let (mut all, mut line, mut depth): (Vec<String>, Vec<&Tok>, usize) = (Vec::new(), Vec::new(), 0);
-    let is_function = tokens.first().is_some_and(|token| token.text == "def");
-    let mut annotated = false;
-    for pair in tokens.windows(2) {
-        let [token, next] = pair else { continue };
-        match token.text {
-            "(" | "[" | "{" => depth += 1,
-            ")" | "]" | "}" => depth = depth.saturating_sub(1),
-            "=" if depth == 0 && std::mem::take(&mut annotated) => line.clear(),
-            "=" if depth == 0 => all.extend(line.drain(..).map(|name| name.text.to_owned())),
-            // `n: int = 3`
-            ":" if depth == 0
-                && let [name] = line.as_slice()
-                && !BEGIN_BLOCKS.contains(&name.text) =>
-            {
-                all.push(name.text.to_owned());
-                (annotated, line) = (true, Vec::new());
-            }
-            ":" | ";" => line.clear(),
-            _ if token.kind == TokenKind::Line => (annotated, line) = (false, Vec::new()),
-            _ if token.kind == TokenKind::Name && depth == 0 && next.text != "." => line.push(token),
-            "." => line.clear(),
-            _ => {}
-        }
-        let parameter = is_function && depth == 1 && matches!(token.text, "(" | ",");
-        let in_head = parameter && tokens.first().is_some_and(|first| first.line == token.line);
-        all.extend((in_head && next.kind == TokenKind::Name).then(|| next.text.to_owned()));
-    }
-    all
 }
 
 fn spans(tokens: &[Tok]) -> Vec<Span> {
@@ -201,7 +157,7 @@ fn spans(tokens: &[Tok]) -> Vec<Span> {
     let ends = starts.iter().skip(1).copied().chain([tokens.len()]);
     let mut all: Vec<Span> = starts.iter().zip(ends).map(|(from, to)| span(tokens, *from, to)).collect();
     // Where a variable is bound first.
-    let mut seen = HashSet::new();
+    let mut seen = BTreeSet::new();
     for span in &mut all {
         span.binds.retain(|name| seen.insert(name.clone()));
     }
@@ -215,6 +171,6 @@ fn span(tokens: &[Tok], from: usize, to: usize) -> Span {
     let head = head.filter(|at| *at == 0 || decorated);
     let is_class = head.and_then(|at| own.get(at)).is_some_and(|token| token.text == "class");
     let defines = head.and_then(|at| own.get(at + 1)).map(|token| token.text.to_owned());
-    let binds = if head.is_none() { bound(own) } else { Vec::new() };
+    let binds = if head.is_none() { bound(&own.iter().collect::<Vec<_>>()) } else { Vec::new() };
     Span { from, to, defines, is_class, binds }
 }

@@ -104,6 +104,9 @@ impl Writer<'_> {
         let full = names::full(path, &self.imports)?;
         let plain = arguments.iter().filter(|argument| argument.name.is_none());
         let values: Vec<&Expr> = plain.map(|argument| &argument.value).collect();
+        if let ("math.ceil" | "math.floor", [of]) = (full.as_str(), values.as_slice()) {
+            return self.rounded(if full == "math.ceil" { "ceiling" } else { "floor" }, of);
+        }
         // `logging.info("%d of %d", a, b)`
         if let ("logging", [text, rest @ ..]) = (full.split('.').next()?, values.as_slice())
             && !rest.is_empty()

@@ -375,6 +375,9 @@ impl<'c> Statements<'_, 'c, '_> {
             let text = self.writer.expr(&whole)?;
             return Some(vec![self.one(target, &text, Holds::Tensor)?]);
         }
+        if sign == "/=" {
+            return Some(vec![self.writer.divided_in_place(target, value)?]);
+        }
         let on = self.writer.expr(target)?;
         if let ("-=", Expr::Name(name)) = (sign, target)
             && self.writer.holds(name) == Some(Holds::Int)
@@ -434,15 +437,17 @@ impl<'c> Statements<'_, 'c, '_> {
                 self.writer.optional.remove(&own);
             }
             if let Expr::LambdaWith(params, _) = value {
-                let defaults: Option<Vec<String>> = params
-                    .iter()
-                    .filter_map(|(_, default)| default.as_ref())
-                    .map(|default| self.writer.expr(default))
-                    .collect();
+                let mut defaults = Vec::new();
+                for (_, default) in params {
+                    defaults.push(match default {
+                        Some(value) => Some(self.writer.expr(value)?),
+                        None => None,
+                    });
+                }
                 self.writer
                     .functions
                     .insert(own.clone(), params.iter().map(|(name, _)| name.clone()).collect());
-                self.writer.defaults.insert(own.clone(), defaults?);
+                self.writer.defaults.insert(own.clone(), defaults);
             }
             if let Some(takes) = self.writer.class_of(value).and_then(|class| self.writer.forwards.get(class))
             {

@@ -1,6 +1,6 @@
 //! Rhai that is written in the place of Python.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::book::Idiom;
 use super::names::{self, Imports};
@@ -40,18 +40,18 @@ pub(super) struct FaultSays {
 #[derive(Clone)]
 pub(super) struct Writer<'k> {
     /// Variables, each block's on top of those around it.
-    pub scopes: Vec<HashMap<String, Holds>>,
+    pub scopes: Vec<BTreeMap<String, Holds>>,
     pub imports: Imports,
     /// Functions of the script with their parameters.
-    pub functions: HashMap<String, Vec<String>>,
-    /// What stands for the last parameters of a closure where they are not given.
-    pub defaults: HashMap<String, Vec<String>>,
+    pub functions: BTreeMap<String, Vec<String>>,
+    /// What stands for each parameter of a function where it is not given.
+    pub defaults: BTreeMap<String, Vec<Option<String>>>,
     /// What `forward` takes of a class's modules, by the name of the class, of a variable or of a field.
-    pub forwards: HashMap<String, Vec<(String, Option<String>)>>,
+    pub forwards: BTreeMap<String, Vec<(String, Option<String>)>>,
     /// Parameters and fields that are None where nothing is given.
-    pub optional: HashSet<String>,
+    pub optional: BTreeSet<String>,
     /// Closures that stand for methods of modules.
-    pub methods: HashMap<String, String>,
+    pub methods: BTreeMap<String, String>,
     pub used: Vec<Idiom>,
     pub said: &'k FaultSays,
     /// Whether nothing in the code is Rhai's alone.
@@ -63,13 +63,13 @@ pub(super) struct Writer<'k> {
     /// What the `except`s around call their errors.
     pub caught: Vec<String>,
     /// Functions that give back what they have changed, and which of their arguments it is.
-    pub gives_back: HashMap<String, usize>,
+    pub gives_back: BTreeMap<String, usize>,
     /// Variables that are a copy where Python has the same array or map.
-    pub copies: HashSet<String>,
+    pub copies: BTreeSet<String>,
     /// Classes that make maps, `Meter()`, and the variables that have one.
-    pub objects: HashSet<String>,
+    pub objects: BTreeSet<String>,
     /// Parsers of arguments, with the options that they have been given.
-    pub parsers: HashMap<String, Vec<String>>,
+    pub parsers: BTreeMap<String, Vec<String>>,
     /// Lines that stand before the statement.
     pub prelude: Vec<String>,
 }
@@ -100,21 +100,21 @@ impl<'k> Writer<'k> {
         Writer {
             scopes: vec![known.iter().cloned().collect()],
             imports: Imports::new(),
-            functions: HashMap::new(),
-            defaults: HashMap::new(),
-            forwards: HashMap::new(),
-            optional: HashSet::new(),
-            methods: HashMap::new(),
+            functions: BTreeMap::new(),
+            defaults: BTreeMap::new(),
+            forwards: BTreeMap::new(),
+            optional: BTreeSet::new(),
+            methods: BTreeMap::new(),
             used: Vec::new(),
             said,
             python: false,
             whole: false,
             chooses: said.no_bool.is_some(),
             caught: Vec::new(),
-            gives_back: HashMap::new(),
-            copies: HashSet::new(),
-            objects: HashSet::new(),
-            parsers: HashMap::new(),
+            gives_back: BTreeMap::new(),
+            copies: BTreeSet::new(),
+            objects: BTreeSet::new(),
+            parsers: BTreeMap::new(),
             prelude: Vec::new(),
         }
     }
@@ -315,44 +315,13 @@ impl<'k> Writer<'k> {
         if let Some(found) = self.of_texts(sign, a, b) {
             return Some((found, ATOM));
         }
+        match sign {
+            "//" => return self.floored(a, b),
+            "/" => return self.quotient(a, b),
+            _ => {}
+        }
         let level = binds(sign);
         let text = match sign {
-            "//" => {
-                self.uses(Idiom::Floor);
-                let whole = |holds: Holds| !matches!(holds, Holds::Tensor | Holds::Float);
-                let integers = whole(self.kind(a)) && whole(self.kind(b));
-                if integers && (self.may_be_negative(a) || self.may_be_negative(b)) {
-                    let divided = Expr::Binary("/", a.clone().into(), b.clone().into());
-                    let whole = std::mem::replace(&mut self.whole, false);
-                    let text = self.expr(&divided);
-                    self.whole = whole;
-                    return Some((format!("({}).floor().to_int()", text?), ATOM));
-                }
-                let text = format!("{} / {}", self.bound(a, 180)?, self.bound(b, 181)?);
-                if integers {
-                    return Some((text, level));
-                }
-                match (self.kind(a), self.kind(b)) {
-                    (Holds::Tensor, _) => {
-                        return Some((format!("{}.floor_divide({})", self.on(a)?, self.expr(b)?), ATOM));
-                    }
-                    (_, Holds::Tensor) => {
-                        return Some((format!("floor_divide({}, {})", self.expr(a)?, self.expr(b)?), ATOM));
-                    }
-                    _ => return Some((format!("({text}).floor()"), ATOM)),
-                }
-            }
-            // Python divides integers as floats.
-            "/" if self.kind(a) == Holds::Int && self.kind(b) == Holds::Int && !self.whole => match (a, b) {
-                // An error in both.
-                (_, Expr::Number(zero)) if zero == "0" => format!("{} / 0", self.bound(a, 180)?),
-                (_, Expr::Number(whole)) => format!("{} / {whole}.0", self.bound(a, 180)?),
-                (_, Expr::Binary("**", base, power)) if let Some(all) = raised(base, power) => {
-                    format!("{} / {all}.0", self.bound(a, 180)?)
-                }
-                (Expr::Number(whole), _) => format!("{whole}.0 / {}", self.bound(b, 181)?),
-                _ => format!("1.0 * {} / {}", self.bound(a, 181)?, self.bound(b, 181)?),
-            },
             "**" => format!("{} ** {}", self.bound(a, 191)?, self.bound(b, 185)?),
             "++" => {
                 self.uses(Idiom::Beside);
@@ -472,12 +441,6 @@ impl<'k> Writer<'k> {
             key => format!("`${{{}}}`", self.expr(key)?),
         })
     }
-}
-
-/// A whole power of numbers: `1024 ** 2`.
-fn raised(base: &Expr, power: &Expr) -> Option<i64> {
-    let (Expr::Number(base), Expr::Number(power)) = (base, power) else { return None };
-    base.parse::<i64>().ok()?.checked_pow(power.parse().ok()?)
 }
 
 /// A number as Rhai reads it.
