@@ -215,7 +215,7 @@ const PROGRAMS: &[&str] = &[
      return self.name\nm = AverageMeter(\"loss\")\nm.update(2)\nm.update(3, 3)\nassert m.avg == 2.75 and m.name == \"loss\"\n\
      class Config:\n    lr = 0.1\ncfg = Config()\nassert cfg.lr == 0.1",
     "class Enc(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n        pe = torch.zeros(4, d)\n        \
-     pe[:, 0::2] = torch.sin(pe)\n        self.register_buffer(\"pe\", pe)\n        self.fc = nn.Linear(d, d)\n    def forward(self, x):\n        \
+     pe[:, 0::2] = torch.sin(pe[:, 0::2])\n        self.register_buffer(\"pe\", pe)\n        self.fc = nn.Linear(d, d)\n    def forward(self, x):\n        \
      return self.fc(x + self.pe)\nassert Enc(4)(torch.ones(4, 4)).shape[0] == 4",
     "import copy\ndevice = \"mps\" if torch.backends.mps.is_available() else \"cpu\"\nassert device == \"cpu\" and math.e > 2\nnet = nn.Linear(1, 1)\n\
      best = copy.deepcopy(net.state_dict())\nwith torch.no_grad():\n    net.weight.fill_(7.0)\nassert best[\"weight\"].item() != 7.0\n\

@@ -108,6 +108,118 @@ def f(a, b=2, *, c=3):
     return a + b * c
 assert f(1) == 7 and f(1, 3) == 10 and f(1, c=5) == 11 and f(b=1, a=0) == 3
 "#,
+    // Pairs that are taken apart.
+    r#"
+import torch
+val = [(torch.ones(2), 1), (torch.zeros(2), 0)]
+a = [int(y) for _, y in val]
+b = torch.stack([x for x, _ in val])
+n = 0
+for _, y in val:
+    n += y
+for i, (_, y) in enumerate(val):
+    n += i * y
+def collate(batch):
+    xs, ys = zip(*batch)
+    return torch.stack(xs), torch.tensor(ys)
+x, y = collate(val)
+lengths = [len(column) for column in zip(*val)]
+assert a[0] == 1 and b.shape[0] == 2 and n == 1 and x.shape[1] == 2 and y[0].item() == 1 and lengths[1] == 2
+xs, ys = zip(*sorted([(2, "b"), (1, "a")]))
+assert xs[0] == 1 and ys[1] == "b"
+data = torch.utils.data.TensorDataset(torch.ones(3, 2), torch.arange(3))
+assert sum([t.item() for _, t in data]) == 3
+"#,
+    // Modules within modules.
+    r#"
+import torch, torch.nn as nn
+class VAE(nn.Module):
+    expansion = 2
+    def __init__(self, d=4):
+        super().__init__()
+        self.enc = nn.Linear(d, 2)
+        self.dec = nn.Linear(2, d)
+        self.norm = nn.LayerNorm(d)
+        self.heads = nn.ModuleDict({"a": nn.Linear(d, self.expansion)})
+        self.more = nn.ModuleDict(dict(a=nn.Linear(d, 1)))
+    @torch.no_grad()
+    def sample(self, n):
+        return self.dec(torch.zeros(n, 2))
+    def forward(self, x):
+        return self.dec(self.enc(x))
+class Wrap(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.vae = VAE()
+    def forward(self, x):
+        return self.vae.dec(self.vae.enc(x))
+model = VAE()
+z = model.enc(torch.ones(1, 4))
+w = Wrap()
+def sample(m, n):
+    return m.dec(torch.zeros(n, 2))
+assert model.dec(z).shape[1] == 4 and model.norm(torch.ones(1, 4)).shape[1] == 4 and w.vae.dec(z).shape[1] == 4
+assert model.heads["a"](torch.ones(1, 4)).shape[1] == 2 and sample(model, 3).shape[0] == 3 and VAE.expansion == 2
+assert not model.sample(2).requires_grad and w(torch.ones(1, 4)).requires_grad and model.expansion == 2
+"#,
+    // Maps whose names stand for numbers, and maps that are gone through.
+    r#"
+inv = {v: k for k, v in {"u": 0, "v": 1}.items()}
+ids = [0, 1, 1]
+names = [inv[i] for i in ids]
+text = "hello" * 2
+chars = sorted(set(text))
+stoi = {ch: i for i, ch in enumerate(chars)}
+itos = {i: ch for i, ch in enumerate(chars)}
+def kinds(of):
+    return len(set(of))
+params = {"w": 2, "b": 3}
+new = {k: params[k] - 1 for k in params}
+def less(ps):
+    n = 0
+    for k in ps:
+        n += ps[k]
+    return {k: ps[k] - 1 for k in ps}, n
+rest, n = less(params)
+assert names[2] == "v" and len(chars) == 4 and stoi["l"] == 2 and itos[0] == "e" and 3 in itos and 7 not in itos
+assert kinds(text) == 4 and kinds([1, 1]) == 1 and new["w"] == 1 and rest["b"] == 2 and n == 5 and itos.get(9, "?") == "?"
+"#,
+    // Places with a step.
+    r#"
+import torch
+pe = torch.zeros(4, 6)
+pe[:, 0::2] = torch.ones(4, 3)
+pe[:, 1::2] += 2
+t = torch.arange(24).view(2, 3, 4)
+assert pe.sum().item() == 36 and t[:, -1, ::2].sum().item() == 60 and t[:, ::2].shape[1] == 2
+assert t[0, 1:, 1::2].sum().item() == 32
+j = torch.autograd.functional.jacobian(lambda x: x ** 2, torch.ones(2))
+assert j.sum().item() == 4
+"#,
+    // What a class of the program's has beside its methods.
+    r#"
+import torch, torch.nn as nn
+class Clip:
+    def __init__(self, m):
+        self.m = m
+        self.n = 0
+    def __call__(self, x):
+        return x.clamp(max=self.m)
+    @property
+    def twice(self):
+        return self.m * 2
+    @torch.no_grad()
+    def step(self, p):
+        self.n += 1
+        p.mul_(2)
+    @staticmethod
+    def made():
+        return 3
+c = Clip(0.5)
+p = nn.Parameter(torch.ones(2))
+c.step(p)
+assert c(torch.ones(2)).sum().item() == 1 and c.twice == 1.0 and c.n == 1 and p.sum().item() == 4 and c.made() == 3
+"#,
 ];
 
 fn trouble(code: &str) -> Option<String> {
@@ -149,5 +261,33 @@ fn a_program_has_one_answer() {
     }
     for _ in 0..5 {
         assert_eq!(told("", code).unwrap_or_default(), first);
+    }
+}
+
+/// An object is a map here, which is copied: that is told wherever Python would have the same one.
+#[test]
+fn an_object_that_is_copied_is_told_of() {
+    let class = "class Meter:\n    def __init__(self):\n        self.n = 0\n    def add(self, k):\n        self.n += k\n    \
+                 def get(self):\n        return self.n\n";
+    for (code, is_told) in [
+        ("def go(m):\n    m.add(1)\nm = Meter()\ngo(m)", true),
+        ("class Holder:\n    def __init__(self, m):\n        self.m = m\nm = Meter()\nh = Holder(m)", true),
+        ("m = Meter()\nall = [m]", true),
+        ("m = Meter()\nall = []\nall.append(m)", true),
+        ("m = Meter()\nall = {\"a\": m}", true),
+        ("all = [Meter() for _ in range(2)]\nfor m in all:\n    m.add(1)", true),
+        ("all = [Meter() for _ in range(2)]\nfor i, m in enumerate(all):\n    m.add(i)", true),
+        ("all = [Meter() for _ in range(2)]\nm = all[0]\nm.add(1)", true),
+        ("m = Meter()\nother = m\nother.add(1)", true),
+        ("m = Meter()\nfor i in range(3):\n    m.add(i)\nprint(m.get(), m.n)", false),
+        ("all = [Meter() for _ in range(2)]\nfor m in all:\n    print(m.get())", false),
+    ] {
+        let hint = told("", &format!("{class}{code}")).unwrap_or_default();
+        assert_eq!(hint.contains("an object is a map"), is_told, "{code}: {hint}");
+        assert!(offered(&hint).is_some(), "{code}: {hint}");
+    }
+    for code in ["xs = [1]\nys = xs\nys.append(4)", "xs = [1]\nys = xs\nxs.append(4)\nprint(len(ys))"] {
+        let hint = told("", code).unwrap_or_default();
+        assert!(hint.contains("an array or a map is copied"), "{code}: {hint}");
     }
 }

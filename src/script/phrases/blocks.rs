@@ -272,15 +272,31 @@ impl Statements<'_, '_, '_> {
         let bound: Vec<(String, Holds)> = names.iter().map(|name| (name.clone(), holds)).collect();
         let (around, left) = self.begin_loop(column);
         body.extend(self.block(column, &bound)?);
+        let head = self.keys_of(head, &names, &items, &body);
         if let ([name], true) = (names.as_slice(), self.writer.python)
             && self.writer.kind(&items) != Holds::Tensor
             && changes(&body, name)
         {
             self.writer.uses(Idiom::Copied);
         }
+        if names.iter().any(|name| self.writer.changes_object(&body, name)) {
+            self.writer.uses(Idiom::Shared);
+        }
         self.ended.extend(names.into_iter().map(|name| (name, true)));
         self.end_block();
         self.end_loop(column, (around, left), written(&[(head, body)]))
+    }
+
+    /// A loop's head, through the keys of what the block asks by them.
+    fn keys_of(&self, head: String, names: &[String], items: &Expr, body: &[String]) -> String {
+        let ([name], Expr::Name(map), Holds::Other) = (names, items, self.writer.kind(items)) else {
+            return head;
+        };
+        let asked = format!("{map}[{name}]");
+        match body.iter().any(|line| line.contains(&asked)) && head.ends_with(&format!(" in {map}")) {
+            true => head + ".keys()",
+            false => head,
+        }
     }
 
     /// A loop's head, and what its block begins with.
@@ -347,7 +363,8 @@ impl Statements<'_, '_, '_> {
         }
         self.writer.uses(Idiom::Unpacked);
         let pair = self.writer.free_name("pair");
-        let lets = names.iter().zip(places).map(|(name, place)| format!("let {name} = {pair}{place};"));
+        let named = names.iter().zip(places).filter(|(name, _)| *name != "_");
+        let lets = named.map(|(name, place)| format!("let {name} = {pair}{place};"));
         Some((of, lets.collect(), pair))
     }
 

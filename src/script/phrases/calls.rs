@@ -119,6 +119,7 @@ impl Writer<'_> {
         };
         let mut all: Vec<Option<String>> = params.into_iter().map(|(_, default)| default).collect();
         for (argument, at) in arguments.iter().zip(places) {
+            self.note_object(&argument.value);
             *all.get_mut(at)? = Some(self.expr(&argument.value)?);
         }
         Some(all.into_iter().collect::<Option<Vec<String>>>()?.join(", "))
@@ -201,6 +202,9 @@ impl Writer<'_> {
         let atom = |text: String| Some((text, ATOM));
         match (name, arguments) {
             _ if self.is_free(name) && names::is_elsewhere(name) => return None,
+            ("zip", [Arg { spread: true, value, name: None }]) if self.python => {
+                return self.transposed(value).map(|text| (text, ATOM));
+            }
             // What is cut for it is a list.
             ("zip", parts) => {
                 for part in parts {
@@ -224,6 +228,10 @@ impl Writer<'_> {
                 }
                 _ => atom(format!("{name}({ordered})")),
             };
+        }
+        // `__call__` of a class of the program's.
+        if let Some(found) = self.of_object(name, "__call__", arguments) {
+            return atom(found);
         }
         match self.holds(name) {
             Some(Holds::Module) => {
@@ -307,6 +315,7 @@ impl Writer<'_> {
         let mut given: Vec<Option<String>> = vec![None; params.len().max(arguments.len())];
         for (at, argument) in arguments.iter().enumerate() {
             (!argument.spread && argument.name.as_deref() != Some("**")).then_some(())?;
+            self.note_object(&argument.value);
             let value = self.expr(&argument.value)?;
             let place = match &argument.name {
                 Some(name) => {

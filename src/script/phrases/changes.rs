@@ -1,9 +1,11 @@
 //! Arrays and maps that are changed where they are a copy: Python has the same one there.
 
 use super::book::Idiom;
+use super::kinds::place;
+use super::lex::has_word;
 use super::statements::Statements;
 use super::tree::Expr;
-use super::writer::Holds;
+use super::writer::{Holds, Writer};
 
 /// Methods that change an array or a map.
 const METHODS: [&str; 7] = ["push", "append", "insert", "remove", "pop", "clear", "mixin"];
@@ -58,8 +60,44 @@ impl Statements<'_, '_, '_> {
         }
     }
 
+    /// Notes what is known of a variable or a field by the class that has made it.
+    pub(super) fn note_class(&mut self, own: &str, value: &Expr) {
+        let writer = &mut self.writer;
+        let numbered = match value {
+            Expr::Comprehension(_, Some(key), _) => writer.kind(key) != Holds::Text,
+            Expr::Dict(pairs) => pairs.iter().any(|(key, _)| writer.kind(key) == Holds::Int),
+            // `dict(enumerate(names))`
+            Expr::Call(callee, given) => {
+                let is_dict = matches!(callee.as_ref(), Expr::Name(name) if name == "dict");
+                is_dict && given.iter().any(|argument| argument.name.is_none())
+            }
+            Expr::Name(other) => writer.numbered.contains(other),
+            _ => false,
+        };
+        match numbered {
+            true => writer.numbered.insert(own.to_owned()),
+            false => writer.numbered.remove(own),
+        };
+        let class = writer.class_of(value).map(str::to_owned);
+        let class = class.filter(|class| writer.is_class(class));
+        writer.objects.remove(own);
+        let Some(class) = class else {
+            writer.made.remove(own);
+            return;
+        };
+        let direct = matches!(value, Expr::Call(callee, _) if matches!(callee.as_ref(), Expr::Name(_)));
+        if direct && writer.objects.contains(&format!("{class}()")) {
+            writer.objects.insert(own.to_owned());
+        }
+        if let Some(takes) = writer.forwards.get(&class).cloned() {
+            writer.forwards.insert(own.to_owned(), takes);
+        }
+        writer.made.insert(own.to_owned(), class);
+    }
+
     /// Notes whether a variable is a copy of an array or a map, or of what lies in one.
     pub(super) fn note_copy(&mut self, target: &Expr, value: &Expr) {
+        self.writer.note_object(value);
         let Expr::Name(name) = target else { return };
         let of = match value {
             Expr::Index(on, _) => on,
@@ -67,9 +105,40 @@ impl Statements<'_, '_, '_> {
         };
         let is_copy = matches!(value, Expr::Name(_) | Expr::Index(..))
             && matches!(self.writer.kind(of), Holds::Array | Holds::Map);
-        match is_copy {
+        // Either of both names may be the one that is changed.
+        if let (true, Expr::Name(other)) = (is_copy, value) {
+            self.writer.copies.insert(other.clone());
+        }
+        // What lies in an array may be an object.
+        let may_be = matches!(value, Expr::Index(..)) && !self.writer.changing.is_empty();
+        match is_copy || may_be {
             true => self.writer.copies.insert(name.clone()),
             false => self.writer.copies.remove(name),
         };
+    }
+}
+
+impl Writer<'_> {
+    /// Notes that an object that methods change is copied where Python has the same one.
+    pub(super) fn note_object(&mut self, value: &Expr) {
+        let Some(text) = place(value).filter(|text| self.objects.contains(text)) else { return };
+        let class = self.class_at(&text);
+        if self.changing.values().any(|own| class == Some(own)) {
+            self.uses(Idiom::Shared);
+        }
+    }
+
+    /// Whether lines change an object by a method that has a name there.
+    pub(super) fn changes_object(&self, lines: &[String], name: &str) -> bool {
+        let changing = |line: &String| {
+            let calls = |method: &String| line.contains(&format!("{name}.{method}("));
+            has_word(line, name) && self.changing.keys().any(calls)
+        };
+        lines.iter().any(changing)
+    }
+
+    /// Whether a class of the program's has this name.
+    fn is_class(&self, name: &str) -> bool {
+        self.fields.contains_key(name) || self.objects.contains(&format!("{name}()"))
     }
 }

@@ -44,18 +44,15 @@ impl Statements<'_, '_, '_> {
         if base == Base::Module {
             self.announce(column, &name)?;
         }
+        self.announce_properties(column, &name);
         while self.reader.peek().is_some_and(|token| token.column > column) {
             if base == Base::Function && self.reader.word() == "@" && self.reader.nth(1) == "staticmethod" {
                 self.reader.at += 2;
                 self.skip_lines();
                 continue;
             }
-            if self.reader.word() != "def" {
-                // A docstring or a comment.
-                let lines = self.statement()?;
-                if lines.iter().any(|line| !line.starts_with("//")) {
-                    return None;
-                }
+            if !matches!(self.reader.word(), "def" | "@") {
+                self.kept(&mut class, base)?;
                 continue;
             }
             self.method(&mut class)?;
@@ -81,7 +78,43 @@ impl Statements<'_, '_, '_> {
             let own = params.iter().filter(|(param, _)| param != "self").cloned().collect();
             self.writer.forwards.insert(name.clone(), own);
         }
+        self.note_fields(&name);
         class.module()
+    }
+
+    /// A docstring, a comment, or what a class of modules keeps itself: `expansion = 4`.
+    fn kept(&mut self, class: &mut Class, base: Base) -> Option<()> {
+        for line in self.statement()?.iter().filter(|line| !line.starts_with("//")) {
+            let (name, value) = line.strip_prefix("let ")?.split_once(" = ")?;
+            (base == Base::Module).then_some(())?;
+            let holds = self.writer.holds(name).unwrap_or(Holds::Other);
+            let variable = format!("{}_{name}", class.name);
+            self.writer.scopes.iter_mut().for_each(|scope| {
+                scope.remove(name);
+            });
+            self.writer.of_classes.insert(format!("{}.{name}", class.name), variable.clone());
+            self.writer.bind(&format!("self.{name}"), holds);
+            class.kept.push(format!("let {variable} = {value}"));
+            class.fields.push((name.to_owned(), variable));
+        }
+        Some(())
+    }
+
+    /// Keeps what the fields of a class hold, for what is made of it.
+    fn note_fields(&mut self, class: &str) {
+        let own: Vec<(String, Holds)> = self
+            .writer
+            .scopes
+            .iter()
+            .flatten()
+            .filter_map(|(name, holds)| Some((name.strip_prefix("self.")?.to_owned(), *holds)))
+            .collect();
+        let field = |(name, holds): (String, Holds)| {
+            let class = self.writer.made.get(&format!("self.{name}")).cloned();
+            (name, (holds, class))
+        };
+        let fields = own.into_iter().map(field).collect();
+        self.writer.fields.insert(class.to_owned(), fields);
     }
 
     /// Notes the methods that the class has beside those of a module: they are closures that are given the module.
@@ -113,6 +146,8 @@ impl Statements<'_, '_, '_> {
     }
 
     fn method(&mut self, class: &mut Class) -> Option<()> {
+        let marks = self.marks()?;
+        (!marks.is_static).then_some(())?;
         let column = self.reader.peek()?.column;
         self.reader.expect("def")?;
         let name = self.reader.name()?;
@@ -133,7 +168,7 @@ impl Statements<'_, '_, '_> {
             }
             return Some(());
         }
-        let body = self.body(column, &params)?;
+        let body = marks.around(self.body(column, &params)?);
         match name.as_str() {
             "forward" => {
                 if given.iter().any(|(_, default)| default.is_some()) {
@@ -166,6 +201,8 @@ struct Class {
     is_data: bool,
     params: Vec<String>,
     defaults: Vec<Parameter>,
+    /// What it keeps itself.
+    kept: Vec<String>,
     /// What is done before the module is made.
     before: Vec<String>,
     fields: Vec<(String, String)>,
@@ -239,7 +276,7 @@ impl Class {
 
     /// The closure that makes the module, behind those that stand for its methods.
     fn module(&self) -> Option<Vec<String>> {
-        let mut lines = Vec::new();
+        let mut lines = self.kept.clone();
         for (name, params, body) in &self.methods {
             lines.extend(closed(
                 written(&[(format!("let {name} = |{}|", params.join(", ")), body.clone())]),

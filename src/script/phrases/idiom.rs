@@ -72,6 +72,8 @@ pub enum Idiom {
     /// A class with a gradient of its own.
     OwnGradient,
     Object,
+    /// An object that has a copy where Python has the same one.
+    Shared,
     MethodOfModule,
     ForwardDefaults,
     Dataset,

@@ -1,6 +1,7 @@
 //! Lists: comprehensions, and functions of what they hold.
 
 use super::book::Idiom;
+use super::lex;
 use super::tree::{Arg, Expr, Loop};
 use super::writer::{ATOM, Holds, Writer};
 
@@ -41,7 +42,10 @@ impl Writer<'_> {
             ("set", []) => (Idiom::Set, "[]".into()),
             ("set", [of]) => {
                 let each = "reduce(|all, x| if x in all { all } else { all + [x] }, [])";
-                (Idiom::Set, format!("{}.{each}", self.items(of)?))
+                // A text has none of an array's methods.
+                let unknown = self.kind(of) == Holds::Other && matches!(of, Expr::Name(_) | Expr::Attr(..));
+                let items = if unknown { format!("list({})", self.expr(of)?) } else { self.items(of)? };
+                (Idiom::Set, format!("{items}.{each}"))
             }
             ("divmod", [a, b]) => {
                 let whole = Expr::Binary("//", (*a).clone().into(), (*b).clone().into());
@@ -86,6 +90,16 @@ impl Writer<'_> {
         }
     }
 
+    /// `zip(*rows)`: an array of the first parts, one of the second, and so on.
+    pub(super) fn transposed(&mut self, rows: &Expr) -> Option<String> {
+        self.uses(Idiom::Zip);
+        let rows = self.expr(rows)?;
+        // It is written twice.
+        is_path(&rows).then_some(())?;
+        let (at, row) = (self.free_name("at"), self.free_name("row"));
+        Some(format!("(0..{rows}[0].len()).map(|{at}| {rows}.map(|{row}| {row}[{at}]))"))
+    }
+
     fn function(&mut self, names: &[String], value: &Expr) -> Option<String> {
         let names: Vec<(String, Holds)> = names.iter().map(|name| (name.clone(), Holds::Other)).collect();
         self.function_of(&names, value)
@@ -119,12 +133,15 @@ impl Writer<'_> {
         if let Some(key) = key {
             return self.map_by((key, item), one);
         }
-        let mut text = match &one.items {
+        let text = match &one.items {
             Expr::Call(callee, arguments) => {
                 match (callee.as_ref(), arguments.as_slice(), one.names.as_slice()) {
                     (Expr::Name(name), _, [_, _, ..])
                         if matches!(name.as_str(), "zip" | "enumerate")
-                            && (one.places != ["[0]", "[1]"] || !one.conditions.is_empty()) =>
+                            && (one.places != ["[0]", "[1]"]
+                                || !one.conditions.is_empty()
+                                // An array's own `zip` takes no tensor.
+                                || arguments.iter().any(|of| self.kind(&of.value) == Holds::Tensor)) =>
                     {
                         format!("list({})", self.expr(&one.items)?)
                     }
@@ -141,16 +158,21 @@ impl Writer<'_> {
                     _ => self.items(&one.items)?,
                 }
             }
+            // A data set or a loader has no methods of an array's.
+            items if self.python && one.whole().is_none() && self.kind(items) == Holds::Other => {
+                format!("list({})", self.expr(items)?)
+            }
             items => self.items(items)?,
         };
+        let mut turns = String::new();
         for condition in &one.conditions {
-            text += &format!(".filter({})", self.turn(one, &asked(condition))?);
+            turns += &format!(".filter({})", self.turn(one, &asked(condition))?);
         }
         let same = matches!((item, one.whole()), (Expr::Name(item), Some(name)) if item == name);
         if !same {
-            text += &format!(".map({})", self.turn(one, item)?);
+            turns += &format!(".map({})", self.turn(one, item)?);
         }
-        Some((text, ATOM))
+        Some((format!("{}{turns}", of_keys(text, one, &turns)), ATOM))
     }
 
     /// `{k: f(k) for k in xs}`: names of a map are texts.
@@ -159,15 +181,17 @@ impl Writer<'_> {
         if one.whole().is_none() {
             text = format!("list({text})");
         }
+        let mut turns = String::new();
         for condition in &one.conditions {
-            text += &format!(".filter({})", self.turn(one, &asked(condition))?);
+            turns += &format!(".filter({})", self.turn(one, &asked(condition))?);
         }
         let (item, lets) = taken_apart(one);
         self.scopes.push(one.names.iter().map(|name| (name.clone(), Holds::Other)).collect());
         let (is_text, key, value) = (self.kind(key) == Holds::Text, self.expr(key), self.expr(value));
         self.scopes.pop();
         let key = if is_text { key? } else { format!("`${{{}}}`", key?) };
-        Some((format!("{text}.reduce(|all, {item}| {{ {lets}all[{key}] = {}; all }}, #{{}})", value?), ATOM))
+        turns += &format!(".reduce(|all, {item}| {{ {lets}all[{key}] = {}; all }}, #{{}})", value?);
+        Some((format!("{}{turns}", of_keys(text, one, &turns)), ATOM))
     }
 
     /// A function of an item, whose parts may have names.
@@ -220,6 +244,21 @@ impl Writer<'_> {
     }
 }
 
+/// The items that turns are made of: the keys of a map where the turns ask it for them, and apart from the variable that
+/// has them where the turns read it, which can't be read while a method of its own runs.
+fn of_keys(items: String, one: &Loop, turns: &str) -> String {
+    let is_map = one.whole().is_some_and(|name| turns.contains(&format!(" {items}[{name}]")));
+    let items = if is_map && is_path(&items) { format!("{items}.keys()") } else { items };
+    let root = items.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default();
+    let read = !root.is_empty() && root != "list" && lex::has_word(turns, root);
+    if read { format!("list({items})") } else { items }
+}
+
+/// Whether some code is names with points between them alone.
+fn is_path(code: &str) -> bool {
+    code.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'))
+}
+
 /// Whether Python takes a value as true.
 fn asked(value: &Expr) -> Expr {
     Expr::Unary("?", value.clone().into())
@@ -230,6 +269,6 @@ fn taken_apart(one: &Loop) -> (String, String) {
     if let Some(name) = one.whole() {
         return (name.clone(), String::new());
     }
-    let parts = one.names.iter().zip(&one.places);
+    let parts = one.names.iter().zip(&one.places).filter(|(name, _)| *name != "_");
     ("pair".into(), parts.map(|(name, place)| format!("let {name} = pair{place}; ")).collect())
 }

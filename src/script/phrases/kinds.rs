@@ -49,10 +49,11 @@ impl Writer<'_> {
             Expr::Number(_) => Holds::Int,
             Expr::Text(_) => Holds::Text,
             Expr::List(_) | Expr::Tuple(_) | Expr::Comprehension(_, None, _) => Holds::Array,
-            Expr::Dict(_) | Expr::Map(_) => Holds::Map,
+            Expr::Dict(_) | Expr::Map(_) | Expr::Comprehension(_, Some(_), _) => Holds::Map,
             Expr::Lambda(..) | Expr::LambdaWith(..) => Holds::Closure,
             Expr::Rhai(text) if text.starts_with('|') => Holds::Closure,
             Expr::Unary(_, of) => self.kind(of),
+            Expr::Binary("+" | "++" | "*" | "%", text, _) if self.kind(text) == Holds::Text => Holds::Text,
             // Python divides integers as numbers with a point.
             Expr::Binary("/", a, b)
                 if self.python && self.kind(a) == Holds::Int && self.kind(b) == Holds::Int =>
@@ -72,10 +73,22 @@ impl Writer<'_> {
             Expr::Index(on, places) if matches!(on.as_ref(), Expr::Attr(_, name) if name == "shape") => {
                 if matches!(places.as_slice(), [IndexPlace::One(_)]) { Holds::Int } else { Holds::Other }
             }
+            Expr::Index(on, _) if self.kind(on) == Holds::Tensor => Holds::Tensor,
+            // A part of a list or a dictionary of modules.
+            Expr::Index(on, places)
+                if matches!(places.as_slice(), [IndexPlace::One(_)]) && self.kind(on) == Holds::Module =>
+            {
+                Holds::Module
+            }
             Expr::Attr(_, name) if name == "ndim" => Holds::Int,
             Expr::Attr(_, name) if name == "total_memory" => Holds::Int,
             Expr::Attr(on, name) if matches!(on.as_ref(), Expr::Name(on) if on == "self") => {
                 self.holds(&format!("self.{name}")).unwrap_or(Holds::Other)
+            }
+            Expr::Attr(on, name) => {
+                let class = place(on).and_then(|on| self.class_at(&on));
+                let field = class.and_then(|class| self.fields.get(class)).and_then(|all| all.get(name));
+                field.map_or(Holds::Other, |(holds, _)| *holds)
             }
             _ => Holds::Other,
         }
@@ -156,6 +169,8 @@ impl Writer<'_> {
         };
         match name.as_str() {
             "nn::Parameter" => Holds::Tensor,
+            // Their parts are no modules.
+            "nn::ParameterList" | "nn::ParameterDict" => Holds::Other,
             name if names::OLD_TENSORS.iter().any(|(old, _)| *old == name) => Holds::Tensor,
             "list" | "sorted" | "reversed" | "tuple" | "set" => Holds::Array,
             "dict" => Holds::Map,
@@ -165,5 +180,14 @@ impl Writer<'_> {
             name if names::makes_tensor(name) => Holds::Tensor,
             _ => Holds::Other,
         }
+    }
+}
+
+/// Names with points between them: `model.encoder`.
+pub(super) fn place(value: &Expr) -> Option<String> {
+    match value {
+        Expr::Name(name) => Some(name.clone()),
+        Expr::Attr(on, name) => Some(format!("{}.{name}", place(on)?)),
+        _ => None,
     }
 }

@@ -1,5 +1,7 @@
 //! Methods: of modules, texts, lists, dictionaries and tensors.
 
+use std::collections::BTreeMap;
+
 use super::book::Idiom;
 use super::names;
 use super::tree::{Arg, Expr, is_os};
@@ -39,6 +41,9 @@ impl Writer<'_> {
             let arguments = self.arguments(arguments)?;
             return Some(Some((format!("{text}.{name}.call({arguments})"), ATOM)));
         }
+        if let Some(text) = self.of_field(text, name, holds, arguments) {
+            return text.map(|text| Some((text, ATOM)));
+        }
         let known = is_self || holds == Holds::Module || holds == Holds::Other && !names::is_method(name);
         let Some(closure) = self.methods.get(name).filter(|_| known).cloned() else { return Some(None) };
         let given = match self.functions.contains_key(&closure) {
@@ -47,6 +52,33 @@ impl Writer<'_> {
         };
         let given = if given.is_empty() { text.to_owned() } else { format!("{text}, {given}") };
         Some(Some((format!("{closure}.call({given})"), ATOM)))
+    }
+
+    /// A call of a field that is a module, by the class that has it; of what is not known, by any that has.
+    fn of_field(&mut self, on: &str, name: &str, holds: Holds, arguments: &[Arg]) -> Option<Option<String>> {
+        let class = match self.class_at(on).cloned() {
+            Some(class) => {
+                let (_, own) = self.fields.get(&class)?.get(name).filter(|(of, _)| *of == Holds::Module)?;
+                own.clone()
+            }
+            None => {
+                let may_be = matches!(holds, Holds::Module | Holds::Other)
+                    && !names::is_method(name)
+                    && !self.methods.contains_key(name)
+                    && !self.forwards.contains_key(&format!(".{name}"));
+                let is = |all: &BTreeMap<String, (Holds, Option<String>)>| {
+                    all.get(name).is_some_and(|(of, _)| *of == Holds::Module)
+                };
+                (may_be && self.fields.values().any(is)).then_some(())?;
+                None
+            }
+        };
+        self.uses(Idiom::Forward);
+        let given = match class {
+            Some(class) => self.forwarded(&class, arguments),
+            None => self.arguments(arguments),
+        };
+        Some(given.map(|given| format!("{on}.{name}.forward({given})")))
     }
 
     /// What changes a value's type, and what changes a list in place.
@@ -118,6 +150,7 @@ impl Writer<'_> {
         if self.copies.contains(list) {
             self.uses(Idiom::Copied);
         }
+        self.note_object(item);
         Some(format!("{list}.push({})", self.expr(item)?))
     }
 
@@ -150,6 +183,9 @@ impl Writer<'_> {
         let closure = arguments.iter().any(|argument| self.kind(&argument.value) == Holds::Closure);
         let ambiguous = closure || (!known && names::is_method(name));
         let renamed = RENAMED.iter().find(|(known, count, _)| *known == name && *count == arguments.len());
+        if self.copies.contains(&text) && self.changing.contains_key(name) {
+            self.uses(Idiom::Shared);
+        }
         if let Some(found) = self.of_object(&text, name, arguments) {
             return atom(found);
         }
@@ -186,12 +222,20 @@ impl Writer<'_> {
                 self.uses(Idiom::Remove);
                 return atom(format!("{text}.remove({text}.index_of({}))", self.expr(&one.value)?));
             }
-            ("get", [key, default]) if plain => {
+            ("get", [key, rest @ ..])
+                if plain
+                    && (!rest.is_empty() || holds == Holds::Map && self.is_number_of(&text, &key.value)) =>
+            {
                 self.uses(Idiom::GetDefault);
-                return Some((
-                    format!("{text}.get({}) ?? {}", self.expr(&key.value)?, self.bound(&default.value, 136)?),
-                    135,
-                ));
+                let numbered = holds == Holds::Map && self.is_number_of(&text, &key.value);
+                let key = if numbered { self.key(&key.value)? } else { self.expr(&key.value)? };
+                return match rest {
+                    [] => atom(format!("{text}.get({key})")),
+                    [default] => {
+                        Some((format!("{text}.get({key}) ?? {}", self.bound(&default.value, 136)?), 135))
+                    }
+                    _ => None,
+                };
             }
             ("numel" | "item" | "tolist", _) => {}
             (_, []) if names::is_property(name) && holds != Holds::Map => {

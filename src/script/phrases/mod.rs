@@ -13,6 +13,7 @@ mod caught;
 mod changes;
 mod classes;
 mod collectives;
+mod decorators;
 mod division;
 mod environ;
 mod formats;
@@ -41,6 +42,7 @@ mod statements;
 mod texts;
 mod tree;
 mod truth;
+mod unzip;
 mod writer;
 
 use crate::op::{self, OpDef};
@@ -484,7 +486,8 @@ fn offered(pieces: &[Offer]) -> Option<String> {
 fn notes(used: &[Idiom]) -> String {
     let common = |idiom: &Idiom| matches!(idiom, Idiom::Semicolon | Idiom::Braces | Idiom::Comment);
     // What would differ in silence comes first.
-    let (copied, used): (Vec<Idiom>, Vec<Idiom>) = used.iter().partition(|idiom| **idiom == Idiom::Copied);
+    let (copied, used): (Vec<Idiom>, Vec<Idiom>) =
+        used.iter().partition(|idiom| matches!(idiom, Idiom::Copied | Idiom::Shared));
     let (last, rest): (Vec<Idiom>, Vec<Idiom>) = used.iter().partition(|idiom| common(idiom));
     let first = copied.into_iter().chain(rest);
     let told = |idiom: &Idiom| *idiom != Idiom::Semicolon || used.len() == 1;

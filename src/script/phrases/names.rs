@@ -209,7 +209,7 @@ fn here(full: &str) -> Option<String> {
     }
     let path = full.strip_prefix("numpy.").map_or(full.to_owned(), |rest| format!("torch.{rest}"));
     let last = path.rsplit('.').next()?;
-    if path.contains(".functional.") {
+    if path.contains(".nn.functional.") {
         let functional = |def: &OpDef| def.name == last && def.forms.contains(&Form::Functional);
         return rows().any(functional).then(|| format!("F::{last}"));
     }

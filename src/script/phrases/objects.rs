@@ -11,6 +11,7 @@ use super::writer::{Holds, Writer};
 /// A class that is derived from nothing.
 #[derive(Default)]
 struct Object {
+    name: String,
     params: Vec<Parameter>,
     /// What is kept by the class itself: `count = 0`.
     fields: Vec<String>,
@@ -39,10 +40,11 @@ impl Statements<'_, '_, '_> {
             scope.retain(|name, _| !name.starts_with("self."));
         }
         self.writer.objects.insert("self".into());
-        let mut object = Object::default();
+        self.announce_properties(column, &name);
+        let mut object = Object { name: name.clone(), ..Object::default() };
         while self.reader.peek().is_some_and(|token| token.column > column) {
             match self.reader.word() {
-                "def" => self.method_of(&mut object)?,
+                "def" | "@" => self.method_of(&mut object)?,
                 _ if self.is_data_class && self.reader.nth(1) == ":" => self.data_field(&mut object)?,
                 // A docstring, a comment, or a field of all.
                 _ => self.field_of(&mut object)?,
@@ -110,19 +112,20 @@ impl Statements<'_, '_, '_> {
     }
 
     fn method_of(&mut self, object: &mut Object) -> Option<()> {
+        let marks = self.marks()?;
         let column = self.reader.peek()?.column;
         self.reader.expect("def")?;
         let name = self.reader.name()?;
         let mut given = self.parameters()?;
-        // One without `self` is of the class.
-        (!given.is_empty() && given.remove(0).0 == "self").then_some(())?;
+        // One of the class itself is not known.
+        (marks.is_static || !given.is_empty() && given.remove(0).0 == "self").then_some(())?;
         let params: Vec<String> = given.iter().map(|(param, _)| param.clone()).collect();
         params.iter().all(|param| !param.starts_with('*')).then_some(())?;
-        if !name.starts_with("__") {
+        if !name.starts_with("__") || name == "__call__" {
             self.writer.forwards.insert(format!(".{name}"), given.clone());
         }
         let known: Vec<String> = params.iter().cloned().chain(["self".into(), "super".into()]).collect();
-        let body = self.body(column, &known)?;
+        let body = marks.around(self.body(column, &known)?);
         match name.as_str() {
             "__init__" => {
                 object.params = given;
@@ -132,14 +135,24 @@ impl Statements<'_, '_, '_> {
             }
             // How it is shown is not a map's to say.
             "__repr__" | "__str__" => {}
-            name if name.starts_with("__") => return None,
+            name if name.starts_with("__") && name != "__call__" => return None,
             name => {
-                let body = body.iter().map(|line| replaced(line, "self", "this")).collect();
+                let body: Vec<String> = body.iter().map(|line| replaced(line, "self", "this")).collect();
+                if body.iter().any(|line| writes(line)) {
+                    self.writer.changing.insert(name.to_owned(), object.name.clone());
+                }
                 object.methods.push((name.to_owned(), params, body));
             }
         }
         Some(())
     }
+}
+
+/// Whether a line changes the object that its method is of.
+fn writes(line: &str) -> bool {
+    const SIGNS: [&str; 6] = [" = ", " += ", " -= ", " *= ", " /= ", ".push("];
+    let line = line.trim_start();
+    line.starts_with("this.") && SIGNS.iter().any(|sign| line.contains(sign))
 }
 
 impl Object {

@@ -219,7 +219,10 @@ impl<'t, 'c> PythonReader<'t, 'c> {
                     self.at += 1;
                     Expr::Attr(value.into(), token.text.to_owned())
                 }
-                "::" => {
+                // `x[0::2]` has a step.
+                "::" if !matches!(value, Expr::Number(_))
+                    && self.tokens.get(self.at + 1).is_some_and(|t| t.kind == TokenKind::Name) =>
+                {
                     self.at += 1;
                     let token = self.peek().filter(|t| t.kind == TokenKind::Name)?;
                     self.at += 1;

@@ -67,7 +67,7 @@ impl Writer<'_> {
     }
 
     fn places(&mut self, on: &str, places: &[IndexPlace]) -> Option<String> {
-        let mut all = Vec::new();
+        let (mut all, mut stepped) = (Vec::new(), None);
         for (dim, place) in places.iter().enumerate() {
             all.push(match place {
                 IndexPlace::One(at) => self.expr(at)?,
@@ -76,11 +76,36 @@ impl Writer<'_> {
                 IndexPlace::Slice(Some(from), None, None) => {
                     format!("{}..{on}.size({dim})", self.bound(from, 150)?)
                 }
-                IndexPlace::Slice(..) | IndexPlace::Dots => return None,
+                IndexPlace::Slice(from, to, Some(step)) => {
+                    // Two lists of places would be paired.
+                    (stepped.replace(dim).is_none()).then_some(())?;
+                    self.steps(on, dim, (from.as_ref(), to.as_ref(), step))?
+                }
+                IndexPlace::Dots => return None,
             });
         }
         self.uses(Idiom::Places);
         Some(format!("[{}]", all.join(", ")))
+    }
+
+    /// The places of a dimension from one on with a step.
+    fn steps(
+        &mut self,
+        on: &str,
+        dim: usize,
+        (from, to, step): (Option<&Expr>, Option<&Expr>, &Expr),
+    ) -> Option<String> {
+        self.uses(Idiom::Step);
+        (!matches!(step, Expr::Unary("-", _))).then_some(())?;
+        let mut end = |end: Option<&Expr>, without: String| match end {
+            None => Some(without),
+            Some(end) => match from_end(end) {
+                Some(far) => Some(format!("{on}.size({dim}) - {far}")),
+                None => self.expr(end),
+            },
+        };
+        let (from, to) = (end(from, "0".into())?, end(to, format!("{on}.size({dim})"))?);
+        Some(format!("arange({from}, {to}, {})", self.expr(step)?))
     }
 
     /// `x[:, None]`: what is taken, with an axis for each `None`.

@@ -176,6 +176,15 @@ pub(super) const STATEMENTS: &[Phrase] = &[
         "made.add = |k| { this.n += k; };",
     ),
     phrase(
+        Idiom::Shared,
+        "an object is a map: a function, a second name, an array or another object has a copy of it, so give it back \
+         (`m = f.call(m)`), or go by its place (`all[i].step()`)",
+        "",
+        "class Meter:\n    def __init__(self):\n        self.n = 0\n    def add(self, k):\n        self.n += k\nm = \
+         Meter()\nother = m\nother.add(1)",
+        "let other = m;",
+    ),
+    phrase(
         Idiom::ForwardDefaults,
         "a closure takes every argument: what has a default is given in each call",
         "",

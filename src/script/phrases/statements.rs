@@ -368,7 +368,11 @@ impl<'c> Statements<'_, 'c, '_> {
 
     fn augmented(&mut self, target: &Expr, sign: &str, value: &Expr) -> Option<Vec<String>> {
         if let Expr::Index(_, places) = target
-            && (places.len() > 1 || matches!(places.as_slice(), [IndexPlace::One(Expr::Tuple(_))]))
+            && (places.len() > 1
+                || matches!(
+                    places.as_slice(),
+                    [IndexPlace::One(Expr::Tuple(_)) | IndexPlace::Slice(_, _, Some(_))]
+                ))
         {
             let sign = LEVELS.into_iter().find(|level| sign.strip_suffix('=') == Some(level))?;
             let whole = Expr::Binary(sign, target.clone().into(), value.clone().into());
@@ -421,16 +425,9 @@ impl<'c> Statements<'_, 'c, '_> {
                 None => self.writer.expr(value)?,
             };
             self.note_copy(target, value);
-            let made = self
-                .writer
-                .class_of(value)
-                .is_some_and(|class| self.writer.objects.contains(&format!("{class}()")));
-            if made {
-                let own = self.writer.expr(target)?;
-                self.writer.objects.insert(own);
-            }
             lines.push(self.one(target, &text, holds)?);
             let own = self.writer.expr(target)?;
+            self.note_class(&own, value);
             if self.writer.may_be_none(value) {
                 self.writer.optional.insert(own.clone());
             } else if self.depth == 0 {
@@ -448,11 +445,6 @@ impl<'c> Statements<'_, 'c, '_> {
                     .functions
                     .insert(own.clone(), params.iter().map(|(name, _)| name.clone()).collect());
                 self.writer.defaults.insert(own.clone(), defaults);
-            }
-            if let Some(takes) = self.writer.class_of(value).and_then(|class| self.writer.forwards.get(class))
-            {
-                let takes = takes.clone();
-                self.writer.forwards.insert(own.clone(), takes);
             }
             given = Some(own);
         }
@@ -488,12 +480,18 @@ impl<'c> Statements<'_, 'c, '_> {
             }
             Expr::Index(map, places) => {
                 let on = self.writer.on(map)?;
+                if let [IndexPlace::One(key)] = places.as_slice()
+                    && self.writer.kind(map) == Holds::Map
+                    && self.writer.kind(key) == Holds::Int
+                {
+                    self.writer.numbered.insert(on.clone());
+                }
                 if self.writer.copies.contains(&on) {
                     self.writer.uses(Idiom::Copied);
                 }
                 if let [IndexPlace::One(key)] = places.as_slice()
                     && self.writer.kind(map) == Holds::Map
-                    && self.writer.kind(key) == Holds::Int
+                    && self.writer.is_number_of(&on, key)
                 {
                     return Some(format!("{on}[{}] = {value};", self.writer.key(key)?));
                 }
@@ -528,6 +526,9 @@ impl<'c> Statements<'_, 'c, '_> {
                 }
                 return Some(lines);
             }
+        }
+        if let Some(lines) = self.unzipped(targets, value) {
+            return lines;
         }
         let all = self.writer.free_name("parts");
         let text = match value {

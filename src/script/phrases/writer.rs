@@ -68,6 +68,18 @@ pub(super) struct Writer<'k> {
     pub copies: BTreeSet<String>,
     /// Classes that make maps, `Meter()`, and the variables that have one.
     pub objects: BTreeSet<String>,
+    /// The class of what a variable or a field has, by its name.
+    pub made: BTreeMap<String, String>,
+    /// What the fields of each class of modules hold, with their own classes.
+    pub fields: BTreeMap<String, BTreeMap<String, (Holds, Option<String>)>>,
+    /// The properties of each class.
+    pub properties: BTreeMap<String, BTreeSet<String>>,
+    /// What is kept by a class itself, `Net.width`, and the variable that has it.
+    pub of_classes: BTreeMap<String, String>,
+    /// Methods that change the object that they are of, each with its class.
+    pub changing: BTreeMap<String, String>,
+    /// Maps whose names stand for numbers.
+    pub numbered: BTreeSet<String>,
     /// Parsers of arguments, with the options that they have been given.
     pub parsers: BTreeMap<String, Vec<String>>,
     /// Lines that stand before the statement.
@@ -114,6 +126,12 @@ impl<'k> Writer<'k> {
             gives_back: BTreeMap::new(),
             copies: BTreeSet::new(),
             objects: BTreeSet::new(),
+            made: BTreeMap::new(),
+            fields: BTreeMap::new(),
+            properties: BTreeMap::new(),
+            of_classes: BTreeMap::new(),
+            changing: BTreeMap::new(),
+            numbered: BTreeSet::new(),
             parsers: BTreeMap::new(),
             prelude: Vec::new(),
         }
@@ -203,7 +221,10 @@ impl<'k> Writer<'k> {
                 let names: Vec<String> = params.iter().map(|(name, _)| name.clone()).collect();
                 self.closure(&names, value)
             }
-            Expr::List(items) => atom(format!("[{}]", self.each(items)?)),
+            Expr::List(items) => {
+                items.iter().for_each(|item| self.note_object(item));
+                atom(format!("[{}]", self.each(items)?))
+            }
             Expr::Tuple(items) => {
                 self.uses(Idiom::Tuple);
                 atom(format!("[{}]", self.each(items)?))
@@ -212,7 +233,10 @@ impl<'k> Writer<'k> {
                 self.uses(Idiom::Set);
                 atom(format!("[{}]", self.each(items)?))
             }
-            Expr::Dict(pairs) => self.dictionary(pairs),
+            Expr::Dict(pairs) => {
+                pairs.iter().for_each(|(_, item)| self.note_object(item));
+                self.dictionary(pairs)
+            }
             Expr::Map(pairs) => {
                 let pairs: Option<Vec<String>> =
                     pairs.iter().map(|(key, value)| Some(format!("{key}: {}", self.expr(value)?))).collect();
@@ -297,6 +321,16 @@ impl<'k> Writer<'k> {
             return Some((here, ATOM));
         }
         let on = self.bound(on, ATOM)?;
+        if let Some(kept) = self.of_classes.get(&format!("{on}.{name}")) {
+            return Some((kept.clone(), ATOM));
+        }
+        if self.is_property_at(&on, name) {
+            let text = match self.methods.get(name) {
+                Some(closure) => format!("{closure}.call({on})"),
+                None => format!("{on}.{name}()"),
+            };
+            return Some((text, ATOM));
+        }
         if let Some(closure) = self.methods.get(name).filter(|_| on == "self") {
             return Some((format!("|m| {closure}.call(self, m)"), LOOSE));
         }
@@ -364,13 +398,21 @@ impl<'k> Writer<'k> {
                 "is not" if none(right) => "!=",
                 sign => sign,
             };
-            all.push(if sign == "is not" {
-                self.uses(Idiom::IsNot);
-                format!("!({} is {})", self.bound(left, 90)?, self.bound(right, 91)?)
-            } else {
-                let level = binds(sign);
-                format!("{} {sign} {}", self.bound(left, level)?, self.bound(right, level + 1)?)
-            });
+            let in_map = matches!(sign, "in" | "!in") && self.kind(right) == Holds::Map;
+            all.push(
+                if in_map
+                    && let on = self.on(right)?
+                    && self.is_number_of(&on, left)
+                {
+                    format!("{} {sign} {on}", self.key(left)?)
+                } else if sign == "is not" {
+                    self.uses(Idiom::IsNot);
+                    format!("!({} is {})", self.bound(left, 90)?, self.bound(right, 91)?)
+                } else {
+                    let level = binds(sign);
+                    format!("{} {sign} {}", self.bound(left, level)?, self.bound(right, level + 1)?)
+                },
+            );
             left = right;
         }
         match rest {
@@ -420,17 +462,26 @@ impl<'k> Writer<'k> {
             self.uses(Idiom::Parts);
             return Some((format!("{}.{part}", self.bound(on, ATOM)?), ATOM));
         }
-        if let ([IndexPlace::One(key)], Holds::Map) = (places, holds)
-            && self.kind(key) == Holds::Int
-        {
-            let (on, key) = (self.bound(on, ATOM)?, self.key(key)?);
-            return Some((format!("{on}[{key}]"), ATOM));
-        }
         if let ([IndexPlace::One(name)], true) = (places, is_os(on)) {
             return self.of_launcher(name).map(|text| (text, ATOM));
         }
         let on = self.bound(on, ATOM)?;
+        if let ([IndexPlace::One(key)], Holds::Map) = (places, holds)
+            && self.is_number_of(&on, key)
+        {
+            let key = self.key(key)?;
+            return Some((format!("{on}[{key}]"), ATOM));
+        }
         Some((self.indexed(&on, holds, places)?, ATOM))
+    }
+
+    /// Whether the key of a map is a number, or may be one in a map of numbers.
+    pub(super) fn is_number_of(&self, map: &str, key: &Expr) -> bool {
+        match self.kind(key) {
+            Holds::Int => true,
+            Holds::Text => false,
+            _ => self.numbered.contains(map),
+        }
     }
 
     /// A number as the text that a map has in its place.
