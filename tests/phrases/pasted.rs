@@ -220,6 +220,30 @@ p = nn.Parameter(torch.ones(2))
 c.step(p)
 assert c(torch.ones(2)).sum().item() == 1 and c.twice == 1.0 and c.n == 1 and p.sum().item() == 4 and c.made() == 3
 "#,
+    // The last line, what lies in a map, a variable that is called `fn`.
+    r#"
+acc = {}
+for k, v in [("a", 1), ("b", 2), ("a", 3)]:
+    acc.setdefault(k, []).append(v)
+fn = lambda x, k=2: x * k
+fs = [lambda x: x + 1]
+class Walk:
+    def __init__(self):
+        self.new = 1
+    def go(self):
+        self.new += 1
+walk = Walk()
+walk.go()
+assert walk.new == 2
+n = fn(3) + fn(3, 4)
+for fn in fs:
+    n += fn(2)
+def app(fn, x): return fn(x)
+m = -7
+xs = [1, 2]
+assert len(acc["a"]) == 2 and n == 21 and app(lambda z: z + 1, 3) == 4 and m % 3 == 2 and -7 % 3 == 2
+assert sum(xs) / len(xs) == 1.5
+"#,
 ];
 
 fn trouble(code: &str) -> Option<String> {
@@ -247,6 +271,15 @@ fn a_statement_that_is_not_known_takes_no_other_with_it() {
         ["let a = ones(3);", "a.add_(1);", "// ? type Num = int\n", "// ? b = frob @@ 3;\nlet c = a.sum();\n"]
     {
         assert!(here.contains(want), "{here}");
+    }
+}
+
+/// Numbers alone make no habit of a line that has another fault.
+#[test]
+fn a_line_of_numbers_keeps_its_own_hint() {
+    for code in ["print(rnad(3) / 2)", "print(round(rnad(3)))", "print(-7 % rnad(3))"] {
+        let hint = told("", code).unwrap_or_default();
+        assert!(hint.starts_with("did you mean") && !hint.contains("2.0"), "{code}: {hint}");
     }
 }
 
@@ -279,6 +312,11 @@ fn an_object_that_is_copied_is_told_of() {
         ("all = [Meter() for _ in range(2)]\nfor i, m in enumerate(all):\n    m.add(i)", true),
         ("all = [Meter() for _ in range(2)]\nm = all[0]\nm.add(1)", true),
         ("m = Meter()\nother = m\nother.add(1)", true),
+        (
+            "class Chain:\n    def __init__(self):\n        self.n = 0\n    def go(self):\n        self.n += 1\n        return self\nc = \
+          Chain()\nc.go().go()",
+            true,
+        ),
         ("m = Meter()\nfor i in range(3):\n    m.add(i)\nprint(m.get(), m.n)", false),
         ("all = [Meter() for _ in range(2)]\nfor m in all:\n    print(m.get())", false),
     ] {

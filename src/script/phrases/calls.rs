@@ -219,7 +219,9 @@ impl Writer<'_> {
             (":=", [name, value]) => return self.assigned_before(&name.value, &value.value),
             _ => {}
         }
-        if self.functions.contains_key(name) {
+        // A variable of the same name stands before it.
+        let is_function = !self.python || matches!(self.holds(name), None | Some(Holds::Closure));
+        if is_function && self.functions.contains_key(name) {
             let ordered = self.in_order(name, self.holds(name) == Some(Holds::Closure), arguments)?;
             return match self.holds(name) {
                 Some(Holds::Closure) => {
@@ -297,7 +299,7 @@ impl Writer<'_> {
         let plain = |argument: &Arg| !matches!(self.kind(&argument.value), Holds::Tensor | Holds::Other);
         let function = match &self.said.absent {
             Some((absent, given)) if absent == name => !given.contains("Tensor"),
-            _ => FUNCTIONS.contains(&name) || arguments.iter().all(plain),
+            _ => FUNCTIONS.contains(&name.trim_end_matches('_')) || arguments.iter().all(plain),
         };
         if function { (Idiom::CallOfVariable, "call") } else { (Idiom::Forward, "forward") }
     }
@@ -406,8 +408,7 @@ impl Writer<'_> {
             }
             ("int" | "float", [of]) => (Idiom::Number, self.numeric(name, of)?),
             ("round", [of]) if self.python && self.kind(of) != Holds::Tensor => {
-                let (text, idiom) = self.rounded("round", of)?;
-                (idiom, text)
+                return Some((self.rounded("round", of)?.0, ATOM));
             }
             ("isinstance", [of, class]) => {
                 let (sign, class) = self.classes(class)?;

@@ -65,6 +65,7 @@ impl Writer<'_> {
         if self.whole || !self.may_be_whole(a) || !self.may_be_whole(b) {
             return Some((format!("{} / {}", self.bound(a, level)?, self.bound(b, level + 1)?), level));
         }
+        self.pointed |= self.python;
         let text = match (a, b) {
             // An error in both.
             (_, Expr::Number(zero)) if zero == "0" => format!("{} / 0", self.bound(a, level)?),
@@ -78,9 +79,17 @@ impl Writer<'_> {
         Some((text, level))
     }
 
+    /// `a % b`, which has the sign of `b` in Python.
+    pub(super) fn remainder(&mut self, a: &Expr, b: &Expr) -> Option<(String, u8)> {
+        self.pointed = true;
+        let (a, b) = (self.bound(a, binds("%"))?, self.bound(b, binds("%") + 1)?);
+        Some((format!("({a} % {b} + {b}) % {b}"), binds("%")))
+    }
+
     /// `a /= b`, which changes a tensor in its place.
     pub(super) fn divided_in_place(&mut self, target: &Expr, value: &Expr) -> Option<String> {
         let guarded = !self.whole && self.may_be_whole(target) && self.may_be_whole(value);
+        self.pointed |= self.python && guarded;
         let (on, text) = (self.expr(target)?, self.bound(value, binds("/") + 1)?);
         if let (true, Expr::Name(name)) = (guarded, target)
             && self.holds(name) == Some(Holds::Int)
@@ -138,6 +147,7 @@ impl Writer<'_> {
 
     /// `math.ceil(x)` and its like, which give an integer.
     pub(super) fn rounded(&mut self, name: &str, of: &Expr) -> Option<(String, Idiom)> {
+        self.pointed = true;
         if self.kind(of) == Holds::Int {
             return Some((self.expr(of)?, Idiom::Library));
         }

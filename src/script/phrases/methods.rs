@@ -154,6 +154,28 @@ impl Writer<'_> {
         Some(format!("{list}.push({})", self.expr(item)?))
     }
 
+    /// `groups.setdefault(key, []).append(x)`: what is changed is what the map has, and no copy of it.
+    fn set_default(&mut self, on: &Expr, name: &str, arguments: &[Arg]) -> Option<Option<(String, u8)>> {
+        let Expr::Call(callee, given) = on else { return None };
+        let (Expr::Attr(map, set), [key, default]) = (callee.as_ref(), given.as_slice()) else { return None };
+        (set == "setdefault" && self.python).then_some(())?;
+        let mut place = || {
+            let (map_text, default) = (self.on(map)?, self.expr(&default.value)?);
+            let key = match self.is_number_of(&map_text, &key.value) {
+                true => self.key(&key.value)?,
+                false => self.expr(&key.value)?,
+            };
+            let place = format!("{map_text}[{key}]");
+            self.prelude.push(format!("if !{map_text}.contains({key}) {{ {place} = {default}; }}"));
+            self.uses(Idiom::Method);
+            match (name, arguments) {
+                ("append", [one]) => self.pushed(&place, &one.value).map(|text| (text, ATOM)),
+                _ => None,
+            }
+        };
+        Some(place())
+    }
+
     /// `", ".join(items)`
     fn joined(&mut self, between: &Expr, items: &Expr) -> Option<String> {
         self.uses(Idiom::Join);
@@ -175,6 +197,15 @@ impl Writer<'_> {
             (Expr::Text(raw), "format", _) => return atom(self.formatted(raw, arguments)?),
             (Expr::Text(_), "join", [items]) => return atom(self.joined(on, &items.value)?),
             _ => {}
+        }
+        if let (Expr::Call(callee, _), true) = (on, self.changing.contains_key(name))
+            && matches!(callee.as_ref(), Expr::Attr(_, before) if self.changing.contains_key(before))
+        {
+            // What a method gives back of its object is a copy.
+            self.uses(Idiom::Shared);
+        }
+        if let Some(found) = self.set_default(on, name, arguments) {
+            return found;
         }
         let text = self.on(on)?;
         let is_self = text == "self" || text.starts_with("self.");

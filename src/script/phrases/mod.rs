@@ -162,6 +162,8 @@ struct Offer<'c> {
     /// The lines in its place; none where it can't be read.
     rewritten: Option<Vec<String>>,
     used: Vec<Idiom>,
+    /// Whether numbers in it have been given the point that they have in Python: no habit, but another value.
+    pointed: bool,
     /// Whether the code is Python's throughout: what of it can't be read is no Rhai.
     python: bool,
 }
@@ -174,7 +176,7 @@ impl Offer<'_> {
     /// The statement as it should be.
     fn text(&self) -> String {
         match &self.rewritten {
-            Some(lines) if self.is_changed() => lines.join("\n"),
+            Some(lines) if self.is_changed() || self.pointed => lines.join("\n"),
             None if self.is_unknown() => {
                 self.written.lines().map(|line| format!("// ? {line}")).collect::<Vec<_>>().join("\n")
             }
@@ -328,6 +330,7 @@ fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<V
         let Some(first) = tokens.get(from) else { return Some(pieces) };
         let before = all.clone();
         all.writer.used.clear();
+        all.writer.pointed = false;
         let mut lines = all.statement();
         if lines.is_none() {
             all = before;
@@ -357,6 +360,7 @@ fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<V
             written,
             rewritten: lines,
             used,
+            pointed: all.writer.pointed,
             python: all.writer.python,
         });
     }

@@ -47,6 +47,17 @@ fn rename(tokens: &mut [Tok<'_>]) {
         .flat_map(<[Tok]>::first)
         .map(|token| token.text)
         .collect();
+    // Methods and fields of the program's have their other name wherever they are read.
+    let own: Vec<&str> = tokens
+        .windows(4)
+        .filter_map(|four| match four {
+            [def, name, ..] if def.text == "def" => Some(name.text),
+            [of, point, name, next] if of.text == "self" && point.text == "." && next.text == "=" => {
+                Some(name.text)
+            }
+            _ => None,
+        })
+        .collect();
     for at in 0..tokens.len() {
         let before = at.checked_sub(1).and_then(|at| tokens.get(at)).map_or("", |token| token.text);
         let behind = tokens.get(at + 1).map(|token| (token.kind, token.text));
@@ -60,6 +71,13 @@ fn rename(tokens: &mut [Tok<'_>]) {
         // Parameters are names, and so are options of a call.
         head &= depth > 0 || token.text != ":" && token.kind != TokenKind::Line;
         let option = depth > 0 && !head && matches!(behind, Some((_, "=")));
+        if before == "." && own.contains(&token.text) {
+            let other = KEPT.iter().find(|other| other.strip_suffix('_') == Some(token.text)).copied();
+            if let (Some(other), Some(token)) = (other, tokens.get_mut(at)) {
+                token.text = other;
+            }
+            continue;
+        }
         if token.kind != TokenKind::Name || matches!(before, "." | "::" | "'") || option {
             continue;
         }
@@ -73,8 +91,12 @@ fn rename(tokens: &mut [Tok<'_>]) {
         let is = |other: &&&str| other.strip_suffix('_') == Some(token.text);
         let kept = KEPT.iter().find(is).filter(|_| ends_a_name(behind));
         let begins = || {
-            BEGINNING.iter().find(is).filter(|_| {
-                behind.is_some_and(|(kind, text)| kind == TokenKind::Sign && BEHIND_A_NAME.contains(&text))
+            BEGINNING.iter().find(is).filter(|other| {
+                // No function is without a name.
+                let called = **other == "fn_" && matches!(behind, Some((_, "(" | "." | "[" | "in")));
+                called
+                    || behind
+                        .is_some_and(|(kind, text)| kind == TokenKind::Sign && BEHIND_A_NAME.contains(&text))
             })
         };
         if let (Some(other), Some(token)) = (kept.or_else(begins).copied(), tokens.get_mut(at)) {

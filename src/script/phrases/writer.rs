@@ -53,6 +53,8 @@ pub(super) struct Writer<'k> {
     /// Closures that stand for methods of modules.
     pub methods: BTreeMap<String, String>,
     pub used: Vec<Idiom>,
+    /// Whether a number has been given the point that it has in Python.
+    pub pointed: bool,
     pub said: &'k FaultSays,
     /// Whether nothing in the code is Rhai's alone.
     pub python: bool,
@@ -118,6 +120,7 @@ impl<'k> Writer<'k> {
             optional: BTreeSet::new(),
             methods: BTreeMap::new(),
             used: Vec::new(),
+            pointed: false,
             said,
             python: false,
             whole: false,
@@ -352,6 +355,9 @@ impl<'k> Writer<'k> {
         match sign {
             "//" => return self.floored(a, b),
             "/" => return self.quotient(a, b),
+            "%" if self.python && (self.may_be_negative(a) || self.may_be_negative(b)) => {
+                return self.remainder(a, b);
+            }
             _ => {}
         }
         let level = binds(sign);
