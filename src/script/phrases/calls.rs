@@ -197,6 +197,16 @@ impl Writer<'_> {
         self.arguments(&renamed)
     }
 
+    /// Notes that what is cut is a list.
+    fn note_list(&mut self, cut: &Expr) {
+        if let Expr::Index(on, places) = cut
+            && let (Expr::Name(list), [IndexPlace::Slice(..)]) = (on.as_ref(), places.as_slice())
+            && self.holds(list) == Some(Holds::Other)
+        {
+            self.rebind(list, Holds::Array);
+        }
+    }
+
     /// A call of what has one name.
     fn named(&mut self, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
         let atom = |text: String| Some((text, ATOM));
@@ -206,16 +216,7 @@ impl Writer<'_> {
                 return self.transposed(value).map(|text| (text, ATOM));
             }
             // What is cut for it is a list.
-            ("zip", parts) => {
-                for part in parts {
-                    if let Expr::Index(on, places) = &part.value
-                        && let (Expr::Name(list), [IndexPlace::Slice(..)]) = (on.as_ref(), places.as_slice())
-                        && self.holds(list) == Some(Holds::Other)
-                    {
-                        self.rebind(list, Holds::Array);
-                    }
-                }
-            }
+            ("zip", parts) => parts.iter().for_each(|part| self.note_list(&part.value)),
             (":=", [name, value]) => return self.assigned_before(&name.value, &value.value),
             _ => {}
         }

@@ -198,12 +198,6 @@ impl Writer<'_> {
             (Expr::Text(_), "join", [items]) => return atom(self.joined(on, &items.value)?),
             _ => {}
         }
-        if let (Expr::Call(callee, _), true) = (on, self.changing.contains_key(name))
-            && matches!(callee.as_ref(), Expr::Attr(_, before) if self.changing.contains_key(before))
-        {
-            // What a method gives back of its object is a copy.
-            self.uses(Idiom::Shared);
-        }
         if let Some(found) = self.set_default(on, name, arguments) {
             return found;
         }
@@ -214,9 +208,7 @@ impl Writer<'_> {
         let closure = arguments.iter().any(|argument| self.kind(&argument.value) == Holds::Closure);
         let ambiguous = closure || (!known && names::is_method(name));
         let renamed = RENAMED.iter().find(|(known, count, _)| *known == name && *count == arguments.len());
-        if self.copies.contains(&text) && self.changing.contains_key(name) {
-            self.uses(Idiom::Shared);
-        }
+        self.note_change((on, &text), name);
         if let Some(found) = self.of_object(&text, name, arguments) {
             return atom(found);
         }
@@ -244,10 +236,7 @@ impl Writer<'_> {
             ("replace", [_, _]) | ("strip" | "trim", [])
                 if plain && !matches!(holds, Holds::Array | Holds::Map | Holds::Module | Holds::Tensor) =>
             {
-                self.uses(Idiom::InPlace);
-                let name = if name == "strip" { "trim" } else { name };
-                let (own, arguments) = (self.free_name("text"), self.arguments(arguments)?);
-                return Some((format!("{{ let {own} = {text}; {own}.{name}({arguments}); {own} }}"), LOOSE));
+                return self.changed_text(&text, name, arguments);
             }
             ("remove", [one]) if holds == Holds::Array && (self.python || self.is_refused("remove")) => {
                 self.uses(Idiom::Remove);
@@ -257,16 +246,7 @@ impl Writer<'_> {
                 if plain
                     && (!rest.is_empty() || holds == Holds::Map && self.is_number_of(&text, &key.value)) =>
             {
-                self.uses(Idiom::GetDefault);
-                let numbered = holds == Holds::Map && self.is_number_of(&text, &key.value);
-                let key = if numbered { self.key(&key.value)? } else { self.expr(&key.value)? };
-                return match rest {
-                    [] => atom(format!("{text}.get({key})")),
-                    [default] => {
-                        Some((format!("{text}.get({key}) ?? {}", self.bound(&default.value, 136)?), 135))
-                    }
-                    _ => None,
-                };
+                return self.gotten((&text, holds), &key.value, rest);
             }
             ("numel" | "item" | "tolist", _) => {}
             (_, []) if names::is_property(name) && holds != Holds::Map => {
@@ -284,6 +264,38 @@ impl Writer<'_> {
         }
         let arguments = self.arguments(arguments)?;
         atom(format!("{text}.{name}({arguments})"))
+    }
+
+    /// `s.replace("a", "b")` and `s.strip()`, which give a text and leave the old one.
+    fn changed_text(&mut self, text: &str, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
+        self.uses(Idiom::InPlace);
+        let name = if name == "strip" { "trim" } else { name };
+        let (own, arguments) = (self.free_name("text"), self.arguments(arguments)?);
+        Some((format!("{{ let {own} = {text}; {own}.{name}({arguments}); {own} }}"), LOOSE))
+    }
+
+    /// `d.get(key)` and `d.get(key, default)`
+    fn gotten(&mut self, (text, holds): (&str, Holds), key: &Expr, rest: &[Arg]) -> Option<(String, u8)> {
+        self.uses(Idiom::GetDefault);
+        let numbered = holds == Holds::Map && self.is_number_of(text, key);
+        let key = if numbered { self.key(key)? } else { self.expr(key)? };
+        match rest {
+            [] => Some((format!("{text}.get({key})"), ATOM)),
+            [default] => Some((format!("{text}.get({key}) ?? {}", self.bound(&default.value, 136)?), 135)),
+            _ => None,
+        }
+    }
+
+    /// Notes that a method changes a copy of an object: one with a second name, or what another method gave back of it.
+    fn note_change(&mut self, (on, text): (&Expr, &str), name: &str) {
+        let changes = |name: &str| self.changing.contains_key(name);
+        let given_back = || match on {
+            Expr::Call(callee, _) => matches!(callee.as_ref(), Expr::Attr(_, before) if changes(before)),
+            _ => false,
+        };
+        if changes(name) && (self.copies.contains(text) || given_back()) {
+            self.uses(Idiom::Shared);
+        }
     }
 
     /// Rhai's `append` takes an array: only another value is Python's.
