@@ -283,6 +283,17 @@ fn a_line_of_numbers_keeps_its_own_hint() {
     }
 }
 
+/// The last line has no semicolon that would have to be set.
+#[test]
+fn the_last_line_is_offered_as_it_has_to_be() {
+    let class = "import torch\nclass M:\n    def __init__(self):\n        self.n = 2\n    @property\n    def half(self):\n        \
+                 return self.n / 4\nm = M()\n";
+    for (code, want) in [("print(m.half)", "print(m.half())"), ("print(m.n / 4)", "print(m.n / 4.0)")] {
+        let here = told("", &format!("{class}{code}")).and_then(|hint| offered(&hint)).unwrap_or_default();
+        assert!(here.ends_with(want), "{here}");
+    }
+}
+
 #[test]
 fn a_program_has_one_answer() {
     let code = "import torch\nfor i in range(3):\n    for j in range(2):\n        k = i\n        z = j\n        q = k\n    for j in \

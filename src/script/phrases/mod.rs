@@ -162,7 +162,7 @@ struct Offer<'c> {
     /// The lines in its place; none where it can't be read.
     rewritten: Option<Vec<String>>,
     used: Vec<Idiom>,
-    /// Whether numbers in it have been given the point that they have in Python: no habit, but another value.
+    /// Whether values in it are written otherwise, such as numbers with the point that they have in Python.
     pointed: bool,
     /// Whether the code is Python's throughout: what of it can't be read is no Rhai.
     python: bool,

@@ -53,7 +53,8 @@ pub(super) struct Writer<'k> {
     /// Closures that stand for methods of modules.
     pub methods: BTreeMap<String, String>,
     pub used: Vec<Idiom>,
-    /// Whether a number has been given the point that it has in Python.
+    /// Whether a value has been written otherwise that shows no habit: a number with the point that it has in Python, a
+    /// property.
     pub pointed: bool,
     pub said: &'k FaultSays,
     /// Whether nothing in the code is Rhai's alone.
@@ -324,10 +325,12 @@ impl<'k> Writer<'k> {
             return Some((here, ATOM));
         }
         let on = self.bound(on, ATOM)?;
-        if let Some(kept) = self.of_classes.get(&format!("{on}.{name}")) {
-            return Some((kept.clone(), ATOM));
+        if let Some(kept) = self.of_classes.get(&format!("{on}.{name}")).cloned() {
+            self.pointed = true;
+            return Some((kept, ATOM));
         }
         if self.is_property_at(&on, name) {
+            self.pointed = true;
             let text = match self.methods.get(name) {
                 Some(closure) => format!("{closure}.call({on})"),
                 None => format!("{on}.{name}()"),
