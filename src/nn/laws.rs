@@ -37,13 +37,13 @@ pub(crate) enum Law {
         scale: Tensor,
     },
     /// Over the last dimension.
-    Categorical(Weights),
-    Bernoulli(Weights),
+    Categorical(LawWeights),
+    Bernoulli(LawWeights),
 }
 
 /// Probabilities, or the numbers that they are the exponentials or the sigmoid of. One is computed from the other.
 #[derive(Clone)]
-pub(crate) struct Weights {
+pub(crate) struct LawWeights {
     given: WeightKind,
     value: Tensor,
 }
@@ -74,7 +74,7 @@ impl Law {
     /// # Errors
     /// A probability is negative, or there is no dimension.
     pub(crate) fn categorical(probs: Option<&Tensor>, logits: Option<&Tensor>) -> Result<Law> {
-        let weights = Weights::of(probs, logits)?;
+        let weights = LawWeights::of(probs, logits)?;
         if weights.value.rank() == 0 {
             let name = weights.name();
             return Err(Error::value(format!("`{name}` parameter must be at least one-dimensional.")));
@@ -83,8 +83,8 @@ impl Law {
             WeightKind::Probs => div(&weights.value, &sum(&weights.value, Some(&[-1]), true)?)?,
             WeightKind::Logits => sub(&weights.value, &logsumexp(&weights.value, &[-1], true)?)?,
         };
-        let law = Law::Categorical(Weights { value, ..weights });
-        if let Law::Categorical(Weights { given, value }) = &law {
+        let law = Law::Categorical(LawWeights { value, ..weights });
+        if let Law::Categorical(LawWeights { given, value }) = &law {
             match given {
                 WeightKind::Probs => law.check_parameter("probs", value, |x| ge(x, 0.0), "Simplex()")?,
                 WeightKind::Logits => {
@@ -100,8 +100,8 @@ impl Law {
     /// # Errors
     /// A probability is below 0 or above 1.
     pub(crate) fn bernoulli(probs: Option<&Tensor>, logits: Option<&Tensor>) -> Result<Law> {
-        let law = Law::Bernoulli(Weights::of(probs, logits)?);
-        if let Law::Bernoulli(Weights { given, value }) = &law {
+        let law = Law::Bernoulli(LawWeights::of(probs, logits)?);
+        if let Law::Bernoulli(LawWeights { given, value }) = &law {
             match given {
                 WeightKind::Probs => {
                     let within = |x: &Tensor| mul(&ge(x, 0.0)?, &le(x, 1.0)?);
@@ -122,8 +122,8 @@ impl Law {
     pub(crate) fn batch_shape(&self) -> &[usize] {
         match self {
             Law::Normal { loc, .. } => loc.shape(),
-            Law::Bernoulli(Weights { value, .. }) => value.shape(),
-            Law::Categorical(Weights { value, .. }) => {
+            Law::Bernoulli(LawWeights { value, .. }) => value.shape(),
+            Law::Categorical(LawWeights { value, .. }) => {
                 value.shape().split_last().map_or(&[], |(_, rest)| rest)
             }
         }
@@ -441,8 +441,8 @@ impl Law {
     }
 }
 
-impl Weights {
-    fn of(probs: Option<&Tensor>, logits: Option<&Tensor>) -> Result<Weights> {
+impl LawWeights {
+    fn of(probs: Option<&Tensor>, logits: Option<&Tensor>) -> Result<LawWeights> {
         let (given, value) = match (probs, logits) {
             (Some(probs), None) => (WeightKind::Probs, probs),
             (None, Some(logits)) => (WeightKind::Logits, logits),
@@ -453,7 +453,7 @@ impl Weights {
                     ));
             }
         };
-        Ok(Weights { given, value: value.clone() })
+        Ok(LawWeights { given, value: value.clone() })
     }
 
     fn name(&self) -> &'static str {

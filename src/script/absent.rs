@@ -20,7 +20,7 @@ const AVERAGE: &str =
     "`let mean = deepcopy(net);` and after each step, under no_grad, `a.lerp_(b, 0.01)` for its parameters";
 
 /// Names, and what there is instead of them; modules with `::` behind, for a function of one's own may be called so.
-const ABSENT: [(&str, &str); 66] = [
+const ABSENT: [(&str, &str); 67] = [
     ("torch::", "what is PyTorch's own stands without it: `ones(2)`, `nn::Linear(2, 1)`, `optim::SGD(…)`"),
     (
         "backends::",
@@ -38,6 +38,10 @@ const ABSENT: [(&str, &str); 66] = [
     (
         "random::",
         "`rand(3)` draws, and `manual_seed(n)`, `get_rng_state()` and `with fork_rng() { … }` are about what is drawn",
+    ),
+    (
+        "time::",
+        "`time(|| …)` and `timeit(|| …)` measure; `let t = timestamp(); …; t.elapsed` is the time between, in seconds",
     ),
     ("mark_dirty", "a function of your own gives a new tensor, and leaves its inputs as they are"),
     ("set_materialize_grads", "a function of your own has one output, whose gradient is always there"),

@@ -76,6 +76,10 @@ pub(super) fn of_first(bare: &str, shown: &[String]) -> Option<String> {
             "of an array of numbers it is `tensor(xs).{bare}(…)`; of one of tensors, as a loader's batch `[x, y]` is, \
              `xs[0].{bare}(…)`"
         ),
+        // A variable, for no function has the name.
+        _ if !super::help::rows().any(|def| def.name == bare) && in_place(bare).is_none() => {
+            format!("`{bare}.forward(…)` calls a module, `{bare}.call(…)` a closure")
+        }
         _ => return None,
     })
 }

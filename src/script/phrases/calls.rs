@@ -299,7 +299,7 @@ impl Writer<'_> {
             ["f", "g", "h", "fn", "func", "function", "callback", "closure", "op", "transform"];
         let plain = |argument: &Arg| !matches!(self.kind(&argument.value), Holds::Tensor | Holds::Other);
         let function = match &self.said.absent {
-            Some((absent, given)) if absent == name => !given.contains("Tensor"),
+            Some((absent, given)) if absent == name && !given.contains("Tensor") => true,
             _ => FUNCTIONS.contains(&name.trim_end_matches('_')) || arguments.iter().all(plain),
         };
         if function { (Idiom::CallOfVariable, "call") } else { (Idiom::Forward, "forward") }

@@ -4,6 +4,7 @@
 //! and written as Rhai (`writer` and what stands beside it), statement by statement; what it has met of the phrase
 //! book (`book`) says why. A rewritten statement is offered once Rhai's parser takes it.
 
+mod alone;
 mod arguments;
 mod around;
 mod blocks;
@@ -72,13 +73,17 @@ pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> Sessio
     if !matches!(fault.kind.as_str(), "SyntaxError" | "NameError" | "TypeError") {
         return fault;
     }
-    if let Some(hint) = around::outlived(&fault, origin, wrong(&fault)) {
+    let outlived = around::outlived(&fault, origin, wrong(&fault));
+    if let Some(hint) = outlived.or_else(|| slips::colon(&fault)) {
         return fault.hinted(hint, origin);
     }
     let known = known();
     let found = hint(&fault, origin, &known)
         .or_else(|| around::unseen(&fault, origin, wrong(&fault), &known.variables));
-    let found = found.or_else(|| slip(&fault, origin, &known)).or_else(|| uncalled(&fault));
+    let found = found
+        .or_else(|| slip(&fault, origin, &known))
+        .or_else(|| uncalled(&fault))
+        .or_else(|| slips::item(&fault));
     let Some(hint) = found else { return fault };
     // What is misspelt stays so in the line that is offered.
     let misspelt = fault.hint.as_deref().filter(|own| own.starts_with("did you mean"));
@@ -226,7 +231,7 @@ fn hint(fault: &Fault, origin: &Origin, known: &SessionNames) -> Option<String> 
     let leads = piece.is_unknown() && all.get(at..)?.iter().any(Offer::is_changed);
     if !piece.is_changed()
         && !leads
-        && let told = alone(piece, line)
+        && let told = alone::told(piece, line)
         && (told.is_some() || !piece.is_unknown())
     {
         return told;
@@ -258,7 +263,7 @@ fn hint(fault: &Fault, origin: &Origin, known: &SessionNames) -> Option<String> 
     {
         return Some(hint);
     }
-    offered(std::slice::from_ref(piece)).or_else(|| alone(piece, line))
+    offered(std::slice::from_ref(piece)).or_else(|| alone::told(piece, line))
 }
 
 /// The answer to a line that is read alone.
@@ -505,68 +510,6 @@ fn code_of(text: &str) -> String {
 
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
-}
-
-/// What is told of a statement for which nothing can be offered.
-fn alone(piece: &Offer, line: &str) -> Option<String> {
-    let used: Vec<Idiom> = piece.used.iter().copied().filter(|idiom| *idiom != Idiom::Semicolon).collect();
-    if !used.is_empty() {
-        return Some(notes(&used));
-    }
-    let first: String = line.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-    let behind = line.trim().get(first.len()..).unwrap_or_default().trim_start();
-    if behind.starts_with('=') || behind.starts_with('.') {
-        return None;
-    }
-    Some(match first.as_str() {
-        "class" => of_class(line).into(),
-        "" if line.trim().starts_with('@') => decorator(line).into(),
-        "async" | "await" => "nothing runs beside the script: the call alone".into(),
-        "except" | "finally" => note(Idiom::Try).into(),
-        "elif" => note(Idiom::Elif).into(),
-        "match" => "`switch x { 1 => …, _ => … }` is Python's `match`".into(),
-        _ => return None,
-    })
-}
-
-/// What is told of a class for which no line can be offered, by what it is derived from.
-fn of_class(line: &str) -> &'static str {
-    const BASES: [(&str, &str); 5] = [
-        (
-            "Dataset",
-            "a data set is what `data::Dataset(length, |i| …)` makes, or `data::TensorDataset(x, y)`: a loader takes either",
-        ),
-        ("Sequential", "`let Net = || nn::Sequential([…]);` is such a class"),
-        (
-            "Function",
-            "a function with a gradient of its own is what `autograd::Function(|ctx, x| …, |ctx, g| …)` makes, and `f.apply(x)` \
-             calls it",
-        ),
-        (
-            "Module",
-            "a class of a module is a closure that makes one: `let Net = || nn::module(#{…}, |self, x| …);`, with its methods \
-             as closures that are given the module",
-        ),
-        ("Scheduler", "`optim::lr_scheduler::LambdaLR(opt, |epoch| …)` takes a rule of one's own"),
-    ];
-    let base = line.split_once('(').map_or("", |(_, base)| base);
-    let known = BASES.iter().find(|(name, _)| base.contains(name)).map(|(_, told)| *told);
-    known.unwrap_or(
-        "there are no classes, and nothing is inherited: a map holds values and closures, `nn::module(#{…}, |self, x| …)` \
-         makes a network",
-    )
-}
-
-fn decorator(line: &str) -> &'static str {
-    match line.trim() {
-        line if line.starts_with("@dataclass") => {
-            "a map holds values that belong together: `let c = #{lr: 0.1};`, and `c.lr`"
-        }
-        line if line.starts_with("@property") => {
-            "a value of a map is a property: `#{area: w * h}`, or a closure that is called"
-        }
-        _ => "nothing stands before a function here: a closure that takes it is called with it",
-    }
 }
 
 #[cfg(test)]

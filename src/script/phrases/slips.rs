@@ -1,10 +1,39 @@
 //! Lines that are neither Rhai nor Python, but Python's thought in Rhai's signs: `y[.., 1]`, `` `${loss:.4f}` ``.
 
+use crate::script::fault::Fault;
+
 /// The line as Python has it, where it is such a one.
 pub(super) fn as_python(line: &str) -> Option<String> {
     let texts = with_texts(line);
     let places = with_places(texts.as_deref().unwrap_or(line));
     places.or(texts)
+}
+
+/// What is told of a block in braces behind Python's colon.
+pub(super) fn colon(fault: &Fault) -> Option<String> {
+    let line = fault.source_line.as_deref().filter(|_| fault.message.contains("Expecting '{'"))?;
+    let at = usize::try_from(fault.column?).ok()?.checked_sub(1)?;
+    let (before, behind) = line.split_at_checked(line.char_indices().nth(at)?.0)?;
+    let block = behind.strip_prefix(':')?.trim_start();
+    block
+        .starts_with('{')
+        .then(|| format!("the colon falls away before a brace: `{} {block}`", before.trim()))
+}
+
+/// What is told of a call of what stands in an array or a map.
+pub(super) fn item(fault: &Fault) -> Option<String> {
+    let line = fault.source_line.as_deref().filter(|_| fault.kind == "SyntaxError")?;
+    let at = usize::try_from(fault.column?).ok()?.checked_sub(1)?;
+    let (before, behind) = line.split_at_checked(line.char_indices().nth(at)?.0)?;
+    if !before.ends_with(']') || !behind.starts_with('(') {
+        return None;
+    }
+    let start =
+        before.rfind(|c: char| !(c.is_alphanumeric() || "_[]`\"${}.".contains(c))).map_or(0, |at| at + 1);
+    let of = before.get(start..).filter(|of| of.starts_with(char::is_alphabetic))?;
+    Some(format!(
+        "what stands in an array or a map is called by `{of}.forward(…)` where it is a module, by `{of}.call(…)` where it is a closure"
+    ))
 }
 
 /// Texts between back quotes that ask for a format as Python's texts do.
