@@ -320,3 +320,63 @@ fn a_backward_hook_sees_each_pass_through_a_module_and_its_recorded_gradients() 
         assert!(lab.truth("allclose(twice, g * 2) && allclose(more, autograd::grad(g, z)[0] * 2 * 2)"));
     });
 }
+
+#[test]
+fn what_a_pass_has_noted_goes_with_it() {
+    everywhere(|lab| {
+        // One that ends before the inputs leaves nothing to the next.
+        lab.run(
+            "let x = leaf([1.0]); let net = nn::module(#{w: nn::Parameter(leaf([1.0]).detach())}, |self, x| [x * 2 * self.w, x * 3 * self.w]);
+             let seen = []; net.register_full_backward_hook(|m, grads, outs| { seen.push(outs); () }); let out = net.forward(x);
+             autograd::grad(out[0].sum(), net.w, #{retain_graph: true});",
+        );
+        assert_eq!(lab.numbers("autograd::grad(out[1].sum(), x)[0]"), [3.0]);
+        assert_eq!(lab.text("[seen.len(), seen[0][0], seen[0][1].item()]"), "[1, (), 1.0]");
+        // One that a hook has ended as well.
+        lab.run(
+            "let net = nn::Linear(2, 2, #{bias: false}); let x = leaf([[1.0, 1.0]]); net.to(x.device);
+             with no_grad() { net.weight.fill_(1.0); } let count = [0];
+             net.register_full_backward_hook(|m, grads, outs| { count[0] += 1; if count[0] == 1 { throw \"boo\" } () });
+             let y = net.forward(x).sum(); try { y.backward(#{retain_graph: true}) } catch (e) { }
+             x.grad = (); net.zero_grad(); y.backward(#{retain_graph: true}); y.backward();",
+        );
+        assert_eq!(lab.numbers("x.grad"), [4.0, 4.0]);
+        assert_eq!(lab.numbers("net.weight.grad"), [2.0; 4]);
+        assert_eq!(lab.text("count[0]"), "3");
+    });
+    // Recorded gradients lead back to their graph, which nothing may keep.
+    let mut lab = Lab::on("sim:t4");
+    lab.run(
+        "let before = cuda::memory_allocated();
+         for i in 0..3 {
+             let net = nn::Linear(8, 8).cuda(); net.register_full_backward_hook(|m, grads, outs| ());
+             let x = ones([4, 8], #{device: \"cuda\", requires_grad: true});
+             autograd::grad((net.forward(x) ** 2).sum(), net.weight, #{create_graph: true});
+         }",
+    );
+    assert!(lab.truth("cuda::memory_allocated() == before"));
+}
+
+#[test]
+fn backward_hooks_see_tensors_among_other_values_and_on_several_gpus() {
+    let mut lab = Lab::on("sim:t4x2");
+    lab.run(
+        "let seen = []; let see = |m, grads, outs| { seen.push([grads, outs]); () };
+         let net = nn::module(#{w: nn::Parameter(ones(1))}, |self, x| [x * self.w, 5]); net.register_full_backward_hook(see);
+         net.forward(ones(1))[0].backward();",
+    );
+    assert_eq!(lab.text("[seen[0][0], seen[0][1][0].item(), seen[0][1][1]]"), "[[()], 1.0, ()]");
+    lab.run(
+        "let net = nn::module(#{}, |self, x, z| x + z.to(\"cuda:0\")); net.register_full_backward_hook(see);
+         let a = ones(2, #{device: \"cuda:0\", requires_grad: true}); let b = ones(2, #{device: \"cuda:1\", requires_grad: true});
+         net.forward(a, b).sum().backward();",
+    );
+    assert_eq!(lab.text("seen[1][0].map(|g| g.device.index)"), "[0, 1]");
+    assert!(lab.truth("a.grad.device.index == 0 && b.grad.device.index == 1"));
+    lab.run("let x = tensor(2.0, #{requires_grad: true}); let same = nn::Identity(); same.register_full_backward_hook(|m, g, o| ());");
+    lab.run("let y = x * 1;");
+    for code in ["same.forward(x).mul_(3)", "same.forward(y).mul_(3)"] {
+        let (text, _) = lab.error(code);
+        assert!(text.contains("is being modified inplace"), "{code}: {text}");
+    }
+}

@@ -196,3 +196,33 @@ fn a_module_holds_one_and_a_copy_of_it_is_its_own() {
         assert_eq!(lab.text("square"), "autograd::Function(Square)");
     });
 }
+
+#[test]
+fn what_lies_on_an_input_is_not_changed_in_place_unseen() {
+    everywhere(|lab| {
+        lab.run("let x = leaf([2.0]); let w = x * 1;");
+        for forward in ["x", "x.view([1, 1]).view([-1])", "x.detach()"] {
+            lab.run(&format!("let f = autograd::Function(|ctx, x| {forward}, |ctx, g| g);"));
+            for code in ["f.apply(x).mul_(3)", "f.apply(w).mul_(3)"] {
+                let (text, _) = lab.error(code);
+                assert!(text.contains("is being modified inplace"), "{forward}: {text}");
+            }
+            let (text, _) = lab.error("let w = x * 1; let y = f.apply(w); w.mul_(3); y.sum().backward()");
+            assert!(text.contains("has been modified by an inplace operation"), "{forward}: {text}");
+            lab.run("x.grad = (); let y = f.apply(x * 1); (y * 5).sum().backward();");
+            assert_eq!(lab.numbers("x.grad"), [5.0]);
+        }
+        assert_eq!(lab.numbers("x"), [2.0]);
+        lab.run("let f = autograd::Function(|ctx, x| { ctx.mark_non_differentiable(x); x }, |ctx, g| g);");
+        assert!(!lab.truth("f.apply(x).requires_grad"));
+    });
+}
+
+#[test]
+fn a_gradient_lies_where_its_input_lies() {
+    let mut lab = Lab::on("sim:t4");
+    lab.run("let x = ones(2, #{device: \"cuda\", requires_grad: true});");
+    let (text, _) =
+        lab.error("autograd::Function(|ctx, x| x * 2, |ctx, g| g.cpu()).apply(x).sum().backward()");
+    assert!(text.contains("expected device cuda:0 but got cpu"), "{text}");
+}

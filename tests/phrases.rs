@@ -409,6 +409,8 @@ fn what_differs_in_silence_is_told_of_once() {
         ("let a = 7; let b = 2; a / b", "3.5 in Python"),
         ("let x = ones(7); x.numel() / 2", "`7 / 2` of integers"),
         ("fn half(n) { n / 2 } half(7)", "`7 / 2` of integers"),
+        ("let a = 3; a /= 4", "`3 / 4` of integers is 0"),
+        ("let m = #{n: -7}; m.n %= 3", "is -1 in line 1, and 2 in Python"),
         ("-5 % 3", "is -2 in line 1, and 1 in Python"),
         ("5 % -3", "and -1 in Python"),
         ("7 // 2", "`//` begins a comment"),
@@ -566,4 +568,18 @@ fn what_is_far_from_what_was_meant_is_not_offered() {
         let hint = told("", code).unwrap_or_default();
         assert!(!hint.contains("scale") && !hint.contains("self."), "{code}: {hint}");
     }
+}
+
+/// A division that is meant says nothing of the others.
+#[test]
+fn each_line_that_divides_integers_is_told_of_once() {
+    let host = Arc::new(Warned::default());
+    let mut lab =
+        Interpreter::new(Machine::cpu_only(), Arc::clone(&host) as Arc<dyn Host>, &Limits::default());
+    let code = "let n = 7;\nlet half = n / 2;\nfor i in 0..5 { n / 3; }\nlet m = 9; m /= 2;\nlet x = tensor([7.0]); x /= 2; x[0] %= 2; n / 7;";
+    let _ = lab.evaluate(1, &Origin { name: "test", code, first_line: 1 }).unwrap();
+    let warned = host.0.lock().unwrap().clone();
+    let lines: Vec<bool> =
+        (2..=4).map(|line| warned.iter().any(|text| text.contains(&format!("in line {line},")))).collect();
+    assert!(warned.len() == 3 && lines == [true; 3], "{warned:?}");
 }

@@ -4,13 +4,17 @@
 //! the joint, which is older than they are, so that a pass comes to it once all gradients that there are have been noted.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::base::{DType, Error, Result};
+use crate::device::Context;
 use crate::op::Value;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, grad_enabled, set_grad_mode};
-use crate::tensor::own_gradient::OwnGradient;
+use crate::tensor::own_gradient::{OwnGradient, OwnSaved};
 
 /// Gradients by the places of what they are of.
 type GradPlaces = Vec<Option<Tensor>>;
@@ -20,17 +24,22 @@ type GradPlaces = Vec<Option<Tensor>>;
 pub(crate) type CallHook<'a> =
     dyn Fn(&Value, &Value, Option<&[Option<Tensor>]>, &[Option<Tensor>]) -> Result<Option<GradPlaces>> + 'a;
 
+/// Gradients that a backward pass has noted so far, by the calls whose hooks wait for them.
+#[derive(Default)]
+pub(crate) struct GradNotes(RefCell<HashMap<u64, [GradPlaces; 2]>>);
+
 /// The hooks of one call of a module.
 pub(super) struct BackwardHooks {
+    id: u64,
     /// As whoever calls the hooks knows it.
     module: Value,
     /// Those that see the gradients of the outputs alone.
     before: Vec<Value>,
     after: Vec<Value>,
     /// Whether an input has a gradient.
-    has_inputs: Mutex<bool>,
-    inputs: Mutex<GradPlaces>,
-    outputs: Mutex<GradPlaces>,
+    has_inputs: AtomicBool,
+    /// How many inputs and outputs there are.
+    counts: [AtomicUsize; 2],
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -45,8 +54,10 @@ pub(crate) struct BackwardStep {
     side: HookSide,
     /// What the node notes the gradient of; the joint notes none.
     place: Option<usize>,
-    /// GradPlaces of the tensors that the joint hands gradients to.
+    /// Where the tensors stand that the joint hands gradients to.
     tensors: Vec<usize>,
+    /// Where the joint lies.
+    context: Arc<Context>,
 }
 
 impl BackwardHooks {
@@ -56,16 +67,17 @@ impl BackwardHooks {
         before: Vec<Value>,
         after: Vec<Value>,
     ) -> Option<Arc<BackwardHooks>> {
+        static CALLS: AtomicU64 = AtomicU64::new(0);
         if before.is_empty() && after.is_empty() || !grad_enabled() {
             return None;
         }
         Some(Arc::new(BackwardHooks {
+            id: CALLS.fetch_add(1, Ordering::Relaxed),
             module: module(),
             before,
             after,
-            has_inputs: Mutex::default(),
-            inputs: Mutex::default(),
-            outputs: Mutex::default(),
+            has_inputs: AtomicBool::new(false),
+            counts: Default::default(),
         }))
     }
 
@@ -74,11 +86,13 @@ impl BackwardHooks {
     /// # Errors
     /// The device is full.
     pub(super) fn inputs(self: &Arc<Self>, inputs: &mut [Value]) -> Result<()> {
-        *locked(&self.inputs) = vec![None; inputs.len()];
         // Hooks that see outputs alone need no more.
-        if !self.after.is_empty() {
-            *locked(&self.has_inputs) = self.through(HookSide::Inputs, inputs)?;
-        }
+        let through = if self.after.is_empty() {
+            self.counted(HookSide::Inputs, inputs)
+        } else {
+            self.through(HookSide::Inputs, inputs)?
+        };
+        self.has_inputs.store(through, Ordering::Relaxed);
         Ok(())
     }
 
@@ -91,33 +105,46 @@ impl BackwardHooks {
             Value::List(all) => all.as_mut_slice(),
             one => std::slice::from_mut(one),
         };
-        *locked(&self.outputs) = vec![None; outputs.len()];
         self.through(HookSide::Outputs, outputs).map(|_| ())
+    }
+
+    fn counted(&self, side: HookSide, values: &[Value]) -> bool {
+        let [inputs, outputs] = &self.counts;
+        let count = if side == HookSide::Inputs { inputs } else { outputs };
+        count.store(values.len(), Ordering::Relaxed);
+        false
     }
 
     /// Puts nodes behind all tensors among `values`, and says whether one of them has a gradient.
     fn through(self: &Arc<Self>, side: HookSide, values: &mut [Value]) -> Result<bool> {
-        static RULE: &str = "BackwardHookFunctionBackward";
+        self.counted(side, values);
         let tensors: Vec<(usize, Tensor)> = (0..)
             .zip(values.iter())
             .filter_map(|(at, value)| if let Value::Tensor(t) = value { Some((at, t.clone())) } else { None })
             .filter(|(_, t)| t.requires_grad())
             .collect();
         let Some((_, first)) = tensors.first() else { return Ok(false) };
+        let context = first.context();
         let step = |place: Option<usize>| {
             let tensors = tensors.iter().map(|(at, _)| *at).collect();
-            Arc::new(BackwardStep { hooks: Arc::clone(self), side, place, tensors })
+            Arc::new(BackwardStep {
+                hooks: Arc::clone(self),
+                side,
+                place,
+                tensors,
+                context: Arc::clone(&context),
+            })
         };
-        let rule = OwnGradient::named(RULE);
-        let joint = Tensor::empty(&[0], DType::Float32, &first.context(), "empty")?;
+        let rule = OwnGradient::named("BackwardHookFunctionBackward");
+        let joint = nothing(&context)?;
         let all: Vec<&Tensor> = tensors.iter().map(|(_, t)| t).collect();
-        rule.join(&all, &joint, &[], step(None));
+        rule.join(&all, &joint, OwnSaved::default(), step(None));
         for (at, t) in &tensors {
             let behind = {
                 let _off = set_grad_mode(false);
                 t.with_layout(t.layout().clone()).view_of(t)
             };
-            rule.join(&[&joint], &behind, &[], step(Some(*at)));
+            rule.join(&[&joint], &behind, OwnSaved::default(), step(Some(*at)));
             if let Some(value) = values.get_mut(*at) {
                 *value = Value::Tensor(behind);
             }
@@ -125,8 +152,9 @@ impl BackwardHooks {
         Ok(true)
     }
 
-    fn noted(&self, side: HookSide) -> MutexGuard<'_, GradPlaces> {
-        locked(if side == HookSide::Inputs { &self.inputs } else { &self.outputs })
+    /// Places for gradients, none of which are known.
+    fn places(&self) -> [GradPlaces; 2] {
+        self.counts.each_ref().map(|count| vec![None; count.load(Ordering::Relaxed)])
     }
 }
 
@@ -140,56 +168,54 @@ impl BackwardStep {
     ///
     /// # Errors
     /// Those of the hooks.
-    pub(crate) fn run(&self, grad: &Tensor, call: &CallHook) -> Result<Grads> {
+    pub(crate) fn run(&self, grad: &Tensor, notes: &GradNotes, call: &CallHook) -> Result<Grads> {
         let hooks = &self.hooks;
         if let Some(place) = self.place {
-            if let Some(slot) = hooks.noted(self.side).get_mut(place) {
+            let mut all = notes.0.borrow_mut();
+            let [inputs, outputs] = all.entry(hooks.id).or_insert_with(|| hooks.places());
+            let of = if self.side == HookSide::Inputs { inputs } else { outputs };
+            if let Some(slot) = of.get_mut(place) {
                 *slot = Some(grad.clone());
             }
-            let none = Tensor::empty(&[0], DType::Float32, &grad.context(), "empty")?;
-            return Ok([Some(none)].into_iter().collect());
+            return Ok([Some(nothing(&self.context)?)].into_iter().collect());
         }
-        let mut grads = hooks.noted(self.side).clone();
-        let count = grads.len();
+        let noted = notes.0.borrow_mut().remove(&hooks.id);
+        let [mut inputs, mut outputs] = noted.unwrap_or_else(|| hooks.places());
+        let is_last = self.side == HookSide::Inputs || !hooks.has_inputs.load(Ordering::Relaxed);
         if self.side == HookSide::Outputs {
             for hook in &hooks.before {
-                if let Some(other) = call(hook, &hooks.module, None, &grads)? {
-                    grads = self.replaced(other, count)?;
+                if let Some(other) = call(hook, &hooks.module, None, &outputs)? {
+                    outputs =
+                        replaced(other, outputs.len(), "pre hook returned an invalid number of grad_output")?;
                 }
             }
-            hooks.noted(HookSide::Outputs).clone_from(&grads);
         }
-        if self.side == HookSide::Inputs || !*locked(&hooks.has_inputs) {
-            let outputs = std::mem::take(&mut *hooks.noted(HookSide::Outputs));
-            let mut inputs = hooks.noted(HookSide::Inputs).clone();
-            let count = inputs.len();
+        if is_last {
             for hook in &hooks.after {
                 if let Some(other) = call(hook, &hooks.module, Some(&inputs), &outputs)? {
-                    inputs = self.replaced(other, count)?;
+                    inputs = replaced(other, inputs.len(), "hook returned an invalid number of grad_input")?;
                 }
             }
-            *hooks.noted(HookSide::Outputs) = vec![None; outputs.len()];
-            *hooks.noted(HookSide::Inputs) = vec![None; count];
-            if self.side == HookSide::Inputs {
-                grads = inputs;
-            }
+        }
+        let grads = if self.side == HookSide::Inputs { inputs } else { outputs.clone() };
+        if !is_last {
+            let [none, _] = hooks.places();
+            notes.0.borrow_mut().insert(hooks.id, [none, outputs]);
         }
         Ok(self.tensors.iter().map(|&at| grads.get(at).cloned().flatten()).collect())
     }
-
-    fn replaced(&self, other: GradPlaces, wanted: usize) -> Result<GradPlaces> {
-        if other.len() == wanted {
-            return Ok(other);
-        }
-        let text = format!(
-            "Backward hook returned an invalid number of grad_input, got {}, but expected {wanted}",
-            other.len()
-        );
-        Err(Error::runtime(text)
-            .with_hint("a hook gives as many gradients as it is given, or `()` to change nothing"))
-    }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+fn replaced(other: GradPlaces, wanted: usize, what: &str) -> Result<GradPlaces> {
+    if other.len() == wanted {
+        return Ok(other);
+    }
+    let text = format!("Backward {what}, got {}, but expected {wanted}", other.len());
+    Err(Error::runtime(text)
+        .with_hint("a hook gives as many gradients as it is given, or `()` to change nothing"))
+}
+
+/// A tensor of no elements: what hangs on the joint has no gradient of its own.
+fn nothing(context: &Arc<Context>) -> Result<Tensor> {
+    Tensor::empty(&[0], DType::Float32, context, "empty")
 }

@@ -108,17 +108,20 @@ params! {
     }
 }
 
-/// The names and values of an array of pairs, as Python's ordered maps are written.
+/// The names and values of an array of pairs, as Python's ordered maps are written: the last value of a name, where the
+/// name stood first.
 pub(crate) fn pairs(value: &Value) -> Option<Vec<(String, Value)>> {
     let Value::List(items) = value else { return None };
-    let pair = |item: &Value| match item {
-        Value::List(pair) => match pair.as_slice() {
-            [Value::Str(name), value] => Some((name.to_string(), value.clone())),
-            _ => None,
-        },
-        _ => None,
-    };
-    items.iter().map(pair).collect()
+    let mut all: Vec<(String, Value)> = Vec::new();
+    for item in items {
+        let Value::List(pair) = item else { return None };
+        let [Value::Str(name), value] = pair.as_slice() else { return None };
+        match all.iter_mut().find(|(known, _)| known == &**name) {
+            Some((_, known)) => *known = value.clone(),
+            None => all.push((name.to_string(), value.clone())),
+        }
+    }
+    Some(all)
 }
 
 kinds! {

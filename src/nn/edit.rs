@@ -4,7 +4,7 @@ use crate::base::{Error, Kind, Result};
 use crate::tensor::Tensor;
 
 use super::Module;
-use super::module::{ModuleSlot, Role};
+use super::module::{ModuleSlot, Role, check_name};
 
 impl Module {
     /// Puts a module under a name: in the place of the child that has it, or behind the others. A parameter or
@@ -189,14 +189,4 @@ fn put(children: &mut Vec<(String, Module)>, name: String, module: Module) {
         Some((_, place)) => *place = module,
         None => children.push((name, module)),
     }
-}
-
-fn check_name(what: &str, name: &str) -> Result<()> {
-    if name.is_empty() {
-        return Err(Error::value(format!("{what} name can't be empty string \"\"")));
-    }
-    if name.contains('.') {
-        return Err(Error::value(format!("{what} name can't contain \".\", got: {name}")));
-    }
-    Ok(())
 }

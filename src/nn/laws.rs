@@ -221,8 +221,8 @@ impl Law {
             Law::Normal { scale, .. } => add(&log(scale)?, 0.5 + 0.5 * (2.0 * PI).ln()),
             Law::Categorical(weights) => {
                 let logits = weights.log_probs()?;
-                let least = clamp(&logits, Some(f64::from(f32::MIN).into()), None)?;
-                neg(&sum(&mul(&least, &weights.softmax_probs()?)?, Some(&[-1]), false)?)
+                let bounded = clamp(&logits, Some(least(logits.dtype()).into()), None)?;
+                neg(&sum(&mul(&bounded, &weights.softmax_probs()?)?, Some(&[-1]), false)?)
             }
             Law::Bernoulli(weights) => {
                 let (logits, probs) = (weights.sigmoid_logits()?, weights.sigmoid_probs()?);
@@ -306,7 +306,7 @@ impl Law {
     }
 
     /// The deviations of normal distributions.
-    pub(crate) fn spread_of(&self) -> Option<Tensor> {
+    pub(crate) fn width(&self) -> Option<Tensor> {
         if let Law::Normal { scale, .. } = self { Some(scale.clone()) } else { None }
     }
 
@@ -517,6 +517,16 @@ fn told(x: &Tensor) -> Result<String> {
         Scalar::Float(f) if f.is_nan() => "nan".into(),
         Scalar::Float(f) => format!("{f:?}"),
     })
+}
+
+/// The least number of a dtype of floats.
+fn least(dtype: DType) -> f64 {
+    match dtype {
+        DType::Float16 => half::f16::MIN.to_f64(),
+        DType::BFloat16 => half::bf16::MIN.to_f64(),
+        DType::Float64 => f64::MIN,
+        _ => f64::from(f32::MIN),
+    }
 }
 
 /// Terms of a divergence: none where the first never happens, without bound where the second never does.

@@ -136,6 +136,17 @@ impl Call<'_> {
     }
 }
 
+/// Fails on a name that no part of a module can have.
+pub(super) fn check_name(what: &str, name: &str) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::value(format!("{what} name can't be empty string \"\"")));
+    }
+    if name.contains('.') {
+        return Err(Error::value(format!("{what} name can't contain \".\", got: {name}")));
+    }
+    Ok(())
+}
+
 /// What a tensor is to its module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
@@ -221,6 +232,7 @@ impl Module {
                 t.set_requires_grad(true)?;
             }
         }
+        parts.children.iter().try_for_each(|(name, _)| check_name("module", name))?;
         let mut known = HashMap::new();
         let height = parts.children.iter().map(|(_, m)| m.height(&mut known)).max().unwrap_or(0);
         check_height(1 + height)?;

@@ -5,6 +5,10 @@ pub(crate) const LEFT_OUT: &str = "\
 Tensors hold real numbers, dense and in memory: there are no complex dtypes, and so no `fft` and none of what gives
 complex numbers (`linalg::eig`, `linalg::eigvals`, `view_as_complex`), no sparse layouts and no quantised dtypes. A model is
 neither compiled nor traced (`torch.compile`, `torch.jit`).
+
+Nor are there, so far: `vmap` and the transforms of `torch.func`, averaged models (`optim.swa_utils`), wrapped weights
+(`weight_norm`, `spectral_norm`, pruning), lazy modules, `ParameterList`, iterable data sets, other distributions than
+normal, categorical and Bernoulli's, an optimiser's `state`, and functions of your own with several outputs.
 ";
 
 const COMPLEX: &str = "there are no complex numbers here";

@@ -1,6 +1,8 @@
 //! Expressions of our own in a parsed program.
 
-use rhai::{CustomExpr, Dynamic, Expr, Position};
+use std::num::NonZeroUsize;
+
+use rhai::{CustomExpr, Dynamic, EvalContext, Expr, Position};
 
 /// The key of an expression whose line is noted before and behind it: no text of a script is read as this token.
 pub(super) const NOTED_LINE: &str = "\u{6}";
@@ -32,4 +34,18 @@ pub(crate) fn custom(key: &str, inputs: impl IntoIterator<Item = Expr>, state: D
         scope_may_be_changed: false,
         self_terminated: false,
     }
+}
+
+/// The value of a variable where it lies.
+#[inline(always)]
+pub(super) fn lying<'s>(context: &'s EvalContext, expr: &Expr) -> Option<&'s Dynamic> {
+    let (name, index) = match expr {
+        Expr::Variable(v, Some(short), _) => (&v.1, usize::from(short.get())),
+        Expr::Variable(v, None, _) => (&v.1, v.0.map_or(0, NonZeroUsize::get)),
+        _ => return None,
+    };
+    // The parser counted from the newest entry where it could, and Rhai goes by its count as well.
+    let counted = index > 0 && !context.global_runtime_state().always_search_scope;
+    let scope = context.scope();
+    if counted { Some(scope.iter_raw().nth(index - 1)?.2) } else { scope.get(name) }
 }

@@ -14,9 +14,11 @@ use crate::device::MapOp;
 use crate::device::Shared;
 use crate::device::shared::{CodePlace, NO_VALUES};
 use crate::script::custom::{METHOD, NOTED_LINE, custom};
+use crate::tensor::Tensor;
 
 use super::calling::is_calling;
 use super::carry;
+use super::custom::lying;
 use super::fault::RhaiResult;
 use super::lexer::{self, Kind};
 use super::ordered::unordered;
@@ -115,6 +117,8 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
         let divisor = context.eval_expression_tree(divisor)?;
         if let Ok(b) = divisor.as_int()
             && b != 0
+            // A part of a tensor is computed, and the host may wait for it.
+            && root(place).is_some_and(|root| lying(context, root).is_some_and(|value| !value.is::<Tensor>()))
             && let Ok(a) = context.eval_expression_tree(place)?.as_int()
         {
             divided(&shared, state.as_bool().unwrap_or(true), (a, b), at);
@@ -318,6 +322,15 @@ pub(super) fn wrap_assigned(statement: &mut Stmt) {
     if is_place(lhs) && !matches!(rhs, Expr::FloatConstant(..)) {
         let divisor = std::mem::take(rhs);
         *rhs = Expr::Custom(Box::new(custom(DIVISOR, [lhs.clone(), divisor], divides.into())), at);
+    }
+}
+
+/// The variable that a place begins with.
+fn root(place: &Expr) -> Option<&Expr> {
+    match place {
+        Expr::Variable(..) => Some(place),
+        Expr::Dot(x, ..) | Expr::Index(x, ..) => root(&x.lhs),
+        _ => None,
     }
 }
 

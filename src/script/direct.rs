@@ -9,7 +9,6 @@
 //! place, and the wrapper knows it.
 
 use std::borrow::Cow;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use rhai::{
@@ -27,7 +26,7 @@ use super::carry::{self, Clocks};
 use super::differs;
 use super::fault::{RhaiResult, raise};
 use super::ordered::{asks_order, unordered};
-use crate::script::custom::custom;
+use crate::script::custom::{custom, lying};
 
 /// The key of a wrapped operator: no text of a script is read as this token.
 const OPERATOR: &str = "\u{1}";
@@ -246,20 +245,6 @@ pub(super) fn held<'s>(context: &'s EvalContext, expr: &Expr) -> Option<LockedOp
             .or_else(|_| value.as_float().map(LockedOperand::Float))
             .ok(),
     }
-}
-
-/// The value of a variable where it lies.
-#[inline(always)]
-pub(super) fn lying<'s>(context: &'s EvalContext, expr: &Expr) -> Option<&'s Dynamic> {
-    let (name, index) = match expr {
-        Expr::Variable(v, Some(short), _) => (&v.1, usize::from(short.get())),
-        Expr::Variable(v, None, _) => (&v.1, v.0.map_or(0, NonZeroUsize::get)),
-        _ => return None,
-    };
-    // The parser counted from the newest entry where it could, and Rhai goes by its count as well.
-    let counted = index > 0 && !context.global_runtime_state().always_search_scope;
-    let scope = context.scope();
-    if counted { Some(scope.iter_raw().nth(index - 1)?.2) } else { scope.get(name) }
 }
 
 /// As Rhai has them; what overflows or divides by zero is left to its errors.

@@ -11,8 +11,8 @@ use rhai::{Array, Blob, Dynamic, Engine, EvalContext, Expr, Expression, INT, Map
 
 use crate::device::Shared;
 
+use super::custom::lying;
 use super::custom::{LIST, custom};
-use super::direct::lying;
 use super::fault::RhaiResult;
 
 /// The functions, each with whether a program has one of its own of that name.

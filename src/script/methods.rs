@@ -19,8 +19,9 @@ use crate::op::{Args, Form, Forward, InPlace, OpDef, ParamKind, Value};
 use crate::tensor::Tensor;
 
 use super::bind::failed;
+use super::custom::lying;
 use super::custom::{METHOD, custom};
-use super::direct::{LockedOperand, held, lying};
+use super::direct::{LockedOperand, held};
 use super::fault::{RhaiResult, raise};
 use super::value::{from_dynamic, to_dynamic};
 

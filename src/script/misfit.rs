@@ -62,8 +62,8 @@ fn of_numbers(name: &str, bare: &str, shown: &[String]) -> Option<String> {
     ))
 }
 
-/// What helps where a function of the table is given values of these types first.
-pub(super) fn of_first(bare: &str, shown: &[String]) -> Option<String> {
+/// What helps where a function of the table, or what a variable holds, is given values of these types first.
+pub(super) fn of_first(bare: &str, shown: &[String], is_variable: bool) -> Option<String> {
     let first = shown.first()?.as_str();
     Some(match (bare, first) {
         _ if shown.iter().any(|given| given == "()") => NOTHING.into(),
@@ -76,8 +76,7 @@ pub(super) fn of_first(bare: &str, shown: &[String]) -> Option<String> {
             "of an array of numbers it is `tensor(xs).{bare}(…)`; of one of tensors, as a loader's batch `[x, y]` is, \
              `xs[0].{bare}(…)`"
         ),
-        // A variable, for no function has the name.
-        _ if !super::help::rows().any(|def| def.name == bare) && in_place(bare).is_none() => {
+        _ if is_variable && in_place(bare).is_none() => {
             format!("`{bare}.forward(…)` calls a module, `{bare}.call(…)` a closure")
         }
         _ => return None,

@@ -406,6 +406,12 @@ impl Saved {
         node.is_some_and(|node| matches!(node.inputs.get(i), Some((Edge::Leaf(_), _))))
     }
 
+    /// Where input `i` lies, while its node is there.
+    pub(super) fn device(&self, i: usize) -> Option<Device> {
+        let node = self.node.as_ref().and_then(Weak::upgrade)?;
+        node.inputs.get(i).map(|(_, meta)| meta.device)
+    }
+
     /// The shape of input `i`.
     pub fn shape(&self, i: usize) -> &[usize] {
         self.shapes.get(i).map_or(&[], |d| d.as_slice())

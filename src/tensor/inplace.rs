@@ -14,7 +14,9 @@ impl Tensor {
     /// Remembers that this tensor is a view, so that writing to it in place reaches its base's graph.
     pub(crate) fn view_of(self, source: &Tensor) -> Tensor {
         if !grad_enabled() {
-            self.auto().untracked = Some(Arc::downgrade(&source.0));
+            // What it is a view of in the end: what lies between may be gone before it.
+            let root = source.auto().untracked.clone().filter(|root| root.strong_count() > 0);
+            self.auto().untracked = Some(root.unwrap_or_else(|| Arc::downgrade(&source.0)));
             return self;
         }
         // A leaf that wants a gradient may be a view of what wants none.

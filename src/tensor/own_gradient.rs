@@ -15,8 +15,20 @@ pub(crate) struct OwnGradient {
     name: &'static str,
 }
 
-/// What the caller is given back of a function.
-struct Handed(Arc<dyn Any + Send + Sync>);
+/// What a function keeps for its gradient.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct OwnSaved<'a> {
+    /// Tensors that the caller is given back; the output itself may be one.
+    pub kept: &'a [Option<Tensor>],
+    /// The output, where it lies on an input: neither may be changed in place afterwards.
+    pub shared: Option<&'a Tensor>,
+}
+
+/// What the caller is given back of a function: the function, and how many of the saved tensors.
+struct Handed(Arc<dyn Any + Send + Sync>, usize);
+
+/// Names that have rules of their own.
+const NAMES: usize = 1 << 12;
 
 impl OwnGradient {
     /// The rule of that name, such as `SquareBackward`: rules live as long as the program, so there is one for each name.
@@ -24,6 +36,7 @@ impl OwnGradient {
         static RULES: Mutex<Option<HashMap<String, &'static OwnGradient>>> = Mutex::new(None);
         let mut rules = RULES.lock().unwrap_or_else(PoisonError::into_inner);
         let rules = rules.get_or_insert_default();
+        let name = if rules.len() < NAMES { name } else { "FunctionBackward" };
         if let Some(rule) = rules.get(name) {
             return rule;
         }
@@ -32,27 +45,29 @@ impl OwnGradient {
         rule
     }
 
-    /// Has `output` come from `inputs`: its gradient is what `function` gives, to which `kept` is handed in a backward pass.
-    /// A tensor among `kept` that is the output itself may be so.
+    /// Has `output` come from `inputs`: its gradient is what `function` gives, to which what is kept is handed in a backward pass.
     pub(crate) fn join(
         &'static self,
         inputs: &[&Tensor],
         output: &Tensor,
-        kept: &[Option<Tensor>],
+        saved: OwnSaved,
         function: Arc<dyn Any + Send + Sync>,
     ) {
         if !needs_graph(inputs) {
             return;
         }
         let node = Node::new(self, inputs, |saver| {
-            for t in kept {
+            for t in saved.kept {
                 match t {
                     Some(t) if t.is(output) => saver.output(t),
                     Some(t) => saver.input(t),
                     None => saver.constant(None),
                 }
             }
-            saver.attribute(Handed(function));
+            if let Some(shared) = saved.shared {
+                saver.output(shared);
+            }
+            saver.attribute(Handed(function, saved.kept.len()));
         });
         output.join(node);
     }
@@ -60,6 +75,14 @@ impl OwnGradient {
     fn check(&self, saved: &Saved, grads: &Grads) -> Result<()> {
         for (i, grad) in grads.iter().enumerate() {
             let Some(grad) = grad.as_ref().filter(|_| saved.needs(i)) else { continue };
+            if let Some(device) = saved.device(i).filter(|device| *device != grad.device()) {
+                return Err(Error::runtime(format!(
+                    "Function {} returned an invalid gradient at index {i} - expected device {device} but got {}",
+                    self.name,
+                    grad.device()
+                ))
+                .with_hint("the gradient of an input lies where the input lies"));
+            }
             let (got, wanted) = (grad.shape(), saved.shape(i));
             let aligned =
                 got.iter().rev().zip(wanted.iter().rev()).all(|(got, want)| got == want || *want == 1);
@@ -87,7 +110,8 @@ impl Rule for OwnGradient {
 
     fn backward_by(&self, saved: &Saved, grad: &Tensor, caller: &dyn Caller) -> Result<Grads> {
         let function = saved.attribute::<Handed>()?;
-        let grads = caller.gradient(&*function.0, &saved.kept()?, grad)?;
+        let kept = saved.kept()?;
+        let grads = caller.gradient(&*function.0, kept.get(..function.1).unwrap_or(&kept), grad)?;
         self.check(saved, &grads)?;
         Ok(grads)
     }

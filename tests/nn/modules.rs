@@ -372,6 +372,14 @@ fn parts_may_be_given_as_pairs_in_whose_order_they_stand() {
         lab.text("nn::ModuleDict([[\"z\", nn::ReLU()], [\"a\", nn::ReLU()]]).keys()"),
         "[\"z\", \"a\"]"
     );
+    assert_eq!(
+        lab.text(
+            "nn::Sequential([[\"a\", nn::Linear(1, 1)], [\"a\", nn::Linear(1, 2)]]).forward(ones(1)).shape"
+        ),
+        "[2]"
+    );
+    let (text, _) = lab.error("nn::Sequential([[\"a.b\", nn::ReLU()]])");
+    assert!(text.contains("name can't contain"), "{text}");
     let (text, hint) = lab.error("nn::Sequential([[\"second\", 3]])");
     assert!(
         text.contains("is not a Module subclass") && hint.contains("[\"name\", module]"),

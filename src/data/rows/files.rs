@@ -103,7 +103,7 @@ pub(super) static ROWS: &[OpDef] = &[
         "text",
         "Reads a file of text whole: what `open(path).read()` is in Python.",
         TextParams::LIST,
-        by_name!(TextParams, |a| text::read(Path::new(a.path)).map(|text| Value::Str(text.into()))),
+        by_name!(TextParams, |a| text::read(Path::new(a.path)).map(Value::Str)),
     )
     .own()
     .details("`.split(\"\\n\")` gives its lines, and `.chars()` its characters. Line ends are `\\n`. At most 16 MiB are read.")

@@ -14,19 +14,34 @@ pub(super) fn has_room(bytes: usize) -> bool {
 /// Bytes that could be filled: of main memory and swap, and of what a control group is allowed.
 fn available() -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
-    let left = number(&read("/proc/meminfo")?, "MemAvailable:").and_then(|free| {
-        free.checked_add(number(&read("/proc/meminfo")?, "SwapFree:").unwrap_or(0))?.checked_mul(1024)
-    })?;
-    let group = |name: &str| read(&format!("/sys/fs/cgroup/{name}"));
-    let of_group = || {
-        let most: u64 = group("memory.max")?.trim().parse().ok()?;
-        let now: u64 = group("memory.current")?.trim().parse().ok()?;
-        // What is read from files goes where it is needed elsewhere.
-        let files = group("memory.stat").and_then(|stat| number(&stat, "file ")).unwrap_or(0);
+    let told = read("/proc/meminfo")?;
+    let free = number(&told, "MemAvailable:")?.checked_add(number(&told, "SwapFree:").unwrap_or(0))?;
+    let left = free.checked_mul(1024)?;
+    let of_group = GROUPS.iter().find_map(|[most, now, stat, files]| {
+        let most: u64 = read(most)?.trim().parse().ok()?;
+        let now: u64 = read(now)?.trim().parse().ok()?;
+        // What was read from files, and is not in use, goes where it is needed elsewhere.
+        let files = read(stat).and_then(|stat| number(&stat, files)).unwrap_or(0);
         Some(most.saturating_sub(now.saturating_sub(files)))
-    };
-    Some(of_group().map_or(left, |of_group| left.min(of_group)))
+    });
+    Some(of_group.map_or(left, |of_group| left.min(of_group)))
 }
+
+/// Where control groups of both versions tell what they may have, what they have, and what of it is of files.
+const GROUPS: [[&str; 4]; 2] = [
+    [
+        "/sys/fs/cgroup/memory.max",
+        "/sys/fs/cgroup/memory.current",
+        "/sys/fs/cgroup/memory.stat",
+        "inactive_file ",
+    ],
+    [
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        "/sys/fs/cgroup/memory/memory.stat",
+        "total_inactive_file ",
+    ],
+];
 
 /// The number behind a name that begins a line.
 fn number(text: &str, name: &str) -> Option<u64> {

@@ -10,7 +10,7 @@ use crate::base::chain::Link;
 use crate::base::{Error, Result};
 use crate::checkpoint::{Function, Options, checkpoint, segments, set_early_stop};
 use crate::nn::Module;
-use crate::nn::backward_hooks::BackwardStep;
+use crate::nn::backward_hooks::{BackwardStep, GradNotes};
 use crate::nn::hooks::LAST_LINE;
 use crate::op::params::kind::{Bool, Int};
 use crate::op::params::params;
@@ -171,11 +171,13 @@ impl Part {
 pub(crate) struct Again<'a, 'b> {
     context: &'a NativeCallContext<'b>,
     failed: RefCell<Option<Box<EvalAltResult>>>,
+    /// What hooks of modules wait for; gone with the pass.
+    notes: GradNotes,
 }
 
 impl<'a, 'b> Again<'a, 'b> {
     pub(super) fn new(context: &'a NativeCallContext<'b>) -> Again<'a, 'b> {
-        Again { context, failed: RefCell::default() }
+        Again { context, failed: RefCell::default(), notes: GradNotes::default() }
     }
 
     /// The error to raise for a pass that failed.
@@ -243,8 +245,9 @@ impl Caller for Again<'_, '_> {
 
     fn gradient(&self, function: &dyn Any, kept: &[Option<Tensor>], grad: &Tensor) -> Result<Grads> {
         if let Some(step) = BackwardStep::of(function) {
-            return step
-                .run(grad, &|hook, module, inputs, outputs| self.hook_of(hook, (module, inputs, outputs)));
+            return step.run(grad, &self.notes, &|hook, module, inputs, outputs| {
+                self.hook_of(hook, (module, inputs, outputs))
+            });
         }
         own_function::gradient(self.context, function, kept, grad).map_err(|error| self.failed_by(error))
     }

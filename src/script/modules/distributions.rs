@@ -89,7 +89,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             .shapes("(…, K) -> numbers from 0 to K - 1, one distribution for each row")
             .errors(&[
                 "ValueError: both are given or none, a weight is negative, or there is no dimension",
-                "NotImplementedError: the weights are bools",
+                "NotImplementedError: the logits are bools",
             ])
             .details("What an agent does next: `let a = d.sample();`, and `-d.log_prob(a) * reward` is its loss.")
             .example(
@@ -245,7 +245,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             .shapes("one for each distribution")
             .errors(&["TypeError: it is no normal distribution"])
             .example("distributions::Normal(tensor([1.0, 2.0]), 0.5).scale", "tensor([0.5000, 0.5000])"),
-        |call| part(call, "scale", |law| law.spread_of().map(Ok)),
+        |call| part(call, "scale", |law| law.width().map(Ok)),
     ),
     ScriptRow::of(
         property("batch_shape", "The shape in which the distributions stand.")

@@ -16,7 +16,7 @@ use crate::script::fault::{RhaiResult, raise};
 use crate::script::value::{Callback, type_name};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, set_grad_mode};
-use crate::tensor::own_gradient::OwnGradient;
+use crate::tensor::own_gradient::{OwnGradient, OwnSaved};
 
 params! {
     FunctionParams {
@@ -235,20 +235,23 @@ impl OwnFunction {
         let tensors: Vec<Tensor> = inputs.iter().filter_map(tensor).collect();
         let ctx = FunctionContext::new(&inputs);
         let args: Vec<Dynamic> = std::iter::once(Dynamic::from(ctx.clone())).chain(inputs.clone()).collect();
-        let output = {
+        let (output, given) = {
             let _off = set_grad_mode(false);
             let value = self.0.forward.call_in_graph(context, args)?;
             ctx.state().ran = true;
             let output = tensor(&value).ok_or_else(|| raise(self.no_tensor(&value)))?;
-            // What stands in the graph already keeps its own place.
-            let stands = output.requires_grad() || tensors.iter().any(|t| t.is(&output));
-            if stands { output.with_layout(output.layout().clone()).view_of(&output) } else { output }
+            // What lies on an input is a view of it, and what stands in the graph already keeps its own place.
+            let on = tensors.iter().find(|t| t.shares_storage(&output)).cloned();
+            let on = on.or_else(|| output.requires_grad().then(|| output.clone()));
+            let given = output.clone();
+            (on.map_or(output, |on| given.with_layout(given.layout().clone()).view_of(&on)), given)
         };
         let (kept, constant) = ctx.taken();
-        if output.dtype().is_float() && !constant.iter().any(|t| t.is(&output)) {
+        if output.dtype().is_float() && !constant.iter().any(|t| t.is(&given)) {
             let rule = OwnGradient::named(&format!("{}Backward", self.0.name));
             let gradient = Gradient { function: self.clone(), ctx, places, inputs: inputs.len() };
-            rule.join(&tensors.iter().collect::<Vec<_>>(), &output, &kept, Arc::new(gradient));
+            let saved = OwnSaved { kept: &kept, shared: (!output.is(&given)).then_some(&output) };
+            rule.join(&tensors.iter().collect::<Vec<_>>(), &output, saved, Arc::new(gradient));
         }
         Ok(Dynamic::from(output))
     }

@@ -1,32 +1,7 @@
-//! What is told of lines of Python for which nothing can be offered.
-
-use super::idiom::Idiom;
-use super::{Offer, note, notes};
-
-/// What is told of a statement for which nothing can be offered.
-pub(super) fn told(piece: &Offer, line: &str) -> Option<String> {
-    let used: Vec<Idiom> = piece.used.iter().copied().filter(|idiom| *idiom != Idiom::Semicolon).collect();
-    if !used.is_empty() {
-        return Some(notes(&used));
-    }
-    let first: String = line.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-    let behind = line.trim().get(first.len()..).unwrap_or_default().trim_start();
-    if behind.starts_with('=') || behind.starts_with('.') {
-        return None;
-    }
-    Some(match first.as_str() {
-        "class" => of_class(line).into(),
-        "" if line.trim().starts_with('@') => decorator(line).into(),
-        "async" | "await" => "nothing runs beside the script: the call alone".into(),
-        "except" | "finally" => note(Idiom::Try).into(),
-        "elif" => note(Idiom::Elif).into(),
-        "match" => "`switch x { 1 => …, _ => … }` is Python's `match`".into(),
-        _ => return None,
-    })
-}
+//! What is told of classes and decorators for which no line can be offered.
 
 /// What is told of a class for which no line can be offered, by what it is derived from.
-fn of_class(line: &str) -> &'static str {
+pub(super) fn of_class(line: &str) -> &'static str {
     const BASES: [(&str, &str); 5] = [
         (
             "Dataset",
@@ -53,7 +28,8 @@ fn of_class(line: &str) -> &'static str {
     )
 }
 
-fn decorator(line: &str) -> &'static str {
+/// What is told of what stands before a function.
+pub(super) fn decorator(line: &str) -> &'static str {
     match line.trim() {
         line if line.starts_with("@dataclass") => {
             "a map holds values that belong together: `let c = #{lr: 0.1};`, and `c.lr`"

@@ -231,7 +231,7 @@ fn hint(fault: &Fault, origin: &Origin, known: &SessionNames) -> Option<String> 
     let leads = piece.is_unknown() && all.get(at..)?.iter().any(Offer::is_changed);
     if !piece.is_changed()
         && !leads
-        && let told = alone::told(piece, line)
+        && let told = alone(piece, line)
         && (told.is_some() || !piece.is_unknown())
     {
         return told;
@@ -263,7 +263,7 @@ fn hint(fault: &Fault, origin: &Origin, known: &SessionNames) -> Option<String> 
     {
         return Some(hint);
     }
-    offered(std::slice::from_ref(piece)).or_else(|| alone::told(piece, line))
+    offered(std::slice::from_ref(piece)).or_else(|| alone(piece, line))
 }
 
 /// The answer to a line that is read alone.
@@ -510,6 +510,28 @@ fn code_of(text: &str) -> String {
 
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// What is told of a statement for which nothing can be offered.
+fn alone(piece: &Offer, line: &str) -> Option<String> {
+    let used: Vec<Idiom> = piece.used.iter().copied().filter(|idiom| *idiom != Idiom::Semicolon).collect();
+    if !used.is_empty() {
+        return Some(notes(&used));
+    }
+    let first: String = line.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    let behind = line.trim().get(first.len()..).unwrap_or_default().trim_start();
+    if behind.starts_with('=') || behind.starts_with('.') {
+        return None;
+    }
+    Some(match first.as_str() {
+        "class" => alone::of_class(line).into(),
+        "" if line.trim().starts_with('@') => alone::decorator(line).into(),
+        "async" | "await" => "nothing runs beside the script: the call alone".into(),
+        "except" | "finally" => note(Idiom::Try).into(),
+        "elif" => note(Idiom::Elif).into(),
+        "match" => "`switch x { 1 => …, _ => … }` is Python's `match`".into(),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

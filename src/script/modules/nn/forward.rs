@@ -58,9 +58,9 @@ impl Caller for Running<'_, '_> {
         let Some(known) = callback(function) else {
             return Err(Error::runtime("a hook was registered by another script"));
         };
-        let inputs: Array = inputs.iter().map(given).collect();
+        let inputs: Array = inputs.iter().map(released).collect();
         let mut args = vec![Dynamic::from(module.clone()), Dynamic::from_array(inputs)];
-        args.extend(output.map(given));
+        args.extend(output.map(released));
         let answer = known.call(self.context, args).map_err(|error| engine_error(error, &self.failed))?;
         if answer.is_unit() {
             return Ok(None);
@@ -94,12 +94,12 @@ pub(crate) fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dyna
     let running = Running { context, failed: RefCell::default() };
     let inputs = inputs.iter().map(|input| held((*input).clone())).collect();
     let run = |inputs: &[Value]| {
-        let inputs: Vec<Dynamic> = inputs.iter().map(given).collect();
+        let inputs: Vec<Dynamic> = inputs.iter().map(released).collect();
         let output = called(context, module, &inputs.iter().collect::<Vec<_>>());
         output.map(held).map_err(|error| engine_error(error, &running.failed))
     };
     let output = module.between_hooks(inputs, &running, run);
-    output.map(|out| given(&out)).map_err(|e| running.failed.take().unwrap_or_else(|| raise(e)))
+    output.map(|out| released(&out)).map_err(|e| running.failed.take().unwrap_or_else(|| raise(e)))
 }
 
 /// Calls the children of a [`containers::sequential`], each with what the one before it gave: an array from an LSTM as well.
@@ -121,14 +121,20 @@ fn one_after_other(context: &NativeCallContext, module: &Module, inputs: &[&Dyna
     Ok(value)
 }
 
-/// A value on its way past hooks, which look for tensors.
+/// A value on its way past hooks, which look for tensors: by itself, or among the values of an array.
 fn held(value: Dynamic) -> Value {
     let tensor = |value: &Dynamic| value.read_lock::<Tensor>().map(|t| Value::Tensor(t.clone()));
-    let several =
-        value.read_lock::<Array>().and_then(|all| all.iter().map(tensor).collect::<Option<Vec<_>>>());
-    match tensor(&value).or_else(|| several.map(Value::List)) {
-        Some(tensors) => tensors,
-        None => Held(value).into_value(),
+    let one = |value: &Dynamic| tensor(value).unwrap_or_else(|| Held(value.clone()).into_value());
+    let several = value.read_lock::<Array>().filter(|all| all.iter().any(|value| value.is::<Tensor>()));
+    let several = several.map(|all| Value::List(all.iter().map(one).collect()));
+    several.unwrap_or_else(|| one(&value))
+}
+
+/// What [`held`] was given.
+pub(crate) fn released(value: &Value) -> Dynamic {
+    match value {
+        Value::List(all) => Dynamic::from_array(all.iter().map(released).collect()),
+        one => given(one),
     }
 }
 

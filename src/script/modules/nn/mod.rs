@@ -152,8 +152,7 @@ fn own_module(name: &str, given: Map, forward: FnPtr) -> Result<Module> {
     let mut parts = Parts::new();
     let mut values = Map::new();
     // A map has its names in their own order; `parameters()` and what is drawn go by the order in which parts were made.
-    let mut given: Vec<(rhai::Identifier, Dynamic)> =
-        given.into_iter().map(|(key, item)| (key.into(), item)).collect();
+    let mut given: Vec<(rhai::Identifier, Dynamic)> = given.into_iter().collect();
     given.sort_by_key(|(_, item)| item.read_lock::<Module>().map(|m| m.number()));
     for (key, item) in given {
         let as_tensor = item.read_lock::<Tensor>().map(|t| t.clone());
