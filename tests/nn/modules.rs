@@ -253,6 +253,12 @@ fn own_modules_hold_parameters_buffers_children_and_values() {
     lab.run("let seen = []; row.register_forward_hook(|m, inputs, out| { seen.push([inputs[0].shape, out.shape]); () });");
     lab.run("nn::Sequential(row).forward(ones([4, 2]));");
     assert_eq!(lab.text("seen"), "[[[4, 2], [4, 1]]]");
+    for inside in ["nn::Linear(2, 2), nn::ReLU()", ""] {
+        lab.run(&format!("let seen = []; let row = nn::Sequential([{inside}]);"));
+        lab.run("row.register_forward_hook(|m, inputs, out| { seen.push(out.shape); () });");
+        lab.run("row.forward(ones([4, 2])); nn::Sequential(row, nn::ReLU()).forward(ones([4, 2]));");
+        assert_eq!(lab.text("seen"), "[[4, 2], [4, 2]]", "{inside}");
+    }
     // A module of several inputs that gives several outputs.
     assert_eq!(lab.text("nn::module(#{}, |self, a, b| [a, b]).forward(1, 2)"), "[1, 2]");
 }

@@ -7,7 +7,7 @@ use rhai::{Array, Dynamic, EvalAltResult, Map, NativeCallContext};
 
 use crate::base::{Error, Result};
 use crate::distributed::DistributedDataParallel;
-use crate::nn::{Caller, Module, containers, hooks};
+use crate::nn::{Call as LayerCall, Caller, Module, containers, hooks};
 use crate::op::Value;
 use crate::optim::lr_scheduler::Function;
 use crate::parallel::DataParallel;
@@ -111,14 +111,26 @@ fn one_after_other(context: &NativeCallContext, module: &Module, inputs: &[&Dyna
             .map_err(|error| failed.take().unwrap_or_else(|| raise(error)))
     };
     let children = module.children();
-    let mut value = match children.split_first() {
-        Some(((name, first), _)) => through(name, first, inputs)?,
-        None => return tensors_through(context, module, inputs),
+    let Some(((name, first), rest)) = children.split_first().filter(|_| !is_plain(module)) else {
+        // Its own hooks run around this.
+        let forward = |tensors: &[&Tensor], running: &Running| {
+            module.layer().forward(&LayerCall { module, inputs: tensors, caller: running })
+        };
+        return tensors_through(context, inputs, forward);
     };
-    for (name, child) in children.iter().skip(1) {
+    let mut value = through(name, first, inputs)?;
+    for (name, child) in rest {
         value = through(name, child, &[&value])?;
     }
     Ok(value)
+}
+
+/// Whether each part of a row takes tensors and gives one, so that the row need not come back to the script in between.
+fn is_plain(row: &Module) -> bool {
+    row.children().iter().all(|(_, part)| match containers::is_sequential(part) {
+        true => !part.is_hooked() && is_plain(part),
+        false => part.layer().as_any().is_none() && part.layer().call_row().is_none(),
+    })
 }
 
 /// A value on its way past hooks, which look for tensors: by itself, or among the values of an array.
@@ -157,11 +169,15 @@ fn called(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> 
     if module.layer().call_row().is_some() {
         return respond(context, module, inputs);
     }
-    tensors_through(context, module, inputs)
+    tensors_through(context, inputs, |tensors, running| module.forward(tensors, running))
 }
 
-/// Calls a module that takes tensors and gives one.
-fn tensors_through(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
+/// Calls what takes tensors and gives one.
+fn tensors_through(
+    context: &NativeCallContext,
+    inputs: &[&Dynamic],
+    forward: impl FnOnce(&[&Tensor], &Running) -> Result<Tensor>,
+) -> RhaiResult<Dynamic> {
     let tensors = match inputs {
         [only] if only.is_map() => by_names(only),
         all => all.iter().map(|d| tensor(d)).collect::<Result<Vec<_>>>(),
@@ -169,10 +185,7 @@ fn tensors_through(context: &NativeCallContext, module: &Module, inputs: &[&Dyna
     .map_err(raise)?;
     let running = Running { context, failed: RefCell::default() };
     let all: Vec<&Tensor> = tensors.iter().collect();
-    module
-        .forward(&all, &running)
-        .map(Dynamic::from)
-        .map_err(|e| running.failed.take().unwrap_or_else(|| raise(e)))
+    forward(&all, &running).map(Dynamic::from).map_err(|e| running.failed.take().unwrap_or_else(|| raise(e)))
 }
 
 /// Calls a module whose forward function has options, such as masks.
