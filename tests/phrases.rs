@@ -425,6 +425,7 @@ fn what_differs_in_silence_is_told_of_once() {
         ),
         ("let xs = []; xs.append([5, 6]);", "`push` adds one item, as Python's `append` does"),
         ("let xs = []; let y = 1; xs.append([y]);", "adds each item of an array in line 1"),
+        ("let n = 0; [5, 6].for_each(|x| n += x);", "each item is `this`"),
         ("let s = \" a \"; let t = s.trim();", "`replace` and `trim` give nothing in line 1"),
         ("let s = \"ab\"; print(s.replace(\"a\", \"b\"));", "change the text itself"),
     ] {

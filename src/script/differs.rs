@@ -57,9 +57,10 @@ pub(super) enum Difference {
     Pairs,
     Append,
     InPlace,
+    ForEach,
 }
 
-const _: () = assert!((Difference::InPlace as u8) < NO_VALUES);
+const _: () = assert!((Difference::ForEach as u8) < NO_VALUES);
 
 /// Tells of a difference, the first time.
 pub(super) fn tell(shared: &Shared, difference: Difference, text: impl FnOnce() -> String) {
@@ -399,6 +400,15 @@ pub(super) fn read(
             tell(shared, difference, || format!("{what} in line {}{instead}", line + before));
         }
     }
+    if let Some(line) = for_each_with_item(code) {
+        tell(shared, Difference::ForEach, || {
+            format!(
+                "`for_each` gives its closure the places 0, 1, 2, … in line {}, and each item is `this`: \
+                 `for x in xs {{ … }}` goes through the items",
+                line + before
+            )
+        });
+    }
     if code.matches(['<', '>']).nth(1).is_some()
         && let Some(line) = chained(ast)
     {
@@ -431,6 +441,14 @@ fn divided_by_comment(code: &str, is_variable: impl Fn(&str) -> bool) -> Option<
     let at = start + code.lines().nth(line)?.find("//")?;
     let is = |piece: &lexer::Piece| piece.kind == Kind::Comment && piece.range.start == at;
     lexer::pieces(code).iter().any(is).then_some(line + 1)
+}
+
+/// The line of `for_each(|x| …)` in code that never names the item as it is given.
+fn for_each_with_item(code: &str) -> Option<usize> {
+    let (before, closure) = code.split_once(".for_each(|")?;
+    let is_name = |param: &str| !param.is_empty() && param.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let one = closure.split_once('|').is_some_and(|(param, _)| is_name(param.trim()));
+    (one && !code.contains("this")).then(|| before.lines().count().max(1))
 }
 
 /// The line of a comparison whose left side is one.
