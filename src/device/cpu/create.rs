@@ -9,21 +9,44 @@ use crate::device::kernel::{Launch, View};
 
 use super::access::{BlockReader, BlockWriter, Scratch, missing, scalar_value};
 use super::convert::{Compute, with_compute};
+use super::isa::{self, Isa, Work};
 use super::parallel;
 
 /// `y[i] = start + i * step` in row-major order. Floats are computed in f64 and rounded once, as PyTorch's
-/// `arange` does for the first element of each of its vectors; integers wrap around.
+/// `arange` does for the first element of each of its vectors, those of float64 as its vectors are, fused; integers wrap
+/// around.
 pub(super) fn arange(launch: &Launch, start: Scalar, step: Scalar) -> Result<()> {
     let output = first_output(launch)?;
     if output.dtype == DType::Float64 {
         let (start, step) = (start.as_f64(), step.as_f64());
-        fill(launch, output, |i| step.mul_add(i as f64, start))
+        blocks(launch, output, |range, values| {
+            isa::dispatch(Fused { start, step, from: range.start, values })
+        })
     } else if output.dtype.is_float() {
         let (start, step) = (start.as_f64(), step.as_f64());
         with_compute!(output.dtype, C => fill(launch, output, |i| C::from_f64(start + step * i as f64)))
     } else {
         let (start, step) = (start.as_i64(), step.as_i64());
         fill(launch, output, |i| start.wrapping_add(step.wrapping_mul(i as i64)))
+    }
+}
+
+/// `start + step * i` from the number `from` on, each product fused with its sum.
+struct Fused<'a> {
+    start: f64,
+    step: f64,
+    from: usize,
+    values: &'a mut [f64],
+}
+
+impl Work for Fused<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        for (i, to) in (self.from..).zip(self.values) {
+            *to = self.step.mul_add(i as f64, self.start);
+        }
     }
 }
 
