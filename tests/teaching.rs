@@ -116,6 +116,9 @@ fn example_with_unknown_option(def: &tensorlab::op::OpDef) -> Option<String> {
 
 /// These take any number of values, any value in that place or any name, and refuse the map itself or what is in it.
 const TAKE_ANYTHING: &[&str] = &[
+    "apply",
+    "save_for_backward",
+    "mark_non_differentiable",
     "pad",
     "TransformerEncoder",
     "Sequential",

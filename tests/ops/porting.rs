@@ -320,7 +320,8 @@ fn what_is_not_here_is_told_with_what_is() {
         ("F::max_pool2d_with_indices(ones([1, 1, 2, 2]), 2)", "return_indices: true"),
         ("vmap(|x| x)", "`stack(list(xs).map(|x| f.call(x)))`"),
         ("optim::swa_utils::AveragedModel(nn::ReLU())", "deepcopy(net)"),
-        ("distributions::Normal(0.0, 1.0)", "`normal(mean, std)`"),
+        ("distributions::Beta(0.5, 1.0)", "`distributions::Normal`, `Categorical` and `Bernoulli` are there"),
+        ("Normal(0.0, 1.0)", "`distributions::Normal(0.0, 1.0)`"),
     ] {
         let (_, hint) = lab.error(code);
         assert!(hint.contains(told), "{code}: {hint}");

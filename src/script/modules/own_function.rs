@@ -71,6 +71,8 @@ pub(super) static ROWS: &[ScriptRow] = &[
             "Calls a function of your own, and has its output take part in the graph.",
             ApplyParams::LIST,
         )
+        // As a module's, which notebooks take for a change: its closures may change what they have captured.
+        .changing()
         .on(Receiver::OwnFunction)
         .torch("torch.autograd.Function.apply")
         .errors(&[
