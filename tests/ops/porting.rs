@@ -537,6 +537,8 @@ fn inference_records_nothing_unless_it_is_off() {
 fn numbers_between_two_are_pytorchs_to_the_last_bit() {
     holds(&[
         ("linspace(-2, 2, 16)[3].item()", "-1.1999999284744263"),
+        ("linspace(0, 10, 4, #{dtype: float16})[2].item()", "6.66796875"),
+        ("linspace(-5.241, -7.392, 100, #{dtype: bfloat16})[28].item()", "-5.875"),
         ("linspace(-2, 2, 16)[12].item()", "1.1999999284744263"),
         ("linspace(-5.241, -7.392, 100, #{dtype: float64})[13].item()", "-5.523454545454546"),
         (

@@ -39,10 +39,11 @@ pub fn linspace(start: f64, end: f64, steps: i64, make: &Make) -> Result<Tensor>
     // Integers lie between integers.
     let [start, end] = if dtype.is_float() { [start, end] } else { [start.trunc(), end.trunc()] };
     let out = Tensor::empty(&[count], precise, &context, "linspace")?;
-    // PyTorch divides in the dtype, and fuses each product with its sum.
+    // PyTorch divides in the dtype, halves in float32, and fuses each product with its sum.
+    let exact = if precise == DType::Float64 { DType::Float64 } else { DType::Float32 };
     let [start, end] = [start, end].map(|edge| precise.nearest(edge));
-    let steps = precise.nearest(count.saturating_sub(1).max(1) as f64);
-    let step = if count > 1 { precise.nearest(precise.nearest(end - start) / steps) } else { 0.0 };
+    let steps = exact.nearest(count.saturating_sub(1).max(1) as f64);
+    let step = if count > 1 { exact.nearest(exact.nearest(end - start) / steps) } else { 0.0 };
     let half = if count == 1 { 1 } else { count / 2 };
     // The second half counts back from the end, so that the last number is `end` itself.
     let head = out.with_layout(out.layout().slice(0, 0, half, 1)?);
