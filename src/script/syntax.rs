@@ -1,6 +1,7 @@
 //! What the language adds to Rhai: `with … { … }`, `@`, `**`, `is`.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -76,13 +77,17 @@ pub(crate) const EVAL: &str = "eval_mode";
 /// What `type_of(x)` calls: a layer, an optimiser or a schedule says which one it is.
 pub(crate) const TYPE_OF: &str = "type_of_value";
 
+thread_local! {
+    /// Whether the last token was a dot. Of each thread: some parsers are shared, and threads parse at once.
+    static AFTER_DOT: Cell<bool> = const { Cell::new(false) };
+}
+
 /// Rhai keeps `module`, `var`, `spawn` and `eval` for itself; `nn::module(…)`, `x.var()` and `net.eval()` are PyTorch's
 /// names. `eval(…)` as a function stays disabled, and `call(…)` calls closures unless it is told as another name.
 #[allow(deprecated, reason = "the mapper is marked so only because its form may change between versions")]
 fn free_names(engine: &mut Engine, call: Option<&'static str>) {
-    let after_dot = AtomicBool::new(false);
     engine.on_parse_token(move |token, _, _| {
-        let dotted = after_dot.swap(token == Token::Period, Ordering::Relaxed);
+        let dotted = AFTER_DOT.replace(token == Token::Period);
         match token {
             Token::Reserved(name) if matches!(name.as_str(), "module" | "var" | "spawn") => {
                 Token::Identifier(name)

@@ -153,3 +153,19 @@ fn what_is_cut_off_anywhere_is_read_to_its_end() {
         wholeness(cut);
     }
 }
+
+#[test]
+fn threads_that_read_at_once_read_the_same() {
+    let start = std::sync::Barrier::new(4);
+    std::thread::scope(|scope| {
+        for code in ["net.eval()", "x.sum().mean()", "net.eval().to(d)", "let y = a + b - c * d;"] {
+            let start = &start;
+            scope.spawn(move || {
+                start.wait();
+                for _ in 0..2000 {
+                    assert_eq!(wholeness(code), Wholeness::Whole, "{code}");
+                }
+            });
+        }
+    });
+}
