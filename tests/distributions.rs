@@ -162,3 +162,16 @@ fn what_is_wrong_is_told_as_pytorch_tells_it() {
     assert_eq!(lab.text("distributions::Normal(0.0, 1.0)"), "Normal(loc: 0.0, scale: 1.0)");
     assert_eq!(lab.text("c"), "Categorical(probs: torch.Size([2, 3]))");
 }
+
+#[test]
+fn a_density_runs_nothing_that_it_does_not_need() {
+    let mut lab = Lab::on("sim:t4");
+    lab.run(
+        "let p = #{device: \"cuda\"}; let logits = tensor([[0.1, 0.2], [3.0, 2.0]], p); let v = tensor([0, 1], p);
+         let c = distributions::Categorical(#{logits: logits}); let b = distributions::Bernoulli(#{logits: logits});",
+    );
+    for (code, strange) in [("c.log_prob(v)", "full"), ("b.log_prob(1.0)", "sigmoid")] {
+        let ran = lab.text(&format!("telemetry::record(|| {code}).by_op.keys()"));
+        assert!(!ran.contains(strange), "{code}: {ran}");
+    }
+}

@@ -2,22 +2,9 @@
 
 use crate::nn::Lab;
 
-/// Where each script runs, and what places its first tensors there.
-const PLACES: [(&str, &str); 2] = [("cpu", "cpu"), ("sim:t4", "cuda")];
-
-fn everywhere(check: impl Fn(&mut Lab)) {
-    for (devices, device) in PLACES {
-        let mut lab = Lab::on(devices);
-        lab.run(&format!(
-            "fn leaf(values) {{ tensor(values, #{{device: \"{device}\", requires_grad: true}}) }}"
-        ));
-        check(&mut lab);
-    }
-}
-
 #[test]
 fn hooks_see_the_whole_gradient_in_their_order_and_may_change_it() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         lab.run(
             "let x = leaf([1.0, 2.0]); let y = x * 2; let seen = []; y.retain_grad();
              y.register_hook(|g| seen.push(g.tolist())); y.register_hook(|g| g * 10);
@@ -37,7 +24,7 @@ fn hooks_see_the_whole_gradient_in_their_order_and_may_change_it() {
 
 #[test]
 fn hooks_run_as_soon_as_their_gradient_is_whole() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         lab.run(
             "let w1 = leaf([1.0]); let w2 = leaf([1.0]); let seen = [];
              w1.register_hook(|g| seen.push(\"w1\")); w2.register_hook(|g| seen.push(\"w2\"));
@@ -50,7 +37,7 @@ fn hooks_run_as_soon_as_their_gradient_is_whole() {
 
 #[test]
 fn a_removed_hook_is_gone_and_one_that_gives_nothing_changes_nothing() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         lab.run("let x = leaf([1.0]); let h = x.register_hook(|g| g * 2); h.remove(); h.remove();");
         lab.run("x.register_hook(|g| { }); (x * 3).backward();");
         assert_eq!(lab.numbers("x.grad"), [3.0]);
@@ -62,7 +49,7 @@ fn a_removed_hook_is_gone_and_one_that_gives_nothing_changes_nothing() {
 
 #[test]
 fn gradients_asked_for_pass_through_hooks_as_in_pytorch() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         lab.run(
             "let x = leaf([1.0, 2.0]); x.register_hook(|g| g * 5); let y = x * 2; y.register_hook(|g| g * 7);
              y.retain_grad(); let both = autograd::grad(y.sum(), [x, y], #{retain_graph: true});",
@@ -85,7 +72,7 @@ fn gradients_asked_for_pass_through_hooks_as_in_pytorch() {
 
 #[test]
 fn hooks_belong_to_the_value_they_were_registered_for() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         lab.run(
             "let x = leaf([1.0, 2.0]); let y = x * 2; let seen = []; y.retain_grad();
              y.register_hook(|g| seen.push(g.tolist())); y.mul_(3);
@@ -104,7 +91,7 @@ fn hooks_belong_to_the_value_they_were_registered_for() {
 
 #[test]
 fn what_a_hook_gives_must_fit_and_its_errors_reach_the_script() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         for (hook, want) in [
             ("|g| g[0..1]", "RuntimeError: hook '<lambda>' has changed the size of value"),
             ("|g| 1.0", "TypeError: expected Variable, but hook returned 'float'"),
@@ -126,7 +113,7 @@ fn what_a_hook_gives_must_fit_and_its_errors_reach_the_script() {
 
 #[test]
 fn kept_gradients_add_up_and_can_be_derived_again() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         lab.run("let x = leaf([1.0]); let y = x * 2; y.retain_grad(); y.backward(#{retain_graph: true}); y.backward();");
         assert_eq!(lab.numbers("y.grad"), [2.0]);
         lab.run(
@@ -142,7 +129,7 @@ fn kept_gradients_add_up_and_can_be_derived_again() {
 /// Which hooks run, in which order, with what, and what they change: as `torch.nn.Module.__call__`.
 #[test]
 fn hooks_of_modules_see_and_change_what_goes_through() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         lab.run(
             "let net = nn::Sequential(nn::Linear(2, 3), nn::ReLU(), nn::Linear(3, 1)).to(leaf([1.0]).device);
              let x = ones([4, 2], #{device: leaf([1.0]).device});
@@ -252,7 +239,7 @@ fn a_hook_of_a_module_that_gives_nonsense_is_told_of() {
 
 #[test]
 fn modules_show_the_gradients_of_their_inputs_and_outputs() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         lab.run(
             "let net = nn::Sequential(nn::Linear(2, 3), nn::ReLU(), nn::Linear(3, 1));
              let x = leaf([[1.0, 2.0]]); net.to(x.device); let seen = []; let names = [];
@@ -277,7 +264,7 @@ fn modules_show_the_gradients_of_their_inputs_and_outputs() {
 
 #[test]
 fn what_a_backward_hook_gives_goes_on() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         lab.run(
             "let net = nn::Bilinear(2, 3, 1); let a = leaf([[1.0, 2.0]]); let b = leaf([[1.0, 2.0, 3.0]]); net.to(a.device);
              net.forward(a, b).sum().backward(); let plain = [a.grad.tolist(), b.grad.tolist(), net.bias.grad.tolist()];
@@ -308,7 +295,7 @@ fn what_a_backward_hook_gives_goes_on() {
 
 #[test]
 fn a_backward_hook_sees_each_pass_through_a_module_and_its_recorded_gradients() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         lab.run(
             "let f = nn::Tanh(); let x = leaf([0.5]); let seen = [];
              f.register_full_backward_hook(|m, grads, outs| { seen.push(grads[0]); grads[0] * 2 });
@@ -323,7 +310,7 @@ fn a_backward_hook_sees_each_pass_through_a_module_and_its_recorded_gradients() 
 
 #[test]
 fn what_a_pass_has_noted_goes_with_it() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         // One that ends before the inputs leaves nothing to the next.
         lab.run(
             "let x = leaf([1.0]); let net = nn::module(#{w: nn::Parameter(leaf([1.0]).detach())}, |self, x| [x * 2 * self.w, x * 3 * self.w]);

@@ -34,6 +34,17 @@ impl Lab {
         Lab(Interpreter::new(machine, Arc::new(Silent), &Limits::default()))
     }
 
+    /// Checks on the CPU and on a simulated GPU, where `leaf(values)` gives a tensor that requires a gradient.
+    pub fn everywhere(check: impl Fn(&mut Lab)) {
+        for (devices, device) in [("cpu", "cpu"), ("sim:t4", "cuda")] {
+            let mut lab = Lab::on(devices);
+            lab.run(&format!(
+                "fn leaf(values) {{ tensor(values, #{{device: \"{device}\", requires_grad: true}}) }}"
+            ));
+            check(&mut lab);
+        }
+    }
+
     /// The value of some code, or its error as `Kind: message`, with the hint.
     pub fn try_run(&mut self, code: &str) -> Result<Dynamic, (String, Option<String>)> {
         self.0.evaluate(1, &Origin { name: "test", code, first_line: 1 }).map_err(|stopped| match stopped {

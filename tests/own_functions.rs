@@ -2,26 +2,13 @@
 
 use crate::nn::Lab;
 
-/// Where each script runs, and what places its leaves there.
-const PLACES: [(&str, &str); 2] = [("cpu", "cpu"), ("sim:t4", "cuda")];
-
 const SQUARE: &str = "let square = autograd::Function(#{name: \"Square\",
     forward: |ctx, x| { ctx.save_for_backward(x); x * x },
     backward: |ctx, g| 2 * ctx.saved_tensors[0] * g});";
 
-fn everywhere(check: impl Fn(&mut Lab)) {
-    for (devices, device) in PLACES {
-        let mut lab = Lab::on(devices);
-        lab.run(&format!(
-            "fn leaf(values) {{ tensor(values, #{{device: \"{device}\", requires_grad: true}}) }}"
-        ));
-        check(&mut lab);
-    }
-}
-
 #[test]
 fn the_gradient_is_what_backward_gives() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         lab.run(SQUARE);
         lab.run("let x = leaf([1.0, 2.0, 3.0]); let y = square.apply(x * 1.0); y.sum().backward();");
         assert_eq!(lab.numbers("x.grad"), [2.0, 4.0, 6.0]);
@@ -38,7 +25,7 @@ fn the_gradient_is_what_backward_gives() {
 
 #[test]
 fn gradients_of_gradients_go_through_backward() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         lab.run(SQUARE);
         lab.run("let x = leaf([1.0, 2.0]); let cube = square.apply(x) * x;");
         lab.run("let g = autograd::grad(cube.sum(), x, #{create_graph: true})[0];");
@@ -56,7 +43,7 @@ fn gradients_of_gradients_go_through_backward() {
 
 #[test]
 fn inputs_that_are_no_tensors_and_those_that_need_nothing_have_no_gradient() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         lab.run(
             "let asked = []; let f = autograd::Function(
                  |ctx, x, k, y, names| { ctx.k = k; ctx.names = names; ctx.save_for_backward(x, (), y); x * k + y },
@@ -81,7 +68,7 @@ fn inputs_that_are_no_tensors_and_those_that_need_nothing_have_no_gradient() {
 
 #[test]
 fn nothing_in_forward_is_recorded_and_backward_has_the_mode_of_the_pass() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         lab.run(
             "let modes = []; let f = autograd::Function(|ctx, x| { modes.push(is_grad_enabled()); x * 2 },
                  |ctx, g| { modes.push(is_grad_enabled()); g * 2 });
@@ -96,7 +83,7 @@ fn nothing_in_forward_is_recorded_and_backward_has_the_mode_of_the_pass() {
 
 #[test]
 fn it_is_computed_again_in_a_checkpoint_and_kept_for_a_second_pass() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         lab.run(SQUARE);
         lab.run("let x = leaf([1.0, 2.0]); checkpoint(|x| square.apply(x).exp().sum(), x).backward(); let again = x.grad.tolist();");
         lab.run("x.grad = (); square.apply(x).exp().sum().backward();");
@@ -112,7 +99,7 @@ fn it_is_computed_again_in_a_checkpoint_and_kept_for_a_second_pass() {
 
 #[test]
 fn what_is_wrong_is_told_as_pytorch_tells_it() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         lab.run(SQUARE);
         lab.run("let x = leaf([1.0, 2.0]); let make = |b| autograd::Function(|ctx, x, k| x * k, b);");
         for (code, want) in [
@@ -175,6 +162,23 @@ fn a_context_is_there_while_its_call_needs_it() {
 }
 
 #[test]
+fn what_a_context_has_by_itself_is_not_replaced_without_a_word() {
+    Lab::everywhere(|lab| {
+        lab.run("fn twice(ctx, g) { 2 * g } let x = leaf([1.0]);");
+        for set in ["ctx.saved_tensors = [x + 1]", "ctx.saved_tensors.push(x)", "ctx.needs_input_grad = [false]"]
+        {
+            let code = format!(
+                "autograd::Function(|ctx, x| {{ ctx.save_for_backward(x); {set}; x * 2 }}, twice).apply(x)"
+            );
+            let (text, hint) = lab.error(&code);
+            assert!(text.contains("is not writable") && !hint.is_empty(), "{set}: {text}");
+        }
+        // What a method hands back is what was there.
+        lab.run("autograd::Function(|ctx, x| { ctx.save_for_backward(x); ctx.saved_tensors.len(); ctx.saved_tensors[0].sum(); x * 2 }, twice).apply(x);");
+    });
+}
+
+#[test]
 fn a_long_chain_that_contexts_hold_is_dropped_whole() {
     let mut lab = Lab::on("cpu");
     lab.run(
@@ -188,7 +192,7 @@ fn a_long_chain_that_contexts_hold_is_dropped_whole() {
 
 #[test]
 fn a_module_holds_one_and_a_copy_of_it_is_its_own() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         lab.run(SQUARE);
         lab.run("let net = nn::module(#{act: square}, |self, x| self.act.apply(x)); let x = leaf([3.0]);");
         lab.run("deepcopy(net).forward(x).sum().backward();");
@@ -199,7 +203,7 @@ fn a_module_holds_one_and_a_copy_of_it_is_its_own() {
 
 #[test]
 fn what_lies_on_an_input_is_not_changed_in_place_unseen() {
-    everywhere(|lab| {
+    Lab::everywhere(|lab| {
         lab.run("let x = leaf([2.0]); let w = x * 1;");
         for forward in ["x", "x.view([1, 1]).view([-1])", "x.detach()"] {
             lab.run(&format!("let f = autograd::Function(|ctx, x| {forward}, |ctx, g| g);"));

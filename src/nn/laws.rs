@@ -118,6 +118,14 @@ impl Law {
         Ok(law)
     }
 
+    /// A tensor that the distribution was made of: where it lies, and with which numbers it computes.
+    pub(crate) fn parameter(&self) -> &Tensor {
+        match self {
+            Law::Normal { loc, .. } => loc,
+            Law::Categorical(weights) | Law::Bernoulli(weights) => &weights.value,
+        }
+    }
+
     /// How many distributions there are.
     pub(crate) fn batch_shape(&self) -> &[usize] {
         match self {

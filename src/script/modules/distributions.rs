@@ -272,7 +272,7 @@ fn drawn(call: &mut Call, draw: fn(&Law, &[i64]) -> Result<Tensor>) -> Outcome {
 
 fn of_value(call: &mut Call, run: fn(&Law, &Tensor) -> Result<Tensor>) -> Outcome {
     let law = call.on::<Law>()?;
-    let value = as_tensor(ValueParams::of(&call.args)?.value, Some(&law.mean()?))?;
+    let value = as_tensor(ValueParams::of(&call.args)?.value, Some(law.parameter()))?;
     Ok(Dynamic::from(run(&law, &value)?))
 }
 

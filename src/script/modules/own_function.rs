@@ -151,10 +151,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
              double.apply(ones(2, #{requires_grad: true}), 2); seen[0]",
             "[true, false]",
         ),
-        |call| {
-            let needs = call.on::<FunctionContext>()?.state().needs.clone();
-            Ok(needs.into_iter().map(Dynamic::from).collect::<Array>().into())
-        },
+        |call| Ok(call.on::<FunctionContext>()?.needed().into()),
     ),
     ScriptRow::of(
         OpDef::script(
@@ -400,6 +397,20 @@ impl FunctionContext {
         Ok(state.kept.iter().map(shown).collect())
     }
 
+    /// What a context has by itself under that name.
+    fn fixed(&self, name: &str) -> Option<Result<Array>> {
+        match name {
+            "saved_tensors" => Some(self.kept()),
+            "needs_input_grad" => Some(Ok(self.needed())),
+            _ => None,
+        }
+    }
+
+    /// For each input whether its gradient is asked for.
+    fn needed(&self) -> Array {
+        self.state().needs.iter().copied().map(Dynamic::from).collect()
+    }
+
     fn value(&self, name: &str) -> Result<Dynamic> {
         let value = self.state().values.get(name).cloned();
         value.ok_or_else(|| {
@@ -409,9 +420,12 @@ impl FunctionContext {
     }
 
     fn set_value(&self, name: ImmutableString, value: Dynamic) -> Result<()> {
-        if FIXED.contains(&name.as_str()) {
+        if let Some(held) = self.fixed(&name) {
             // A method called on one of them hands it back.
-            return Ok(());
+            return match same(&held?, &value) {
+                true => Ok(()),
+                false => Err(not_writable(&name)),
+            };
         }
         let before = self.state().values.insert(name.as_str().into(), value);
         drop(before);
@@ -419,8 +433,24 @@ impl FunctionContext {
     }
 }
 
-/// What a context has by itself.
-const FIXED: [&str; 2] = ["saved_tensors", "needs_input_grad"];
+/// Whether an array holds what a context does: the same tensors, the same answers.
+fn same(held: &Array, given: &Dynamic) -> bool {
+    let alike = |(a, b): (&Dynamic, &Dynamic)| match (tensor(a), tensor(b)) {
+        (Some(a), Some(b)) => a.is(&b),
+        (None, None) => a.as_bool() == b.as_bool(),
+        _ => false,
+    };
+    let Some(given) = given.read_lock::<Array>() else { return false };
+    given.len() == held.len() && held.iter().zip(given.iter()).all(alike)
+}
+
+fn not_writable(name: &str) -> Error {
+    let text = format!("attribute '{name}' of 'FunctionCtx' objects is not writable");
+    Error::type_error(text).with_hint(match name {
+        "saved_tensors" => "`ctx.save_for_backward(…)` keeps tensors for `backward`",
+        _ => "which gradients are asked for is the graph's to say",
+    })
+}
 
 fn tensor(value: &Dynamic) -> Option<Tensor> {
     value.read_lock::<Tensor>().map(|t| t.clone())
