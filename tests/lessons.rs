@@ -27,17 +27,26 @@ impl Lesson {
 
     /// The problems that running all of it shows.
     fn problems(&self, devices: &str) -> Vec<String> {
+        let told = |problem: &Value| {
+            let answer = problem["answer"].as_str().map_or(String::new(), |code| format!("\n{code}"));
+            format!("{}{answer}", problem["message"].as_str().unwrap())
+        };
+        self.found(devices).iter().map(told).collect()
+    }
+
+    fn found(&self, devices: &str) -> Vec<Value> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tensorlab"));
         command.args(["lesson", "verify", "l.md", "--json", "--devices", devices]).current_dir(&self.0);
         let output = command.env_remove("TENSORLAB_DEVICES").output().unwrap();
         let told: Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)));
-        let problems = told["reports"][0]["problems"].as_array().unwrap().clone();
-        let told = |problem: &Value| {
-            let answer = problem["answer"].as_str().map_or(String::new(), |code| format!("\n{code}"));
-            format!("{}{answer}", problem["message"].as_str().unwrap())
-        };
-        problems.iter().map(told).collect()
+        told["reports"][0]["problems"].as_array().unwrap().clone()
+    }
+
+    /// The line of the file that says this and nothing else.
+    fn line_of(&self, text: &str) -> usize {
+        let lesson = std::fs::read_to_string(self.0.join("l.md")).unwrap();
+        lesson.lines().position(|line| line == text).unwrap() + 1
     }
 }
 
@@ -432,11 +441,42 @@ fn a_step_before_is_run_again_unseen_and_its_failure_is_not_the_learners() {
             .as_str();
     let lesson = Lesson::new("before", "devices = [\"cpu\"]", &body);
     assert_eq!(lesson.problems("cpu"), Vec::<String>::new());
-    let problems = lesson.problems("sim:t4").join("\n");
+    let problems = lesson.problems("sim:t4");
+    assert_eq!(problems.len(), 1, "{problems:#?}");
+    let told = ["the cell does not run", "not here", "no later step was tried"];
+    assert!(told.iter().all(|part| problems[0].contains(part)), "{problems:#?}");
+    let (said, _) = lesson.walk("sim:t4", "\ns\nlet y = 2;\n.\n");
+    assert!(said.contains("before it failed when it was run again"), "{said}");
+    assert!(said.contains("before your code failed") && !said.contains("The check of"), "{said}");
+}
+
+#[test]
+fn what_breaks_a_set_up_is_told_once_where_it_stands() {
+    let task = exercise("let y = 0;", "expect_equal(y, 2);", "let y = 2;", &[("expected 2", "let y = 1;")]);
+    let body = [block("hidden", "let x = onse([2]);"), block("run", "x.sum()"), task].concat();
+    let lesson = Lesson::new("set-up", "devices = [\"cpu\"]", &body);
+    let found = lesson.found("cpu");
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0]["line"], lesson.line_of("let x = onse([2]);"), "{found:#?}");
+    assert!(found[0]["message"].as_str().unwrap().starts_with("the set-up failed: "), "{found:#?}");
+}
+
+#[test]
+fn a_refusal_names_the_line_of_the_check_it_comes_from() {
+    let check = "expect_equal(x, 1);\nexpect_equal(y, 2);\nexpect_equal(y, 3);";
+    let body = exercise(
+        "let x = 1; let y = 0;",
+        check,
+        "let x = 1; let y = 2;",
+        &[("expected 2", "let x = 1; let y = 1;")],
+    );
+    let lesson = Lesson::new("which", "devices = [\"cpu\"]", &body);
+    let line = lesson.line_of("expect_equal(y, 3);");
+    let problems = lesson.problems("cpu");
+    let told = format!("(line {line}, in the check)");
     assert!(
-        problems.contains("the cell does not run")
-            && problems.contains("before it failed when it was run again"),
-        "{problems}"
+        problems.iter().any(|p| p.contains("the solution does not pass") && p.contains(&told)),
+        "{problems:#?}"
     );
 }
 

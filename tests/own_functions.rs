@@ -165,7 +165,8 @@ fn a_context_is_there_while_its_call_needs_it() {
 fn what_a_context_has_by_itself_is_not_replaced_without_a_word() {
     Lab::everywhere(|lab| {
         lab.run("fn twice(ctx, g) { 2 * g } let x = leaf([1.0]);");
-        for set in ["ctx.saved_tensors = [x + 1]", "ctx.saved_tensors.push(x)", "ctx.needs_input_grad = [false]"]
+        for set in
+            ["ctx.saved_tensors = [x + 1]", "ctx.saved_tensors.push(x)", "ctx.needs_input_grad = [false]"]
         {
             let code = format!(
                 "autograd::Function(|ctx, x| {{ ctx.save_for_backward(x); {set}; x * 2 }}, twice).apply(x)"

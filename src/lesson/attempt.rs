@@ -49,6 +49,8 @@ pub struct Attempt {
     asked: Option<(u64, Ask)>,
     replay: Replay,
     answers: Vec<Measured>,
+    /// The line of the check that refused.
+    check_line: Option<u32>,
     /// It is to stop once what was asked is answered.
     stopping: bool,
     end: Option<AttemptEnd>,
@@ -161,6 +163,7 @@ impl Attempt {
             asked: None,
             replay: Replay::default(),
             answers: Vec::new(),
+            check_line: None,
             stopping: false,
             end: None,
         };
@@ -306,7 +309,8 @@ impl Attempt {
                 self.unseen(step, what, outcome);
             }
             (Ask::Shown(_), Message::Finished { outcome, .. }) => self.shown(outcome),
-            (Ask::Check(_), Message::CheckResult { verdict, .. }) => {
+            (Ask::Check(_), Message::CheckResult { verdict, check_line, .. }) => {
+                self.check_line = *check_line;
                 self.end = Some(AttemptEnd::Ran(Some(self.judged(verdict))));
             }
             (Ask::Probe(id, _), Message::Probed { value, clock, .. }) => {
@@ -382,7 +386,8 @@ impl Attempt {
                 format!("the step `{}` before it failed when it was run again: {reason}", earlier.id)
             }
         };
-        self.end = Some(AttemptEnd::Fault(Verdict::CheckerFault { message, line: None }));
+        let line = if let Outcome::Error { fault } = outcome { fault.line } else { None };
+        self.end = Some(AttemptEnd::Fault(Verdict::CheckerFault { message, line }));
     }
 
     fn shown(&mut self, outcome: &Outcome) {
@@ -420,6 +425,11 @@ impl Attempt {
     /// The answers of predictions, by their ids, as far as they have come.
     pub fn answers(&self) -> &[Measured] {
         &self.answers
+    }
+
+    /// The lesson's line at which the check refused, where it is known.
+    pub fn check_line(&self) -> Option<u32> {
+        self.check_line
     }
 
     /// The code that the attempt is made with.

@@ -145,6 +145,8 @@ fn verify_with(lesson: &Lesson, devices: &str, pack: Option<&Path>, scratch: &Pa
             standing,
             runs: 0,
             ends: false,
+            broken: false,
+            check_line: None,
             problems: Vec::new(),
         };
         let visited = visit.run();
@@ -152,9 +154,9 @@ fn verify_with(lesson: &Lesson, devices: &str, pack: Option<&Path>, scratch: &Pa
             visit.problem(step.line, error.to_string());
         }
         standing = visit.standing;
-        let Visit { runs, problems, .. } = visit;
+        let Visit { runs, problems, broken, .. } = visit;
         report.problems.extend(problems);
-        if visited.is_err() {
+        if visited.is_err() || broken {
             return report;
         }
         let milliseconds = start.elapsed().as_secs_f64() * 1e3;
@@ -174,6 +176,10 @@ struct Visit<'a> {
     runs: usize,
     /// The code of the last attempt ran to its end.
     ends: bool,
+    /// What every later step stands on does not run, so that none can be tried.
+    broken: bool,
+    /// The lesson's line at which the last check refused.
+    check_line: Option<u32>,
     problems: Vec<Problem>,
 }
 
@@ -215,12 +221,11 @@ impl Visit<'_> {
         })?;
         self.standing = Standing::Before(self.index + 1);
         if let Some(failed) = failed {
-            self.standing = Standing::Elsewhere;
-            self.problem(code.line, format!("the cell does not run: {failed}"));
+            self.breaks(code.line, &format!("the cell does not run: {failed}"));
         }
         match end {
-            AttemptEnd::Fault(verdict) => self.problem(self.step.line, verdict.to_string()),
-            AttemptEnd::Cut(reason) => self.problem(code.line, format!("the cell does not run: {reason}")),
+            AttemptEnd::Fault(verdict) => self.not_begun(&verdict),
+            AttemptEnd::Cut(reason) => self.breaks(code.line, &format!("the cell does not run: {reason}")),
             AttemptEnd::Ran(_) => {}
         }
         for ((id, predict), answer) in answers.iter().zip(attempt.answers()) {
@@ -240,6 +245,25 @@ impl Visit<'_> {
         Ok(())
     }
 
+    /// What the lesson does before the step's own code failed.
+    fn not_begun(&mut self, verdict: &Verdict) {
+        let Verdict::CheckerFault { message, line } = verdict else { return };
+        let line = line.and_then(|line| usize::try_from(line).ok()).unwrap_or(self.step.line);
+        self.breaks(line, message);
+    }
+
+    fn breaks(&mut self, line: usize, what: &str) {
+        let more = self.index + 1 < self.lesson.steps.len();
+        self.broken = true;
+        self.problem(
+            line,
+            format!(
+                "{what}{}",
+                if more { "\nno later step was tried: each begins with this one" } else { "" }
+            ),
+        );
+    }
+
     /// The texts of an exercise, each from the state before it; whether the solution passes.
     fn exercise(&mut self, exercise: &Exercise) -> Result<bool, Unanswered> {
         let known = strays::given(self.lesson);
@@ -250,6 +274,7 @@ impl Visit<'_> {
         let verdict = self.attempt(&exercise.starter)?;
         let mut starter_passes = false;
         match verdict {
+            _ if self.broken => return Ok(false),
             Verdict::Pass => {
                 self.problem(exercise.starter.line, "the starter passes as it stands".into());
                 starter_passes = true;
@@ -267,21 +292,22 @@ impl Visit<'_> {
         for wrong in &exercise.wrong {
             let verdict = self.attempt(&wrong.code)?;
             if !verdict.fails_because(&wrong.because) {
-                let text = format!("should fail because “{}”, but: {verdict}", wrong.because);
+                let text = format!("should fail because “{}”, but: {}", wrong.because, self.judged(&verdict));
                 self.problem(at(&verdict, wrong.code.line), text);
             }
         }
         for other in &exercise.others {
             let verdict = self.attempt(other)?;
             if !verdict.is_pass() {
-                self.problem(at(&verdict, other.line), format!("another solution does not pass: {verdict}"));
+                let text = format!("another solution does not pass: {}", self.judged(&verdict));
+                self.problem(at(&verdict, other.line), text);
             }
         }
         let verdict = self.attempt(&exercise.solution)?;
         if verdict.is_pass() {
             self.standing = Standing::Before(self.index + 1);
         } else {
-            let told = verdict.to_string();
+            let told = self.judged(&verdict);
             let way = match self.changes_of(exercise, &told)? {
                 Some(names) => format!(
                     ". Where that is what the exercise asks for, write `exercise changes = {names:?}`"
@@ -389,17 +415,32 @@ impl Visit<'_> {
     fn attempt(&mut self, code: &Code) -> Result<Verdict, Unanswered> {
         let attempt = self.at_step(code.clone(), Standing::Elsewhere);
         let mut ends = false;
-        let (end, _) = self.drive(attempt, &mut |message| {
+        let (end, attempt) = self.drive(attempt, &mut |message| {
             ends |= matches!(message, Message::Finished { outcome: Outcome::Ok { .. }, .. });
         })?;
         self.ends = ends;
+        self.check_line = attempt.check_line();
         Ok(match end {
-            AttemptEnd::Ran(Some(verdict)) | AttemptEnd::Fault(verdict) => verdict,
+            AttemptEnd::Ran(Some(verdict)) => verdict,
+            AttemptEnd::Fault(verdict) => {
+                self.not_begun(&verdict);
+                verdict
+            }
             AttemptEnd::Ran(None) => {
                 Verdict::CheckerFault { message: "there is no check".into(), line: None }
             }
             AttemptEnd::Cut(message) => Verdict::LearnerError { message, line: None },
         })
+    }
+
+    /// The last verdict, and which line of the check it comes from.
+    fn judged(&self, verdict: &Verdict) -> String {
+        match self.check_line {
+            Some(line) if !matches!(verdict, Verdict::CheckerFault { .. }) => {
+                format!("{verdict} (line {line}, in the check)")
+            }
+            _ => verdict.to_string(),
+        }
     }
 
     fn at_step(&self, code: Code, standing: Standing) -> Attempt {

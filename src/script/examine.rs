@@ -82,6 +82,11 @@ impl Refused {
         }
     }
 
+    /// The line of the check at which it stopped by itself.
+    pub fn line(&self) -> Option<u32> {
+        if let Refused::Stopped { fault, .. } = self { fault.line } else { None }
+    }
+
     /// Why, as an error of the check's.
     pub fn into_fault(self) -> Box<Fault> {
         let told = |text: String| Box::new(Fault::from_error(&Error::runtime(text)));

@@ -45,6 +45,11 @@ pub trait Evaluator: Send {
     /// It was stopped.
     fn probe(&mut self, of: u32, expression: &str) -> Result<Result<ProbeValue, Box<Fault>>, CheckStopped>;
 
+    /// The line at which the last check refused, where it is known.
+    fn check_line(&self) -> Option<u32> {
+        None
+    }
+
     /// The clock of the times that an expression reads; none where it reads none, or of both.
     fn clock_of(&self, expression: &str) -> Option<Clock> {
         let _ = expression;

@@ -54,6 +54,8 @@ pub struct ScriptEvaluator {
     before: Given,
     /// The clock of the last answer, where the machine has both.
     answered: Option<Clock>,
+    /// Where the last check refused.
+    check_line: Option<u32>,
 }
 
 /// What is kept of a cell's last run.
@@ -85,6 +87,7 @@ impl ScriptEvaluator {
             shown: false,
             before: Given::default(),
             answered: None,
+            check_line: None,
         }
     }
 
@@ -294,6 +297,7 @@ impl Evaluator for ScriptEvaluator {
             host.print(Stream::Stderr, &format!("{}\n", fault.report.trim_end()));
         }
         self.relay.set(None);
+        self.check_line = result.as_ref().err().and_then(Refused::line);
         if let Some(fault) = result.as_ref().err().and_then(Refused::mixture) {
             let line = fault.line.map(|line| line.saturating_sub(first_line) + 1);
             let message = self.interpreter.mixture(code, line).message();
@@ -342,6 +346,10 @@ impl Evaluator for ScriptEvaluator {
             Err(Refused::TooLong) => Err(CheckStopped { calling: false }),
             Err(refused) => Ok(Err(refused.into_fault())),
         }
+    }
+
+    fn check_line(&self) -> Option<u32> {
+        self.check_line
     }
 
     fn clock_of(&self, expression: &str) -> Option<Clock> {

@@ -347,7 +347,7 @@ impl<E: Evaluator> Worker<'_, E> {
         };
         let (time, calling) = (self.watch.time().unwrap_or_default(), self.evaluator.calling());
         let last_word = move || slow(calling.load(Ordering::Relaxed), time);
-        self.watch.begin(move || Message::CheckResult { id, verdict: last_word() });
+        self.watch.begin(move || Message::CheckResult { id, verdict: last_word(), check_line: None });
         let checked = self.evaluator.check(of, first_line, code, &self.port(id));
         let verdict = match (self.watch.end(), checked) {
             (_, Ok(verdict)) => verdict,
@@ -360,7 +360,7 @@ impl<E: Evaluator> Worker<'_, E> {
             }
             (None, Err(_)) => return Message::Refused { id: Some(id), reason: "interrupted".into() },
         };
-        Message::CheckResult { id, verdict }
+        Message::CheckResult { id, verdict, check_line: self.evaluator.check_line() }
     }
 
     fn probe(&mut self, id: u64, of: u32, expression: &str) -> Message {

@@ -189,6 +189,9 @@ pub enum Message {
     CheckResult {
         id: u64,
         verdict: Verdict,
+        /// The line of the check that refused, where it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        check_line: Option<u32>,
     },
     Probed {
         id: u64,

@@ -103,6 +103,13 @@ impl Verdict {
         }
     }
 
+    /// The fault of what a lesson does before the learner's code begins, as it is told.
+    pub(crate) fn not_begun(&self) -> String {
+        let Verdict::CheckerFault { message, line } = self else { return self.to_string() };
+        let at = line.map(|line| format!(" in line {line} of the lesson")).unwrap_or_default();
+        format!("What the lesson does before your code failed{at}, and nothing was counted: {message}")
+    }
+
     /// Whether this verdict is a failure for the reason a lesson's `wrong` block gives: its reason contains
     /// `because`, whatever the case and the white space.
     pub(crate) fn fails_because(&self, because: &str) -> bool {

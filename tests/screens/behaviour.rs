@@ -181,7 +181,7 @@ fn messages_for_what_does_not_run_change_nothing() {
     for id in [0, 1, 99] {
         lab.says(Message::Output { id, stream: Stream::Stdout, text: "late".into() });
         lab.says(Message::Finished { id, cell: 9, outcome: Outcome::Interrupted, usage: Box::default() });
-        lab.says(Message::CheckResult { id, verdict: Verdict::Pass });
+        lab.says(Message::CheckResult { id, verdict: Verdict::Pass, check_line: None });
         lab.says(Message::Probed { id, value: Ok(ProbeValue::Number(1.0)), clock: None });
     }
     assert_eq!(lab.shows(), before);
@@ -348,7 +348,11 @@ fn a_set_up_runs_unseen_before_each_attempt() {
     lab.key(KeyCode::F(5));
     assert!(matches!(lab.sent.last(), Some(Request::Check { .. })), "the first is judged before");
     let Some(Request::Check { id, .. }) = lab.sent.last().cloned() else { panic!() };
-    lab.says(Message::CheckResult { id, verdict: Verdict::Fail { reason: "no".into(), line: None } });
+    lab.says(Message::CheckResult {
+        id,
+        verdict: Verdict::Fail { reason: "no".into(), line: None },
+        check_line: None,
+    });
     lab.key(KeyCode::F(5));
     let Some(Request::Reset { id }) = lab.sent.last().cloned() else { panic!("{:?}", lab.sent.last()) };
     lab.says(Message::State { id, variables: vec![], devices: vec![], held: vec![] });
@@ -391,16 +395,21 @@ fn an_exercise_is_checked_after_it_ran_and_the_verdicts_differ() {
     let fault = |id| Message::CheckResult {
         id,
         verdict: Verdict::CheckerFault { message: mixed_devices().message, line: None },
+        check_line: None,
     };
     let cases: [(&dyn Fn(u64) -> Message, &str); 4] = [
-        (&|id| Message::CheckResult { id, verdict: Verdict::Pass }, "✓ check passed"),
+        (&|id| Message::CheckResult { id, verdict: Verdict::Pass, check_line: None }, "✓ check passed"),
         (
-            &|id| Message::CheckResult { id, verdict: Verdict::Fail { reason: "no".into(), line: None } },
+            &|id| Message::CheckResult {
+                id,
+                verdict: Verdict::Fail { reason: "no".into(), line: None },
+                check_line: None,
+            },
             "✗ check failed: no",
         ),
         (&fault, "the check itself is at fault"),
         (
-            &|id| Message::CheckResult { id, verdict: Verdict::Timeout { limit_ms: 2000 } },
+            &|id| Message::CheckResult { id, verdict: Verdict::Timeout { limit_ms: 2000 }, check_line: None },
             "it ran longer than the 2 s",
         ),
     ];

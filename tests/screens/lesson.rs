@@ -36,7 +36,7 @@ fn judged(lab: &mut Lab, verdict: Verdict) {
         _ => None,
     });
     let id = id.expect("the check runs");
-    lab.says(Message::CheckResult { id, verdict });
+    lab.says(Message::CheckResult { id, verdict, check_line: None });
 }
 
 fn fails() -> Verdict {

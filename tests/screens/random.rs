@@ -254,7 +254,7 @@ fn message() -> impl Strategy<Value = Message> {
             let usage = if used { usage() } else { Usage::default() };
             Message::Finished { id, cell: 1, outcome, usage: Box::new(usage) }
         }),
-        1 => (id(), verdict).prop_map(|(id, verdict)| Message::CheckResult { id, verdict }),
+        1 => (id(), verdict).prop_map(|(id, verdict)| Message::CheckResult { id, verdict, check_line: None }),
         1 => (id(), any::<f64>()).prop_map(|(id, x)| Message::Probed { id, value: Ok(ProbeValue::Number(x)), clock: None }),
         1 => (id(), prop::collection::vec((any::<String>(), tensor()), 0..6)).prop_map(|(id, held)| {
             Message::State { id, variables: vec![], devices: vec![], held }

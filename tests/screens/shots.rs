@@ -181,7 +181,11 @@ fn an_exercise_that_fails_its_check_at_120x40() {
         _ => None,
     });
     let reason = "at most one copy to the GPU, there were 12".to_owned();
-    lab.says(Message::CheckResult { id: check.unwrap(), verdict: Verdict::Fail { reason, line: Some(2) } });
+    lab.says(Message::CheckResult {
+        id: check.unwrap(),
+        verdict: Verdict::Fail { reason, line: Some(2) },
+        check_line: None,
+    });
     lab.key(KeyCode::Char('h'));
     assert_snapshot!(shot(&mut lab, 120, 40));
 }

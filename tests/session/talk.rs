@@ -29,7 +29,7 @@ fn every_request_is_answered() {
 
     client.send(Request::Check { id: 3, of: 1, code: "x".into(), first_line: 1 }).unwrap();
     assert!(matches!(next(&client), Message::Output { id: 3, .. }));
-    assert_eq!(next(&client), Message::CheckResult { id: 3, verdict: Verdict::Pass });
+    assert_eq!(next(&client), Message::CheckResult { id: 3, verdict: Verdict::Pass, check_line: None });
     for (id, expression, value) in [
         (4, "2.5", Some(ProbeValue::Number(2.5))),
         (5, "inf", Some(ProbeValue::Text("inf".into()))),

@@ -63,7 +63,7 @@ impl Walk<'_> {
         }
         match end {
             AttemptEnd::Fault(verdict) => {
-                self.say(&[strip_control(&verdict.to_string()).into_owned()])?;
+                self.say(&[strip_control(&verdict.not_begun()).into_owned()])?;
                 whole = false;
             }
             AttemptEnd::Cut(reason) => {

@@ -88,22 +88,33 @@ impl Walk<'_> {
         let attempt = self.attempt(place, Code { text: text.clone(), line: 1 });
         let Some((end, ..)) = self.run(attempt)? else { return Ok(None) };
         let verdict = match end {
-            AttemptEnd::Ran(Some(verdict)) | AttemptEnd::Fault(verdict) => verdict,
+            AttemptEnd::Ran(Some(verdict)) => verdict,
+            AttemptEnd::Fault(verdict) => {
+                let told = verdict.not_begun();
+                return self.judged(place, step, text, (&verdict, told)).map(Some);
+            }
             AttemptEnd::Ran(None) => return Ok(Some(false)),
             AttemptEnd::Cut(reason) => {
                 self.cut_short(&reason)?;
                 return Ok(Some(false));
             }
         };
-        self.judged(place, step, text, &verdict).map(Some)
+        let told = verdict.to_string();
+        self.judged(place, step, text, (&verdict, told)).map(Some)
     }
 
     /// Tells and records a verdict; whether it is a pass.
-    fn judged(&mut self, place: usize, step: &Step, text: String, verdict: &Verdict) -> io::Result<bool> {
+    fn judged(
+        &mut self,
+        place: usize,
+        step: &Step,
+        text: String,
+        (verdict, told): (&Verdict, String),
+    ) -> io::Result<bool> {
         let passes = verdict.is_pass();
         let code = passes.then(|| text.clone());
         self.record(&step.id, &Entry::Attempt { verdict: verdict.clone(), trace: None, code })?;
-        self.say(&[strip_control(&verdict.to_string()).into_owned()])?;
+        self.say(&[strip_control(&told).into_owned()])?;
         if passes {
             self.passed.insert(step.id.clone(), text);
             self.standing = Standing::Before(place + 1);

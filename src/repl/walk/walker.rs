@@ -132,7 +132,7 @@ impl Walk<'_> {
         let Some((end, ..)) = self.run(attempt)? else { return Ok(false) };
         match end {
             AttemptEnd::Ran(_) => self.own = Some(place),
-            AttemptEnd::Fault(verdict) => self.say(&[strip_control(&verdict.to_string()).into_owned()])?,
+            AttemptEnd::Fault(verdict) => self.say(&[strip_control(&verdict.not_begun()).into_owned()])?,
             AttemptEnd::Cut(reason) => self.cut_short(&reason)?,
         }
         Ok(true)
