@@ -340,6 +340,13 @@ mod broken_files {
         only(&bad(&text_between), 5, 1, "text stands between");
         let points = EXERCISE.replace("points=2", "points=many");
         only(&bad(&points), 1, 27, "`many` can't be an exercise's points");
+        // Its parts still belong to it.
+        only(
+            &bad(&EXERCISE.replace("points=2", "point=2")),
+            1,
+            27,
+            "unknown attribute `point` of `exercise`",
+        );
     }
 
     #[test]
@@ -548,16 +555,21 @@ mod linting {
         let front = FRONT.replace(
             "devices = [\"sim:t4x2\"]",
             "prerequisites = [\"moving\", \"Not It\", \"a/b\", \"c\", \"c\"]\n\
-             devices = [\"cpu\", \"sim:t4x2,sim:a100\", \"gpu\", \"sim:\"]",
+             devices = [\"cpu\", \"sim:t4x2,sim:a100\", \"gpu\", \"sim:\", \"cpu\", \"sim:t44\"]",
         );
         let lesson = parse("a.md", format!("{front}Text.\n").as_bytes()).unwrap();
-        let faults: Vec<_> = lint(&lesson).iter().map(|e| (e.line, e.message.clone())).collect();
+        let faults: Vec<_> = lint(&lesson)
+            .iter()
+            .map(|e| (e.line, e.message.split(": ").next().unwrap().to_owned()))
+            .collect();
         let expected = [
             (7, "`Not It` can't be a prerequisite"),
             (7, "`moving` can't be a prerequisite"),
             (7, "the prerequisite `c` is named twice"),
             (8, "`gpu` is not a set of devices"),
             (8, "`sim:` is not a set of devices"),
+            (8, "`sim:t44` is not a set of devices"),
+            (8, "the devices `cpu` are named twice"),
         ];
         assert_eq!(faults, expected.map(|(line, text)| (line, text.to_owned())));
     }

@@ -180,6 +180,9 @@ fn piece(text: &Text, placed: Placed, errors: &mut Errors<'_>) -> Option<Piece> 
             return None;
         }
     };
+    if let Some(fault) = &info.fault {
+        errors.at(line, info_column + fault.column + 1, fault.message.clone(), fault.hint.clone());
+    }
     if opening.indent > 0 {
         let message = format!("the `{}` block is indented", info.role.word());
         let hint = "begin its fence at the start of the line";

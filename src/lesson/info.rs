@@ -21,6 +21,8 @@ pub(super) enum Role {
 pub(super) struct Info {
     pub role: Role,
     pub attributes: Vec<Attribute>,
+    /// What is wrong with one of them, though the role is plain.
+    pub fault: Option<InfoFault>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -102,8 +104,8 @@ impl Info {
             }
         };
         let attributes = attributes(skip, column)?;
-        check_attributes(row, &attributes)?;
-        Ok(Some(Info { role: row.role, attributes }))
+        let fault = check_attributes(row, &attributes).err();
+        Ok(Some(Info { role: row.role, attributes, fault }))
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&Attribute> {
@@ -266,7 +268,7 @@ mod tests {
     }
 
     fn fault(info: &str) -> InfoFault {
-        Info::parse(info).unwrap_err()
+        Info::parse(info).map_or_else(|fault| fault, |info| info.unwrap().fault.unwrap())
     }
 
     #[test]

@@ -70,10 +70,13 @@ fn front(front: &Front, errors: &mut Errors<'_>) {
         let hint = "name at least one, such as \"sim:t4x2\": the lesson is checked on each";
         errors.at(line, column, "the lesson names no devices", hint);
     }
-    for set in front.devices.iter().filter(|set| !places::is_device_set(set)) {
-        let message = format!("`{set}` is not a set of devices");
-        let hint = "write cpu, cuda, or simulated GPUs such as sim:t4 or sim:t4x2";
-        errors.at(line, column, message, hint);
+    for (place, set) in front.devices.iter().enumerate() {
+        if let Some((message, hint)) = places::fault(set) {
+            errors.at(line, column, message, hint);
+        }
+        if front.devices.iter().take(place).any(|other| other == set) {
+            errors.at(line, column, format!("the devices `{set}` are named twice"), "keep one of them");
+        }
     }
     if front.concepts.is_empty() {
         let (line, column) = front.place("concepts");

@@ -234,7 +234,8 @@ impl Visit<'_> {
             match &answer.value {
                 Ok(ProbeValue::Number(n)) if n.is_finite() => self.explained(predict, *n),
                 Ok(other) => {
-                    self.problem(predict.answer.line, format!("the answer is no finite number: {other:?}"));
+                    let text = format!("the answer is no finite number, but {}", shown(other));
+                    self.problem(predict.answer.line, text);
                 }
                 Err(fault) => {
                     let text = format!("the answer cannot be computed: {}: {}", fault.kind, fault.message);
@@ -460,6 +461,15 @@ impl Visit<'_> {
 
     fn problem(&mut self, line: usize, message: String) {
         self.problems.push(Problem { step: self.step.id.clone(), line, message, answer: None });
+    }
+}
+
+/// What an answer came to, as an author writes it.
+fn shown(value: &ProbeValue) -> String {
+    match value {
+        ProbeValue::Number(number) => number.to_string(),
+        ProbeValue::Bool(truth) => truth.to_string(),
+        ProbeValue::Text(text) => text.clone(),
     }
 }
 

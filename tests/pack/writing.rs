@@ -5,9 +5,8 @@ use super::*;
 #[test]
 fn a_new_pack_passes_its_check_and_builds_to_the_same_bytes_each_time() {
     let folder = Folder::new("new");
-    assert!(
-        folder.says(&["pack", "new", "My Pack", "--title", "A \"pack\""]).contains("made the pack `my-pack`")
-    );
+    let made = folder.says(&["pack", "new", "My Pack", "--title", "A \"pack\""]);
+    assert!(made.contains("made the pack `my-pack`") && made.contains("pack check 'My Pack'`"), "{made}");
     let checked = folder.json(&["pack", "check", "My Pack", "--json"]);
     assert_eq!((&checked["ok"], &checked["pack"]), (&true.into(), &"my-pack".into()));
     let report = &checked["reports"][0];

@@ -16,8 +16,15 @@ pub(super) fn new(dir: &Path, id: Option<&str>, title: Option<&str>) -> Done {
     let id = template::write(dir, id, title).map_err(told)?;
     let shown = dir.display();
     say!("made the pack `{id}` in {shown}");
-    say!("next: `tensorlab pack check {shown}` runs it, `tensorlab pack preview {shown}` opens it");
+    let typed = as_typed(&shown.to_string());
+    say!("next: `tensorlab pack check {typed}` runs it, `tensorlab pack preview {typed}` opens it");
     Ok(exit::FINE)
+}
+
+/// A path as it is typed in a shell: in quotes where it has to be.
+fn as_typed(path: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:".contains(c);
+    if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }
 
 /// What stops an archive from being written.

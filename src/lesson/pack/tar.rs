@@ -141,7 +141,7 @@ pub(super) fn padding(bytes: u64) -> &'static [u8] {
 /// Why the archive's bytes can't be had.
 pub(super) fn unread(error: io::Error) -> PackError {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => damaged("the archive ends early"),
+        io::ErrorKind::UnexpectedEof => damaged("the archive ends early, or this is none"),
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
             damaged(format!("this is no archive of a pack, or it is damaged: {error}"))
         }
