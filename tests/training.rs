@@ -159,3 +159,66 @@ fn a_schedule_and_its_functions_can_be_asked_and_fail_in_their_place() {
     let (text, hint) = lab.error("optim::lr_scheduler::StepLR(opt, #{step_sise: 3})");
     assert!(text.contains("unknown option 'step_sise'") && hint.contains("`step_size`"), "{text} {hint}");
 }
+
+/// Rates as PyTorch 2.15 gives them.
+#[test]
+fn a_schedule_goes_to_the_epoch_that_is_named() {
+    let rates = |lab: &mut Lab, schedule: &str, epochs: &[&str]| {
+        lab.run(&format!("let o = optim::SGD([nn::Parameter(ones(1))], #{{lr: 0.1}}); o.step(); let s = optim::lr_scheduler::{schedule};"));
+        let mut all = Vec::new();
+        for epoch in epochs {
+            lab.run(&format!("s.step({epoch});"));
+            all.push(lab.value("s.get_last_lr()[0]").as_float().unwrap());
+        }
+        all
+    };
+    let restarts = |growth: i64| format!("CosineAnnealingWarmRestarts(o, 4, {growth})");
+    let parts = ["0.25", "1.25", "3.75", "4.5", "13.2", ""];
+    let mut lab = Lab::new();
+    for (schedule, epochs, want) in [
+        (
+            restarts(1).as_str(),
+            &parts[..],
+            &[
+                0.09903926402016153,
+                0.07777851165098011,
+                0.0009607359798384785,
+                0.09619397662556434,
+                0.07938926261462369,
+                0.04217827674798849,
+            ][..],
+        ),
+        (
+            restarts(2).as_str(),
+            &parts,
+            &[
+                0.09903926402016153,
+                0.07777851165098011,
+                0.0009607359798384785,
+                0.09903926402016153,
+                0.09861849601988384,
+                0.09540715869125407,
+            ],
+        ),
+        ("StepLR(o, 2)", &["5", ""], &[0.0010000000000000002, 0.00010000000000000003]),
+        ("LambdaLR(o, |e| 0.9 ** e)", &["3"], &[0.0729]),
+        ("OneCycleLR(o, 1.0, #{total_steps: 10})", &["3"], &[0.9504846320134737]),
+        ("CosineAnnealingLR(o, 10)", &["3"], &[0.07938926261462366]),
+    ] {
+        let got = rates(&mut lab, schedule, epochs);
+        let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-15;
+        assert!(
+            got.len() == want.len() && got.iter().zip(want).all(close),
+            "{schedule}: {got:?}, not {want:?}"
+        );
+    }
+    assert_eq!(lab.text("s.step(2); s.last_epoch"), "2");
+    for (schedule, epoch, want) in [
+        ("CosineAnnealingWarmRestarts(o, 4)", "-1", "Expected non-negative epoch, but got -1"),
+        ("StepLR(o, 2)", "0.5", "takes the whole number of an epoch, and got 0.5"),
+        ("ChainedScheduler([optim::lr_scheduler::StepLR(o, 2)])", "3", "takes 1 positional argument"),
+    ] {
+        let (text, _) = lab.error(&format!("optim::lr_scheduler::{schedule}.step({epoch})"));
+        assert!(text.contains(want), "{schedule}: {text}");
+    }
+}

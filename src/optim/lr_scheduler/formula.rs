@@ -17,6 +17,8 @@ pub(crate) struct Formula {
     pub closed: Option<fn(&Now) -> Result<f64>>,
     /// Counts on before each step; the flag says that it is the first.
     pub before: Option<fn(&mut Options, bool)>,
+    /// Counts as at an epoch that is named, which may lie within one.
+    pub at: Option<fn(&mut Options, f64)>,
 }
 
 /// What a formula may look at.
@@ -63,6 +65,7 @@ pub(super) static STEP: Formula = Formula {
         Ok(now.base * now.float("gamma").powf(now.epoch.div_euclid(now.int("step_size").max(1)) as f64))
     }),
     before: None,
+    at: None,
 };
 
 pub(crate) static MULTI_STEP: Formula = Formula {
@@ -73,6 +76,7 @@ pub(crate) static MULTI_STEP: Formula = Formula {
     },
     closed: Some(|now| Ok(now.base * now.float("gamma").powf(now.milestones(|m| m <= now.epoch)))),
     before: None,
+    at: None,
 };
 
 pub(crate) static EXPONENTIAL: Formula = Formula {
@@ -80,6 +84,7 @@ pub(crate) static EXPONENTIAL: Formula = Formula {
     rate: |now| Ok(if now.initial { now.lr } else { now.lr * now.float("gamma") }),
     closed: Some(|now| Ok(now.base * now.float("gamma").powf(now.epoch as f64))),
     before: None,
+    at: None,
 };
 
 pub(crate) static CONSTANT: Formula = Formula {
@@ -98,6 +103,7 @@ pub(crate) static CONSTANT: Formula = Formula {
         Ok(now.base * (factor + after * (1.0 - factor)))
     }),
     before: None,
+    at: None,
 };
 
 pub(crate) static LINEAR: Formula = Formula {
@@ -120,6 +126,7 @@ pub(crate) static LINEAR: Formula = Formula {
         Ok(now.base * (start + (end - start) * total.min(now.epoch as f64) / total))
     }),
     before: None,
+    at: None,
 };
 
 pub(crate) static POLYNOMIAL: Formula = Formula {
@@ -137,6 +144,7 @@ pub(crate) static POLYNOMIAL: Formula = Formula {
         Ok(now.base * (1.0 - total.min(now.epoch as f64) / total).powf(now.float("power")))
     }),
     before: None,
+    at: None,
 };
 
 pub(crate) static COSINE: Formula = Formula {
@@ -161,6 +169,7 @@ pub(crate) static COSINE: Formula = Formula {
     },
     closed: Some(|now| cosine(now, now.epoch as f64 / now.float("T_max"))),
     before: None,
+    at: None,
 };
 
 pub(crate) static WARM_RESTARTS: Formula = Formula {
@@ -168,17 +177,34 @@ pub(crate) static WARM_RESTARTS: Formula = Formula {
     rate: |now| cosine(now, now.float("T_cur") / now.float("T_i")),
     closed: None,
     before: Some(|options, initial| {
-        let number = |name: &str| options.float(name) as i64;
-        let (current, period) = (number("T_cur").saturating_add(1), number("T_i").max(1));
+        let (current, period) = (options.float("T_cur") + 1.0, options.float("T_i").max(1.0));
         let (current, period) = match (initial, current >= period) {
-            (true, _) => (0, period),
-            (false, true) => (current % period, period.saturating_mul(number("T_mult"))),
+            (true, _) => (0.0, period),
+            (false, true) => (current % period, period * options.float("T_mult")),
             (false, false) => (current, period),
         };
-        options.note("T_cur", Value::Scalar(current.into()));
-        options.note("T_i", Value::Scalar(period.into()));
+        count(options, current, period);
+    }),
+    at: Some(|options, epoch| {
+        let (first, growth) = (options.float("T_0").max(1.0), options.float("T_mult"));
+        let (current, period) = if epoch < first {
+            (epoch, first)
+        } else if growth == 1.0 {
+            (epoch % first, options.float("T_i"))
+        } else {
+            let n = ((epoch / first * (growth - 1.0) + 1.0).ln() / growth.ln()).trunc();
+            (epoch - first * (growth.powf(n) - 1.0) / (growth - 1.0), first * growth.powf(n))
+        };
+        count(options, current, period);
     }),
 };
+
+/// Keeps the epochs since the last restart, and those until the next.
+fn count(options: &mut Options, current: f64, period: f64) {
+    let number = |n: f64| if n.fract() == 0.0 { (n as i64).into() } else { n.into() };
+    options.note("T_cur", Value::Scalar(number(current)));
+    options.note("T_i", Value::Scalar(number(period)));
+}
 
 /// Half a cosine from the first rate down to `eta_min` as `part` goes from 0 to 1.
 fn cosine(now: &Now, part: f64) -> Result<f64> {
@@ -187,9 +213,10 @@ fn cosine(now: &Now, part: f64) -> Result<f64> {
 }
 
 pub(crate) static ONE_CYCLE: Formula =
-    Formula { name: "OneCycleLR", rate: one_cycle, closed: None, before: None };
+    Formula { name: "OneCycleLR", rate: one_cycle, closed: None, before: None, at: None };
 
-pub(crate) static CYCLIC: Formula = Formula { name: "CyclicLR", rate: cyclic, closed: None, before: None };
+pub(crate) static CYCLIC: Formula =
+    Formula { name: "CyclicLR", rate: cyclic, closed: None, before: None, at: None };
 
 /// Up from the lowest rate to the highest and down again, with the momentum the other way; the height of a cycle may
 /// shrink.

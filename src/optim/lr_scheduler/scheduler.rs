@@ -29,6 +29,12 @@ const TOO_EARLY: &str = "Detected call of `lr_scheduler.step()` before `optimize
                          of the learning rate schedule. See more details at \
                          https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate";
 
+/// What PyTorch says where a step names its epoch.
+const DEPRECATED: &str = "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where \
+                          possible. Please use `scheduler.step()` to step the scheduler. During the deprecation, if epoch \
+                          is different from None, the closed form is used instead of the new chainable form, where \
+                          available.";
+
 /// A scheduler. Cloning gives the same one.
 #[derive(Clone)]
 pub struct Scheduler(pub(super) Arc<SchedulerInner>);
@@ -186,9 +192,12 @@ impl Scheduler {
         }
     }
 
-    /// One step on: a new epoch, or another measured value for a `ReduceLROnPlateau`.
-    pub fn step(&self, metric: Option<f64>, functions: &dyn Functions) -> Result<()> {
-        match (&self.0.kind, metric) {
+    /// One step on: a new epoch, or the one that is named, or another measured value for a `ReduceLROnPlateau`.
+    ///
+    /// # Errors
+    /// A plateau is told nothing, or an epoch is named that there can't be.
+    pub fn step(&self, value: Option<f64>, functions: &dyn Functions) -> Result<()> {
+        match (&self.0.kind, value) {
             (SchedulerKind::Plateau, Some(metric)) => {
                 self.watch(metric);
                 Ok(())
@@ -197,10 +206,34 @@ impl Scheduler {
                 let text = "ReduceLROnPlateau.step() missing 1 required positional argument: 'metrics'";
                 Err(Error::type_error(text).with_hint("`sched.step(loss)` tells it what to watch"))
             }
-            (_, Some(_)) => Err(Error::type_error(format!("{}.step() takes no value", self.name()))
-                .with_hint("only a ReduceLROnPlateau watches one")),
-            _ => self.advance(None, false, functions),
+            (SchedulerKind::Sequential { .. } | SchedulerKind::Chained(_), Some(_)) => {
+                let text = format!("{}.step() takes 1 positional argument but 2 were given", self.name());
+                Err(Error::type_error(text).with_hint("it counts its own epochs: `sched.step()`"))
+            }
+            (SchedulerKind::Formula(Formula { at: Some(at), .. }), Some(epoch)) => {
+                if epoch.is_nan() || epoch < 0.0 {
+                    return Err(Error::value(format!("Expected non-negative epoch, but got {epoch}")));
+                }
+                at(&mut self.state().options, epoch);
+                self.advance(Some(epoch.floor() as i64), false, functions)
+            }
+            (_, Some(epoch)) => self.step_to(epoch, functions),
+            (_, None) => self.advance(None, false, functions),
         }
+    }
+
+    /// To an epoch by its number, which PyTorch advises against.
+    fn step_to(&self, epoch: f64, functions: &dyn Functions) -> Result<()> {
+        if epoch.fract() != 0.0 || !epoch.is_finite() {
+            let text = format!("{}.step() takes the whole number of an epoch, and got {epoch}", self.name());
+            return Err(Error::value(text).with_hint(
+                "a ReduceLROnPlateau is told the loss, and CosineAnnealingWarmRestarts may be told a part of an epoch",
+            ));
+        }
+        functions.warn(DEPRECATED);
+        self.advance(Some(epoch as i64), false, functions)?;
+        self.state().step_count += 1;
+        Ok(())
     }
 
     /// The rates of all groups after the last step.

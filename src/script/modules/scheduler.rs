@@ -40,8 +40,15 @@ pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         method("step", "Goes on by an epoch, or by a batch for OneCycleLR, and sets the learning rates.", SchedulerStepParams::LIST).changing()
             .torch("torch.optim.lr_scheduler.LRScheduler.step")
-            .details("Comes after the optimiser's own step. What a plateau is told is the loss: `sched.step(loss)`.")
-            .errors(&["TypeError: ReduceLROnPlateau is told nothing, or what is told is no number"])
+            .details(
+                "Comes after the optimiser's own step. What a plateau is told is the loss: `sched.step(loss)`. \
+                 CosineAnnealingWarmRestarts goes on within an epoch: `sched.step(epoch + i / batches)` with numbers that are \
+                 no integers.",
+            )
+            .errors(&[
+                "TypeError: ReduceLROnPlateau is told nothing, or what is told is no number",
+                "ValueError: an epoch is no whole number, or negative",
+            ])
             .example(
                 "let opt = optim::SGD([nn::Parameter(ones(2))], 0.5); let sched = optim::lr_scheduler::StepLR(opt, 1, 0.5); \
                  opt.step(); sched.step(); opt.param_groups[0].lr",
