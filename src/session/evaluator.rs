@@ -22,6 +22,7 @@ use super::engine::{CheckStopped, Evaluator, Host, Inspected, Interrupt};
 use super::given::Given;
 use super::protocol::{Completion, Display, GivenName, LAST, Outcome, ProbeValue, Stream, Usage, Verdict};
 use super::scratch::{SCRATCH, Scratch};
+use super::spent::{Copied, Snapshot};
 use super::{complete, inspect};
 
 /// Cells whose events are kept for checks.
@@ -518,9 +519,6 @@ struct Recording {
     dropped: u64,
 }
 
-/// From where to where, how often, how many bytes.
-type Copied = (Device, Device, u64, u64);
-
 impl Recorder {
     fn new(machine: &Machine) -> Recorder {
         let sums = Summary::begin(machine);
@@ -563,42 +561,4 @@ impl Reader for Recorder {
             }
         }
     }
-}
-
-/// The devices before a run.
-struct Snapshot {
-    allocated: Vec<(Device, u64)>,
-    modelled: Option<u64>,
-}
-
-impl Snapshot {
-    fn of(machine: &Machine) -> Snapshot {
-        Snapshot {
-            allocated: machine.gpus().iter().map(|c| (c.device, c.memory().0)).collect(),
-            modelled: modelled_now(machine),
-        }
-    }
-
-    fn usage(&self, machine: &Machine, copies: Vec<Copied>) -> Usage {
-        let now = machine.gpus().iter().map(|c| c.memory().0);
-        Usage {
-            host_nanos: 0,
-            modelled_nanos: modelled_now(machine).zip(self.modelled).map(|(b, a)| b.saturating_sub(a)),
-            allocated: self
-                .allocated
-                .iter()
-                .zip(now)
-                .map(|(&(device, before), after)| (device, after as i64 - before as i64))
-                .filter(|(_, change)| *change != 0)
-                .collect(),
-            copies,
-            peaks: Vec::new(),
-        }
-    }
-}
-
-/// The virtual clock's time, once the queued work of every simulated device is done.
-fn modelled_now(machine: &Machine) -> Option<u64> {
-    let simulated = machine.gpus().iter().filter(|c| c.backend.properties().simulated);
-    simulated.map(|c| c.backend.now()).max()
 }

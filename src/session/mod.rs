@@ -20,5 +20,6 @@ pub mod protocol;
 mod queue;
 pub mod sandbox;
 pub mod scratch;
+mod spent;
 pub mod verdict;
 mod writer;
