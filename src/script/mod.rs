@@ -12,6 +12,7 @@ mod calling;
 mod captures;
 pub(crate) mod carry;
 mod caught;
+mod classes;
 mod clocks;
 mod common;
 pub mod complete;

@@ -23,8 +23,8 @@ use crate::device::shared::CodePlace;
 use super::fault::Vocabulary;
 use super::tree::{Visitor, visit};
 use super::{
-    assigned, blame, captures, caught, constants, differs, direct, ends, frames, hollow, lists, methods,
-    nesting, numbers, powers, printing, unpack,
+    assigned, blame, captures, caught, classes, constants, differs, direct, ends, frames, hollow, lists,
+    methods, nesting, numbers, powers, printing, unpack,
 };
 
 /// The key of a function's body that was changed.
@@ -125,6 +125,7 @@ struct Changes {
 impl Visitor for Changes {
     fn enter(&mut self, expr: &mut Expr) {
         assigned::wrap(expr);
+        classes::wrap(expr);
     }
 
     fn pairs(&mut self, names: [&ImmutableString; 2], items: &Expr, body: &mut StmtBlock) {

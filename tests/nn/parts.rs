@@ -268,3 +268,32 @@ fn layers_optimisers_and_schedules_say_which_they_are() {
     );
     assert!(lab.truth("let t = net[0]; type_of(t) == \"Linear\""));
 }
+
+#[test]
+fn classes_are_named_as_in_python_or_by_texts() {
+    let mut lab = Lab::new();
+    lab.run(
+        "let net = nn::Sequential(nn::Conv2d(1, 2, 3), nn::ReLU(), nn::Flatten(), nn::Linear(8, 2));
+         net.apply(|m| { if isinstance(m, nn::Linear) { nn::init::zeros_(m.bias); } });",
+    );
+    assert_eq!(lab.numbers("net[3].bias"), [0.0, 0.0]);
+    for (code, want) in [
+        ("isinstance(net, nn::Sequential)", true),
+        ("isinstance(net[1], nn::Linear)", false),
+        ("isinstance(net[0], [nn::Linear, nn::Conv2d])", true),
+        ("isinstance(net[0], [\"Linear\", \"nn::Conv2d\"])", true),
+        ("isinstance(net[1], [])", false),
+    ] {
+        assert_eq!(lab.truth(code), want, "{code}");
+    }
+    for (code, want) in [
+        ("isinstance(net, nn::Lineer)", "NameError: name 'nn::Lineer' is not defined"),
+        (
+            "isinstance(net, 3)",
+            "TypeError: isinstance() argument 'class' must be a class or its name, not int",
+        ),
+    ] {
+        let (text, _) = lab.error(code);
+        assert!(text.starts_with(want), "{code}: {text}");
+    }
+}

@@ -4,6 +4,7 @@ use super::names::method_name;
 use super::stand_ins::StandIn;
 use super::tree::{Expr, Stmt, gives_once, only_value};
 
+use crate::script::classes;
 use crate::script::python::writer::{PythonWriter, Type};
 
 const ATOM: u8 = 14;
@@ -143,8 +144,29 @@ impl PythonWriter {
                     .chain(Some(self.arguments(options, true)).filter(|o| !o.is_empty()));
                 format!("{name}({})", all.collect::<Vec<_>>().join(", "))
             }
+            (["isinstance"], [module, class]) => {
+                format!("isinstance({}, {})", self.expr(module), self.class(class))
+            }
             _ => return None,
         })
+    }
+
+    /// A class of modules, which a script may name by a text.
+    fn class(&mut self, class: &Expr) -> String {
+        match class {
+            Expr::Text(name) => {
+                let name = name.strip_prefix("nn::").unwrap_or(name);
+                match classes::is_class(name) {
+                    true => self.path(&["nn".into(), name.into()], true),
+                    false => name.to_owned(),
+                }
+            }
+            Expr::Array(classes) => {
+                let classes: Vec<String> = classes.iter().map(|class| self.class(class)).collect();
+                format!("({})", classes.join(", "))
+            }
+            other => self.expr(other),
+        }
     }
 
     /// Arguments; the options at the end as keywords.

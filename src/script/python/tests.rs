@@ -327,6 +327,10 @@ fn what_python_would_do_otherwise_is_written_so_that_it_does_the_same() {
         ),
         ("let m = #{a: 1}; let k = m;", "m = {\"a\": 1}\nk = copy.deepcopy(m)"),
         ("let x = ones(1); print(\"x: \" + x);", "x = torch.ones(1)\nprint(\"x: \" + str(x))"),
+        (
+            "let a = isinstance(m, nn::Linear); let b = isinstance(m, [\"Linear\", \"Block\"]);",
+            "a = isinstance(m, nn.Linear)\nb = isinstance(m, (nn.Linear, Block))",
+        ),
         ("fn ready(net) { net.eval(); }", "def ready(net):\n    return net.eval()"),
     ] {
         assert_eq!(python(code).trim_end(), want, "{code}");

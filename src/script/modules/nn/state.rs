@@ -8,7 +8,7 @@ use crate::nn::Module;
 use crate::nn::state::Mismatch;
 use crate::op::core::format::FormatWord;
 use crate::op::def::{FUNCTION, PROPERTY};
-use crate::op::params::kind::{Bool, Device, Str};
+use crate::op::params::kind::{Bool, Device};
 use crate::op::params::{Maybe, params};
 use crate::op::{Family, OpDef, Receiver};
 use crate::script::call::kind::{Entries, Given, Rest};
@@ -27,7 +27,7 @@ params! {
 
 params! {
     IsInstanceParams {
-        class: Str, "the name that modules of the class are printed with, such as \"Linear\"";
+        class: Given, "a class, such as nn::Linear, or the name that modules of it are printed with, or an array of them";
     }
 }
 
@@ -104,16 +104,23 @@ pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         method(
             "isinstance",
-            "Whether a module is of a class, by the name that it is printed with.",
+            "Whether a module is of a class, or of one of several.",
             IsInstanceParams::LIST,
         )
         .forms(FUNCTION)
         .torch("isinstance")
-        .example("isinstance(nn::Linear(2, 1), \"Linear\")", "true"),
+        .details("Modules of your own have the name that they were given: `isinstance(m, \"Block\")`.")
+        .errors(&["TypeError: what is given is neither a class nor a name, nor an array of such"])
+        .example("isinstance(nn::Linear(2, 1), nn::Linear)", "true"),
         |call| {
-            let given = IsInstanceParams::of(&call.args)?;
-            let name = given.class.rsplit("::").next().unwrap_or(given.class);
-            Ok((call.on::<Module>()?.name() == name).into())
+            let given = IsInstanceParams::of(&call.args)?.class;
+            let module = call.on::<Module>()?;
+            let given = given.read_lock::<Array>().map_or_else(|| vec![given.clone()], |all| all.clone());
+            let mut fits = false;
+            for class in given {
+                fits |= module.name() == class_name(class)?;
+            }
+            Ok(fits.into())
         },
     ),
     ScriptRow::of(
@@ -374,4 +381,16 @@ fn target(to: &Dynamic) -> Result<(Option<DeviceSpec>, Option<DType>)> {
         Some(dtype) => Ok((None, Some(dtype))),
         None => Ok((Some(value::device(to)?), None)),
     }
+}
+
+/// The name of a class without its module.
+fn class_name(class: Dynamic) -> Result<ImmutableString> {
+    let kind = type_name(&class);
+    let name = class.into_immutable_string().map_err(|_| {
+        Error::type_error(format!("isinstance() argument 'class' must be a class or its name, not {kind}"))
+            .with_hint(
+                "`isinstance(m, nn::Linear)`, or `isinstance(m, [\"Linear\", \"Conv2d\"])` for several",
+            )
+    })?;
+    Ok(name.rsplit("::").next().unwrap_or_default().into())
 }
