@@ -14,8 +14,11 @@ use crate::tensor::Tensor;
 
 /// Scales all gradients so that their common norm is at most `max_norm`; gives the norm before.
 ///
-/// No device waits for it: the factor stays where the gradients are.
-pub fn clip_grad_norm_(parameters: &[Tensor], max_norm: f64, p: f64) -> Result<Tensor> {
+/// No device waits for it, the factor stays where the gradients are, unless a norm is to be `finite`.
+///
+/// # Errors
+/// The norm is to be finite and is not; the device is full.
+pub fn clip_grad_norm_(parameters: &[Tensor], max_norm: f64, p: f64, finite: bool) -> Result<Tensor> {
     let _quiet = no_grad();
     let grads: Vec<Tensor> = parameters.iter().filter_map(Tensor::grad).collect();
     let Some(first) = grads.first() else {
@@ -30,6 +33,13 @@ pub fn clip_grad_norm_(parameters: &[Tensor], max_norm: f64, p: f64) -> Result<T
     let here = first.context();
     let norms = grads.iter().map(|g| on(&norm(g, p, None, false)?, &here)).collect::<Result<Vec<_>>>()?;
     let total = norm(&stack(&norms.iter().collect::<Vec<_>>(), 0)?, p, None, false)?;
+    if finite && total.has_values() && !total.item()?.as_f64().is_finite() {
+        return Err(Error::runtime(format!(
+            "The total norm of order {p:?} for gradients from `parameters` is non-finite, so it cannot be clipped. To disable \
+             this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+        ))
+        .with_hint("NaN comes of 0 / 0, of the logarithm or the root of what is negative, or of a learning rate that is too high"));
+    }
     let factor = clamp_max(&div(max_norm, &add(&total, 1e-6)?)?, 1.0.into())?;
     for g in &grads {
         let factor = on(&factor, &g.context())?;
@@ -98,6 +108,7 @@ params! {
         parameters: Parameters, "the tensors whose gradients are scaled, or one of them";
         max_norm: kind::Float, "the largest norm that all gradients together may keep";
         norm_type: kind::Float = 2.0, "which norm is taken: 1, 2, …";
+        error_if_nonfinite: kind::Bool = false, "fails where the norm is NaN or infinite, for which the device is waited for";
     }
 }
 
@@ -126,10 +137,11 @@ pub static ROWS: &[OpDef] = &[
         "Scales all gradients so that their common norm is at most `max_norm`; gives the norm before.",
         ClipNormParams::LIST,
         by_name!(ClipNormParams, |a| {
-            clip_grad_norm_(&a.parameters, a.max_norm, a.norm_type).map(Value::from)
+            clip_grad_norm_(&a.parameters, a.max_norm, a.norm_type, a.error_if_nonfinite).map(Value::from)
         }),
     )
     .shapes("parameters of any shapes -> ()")
+    .errors(&["RuntimeError: the norm is not finite, and `error_if_nonfinite` is true"])
     .example(
         "let w = zeros(2).requires_grad_(true); w.grad = tensor([3.0, 4.0]); nn::utils::clip_grad_norm_(w, 1.0)",
         "tensor(5.)",

@@ -228,6 +228,13 @@ fn clipping_scales_all_gradients_by_one_factor() {
     let (a, b) = (lab.numbers("a.grad"), lab.numbers("b.grad"));
     assert!((a[0] - 0.6).abs() < 1e-6 && (b[0] - 0.8).abs() < 1e-6, "{a:?} {b:?}");
     assert_eq!(lab.float("nn::utils::clip_grad_norm_([ones(1)], 1.0).item()"), 0.0);
+    lab.run("let odd = nn::Parameter(ones(2)); odd.grad = tensor([1.0, nan]);");
+    let clip =
+        |finite: bool| format!("nn::utils::clip_grad_norm_(odd, 1.0, #{{error_if_nonfinite: {finite}}})");
+    let (text, _) = lab.error(&clip(true));
+    assert!(text.contains("The total norm of order 2.0") && text.contains("is non-finite"), "{text}");
+    assert_eq!(lab.numbers("odd.grad")[0], 1.0);
+    assert!(lab.float(&format!("{}.item()", clip(false))).is_nan());
 }
 
 #[test]
