@@ -32,6 +32,7 @@ mod given;
 mod gpu;
 mod guide;
 mod habits;
+mod hints;
 
 mod distributions;
 mod hollow;

@@ -104,7 +104,7 @@ struct SavedTensor {
     version: u32,
     /// Set for the node's own output, which is kept without its node so that no cycle forms.
     output: bool,
-    made_by: &'static str,
+    made_by: Option<&'static str>,
 }
 
 #[derive(Clone)]
@@ -239,7 +239,7 @@ pub struct Saver {
 impl Saver {
     /// Keeps an input.
     pub fn input(&mut self, t: &Tensor) {
-        let made_by = t.node().map_or("leaf", |n| n.rule.name());
+        let made_by = t.node().map(|n| n.rule.name());
         let tensor = match pack(t, || t.edge()) {
             Some(place) => KeptTensor::Packed(place),
             None => KeptTensor::Tensor(t.clone()),
@@ -253,14 +253,14 @@ impl Saver {
             version: t.version(),
             tensor: apart(t),
             output: false,
-            made_by: "constant",
+            made_by: None,
         }));
     }
 
     /// Keeps the output itself.
     pub fn output(&mut self, t: &Tensor) {
         let (tensor, version) = (apart(t), t.version());
-        self.saved.tensors.push(Some(SavedTensor { tensor, version, output: true, made_by: "" }));
+        self.saved.tensors.push(Some(SavedTensor { tensor, version, output: true, made_by: None }));
     }
 
     /// Keeps the node of an operation that this one contains.
@@ -419,12 +419,13 @@ impl Saved {
 
     fn modified(&self, kept: &SavedTensor, t: &Tensor) -> Error {
         let node = self.node.as_ref().and_then(Weak::upgrade);
-        let of = if kept.output { node.map_or("", |n| n.rule.name()) } else { kept.made_by };
+        let of = if kept.output { node.map(|n| n.rule.name()) } else { kept.made_by };
         GradCause::ModifiedInPlace {
             dtype: t.dtype(),
             device: t.device(),
             shape: t.shape().into(),
-            of: of.trim_end_matches("Backward0"),
+            of: of.map(|of| of.trim_end_matches("Backward0")),
+            is_trained: t.requires_grad() && t.is_leaf(),
             version: t.version(),
             expected: kept.version,
             watched: watch() != Watch::Off,

@@ -17,7 +17,10 @@ pub enum GradCause {
         dtype: DType,
         device: Device,
         shape: Dims,
-        of: &'static str,
+        /// What made it; none for what no operation has made.
+        of: Option<&'static str>,
+        /// A leaf that gets a gradient, as an optimiser changes them.
+        is_trained: bool,
         version: u32,
         expected: u32,
         /// Anomaly detection is on: the hint names the line.
@@ -47,7 +50,8 @@ impl GradCause {
                  you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through \
                  the graph a second time or if you need to access saved tensors after calling backward."
                 .into(),
-            GradCause::ModifiedInPlace { dtype, device, shape, of, version, expected, watched } => {
+            GradCause::ModifiedInPlace { dtype, device, shape, of, version, expected, watched, .. } => {
+                let of = of.map(|of| format!(", which is output 0 of {of},")).unwrap_or_default();
                 let module = if device.is_cuda() { "torch.cuda" } else { "torch" };
                 let advice = if *watched {
                     "the backtrace further above shows the operation that failed to compute its gradient. The variable \
@@ -58,7 +62,7 @@ impl GradCause {
                 };
                 format!(
                     "one of the variables needed for gradient computation has been modified by an inplace operation: \
-                     [{module}.{}Tensor {}], which is output 0 of {of}, is at version {version}; expected version \
+                     [{module}.{}Tensor {}]{of} is at version {version}; expected version \
                      {expected} instead. Hint: {advice}",
                     dtype.type_name(),
                     show(shape)
@@ -75,6 +79,11 @@ impl GradCause {
             }
             GradCause::InplaceLeaf => {
                 "wrap it: `with no_grad() { w -= lr * w.grad }`; `w = w - …` would make another tensor, which no network has".into()
+            }
+            GradCause::ModifiedInPlace { is_trained: true, .. } => {
+                "an optimiser's `step()`, or a line such as `w -= …`, changed a parameter after the forward pass that used it: \
+                 all `backward()` calls stand before `step()`, or the forward pass is run again behind it"
+                    .into()
             }
             GradCause::ModifiedInPlace { .. } => {
                 "write `y = y + …` instead of `y += …`, or change a copy: `y.clone()`".into()

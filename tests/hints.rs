@@ -1,0 +1,29 @@
+//! What an error says to do about it.
+
+use crate::nn::Lab;
+
+/// Whether each line fails with a text, and its hint has another.
+fn holds(rows: &[(&str, &str, &str)]) {
+    for (code, said, hint) in rows {
+        let (text, told) = Lab::on("cpu").error(code);
+        assert!(text.contains(said) && told.contains(hint), "{code}: {text}\n{told}");
+    }
+}
+
+#[test]
+fn a_parameter_that_a_step_has_changed_is_no_slip_of_assignment() {
+    let step = "let d = nn::Linear(2, 1); let o = optim::Adam(d.parameters()); let x = ones(4, 2, #{requires_grad: true}); \
+                let s = d.forward(x).mean(); s.backward(#{retain_graph: true}); o.step(); s.backward();";
+    holds(&[
+        (
+            step,
+            "[torch.FloatTensor [1, 2]] is at version",
+            "all `backward()` calls stand before `step()`, or the forward pass is run again",
+        ),
+        (
+            "let x = ones(2); let w = ones(2, #{requires_grad: true}); let y = (w * x).sum(); x += 1; y.backward();",
+            "[torch.FloatTensor [2]] is at version 1; expected version 0 instead",
+            "write `y = y + …` instead of `y += …`",
+        ),
+    ]);
+}
