@@ -27,3 +27,12 @@ fn a_parameter_that_a_step_has_changed_is_no_slip_of_assignment() {
         ),
     ]);
 }
+
+#[test]
+fn a_second_pass_of_a_loop_is_told_to_cut_off_what_it_carries_on() {
+    holds(&[(
+        "let h = zeros(3, #{requires_grad: true}); for i in range(2) { h = (h + 1).tanh(); h.sum().backward(); }",
+        "Trying to backward through the graph a second time",
+        "`h = h.detach()` cuts it off",
+    )]);
+}

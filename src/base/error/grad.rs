@@ -89,7 +89,9 @@ impl GradCause {
                 "write `y = y + …` instead of `y += …`, or change a copy: `y.clone()`".into()
             }
             GradCause::BackwardTwice => {
-                "pass `#{retain_graph: true}` to the first pass, or compute the value anew".into()
+                "pass `#{retain_graph: true}` to the first pass, or compute the value anew; what a loop carries on from one \
+                 round to the next has the graph of all rounds: `h = h.detach()` cuts it off"
+                    .into()
             }
             GradCause::NoGradFn => {
                 "create a leaf with `#{requires_grad: true}` and compute with it outside `no_grad()`".into()
