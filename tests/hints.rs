@@ -36,3 +36,14 @@ fn a_second_pass_of_a_loop_is_told_to_cut_off_what_it_carries_on() {
         "`h = h.detach()` cuts it off",
     )]);
 }
+
+#[test]
+fn integers_that_floats_are_written_to_are_told_of_a_new_tensor() {
+    for code in ["x *= 0.5", "x /= 2", "x += 0.5", "x.mul_(0.5)"] {
+        holds(&[(
+            &format!("let x = arange(5); {code};"),
+            "result type Float can't be cast to the desired output type Long",
+            "`x = x * y` instead of `x *= y` makes a new one, and `x = x.float()` converts it",
+        )]);
+    }
+}

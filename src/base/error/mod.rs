@@ -368,9 +368,17 @@ impl Cause {
             Cause::DtypeMismatch { left, .. } => {
                 Some(format!("convert one of them, for example `b.to({left})`"))
             }
-            Cause::ResultCast { .. } | Cause::Interrupted | Cause::Timeout { .. } | Cause::Other { .. } => {
-                None
-            }
+            Cause::ResultCast { from, .. } => Some(format!(
+                "written in place, a tensor keeps its dtype: `x = x * y` instead of `x *= y` makes a new one, and \
+                 `x = x{}` converts it",
+                converting(*from)
+            )),
+            Cause::Interrupted | Cause::Timeout { .. } | Cause::Other { .. } => None,
         }
     }
+}
+
+/// `.float()`, `.to(float16)`
+fn converting(to: DType) -> String {
+    if to == DType::Float32 { ".float()".into() } else { format!(".to({to})") }
 }
