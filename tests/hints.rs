@@ -47,3 +47,28 @@ fn integers_that_floats_are_written_to_are_told_of_a_new_tensor() {
         )]);
     }
 }
+
+#[test]
+fn of_two_dtypes_that_which_holds_less_is_converted() {
+    holds(&[
+        ("nn::Linear(4, 2).forward(arange(4))", "got Long and Float", "convert the input: `x.float()`"),
+        (
+            "nn::Conv2d(1, 2, 3).forward(zeros([1, 1, 8, 8], #{dtype: uint8}))",
+            "Input type (unsigned char)",
+            "convert the input: `x.float()`",
+        ),
+        (
+            "nn::Linear(4, 2).half().forward(ones(1, 4))",
+            "got Float and Half",
+            "`x.to(float16)` converts the input; `net.float()` would convert a network instead",
+        ),
+        (
+            "nn::Linear(4, 2, #{bias: false}).half().forward(ones(1, 4))",
+            "m1 and m2",
+            "`x.to(float16)` converts the input",
+        ),
+        ("let a = arange(4).view(2, 2); mm(a, ones(2, 2))", "same dtype", "`a.to(float32)`"),
+        ("let a = arange(4).view(2, 2); mm(ones(2, 2), a)", "same dtype", "`a.to(float32)`"),
+        ("addmm(ones(2), ones(2, 2).long(), ones(2, 2))", "same dtype", "with `.float()`"),
+    ]);
+}

@@ -365,15 +365,15 @@ impl Cause {
             Cause::Device(cause) => cause.hint(),
             Cause::Shape(cause) => cause.hint(),
             Cause::Grad(cause) => cause.hint(),
-            Cause::DtypeMismatch { left, .. } => {
-                Some(format!("convert one of them, for example `b.to({left})`"))
-            }
             Cause::ResultCast { from, .. } => Some(format!(
                 "written in place, a tensor keeps its dtype: `x = x * y` instead of `x *= y` makes a new one, and \
                  `x = x{}` converts it",
                 converting(*from)
             )),
-            Cause::Interrupted | Cause::Timeout { .. } | Cause::Other { .. } => None,
+            Cause::DtypeMismatch { .. }
+            | Cause::Interrupted
+            | Cause::Timeout { .. }
+            | Cause::Other { .. } => None,
         }
     }
 }
@@ -381,4 +381,29 @@ impl Cause {
 /// `.float()`, `.to(float16)`
 fn converting(to: DType) -> String {
     if to == DType::Float32 { ".float()".into() } else { format!(".to({to})") }
+}
+
+/// Which of two operands of different dtypes is converted: what holds less.
+pub(crate) fn conversion(a: DType, b: DType) -> String {
+    let (name, to) = if a.category() >= b.category() { ("b", a) } else { ("a", b) };
+    format!("convert one of them, for example `{name}.to({to})`")
+}
+
+/// The same where operands have no letters.
+pub(crate) fn conversion_of_several(a: DType, b: DType) -> String {
+    let to = if a.category() >= b.category() { a } else { b };
+    format!("convert one of them, for example with `{}`", converting(to))
+}
+
+/// The same for what is given to a layer, or to its function with weights.
+pub(crate) fn conversion_of_input(x: DType, weight: DType) -> String {
+    match (x.is_float(), weight.is_float()) {
+        (true, false) => format!("convert the weight: `weight{}`", converting(x)),
+        (true, true) => format!(
+            "`x{}` converts the input; `net{}` would convert a network instead",
+            converting(weight),
+            converting(x)
+        ),
+        (false, _) => format!("convert the input: `x{}`", converting(weight)),
+    }
 }

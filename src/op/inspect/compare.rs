@@ -1,5 +1,6 @@
 //! Whether tensors are equal or close.
 
+use crate::base::error::conversion;
 use crate::base::{DType, Error, Kind, Result};
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Family, Gradient, OpDef};
@@ -26,9 +27,7 @@ pub fn equal(a: &Tensor, b: &Tensor) -> Result<bool> {
 pub(crate) fn isclose(a: &Tensor, b: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tensor> {
     if a.dtype() != b.dtype() {
         let text = format!("{} did not match {}", a.dtype().type_name(), b.dtype().type_name());
-        return Err(
-            Error::runtime(text).with_hint(format!("convert one of them, for example `b.to({})`", a.dtype()))
-        );
+        return Err(Error::runtime(text).with_hint(conversion(a.dtype(), b.dtype())));
     }
     for (name, tolerance) in [("rtol", rtol), ("atol", atol)] {
         if tolerance < 0.0 {

@@ -1,5 +1,6 @@
 //! `x @ weight.t() + bias` in one product.
 
+use crate::base::error::conversion_of_input;
 use crate::base::{Cause, Dims, Error, Layout, Result, ShapeCause};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
@@ -11,7 +12,9 @@ use crate::op::shape::permute::t;
 use crate::tensor::autograd::{Grads, Saved, Saver, Vjp};
 use crate::tensor::{In, Tensor};
 
-use super::matmul::{check_addmm, fused_product, matmul, mm, product, rows, same_place, save_factors};
+use super::matmul::{
+    check_dtypes, check_place, fused_product, matmul, mm, product, rows, same_place, save_factors,
+};
 
 /// `x [.., in]`, `weight [out, in]` and `bias [out]` give `[.., out]`.
 pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
@@ -44,7 +47,10 @@ fn run(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
         )));
     };
     match bias {
-        Some(bias) => check_addmm(bias, x, weight)?,
+        Some(bias) => {
+            check_place(bias, x, weight)?;
+            check_dtypes(bias, x, weight, conversion_of_input)?;
+        }
         None => same_place(x, weight, "wrapper_CUDA_mm")?,
     }
     let count: usize = head.iter().product();
@@ -54,7 +60,9 @@ fn run(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
         return Err(ShapeCause::LinearSizes { op, input: x.shape().into(), features }.into());
     }
     if x.dtype() != weight.dtype() {
-        return Err(Cause::DtypeMismatch { left: x.dtype(), right: weight.dtype() }.into());
+        let (left, right) = (x.dtype(), weight.dtype());
+        let error = Error::from(Cause::DtypeMismatch { left, right });
+        return Err(error.with_hint(conversion_of_input(left, right)));
     }
     let shape: Dims = head.iter().copied().chain([out_features]).collect();
     let out = Tensor::empty(&shape, x.dtype(), &x.context(), "linear")?;

@@ -2,6 +2,7 @@
 //! broadcasting one never copies it.
 
 use crate::base::dtype::Category;
+use crate::base::error::{conversion, conversion_of_several};
 use crate::base::shape::broadcast;
 use crate::base::{Cause, DType, DeviceCause, Dims, Error, Kind, Layout, Result, ShapeCause};
 use crate::device::Kernel;
@@ -82,7 +83,7 @@ pub fn mv(a: &Tensor, v: &Tensor) -> Result<Tensor> {
             return Err(Error::runtime(format!(
                 "addmv input tensors must have the same dtype, but got {vec}, {mat}, and {vec}"
             ))
-            .with_hint(format!("convert one of them, for example `b.to({})`", a.dtype())));
+            .with_hint(conversion(a.dtype(), v.dtype())));
         }
         check_numbers(a.dtype(), "addmv_impl_cpu")?;
         let out = Tensor::empty(&[m], a.dtype(), &a.context(), "mv")?;
@@ -115,7 +116,7 @@ pub fn dot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
                 a.dtype().type_name(),
                 b.dtype().type_name()
             ))
-            .with_hint(format!("convert one of them, for example `b.to({})`", a.dtype())));
+            .with_hint(conversion(a.dtype(), b.dtype())));
         }
         if n != m {
             return Err(ShapeCause::VectorSizes { left: n, right: m }.into());
@@ -223,8 +224,23 @@ pub(crate) fn check_place(input: &Tensor, a: &Tensor, b: &Tensor) -> Result<()> 
     Ok(())
 }
 
+/// Factors of different dtypes, in the words of `mm`.
+fn mismatch(left: DType, right: DType) -> Error {
+    Error::from(Cause::DtypeMismatch { left, right }).with_hint(conversion(left, right))
+}
+
 /// One dtype of numbers for a sum, in the words of `addmm`.
 pub(crate) fn check_added_dtypes(input: &Tensor, a: &Tensor, b: &Tensor) -> Result<()> {
+    check_dtypes(input, a, b, conversion_of_several)
+}
+
+/// The same with what helps where an operand's dtype is not that of `b`.
+pub(super) fn check_dtypes(
+    input: &Tensor,
+    a: &Tensor,
+    b: &Tensor,
+    hint: fn(DType, DType) -> String,
+) -> Result<()> {
     for (name, left) in [("self", input), ("mat1", a)] {
         if left.dtype() != b.dtype() {
             return Err(Error::runtime(format!(
@@ -232,7 +248,7 @@ pub(crate) fn check_added_dtypes(input: &Tensor, a: &Tensor, b: &Tensor) -> Resu
                 left.dtype().type_name(),
                 b.dtype().type_name()
             ))
-            .with_hint(format!("convert one of them, for example with `.to({})`", left.dtype())));
+            .with_hint(hint(left.dtype(), b.dtype())));
         }
     }
     check_numbers(a.dtype(), "addmm_impl_cpu_")
@@ -274,7 +290,7 @@ fn matrices(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         );
     }
     if a.dtype() != b.dtype() {
-        return Err(Cause::DtypeMismatch { left: a.dtype(), right: b.dtype() }.into());
+        return Err(mismatch(a.dtype(), b.dtype()));
     }
     check_numbers(a.dtype(), "addmm_impl_cpu_")?;
     let out = Tensor::empty(&[m, n], a.dtype(), &a.context(), "mm")?;
@@ -302,14 +318,14 @@ fn batched(name: &'static str, a: &Tensor, b: &Tensor, rule: &'static Vjp) -> Re
     }
     if a.dtype() != b.dtype() {
         if folded {
-            return Err(Cause::DtypeMismatch { left: a.dtype(), right: b.dtype() }.into());
+            return Err(mismatch(a.dtype(), b.dtype()));
         }
         return Err(Error::runtime(format!(
             "expected scalar type {} but found {}",
             a.dtype().type_name(),
             b.dtype().type_name()
         ))
-        .with_hint(format!("convert one of them, for example `b.to({})`", a.dtype())));
+        .with_hint(conversion(a.dtype(), b.dtype())));
     }
     let shape: Dims = batch.iter().copied().chain([m, n]).collect();
     let out = Tensor::empty(&shape, a.dtype(), &a.context(), name)?;
