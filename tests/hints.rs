@@ -72,3 +72,21 @@ fn of_two_dtypes_that_which_holds_less_is_converted() {
         ("addmm(ones(2), ones(2, 2).long(), ones(2, 2))", "same dtype", "with `.float()`"),
     ]);
 }
+
+#[test]
+fn collectives_are_told_as_they_are_called_here() {
+    let on_two =
+        |body: &str| format!("distributed::spawn(|r, w| {{ let t = ones(1); {body} }}, #{{nprocs: 2}})");
+    holds(&[
+        (
+            &on_two("let outs = [zeros(1), zeros(1)]; distributed::all_gather(outs, t)"),
+            "must be Tensor, not array",
+            "`let all = distributed::all_gather(t);`",
+        ),
+        (
+            &on_two("distributed::all_reduce(t, #{op: distributed::ReduceOp::SUM})"),
+            "'distributed::ReduceOp::SUM' is not defined",
+            "`#{op: \"sum\"}`",
+        ),
+    ]);
+}

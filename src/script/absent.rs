@@ -147,5 +147,23 @@ pub(super) fn absent_space(name: &str) -> Option<String> {
 
 /// What there is instead of a name.
 pub(super) fn absent(name: &str) -> Option<String> {
-    ABSENT.iter().find(|(absent, _)| *absent == name).map(|(_, hint)| (*hint).to_owned())
+    let known = ABSENT.iter().find(|(absent, _)| *absent == name).map(|(_, hint)| (*hint).to_owned());
+    known.or_else(|| shortened(name))
+}
+
+/// What there is instead of the members of an enumeration.
+fn shortened(name: &str) -> Option<String> {
+    let (_, member) = name.rsplit_once("ReduceOp::")?;
+    Some(format!("the operation is a text here: `#{{op: \"{}\"}}`", member.to_lowercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::absent;
+
+    #[test]
+    fn members_are_known() {
+        assert!(absent("distributed::ReduceOp::AVG").is_some_and(|told| told.contains("`#{op: \"avg\"}`")));
+        assert_eq!(absent("ReduceOps"), None);
+    }
 }

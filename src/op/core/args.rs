@@ -427,7 +427,13 @@ fn wrong_kind(def: &OpDef, param: &Param, got_value: &Value) -> Error {
         (of, _) => format!("{of}(): argument '{name}' must be {want}, not {got}"),
     };
     let call = called(def, matches!(got_value, Value::Tensor(_)));
-    let hint = if listed { format!("make a tensor of the list: `tensor(…)`; {call}") } else { call };
+    let hint = match (listed, def.name) {
+        (true, "all_gather") => {
+            format!("the list is what it gives here: `let all = distributed::all_gather(t);`; {call}")
+        }
+        (true, _) => format!("make a tensor of the list: `tensor(…)`; {call}"),
+        (false, _) => call,
+    };
     Error::type_error(text).with_hint(hint)
 }
 
