@@ -90,3 +90,32 @@ fn collectives_are_told_as_they_are_called_here() {
         ),
     ]);
 }
+
+#[test]
+fn names_of_other_modules_are_told_where_they_stand() {
+    holds(&[
+        (
+            "utils::checkpoint::checkpoint(|z| z, ones(2))",
+            "there is no module 'utils::checkpoint'",
+            "here it is `checkpoint(f, x)`, in no module",
+        ),
+        (
+            "utils::checkpoint_sequential([|z| z], 1, ones(2))",
+            "there is no module 'utils'",
+            "here it is `checkpoint_sequential(functions, segments, x)`",
+        ),
+        ("utils::data::DataLoader(ones(2))", "there is no module", "here it is `data::DataLoader`"),
+        ("utils::nothing(2)", "there is no module 'utils'", "`checkpoint(f, x)`, `data::DataLoader(…)`"),
+        (
+            "let o = optim::SGD([nn::Parameter(ones(2))], 0.1); let s = lr_scheduler::StepLR(o, 1);",
+            "there is no module 'lr_scheduler'",
+            "here it is `optim::lr_scheduler::StepLR`",
+        ),
+        (
+            "nn::linear(3, 2)",
+            "there is no function 'nn::linear'",
+            "did you mean `nn::Linear`? `F::linear` is its function",
+        ),
+        ("nn::crossentropyloss()", "there is no function", "did you mean `nn::CrossEntropyLoss`?"),
+    ]);
+}

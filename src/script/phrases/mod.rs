@@ -33,6 +33,7 @@ mod package_book;
 mod packages;
 pub(crate) mod page;
 mod parse;
+mod paths;
 mod phrase;
 mod places;
 mod reserved;
@@ -74,7 +75,8 @@ pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> Sessio
         return fault;
     }
     let outlived = around::outlived(&fault, origin, wrong(&fault));
-    if let Some(hint) = outlived.or_else(|| slips::colon(&fault)) {
+    let early = outlived.or_else(|| slips::colon(&fault)).or_else(|| paths::elsewhere(&fault));
+    if let Some(hint) = early.or_else(|| paths::of_other_case(&fault)) {
         return fault.hinted(hint, origin);
     }
     let known = known();
