@@ -119,3 +119,15 @@ fn names_of_other_modules_are_told_where_they_stand() {
         ("nn::crossentropyloss()", "there is no function", "did you mean `nn::CrossEntropyLoss`?"),
     ]);
 }
+
+#[test]
+fn devices_of_other_kinds_are_told_not_to_be_here() {
+    for device in ["meta", "mps"] {
+        holds(&[(
+            &format!("rand(3, #{{device: \"{device}\"}})"),
+            "Expected one of cpu, cuda",
+            "`cpu` and `cuda` alone are here",
+        )]);
+    }
+    holds(&[("ones(1).to(\"cuda:x\")", "Invalid device string", "a device is written \"cpu\"")]);
+}

@@ -155,7 +155,10 @@ impl DeviceCause {
             DeviceCause::NoGpu { hidden: true } => {
                 "`CUDA_VISIBLE_DEVICES` hides them: unset it, or have it name those to use, as `0,1`".into()
             }
-            DeviceCause::UnknownDevice(_) | DeviceCause::InvalidDeviceString(_) => {
+            DeviceCause::UnknownDevice(_) => {
+                "of these, `cpu` and `cuda` alone are here: \"cpu\", \"cuda\" or \"cuda:1\"".into()
+            }
+            DeviceCause::InvalidDeviceString(_) => {
                 "a device is written \"cpu\", \"cuda\" or \"cuda:1\"".into()
             }
             DeviceCause::OutOfMemory { hint, .. } => hint.clone(),
