@@ -131,3 +131,14 @@ fn devices_of_other_kinds_are_told_not_to_be_here() {
     }
     holds(&[("ones(1).to(\"cuda:x\")", "Invalid device string", "a device is written \"cpu\"")]);
 }
+
+#[test]
+fn a_name_without_its_end_is_known_and_a_short_one_is_not_offered_for_a_longer() {
+    holds(&[(
+        "nn::CrossEntropy()",
+        "there is no function 'nn::CrossEntropy'",
+        "did you mean `CrossEntropyLoss`?",
+    )]);
+    let (text, told) = Lab::on("cpu").error("print(net);");
+    assert!(text.contains("'net' is not defined") && !told.contains("did you mean"), "{text}\n{told}");
+}

@@ -3,9 +3,14 @@
 /// Longer names are no typing mistakes, and take long to compare.
 const LONGEST: usize = 100;
 
+/// Letters that a name has at least of which the end is missing, and what the end has at most.
+const WITHOUT_END: usize = 8;
+const LONGEST_END: usize = 4;
+
 /// The nearest of `names` to a misspelt one, if few enough edits lie between them for a slip of the hand: one for up to
 /// four letters, two for up to eight, three beyond. Case counts among equally near names alone. One letter is near to
-/// every other, and so to none.
+/// every other, and so to none; nor is a name of one or two letters what a longer one was to be. A long name without its
+/// end, as `CrossEntropy`, is that of which it is the beginning.
 pub fn nearest<'n>(wrong: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let length = wrong.chars().count();
     let allowed = match length {
@@ -16,16 +21,20 @@ pub fn nearest<'n>(wrong: &str, names: impl IntoIterator<Item = &'n str>) -> Opt
     };
     let letters: Vec<char> = wrong.to_lowercase().chars().collect();
     let cased: Vec<char> = wrong.chars().collect();
-    names
-        .into_iter()
+    let near = |name: &'n str| {
+        let long = name.chars().count();
         // Names of other lengths are far, however long it takes to find out how far.
-        .filter(|name| *name != wrong && name.chars().count().abs_diff(length) <= allowed)
-        .filter_map(|name| {
-            let apart = edits(&letters, &name.to_lowercase(), allowed)?;
-            Some(((apart, edits(&cased, name, LONGEST)), name))
-        })
-        .min_by_key(|(apart, _)| *apart)
-        .map(|(_, name)| name)
+        if name == wrong || long.abs_diff(length) > allowed.max(LONGEST_END) || long < 3 && long != length {
+            return None;
+        }
+        let apart = match edits(&letters, &name.to_lowercase(), allowed) {
+            Some(apart) => apart,
+            None if length >= WITHOUT_END && name.starts_with(wrong) => LONGEST_END,
+            None => return None,
+        };
+        Some(((apart, edits(&cased, name, LONGEST)), name))
+    };
+    names.into_iter().filter_map(near).min_by_key(|(apart, _)| *apart).map(|(_, name)| name)
 }
 
 /// "did you mean `x`?", where a name is near enough.
@@ -92,6 +101,9 @@ mod tests {
             ("", &["t"], None),
             ("_", &["t", "F"], None),
             ("same", &["same"], None),
+            ("net", &["ne", "t"], None),
+            ("CrossEntropy", &["CrossEntropyLoss", "Linear"], Some("CrossEntropyLoss")),
+            ("Cross", &["CrossLoss"], None),
         ] {
             assert_eq!(nearest(wrong, names.iter().copied()), near, "{wrong}");
         }

@@ -11,7 +11,7 @@ use crate::tensor::display::display;
 use super::absent::{absent, absent_space};
 use super::arity::{CLOSURE, Takes};
 use super::misfit::{CALLED, is_in_place, is_option, of_arguments, of_first, of_part, part, truth};
-use super::missing::{NOTHING, of_gradient, of_own_name};
+use super::missing::{NOTHING, near_variable, of_gradient, of_own_name};
 pub use super::sources::Origin;
 use super::sources::Sources;
 
@@ -316,7 +316,7 @@ fn from_thrown(value: &Dynamic, explain: impl FnOnce(&mut Error)) -> Fault {
 }
 
 pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
-    let instead = |name: &str| absent(name).or_else(|| suggestion(name, known.names));
+    let instead = |name: &str| absent(name).or_else(|| near_variable(name, known.names));
     match error {
         EvalAltResult::ErrorVariableNotFound(name, _) => {
             let text = format!("name '{name}' is not defined");

@@ -1,7 +1,21 @@
 //! What is said of values that there are not.
 
+use crate::base::near::did_you_mean;
+
 /// Where `()` comes from that something is to be done with.
 pub(crate) const NOTHING: &str = "`()` is no value: a map gives it for a name that it does not have, and a function whose last line has none";
+
+/// The name that a variable's was to be. Of two or three letters many are near that have nothing to do with it, as `neg`
+/// is to `net`: there letters have to have changed places.
+pub(super) fn near_variable(name: &str, names: &[&str]) -> Option<String> {
+    let sorted = |of: &str| {
+        let mut letters: Vec<char> = of.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let is_long = name.chars().count() > 3;
+    did_you_mean(name, names.iter().copied().filter(|other| is_long || sorted(other) == sorted(name)))
+}
 
 /// What helps where a closure calls itself by the name that it is about to be given.
 pub(super) fn of_own_name(message: &str, code: &str) -> Option<String> {
