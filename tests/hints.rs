@@ -142,3 +142,16 @@ fn a_name_without_its_end_is_known_and_a_short_one_is_not_offered_for_a_longer()
     let (text, told) = Lab::on("cpu").error("print(net);");
     assert!(text.contains("'net' is not defined") && !told.contains("did you mean"), "{text}\n{told}");
 }
+
+#[test]
+fn what_is_read_of_values_is_told_as_it_is_written() {
+    holds(&[
+        (
+            "let b = #{image: ones(2)}; b.images[0]",
+            "cannot index ()",
+            "a map gives it for a name that it does not have",
+        ),
+        ("ones(2, #{dtype: f16})", "name 'f16' is not defined", "the dtype is called `float16`"),
+        ("let x = ones(2); x.device()", "a device is a string", "`x.device`, which is no function"),
+    ]);
+}

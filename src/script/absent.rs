@@ -151,19 +151,37 @@ pub(super) fn absent(name: &str) -> Option<String> {
     known.or_else(|| shortened(name))
 }
 
-/// What there is instead of the members of an enumeration.
+/// What there is instead of names of other languages and of the members of an enumeration.
 fn shortened(name: &str) -> Option<String> {
-    let (_, member) = name.rsplit_once("ReduceOp::")?;
-    Some(format!("the operation is a text here: `#{{op: \"{}\"}}`", member.to_lowercase()))
+    if let Some((_, member)) = name.rsplit_once("ReduceOp::") {
+        return Some(format!("the operation is a text here: `#{{op: \"{}\"}}`", member.to_lowercase()));
+    }
+    let (_, dtype) = DTYPES.iter().find(|(short, _)| *short == name)?;
+    Some(format!("the dtype is called `{dtype}`"))
 }
+
+/// Dtypes as Rust and others shorten them.
+const DTYPES: [(&str, &str); 10] = [
+    ("f16", "float16"),
+    ("f32", "float32"),
+    ("f64", "float64"),
+    ("bf16", "bfloat16"),
+    ("fp16", "float16"),
+    ("fp32", "float32"),
+    ("i16", "int16"),
+    ("i32", "int32"),
+    ("i64", "int64"),
+    ("u8", "uint8"),
+];
 
 #[cfg(test)]
 mod tests {
     use super::absent;
 
     #[test]
-    fn members_are_known() {
+    fn members_and_short_names_are_known() {
         assert!(absent("distributed::ReduceOp::AVG").is_some_and(|told| told.contains("`#{op: \"avg\"}`")));
+        assert_eq!(absent("f16").as_deref(), Some("the dtype is called `float16`"));
         assert_eq!(absent("ReduceOps"), None);
     }
 }

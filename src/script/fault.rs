@@ -11,7 +11,7 @@ use crate::tensor::display::display;
 use super::absent::{absent, absent_space};
 use super::arity::{CLOSURE, Takes};
 use super::misfit::{CALLED, is_in_place, is_option, of_arguments, of_first, of_part, part, truth};
-use super::missing::{NOTHING, near_variable, of_gradient, of_own_name};
+use super::missing::{NOTHING, near_variable, of_gradient, of_index, of_own_name};
 pub use super::sources::Origin;
 use super::sources::Sources;
 
@@ -369,7 +369,7 @@ pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
             Fault::bare("KeyError", format!("{NO_FIELD}{name}'"), None)
         }
         EvalAltResult::ErrorIndexingType(what, _) => {
-            Fault::bare("TypeError", format!("cannot index {what}"), None)
+            Fault::bare("TypeError", format!("cannot index {what}"), of_index(what))
         }
         EvalAltResult::ErrorArrayBounds(size, index, _) => {
             Fault::bare("IndexError", format!("index {index} is out of bounds for an array of {size}"), None)

@@ -17,6 +17,11 @@ pub(super) fn near_variable(name: &str, names: &[&str]) -> Option<String> {
     did_you_mean(name, names.iter().copied().filter(|other| is_long || sorted(other) == sorted(name)))
 }
 
+/// What is told of an index of what can't be indexed, by how Rhai calls it with its key.
+pub(super) fn of_index(what: &str) -> Option<String> {
+    what.starts_with("() ").then(|| NOTHING.to_owned())
+}
+
 /// What helps where a closure calls itself by the name that it is about to be given.
 pub(super) fn of_own_name(message: &str, code: &str) -> Option<String> {
     let name = message.strip_prefix("name '")?.strip_suffix("' is not defined")?;

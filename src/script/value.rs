@@ -214,7 +214,8 @@ pub fn device(value: &Dynamic) -> Result<DeviceSpec> {
         None => Err(Error::type_error(format!(
             "a device is a string such as \"cuda:0\" or a number, not {}",
             type_name(value)
-        ))),
+        ))
+        .with_hint("the device of a tensor is `x.device`, which is no function")),
     }
 }
 
