@@ -155,3 +155,18 @@ fn what_is_read_of_values_is_told_as_it_is_written() {
         ("let x = ones(2); x.device()", "a device is a string", "`x.device`, which is no function"),
     ]);
 }
+
+#[test]
+fn slips_of_a_line_are_told() {
+    holds(&[
+        ("let x = ones(2, 2); x.at([1, 1]) = 4;", "cannot be assigned to", "`x.put([1, 1], 4)`"),
+        (
+            "let z = (ones(2, #{requires_grad: true}) * 2).sum(); z.grad_fn.next_functions",
+            "'string' object has no attribute 'next_functions'",
+            "`grad_fn` is a text here",
+        ),
+        ("let a = if (1 > 0) 3 else 4;", "Expecting '{'", "`if a { 3 } else { 4 }`"),
+        ("let a = true; let b = true; if a { } elif b { }", "Expecting ';'", "`else if`"),
+        ("if a { } elif b { }", "Expecting ';'", "`else if`"),
+    ]);
+}

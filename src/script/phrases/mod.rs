@@ -76,7 +76,7 @@ pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> Sessio
     }
     let outlived = around::outlived(&fault, origin, wrong(&fault));
     let early = outlived.or_else(|| slips::colon(&fault)).or_else(|| paths::elsewhere(&fault));
-    if let Some(hint) = early.or_else(|| paths::of_other_case(&fault)) {
+    if let Some(hint) = early.or_else(|| paths::of_other_case(&fault)).or_else(|| slips::written(&fault)) {
         return fault.hinted(hint, origin);
     }
     let known = known();
@@ -85,7 +85,8 @@ pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> Sessio
     let found = found
         .or_else(|| slip(&fault, origin, &known))
         .or_else(|| uncalled(&fault))
-        .or_else(|| slips::item(&fault));
+        .or_else(|| slips::item(&fault))
+        .or_else(|| slips::block(&fault));
     let Some(hint) = found else { return fault };
     // What is misspelt stays so in the line that is offered.
     let misspelt = fault.hint.as_deref().filter(|own| own.starts_with("did you mean"));

@@ -36,6 +36,36 @@ pub(super) fn item(fault: &Fault) -> Option<String> {
     ))
 }
 
+/// What is told of `x.at([0, 1]) = 4` and of what is asked of a `grad_fn`.
+pub(super) fn written(fault: &Fault) -> Option<String> {
+    let line = fault.source_line.as_deref()?;
+    let at = usize::try_from(fault.column?).ok()?.checked_sub(1)?;
+    let (before, behind) = line.split_at_checked(line.char_indices().nth(at)?.0)?;
+    if before.ends_with(".grad_fn.") || before.ends_with(".grad_fn") {
+        return Some(
+            "`grad_fn` is a text here, the name of the operation: what lies behind it is not shown".into(),
+        );
+    }
+    if !fault.message.contains("cannot be assigned to") {
+        return None;
+    }
+    let equals = behind.find('=')?;
+    let (target, value) = (before.to_owned() + behind.get(..equals)?, behind.get(equals + 1..)?);
+    let (on, places) = target.trim().strip_suffix(')')?.rsplit_once(".at(")?;
+    let on = on.rsplit([';', '{']).next()?.trim();
+    let value = value.split([';', '}']).next()?.trim();
+    Some(format!("`at` reads places, and `put` writes to them: `{on}.put({places}, {value})`"))
+}
+
+/// What is told of a body without braces.
+pub(super) fn block(fault: &Fault) -> Option<String> {
+    let line = fault.source_line.as_deref().filter(|_| fault.message.contains("Expecting '{'"))?;
+    let heads = ["if", "else", "for", "while"];
+    line.split(|c: char| !c.is_alphanumeric()).any(|word| heads.contains(&word)).then(|| {
+        "what `if`, `else`, `for` and `while` do stands in braces: `if a { 3 } else { 4 }`".to_owned()
+    })
+}
+
 /// Texts between back quotes that ask for a format as Python's texts do.
 fn with_texts(line: &str) -> Option<String> {
     let mut parts: Vec<String> = line.split('`').map(str::to_owned).collect();
