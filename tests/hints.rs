@@ -170,3 +170,19 @@ fn slips_of_a_line_are_told() {
         ("if a { } elif b { }", "Expecting ';'", "`else if`"),
     ]);
 }
+
+#[test]
+fn modules_say_what_they_have_and_take() {
+    holds(&[
+        (
+            "let net = nn::module(\"Net\", #{a: nn::Linear(2, 2)}, |self, x| self.b.forward(x)); net.forward(ones(2))",
+            "'Net' object has no attribute 'b'",
+            "its parts are `a`",
+        ),
+        (
+            "nn::Sequential(#{fc1: nn::Linear(2, 2), fc2: nn::Linear(2, 2)})",
+            "map is not a Module subclass",
+            "`nn::Sequential([[\"fc1\", nn::Linear(2, 2)], …])`",
+        ),
+    ]);
+}

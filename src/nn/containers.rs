@@ -155,7 +155,13 @@ fn modules(a: &Args, at: usize) -> Result<Vec<Module>> {
     let one = |v: &Value| {
         Module::from_value(v).cloned().ok_or_else(|| {
             Error::type_error(format!("{} is not a Module subclass", v.describe()))
-                .with_hint(format!("{}() takes modules, or an array of them", a.def.name))
+                .with_hint(match (v.describe().as_str(), a.def.name) {
+                    ("map", "Sequential") => {
+                        "names are given in pairs, which have an order: `nn::Sequential([[\"fc1\", nn::Linear(2, 2)], …])`"
+                            .to_owned()
+                    }
+                    (_, name) => format!("{name}() takes modules, or an array of them"),
+                })
         })
     };
     items.iter().map(one).collect()

@@ -143,8 +143,15 @@ fn unknown_attribute(module: &Module, name: &str) -> Error {
     let own = module.own_tensors();
     let tensors = own.iter().map(|(n, _, _)| n.as_str());
     let children = module.children();
-    let known = tensors.chain(children.iter().map(|(n, _)| n.as_str())).chain(methods());
-    error.with_near(name, known)
+    let parts: Vec<&str> = tensors.chain(children.iter().map(|(n, _)| n.as_str())).collect();
+    let error = error.with_near(name, parts.iter().copied().chain(methods()));
+    match parts.get(..parts.len().min(8)) {
+        Some(some) if !some.is_empty() => {
+            let more = if some.len() < parts.len() { ", …" } else { "" };
+            error.with_hint(format!("its parts are `{}`{more}", some.join("`, `")))
+        }
+        _ => error,
+    }
 }
 
 /// What every module can do.
