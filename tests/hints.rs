@@ -186,3 +186,12 @@ fn modules_say_what_they_have_and_take() {
         ),
     ]);
 }
+
+#[test]
+fn a_vowel_is_behind_an() {
+    holds(&[(
+        "optim::Adam([#{params: [nn::Parameter(ones(2))], betas: 3}])",
+        "must be an array, not int",
+        "",
+    )]);
+}

@@ -148,8 +148,9 @@ impl Options {
                 (_, given) => given,
             };
             if !same_kind(slot, &value) {
-                let text =
-                    format!("{owner}: '{name}' must be a {}, not {}", slot.describe(), value.describe());
+                let (want, got) = (slot.describe(), value.describe());
+                let article = if want.starts_with(['a', 'i']) { "an" } else { "a" };
+                let text = format!("{owner}: '{name}' must be {article} {want}, not {got}");
                 return Err(Error::type_error(text));
             }
             *slot = value;
