@@ -195,3 +195,70 @@ fn a_vowel_is_behind_an() {
         "",
     )]);
 }
+
+#[test]
+fn members_of_enumerations_are_told_as_texts() {
+    for code in
+        ["let o = ReduceOp::SUM;", "let o = dist::ReduceOp::SUM;", "let o = distributed::ReduceOp::BXOR;"]
+    {
+        let (_, hint) = Lab::on("cpu").error(code);
+        assert!(hint.contains("\"sum\""), "{code}: {hint}");
+    }
+}
+
+#[test]
+fn an_odd_bias_is_what_is_converted() {
+    holds(&[
+        (
+            "F::linear(ones(2, 3), ones(4, 3), ones(4, #{dtype: float64}))",
+            "Double",
+            "convert the bias: `bias.float()`",
+        ),
+        (
+            "F::conv2d(ones(1, 1, 3, 3), ones(1, 1, 1, 1), ones(1, #{dtype: int64}))",
+            "bias",
+            "convert the bias: `bias.float()`",
+        ),
+    ]);
+}
+
+#[test]
+fn places_that_are_written_to_are_told_of_put_and_nothing_else_is() {
+    for code in [
+        "x.at([0]) = \"a=b\";",
+        "x.at([0]) = tensor(1, #{dtype: int64});",
+        "x.at([x.at([0]).item()]) += 4;",
+        "x.at([0]) = if true { 3 } else { 4 };",
+    ] {
+        holds(&[(&format!("let x = zeros(2); {code}"), "assigned", "`x.put(places, value)`")]);
+    }
+    holds(&[("let x = zeros(2); x.at(x == 1) = 0;", "assigned", "`x.put(x == 1, 0)`")]);
+    for code in ["let y = x.at([0]) == 3; x.sum() = 4;", "let t = \"x.at(0)\"; sum(x) = 4;"] {
+        let (_, hint) = Lab::on("cpu").error(&format!("let x = zeros(2); {code}"));
+        assert!(!hint.contains("put"), "{code}: {hint}");
+    }
+}
+
+#[test]
+fn names_are_looked_for_where_they_are() {
+    holds(&[
+        ("dist::barrier()", "no module 'dist'", "`distributed::barrier`"),
+        ("functional::relu(ones(2))", "no module 'functional'", "`F::relu`"),
+        ("nn::Linear(2, 1).in_featurs", "no attribute", "did you mean `in_features`?"),
+        ("nn::Sequential(nn::ReLU()).fc1", "no attribute", "`net[0]`"),
+        ("let net = 1; print(Net);", "name 'Net'", "did you mean `net`?"),
+    ]);
+}
+
+#[test]
+fn hints_keep_to_what_they_are_about() {
+    for (code, unsaid) in [
+        ("let x = ones(2); x.grad_fn.foo", "is a text"),
+        ("device(3.5)", "x.device"),
+        ("for i in range(0, 3) step 2 { }", "stands in braces"),
+        ("let a = 3; if a == 3 then { }", "stands in braces"),
+    ] {
+        let (_, hint) = Lab::on("cpu").error(code);
+        assert!(!hint.contains(unsaid), "{code}: {hint}");
+    }
+}

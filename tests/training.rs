@@ -214,6 +214,7 @@ fn a_schedule_goes_to_the_epoch_that_is_named() {
     }
     assert_eq!(lab.text("s.step(2); s.last_epoch"), "2");
     for (schedule, epoch, want) in [
+        ("CosineAnnealingWarmRestarts(o, 4)", "inf", "Expected non-negative epoch"),
         ("CosineAnnealingWarmRestarts(o, 4)", "-1", "Expected non-negative epoch, but got -1"),
         ("StepLR(o, 2)", "0.5", "takes the whole number of an epoch, and got 0.5"),
         ("ChainedScheduler([optim::lr_scheduler::StepLR(o, 2)])", "3", "takes 1 positional argument"),

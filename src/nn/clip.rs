@@ -38,7 +38,10 @@ pub fn clip_grad_norm_(parameters: &[Tensor], max_norm: f64, p: f64, finite: boo
             "The total norm of order {p:?} for gradients from `parameters` is non-finite, so it cannot be clipped. To disable \
              this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         ))
-        .with_hint("NaN comes of 0 / 0, of the logarithm or the root of what is negative, or of a learning rate that is too high"));
+        .with_hint(
+            "NaN and inf come of a division by 0, of the logarithm or the root of what is negative, of halves that overflow, or \
+             of a learning rate that is too high",
+        ));
     }
     let factor = clamp_max(&div(max_norm, &add(&total, 1e-6)?)?, 1.0.into())?;
     for g in &grads {

@@ -153,12 +153,20 @@ pub(super) fn absent(name: &str) -> Option<String> {
 
 /// What there is instead of names of other languages and of the members of an enumeration.
 fn shortened(name: &str) -> Option<String> {
-    if let Some((_, member)) = name.rsplit_once("ReduceOp::") {
-        return Some(format!("the operation is a text here: `#{{op: \"{}\"}}`", member.to_lowercase()));
+    if let Some((_, member)) = name.rsplit_once("ReduceOp") {
+        let member = member.trim_start_matches(':').to_lowercase();
+        let known = REDUCTIONS.iter().find(|op| **op == member);
+        return Some(match known {
+            Some(op) => format!("the operation is a text here: `#{{op: \"{op}\"}}`"),
+            None => format!("the operation is a text here, one of \"{}\"", REDUCTIONS.join("\", \"")),
+        });
     }
     let (_, dtype) = DTYPES.iter().find(|(short, _)| *short == name)?;
     Some(format!("the dtype is called `{dtype}`"))
 }
+
+/// What ranks' tensors are made one by.
+const REDUCTIONS: [&str; 5] = ["sum", "avg", "product", "min", "max"];
 
 /// Dtypes as Rust and others shorten them.
 const DTYPES: [(&str, &str); 10] = [
@@ -181,7 +189,12 @@ mod tests {
     #[test]
     fn members_and_short_names_are_known() {
         assert!(absent("distributed::ReduceOp::AVG").is_some_and(|told| told.contains("`#{op: \"avg\"}`")));
+        for unknown in ["ReduceOp", "ReduceOp::", "distributed::ReduceOp::BXOR"] {
+            assert!(
+                absent(unknown).is_some_and(|told| told.contains("one of \"sum\", \"avg\"")),
+                "{unknown}"
+            );
+        }
         assert_eq!(absent("f16").as_deref(), Some("the dtype is called `float16`"));
-        assert_eq!(absent("ReduceOps"), None);
     }
 }

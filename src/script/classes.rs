@@ -23,12 +23,14 @@ pub(super) fn wrap(expr: &mut Expr) {
 fn named(class: &mut Expr) {
     let Expr::Variable(variable, _, at) = &*class else { return };
     let (_, name, space, _) = &**variable;
-    if space.to_string() == "nn" && is_class(name) {
+    if is_class(&space.to_string(), name) {
         *class = Expr::StringConstant(name.clone(), *at);
     }
 }
 
-/// Whether `nn::` has something of that name.
-pub(super) fn is_class(name: &str) -> bool {
-    help::rows().any(|def| def.name == name && def.forms.iter().any(|form| matches!(form, Form::Of("nn"))))
+/// Whether a module such as `nn` has a class of that name. `nn::Module` is what all of them are.
+pub(super) fn is_class(space: &str, name: &str) -> bool {
+    let has = |form: &Form| matches!(form, Form::Of(of) if *of == space);
+    let is_spaced = space.split("::").next() == Some("nn") && name.starts_with(char::is_uppercase);
+    is_spaced && (name == "Module" || help::rows().any(|def| def.name == name && def.forms.iter().any(has)))
 }

@@ -9,7 +9,7 @@ pub(crate) const NOTHING: &str = "`()` is no value: a map gives it for a name th
 /// is to `net`: there letters have to have changed places.
 pub(super) fn near_variable(name: &str, names: &[&str]) -> Option<String> {
     let sorted = |of: &str| {
-        let mut letters: Vec<char> = of.chars().collect();
+        let mut letters: Vec<char> = of.to_lowercase().chars().collect();
         letters.sort_unstable();
         letters
     };

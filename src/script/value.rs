@@ -211,11 +211,15 @@ pub fn device(value: &Dynamic) -> Result<DeviceSpec> {
     }
     match value.as_int().ok().and_then(|i| u16::try_from(i).ok()) {
         Some(i) => Ok(DeviceSpec::Cuda(Some(i))),
-        None => Err(Error::type_error(format!(
-            "a device is a string such as \"cuda:0\" or a number, not {}",
-            type_name(value)
-        ))
-        .with_hint("the device of a tensor is `x.device`, which is no function")),
+        None => {
+            let text =
+                format!("a device is a string such as \"cuda:0\" or a number, not {}", type_name(value));
+            let error = Error::type_error(text);
+            Err(match value.is::<Tensor>() {
+                true => error.with_hint("the device of a tensor is `x.device`, which is no function"),
+                false => error,
+            })
+        }
     }
 }
 

@@ -283,6 +283,10 @@ fn classes_are_named_as_in_python_or_by_texts() {
         ("isinstance(net[0], [nn::Linear, nn::Conv2d])", true),
         ("isinstance(net[0], [\"Linear\", \"nn::Conv2d\"])", true),
         ("isinstance(net[1], [])", false),
+        ("isinstance(net, nn::Module) && isinstance(net[0], \"Module\")", true),
+        ("isinstance(nn::MultiheadAttention(4, 2).out_proj, nn::Linear)", true),
+        ("isinstance(nn::ReLU6(), nn::Hardtanh) && !isinstance(nn::Hardtanh(), nn::ReLU6)", true),
+        ("isinstance(net, nn::parallel::DistributedDataParallel)", false),
     ] {
         assert_eq!(lab.truth(code), want, "{code}");
     }

@@ -395,6 +395,11 @@ pub(crate) fn conversion_of_several(a: DType, b: DType) -> String {
     format!("convert one of them, for example with `{}`", converting(to))
 }
 
+/// The same for a bias whose input and weight are alike.
+pub(crate) fn conversion_of_bias(to: DType) -> String {
+    format!("convert the bias: `bias{}`", converting(to))
+}
+
 /// The same for what is given to a layer, or to its function with weights.
 pub(crate) fn conversion_of_input(x: DType, weight: DType) -> String {
     match (x.is_float(), weight.is_float()) {

@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 
-use crate::base::error::conversion_of_input;
+use crate::base::error::{conversion_of_bias, conversion_of_input};
 use crate::base::{DType, Dims, Error, Layout, Result, Scalar};
 use crate::device::Kernel;
 use crate::device::kernel::Conv;
@@ -262,7 +262,10 @@ pub(super) fn check_places(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -
         let Some(t) = t else { continue };
         same_place(x, argument, t, "wrapper_CUDA___slow_conv2d_forward")?;
         if t.dtype() != x.dtype() {
-            let hint = conversion_of_input(x.dtype(), t.dtype());
+            let hint = match argument {
+                "bias" => conversion_of_bias(x.dtype()),
+                _ => conversion_of_input(x.dtype(), t.dtype()),
+            };
             // A device looks at the weight's type of tensor before it looks at dtypes.
             let shown = |of: &Tensor| match (of.device().is_cuda() && argument == "weight", of.dtype()) {
                 (false, dtype) => dtype.c_name().to_owned(),

@@ -1,6 +1,6 @@
 //! `x @ weight.t() + bias` in one product.
 
-use crate::base::error::conversion_of_input;
+use crate::base::error::{conversion_of_bias, conversion_of_input};
 use crate::base::{Cause, Dims, Error, Layout, Result, ShapeCause};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
@@ -49,7 +49,10 @@ fn run(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     match bias {
         Some(bias) => {
             check_place(bias, x, weight)?;
-            check_dtypes(bias, x, weight, conversion_of_input)?;
+            check_dtypes(bias, x, weight, |name, given, weight| match name {
+                "self" => conversion_of_bias(weight),
+                _ => conversion_of_input(given, weight),
+            })?;
         }
         None => same_place(x, weight, "wrapper_CUDA_mm")?,
     }

@@ -231,7 +231,7 @@ fn mismatch(left: DType, right: DType) -> Error {
 
 /// One dtype of numbers for a sum, in the words of `addmm`.
 pub(crate) fn check_added_dtypes(input: &Tensor, a: &Tensor, b: &Tensor) -> Result<()> {
-    check_dtypes(input, a, b, conversion_of_several)
+    check_dtypes(input, a, b, |_, left, right| conversion_of_several(left, right))
 }
 
 /// The same with what helps where an operand's dtype is not that of `b`.
@@ -239,7 +239,7 @@ pub(super) fn check_dtypes(
     input: &Tensor,
     a: &Tensor,
     b: &Tensor,
-    hint: fn(DType, DType) -> String,
+    hint: fn(&str, DType, DType) -> String,
 ) -> Result<()> {
     for (name, left) in [("self", input), ("mat1", a)] {
         if left.dtype() != b.dtype() {
@@ -248,7 +248,7 @@ pub(super) fn check_dtypes(
                 left.dtype().type_name(),
                 b.dtype().type_name()
             ))
-            .with_hint(hint(left.dtype(), b.dtype())));
+            .with_hint(hint(name, left.dtype(), b.dtype())));
         }
     }
     check_numbers(a.dtype(), "addmm_impl_cpu_")

@@ -211,7 +211,7 @@ impl Scheduler {
                 Err(Error::type_error(text).with_hint("it counts its own epochs: `sched.step()`"))
             }
             (SchedulerKind::Formula(Formula { at: Some(at), .. }), Some(epoch)) => {
-                if epoch.is_nan() || epoch < 0.0 {
+                if !epoch.is_finite() || epoch < 0.0 {
                     return Err(Error::value(format!("Expected non-negative epoch, but got {epoch}")));
                 }
                 at(&mut self.state().options, epoch);
@@ -230,8 +230,8 @@ impl Scheduler {
                 "a ReduceLROnPlateau is told the loss, and CosineAnnealingWarmRestarts may be told a part of an epoch",
             ));
         }
-        functions.warn(DEPRECATED);
         self.advance(Some(epoch as i64), false, functions)?;
+        functions.warn(DEPRECATED);
         self.state().step_count += 1;
         Ok(())
     }
@@ -271,7 +271,9 @@ impl Scheduler {
             }
             SchedulerKind::Formula(_) | SchedulerKind::Lambda { .. } => {}
         }
-        if !initial && self.state().step_count == 1 && !self.0.optimizer.has_stepped() {
+        // Warm restarts have a step of their own, which does not look.
+        let looks = !matches!(&self.0.kind, SchedulerKind::Formula(Formula { at: Some(_), .. }));
+        if looks && !initial && self.state().step_count == 1 && !self.0.optimizer.has_stepped() {
             functions.warn(TOO_EARLY);
         }
         if epoch.is_none() {

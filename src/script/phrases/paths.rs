@@ -7,7 +7,8 @@ use crate::script::help::{names, rows, written};
 pub(super) fn elsewhere(fault: &Fault) -> Option<String> {
     let module = fault.message.strip_prefix("there is no module '")?.strip_suffix('\'')?;
     // What stands in whole families has a hint of its own.
-    if fault.hint.is_some() && module.split("::").next() != Some("utils") {
+    let is_told = fault.hint.as_ref().is_some_and(|hint| !hint.starts_with("did you mean"));
+    if is_told && module.split("::").next() != Some("utils") {
         return None;
     }
     let line = fault.source_line.as_deref()?;
@@ -15,8 +16,11 @@ pub(super) fn elsewhere(fault: &Fault) -> Option<String> {
     let path = line.get(line.char_indices().nth(at)?.0..)?;
     let end = path.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | ':'))).unwrap_or(path.len());
     let name = path.get(..end)?.rsplit("::").next()?;
-    let ways: Vec<String> =
-        written(name).into_iter().filter(|way| !way.contains('.')).map(|way| format!("`{way}`")).collect();
+    let ways: Vec<String> = written(name)
+        .into_iter()
+        .filter(|way| !way.contains('.') && !way.starts_with("plot::"))
+        .map(|way| format!("`{way}`"))
+        .collect();
     (!ways.is_empty()).then(|| match name {
         "checkpoint" => "here it is `checkpoint(f, x)`, in no module".to_owned(),
         "checkpoint_sequential" => {

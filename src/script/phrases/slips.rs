@@ -40,8 +40,9 @@ pub(super) fn item(fault: &Fault) -> Option<String> {
 pub(super) fn written(fault: &Fault) -> Option<String> {
     let line = fault.source_line.as_deref()?;
     let at = usize::try_from(fault.column?).ok()?.checked_sub(1)?;
-    let (before, behind) = line.split_at_checked(line.char_indices().nth(at)?.0)?;
-    if before.ends_with(".grad_fn.") || before.ends_with(".grad_fn") {
+    let before = line.get(..line.char_indices().nth(at)?.0)?;
+    let is_text = fault.message.starts_with("'string' object");
+    if is_text && (before.ends_with(".grad_fn.") || before.ends_with(".grad_fn")) {
         return Some(
             "`grad_fn` is a text here, the name of the operation: what lies behind it is not shown".into(),
         );
@@ -49,19 +50,46 @@ pub(super) fn written(fault: &Fault) -> Option<String> {
     if !fault.message.contains("cannot be assigned to") {
         return None;
     }
-    let equals = behind.find('=')?;
-    let (target, value) = (before.to_owned() + behind.get(..equals)?, behind.get(equals + 1..)?);
-    let (on, places) = target.trim().strip_suffix(')')?.rsplit_once(".at(")?;
-    let on = on.rsplit([';', '{']).next()?.trim();
-    let value = value.split([';', '}']).next()?.trim();
-    Some(format!("`at` reads places, and `put` writes to them: `{on}.put({places}, {value})`"))
+    let sign = assigns(line, before.len())?;
+    let target = line.get(..sign)?.trim_end().strip_suffix(')')?;
+    let mut open = 1;
+    let call = target.rfind(|c: char| {
+        open += i32::from(c == ')') - i32::from(c == '(');
+        open == 0
+    })?;
+    let on = target.get(..call)?.strip_suffix(".at")?;
+    let on = on.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().filter(|on| !on.is_empty())?;
+    let places = target.get(call + 1..)?;
+    let value = line.get(sign..)?.strip_prefix('=').map(|value| value.trim().trim_end_matches(';'));
+    let is_plain = |code: &str| !code.contains([';', '{', '}', '"']);
+    let written = match value.filter(|value| is_plain(places) && is_plain(value)) {
+        Some(value) => format!("{places}, {value}"),
+        None => "places, value".into(),
+    };
+    Some(format!("`at` reads places, and `put` writes to them: `{on}.put({written})`"))
+}
+
+/// Where a line assigns at or behind a byte: a sign that compares is none, and one such as `+=` counts from its first
+/// character on.
+fn assigns(line: &str, from: usize) -> Option<usize> {
+    let sign = |at: usize| line.as_bytes().get(at).copied();
+    let equals = line.match_indices('=').map(|(at, _)| at).filter(|at| *at >= from).find(|at| {
+        let before = at.checked_sub(1).and_then(sign);
+        sign(at + 1) != Some(b'=') && !matches!(before, Some(b'=' | b'!' | b'<' | b'>'))
+    })?;
+    let joined = equals.checked_sub(1).and_then(sign).is_some_and(|c| b"+-*/%".contains(&c));
+    Some(equals - usize::from(joined))
 }
 
 /// What is told of a body without braces.
 pub(super) fn block(fault: &Fault) -> Option<String> {
     let line = fault.source_line.as_deref().filter(|_| fault.message.contains("Expecting '{'"))?;
+    let line = line.split("//").next()?;
     let heads = ["if", "else", "for", "while"];
-    line.split(|c: char| !c.is_alphanumeric()).any(|word| heads.contains(&word)).then(|| {
+    let begins = line.trim_start_matches(['}', ' ']).split(|c: char| !c.is_alphanumeric()).next();
+    let is_bare =
+        !line.contains('{') && (begins.is_some_and(|word| heads.contains(&word)) || line.contains(" if "));
+    is_bare.then(|| {
         "what `if`, `else`, `for` and `while` do stands in braces: `if a { 3 } else { 4 }`".to_owned()
     })
 }

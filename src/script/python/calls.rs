@@ -156,7 +156,7 @@ impl PythonWriter {
         match class {
             Expr::Text(name) => {
                 let name = name.strip_prefix("nn::").unwrap_or(name);
-                match classes::is_class(name) {
+                match classes::is_class("nn", name) {
                     true => self.path(&["nn".into(), name.into()], true),
                     false => name.to_owned(),
                 }

@@ -144,8 +144,14 @@ fn unknown_attribute(module: &Module, name: &str) -> Error {
     let tensors = own.iter().map(|(n, _, _)| n.as_str());
     let children = module.children();
     let parts: Vec<&str> = tensors.chain(children.iter().map(|(n, _)| n.as_str())).collect();
-    let error = error.with_near(name, parts.iter().copied().chain(methods()));
+    let made = crate::nn::table().filter(|def| def.name == module.name()).flat_map(|def| def.params);
+    let options = made.map(|param| param.name).filter(|option| module.layer().attribute(option).is_some());
+    let error = error.with_near(name, parts.iter().copied().chain(options).chain(methods()));
+    let is_number = |part: &&str| part.bytes().all(|b| b.is_ascii_digit());
     match parts.get(..parts.len().min(8)) {
+        Some(some) if !some.is_empty() && some.iter().all(is_number) => {
+            error.with_hint("its parts have numbers: `net[0]` is the first")
+        }
         Some(some) if !some.is_empty() => {
             let more = if some.len() < parts.len() { ", …" } else { "" };
             error.with_hint(format!("its parts are `{}`{more}", some.join("`, `")))

@@ -118,7 +118,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             let given = given.read_lock::<Array>().map_or_else(|| vec![given.clone()], |all| all.clone());
             let mut fits = false;
             for class in given {
-                fits |= module.name() == class_name(class)?;
+                fits |= is_of(module.name(), &class_name(class)?);
             }
             Ok(fits.into())
         },
@@ -381,6 +381,12 @@ fn target(to: &Dynamic) -> Result<(Option<DeviceSpec>, Option<DType>)> {
         Some(dtype) => Ok((None, Some(dtype))),
         None => Ok((Some(value::device(to)?), None)),
     }
+}
+
+/// Whether a module of one class is of another: classes build on others, and all on `Module`.
+fn is_of(name: &str, class: &str) -> bool {
+    const BASES: [(&str, &str); 2] = [("NonDynamicallyQuantizableLinear", "Linear"), ("ReLU6", "Hardtanh")];
+    name == class || class == "Module" || BASES.contains(&(name, class))
 }
 
 /// The name of a class without its module.
