@@ -9,8 +9,7 @@ const LONGEST_END: usize = 4;
 
 /// The nearest of `names` to a misspelt one, if few enough edits lie between them for a slip of the hand: one for up to
 /// four letters, two for up to eight, three beyond. Case counts among equally near names alone. One letter is near to
-/// every other, and so to none; nor is a name of one or two letters what a longer one was to be. A long name without its
-/// end, as `CrossEntropy`, is that of which it is the beginning.
+/// every other, and so to none. A long name without its end, as `CrossEntropy`, is that of which it is the beginning.
 pub fn nearest<'n>(wrong: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let length = wrong.chars().count();
     let allowed = match length {
@@ -24,7 +23,7 @@ pub fn nearest<'n>(wrong: &str, names: impl IntoIterator<Item = &'n str>) -> Opt
     let near = |name: &'n str| {
         let long = name.chars().count();
         // Names of other lengths are far, however long it takes to find out how far.
-        if name == wrong || long.abs_diff(length) > allowed.max(LONGEST_END) || long < 3 && long != length {
+        if name == wrong || long.abs_diff(length) > allowed.max(LONGEST_END) {
             return None;
         }
         let apart = match edits(&letters, &name.to_lowercase(), allowed) {
@@ -101,7 +100,7 @@ mod tests {
             ("", &["t"], None),
             ("_", &["t", "F"], None),
             ("same", &["same"], None),
-            ("net", &["ne", "t"], None),
+            ("ide", &["kind", "id"], Some("id")),
             ("CrossEntropy", &["CrossEntropyLoss", "Linear"], Some("CrossEntropyLoss")),
             ("Cross", &["CrossLoss"], None),
         ] {
