@@ -447,7 +447,11 @@ fn a_step_before_is_run_again_unseen_and_its_failure_is_not_the_learners() {
     assert!(told.iter().all(|part| problems[0].contains(part)), "{problems:#?}");
     let (said, _) = lesson.walk("sim:t4", "\ns\nlet y = 2;\n.\n");
     assert!(said.contains("before it failed when it was run again"), "{said}");
-    assert!(said.contains("before your code failed") && !said.contains("The check of"), "{said}");
+    assert!(
+        said.contains("Before your code began, something of the lesson's failed")
+            && !said.contains("The check of"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -34,9 +34,9 @@ pub struct Attempt {
     /// The step's set-up and the learner's code.
     here: Vec<Ask>,
     check: Option<Code>,
-    /// What the check reads of what the lesson gave.
     /// The state in which a step begins is built for it.
     within: bool,
+    /// What the check reads of what the lesson gave.
     given: Vec<GivenName>,
     /// What the check reads though nothing defines it.
     strays: Vec<Stray>,

@@ -107,7 +107,9 @@ impl Verdict {
     pub(crate) fn not_begun(&self) -> String {
         let Verdict::CheckerFault { message, line } = self else { return self.to_string() };
         let at = line.map(|line| format!(" in line {line} of the lesson")).unwrap_or_default();
-        format!("What the lesson does before your code failed{at}, and nothing was counted: {message}")
+        format!(
+            "Before your code began, something of the lesson's failed{at}, and nothing was counted: {message}"
+        )
     }
 
     /// Whether this verdict is a failure for the reason a lesson's `wrong` block gives: its reason contains
