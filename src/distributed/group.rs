@@ -50,6 +50,9 @@ pub enum Reduction {
 }
 
 impl Reduction {
+    /// PyTorch's names of all.
+    pub const NAMES: [&str; 5] = ["sum", "avg", "product", "min", "max"];
+
     /// By PyTorch's name, such as `sum`.
     ///
     /// # Errors
@@ -63,8 +66,7 @@ impl Reduction {
             "max" => Reduction::Max,
             _ => {
                 let text = format!("there is no reduction \"{name}\"");
-                let known = ["sum", "avg", "product", "min", "max"];
-                return Err(Error::value(text).with_near(name, known).with_hint(
+                return Err(Error::value(text).with_near(name, Reduction::NAMES).with_hint(
                     "tensors of ranks are put together by \"sum\", \"avg\", \"product\", \"min\" or \"max\"",
                 ));
             }

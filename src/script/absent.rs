@@ -1,5 +1,7 @@
 //! What people look for and does not exist here: names, and what is said of them.
 
+use crate::distributed::Reduction;
+
 /// Parts of PyTorch that are left out, as the reference has it.
 pub(crate) const LEFT_OUT: &str = "\
 Tensors hold real numbers, dense and in memory: there are no complex dtypes, and so no `fft` and none of what gives
@@ -8,7 +10,12 @@ neither compiled nor traced (`torch.compile`, `torch.jit`).
 
 Nor are there, so far: `vmap` and the transforms of `torch.func`, averaged models (`optim.swa_utils`), wrapped weights
 (`weight_norm`, `spectral_norm`, pruning), lazy modules, `ParameterList`, iterable data sets, other distributions than
-normal, categorical and Bernoulli's, an optimiser's `state`, and functions of your own with several outputs.
+normal, categorical and Bernoulli's, an optimiser's `state`, functions of your own with several outputs, tensors on `meta`,
+the `inputs` of `backward()`, `view(dtype)` and `gradcheck`.
+
+Pieces of `split`, `chunk` and `unbind` may be written to in place where PyTorch refuses it; the gradient is right. Where floats
+become integers, NaN becomes 0, what int64 can't hold the nearest that it can, and narrower integers wrap around; in
+PyTorch that differs from machine to machine.
 ";
 
 const COMPLEX: &str = "there are no complex numbers here";
@@ -155,18 +162,14 @@ pub(super) fn absent(name: &str) -> Option<String> {
 fn shortened(name: &str) -> Option<String> {
     if let Some((_, member)) = name.rsplit_once("ReduceOp") {
         let member = member.trim_start_matches(':').to_lowercase();
-        let known = REDUCTIONS.iter().find(|op| **op == member);
-        return Some(match known {
-            Some(op) => format!("the operation is a text here: `#{{op: \"{op}\"}}`"),
-            None => format!("the operation is a text here, one of \"{}\"", REDUCTIONS.join("\", \"")),
+        return Some(match Reduction::NAMES.contains(&member.as_str()) {
+            true => format!("the operation is a text here: `#{{op: \"{member}\"}}`"),
+            false => format!("the operation is a text here, one of \"{}\"", Reduction::NAMES.join("\", \"")),
         });
     }
     let (_, dtype) = DTYPES.iter().find(|(short, _)| *short == name)?;
     Some(format!("the dtype is called `{dtype}`"))
 }
-
-/// What ranks' tensors are made one by.
-const REDUCTIONS: [&str; 5] = ["sum", "avg", "product", "min", "max"];
 
 /// Dtypes as Rust and others shorten them.
 const DTYPES: [(&str, &str); 10] = [
