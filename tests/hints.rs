@@ -251,6 +251,13 @@ fn names_are_looked_for_where_they_are() {
 }
 
 #[test]
+fn a_block_is_not_made_over_for_a_name_that_another_statement_has_too() {
+    let code = "for i in [1] { let x = 3; print(infx); }\nlet x = 4;\nprint(x);";
+    let (_, hint) = Lab::on("cpu").error(code);
+    assert_eq!(hint, "did you mean `inf`?");
+}
+
+#[test]
 fn hints_keep_to_what_they_are_about() {
     for (code, unsaid) in [
         ("let x = ones(2); x.grad_fn.foo", "is a text"),

@@ -1,6 +1,7 @@
 //! Calls: options, modules, functions that Python has built in, methods of its texts, lists and dictionaries.
 
 use super::book::Idiom;
+use super::kinds::place;
 use super::names;
 use super::tree::{Arg, Expr, IndexPlace, is_environment};
 use super::writer::{ATOM, Holds, LOOSE, Writer};
@@ -54,6 +55,17 @@ impl Writer<'_> {
                 self.uses(Idiom::Forward);
                 let (callee, arguments) = (self.expr(callee)?, self.arguments(arguments)?);
                 atom(format!("{callee}.forward({arguments})"))
+            }
+            // `acts["relu"](x)`
+            Expr::Index(on, _) if self.python => {
+                let on = place(on).unwrap_or_default();
+                let (idiom, method) = match self.callable.contains(&on) {
+                    true => (Idiom::CallOfVariable, "call"),
+                    false => self.of_unknown(&on, arguments),
+                };
+                self.uses(idiom);
+                let (callee, arguments) = (self.bound(callee, ATOM)?, self.arguments(arguments)?);
+                atom(format!("{callee}.{method}({arguments})"))
             }
             callee => {
                 let (callee, arguments) = (self.bound(callee, ATOM)?, self.arguments(arguments)?);
@@ -247,7 +259,8 @@ impl Writer<'_> {
                 let arguments = self.arguments(arguments)?;
                 return atom(format!("{name}.call({arguments})"));
             }
-            Some(Holds::Other) if !names::is_function(name) => {
+            // A parameter hides a function.
+            Some(Holds::Other) if self.python || !names::is_function(name) => {
                 let (idiom, method) = self.of_unknown(name, arguments);
                 self.uses(idiom);
                 let arguments = self.arguments(arguments)?;

@@ -99,6 +99,11 @@ impl Statements<'_, '_, '_> {
                 self.writer.uses(Idiom::Rest);
                 Some(if star == "*" { "[]" } else { "#{}" }.to_owned())
             };
+            if default.as_ref().is_some_and(|default| default.starts_with('|')) {
+                self.writer.callable.insert(name.clone());
+            } else {
+                self.writer.callable.remove(&name);
+            }
             if default.as_deref() == Some("()") {
                 self.writer.optional.insert(name.clone());
             } else {
@@ -127,6 +132,7 @@ impl Statements<'_, '_, '_> {
             Some(defaults) if defaults.last().is_some_and(|last| last.as_deref() == Some(name)) => {
                 Holds::Closure
             }
+            _ if self.writer.callable.contains(name) => Holds::Closure,
             _ => Holds::Other,
         };
         let bound: Vec<(String, Holds)> = params.iter().map(|name| (name.clone(), holds(name))).collect();
@@ -135,6 +141,7 @@ impl Statements<'_, '_, '_> {
         self.ended = ended;
         params.iter().for_each(|name| {
             self.writer.optional.remove(name);
+            self.writer.callable.remove(name);
         });
         self.reader.at += usize::from(self.reader.peek().is_some_and(|token| token.kind == TokenKind::Line));
         lines

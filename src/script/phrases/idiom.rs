@@ -65,6 +65,7 @@ pub enum Idiom {
     Def,
     Defaults,
     Closure,
+    Handed,
     CallOfVariable,
     Ordered,
     Forward,

@@ -41,6 +41,16 @@ impl Writer<'_> {
         }
     }
 
+    /// Whether a list or a dictionary is of functions alone.
+    pub(super) fn is_of_functions(&self, value: &Expr) -> bool {
+        let is = |value: &Expr| self.kind(value) == Holds::Closure;
+        match value {
+            Expr::List(items) | Expr::Tuple(items) => !items.is_empty() && items.iter().all(is),
+            Expr::Dict(pairs) => !pairs.is_empty() && pairs.iter().all(|(_, value)| is(value)),
+            _ => false,
+        }
+    }
+
     /// What a value is, as far as its form tells.
     pub(super) fn kind(&self, value: &Expr) -> Holds {
         match value {
@@ -80,6 +90,7 @@ impl Writer<'_> {
             {
                 Holds::Module
             }
+            Expr::Attr(..) if self.is_handed(value) => Holds::Closure,
             Expr::Attr(_, name) if name == "ndim" => Holds::Int,
             Expr::Attr(_, name) if name == "total_memory" => Holds::Int,
             Expr::Attr(on, name) if matches!(on.as_ref(), Expr::Name(on) if on == "self") => {

@@ -47,8 +47,6 @@ mod truth;
 mod unzip;
 mod writer;
 
-use crate::op::{self, OpDef};
-
 use super::fault::{Fault, Origin};
 use super::lexer;
 use super::sources::Sources;
@@ -136,9 +134,8 @@ fn slip(fault: &Fault, origin: &Origin, known: &SessionNames) -> Option<String> 
 /// What is told of a module's function that stands without a call.
 fn uncalled(fault: &Fault) -> Option<String> {
     let full = fault.missing.as_deref().filter(|full| names::is_in_module(full))?;
-    let takes_one = |def: &OpDef| def.params.iter().filter(|param| param.default.is_none()).count() == 1;
-    let is_of_one = full.strip_prefix("F::").and_then(op::find).is_some_and(takes_one);
-    let given = if is_of_one { format!(", and `|x| {full}(x)` is one as a value") } else { String::new() };
+    let given =
+        names::handed(full).map(|value| format!(", and `{value}` is one as a value")).unwrap_or_default();
     Some(format!("it is a function: `{full}()` calls it{given}"))
 }
 
@@ -361,7 +358,9 @@ fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<V
         let is_whole = |lines: &Vec<String>| whole::wholeness(&lines.join("\n")) == Wholeness::Whole;
         lines = lines.filter(|lines| !all.writer.python || all.writer.used.is_empty() || is_whole(lines));
         let end = last.line + last.text.matches('\n').count();
-        let used = std::mem::take(&mut all.writer.used);
+        let mut used = std::mem::take(&mut all.writer.used);
+        // A block of Rhai's may have a name that another statement has too.
+        used.retain(|idiom| *idiom != Idiom::Hoisted || all.writer.python);
         pieces.push(Offer {
             lines: (first.line, end),
             start: first.range.start,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::op::{Form, OpDef};
+use crate::op::{Form, OpDef, Param};
 use crate::script::help::{names, rows, torch_path};
 use crate::script::{python, spaces};
 
@@ -175,6 +175,29 @@ pub(super) fn is_in_module(full: &str) -> bool {
         _ => false,
     };
     rows().any(|def| def.name == name && def.forms.iter().any(of))
+}
+
+/// A function of the lab's as a value: a closure of what it can't go without.
+pub(super) fn handed(full: &str) -> Option<String> {
+    let (space, name) = full.rsplit_once("::").unwrap_or_default();
+    // Switches, and what a device tells, are nothing to hand on.
+    matches!(space.split("::").next(), Some("" | "F" | "nn" | "optim" | "linalg" | "special" | "data"))
+        .then_some(())?;
+    let is = |form: &Form| match form {
+        Form::Of(own) => *own == space,
+        Form::Functional => space == "F",
+        Form::Function => space.is_empty(),
+        _ => false,
+    };
+    let name = if space.is_empty() { full } else { name };
+    let def = rows().find(|def| def.name == name && def.forms.iter().any(is))?;
+    let told = |param: &Param| if param.name == "input" { "x" } else { param.name };
+    let is_needed = |param: &&Param| param.default.is_none() || param.name == "modules";
+    let mut given: Vec<&str> = def.params.iter().filter(is_needed).map(told).collect();
+    // Hardly anyone makes one without its learning rate.
+    given.extend((space == "optim").then_some("options"));
+    let all = given.join(", ");
+    Some(format!("|{all}| {full}({all})"))
 }
 
 /// Whether a name of a type is a value of it and no function: `x.shape`.

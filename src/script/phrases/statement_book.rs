@@ -104,6 +104,27 @@ pub(super) const STATEMENTS: &[Phrase] = &[
         "fn double(x) { return x * 2; }",
     ),
     phrase(
+        Idiom::Handed,
+        "a function is handed on as a closure that calls it",
+        "",
+        "acts = [torch.relu, nn.Tanh]",
+        "let acts = [|x| relu(x), || nn::Tanh()];",
+    ),
+    phrase(
+        Idiom::Handed,
+        "",
+        "",
+        "def made(opt=optim.SGD, layer=nn.Linear):\n    net = layer(2, 1)\n    return opt(net.parameters(), lr=0.1)\nmade()",
+        "|params, options| optim::SGD(params, options)",
+    ),
+    phrase(
+        Idiom::CallOfVariable,
+        "",
+        "",
+        "acts = {\"relu\": F.relu}\nx = torch.ones(2)\nprint(acts[\"relu\"](x))",
+        "acts[\"relu\"].call(x)",
+    ),
+    phrase(
         Idiom::Defaults,
         "a function for each number of arguments",
         "",

@@ -433,6 +433,10 @@ impl<'c> Statements<'_, 'c, '_> {
             } else if self.depth == 0 {
                 self.writer.optional.remove(&own);
             }
+            match self.writer.is_of_functions(value) {
+                true => self.writer.callable.insert(own.clone()),
+                false => self.writer.callable.remove(&own),
+            };
             if let Expr::LambdaWith(params, _) = value {
                 let mut defaults = Vec::new();
                 for (_, default) in params {

@@ -50,6 +50,8 @@ pub(super) struct Writer<'k> {
     pub forwards: BTreeMap<String, Vec<(String, Option<String>)>>,
     /// Parameters and fields that are None where nothing is given.
     pub optional: BTreeSet<String>,
+    /// Parameters for which a function stands, and lists and dictionaries of functions.
+    pub callable: BTreeSet<String>,
     /// Closures that stand for methods of modules.
     pub methods: BTreeMap<String, String>,
     pub used: Vec<Idiom>,
@@ -119,6 +121,7 @@ impl<'k> Writer<'k> {
             defaults: BTreeMap::new(),
             forwards: BTreeMap::new(),
             optional: BTreeSet::new(),
+            callable: BTreeSet::new(),
             methods: BTreeMap::new(),
             used: Vec::new(),
             pointed: false,
@@ -272,7 +275,7 @@ impl<'k> Writer<'k> {
                     && here != name
                 {
                     self.uses(idiom);
-                    return here;
+                    return self.handed(here);
                 }
                 return name.to_owned();
             }
@@ -292,6 +295,23 @@ impl<'k> Writer<'k> {
             }
             _ => None,
         }
+    }
+
+    /// A function that is no call, as a value; what is none stays as it is.
+    fn handed(&mut self, here: String) -> String {
+        match names::handed(&here) {
+            Some(closure) => {
+                self.uses(Idiom::Handed);
+                closure
+            }
+            None => here,
+        }
+    }
+
+    /// Whether an expression is a function of a package's that is not called.
+    pub(super) fn is_handed(&self, value: &Expr) -> bool {
+        let resolved = self.path(value).and_then(|path| names::resolved(&path, &self.imports));
+        resolved.is_some_and(|(here, _)| names::handed(&here).is_some())
     }
 
     fn attribute(&mut self, on: &Expr, name: &str) -> Option<(String, u8)> {
@@ -322,7 +342,9 @@ impl<'k> Writer<'k> {
                 self.uses(Idiom::Uncalled);
                 return Some((format!("{here}()"), ATOM));
             }
-            return Some((here, ATOM));
+            let value = self.handed(here);
+            let binds = if value.starts_with('|') { LOOSE } else { ATOM };
+            return Some((value, binds));
         }
         let on = self.bound(on, ATOM)?;
         if let Some(kept) = self.of_classes.get(&format!("{on}.{name}")).cloned() {
