@@ -68,6 +68,10 @@ pub fn rate(bytes: u64, span: Span) -> String {
         return "–".into();
     }
     let rate = bytes as f64 / span.nanos as f64;
+    // What is there is not nothing.
+    if bytes > 0 && rate < 0.005 {
+        return "<0.01".into();
+    }
     if rate < 9.995 { format!("{rate:.2}") } else { format!("{rate:.1}") }
 }
 
@@ -149,6 +153,8 @@ mod tests {
         let span = Span { start: 0, nanos: 1000, clock: Clock::Measured };
         assert_eq!(rate(12_000, span), "12.0");
         assert_eq!(rate(12_000, Span { nanos: 0, ..span }), "–");
+        assert_eq!(rate(4, span), "<0.01");
+        assert_eq!(rate(0, span), "0.00");
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!([9_999, 54_321, 7_000_000].map(short), ["9999", "54k", "7M"]);
     }

@@ -116,18 +116,32 @@ pub(crate) fn is_help(code: &str) -> bool {
     code.starts_with('?') || (code.ends_with('?') && !code.contains(char::is_whitespace))
 }
 
+/// Columns that the list of commands takes at most.
+const COLUMNS: usize = 78;
+
 /// The list of commands and keys.
 pub(crate) fn overview() -> String {
     let width = COMMANDS.iter().map(|(name, wants, _)| name.len() + wants.len() + 2).max().unwrap_or(0);
     let mut out = String::new();
     for (name, wants, text) in COMMANDS {
         let call = format!(":{name} {wants}");
-        out += &format!("{call:<width$}  {text}\n");
+        let mut column = 0;
+        out += &format!("{call:<width$} ");
+        for word in text.split(' ') {
+            if column + word.len() + 1 > COLUMNS - width {
+                out += &format!("\n{:width$} ", "");
+                column = 0;
+            }
+            out += &format!(" {word}");
+            column += word.len() + 1;
+        }
+        out += "\n";
     }
     out += "
-_ is the last value. Code that is not whole goes on in the next line, and so does a line that ends in \\;
-two blank lines run it as it is. Alt-Enter breaks a line anywhere. Tab completes, Ctrl-R searches the
-history, Ctrl-C clears the line or interrupts what runs; variables stay. Ctrl-D leaves.
+_ is the last value. Code that is not whole goes on in the next line, and so
+does a line that ends in \\; two blank lines run it as it is. Alt-Enter breaks
+a line anywhere. Tab completes, Ctrl-R searches the history, Ctrl-C clears the
+line or interrupts what runs; variables stay. Ctrl-D leaves.
 ";
     out
 }

@@ -76,7 +76,11 @@ pub fn complete(known: &[Known], code: &str, cursor: usize) -> (usize, Vec<Candi
     let prefix = before.get(start..).unwrap_or_default();
     let head = before.get(..start).unwrap_or_default();
     let end = lexer::open(before);
-    if end.comment || end.string || end.line_comment || prefix.starts_with(|c: char| c.is_ascii_digit()) {
+    if end.comment
+        || end.string && !end.code
+        || end.line_comment
+        || prefix.starts_with(|c: char| c.is_ascii_digit())
+    {
         return (start, Vec::new());
     }
     let mut all = Vec::new();
@@ -389,6 +393,16 @@ mod tests {
 
     fn known(name: &str, type_name: &str) -> Known {
         Known { name: name.into(), type_name: type_name.into(), summary: "s".into() }
+    }
+
+    #[test]
+    fn names_are_offered_in_code_within_a_text_and_not_in_the_text() {
+        let first = |code: &str| texts(&[], code).into_iter().next();
+        assert_eq!(first("`v ${cuda::get_device_na").as_deref(), Some("get_device_name"));
+        assert_eq!(first("print(`${1} ${zer").as_deref(), Some("zeros"));
+        for code in ["`v ${1} zer", "`v zer", "\"zer", "`v ${\"zer"] {
+            assert_eq!(first(code), None, "{code}");
+        }
     }
 
     #[test]

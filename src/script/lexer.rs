@@ -40,6 +40,8 @@ pub struct Piece {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Open {
     pub string: bool,
+    /// The end is in code within a text: behind `${`.
+    pub code: bool,
     pub comment: bool,
     /// The end is in a comment that ends with its line.
     pub line_comment: bool,
@@ -188,6 +190,7 @@ pub(super) fn read(code: &str) -> (Vec<Piece>, Open) {
             pieces.push(Piece { kind: kind(&token), range: from + skipped..stream.taken - behind, token });
         }
     }
+    open.code = !open.string && texts.is_open() && state.is_within_text_terminated_by.is_none();
     open.string |= state.is_within_text_terminated_by.is_some() || texts.is_open();
     open.comment = state.comment_level > 0;
     open.line_comment = pieces.last().is_some_and(|last| {

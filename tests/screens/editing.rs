@@ -21,6 +21,23 @@ fn typing(text: &str) -> Lab {
 }
 
 #[test]
+fn a_cell_and_what_it_has_shown_go_to_the_terminals_clipboard() {
+    let mut lab = Lab::notebook(&["print(7)"]);
+    lab.types("c");
+    assert_eq!(lab.effects.last(), Some(&Effect::Copy("print(7)".into())));
+    lab.effects.clear();
+    lab.types("C");
+    assert_eq!(lab.effects, [], "nothing has been shown");
+    lab.types("R");
+    lab.starts();
+    lab.prints("7\nseven\n");
+    lab.succeeds(None);
+    lab.types("C");
+    assert_eq!(lab.effects.last(), Some(&Effect::Copy("7\nseven".into())));
+    assert!(lab.shows().contains("2 lines copied"), "{}", lab.shows());
+}
+
+#[test]
 fn what_is_selected_is_cut_copied_pasted_and_replaced() {
     let mut lab = typing("let abc = 1;");
     lab.chord(KeyCode::Right, KeyModifiers::CONTROL | SHIFT);

@@ -411,6 +411,23 @@ fn quitting_is_remembered_over_a_name_that_is_taken() {
 }
 
 #[test]
+fn what_is_answered_in_a_lesson_that_another_lab_has_is_not_dropped_unasked() {
+    let mut lab = Lab::ready(80, 24);
+    lab.tell(Msg::File {
+        facts: FileFacts { read_only: Some("open in process 7".into()), ..FileFacts::default() },
+        keeping: Keeping::Nothing,
+    });
+    lab.ctrl('q');
+    assert_eq!(lab.effects.last(), Some(&Effect::Quit), "nothing has been done");
+    lab.effects.clear();
+    lab.first_cell_runs();
+    lab.ctrl('q');
+    let shown = lab.shows();
+    assert!(shown.contains("is not kept") && shown.contains("lose what is not saved"), "{shown}");
+    assert!(!lab.effects.contains(&Effect::Quit));
+}
+
+#[test]
 fn what_a_key_has_asked_for_is_read_with_the_next_key() {
     let mut lab = Lab::notebook(&["1"]);
     lab.state.keep(Keeping::OnSave);

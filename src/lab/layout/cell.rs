@@ -198,6 +198,8 @@ fn status(cell: &CellState, now: Duration, theme: &Theme) -> (String, Style) {
             (Check::Done(Verdict::Pass), true) => ("✓ passed".to_owned(), theme.ok),
             (Check::Done(verdict), true) if verdict.counts_as_attempt() => ("✗ not yet".into(), theme.warn),
             (Check::Done(_), true) => ("▲ not judged".into(), theme.warn),
+            (Check::Running, true) => ("… ran, and is checked".into(), theme.dim),
+            (Check::Cut, true) => ("■ not judged".into(), theme.warn),
             _ => ("✓ ok".into(), theme.ok),
         },
         // A check may ask for an error.
@@ -383,6 +385,10 @@ fn check(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, the
         Check::Done(Verdict::CheckerFault { message, line }) => {
             let at = line.map(|line| format!(" (line {line} of the lesson)")).unwrap_or_default();
             (format!("▲ the check itself is at fault{at}, not your code: {message}"), theme.warn)
+        }
+        // The error itself stands above.
+        Check::Done(Verdict::OutOfMemory { device, .. }) if cell.status == Status::Failed => {
+            (format!("✗ not yet: the cell ended when {device} was out of memory"), theme.error)
         }
         Check::Done(verdict @ (Verdict::OutOfMemory { .. } | Verdict::DeviceUnavailable { .. })) => {
             (format!("✗ {verdict}"), theme.error)

@@ -24,6 +24,14 @@ const MARKS: [(&str, &str); 7] = [
     ("↪", "the line above goes on"),
 ];
 
+/// What the mouse does.
+const MOUSE: [(&str, &str); 4] = [
+    ("click", "selects a cell, an answer, a tab, a name that is offered"),
+    ("wheel", "scrolls the pane below it"),
+    ("drag", "selects code, and moves the line between panes"),
+    ("Shift-drag", "selects text as the terminal does, outputs too"),
+];
+
 /// A row of the help.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum HelpRow {
@@ -37,10 +45,11 @@ pub(crate) enum HelpRow {
 pub(crate) fn help_rows(state: &State) -> Vec<HelpRow> {
     let elsewhere = listed().filter(|context| !beneath(state).contains(context));
     let part = |context: &Context| (context.heading, keys_of(state, context));
-    let marks = state.has_document().then(|| (Some("Beside the code"), marks()));
+    let marks = state.has_document().then(|| (Some("Beside the code"), listing(&MARKS)));
+    let mouse = (Some("The mouse"), listing(&MOUSE));
     let here = beneath(state).iter().map(|context| part(context)).chain(marks);
     let mut out = Vec::new();
-    for (heading, rows) in here.chain(elsewhere.map(part)) {
+    for (heading, rows) in here.chain(elsewhere.map(part)).chain([mouse]) {
         let Some(heading) = heading else { continue };
         let rows = fitting(state, heading, rows);
         if !rows.is_empty() {
@@ -75,8 +84,8 @@ fn keys_of(state: &State, context: &Context) -> Vec<Told> {
     rows.into_iter().map(|(binding, keys)| (names(keys), binding.help)).collect()
 }
 
-fn marks() -> Vec<Told> {
-    MARKS.into_iter().map(|(mark, means)| (mark.to_owned(), means)).collect()
+fn listing(all: &[(&str, &'static str)]) -> Vec<Told> {
+    all.iter().map(|(sign, means)| ((*sign).to_owned(), *means)).collect()
 }
 
 fn fitting(state: &State, heading: &str, mut rows: Vec<Told>) -> Vec<Told> {

@@ -98,6 +98,7 @@ pub enum CellAction {
     AddBelow,
     CutCell,
     CopyCell,
+    CopyOutput,
     /// Twice in a row.
     DeleteCell,
     /// What was done to whole cells last.

@@ -54,6 +54,8 @@ pub enum Condition {
     Cell,
     /// A cell of code is.
     Code,
+    /// The selected cell has shown something.
+    Output,
     LongOutput,
     /// An open question is selected.
     Quiz,

@@ -73,6 +73,7 @@ fn holds(state: &State, condition: Condition) -> bool {
         Condition::PreviousStep => state.step > 0 && state.steps.len() > 1,
         Condition::Cell => state.selected_cell().is_some(),
         Condition::Code => state.selected_cell().is_some_and(|cell| !cell.markdown),
+        Condition::Output => state.selected_cell().is_some_and(|cell| !cell.output.is_empty()),
         Condition::LongOutput => state.selected_cell().is_some_and(|cell| cell.output.total() > SHORT_OUTPUT),
         Condition::Quiz => matches!(state.selected_item(), Some(ItemState::Quiz(quiz)) if !quiz.solved),
         Condition::Skippable => state.selected_item().is_some_and(ItemState::can_be_skipped),

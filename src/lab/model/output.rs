@@ -41,6 +41,9 @@ pub(crate) enum Ink {
     Report,
 }
 
+/// The most that is put into the terminal's clipboard, in bytes; terminals take no more than this.
+pub(crate) const CLIPBOARD: usize = 74_000;
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct OutLine {
     pub text: String,
@@ -143,6 +146,18 @@ impl Output {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.total == 0
+    }
+
+    /// The text that is kept, at most so much of its end as a terminal's clipboard takes.
+    pub(crate) fn text(&self) -> String {
+        let mut left = CLIPBOARD;
+        let fits = |line: &&OutLine| {
+            let room = left.checked_sub(line.text.len() + 1);
+            left = room.unwrap_or_default();
+            room.is_some()
+        };
+        let all: Vec<&OutLine> = self.head.iter().chain(&self.tail).rev().take_while(fits).collect();
+        all.iter().rev().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n")
     }
 
     /// Lines printed so far, the dropped ones included.

@@ -82,6 +82,8 @@ pub struct State {
     pub(in crate::lab) verifying: Option<Vec<(Key, notebook::Cell)>>,
     /// A cell was taken away since the last save.
     pub(in crate::lab) removed_unsaved: bool,
+    /// Something was answered or run in a lesson that is not kept here.
+    pub(in crate::lab) unkept: bool,
     pub(in crate::lab) aid: Aid,
     pub(in crate::lab) keymap: Keymap,
     pub(in crate::lab) theme: Theme,
@@ -245,6 +247,7 @@ impl State {
             runs: Vec::new(),
             verifying: None,
             removed_unsaved: false,
+            unkept: false,
             aid: Aid::default(),
             keymap: Keymap::default(),
             theme: Theme::new(look),

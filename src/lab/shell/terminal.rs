@@ -24,6 +24,7 @@ use ratatui::layout::{Position, Rect};
 use crate::base::base64;
 use crate::base::stderr::tell;
 use crate::lab::model::message::Msg;
+use crate::lab::model::output::CLIPBOARD;
 use crate::lab::model::picture::Art;
 use crate::lab::model::picture::encode::forget;
 use crate::lab::model::picture::graphics::{Canvas, Graphics};
@@ -120,12 +121,9 @@ impl Drop for Screen {
     }
 }
 
-/// The most that is put into the terminal's clipboard; terminals take no more than this.
-const MAX_COPY: usize = 74_000;
-
 /// Puts text into the terminal's clipboard (OSC 52), also over ssh. Terminals that can't ignore it.
 pub(crate) fn copy(text: &str) -> io::Result<()> {
-    if text.len() > MAX_COPY || !knows_key_flags() {
+    if text.len() > CLIPBOARD || !knows_key_flags() {
         return Ok(());
     }
     let mut out = io::stdout();

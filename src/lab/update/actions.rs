@@ -68,7 +68,7 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
         Action::First => screens::go(state, Go::First),
         Action::Last => screens::go(state, Go::Last),
         Action::Enter | Action::Hint | Action::Skip | Action::Choose => answer(state, action, event, fx),
-        Action::Cell(action) => act_on_cell(state, action),
+        Action::Cell(action) => act_on_cell(state, action, fx),
         Action::Machine(action) => act_in_machine(state, action),
         Action::Export(what) => fx.push(Effect::Export(what)),
         Action::Own(own) => screens::act(state, own, fx),
@@ -126,12 +126,13 @@ fn answer(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effec
     }
 }
 
-fn act_on_cell(state: &mut State, action: CellAction) {
+fn act_on_cell(state: &mut State, action: CellAction, fx: &mut Vec<Effect>) {
     match action {
         CellAction::AddAbove => editing::add_cell(state, false),
         CellAction::AddBelow => editing::add_cell(state, true),
         CellAction::CutCell => cells::cut(state),
-        CellAction::CopyCell => cells::copy(state),
+        CellAction::CopyCell => cells::copy(state, fx),
+        CellAction::CopyOutput => cells::copy_output(state, fx),
         CellAction::DeleteCell => cells::delete(state),
         CellAction::UndoCells => arranging::undo(state),
         CellAction::MoveUp => arranging::shift(state, false),
@@ -272,7 +273,7 @@ fn save(state: &mut State, fx: &mut Vec<Effect>) {
 }
 
 fn quit(state: &mut State, fx: &mut Vec<Effect>) {
-    if state.is_busy() || state.unsaved() > 0 {
+    if state.is_busy() || state.unsaved() > 0 || state.unkept {
         state.popup = Some(Popup::Confirm(Confirm::Quit));
     } else {
         fx.push(Effect::Quit);

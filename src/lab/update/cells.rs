@@ -1,10 +1,12 @@
 //! Whole cells: cut, copied, pasted, deleted, made text or code.
 
+use crate::base::figures;
 use crate::lab::model::actions::{Action, CellAction};
 use crate::lab::model::active_keys::keys_for;
 use crate::lab::model::aid::Arranged;
 use crate::lab::model::document::Cell;
 use crate::lab::model::item::{CellState, ItemState};
+use crate::lab::model::message::Effect;
 use crate::lab::model::state::State;
 use crate::lab::update::arranging::undo_key;
 use crate::lab::update::editing::place_cell;
@@ -32,13 +34,28 @@ pub(super) fn delete(state: &mut State) {
 }
 
 /// Copies the text of the selected cell as a cell.
-pub(super) fn copy(state: &mut State) {
+pub(super) fn copy(state: &mut State, fx: &mut Vec<Effect>) {
     let Some(cell) = state.selected_cell() else { return };
     let copied = as_new(cell);
+    fx.push(Effect::Copy(copied.code.clone()));
     let key = state.new_key();
     (state.clipboard, state.aid.cut) = (Some(Box::new(CellState::new(key, copied))), None);
     let paste = paste_key(state);
     state.say(format!("cell copied; {paste} pastes it"));
+}
+
+/// Gives the terminal's clipboard the text that a cell has shown, as far as it is kept.
+pub(super) fn copy_output(state: &mut State, fx: &mut Vec<Effect>) {
+    let Some(cell) = state.selected_cell().filter(|cell| !cell.output.is_empty()) else { return };
+    let text = cell.output.text();
+    if text.is_empty() {
+        return state.say("there is no text in what the cell has shown");
+    }
+    let count = text.lines().count();
+    let last = if count < cell.output.total() { "the last " } else { "" };
+    let lines = figures::plural(count as u64, "line", "lines");
+    fx.push(Effect::Copy(text));
+    state.say(format!("{last}{lines} copied for the terminal's clipboard"));
 }
 
 fn paste_key(state: &State) -> String {

@@ -1,5 +1,6 @@
 //! Where the learner is in a lesson is recorded, so that it opens there again.
 
+use crate::lab::model::book_change::Keeping;
 use crate::lab::model::item::ItemState;
 use crate::lab::model::message::Effect;
 use crate::lab::model::state::State;
@@ -16,6 +17,8 @@ pub(super) fn follow(state: &mut State, fx: &mut Vec<Effect>) {
     });
     if recorded.is_some() {
         state.whereabouts = recorded;
+        // What a lab that only reads the lesson is told goes nowhere.
+        state.unkept |= state.file.read_only.is_some() && state.keeping == Keeping::Nothing;
     }
     let Some(step) = here(state) else { return };
     let leaves = |effect: &Effect| matches!(effect, Effect::Quit | Effect::Open(_) | Effect::UseDevices(_));

@@ -3,7 +3,6 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Clear, Widget};
 
 use crate::base::figures::plural;
 use crate::lab::layout::doc::{doc_area, doc_lines};
@@ -16,7 +15,7 @@ use crate::lab::model::item::CellState;
 use crate::lab::model::state::{Popup, State};
 use crate::lab::model::text;
 use crate::lab::model::text::Break;
-use crate::lab::view::paint::{frame, put, put_at};
+use crate::lab::view::paint::{clear, frame, put, put_at};
 use crate::script::complete;
 
 /// Columns of what is told beside the list of names.
@@ -41,7 +40,7 @@ pub(crate) fn completions(state: &State, top: usize, buffer: &mut Buffer, pane: 
 
 fn names(state: &State, completing: &Completing, buffer: &mut Buffer, area: Rect) {
     let theme = &state.theme;
-    Clear.render(area.intersection(buffer.area), buffer);
+    clear(buffer, area);
     let shown = position(completing.top(), completing.rows, completing.found.len());
     let shown = shown.rsplit(' ').next().filter(|count| !count.is_empty()).unwrap_or_default().to_owned();
     frame(buffer, area, Line::default(), false, &shown, theme);
@@ -59,7 +58,7 @@ fn names(state: &State, completing: &Completing, buffer: &mut Buffer, area: Rect
 fn told(state: &State, completing: &Completing, buffer: &mut Buffer, area: Rect) {
     let theme = &state.theme;
     let Some(chosen) = completing.chosen() else { return };
-    Clear.render(area.intersection(buffer.area), buffer);
+    clear(buffer, area);
     frame(buffer, area, Line::default(), false, "", theme);
     let inside = inner(area);
     let inside = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
@@ -142,7 +141,7 @@ pub(crate) fn picker(state: &State, title: &str, buffer: &mut Buffer, area: Rect
     let theme = &state.theme;
     let (top, rows) = chosen::in_sight(picker, area);
     let area = chosen::list(area);
-    Clear.render(area.intersection(buffer.area), buffer);
+    clear(buffer, area);
     let inside = inner(area);
     let shown = position(top, rows, picker.len());
     frame(buffer, area, Line::styled(format!(" {title} "), theme.accent), true, &shown, theme);
@@ -180,7 +179,7 @@ fn preview(state: &State, picker: &Picker, buffer: &mut Buffer, list: Rect) {
     if area.height < 4 {
         return;
     }
-    Clear.render(area, buffer);
+    clear(buffer, area);
     frame(buffer, area, Line::default(), false, "", &state.theme);
     let inside = inner(area);
     let lines: Vec<String> = chosen.text.lines().take(usize::from(inside.height)).map(text::clean).collect();
@@ -193,7 +192,7 @@ fn preview(state: &State, picker: &Picker, buffer: &mut Buffer, list: Rect) {
 pub(crate) fn doc(state: &State, top: u16, buffer: &mut Buffer, area: Rect) {
     let theme = &state.theme;
     let area = doc_area(area);
-    Clear.render(area.intersection(buffer.area), buffer);
+    clear(buffer, area);
     let inside = inner(area);
     let rows = usize::from(inside.height);
     let lines = doc_lines(state, usize::from(inside.width).saturating_sub(2));

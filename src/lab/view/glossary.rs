@@ -3,17 +3,16 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
-use ratatui::widgets::{Clear, Widget};
 
 use crate::lab::layout::glossary::{columns, lines, place};
 use crate::lab::layout::{inner, position};
 use crate::lab::model::state::State;
-use crate::lab::view::paint::{frame, put};
+use crate::lab::view::paint::{clear, frame, put};
 
 pub(crate) fn draw(state: &State, top: u16, buffer: &mut Buffer, area: Rect) {
     let theme = &state.theme;
     let place = place(area);
-    Clear.render(place.intersection(buffer.area), buffer);
+    clear(buffer, place);
     let inside = inner(place);
     let rows = usize::from(inside.height);
     let lines = lines(columns(place), theme);

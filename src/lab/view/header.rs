@@ -13,6 +13,9 @@ use crate::lab::model::text;
 use crate::lab::update::screens;
 use crate::lab::view::paint::{put, put_at};
 
+/// Columns in which a title can still be known.
+const FOR_TITLE: usize = 12;
+
 pub(crate) fn draw(state: &State, buffer: &mut Buffer, areas: &Areas) {
     let theme = &state.theme;
     let width = usize::from(areas.header.width);
@@ -22,13 +25,18 @@ pub(crate) fn draw(state: &State, buffer: &mut Buffer, areas: &Areas) {
     let taken = text::width(&status) + text::width(&lasting);
     let room = width.saturating_sub(taken + 3);
     let mut left = vec![Span::styled(" tensorlab ", theme.accent)];
-    let mut title = state.title.clone();
-    if state.steps.len() > 1 {
-        title = format!("{title} · step {} of {}", state.step + 1, state.steps.len());
-    }
+    let several = state.steps.len() > 1;
+    let step =
+        several.then(|| format!(" · step {} of {}", state.step + 1, state.steps.len())).unwrap_or_default();
     left.extend((screens::entry(state.screen).title)(state));
     let used: usize = left.iter().map(Span::width).sum();
-    left.push(Span::styled(text::clip(&title, room.saturating_sub(used)), theme.text));
+    let for_title = room.saturating_sub(used + text::width(&step));
+    // The title is cut and not where one is in it, unless too little of it is left.
+    let title = match for_title >= text::width(&state.title).min(FOR_TITLE) {
+        true => format!("{}{step}", text::clip(&state.title, for_title)),
+        false => text::clip(&format!("{}{step}", state.title), room.saturating_sub(used)),
+    };
+    left.push(Span::styled(title, theme.text));
     let left = Line::from(left);
     // The session's devices, where there is room for them.
     let devices = devices(state).into_iter().find(|devices| left.width() + text::width(devices) < room);

@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
+use ratatui::widgets::{Clear, Widget};
 
 use crate::lab::layout::placed::Placed;
 use crate::lab::model::text;
@@ -19,6 +20,20 @@ pub(crate) fn put_at(buffer: &mut Buffer, area: Rect, column: usize, row: usize,
     let (Ok(column), Ok(row)) = (u16::try_from(column), u16::try_from(row)) else { return };
     if row < area.height && column < area.width {
         buffer.set_line(area.x + column, area.y + row, line, area.width - column);
+    }
+}
+
+/// Empties an area for what is drawn over the rest. Of a character of two columns that lies half in it nothing stays.
+pub(crate) fn clear(buffer: &mut Buffer, area: Rect) {
+    let area = area.intersection(buffer.area);
+    Clear.render(area, buffer);
+    let Some(column) = area.x.checked_sub(1).filter(|column| *column >= buffer.area.x) else { return };
+    for row in area.y..area.bottom() {
+        if let Some(cell) = buffer.cell_mut((column, row))
+            && text::width(cell.symbol()) > 1
+        {
+            cell.set_symbol(" ");
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Clear, Widget};
 
 use crate::base::figures;
 use crate::lab::layout::help::{HELP_WIDTH, HelpRow, help_rows};
@@ -14,7 +13,7 @@ use crate::lab::model::popups::CONFIRM;
 use crate::lab::model::state::{Confirm, Popup, State};
 use crate::lab::model::text;
 use crate::lab::model::text::Break;
-use crate::lab::view::paint::{frame, put};
+use crate::lab::view::paint::{clear, frame, put};
 use crate::lab::view::{aid, glossary};
 
 const CONFIRM_WIDTH: u16 = 56;
@@ -44,7 +43,7 @@ pub(crate) fn draw(state: &State, popup: Popup, buffer: &mut Buffer, area: Rect)
 fn help(state: &State, top: u16, buffer: &mut Buffer, area: Rect) {
     let theme = &state.theme;
     let area = centred(area, HELP_WIDTH, area.height.saturating_sub(2));
-    Clear.render(area.intersection(buffer.area), buffer);
+    clear(buffer, area);
     let inside = inner(area);
     let rows = usize::from(inside.height);
     let columns = usize::from(inside.width).saturating_sub(27);
@@ -84,7 +83,7 @@ fn confirm(state: &State, question: Confirm, buffer: &mut Buffer, area: Rect) {
     lines.extend(given);
     let height = u16::try_from(lines.len() + 4).unwrap_or(u16::MAX);
     let area = centred(area, width, height);
-    Clear.render(area.intersection(buffer.area), buffer);
+    clear(buffer, area);
     frame(buffer, area, Line::styled(format!(" {title} "), theme.accent), true, "", theme);
     let inside = inner(area);
     let inside = Rect { x: inside.x + 1, width: inside.width.saturating_sub(1), ..inside };
@@ -115,7 +114,7 @@ fn answer_lines(state: &State, question: Confirm) -> Vec<Line<'static>> {
 fn typing(state: &State, (what, typed, told): (&str, &str, &str), buffer: &mut Buffer, area: Rect) {
     let theme = &state.theme;
     let area = Rect { y: area.y + 1, height: 5.min(area.height), ..centred(area, HELP_WIDTH, 5) };
-    Clear.render(area.intersection(buffer.area), buffer);
+    clear(buffer, area);
     frame(buffer, area, Line::styled(format!(" {what} "), theme.accent), true, "", theme);
     let inside = inner(area);
     let room = usize::from(inside.width).saturating_sub(5);
@@ -177,6 +176,10 @@ fn standing(state: &State) -> Vec<String> {
         told.push("A cell is running; quitting stops it.".to_owned());
     }
     let unsaved = state.unsaved() as u64;
+    if state.unkept {
+        told.push("What was answered and run while another lab had this lesson is not kept.".to_owned());
+        return told;
+    }
     if unsaved == 0 {
         return told;
     }

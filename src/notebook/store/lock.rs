@@ -96,7 +96,10 @@ pub(super) fn of(notebook: &Path, lock: &Path) -> (Option<Lock>, Option<String>)
     match take(lock) {
         Ok(Taken::Ours(lock)) => (Some(lock), None),
         Ok(Taken::Theirs(holder)) => {
-            let mut why = format!("{} is open in {holder}; it is read-only here", notebook.display());
+            let mut why = format!(
+                "{} is open in {holder}; it is read-only here, and keeps nothing of what is done",
+                notebook.display()
+            );
             // What this system says of a process of its own is so.
             if holder.host != host() || holder.pid == 0 {
                 why.push_str(&format!(" (if that is wrong, remove {})", lock.display()));

@@ -65,7 +65,7 @@ const TERMS: &[Term] = &[
 ];
 
 /// Columns of a transfer in one row, but for those of its direction and the clock's name.
-const ONE_ROW: usize = 51;
+const ONE_ROW: usize = 52;
 /// With so many more, its cell is called by its whole name.
 const NAMED: usize = 5;
 /// Columns that a place of the lesson's own takes more: `prediction of In [12]`.
@@ -243,7 +243,7 @@ fn rows(state: &State, transfer: &Transfer, columns: &RowColumns) -> Vec<Line<'s
             Span::styled(text::left(&direction, way), name),
             Span::styled(text::right(&figures::bytes(transfer.bytes), 9 + gap.len()), theme.text),
             Span::styled(text::right(&time, times + gap.len() - 1), theme.text),
-            Span::styled(text::right(&rate, 9 + gap.len()), theme.text),
+            Span::styled(text::right(&rate, 10 + gap.len()), theme.text),
             Span::styled(format!("{gap}{:<8}", memory.unwrap_or_default()), memory_style),
             Span::styled(format!("{gap}{waiting:<5}"), waiting_style),
             Span::styled(format!("{gap}{source}"), theme.dim),

@@ -249,6 +249,14 @@ const FIRST: &[Binding] = &[
         .weighs(35),
     row(
         &CELLS,
+        &[c('C')],
+        A::Cell(Cell::CopyOutput),
+        When(Condition::Output, "copy output"),
+        "copy what the cell has shown",
+    )
+    .weighs(34),
+    row(
+        &CELLS,
         &[c('v')],
         A::Cell(Cell::PasteCell),
         When(Condition::Clipboard, "paste"),
