@@ -293,8 +293,12 @@ impl Evaluator for ScriptEvaluator {
         let events = self.run_of(of);
         let origin = Origin { name: "check", code, first_line };
         let result = self.aside(CHECK_CELLS.saturating_add(of), &events, (&origin, true), |_, _| Ok(()));
-        if let Err(Refused::Called(fault)) = &result {
-            // The cell ran to its end: nobody has shown where its function stopped, and what to do.
+        let run = self.runs.iter().rev().find(|run| run.cell == of);
+        let shown = run.and_then(|run| run.fault.as_ref()).map(|fault| &fault.message);
+        if let Err(Refused::Called(fault)) = &result
+            && shown != Some(&fault.message)
+        {
+            // The cell did not end with it: nobody has shown where its function stopped, and what to do.
             host.print(Stream::Stderr, &format!("{}\n", fault.report.trim_end()));
         }
         self.relay.set(None);
