@@ -142,6 +142,95 @@ fn several_values_are_printed_in_one_line() {
 }
 
 #[test]
+fn what_catches_an_error_gives_the_value() {
+    let mut lab = Lab::on("cpu");
+    for (code, want) in [
+        ("fn g() { try { throw \"x\"; true } catch { false } } g()", "false"),
+        (
+            "fn g(x) { try { if x { throw \"x\" } 1 } catch (e) { if e == \"x\" { 2 } else { throw; } } } [g(true), g(false)]",
+            "[2, 1]",
+        ),
+        ("fn g() { try { throw 1 } catch (e) { try { throw 2 } catch (f) { e + f } } } g()", "3"),
+        ("fn g() { try { throw 3 } catch (e) { return e * 2; } } g()", "6"),
+        (
+            "let all = []; for i in 0..3 { try { if i == 1 { throw 1 } all.push(i) } catch { continue; } } all",
+            "[0, 2]",
+        ),
+        ("let x = 1; try { throw 5 } catch (e) { let y = e; x += y; } x", "6"),
+        ("try { no_function(1) } catch (e) { e.kind }", "NameError"),
+        // A `try` within what a `catch` gives has its own.
+        ("fn inner() { try { 1 } catch { 2 } } fn g() { try { throw 0 } catch { inner() + 10 } } g()", "11"),
+    ] {
+        assert_eq!(lab.text(code), want, "{code}");
+    }
+}
+
+#[test]
+fn format_gives_a_text_of_whatever_it_is_given() {
+    let mut lab = Lab::on("cpu");
+    assert_eq!(
+        lab.text(
+            "[format(ones(2)), format([1, 2]), format(true), format(()), format(float32), format(#{a: 1})]"
+        ),
+        "[\"tensor([1., 1.])\", \"[1, 2]\", \"true\", \"()\", \"torch.float32\", \"#{\\\"a\\\": 1}\"]"
+    );
+}
+
+#[test]
+fn lists_of_modules_are_gone_through_as_python_does() {
+    let mut lab = Lab::on("cpu");
+    let list = "let m = nn::ModuleList([nn::ReLU(), nn::Tanh()]); ";
+    for (code, want) in [
+        (
+            "let all = []; for (i, layer) in enumerate(m) { all.push(`${i} ${layer}`); } all",
+            "[\"0 ReLU()\", \"1 Tanh()\"]",
+        ),
+        ("list(m)", "[ReLU(), Tanh()]"),
+        (
+            "let all = []; for (a, b) in zip(m, [1, 2]) { all.push(`${a} ${b}`); } all",
+            "[\"ReLU() 1\", \"Tanh() 2\"]",
+        ),
+    ] {
+        assert_eq!(lab.text(&format!("{list}{code}")), want, "{code}");
+    }
+    let (text, _) = lab.error("list(nn::Linear(1, 1))");
+    assert!(text.contains("is not iterable"), "{text}");
+}
+
+#[test]
+fn a_pass_that_frees_nothing_may_be_made_again() {
+    let mut lab = Lab::on("cpu");
+    let leaf = "let w = ones(3, #{requires_grad: true}); ";
+    for (code, want) in [
+        ("let l = w.sum(); l.backward(); l.backward(); w.grad", "tensor([2., 2., 2.])"),
+        (
+            "let a = w + 1; a.sum().backward(); (a * 1).mean().backward(); w.grad",
+            "tensor([1.3333, 1.3333, 1.3333])",
+        ),
+        (
+            "let a = -w.view(3, 1).t(); a.sum().backward(); a.sum().backward(); w.grad",
+            "tensor([-2., -2., -2.])",
+        ),
+    ] {
+        assert_eq!(lab.text(&format!("{leaf}{code}")), want, "{code}");
+    }
+    for made in [
+        "w * w",
+        "w * 3.0",
+        "w / 2",
+        "w.exp()",
+        "w.relu()",
+        "w[tensor([0])]",
+        "w.gather(0, tensor([0]))",
+        "w.max()",
+        "w.clamp(0, 1)",
+    ] {
+        let code = format!("{leaf}let c = {made}; c.sum().backward(); c.sum().backward();");
+        assert!(lab.error(&code).0.contains("a second time"), "{made}");
+    }
+}
+
+#[test]
 fn errors_are_thrown_by_their_kind() {
     let mut lab = Lab::new();
     assert_eq!(lab.error("throw ValueError(\"too few\")").0, "ValueError: too few");

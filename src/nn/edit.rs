@@ -128,8 +128,13 @@ impl Module {
         self.set_child(&name, module)
     }
 
+    /// Whether its children are a list: `nn::Sequential` and `nn::ModuleList`.
+    pub fn is_list(&self) -> bool {
+        self.layer().is_list()
+    }
+
     fn listed(&self, what: &str) -> Result<Vec<(String, Module)>> {
-        if self.layer().is_list() {
+        if self.is_list() {
             return Ok(self.children().to_vec());
         }
         let error = Error::type_error(match what {

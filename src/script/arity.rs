@@ -20,7 +20,10 @@ impl Takes {
         let mut all = code.iter_functions().chain(library.iter_functions());
         let params = all.find(|function| function.name == name)?.params;
         let params = params.iter().map(|param| (*param).to_owned()).collect();
-        Some(Takes { params, captured: captured(name, code).unwrap_or_default() })
+        Some(Takes {
+            params,
+            captured: captured(name, code).or_else(|| captured(name, library)).unwrap_or_default(),
+        })
     }
 
     /// What is said of a call with other arguments, and what helps; none where their number is right.

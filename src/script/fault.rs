@@ -430,8 +430,9 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
     }
     // Rhai's own name of it says nothing.
     if bare.starts_with(CLOSURE) {
-        let text = format!("the closure takes another number of arguments than ({})", shown.join(", "));
-        return Fault::bare("TypeError", text, None);
+        // What it has captured counts among its arguments.
+        let text = "the closure takes another number of arguments than it is given";
+        return Fault::bare("TypeError", text.into(), None);
     }
     let ways = if name.contains("::") { (known.written)(bare) } else { Vec::new() };
     if let Some(hint) = absent(name).or_else(|| absent(bare).filter(|_| ways.is_empty())) {

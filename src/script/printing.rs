@@ -151,6 +151,14 @@ pub(super) fn wrap(expr: &mut Expr) {
     }
 }
 
+/// What `print` writes of a value.
+pub(super) fn spoken(ctx: &NativeCallContext, shared: &Shared, value: &Dynamic) -> RhaiResult<String> {
+    let mut text = Text { ctx, shared, out: String::new() };
+    text.spoken(value)?;
+    text.noted([value]);
+    Ok(text.out)
+}
+
 struct Text<'a, 'c> {
     ctx: &'a NativeCallContext<'c>,
     shared: &'a Shared,

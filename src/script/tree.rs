@@ -2,6 +2,8 @@
 
 use rhai::{Expr, ImmutableString, Position, Stmt, StmtBlock};
 
+use super::caught;
+
 /// Is handed every part of some statements, inner ones first.
 pub(crate) trait Visitor {
     /// Before its parts.
@@ -78,6 +80,7 @@ fn in_statement(statement: &mut Stmt, visitor: &mut dyn Visitor) {
             let body = std::mem::take(flow.body.statements_mut()).into_vec();
             *flow.body.statements_mut() = visitor.tried(body).into();
             in_block(&mut flow.branch, &[], visitor);
+            caught::valued(statement);
         }
         Stmt::For(x, at) => {
             // Numbers hold nothing.

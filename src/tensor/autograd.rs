@@ -25,6 +25,11 @@ pub trait Rule: Send + Sync {
     /// the engine sums them to the inputs' shapes.
     fn backward(&self, saved: &Saved, grad: &Tensor) -> Result<Grads>;
 
+    /// Whether a pass that frees what was saved frees something where no tensor was, so that no other may come.
+    fn holds_more(&self) -> bool {
+        true
+    }
+
     /// [`Rule::backward`] of a rule that `caller` computes.
     fn backward_by(&self, saved: &Saved, grad: &Tensor, _caller: &dyn Caller) -> Result<Grads> {
         self.backward(saved, grad)
@@ -44,6 +49,11 @@ impl Rule for Vjp {
 
     fn backward(&self, saved: &Saved, grad: &Tensor) -> Result<Grads> {
         (self.run)(saved, grad)
+    }
+
+    fn holds_more(&self) -> bool {
+        // PyTorch saves a factor that is a number as a tensor.
+        matches!(self.name, "MulBackward0" | "DivBackward0")
     }
 }
 
@@ -353,6 +363,12 @@ impl Saved {
         }
     }
 
+    /// Whether there are tensors that go with it.
+    fn holds_tensors(&self) -> bool {
+        let inner = self.inner.as_ref().and_then(|(_, saved)| saved.as_ref());
+        self.tensors.iter().any(Option::is_some) || inner.is_some_and(|saved| saved.holds_tensors())
+    }
+
     /// The operation that this one contains, and what it saved.
     pub(super) fn inner(&self) -> Result<(&Node, &Saved)> {
         match &self.inner {
@@ -492,10 +508,12 @@ impl Node {
         saved.as_ref().and_then(|saved| saved.inner.as_ref()).map(|(node, _)| Arc::clone(node))
     }
 
-    /// What was saved: kept for another pass, or taken out so that it is freed after this one.
+    /// What was saved: kept for another pass, or taken out so that it is freed after this one. Where no tensor was saved
+    /// nothing is freed, and as in PyTorch another pass may come.
     pub fn saved(&self, keep: bool) -> Result<Saved> {
         let mut slot = self.saved.lock().unwrap_or_else(|e| e.into_inner());
-        let saved = if keep { slot.clone() } else { slot.take() };
+        let frees = self.rule.holds_more() || slot.as_ref().is_some_and(Saved::holds_tensors);
+        let saved = if keep || !frees { slot.clone() } else { slot.take() };
         saved.ok_or_else(|| GradCause::BackwardTwice.into())
     }
 }

@@ -11,6 +11,7 @@ use crate::op::{Family, OpDef};
 use crate::script::call::kind::Given;
 use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::carry;
+use crate::script::printing::spoken;
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
 
@@ -47,7 +48,9 @@ fn run(call: &mut Call) -> Outcome {
     let given = FormatParams::of(&call.args)?;
     let (value, spec) = (number_of(call, given.value)?, given.spec);
     let formatted = match () {
-        () if spec.is_empty() && !value.is_float() => return shown(call, value),
+        () if spec.is_empty() && !value.is_float() => {
+            return Ok(spoken(call.context, &call.here.machine.shared, &value)?.into());
+        }
         () if value.is_string() || value.is_char() => Formatted::Text(value.to_string()),
         () => match (value.as_int(), value.as_bool(), value.as_float()) {
             (Ok(number), ..) => Formatted::Int(number),
@@ -69,13 +72,5 @@ fn number_of(call: &Call, mut value: Dynamic) -> Outcome {
     match is_number {
         true => Ok(call.context.call_native_fn_raw("item", true, &mut [&mut value])?),
         false => Ok(value),
-    }
-}
-
-/// What `print` shows of a value.
-fn shown(call: &Call, mut value: Dynamic) -> Outcome {
-    match value.is_string() {
-        true => Ok(value),
-        false => Ok(call.context.call_native_fn_raw("print", true, &mut [&mut value])?),
     }
 }

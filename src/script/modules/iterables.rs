@@ -16,6 +16,7 @@ use crate::base::{Error, figures};
 use crate::data::sampler::Sampler;
 use crate::data::{Data, DataLoader};
 use crate::device::Shared;
+use crate::nn::Module as Layers;
 use crate::op::shape::split::unbind;
 use crate::script::bind::FnCallArgs;
 use crate::script::call::Call;
@@ -255,6 +256,9 @@ pub(super) fn items(value: &Dynamic) -> Option<Items> {
     if let Some(text) = value.read_lock::<ImmutableString>() {
         let all: Vec<char> = text.chars().collect();
         return Some(plain(all.into_iter()));
+    }
+    if value.read_lock::<Layers>().is_some_and(|module| module.is_list()) {
+        return of::<Layers>(value).map(plain);
     }
     let drawn = of::<DataLoader>(value).or_else(|| of::<Batches>(value)).or_else(|| of::<Data>(value));
     let drawn = drawn.or_else(|| of::<Sampler>(value)).or_else(|| of::<Progress>(value));
