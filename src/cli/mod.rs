@@ -254,7 +254,11 @@ fn as_code(bytes: Vec<u8>, name: &str) -> Result<String, String> {
         return Err(format!("{name} is a binary file, not a script: byte {at} is zero"));
     }
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text)),
+        Ok(text) => {
+            let text = text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text);
+            // A first line that tells the system what runs the script.
+            Ok(text.strip_prefix("#!").map(|rest| format!("//{rest}")).unwrap_or(text))
+        }
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
             let line = 1 + error.as_bytes().iter().take(at).filter(|&&b| b == b'\n').count();

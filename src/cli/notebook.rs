@@ -17,7 +17,7 @@ use crate::notebook::verify::{Difference, Line, compare};
 use crate::notebook::{Cell, Kind, Notebook, NotebookFile, html};
 use crate::session::options::SessionOptions;
 
-use super::output::say;
+use super::output::{self, say};
 use super::setup::notebook_session;
 use super::{exit, lab};
 
@@ -98,7 +98,7 @@ enum NotebookAction {
     #[command(override_usage = "tensorlab notebook export [OPTIONS] <FILE> --html [OUT]")]
     Export {
         file: Option<PathBuf>,
-        /// As HTML, to OUT or FILE.html
+        /// As HTML, to OUT, `-` for standard output, or FILE.html
         #[arg(long, required = true, num_args = 0..=1, value_name = "OUT")]
         html: Option<Option<PathBuf>>,
     },
@@ -372,6 +372,10 @@ fn export(file: Option<PathBuf>, out: Option<PathBuf>) -> Result<u8, Failure> {
     let out = out.unwrap_or_else(|| path.with_extension("html"));
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let page = html::export(&loaded.notebook, &name);
+    if out.as_os_str() == "-" {
+        output::put(format_args!("{page}"));
+        return Ok(exit::FINE);
+    }
     use std::io::Write;
     let written = crate::base::file::replace(&out, |file| file.write_all(page.as_bytes()));
     written.map_err(|error: std::io::Error| failed(format!("cannot write {}: {error}", out.display())))?;

@@ -107,6 +107,12 @@ pub(super) fn load(file: &Path, timeout: Option<f64>) -> Result<Script, String> 
         let code = with_ended_cells(as_code(bytes, "standard input")?);
         return Ok(Script { name: "standard input".into(), code });
     }
+    if file.extension().is_some_and(|end| end == "ipynb") {
+        let shown = file.display();
+        return Err(format!(
+            "{shown} is a notebook, not a script\nhint: `tensorlab notebook run {shown}` runs its cells"
+        ));
+    }
     Ok(Script { name: file.display().to_string(), code: with_ended_cells(read_code(file)?) })
 }
 

@@ -32,8 +32,8 @@ impl Default for Reading {
     }
 }
 
-/// Reads a file of numbers as a tensor `[rows, columns]` on the CPU. Empty lines are passed over, and a first line that
-/// is no numbers is a header.
+/// Reads a file of numbers as a tensor `[rows, columns]` on the CPU. Empty lines are passed over, and a first line without
+/// a number is a header.
 ///
 /// # Errors
 /// Names the line and column of what is no number, and lines of another length than the first.
@@ -85,11 +85,17 @@ pub fn parse(mut from: impl BufRead, name: &str, how: Reading) -> Result<Tensor>
         let text = if number == 1 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
         table.reserve(line.len())?;
         table.add(text.trim_end_matches(['\n', '\r'])).map_err(|problem| {
+            let header = if table.rows == 0 { "; `#{skiprows: 1}` passes over a header that has numbers" } else { "" };
             Error::value(format!("{name}:{number}: {problem}"))
-                .with_hint("each line has the same columns, all of them numbers; `#{delimiter: \";\"}` says what parts them")
+                .with_hint(format!("each line has the same columns, all of them numbers; `#{{delimiter: \";\"}}` says what parts them{header}"))
         })?;
     }
     Tensor::from_bytes(&table.bytes, &[table.rows, table.columns], how.dtype)
+}
+
+/// Whether a cell is a number as a header's names are none.
+fn is_number(cell: &str) -> bool {
+    bare(cell).parse::<f64>().is_ok_and(f64::is_finite)
 }
 
 struct Table {
@@ -120,7 +126,7 @@ impl Table {
             columns += 1;
             if !self.push(bare(cell)) {
                 self.bytes.truncate(before);
-                if first {
+                if first && !line.split(self.how.delimiter).any(is_number) {
                     return Ok(());
                 }
                 let shown: String = cell.trim().chars().filter(|c| !c.is_control()).take(20).collect();
@@ -174,6 +180,10 @@ mod tests {
         assert_eq!(error("1,2\n3,x\n"), "f.csv:2: column 2 is not a number: 'x'");
         assert_eq!(error("1,2\n3,\n"), "f.csv:2: column 2 is empty");
         assert_eq!(error("1,2\n3\n"), "f.csv:2: 1 columns, where the first row has 2");
+        // A line with a number in it is data, whatever else it has.
+        assert_eq!(error("1,,3\n4,5,6\n"), "f.csv:1: column 2 is empty");
+        assert_eq!(error("5.1, 3.5,setosa\n"), "f.csv:1: column 3 is not a number: 'setosa'");
+        assert_eq!(of("label,pixel\n5,6\n").unwrap().shape(), [1, 2]);
         assert_eq!(error("a,b\nc,d\n"), "f.csv:2: column 1 is not a number: 'c'");
     }
 

@@ -148,6 +148,12 @@ const ABSENT: [(&str, &str); 67] = [
 
 /// What is said of a name that is not here, where another of a name like it does something else.
 pub(super) fn absent_space(name: &str) -> Option<String> {
+    // `import "lib/util" as u`
+    if name.contains(['/', '\\', '.']) {
+        let told = "a script is one file, and imports no other: what several share is written into each, or stands in one \
+                    notebook";
+        return Some(told.to_owned());
+    }
     let around = name.split("::").next().unwrap_or(name);
     [name, around].iter().find_map(|space| absent(&format!("{space}::")))
 }

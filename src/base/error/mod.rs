@@ -251,12 +251,18 @@ impl Error {
             };
         }
         let [left, right] = self.0.operands.as_slice() else { return hint };
-        [(left, "`a.to("), (right, "`b.to(")]
+        [(left, "`a.to(", "left"), (right, "`b.to(", "right")]
             .into_iter()
-            .fold(hint, |hint, (operand, call)| match &operand.name {
+            .fold(hint, |hint, (operand, call, side)| match (&operand.name, hint.split_once(call)) {
                 // Marked, as a name may itself be the other letter.
-                Some(name) => hint.replace(call, &format!("`\u{1}{name}.to(")),
-                None => hint,
+                (Some(name), _) => hint.replace(call, &format!("`\u{1}{name}.to(")),
+                (None, Some((before, rest))) => match rest.split_once('`') {
+                    Some((device, behind)) => {
+                        format!("{before}`.to({device}` behind the {side} one{behind}")
+                    }
+                    None => hint,
+                },
+                (None, None) => hint,
             })
             .replace('\u{1}', "")
     }
