@@ -251,6 +251,27 @@ fn names_are_looked_for_where_they_are() {
 }
 
 #[test]
+fn an_operand_without_a_name_is_told_by_its_side() {
+    let mut lab = Lab::on("sim:t4");
+    let (_, hint) = lab.error("let y = ones(3, #{device: \"cuda\"}); y + ones(5)");
+    assert!(hint.contains("`.to(\"cuda:0\")` behind the right one or `y.to(\"cpu\")`"), "{hint}");
+    let (_, hint) = lab.error("ones(3) * y");
+    assert!(hint.contains("`y.to(\"cpu\")` or `.to(\"cuda:0\")` behind the left one"), "{hint}");
+}
+
+#[test]
+fn of_two_devices_each_operand_is_moved_to_the_others() {
+    let mut lab = Lab::on("sim:t4");
+    lab.run("let g = ones(3, #{device: \"cuda\"}); let c = ones(3);");
+    for code in ["c + g", "c.add(g)", "c - g", "c.maximum(g)"] {
+        let (_, hint) = lab.error(code);
+        assert!(hint.contains("`g.to(\"cpu\")` or `c.to(\"cuda:0\")`"), "{code}: {hint}");
+    }
+    let (_, hint) = lab.error("g + c");
+    assert!(hint.contains("`c.to(\"cuda:0\")` or `g.to(\"cpu\")`"), "{hint}");
+}
+
+#[test]
 fn a_block_is_not_made_over_for_a_name_that_another_statement_has_too() {
     let code = "for i in [1] { let x = 3; print(infx); }\nlet x = 4;\nprint(x);";
     let (_, hint) = Lab::on("cpu").error(code);

@@ -71,6 +71,13 @@ pub enum DeviceCause {
     },
 }
 
+/// What is said of operands on two devices, with what moves the one and the other.
+pub(super) fn moved([one, other]: &[String; 2]) -> String {
+    format!(
+        "move one of them first, for example {one} or {other}: a copy between devices is never made silently"
+    )
+}
+
 impl DeviceCause {
     pub(super) fn kind(&self) -> Kind {
         match self {
@@ -134,9 +141,7 @@ impl DeviceCause {
     pub(super) fn hint(&self) -> Option<String> {
         Some(match self {
             DeviceCause::TwoDevices { first, second } => {
-                format!(
-                    "move one of them first, for example `b.to(\"{first}\")` or `a.to(\"{second}\")`: a copy between devices is never made silently"
-                )
+                moved(&[format!("`b.to(\"{first}\")`"), format!("`a.to(\"{second}\")`")])
             }
             DeviceCause::ArgumentDevice { argument, others, .. } => {
                 format!("move `{argument}` with `.to(\"{others}\")`, or the others to its device")

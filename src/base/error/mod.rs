@@ -86,6 +86,18 @@ pub enum Cause {
     },
 }
 
+/// How each of two operands comes to the device of the other. Which of the devices the sentence names first says nothing of
+/// the sides, and the table above it calls both by letters where none has a name.
+fn moved(left: &Operand, right: &Operand) -> String {
+    let is_nameless = left.name.is_none() && right.name.is_none();
+    let moved = |operand: &Operand, letter: &str, side: &str, to: &Operand| match &operand.name {
+        Some(name) => format!("`{name}.to(\"{}\")`", to.device),
+        None if is_nameless => format!("`{letter}.to(\"{}\")`", to.device),
+        None => format!("`.to(\"{}\")` behind the {side} one", to.device),
+    };
+    device::moved(&[moved(right, "b", "right", left), moved(left, "a", "left", right)])
+}
+
 impl Error {
     /// An error with a text of its own.
     pub fn new(kind: Kind, message: impl Into<String>) -> Error {
@@ -251,18 +263,17 @@ impl Error {
             };
         }
         let [left, right] = self.0.operands.as_slice() else { return hint };
-        [(left, "`a.to(", "left"), (right, "`b.to(", "right")]
+        if matches!(self.0.cause, Cause::Device(DeviceCause::TwoDevices { .. }))
+            && left.device != right.device
+        {
+            return moved(left, right);
+        }
+        [(left, "`a.to("), (right, "`b.to(")]
             .into_iter()
-            .fold(hint, |hint, (operand, call, side)| match (&operand.name, hint.split_once(call)) {
+            .fold(hint, |hint, (operand, call)| match &operand.name {
                 // Marked, as a name may itself be the other letter.
-                (Some(name), _) => hint.replace(call, &format!("`\u{1}{name}.to(")),
-                (None, Some((before, rest))) => match rest.split_once('`') {
-                    Some((device, behind)) => {
-                        format!("{before}`.to({device}` behind the {side} one{behind}")
-                    }
-                    None => hint,
-                },
-                (None, None) => hint,
+                Some(name) => hint.replace(call, &format!("`\u{1}{name}.to(")),
+                None => hint,
             })
             .replace('\u{1}', "")
     }
