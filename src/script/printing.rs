@@ -53,6 +53,10 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     }
     // Rhai's own writes nothing, as if nothing had been printed.
     engine.register_fn("print", |(): ()| ImmutableString::from("()"));
+    // A number has one form, alone and among others.
+    for name in ["print", "to_string"] {
+        engine.register_fn(name, |number: f64| ImmutableString::from(format!("{number:?}")));
+    }
     appended::<Array>(engine, shared);
     appended::<Map>(engine, shared);
     for count in 2..=MOST {
