@@ -174,6 +174,22 @@ fn cells_that_would_give_something_else_are_marked_and_run_with_one_key() {
 }
 
 #[test]
+fn what_an_error_keeps_from_running_is_not_said_to_be_verified() {
+    let mut lab = with_file(&["1", "boom", "3"]);
+    let fails = |lab: &mut Lab| lab.finishes(Outcome::Error { fault: mixed_devices() }, usage());
+    lab.types("R");
+    lab.succeeds(Some("1"));
+    fails(&mut lab);
+    lab.types("V");
+    lab.types("y");
+    lab.says(ready());
+    lab.succeeds(Some("1"));
+    fails(&mut lab);
+    let shown = lab.shows();
+    assert!(shown.contains("2 of 2 cells give the same outputs; 1 cell was not run"), "{shown}");
+}
+
+#[test]
 fn verifying_runs_all_anew_and_says_which_outputs_are_not_the_same() {
     let mut lab = with_file(&["1", "rand(1)"]);
     lab.types("R");

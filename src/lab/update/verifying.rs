@@ -63,9 +63,14 @@ pub(crate) fn settle(state: &mut State) {
         let cells = plural(all as u64, "cell", "cells");
         format!("{some} of {cells} {}", word(some as u64, "gives", "give"))
     };
+    let not_run = state.cells().filter(|cell| !cell.markdown && (cell.ran.is_none() || cell.earlier)).count();
+    let rest = match not_run as u64 {
+        0 => String::new(),
+        count => format!("; {} not run", plural(count, "cell was", "cells were")),
+    };
     state.say(match wrong {
-        0 => format!("verified: {} the same outputs", of(all)),
-        wrong => format!("not verified: {} other outputs", of(wrong)),
+        0 => format!("verified: {} the same outputs{rest}", of(all)),
+        wrong => format!("not verified: {} other outputs{rest}", of(wrong)),
     });
 }
 
