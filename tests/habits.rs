@@ -198,6 +198,17 @@ fn lists_of_modules_are_gone_through_as_python_does() {
 }
 
 #[test]
+fn a_frozen_parameter_is_a_parameter() {
+    let mut lab = Lab::on("cpu");
+    let net = "let m = nn::module(#{w: nn::Parameter(ones(2), #{requires_grad: false}), v: nn::Parameter(ones(1))}, |self, x| x * self.w); ";
+    assert_eq!(
+        lab.text(&format!("{net} m.named_parameters().map(|p| [p[0], p[1].requires_grad])")),
+        "[[\"v\", true], [\"w\", false]]"
+    );
+    assert_eq!(lab.text("nn::Parameter(arange(2), #{requires_grad: false}).dtype"), "torch.int64");
+}
+
+#[test]
 fn a_pass_that_frees_nothing_may_be_made_again() {
     let mut lab = Lab::on("cpu");
     let leaf = "let w = ones(3, #{requires_grad: true}); ";

@@ -228,6 +228,7 @@ impl Module {
             if let Some(t) = &slot.tensor
                 && t.is_leaf()
                 && !t.requires_grad()
+                && !t.is_parameter()
             {
                 t.set_requires_grad(true)?;
             }

@@ -42,6 +42,7 @@ params! {
 params! {
     ParameterParams {
         data: kind::Tensor, "the values, which are shared";
+        requires_grad: kind::Bool = true, "without it the parameter is frozen: a part of the network that is not trained";
     }
 }
 
@@ -85,8 +86,9 @@ static ROWS: &[ScriptRow] = &[
         .errors(&["RuntimeError: the tensor is of integers"])
         .example("nn::Parameter(ones(2))", "tensor([1., 1.], requires_grad=True)"),
         |call| {
-            let leaf = ParameterParams::of(&call.args)?.data.detach();
-            leaf.set_requires_grad(true)?;
+            let given = ParameterParams::of(&call.args)?;
+            let leaf = given.data.detach();
+            leaf.set_requires_grad(given.requires_grad)?;
             leaf.mark_parameter();
             Ok(Dynamic::from(leaf))
         },
@@ -158,7 +160,7 @@ fn own_module(name: &str, given: Map, forward: FnPtr) -> Result<Module> {
         let as_tensor = item.read_lock::<Tensor>().map(|t| t.clone());
         let as_module = item.read_lock::<Module>().map(|m| m.clone());
         parts = match (as_tensor, as_module) {
-            (Some(t), _) if t.requires_grad() => parts.parameter(key.as_str(), Some(t)),
+            (Some(t), _) if t.requires_grad() || t.is_parameter() => parts.parameter(key.as_str(), Some(t)),
             (Some(t), _) => parts.buffer(key.as_str(), Some(t)),
             (None, Some(m)) => parts.child(key.as_str(), m),
             (None, None) => {
