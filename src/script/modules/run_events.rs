@@ -559,7 +559,9 @@ fn known_operation(op: &str) -> Result<()> {
         op.split_once("_backward").map(|(of, part)| (of, ["", "_input", "_weight"].contains(&part)));
     let is_gradient =
         of_gradient.is_some_and(|(of, known)| known && names.iter().any(|name| name.starts_with(of)));
-    if names.contains(&op) || is_gradient || launched_as("matmul").contains(&op) {
+    // What writes in place is an operation of its own: `add_`.
+    let is_in_place = op.strip_suffix('_').is_some_and(|of| names.contains(&of));
+    if names.contains(&op) || is_in_place || is_gradient || launched_as("matmul").contains(&op) {
         return Ok(());
     }
     let hint = near::suggestion(op, &names, "operations are named as in PyTorch, such as");
