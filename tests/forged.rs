@@ -1,6 +1,6 @@
 //! A check judges what the learner's code did, whatever it defines, changes, prints or ends with.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use tensorlab::device::Machine;
 use tensorlab::device::open::Use;
@@ -9,10 +9,14 @@ use tensorlab::session::engine::{Evaluator, Host};
 use tensorlab::session::evaluator::ScriptEvaluator;
 use tensorlab::session::protocol::{Display, Outcome, ProbeValue, Stream, Verdict};
 
-struct Quiet;
+/// Keeps what is printed.
+#[derive(Default)]
+struct Quiet(Mutex<String>);
 
 impl Host for Quiet {
-    fn print(&self, _: Stream, _: &str) {}
+    fn print(&self, _: Stream, text: &str) {
+        self.0.lock().unwrap().push_str(text);
+    }
     fn display(&self, _: Display, _: Option<&str>) {}
     fn progress(&self, _: &str, _: u64, _: Option<u64>, _: &str) {}
 }
@@ -35,11 +39,18 @@ impl Lesson {
     /// Code that begins in a line of its file.
     fn run_at(&mut self, first_line: u32, code: &str) -> Outcome {
         self.cell += 1;
-        self.session.evaluate(self.cell, first_line, code, &(Arc::new(Quiet) as Arc<dyn Host>))
+        self.session.evaluate(self.cell, first_line, code, &(Arc::new(Quiet::default()) as Arc<dyn Host>))
     }
 
     fn check(&mut self, check: &str) -> Verdict {
-        self.session.check(self.cell, 1, check, &(Arc::new(Quiet) as Arc<dyn Host>)).unwrap()
+        self.session.check(self.cell, 1, check, &(Arc::new(Quiet::default()) as Arc<dyn Host>)).unwrap()
+    }
+
+    /// What a check of the last cell prints.
+    pub fn told(&mut self, check: &str) -> String {
+        let host = Arc::new(Quiet::default());
+        let _ = self.session.check(self.cell, 1, check, &(Arc::clone(&host) as Arc<dyn Host>));
+        host.0.lock().unwrap().clone()
     }
 
     /// An attempt from nothing.

@@ -74,6 +74,17 @@ fn an_error_in_what_a_check_calls_has_the_line_that_it_has_in_its_file() {
 }
 
 #[test]
+fn an_error_that_the_cell_ended_with_is_not_told_again_by_its_check() {
+    let mut lesson = Lesson::new();
+    lesson.run("fn f(x) { no_name }\nf(1)");
+    assert_eq!(lesson.told("call(\"f\", [1]);"), "");
+    lesson.run("fn f(x) { no_name }");
+    assert!(lesson.told("call(\"f\", [1]);").contains("name 'no_name' is not defined"));
+    lesson.run("fn f(x) { if x == 1 { other } no_name }\nf(2)");
+    assert!(lesson.told("call(\"f\", [1]);").contains("name 'other' is not defined"));
+}
+
+#[test]
 fn an_error_in_what_a_check_calls_is_of_the_kind_that_the_learners_own_code_catches() {
     let mut lesson = Lesson::new();
     let check =

@@ -7,6 +7,28 @@ fn tells(arguments: &[&str]) -> Output {
 }
 
 #[test]
+fn scripts_begin_as_the_system_starts_them_and_notebooks_are_run_as_such() {
+    let folder = std::env::temp_dir().join(format!("tensorlab-starts-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = |name: &str, text: &str| {
+        std::fs::write(folder.join(name), text).unwrap();
+        folder.join(name).display().to_string()
+    };
+    let started = path("started.rhai", "#!/usr/bin/env -S tensorlab run\nprint(6 * 7);\nno_name");
+    let o = tells(&["run", &started]);
+    assert_eq!(out(&o), "42\n");
+    fails(&o, 1, &["started.rhai:3:1"]);
+    let book = path("book.ipynb", "{}");
+    fails(&tells(&["run", &book]), 2, &["is a notebook", "tensorlab notebook run "]);
+    let import = path("import.rhai", "import \"lib/util\" as u;\nu::f()");
+    fails(&tells(&["run", &import]), 1, &["there is no module 'lib/util'", "a script is one file"]);
+    let page = tells(&["notebook", "export", &path("page.rhai", "1 + 1"), "--html", "-"]);
+    assert!(page.status.success() && out(&page).trim_end().ends_with("</html>"), "{}", err(&page));
+    assert!(!std::path::Path::new("-").exists());
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn a_file_alone_is_answered_with_what_can_be_done_with_it() {
     let folder = std::env::temp_dir().join(format!("tensorlab-ways-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
