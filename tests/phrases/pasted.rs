@@ -244,6 +244,59 @@ xs = [1, 2]
 assert len(acc["a"]) == 2 and n == 21 and app(lambda z: z + 1, 3) == 4 and m % 3 == 2 and -7 % 3 == 2
 assert sum(xs) / len(xs) == 1.5
 "#,
+    // Comments, wherever they stand.
+    r#"
+import torch, torch.nn as nn
+from torch.utils.data import Dataset
+class Net(nn.Module):  # the net
+    def __init__(self, n):  # makes it
+        super().__init__()  # first
+        self.p: float = 2.0
+        self.norm = nn.LayerNorm(n) # final
+        # in brackets
+        self.seq = nn.Sequential(nn.Linear(n, 2),  # in
+            # out
+            nn.ReLU())
+    def forward(self, x):  # runs
+        return self.seq(self.norm(x)) * self.p  # done
+class Rows(Dataset):  # rows
+    def __init__(self, n):
+        self.x = torch.arange(n)  # data
+    def __len__(self):
+        """How many."""
+        return len(self.x)  # all
+    def __getitem__(self, i):
+        # self alone
+        return self.x[i]  # one
+class Meter:  # counts
+    n = 0  # none
+    def add(self):  # one more
+        self.n += 1  # here
+def sign(x):
+# old code
+    if x > 0:
+        y = 1  # above
+    # otherwise
+    else:
+        y = 2
+#    z = 3
+    return y
+sizes = {
+    "a": 1,  # one
+    # two
+    "b": 2,
+}
+try:
+    sign(1)
+# none
+except ValueError:
+    pass
+m = Meter()
+m.add()
+net = Net(3)  # three
+assert net.p == 2.0 and net(torch.ones(1, 3)).shape[1] == 2 and len(Rows(4)) == 4
+assert sign(1) == 1 and sign(0) == 2 and sizes["b"] == 2 and m.n == 1
+"#,
 ];
 
 fn trouble(code: &str) -> Option<String> {

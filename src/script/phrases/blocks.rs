@@ -4,7 +4,7 @@ use crate::script::lexer;
 
 use super::book::Idiom;
 use super::changes::changes;
-use super::lex::TokenKind;
+use super::lex::{Tok, TokenKind};
 use super::statements::Statements;
 use super::tree::{Arg, Expr};
 use super::writer::Holds;
@@ -66,7 +66,8 @@ impl Statements<'_, '_, '_> {
         self.writer.uses(Idiom::Braces);
         if let Some(comment) = self.reader.peek().filter(|token| token.kind == TokenKind::Comment) {
             self.reader.at += 1;
-            lines.push(self.comment(comment.text));
+            let comment = self.comment(comment.text);
+            lines.extend((!self.bare).then_some(comment));
         }
         let head = self.reader.tokens.get(self.reader.at.checked_sub(1)?)?.line;
         if self.reader.peek().is_some_and(|token| token.kind != TokenKind::Line) {
@@ -109,6 +110,28 @@ impl Statements<'_, '_, '_> {
         }
     }
 
+    /// Goes to the lines of a class, behind what its head ends with.
+    pub(super) fn begin_class(&mut self) {
+        let is_comment = |token: &&Tok| token.kind == TokenKind::Comment;
+        self.reader.at += usize::from(self.reader.peek().filter(is_comment).is_some());
+        self.skip_lines();
+    }
+
+    /// The comments that stand before what goes on with a statement: an `else`, an `except`.
+    fn comments_before(&mut self, column: usize, goes_on: &[&str]) -> Vec<String> {
+        self.skip_lines();
+        let rest = self.reader.tokens.get(self.reader.at..).unwrap_or_default();
+        let next = rest.iter().position(|token| !matches!(token.kind, TokenKind::Line | TokenKind::Comment));
+        let Some((next, token)) = next.and_then(|at| Some((at, rest.get(at)?))) else { return Vec::new() };
+        if token.column != column || !goes_on.contains(&token.text) {
+            return Vec::new();
+        }
+        let own = rest.iter().take(next).filter(|token| token.kind == TokenKind::Comment);
+        let own: Vec<String> = own.map(|token| self.comment(token.text)).collect();
+        self.reader.at += next;
+        own
+    }
+
     fn head(&mut self) -> Option<usize> {
         let column = self.reader.peek()?.column;
         self.reader.at += 1;
@@ -116,11 +139,14 @@ impl Statements<'_, '_, '_> {
     }
 
     fn branches(&mut self) -> Lines {
-        let (mut all, mut first, mut before) = (Vec::new(), true, Vec::new());
+        let (mut all, mut first, mut before): (Vec<(_, Vec<String>)>, _, _) = (Vec::new(), true, Vec::new());
         let mut column = self.reader.peek()?.column;
         loop {
             let at = self.reader.at;
-            self.skip_lines();
+            let comments = self.comments_before(column, &["else", "elif"]);
+            if let Some((_, body)) = all.last_mut() {
+                body.extend(comments);
+            }
             let token = self.reader.peek();
             let here = token.is_some_and(|token| first || token.column == column || all.last().is_some());
             let head = match self.reader.word() {
@@ -379,11 +405,15 @@ impl Statements<'_, '_, '_> {
             self.reader.expect("catch")?;
         }
         self.writer.used.extend((!rhai).then_some(Idiom::Try));
-        let (mut handlers, mut last) = (Vec::new(), Vec::new());
+        let (mut handlers, mut last): (Vec<(_, _, Vec<String>)>, _) = (Vec::new(), Vec::new());
         let around = self.caught.take();
         loop {
             let at = self.reader.at;
-            self.skip_lines();
+            let comments = self.comments_before(column, &["except", "else", "finally"]);
+            match handlers.last_mut() {
+                Some((_, _, handler)) => handler.extend(comments),
+                None => body.extend(comments),
+            }
             match self.reader.word() {
                 "except" => {
                     self.reader.at += 1;

@@ -36,7 +36,7 @@ impl Statements<'_, '_, '_> {
         };
         self.reader.expect(")")?;
         self.reader.expect(":")?;
-        self.skip_lines();
+        self.begin_class();
         for scope in &mut self.writer.scopes {
             scope.retain(|name, _| !name.starts_with("self."));
         }
@@ -84,7 +84,10 @@ impl Statements<'_, '_, '_> {
 
     /// A docstring, a comment, or what a class of modules keeps itself: `expansion = 4`.
     fn kept(&mut self, class: &mut Class, base: Base) -> Option<()> {
-        for line in self.statement()?.iter().filter(|line| !line.starts_with("//")) {
+        let around = std::mem::replace(&mut self.bare, true);
+        let lines = self.statement();
+        self.bare = around;
+        for line in lines?.iter().filter(|line| !line.starts_with("//")) {
             let (name, value) = line.strip_prefix("let ")?.split_once(" = ")?;
             (base == Base::Module).then_some(())?;
             let holds = self.writer.holds(name).unwrap_or(Holds::Other);
@@ -168,7 +171,13 @@ impl Statements<'_, '_, '_> {
             }
             return Some(());
         }
-        let body = marks.around(self.body(column, &params)?);
+        self.bare = class.is_data;
+        let body = self.body(column, &params);
+        self.bare = false;
+        let mut body = marks.around(body?);
+        if class.is_data {
+            body.retain(|line| !line.starts_with("//"));
+        }
         match name.as_str() {
             "forward" => {
                 if given.iter().any(|(_, default)| default.is_some()) {
@@ -190,7 +199,10 @@ impl Statements<'_, '_, '_> {
 
     fn initialiser(&mut self, column: usize, params: &[String]) -> Option<Vec<String>> {
         let known: Vec<String> = params.iter().cloned().chain(["self".into(), "super".into()]).collect();
-        self.body(column, &known)
+        self.bare = true;
+        let lines = self.body(column, &known);
+        self.bare = false;
+        lines
     }
 }
 

@@ -38,7 +38,23 @@ const SIGNS: [&str; 34] = [
 pub(super) fn tokens(code: &str) -> Option<Vec<Tok<'_>>> {
     let mut lexer = Lexer { code, at: 0, line: 0, line_start: 0, open: Vec::new(), all: Vec::new() };
     while lexer.next()? {}
+    indent_comments(&mut lexer.all);
     Some(lexer.all)
+}
+
+/// A comment on a line of its own ends no block: it stands at least where the code behind it does.
+fn indent_comments(tokens: &mut [Tok<'_>]) {
+    let mut behind = 0;
+    let mut rest = tokens;
+    while let Some((token, before)) = rest.split_last_mut() {
+        let alone = before.last().is_none_or(|last| last.line < token.line);
+        match token.kind {
+            TokenKind::Comment if alone => token.column = token.column.max(behind),
+            TokenKind::Comment | TokenKind::Line => {}
+            _ => behind = token.column,
+        }
+        rest = before;
+    }
 }
 
 struct Lexer<'c> {
@@ -157,7 +173,11 @@ impl<'c> Lexer<'c> {
 
     fn comment(&mut self) -> Option<bool> {
         let length = self.rest().find('\n').unwrap_or(self.rest().len());
-        self.push(TokenKind::Comment, length);
+        // Within brackets it would part the values that stand there.
+        match self.open.last() {
+            Some(false) => self.at += length,
+            _ => self.push(TokenKind::Comment, length),
+        }
         Some(true)
     }
 

@@ -327,6 +327,7 @@ fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<V
         caught: None,
         is_data_class: false,
         depth: 0,
+        bare: false,
     };
     let mut pieces = Vec::new();
     loop {

@@ -35,7 +35,7 @@ impl Statements<'_, '_, '_> {
         while !self.reader.eat(":") {
             self.reader.at += 1;
         }
-        self.skip_lines();
+        self.begin_class();
         for scope in &mut self.writer.scopes {
             scope.retain(|name, _| !name.starts_with("self."));
         }

@@ -28,6 +28,8 @@ pub(super) struct Statements<'t, 'c, 'k> {
     pub is_data_class: bool,
     /// Blocks around the statement.
     pub depth: usize,
+    /// Whether what stands behind a statement as a comment is left out: the line is taken apart.
+    pub bare: bool,
 }
 
 /// What such an assignment does with what is there.
@@ -100,6 +102,7 @@ impl<'c> Statements<'_, 'c, '_> {
             self.reader.at += 1;
             let comment = self.comment(comment.text);
             match lines.last_mut() {
+                _ if self.bare => {}
                 Some(last) => *last += &format!(" {comment}"),
                 None => lines.push(comment),
             }
@@ -317,7 +320,9 @@ impl<'c> Statements<'_, 'c, '_> {
     /// An assignment, or a value alone.
     fn assignment(&mut self) -> Option<Vec<String>> {
         let first = self.reader.values()?;
-        if let (Expr::Name(_), true) = (&first, self.reader.eat(":")) {
+        let is_named =
+            matches!(first, Expr::Name(_)) || self.writer.python && matches!(first, Expr::Attr(..));
+        if is_named && self.reader.eat(":") {
             self.writer.uses(Idiom::Annotation);
             self.reader.value()?;
             if self.reader.word() != "=" {
