@@ -76,7 +76,7 @@ pub(super) const OTHERS: &[Phrase] = &[
     phrase(Idiom::Absent, "", "", "import sys\nprint(sys.version)\nx = 1", "// ? print(sys.version)"),
     phrase(
         Idiom::Arguments,
-        "`ARGS` has the words behind the script's name: `tensorlab run x.rhai 0.1`, then `parse_float(ARGS[0])`",
+        "`ARGS` has the words behind the script's name: `tensorlab run x.rhai -- 0.1`, then `parse_float(ARGS[0])`",
         "",
         "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument(\"--lr\", default=0.1)\nargs = parser.parse_args()",
         "let args = #{lr: 0.1};",
