@@ -16,12 +16,23 @@ const REDUCTIONS: [&str; 4] = ["none", "mean", "sum", "batchmean"];
 impl PythonWriter {
     /// A call that is a statement of another kind in Python.
     pub(super) fn own_statement(&mut self, value: &Expr) -> Option<String> {
+        if let Expr::Method(on, name, given) = value
+            && let ("put", [Expr::Array(places), value]) = (name.as_str(), given.as_slice())
+        {
+            let on = self.bound(on, ATOM);
+            let places: Vec<String> = places.iter().map(|place| self.index(place)).collect();
+            return Some(format!("{on}[{}] = {}", places.join(", "), self.expr(value)));
+        }
         let Expr::Call(callee, arguments) = value else { return None };
         let Expr::Path(path) = callee.as_ref() else { return None };
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let setting = match (path.as_slice(), arguments.as_slice()) {
             (["drop"], [value]) if self.known("drop").is_none() => {
                 return Some(format!("del {}", self.expr(value)));
+            }
+            (["assert"], [_] | [_, _]) if self.known("assert").is_none() => {
+                let said: Vec<String> = arguments.iter().map(|value| self.bound(value, 1)).collect();
+                return Some(format!("assert {}", said.join(", ")));
             }
             (["cudnn", "benchmark"], [_]) => "backends.cudnn.benchmark",
             (["cudnn", "enabled"], [_]) => "backends.cudnn.enabled",
@@ -41,25 +52,18 @@ impl PythonWriter {
         };
         let own = matches!(path.as_slice(), [name] if self.known(name).is_some());
         let names: Vec<&str> = path.iter().map(String::as_str).collect();
-        if !own && let Some(call) = self.stood_in_for(&names, arguments) {
+        if !own
+            && let Some(call) = self
+                .stood_in_for(&names, arguments)
+                .or_else(|| self.of_numbers(&names, arguments))
+                .or_else(|| self.of_parts(path, arguments))
+        {
             return call;
         }
         match (names.as_slice(), arguments) {
             _ if own => {}
             (["nn", "module"], _) => return self.module(arguments),
             (["autograd", "Function"], _) => return self.own_function(arguments),
-            (
-                ["nn", "Sequential"] | ["cartesian_prod" | "block_diag" | "chain_matmul"],
-                [Expr::Array(parts)],
-            ) => {
-                let parts: Vec<String> = parts.iter().map(|part| self.expr(part)).collect();
-                let name = self.path(path, true);
-                return format!("{name}({})", parts.join(", "));
-            }
-            (["nn", "Sequential"], [parts @ (Expr::Path(_) | Expr::Method(..) | Expr::Index(..))]) => {
-                let parts = self.bound(parts, 5);
-                return format!("{}(*{parts})", self.path(path, true));
-            }
             ([name], _) if self.is_number_call(name, arguments) => return self.number_call(name, arguments),
             (["data", "Dataset"], [length, get]) => return self.dataset(length, get),
             (["sleep"], [seconds]) => {
@@ -99,7 +103,11 @@ impl PythonWriter {
             }
             (["checkpoint" | "checkpoint_sequential"], _) => {
                 let name = self.path(path, true);
-                return format!("{name}({}, use_reentrant=False)", self.arguments(arguments, true));
+                let given = self.arguments(arguments, true);
+                let is_told = matches!(arguments.last(), Some(Expr::Map(pairs))
+                    if pairs.iter().any(|(key, _)| key == "use_reentrant"));
+                let option = if is_told { "" } else { ", use_reentrant=False" };
+                return format!("{name}({given}{option})");
             }
             // PyTorch wants to know whose operations choose.
             (["autocast"] | ["amp", "autocast"], [] | [Expr::Map(_)]) => {
@@ -113,6 +121,51 @@ impl PythonWriter {
         let name = self.path(path, true);
         let arguments = self.arguments(arguments, !own && names != ["print"]);
         format!("{name}({arguments})")
+    }
+
+    /// A call that takes its parts in an array here, and one after the other in PyTorch.
+    fn of_parts(&mut self, path: &[String], arguments: &[Expr]) -> Option<String> {
+        let names: Vec<&str> = path.iter().map(String::as_str).collect();
+        Some(match (names.as_slice(), arguments) {
+            (
+                ["nn", "Sequential"] | ["cartesian_prod" | "block_diag" | "chain_matmul"],
+                [Expr::Array(parts)],
+            ) => {
+                let parts: Vec<String> = parts.iter().map(|part| self.expr(part)).collect();
+                format!("{}({})", self.path(path, true), parts.join(", "))
+            }
+            (["nn", "Sequential"], [parts @ (Expr::Path(_) | Expr::Method(..) | Expr::Index(..))]) => {
+                let parts = self.bound(parts, 5);
+                format!("{}(*{parts})", self.path(path, true))
+            }
+            _ => return None,
+        })
+    }
+
+    /// What Rhai has for numbers alone, and what Python has built in for a list of them.
+    fn of_numbers(&mut self, names: &[&str], arguments: &[Expr]) -> Option<String> {
+        let name = match (names, arguments) {
+            (["sum"], [list]) if self.type_of(list) == Type::Array => {
+                return Some(format!("sum({})", self.expr(list)));
+            }
+            (["ln"], [number]) => format!("log({})", self.expr(number)),
+            (["PI"], []) => "pi".to_owned(),
+            (["E"], []) => "e".to_owned(),
+            _ => return None,
+        };
+        self.imports.insert("import math");
+        Some(format!("math.{name}"))
+    }
+
+    /// An error of one of Python's own classes: `ValueError("no")`.
+    pub(super) fn error(&mut self, value: &Expr) -> Option<String> {
+        const CLASSES: [&str; 6] =
+            ["RuntimeError", "ValueError", "TypeError", "IndexError", "KeyError", "NotImplementedError"];
+        let Expr::Call(callee, arguments) = value else { return None };
+        let Expr::Path(path) = callee.as_ref() else { return None };
+        let [class] = path.as_slice() else { return None };
+        let is_own = CLASSES.contains(&class.as_str()) && self.known(class).is_none();
+        is_own.then(|| format!("{class}({})", self.arguments(arguments, false)))
     }
 
     /// A call for which a function stands that is written along, or that takes another value in PyTorch.

@@ -327,6 +327,7 @@ impl PythonWriter {
         match path.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             [name] if self.known(name).is_some() => Type::Other,
             ["parse_int"] => Type::Int,
+            ["ln" | "PI" | "E"] => Type::Float,
             path if gives_tensor(path) => Type::Tensor,
             _ => Type::Other,
         }

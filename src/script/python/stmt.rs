@@ -97,6 +97,9 @@ impl PythonWriter {
             Stmt::Throw(Some(Expr::Path(path))) if path.last().is_some_and(|e| self.caught.contains(e)) => {
                 self.line("raise");
             }
+            Stmt::Throw(Some(value)) if let Some(error) = self.error(value) => {
+                self.line(&format!("raise {error}"));
+            }
             Stmt::Throw(value) => {
                 let text = value.as_ref().map(|value| self.expr(value)).unwrap_or_default();
                 self.line(&format!("raise RuntimeError({text})"));

@@ -89,6 +89,26 @@ fn values_and_calls() {
 }
 
 #[test]
+fn what_python_has_itself() {
+    for (code, want) in [
+        ("assert(c, \"m\");", "assert c, \"m\""),
+        ("assert(a == b && c);", "assert a == b and c"),
+        (
+            "checkpoint(b, x, #{use_reentrant: false})",
+            "torch.utils.checkpoint.checkpoint(b, x, use_reentrant=False)",
+        ),
+        ("sum([1, 2, 3])", "sum([1, 2, 3])"),
+        ("sum(zeros([2]))", "torch.sum(torch.zeros([2]))"),
+        ("x.put([0], 9.0);", "x[0] = 9.0"),
+        ("x.put([0, 1..3], 9.0);", "x[0, 1:3] = 9.0"),
+        ("throw ValueError(\"bad\");", "raise ValueError(\"bad\")"),
+        ("ln(10.0) + PI() * E()", "math.log(10.0) + math.pi * math.e"),
+    ] {
+        assert_eq!(python(code), want, "{code}");
+    }
+}
+
+#[test]
 fn statements_and_blocks() {
     for (code, want) in [
         ("for i in 0..3 { // rows\n    print(i);\n}", "for i in range(3):  # rows\n    print(i)"),
