@@ -3,7 +3,6 @@
 use crate::script::lexer;
 
 use super::book::Idiom;
-use super::changes::changes;
 use super::lex::{Tok, TokenKind};
 use super::statements::Statements;
 use super::tree::{Arg, Expr};
@@ -299,12 +298,7 @@ impl Statements<'_, '_, '_> {
         let (around, left) = self.begin_loop(column);
         body.extend(self.block(column, &bound)?);
         let head = self.keys_of(head, &names, &items, &body);
-        if let ([name], true) = (names.as_slice(), self.writer.python)
-            && self.writer.kind(&items) != Holds::Tensor
-            && changes(&body, name)
-        {
-            self.writer.uses(Idiom::Copied);
-        }
+        let head = self.written_back((head, &names), &items, &mut body);
         if names.iter().any(|name| self.writer.changes_object(&body, name)) {
             self.writer.uses(Idiom::Shared);
         }

@@ -12,26 +12,41 @@ const METHODS: [&str; 7] = ["push", "append", "insert", "remove", "pop", "clear"
 
 /// Whether lines change the array or the map that a variable has.
 pub(super) fn changes(lines: &[String], name: &str) -> bool {
-    let belongs = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    grows(lines, name) || writes(lines, name)
+}
+
+/// Whether lines call what changes how much there is in an array or a map.
+pub(super) fn grows(lines: &[String], name: &str) -> bool {
     lines.iter().any(|line| {
-        line.match_indices(name).any(|(at, _)| {
-            let (before, from) = line.split_at(at);
-            let behind = from.get(name.len()..).unwrap_or_default();
-            let method = || {
-                let call =
-                    behind.strip_prefix('.').and_then(|rest| rest.split_once('(')).map(|(name, _)| name);
-                call.is_some_and(|call| METHODS.contains(&call))
-            };
-            let written = || {
-                behind.starts_with('[')
-                    && behind.split_once("] ").is_some_and(|(_, rest)| {
-                        ["= ", "+= ", "-= ", "*= "].iter().any(|sign| rest.starts_with(sign))
-                    })
-            };
-            let begins = before.trim_end().is_empty() || before.trim_end().ends_with(['{', ';']);
-            !before.ends_with(belongs) && (method() || begins && written())
+        behind(line, name).any(|(_, behind)| {
+            let call = behind.strip_prefix('.').and_then(|rest| rest.split_once('(')).map(|(name, _)| name);
+            call.is_some_and(|call| METHODS.contains(&call))
         })
     })
+}
+
+/// What stands before and behind a name that is no part of another.
+fn behind<'l>(line: &'l str, name: &str) -> impl Iterator<Item = (&'l str, &'l str)> {
+    let length = name.len();
+    let belongs = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    let parts = line.match_indices(name).map(|(at, _)| at).collect::<Vec<_>>().into_iter();
+    parts.filter_map(move |at| {
+        let (before, from) = line.split_at_checked(at)?;
+        let behind = from.get(length..).unwrap_or_default();
+        (!before.ends_with(belongs)).then_some((before, behind))
+    })
+}
+
+/// Whether lines give a place in an array or a map another value.
+fn writes(lines: &[String], name: &str) -> bool {
+    let written = |behind: &str| {
+        behind.starts_with('[')
+            && behind.split_once("] ").is_some_and(|(_, rest)| {
+                ["= ", "+= ", "-= ", "*= "].iter().any(|sign| rest.starts_with(sign))
+            })
+    };
+    let begins = |before: &str| before.trim_end().is_empty() || before.trim_end().ends_with(['{', ';']);
+    lines.iter().any(|line| behind(line, name).any(|(before, behind)| begins(before) && written(behind)))
 }
 
 impl Statements<'_, '_, '_> {

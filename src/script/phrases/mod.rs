@@ -23,6 +23,7 @@ mod functions;
 mod hoist;
 mod idiom;
 mod items;
+mod kept;
 mod kinds;
 mod lex;
 mod methods;

@@ -1,0 +1,69 @@
+//! What a loop changes of the items that it goes through: a variable has a copy of each here.
+
+use super::book::Idiom;
+use super::changes::{changes, grows};
+use super::kinds::place;
+use super::lex::has_word;
+use super::statements::Statements;
+use super::tree::{Arg, Expr};
+use super::writer::Holds;
+
+impl Statements<'_, '_, '_> {
+    /// Has a loop write each item that it changes where it comes from, or says that the change is lost.
+    pub(super) fn written_back(
+        &mut self,
+        (head, names): (String, &[String]),
+        items: &Expr,
+        body: &mut Vec<String>,
+    ) -> String {
+        let changed = |name: &&String| changes(body, name);
+        let (true, Some(name)) = (self.writer.python, names.iter().find(changed).cloned()) else {
+            return head;
+        };
+        if names.len() == 1 && self.writer.kind(items) == Holds::Tensor {
+            return head;
+        }
+        let skips = body.iter().any(|line| has_word(line, "continue"));
+        if let (Some((head, target)), false) = (self.source(&head, names, items, &name), skips) {
+            self.writer.uses(Idiom::Copied);
+            body.push(format!("{target} = {name};"));
+            return head;
+        }
+        if grows(body, &name) {
+            self.writer.uses(Idiom::Unknown);
+            body.push(format!("// ? `{name}` is a copy: what changes in it here is lost"));
+        }
+        head
+    }
+
+    /// The loop's head with a name for the place of an item, and that place.
+    fn source(&self, head: &str, names: &[String], items: &Expr, name: &str) -> Option<(String, String)> {
+        let called = match items {
+            Expr::Call(callee, given) => match (callee.as_ref(), given.as_slice()) {
+                (Expr::Attr(on, method), []) => Some((method.as_str(), on.as_ref())),
+                (Expr::Name(function), [Arg { value, name: None, spread: false }]) => {
+                    Some((function.as_str(), value))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        let at = |wanted: &str| self.writer.free_name(wanted);
+        Some(match (called, names) {
+            (None, [_]) => {
+                let (of, at) = (place(items)?, at("at"));
+                head.ends_with(&format!(" in {of}")).then_some(())?;
+                (format!("for ({at}, {name}) in enumerate({of})"), format!("{of}[{at}]"))
+            }
+            (Some(("values", of)), [_]) => {
+                let (of, at) = (place(of)?, at("key"));
+                (format!("for ({at}, {name}) in {of}.items()"), format!("{of}[{at}]"))
+            }
+            (Some(("items" | "enumerate", of)), [key, value]) if value == name => {
+                head.starts_with(&format!("for ({key}, {value}) ")).then_some(())?;
+                (head.to_owned(), format!("{}[{key}]", place(of)?))
+            }
+            _ => return None,
+        })
+    }
+}
