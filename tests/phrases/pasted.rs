@@ -297,6 +297,167 @@ net = Net(3)  # three
 assert net.p == 2.0 and net(torch.ones(1, 3)).shape[1] == 2 and len(Rows(4)) == 4
 assert sign(1) == 1 and sign(0) == 2 and sizes["b"] == 2 and m.n == 1
 "#,
+    // A module has no methods of a list's.
+    r#"
+import torch, torch.nn as nn
+class Heads(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.heads = nn.ModuleList([nn.Linear(2, 2) for _ in range(3)])
+    def forward(self, x):
+        return torch.cat([h(x) for h in self.heads], dim=-1)
+m = Heads()
+x = torch.ones(1, 2)
+s = sum(f(x).sum() for f in m.heads)
+parts = nn.ModuleList([nn.Linear(2, 2)])
+assert m(x).shape[1] == 6 and s.numel() == 1 and len([g(x) for g in parts]) == 1
+"#,
+    // Parts of what is a list.
+    r#"
+import torch
+x = torch.ones(2, 3, 4)
+history = {"d": [1, 2, 3], "n": 0}
+rows = [[1, 2], [3, 4]]
+k = 2
+class Buf:
+    def __init__(self):
+        self.buf = [1, 2, 3]
+    def last(self, n):
+        return self.buf[-n:]
+b = Buf()
+assert len(x.shape[1:]) == 2 and x.size()[:-1][1] == 3 and history["d"][-2:][0] == 2 and rows[0][1:][0] == 2
+assert history["d"][:-k][0] == 1 and len(history["d"][-k:]) == 2 and b.last(2)[0] == 2
+"#,
+    // NumPy's numbers.
+    r#"
+import torch, numpy as np
+t = torch.tensor([1.0, 2.0, 4.0])
+losses = [1.0, 2.0, 6.0]
+all_p = []
+all_p.extend(t.numpy())
+z = t.detach().numpy() * 2
+assert t.numpy().tolist()[1] == 2.0 and t.numpy().shape[0] == 3 and z.sum() == 14.0 and len(all_p) == 3
+assert np.mean(losses) == 3.0 and np.median(losses) == 2.0 and np.argmin(losses) == 0 and np.argmax(losses) == 2
+assert abs(np.std(losses) - 2.1602) < 0.001 and t.numpy()[0] == 1.0
+"#,
+    // `*` hands on an array where one is taken, and its parts where not.
+    r#"
+import torch, torch.nn as nn
+class Enc(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+    def forward(self, x):
+        return self.fc(x), x
+class Dec(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+    def forward(self, h, x, scale=1):
+        return (self.fc(h) + x) * scale
+    def both(self, h):
+        return self(h, h)
+    def twice(self, h):
+        return self.forward(h, h)
+enc, dec = Enc(), Dec()
+x = torch.ones(2, 3, 4)
+def f(a, b): return a - b
+xs = [3, 2, 1]
+print(*xs, sep=", ")
+layers = [nn.Linear(2, 3)]
+net = nn.Sequential(*layers, nn.ReLU())
+one = torch.ones(1, 2)
+assert dec(*enc(one)).shape[1] == 2 and dec.both(one).shape[1] == 2 and dec.twice(one).shape[1] == 2
+assert torch.zeros(1, *x.shape[1:]).dim() == 3 and x.view(*x.shape[:-1], 2, 2).dim() == 4 and f(*[5, 3]) == 2
+assert len(net) == 2 and torch.ones(*xs).numel() == 6
+"#,
+    // Integers, and what may be none.
+    r#"
+import torch
+n = 6
+def half(a, b): return a // b
+said = ""
+try:
+    raise ValueError("no")
+except Exception as err:
+    said = type(err).__name__ + err.__class__.__name__
+assert ~5 == -6 and ~n + 1 == -6 and half(7.5, 2) == 3 and half(-7, 2) == -4 and half(7, 2) == 3
+assert said == "ValueErrorValueError" and torch.full((), 0.0).dim() == 0 and len(()) == 0
+"#,
+    // A property that has the name of a tensor's.
+    r#"
+import torch, torch.nn as nn
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+    @property
+    def device(self):
+        return self.fc.weight.device
+    def forward(self, x):
+        return self.fc(x.to(self.device))
+m = M()
+x = torch.ones(1, 2)
+assert x.device == m.device and m(x).device == x.device
+"#,
+    // What a loop changes of its items.
+    r#"
+m = [[0, 0], [0, 0]]
+for row in m:
+    row[0] = 1
+d = {"a": [], "b": []}
+for k, v in d.items():
+    v.append(k)
+for v in d.values():
+    v.append("z")
+for i, row in enumerate(m):
+    row.append(i)
+assert m[0][0] == 1 and m[1][2] == 1 and d["b"][0] == "b" and d["a"][1] == "z"
+"#,
+    // Functions in functions, and functions that are given.
+    r#"
+import torch, torch.nn as nn
+def outer(x):
+    def inner(y):
+        return y + 1
+    def fact(n):
+        if n < 2:
+            return 1
+        return n * fact(n - 1)
+    return inner(x) + fact(3)
+if outer(2) > 1:
+    def late(z):
+        return z * 2
+def area(w: int, fn: object):
+    return fn(w)
+class Lam(nn.Module):
+    def __init__(self, fn):
+        super().__init__()
+        self.fn = fn
+    def forward(self, x):
+        return self.fn(x)
+assert outer(2) == 9 and late(4) == 8 and area(3, lambda v: v * 2) == 6
+"#,
+    // Dictionaries, pairs of modules, and what a class is called.
+    r#"
+import torch, torch.nn as nn
+from collections import OrderedDict
+net = nn.Sequential(OrderedDict([("fc", nn.Linear(2, 2)), ("act", nn.ReLU())]))
+n = 2
+d = {"in": 4, "for": 2, "a": 1, "new": 3, "print": 2}
+d.update({"b": 2})
+d.update(c=5)
+def more(o):
+    o.update({"z": 1})
+    return o
+def weights_init(m):
+    classname = m.__class__.__name__
+    if classname.find("Linear") != -1:
+        nn.init.ones_(m.weight)
+net.apply(weights_init)
+assert net.fc.weight.sum().item() == 4.0 and (["a", "b"] * 3)[4] == "a" and len(["a", "b"] * n) == 4
+assert d["in"] == 4 and d["c"] == 5 and d["b"] == 2 and len(more(d)) == 8 and d["print"] == 2
+"#,
 ];
 
 fn trouble(code: &str) -> Option<String> {
@@ -325,6 +486,43 @@ fn a_statement_that_is_not_known_takes_no_other_with_it() {
     {
         assert!(here.contains(want), "{here}");
     }
+}
+
+/// What would do something else in silence is marked.
+#[test]
+fn what_has_nothing_that_stands_for_it_is_marked() {
+    for (code, want) in [
+        ("import torch.nn as nn\nargs = (1, 2)\nd = nn.Dropout(*args)", "// ? d = nn.Dropout(*args)"),
+        (
+            "def deco(fn):\n    def wrapper(*args, **kwargs):\n        return fn(*args, **kwargs)\n    return wrapper",
+            "// ? return fn(*args, **kwargs)",
+        ),
+        (
+            "import matplotlib.pyplot as plt\nfig, ax = plt.subplots(1, 2)\nplt.plot([1, 2])",
+            "// ? fig, ax = plt.sub",
+        ),
+        ("a = [[1]]\nb = [[2]]\nfor x, y in zip(a, b):\n    x.append(1)", "// ? `x` is a copy"),
+        ("a = [[1]]\nfor x in a:\n    if x[0] > 1:\n        continue\n    x.append(1)", "// ? `x` is a copy"),
+    ] {
+        let here = told("", code).and_then(|hint| offered(&hint)).unwrap_or_default();
+        assert!(here.contains(want), "{code}: {here}");
+    }
+}
+
+/// What a script's end waits for is done.
+#[test]
+fn a_program_that_ends_with_its_main_runs_it() {
+    let code = "import sys\ndef main():\n    return 0\nif __name__ == \"__main__\":\n    sys.exit(main())";
+    let here = told("", code).and_then(|hint| offered(&hint)).unwrap_or_default();
+    assert!(here.ends_with("main();\nexit()"), "{here}");
+}
+
+/// Rhai's `append` takes an array, which what is not known may be.
+#[test]
+fn what_is_rhai_already_stays() {
+    let code = "fn more(xs, arr) { xs.append(arr); xs }\ny = more([1], [2]);";
+    let hint = told("", code).unwrap_or_default();
+    assert!(hint.contains("let y") && !hint.contains("push"), "{hint}");
 }
 
 /// Numbers alone make no habit of a line that has another fault.

@@ -18,7 +18,9 @@ impl Writer<'_> {
                     self.uses(idiom);
                     return Some((text, LOOSE));
                 }
-                if self.path(callee).and_then(|path| names::foreign(path.first()?)).is_some() {
+                if self.path(callee).and_then(|path| names::foreign(path.first()?)).is_some()
+                    || self.path(callee).is_some_and(|path| names::is_without(&path, &self.imports))
+                {
                     return None;
                 }
                 match self.path(callee).and_then(|path| names::resolved(&path, &self.imports)) {
@@ -37,6 +39,7 @@ impl Writer<'_> {
                             _ => {}
                         }
                         let arguments = names::without_idle(&here, arguments);
+                        let arguments = self.gathered(&here, &arguments)?;
                         let arguments = arguments.as_slice();
                         let arguments = match idiom {
                             _ if matches!(here.as_str(), "save" | "load") => self.with_file(arguments)?,
@@ -78,9 +81,8 @@ impl Writer<'_> {
     pub(super) fn arguments(&mut self, arguments: &[Arg]) -> Option<String> {
         let (mut all, mut options, mut all_named) = (Vec::new(), Vec::new(), Vec::new());
         for argument in arguments {
-            if argument.spread {
-                self.uses(Idiom::Spread);
-            }
+            // Who takes them is not known to take an array.
+            (!argument.spread).then_some(())?;
             // `**options` is the map itself, and joined to the ones before it.
             if argument.name.as_deref() == Some("**") {
                 all_named.push(self.bound(&argument.value, 150)?);
@@ -121,6 +123,9 @@ impl Writer<'_> {
     /// that are not given.
     pub(super) fn forwarded(&mut self, of: &str, arguments: &[Arg]) -> Option<String> {
         let Some(params) = self.forwards.get(of).cloned() else { return self.arguments(arguments) };
+        if let [before @ .., Arg { spread: true, value: rest, name: None }] = arguments {
+            return self.spread_over(&params, before, rest);
+        }
         let place = |(at, argument): (usize, &Arg)| match &argument.name {
             Some(name) => params.iter().position(|(param, _)| param == name),
             None => Some(at),
@@ -263,7 +268,7 @@ impl Writer<'_> {
             Some(Holds::Other) if self.python || !names::is_function(name) => {
                 let (idiom, method) = self.of_unknown(name, arguments);
                 self.uses(idiom);
-                let arguments = self.arguments(arguments)?;
+                let arguments = self.forwarded(name, arguments)?;
                 return atom(format!("{name}.{method}({arguments})"));
             }
             _ => {}
@@ -290,7 +295,8 @@ impl Writer<'_> {
                 None => name.to_owned(),
             },
         };
-        let arguments = self.arguments(&names::without_idle(&callee, arguments))?;
+        let arguments = self.gathered(&callee, &names::without_idle(&callee, arguments))?;
+        let arguments = self.arguments(&arguments)?;
         atom(format!("{callee}({arguments})"))
     }
 
@@ -325,7 +331,10 @@ impl Writer<'_> {
         if params.iter().any(|param| param.starts_with('*')) {
             return self.collected(&params, arguments);
         }
-        if let [before @ .., Arg { spread: true, value: Expr::Name(rest), name: None }] = arguments {
+        if let [before @ .., Arg { spread: true, value: rest, name: None }] = arguments {
+            let defaults = self.defaults.get(function).cloned().unwrap_or_default();
+            let defaults = defaults.into_iter().chain(std::iter::repeat(None));
+            let params: Vec<(String, Option<String>)> = params.into_iter().zip(defaults).collect();
             return self.spread_over(&params, before, rest);
         }
         let mut given: Vec<Option<String>> = vec![None; params.len().max(arguments.len())];
@@ -356,20 +365,6 @@ impl Writer<'_> {
             }
         }
         Some(ordered.join(", "))
-    }
-
-    /// `f(a, *rest)`: an item for each parameter that is left.
-    fn spread_over(&mut self, params: &[String], before: &[Arg], rest: &str) -> Option<String> {
-        let plain = |argument: &Arg| argument.name.is_none() && !argument.spread;
-        before.iter().all(plain).then_some(())?;
-        self.uses(Idiom::Spread);
-        let mut all = Vec::new();
-        for argument in before {
-            all.push(self.expr(&argument.value)?);
-        }
-        let left = params.len().checked_sub(before.len())?;
-        all.extend((0..left).map(|at| format!("{rest}[{at}]")));
-        Some(all.join(", "))
     }
 
     /// Arguments of a function that takes any number: what is more goes in an array, and what has a name in a map.
@@ -449,7 +444,7 @@ impl Writer<'_> {
     }
 
     /// `dict(a=1)`
-    fn map_of(&mut self, arguments: &[Arg]) -> Option<String> {
+    pub(super) fn map_of(&mut self, arguments: &[Arg]) -> Option<String> {
         let pair =
             |argument: &Arg| Some(format!("{}: {}", argument.name.as_deref()?, self.expr(&argument.value)?));
         let pairs: Option<Vec<String>> = arguments.iter().map(pair).collect();
@@ -462,6 +457,9 @@ impl Writer<'_> {
         let kept: Vec<Arg> = arguments.iter().filter(kept).cloned().collect();
         if kept.len() < arguments.len() {
             self.uses(Idiom::PrintEnd);
+        }
+        if kept.iter().any(|argument| argument.spread) {
+            return self.print_each(&kept).map(|text| (text, ATOM));
         }
         let told = |argument: Arg| match self.message(&argument.value) {
             Some(message) => Arg { value: Expr::Rhai(message), ..argument },

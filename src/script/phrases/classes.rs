@@ -59,6 +59,7 @@ impl Statements<'_, '_, '_> {
             self.skip_lines();
         }
         self.writer.used.retain(|idiom| !matches!(idiom, Idiom::Def));
+        self.writer.forwards.remove("self");
         if base == Base::Function {
             self.writer.used.retain(|idiom| *idiom != Idiom::Class);
             self.writer.uses(Idiom::OwnGradient);
@@ -129,8 +130,14 @@ impl Statements<'_, '_, '_> {
         let at = self.reader.at;
         for (place, pair) in inside.windows(2).enumerate() {
             let [def, name] = pair else { continue };
-            let is = def.text == "def" && def.column == own && !matches!(name.text, "__init__" | "forward");
+            let is = def.text == "def" && def.column == own && name.text != "__init__";
             if !is {
+                continue;
+            }
+            if name.text == "forward" {
+                self.reader.at = at + place + 2;
+                let given = self.parameters()?.into_iter().filter(|(param, _)| param != "self");
+                self.writer.forwards.insert("self".into(), given.collect());
                 continue;
             }
             self.writer.uses(Idiom::MethodOfModule);
@@ -166,6 +173,7 @@ impl Statements<'_, '_, '_> {
                 if matches!(self.writer.holds(&field), None | Some(Holds::Other)) {
                     // What a data set calls is a function, what a module calls is a layer.
                     let holds = if class.is_data { Holds::Closure } else { Holds::Module };
+                    self.writer.guessed.insert(field.clone());
                     self.writer.bind(&field, holds);
                 }
             }

@@ -1,8 +1,9 @@
 //! What stands before a method: `@property`, `@torch.no_grad()`.
 
 use super::blocks::written;
+use super::names;
 use super::statements::Statements;
-use super::writer::Writer;
+use super::writer::{Holds, Writer};
 
 /// What is said of a method before it.
 #[derive(Default)]
@@ -80,6 +81,8 @@ impl Writer<'_> {
         match self.class_at(place) {
             Some(class) => self.properties.get(class).is_some_and(|own| own.contains(name)),
             None if place.starts_with("self.") => false,
+            // What tensors have as well is more likely theirs.
+            None if names::has_property(name) && self.holds(place) != Some(Holds::Module) => false,
             None => self.properties.values().any(|own| own.contains(name)),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::book::Idiom;
 use super::tree::{Arg, Expr};
-use super::writer::{ATOM, Holds, Writer, binds};
+use super::writer::{ATOM, Holds, UNARY, Writer, binds};
 
 /// Methods that give a tensor, or a number with a point, whatever has them.
 const OF_TENSORS: [&str; 50] = [
@@ -109,7 +109,11 @@ impl Writer<'_> {
         let level = binds("/");
         let whole = |holds: Holds| !matches!(holds, Holds::Tensor | Holds::Float);
         let integers = whole(self.kind(a)) && whole(self.kind(b));
-        let unclear = self.may_be_negative(a) || self.may_be_negative(b) || is_computed(a) || is_computed(b);
+        let unclear = [a, b].into_iter().any(|side| {
+            self.may_be_negative(side)
+                || is_computed(side)
+                || self.python && matches!(side, Expr::Name(_)) && self.kind(side) == Holds::Other
+        });
         if integers && unclear {
             let (text, power) = self.quotient_with_point(a, b)?;
             let text = if power == ATOM { text } else { format!("({text})") };
@@ -124,6 +128,15 @@ impl Writer<'_> {
             (_, Holds::Tensor) => (format!("floor_divide({}, {})", self.expr(a)?, self.expr(b)?), ATOM),
             _ => (format!("({text}).floor()"), ATOM),
         })
+    }
+
+    /// `~a`: of an integer the one that has the other bits.
+    pub(super) fn inverted(&mut self, of: &Expr) -> Option<(String, u8)> {
+        if self.kind(of) == Holds::Int {
+            self.pointed = true;
+            return Some((format!("(-{} - 1)", self.bound(of, 190)?), ATOM));
+        }
+        Some((format!("!{}", self.bound(of, UNARY)?), UNARY))
     }
 
     /// A quotient that has a point, whatever the program is waiting for.

@@ -27,7 +27,10 @@ impl Statements<'_, '_, '_> {
         let collects = params.iter().any(|(name, _)| name.starts_with('*'));
         params.iter_mut().for_each(|(name, _)| *name = name.trim_start_matches('*').to_owned());
         let mut names: Vec<String> = params.iter().map(|(name, _)| name.clone()).collect();
-        let around = self.reads_around(column, &names);
+        // A function of Rhai's stands in no block.
+        let inside = python && self.depth > 1;
+        let around = inside || self.reads_around(column, &names);
+        let is_known = self.is_own(&name);
         let own = params.clone();
         if around && python {
             self.writer.bind(&name, Holds::Closure);
@@ -45,7 +48,8 @@ impl Statements<'_, '_, '_> {
         }
         if around && python {
             self.writer.uses(Idiom::Closure);
-            let mut lines = written(&[(format!("let {name} = |{}|", names.join(", ")), body)]);
+            let word = if is_known { "" } else { "let " };
+            let mut lines = written(&[(format!("{word}{name} = |{}|", names.join(", ")), body)]);
             lines.last_mut()?.push(';');
             return Some(lines);
         }

@@ -86,6 +86,7 @@ impl Writer<'_> {
                 self.uses(Idiom::Keys);
                 Some(format!("{}.keys()", self.on(value)?))
             }
+            value if self.has_modules(value) => Some(format!("{}.children()", self.on(value)?)),
             value => self.on(value),
         }
     }
@@ -239,8 +240,18 @@ impl Writer<'_> {
                 if kinds.all(|kind| kind == first) { first } else { Holds::Other }
             }
             items if matches!(self.kind(items), Holds::Text | Holds::Map) => Holds::Text,
+            items if self.has_modules(items) => Holds::Module,
             _ => Holds::Other,
         }
+    }
+
+    /// Whether a value is known to be a module, whose parts are modules.
+    fn has_modules(&self, value: &Expr) -> bool {
+        let field = match value {
+            Expr::Attr(_, name) => self.guessed.contains(&format!("self.{name}")),
+            _ => false,
+        };
+        self.kind(value) == Holds::Module && !field
     }
 }
 

@@ -22,6 +22,9 @@ const COUNTS: [&str; 10] = [
 impl Writer<'_> {
     /// What a variable holds that is given a value.
     pub(super) fn kept(&self, value: &Expr) -> Holds {
+        if !std::ptr::eq(self.without_numpy(value), value) {
+            return Holds::Array;
+        }
         match self.kind(value) {
             Holds::Int if self.may_be_negative(value) => Holds::Negative,
             holds => holds,
@@ -81,8 +84,9 @@ impl Writer<'_> {
                 None => self.kind_of_number(callee, given).unwrap_or_else(|| self.kind_of_call(callee)),
             },
             Expr::Index(on, places) if matches!(on.as_ref(), Expr::Attr(_, name) if name == "shape") => {
-                if matches!(places.as_slice(), [IndexPlace::One(_)]) { Holds::Int } else { Holds::Other }
+                if matches!(places.as_slice(), [IndexPlace::One(_)]) { Holds::Int } else { Holds::Array }
             }
+            Expr::Index(on, places) if self.is_array_at(on, places) => Holds::Array,
             Expr::Index(on, _) if self.kind(on) == Holds::Tensor => Holds::Tensor,
             // A part of a list or a dictionary of modules.
             Expr::Index(on, places)
@@ -91,6 +95,7 @@ impl Writer<'_> {
                 Holds::Module
             }
             Expr::Attr(..) if self.is_handed(value) => Holds::Closure,
+            Expr::Attr(_, name) if name == "__name__" => Holds::Text,
             Expr::Attr(_, name) if name == "ndim" => Holds::Int,
             Expr::Attr(_, name) if name == "total_memory" => Holds::Int,
             Expr::Attr(on, name) if matches!(on.as_ref(), Expr::Name(on) if on == "self") => {
@@ -103,6 +108,40 @@ impl Writer<'_> {
             }
             _ => Holds::Other,
         }
+    }
+
+    /// Notes which parts of a dictionary or a list are lists themselves.
+    pub(super) fn note_arrays(&mut self, own: &str, value: &Expr) {
+        let within = format!("{own}[");
+        self.arrays.retain(|place| !place.starts_with(&within));
+        match value {
+            Expr::Dict(pairs) => {
+                for (key, value) in pairs {
+                    if let (Some(key), Holds::Array) = (text_of(key), self.kind(value)) {
+                        self.arrays.insert(format!("{own}[{key}]"));
+                    }
+                }
+                if !pairs.is_empty() && pairs.iter().all(|(_, value)| self.kind(value) == Holds::Array) {
+                    self.arrays.insert(format!("{own}[]"));
+                }
+            }
+            Expr::List(items)
+                if !items.is_empty() && items.iter().all(|item| self.kind(item) == Holds::Array) =>
+            {
+                self.arrays.insert(format!("{own}[]"));
+            }
+            Expr::Comprehension(item, ..) if self.kind(item) == Holds::Array => {
+                self.arrays.insert(format!("{own}[]"));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a part of a dictionary or a list is known to be a list.
+    fn is_array_at(&self, on: &Expr, places: &[IndexPlace]) -> bool {
+        let ([IndexPlace::One(key)], Some(on)) = (places, place(on)) else { return false };
+        let named = text_of(key).is_some_and(|key| self.arrays.contains(&format!("{on}[{key}]")));
+        named || self.arrays.contains(&format!("{on}[]"))
     }
 
     /// The class that a value is made of: `Net` of `Net(3).to("cuda")`.
@@ -192,6 +231,12 @@ impl Writer<'_> {
             _ => Holds::Other,
         }
     }
+}
+
+/// A text in double quotes.
+fn text_of(key: &Expr) -> Option<String> {
+    let Expr::Text(raw) = key else { return None };
+    Some(format!("\"{}\"", raw.trim_matches(['"', '\''])))
 }
 
 /// Names with points between them: `model.encoder`.

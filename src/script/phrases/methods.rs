@@ -41,6 +41,10 @@ impl Writer<'_> {
             let arguments = self.arguments(arguments)?;
             return Some(Some((format!("{text}.{name}.call({arguments})"), ATOM)));
         }
+        if name == "forward" && self.forwards.contains_key(text) {
+            let given = self.forwarded(text, arguments)?;
+            return Some(Some((format!("{text}.forward({given})"), ATOM)));
+        }
         if let Some(text) = self.of_field(text, name, holds, arguments) {
             return text.map(|text| Some((text, ATOM)));
         }
@@ -136,6 +140,13 @@ impl Writer<'_> {
                 self.uses(Idiom::Number);
                 made(format!("{text}.item().{name}()"))
             }
+            // `d.update(a=1)`
+            ("update", [_, ..])
+                if holds == Holds::Map && arguments.iter().all(|argument| argument.name.is_some()) =>
+            {
+                self.uses(Idiom::Method);
+                made(format!("{text}.mixin({})", self.map_of(arguments)?))
+            }
             ("copy", []) if matches!(holds, Holds::Array | Holds::Map) => {
                 self.uses(Idiom::Copy);
                 made(text.to_owned())
@@ -177,7 +188,7 @@ impl Writer<'_> {
     }
 
     /// `", ".join(items)`
-    fn joined(&mut self, between: &Expr, items: &Expr) -> Option<String> {
+    pub(super) fn joined(&mut self, between: &Expr, items: &Expr) -> Option<String> {
         self.uses(Idiom::Join);
         let (between, items) = (self.expr(between)?, self.items(items)?);
         Some(match between.as_str() {
@@ -189,6 +200,7 @@ impl Writer<'_> {
 
     pub(super) fn method(&mut self, on: &Expr, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
         let atom = |text: String| Some((text, ATOM));
+        let on = self.without_numpy(on);
         if names::is_absent(name) || is_os(on) || name == "exists" && is_path(on) {
             return self.of_environment(name, arguments).filter(|_| is_os(on)).map(|text| (text, ATOM));
         }
@@ -204,10 +216,6 @@ impl Writer<'_> {
         let text = self.on(on)?;
         let is_self = text == "self" || text.starts_with("self.");
         let plain = arguments.iter().all(|argument| argument.name.is_none());
-        let known = matches!(holds, Holds::Text | Holds::Array | Holds::Map);
-        let closure = arguments.iter().any(|argument| self.kind(&argument.value) == Holds::Closure);
-        let ambiguous = closure || (!known && names::is_method(name));
-        let renamed = RENAMED.iter().find(|(known, count, _)| *known == name && *count == arguments.len());
         self.note_change((on, &text), name);
         if let Some(found) = self.of_object(&text, name, arguments) {
             return atom(found);
@@ -215,6 +223,8 @@ impl Writer<'_> {
         if let Some(found) = self.of_module((is_self, name), holds, &text, arguments)? {
             return Some(found);
         }
+        let arguments = self.gathered(name, arguments)?;
+        let arguments = arguments.as_slice();
         if plain
             && !is_self
             && let Some(found) = self.method_by_template((&text, holds), name, arguments)
@@ -255,15 +265,26 @@ impl Writer<'_> {
             }
             _ => {}
         }
-        if let Some((_, _, here)) = renamed.filter(|_| {
-            plain && holds != Holds::Tensor && !ambiguous && (name != "pop" || holds == Holds::Array)
-        }) {
-            self.uses(Idiom::Method);
-            let arguments = self.arguments(arguments)?;
-            return atom(format!("{text}.{here}({arguments})"));
-        }
+        let here = self.renamed((name, holds), arguments);
         let arguments = self.arguments(arguments)?;
-        atom(format!("{text}.{name}({arguments})"))
+        atom(format!("{text}.{}({arguments})", here.unwrap_or(name)))
+    }
+
+    /// What a method of a text, a list or a dictionary is called here, where it has another name.
+    fn renamed(&mut self, (name, holds): (&str, Holds), arguments: &[Arg]) -> Option<&'static str> {
+        let (_, _, here) =
+            RENAMED.iter().find(|(own, count, _)| *own == name && *count == arguments.len())?;
+        let plain = arguments.iter().all(|argument| argument.name.is_none());
+        let known = matches!(holds, Holds::Text | Holds::Array | Holds::Map);
+        let gives = |kind: Holds| arguments.iter().any(|argument| self.kind(&argument.value) == kind);
+        // A dictionary is what a dictionary of Python's updates.
+        let of_rhai = arguments.iter().any(|argument| matches!(argument.value, Expr::Map(_)));
+        let updates = name == "update" && gives(Holds::Map) && !of_rhai;
+        let ambiguous = gives(Holds::Closure) || (!known && !updates && names::is_method(name));
+        let is = plain && holds != Holds::Tensor && !ambiguous && (name != "pop" || holds == Holds::Array);
+        is.then_some(())?;
+        self.uses(Idiom::Method);
+        Some(here)
     }
 
     /// `s.replace("a", "b")` and `s.strip()`, which give a text and leave the old one.
@@ -301,7 +322,10 @@ impl Writer<'_> {
     /// Rhai's `append` takes an array: only another value is Python's.
     fn is_array_of_rhai(&self, argument: &Arg) -> bool {
         let tuple = matches!(argument.value, Expr::Tuple(_));
-        !tuple && !self.is_refused("append") && self.kind(&argument.value) == Holds::Array
+        // What is not known may be one.
+        !tuple
+            && !self.is_refused("append")
+            && matches!(self.kind(&argument.value), Holds::Array | Holds::Other)
     }
 
     fn is_refused(&self, name: &str) -> bool {

@@ -40,6 +40,7 @@ mod places;
 mod reserved;
 mod session_names;
 mod slips;
+mod spread;
 mod statement_book;
 mod statements;
 mod texts;

@@ -156,6 +156,11 @@ pub(super) fn full(path: &[String], imports: &Imports) -> Option<String> {
     Some(rest.iter().fold(root, |path, name| format!("{path}.{name}")))
 }
 
+/// Whether a function of a package's has nothing here that stands for it: `plt.subplots`.
+pub(super) fn is_without(path: &[String], imports: &Imports) -> bool {
+    full(path, imports).is_some_and(|full| full.starts_with("matplotlib.") && here(&full).is_none())
+}
+
 /// The name, with its module, of something that no name alone calls: `nn::Linear` of `Linear`.
 pub(super) fn in_module(name: &str) -> Option<String> {
     let of: Vec<&OpDef> = rows().filter(|def| def.name == name).collect();
@@ -206,6 +211,11 @@ pub(super) fn is_property(name: &str) -> bool {
     of.peek().is_some() && of.all(|def| def.forms.iter().all(|form| matches!(form, Form::Property)))
 }
 
+/// Whether something of the lab's has a value of this name: `x.device`.
+pub(super) fn has_property(name: &str) -> bool {
+    rows().any(|def| def.name == name && def.forms.contains(&Form::Property))
+}
+
 /// Whether something has a method of this name.
 pub(super) fn is_method(name: &str) -> bool {
     rows().any(|def| def.name == name && def.forms.contains(&Form::Method))
@@ -247,7 +257,11 @@ fn here(full: &str) -> Option<String> {
     match path.split_once('.')? {
         ("torch", rest) if rest.contains('.') => Some(rest.replace('.', "::")),
         ("torch" | "math", rest) => Some(rest.to_owned()),
-        ("matplotlib", rest) => Some(format!("plot::{}", rest.rsplit('.').next()?.replace("plot", "line"))),
+        ("matplotlib", rest) => {
+            let name = rest.rsplit('.').next()?;
+            let own = format!("plot::{}", if name == "plot" { "line" } else { name });
+            is_in_module(&own).then_some(own)
+        }
         _ => None,
     }
 }

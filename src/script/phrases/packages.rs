@@ -101,7 +101,22 @@ const METHODS: &[(&str, Holds, &str)] = &[
 impl Writer<'_> {
     /// A call of a package's function, if it is known how that is written here.
     pub(super) fn of_package(&mut self, path: &[String], arguments: &[Arg]) -> Option<(String, Idiom)> {
-        let full = names::full(path, &self.imports)?;
+        let full = match path {
+            [name] if matches!(name.as_str(), "exit" | "quit") && gives_call(arguments) => {
+                "sys.exit".to_owned()
+            }
+            path => names::full(path, &self.imports)?,
+        };
+        if let ("sys.exit", [Arg { value: done @ Expr::Call(..), .. }]) = (full.as_str(), arguments) {
+            return self.exit_after(done);
+        }
+        // One template has a place for any number of values.
+        if arguments.iter().any(|argument| argument.spread) && !full.starts_with("numpy.random.rand") {
+            return None;
+        }
+        if let Some(found) = self.of_numbers(&full, arguments) {
+            return Some((found, Idiom::Numpy));
+        }
         let plain = arguments.iter().filter(|argument| argument.name.is_none());
         let values: Vec<&Expr> = plain.map(|argument| &argument.value).collect();
         if let ("math.ceil" | "math.floor", [of]) = (full.as_str(), values.as_slice()) {
@@ -116,6 +131,43 @@ impl Writer<'_> {
             return self.by_template(&full, &[&filled]);
         }
         self.by_template(&full, &values)
+    }
+
+    /// `sys.exit(main())`: what is called for its value is done before.
+    pub(super) fn exit_after(&mut self, done: &Expr) -> Option<(String, Idiom)> {
+        let done = self.expr(done)?;
+        self.prelude.push(format!("{done};"));
+        Some(("exit()".into(), Idiom::Exit))
+    }
+
+    /// What NumPy tells of the numbers of a list, as the number that it is there.
+    fn of_numbers(&mut self, full: &str, arguments: &[Arg]) -> Option<String> {
+        let [Arg { name: None, value, .. }] = arguments else { return None };
+        let value = self.without_numpy(value);
+        let is_tensor = self.kind(value) == Holds::Tensor;
+        let told = match full.strip_prefix("numpy.")? {
+            "mean" if !is_tensor => "double().mean()",
+            "median" => "double().quantile(0.5)",
+            // NumPy divides by how many there are, PyTorch by one less.
+            "std" => "double().std(#{correction: 0})",
+            "var" => "double().var(#{correction: 0})",
+            "argmin" if !is_tensor => "argmin()",
+            "argmax" if !is_tensor => "argmax()",
+            _ => return None,
+        };
+        let of = if is_tensor { self.on(value)? } else { format!("tensor({})", self.expr(value)?) };
+        Some(format!("{of}.{told}.item()"))
+    }
+
+    /// What `.numpy()` is of: with something behind it, it falls away, for tensors do what NumPy does.
+    pub(super) fn without_numpy<'e>(&self, value: &'e Expr) -> &'e Expr {
+        match value {
+            Expr::Call(callee, given) if self.python && given.is_empty() => match callee.as_ref() {
+                Expr::Attr(on, name) if name == "numpy" => on,
+                _ => value,
+            },
+            _ => value,
+        }
     }
 
     /// What stands for a function that is given some values.
@@ -174,6 +226,11 @@ impl Writer<'_> {
         }
         Some(text + rest)
     }
+}
+
+/// Whether a call is given what another one gives.
+fn gives_call(arguments: &[Arg]) -> bool {
+    matches!(arguments, [Arg { value: Expr::Call(..), .. }])
 }
 
 /// A place of a template.

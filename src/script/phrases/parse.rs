@@ -186,7 +186,8 @@ impl<'t, 'c> PythonReader<'t, 'c> {
         let sign = match self.word() {
             "-" => "-",
             "+" => "+",
-            "~" | "!" => "!",
+            "~" => "~",
+            "!" => "!",
             "*" => "*",
             _ => {
                 let base = self.postfix()?;

@@ -131,19 +131,22 @@ impl Writer<'_> {
 
     /// What `extract` and `sub_string` are given: with numbers they count from the end, with ranges they do not.
     fn part(&mut self, on: &str, from: Option<&Expr>, to: Option<&Expr>) -> Option<String> {
-        Some(match (from.map(from_end), to.map(from_end)) {
-            (Some(Some(first)), None) => format!("-{first}"),
-            (None, Some(Some(last))) => format!("0, {on}.len() - {last}"),
-            (Some(Some(first)), Some(Some(last))) => {
-                let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
-                format!("-{first}, {}", first.saturating_sub(last))
+        let mut far = |end: Option<&Expr>| match end {
+            Some(Expr::Unary("-", of)) => self.bound(of, 151).map(Some),
+            _ => Some(None),
+        };
+        let (first, last) = (far(from)?, far(to)?);
+        Some(match ((from, first), (to, last)) {
+            ((_, Some(first)), (None, _)) => format!("-{first}"),
+            ((None, _), (_, Some(last))) => format!("0, {on}.len() - {last}"),
+            ((_, Some(first)), (_, Some(last))) => match (first.parse::<u32>(), last.parse::<u32>()) {
+                (Ok(first), Ok(last)) => format!("-{first}, {}", first.saturating_sub(last)),
+                _ => format!("{on}.len() - {first}..{on}.len() - {last}"),
+            },
+            ((Some(from), None), (_, Some(last))) => {
+                format!("{}..{on}.len() - {last}", self.bound(from, 150)?)
             }
-            (Some(None), Some(Some(last))) => {
-                format!("{}..{on}.len() - {last}", self.bound(from?, 150)?)
-            }
-            (Some(Some(first)), Some(None)) => {
-                format!("{on}.len() - {first}..{}", self.bound(to?, 150)?)
-            }
+            ((_, Some(first)), (Some(to), None)) => format!("{on}.len() - {first}..{}", self.bound(to, 150)?),
             _ => self.range(from, to)?,
         })
     }

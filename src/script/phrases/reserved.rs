@@ -72,7 +72,8 @@ fn rename(tokens: &mut [Tok<'_>]) {
         head &= depth > 0 || token.text != ":" && token.kind != TokenKind::Line;
         let option = depth > 0 && !head && matches!(behind, Some((_, "=")));
         if before == "." && own.contains(&token.text) {
-            let other = KEPT.iter().find(|other| other.strip_suffix('_') == Some(token.text)).copied();
+            let mut all = KEPT.iter().chain(&BEGINNING);
+            let other = all.find(|other| other.strip_suffix('_') == Some(token.text)).copied();
             if let (Some(other), Some(token)) = (other, tokens.get_mut(at)) {
                 token.text = other;
             }
@@ -94,7 +95,13 @@ fn rename(tokens: &mut [Tok<'_>]) {
             BEGINNING.iter().find(is).filter(|other| {
                 // No function is without a name.
                 let called = **other == "fn_" && matches!(behind, Some((_, "(" | "." | "[" | "in")));
+                // `fn: Callable`
+                let param = head && depth > 0 && matches!(behind, Some((_, ":")));
+                // `self.fn = fn`
+                let given = before == "=" && behind.is_none_or(|(kind, _)| kind == TokenKind::Line);
                 called
+                    || param
+                    || given
                     || behind
                         .is_some_and(|(kind, text)| kind == TokenKind::Sign && BEHIND_A_NAME.contains(&text))
             })
@@ -115,6 +122,51 @@ fn ends_a_name(behind: Option<(TokenKind, &str)>) -> bool {
         Some((_, text)) => text != ":",
         None => true,
     }
+}
+
+/// Whether Rhai keeps a word for itself: it stands in quotes where a map has it as a name.
+pub(super) fn is_kept(word: &str) -> bool {
+    const WORDS: [&str; 34] = [
+        "true",
+        "false",
+        "if",
+        "else",
+        "while",
+        "for",
+        "in",
+        "continue",
+        "break",
+        "return",
+        "throw",
+        "try",
+        "import",
+        "as",
+        "global",
+        "this",
+        "is",
+        "eval",
+        "print",
+        "debug",
+        "type_of",
+        "call",
+        "curry",
+        "Fn",
+        "is_def_var",
+        "is_def_fn",
+        "is_shared",
+        "with",
+        "spawn",
+        "use",
+        "var",
+        "module",
+        "async",
+        "await",
+    ];
+    let is = |kept: &&str| kept.strip_suffix('_') == Some(word);
+    WORDS.contains(&word)
+        || KEPT.iter().chain(&BEGINNING).any(|kept| is(&kept))
+        || word == "yield"
+        || word == "exit"
 }
 
 /// Whether a token has been given another name.

@@ -433,6 +433,7 @@ impl<'c> Statements<'_, 'c, '_> {
             lines.push(self.one(target, &text, holds)?);
             let own = self.writer.expr(target)?;
             self.note_class(&own, value);
+            self.writer.note_arrays(&own, value);
             if self.writer.may_be_none(value) {
                 self.writer.optional.insert(own.clone());
             } else if self.depth == 0 {
@@ -511,7 +512,7 @@ impl<'c> Statements<'_, 'c, '_> {
     }
 
     /// Whether an assignment finds a variable of this name.
-    fn is_own(&self, name: &str) -> bool {
+    pub(super) fn is_own(&self, name: &str) -> bool {
         self.writer.scopes.iter().skip(self.function).any(|scope| scope.contains_key(name))
     }
 
@@ -532,6 +533,8 @@ impl<'c> Statements<'_, 'c, '_> {
                 for (target, value) in targets.iter().zip(values) {
                     let (holds, text) = (self.writer.kept(value), self.writer.expr(value)?);
                     lines.push(self.one(target, &text, holds)?);
+                    let own = self.writer.expr(target)?;
+                    self.note_class(&own, value);
                 }
                 return Some(lines);
             }

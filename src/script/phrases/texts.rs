@@ -64,8 +64,7 @@ impl Writer<'_> {
                 let (text, count) = (self.expr(a)?, self.bound(count, 150)?);
                 Some(format!("(0..{count}).map(|_i| {text}).reduce(|all, x| all + x, \"\")"))
             }
-            ("*", Expr::List(items), count) => {
-                let [item] = items.as_slice() else { return None };
+            ("*", Expr::List(items), count) if let [item] = items.as_slice() => {
                 self.uses(Idiom::Repeated);
                 let (item, count) = (self.expr(item)?, self.expr(count)?);
                 Some(format!("(0..{count}).map(|_i| {item})"))

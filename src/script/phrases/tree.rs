@@ -140,3 +140,15 @@ pub(super) fn is_environment(value: &Expr) -> bool {
         _ => false,
     }
 }
+
+/// Whether a value is the sizes of a tensor, which are an array.
+pub(super) fn is_sizes(value: &Expr) -> bool {
+    match value {
+        Expr::Attr(_, name) => name == "shape",
+        Expr::Index(on, places) => is_sizes(on) && !matches!(places.as_slice(), [IndexPlace::One(_)]),
+        Expr::Call(callee, given) => {
+            given.is_empty() && matches!(callee.as_ref(), Expr::Attr(_, name) if name == "size")
+        }
+        _ => false,
+    }
+}

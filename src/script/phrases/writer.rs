@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::book::Idiom;
 use super::names::{self, Imports};
-use super::tree::{self, Expr, IndexPlace, is_os};
+use super::reserved;
+use super::tree::{self, Expr, IndexPlace, is_os, is_sizes};
 
 /// What is known of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,6 +84,10 @@ pub(super) struct Writer<'k> {
     pub of_classes: BTreeMap<String, String>,
     /// Methods that change the object that they are of, each with its class.
     pub changing: BTreeMap<String, String>,
+    /// Parts of dictionaries and lists that are lists: `history["loss"]`, and `rows[]` for each of them.
+    pub arrays: BTreeSet<String>,
+    /// Fields of which nothing is known but that a class of modules has them.
+    pub guessed: BTreeSet<String>,
     /// Maps whose names stand for numbers.
     pub numbered: BTreeSet<String>,
     /// Parsers of arguments, with the options that they have been given.
@@ -138,6 +143,8 @@ impl<'k> Writer<'k> {
             properties: BTreeMap::new(),
             of_classes: BTreeMap::new(),
             changing: BTreeMap::new(),
+            arrays: BTreeSet::new(),
+            guessed: BTreeSet::new(),
             numbered: BTreeSet::new(),
             parsers: BTreeMap::new(),
             prelude: Vec::new(),
@@ -209,6 +216,7 @@ impl<'k> Writer<'k> {
             Expr::Index(on, places) => self.index(on, places),
             Expr::Unary("!", _) => self.truth(value),
             Expr::Unary("?", of) => self.chosen(of),
+            Expr::Unary("~", of) => self.inverted(of),
             Expr::Binary(sign @ ("&&" | "||"), a, b) if self.python && self.gives_value(a, b) => {
                 self.one_of(sign, a, b)
             }
@@ -346,7 +354,7 @@ impl<'k> Writer<'k> {
             let binds = if value.starts_with('|') { LOOSE } else { ATOM };
             return Some((value, binds));
         }
-        let on = self.bound(on, ATOM)?;
+        let on = self.bound(self.without_numpy(on), ATOM)?;
         if let Some(kept) = self.of_classes.get(&format!("{on}.{name}")).cloned() {
             self.pointed = true;
             return Some((kept, ATOM));
@@ -364,7 +372,16 @@ impl<'k> Writer<'k> {
         }
         match name {
             "environ" if on == "os" => None,
-            "__name__" if on.starts_with("type_of(") => Some((on, ATOM)),
+            // An error's class is what it is called here.
+            "__name__" if on.starts_with("type_of(") => {
+                let of = on.strip_prefix("type_of(").and_then(|of| of.strip_suffix(')')).unwrap_or_default();
+                let is_error = self.caught.iter().any(|caught| caught == of);
+                Some((if is_error { format!("{of}.kind") } else { on }, ATOM))
+            }
+            "__class__" if self.python => {
+                self.uses(Idiom::Type);
+                Some((format!("type_of({on})"), ATOM))
+            }
             name if self.said.uncalled.as_deref() == Some(name) => {
                 self.uses(Idiom::Uncalled);
                 Some((format!("{on}.{name}()"), ATOM))
@@ -374,6 +391,7 @@ impl<'k> Writer<'k> {
     }
 
     fn operator(&mut self, sign: &str, a: &Expr, b: &Expr) -> Option<(String, u8)> {
+        let (a, b) = (self.without_numpy(a), self.without_numpy(b));
         if let Some(found) = self.of_texts(sign, a, b) {
             return Some((found, ATOM));
         }
@@ -476,14 +494,16 @@ impl<'k> Writer<'k> {
             };
             let inside = key.trim_matches('"');
             let word = inside.chars().all(|c| c.is_alphanumeric() || c == '_')
-                && inside.starts_with(|c: char| c.is_alphabetic() || c == '_');
+                && inside.starts_with(|c: char| c.is_alphabetic() || c == '_')
+                && !reserved::is_kept(inside);
             all.push(format!("{}: {}", if word { inside } else { &key }, self.expr(value)?));
         }
         Some((format!("#{{{}}}", all.join(", ")), ATOM))
     }
 
     fn index(&mut self, on: &Expr, places: &[IndexPlace]) -> Option<(String, u8)> {
-        let holds = self.kind(on);
+        let on = self.without_numpy(on);
+        let holds = if is_sizes(on) { Holds::Array } else { self.kind(on) };
         let part = match places {
             [IndexPlace::One(Expr::Number(part))] if part == "0" => "values",
             [IndexPlace::One(Expr::Number(part))] if part == "1" => "indices",
