@@ -340,6 +340,24 @@ assert t.numpy().tolist()[1] == 2.0 and t.numpy().shape[0] == 3 and z.sum() == 1
 assert np.mean(losses) == 3.0 and np.median(losses) == 2.0 and np.argmin(losses) == 0 and np.argmax(losses) == 2
 assert abs(np.std(losses) - 2.1602) < 0.001 and t.numpy()[0] == 1.0
 "#,
+    r#"
+import torch
+def pad(t, *sizes, value=0):
+    return t.sum() + len(sizes) + value
+def compose(*fns):
+    def run(x):
+        for fn in fns:
+            x = fn(x)
+        return x
+    return run
+t = torch.ones(2, 3)
+preds = t.numpy()
+seen = []
+seen.extend(preds[0])
+x = 4 if -7 % 3 == 2 else 0
+assert pad(t, 1, 2).item() == 8 and pad(t, 1, value=5).item() == 12 and compose(lambda v: v + 1, lambda v: v * 2)(3) == 8
+assert preds.shape[1] == 3 and preds.mean() == 1.0 and len(seen) == 3 and x == 4
+"#,
     // `*` hands on an array where one is taken, and its parts where not.
     r#"
 import torch, torch.nn as nn

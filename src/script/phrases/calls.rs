@@ -59,6 +59,13 @@ impl Writer<'_> {
                 let (callee, arguments) = (self.expr(callee)?, self.arguments(arguments)?);
                 atom(format!("{callee}.forward({arguments})"))
             }
+            // `compose(f, g)(x)`
+            Expr::Call(..) if self.python => {
+                let (idiom, method) = self.of_unknown("", arguments);
+                self.uses(idiom);
+                let (callee, arguments) = (self.bound(callee, ATOM)?, self.arguments(arguments)?);
+                atom(format!("{callee}.{method}({arguments})"))
+            }
             // `acts["relu"](x)`
             Expr::Index(on, _) if self.python => {
                 let on = place(on).unwrap_or_default();
@@ -329,7 +336,7 @@ impl Writer<'_> {
     pub(super) fn in_order(&mut self, function: &str, all: bool, arguments: &[Arg]) -> Option<String> {
         let params = self.functions.get(function)?.clone();
         if params.iter().any(|param| param.starts_with('*')) {
-            return self.collected(&params, arguments);
+            return self.collected(function, &params, arguments);
         }
         if let [before @ .., Arg { spread: true, value: rest, name: None }] = arguments {
             let defaults = self.defaults.get(function).cloned().unwrap_or_default();
@@ -368,13 +375,21 @@ impl Writer<'_> {
     }
 
     /// Arguments of a function that takes any number: what is more goes in an array, and what has a name in a map.
-    fn collected(&mut self, params: &[String], arguments: &[Arg]) -> Option<String> {
+    fn collected(&mut self, function: &str, params: &[String], arguments: &[Arg]) -> Option<String> {
         self.uses(Idiom::Rest);
         let own = params.iter().take_while(|param| !param.starts_with('*')).count();
         let (mut all, mut rest, mut named) = (Vec::new(), Vec::new(), Vec::new());
         let (mut given, mut options) = (None, None);
+        // Those that stand behind `*args` are given by their names.
+        let mut behind: Vec<Option<String>> = self.defaults.get(function).cloned().unwrap_or_default();
+        behind.resize(params.len(), None);
         for argument in arguments {
             let value = self.expr(&argument.value)?;
+            let place = params.iter().position(|param| Some(param) == argument.name.as_ref());
+            if let Some(place) = place.filter(|place| *place > own) {
+                *behind.get_mut(place)? = Some(value);
+                continue;
+            }
             match &argument.name {
                 // What is handed on as it was taken.
                 None if argument.spread && rest.is_empty() && given.is_none() && all.len() == own => {
@@ -391,10 +406,17 @@ impl Writer<'_> {
             }
         }
         (all.len() == own).then_some(())?;
-        all.extend(params.iter().skip(own).map(|param| match param.starts_with("**") {
-            true => options.take().unwrap_or_else(|| format!("#{{{}}}", named.join(", "))),
-            false => given.take().unwrap_or_else(|| format!("[{}]", rest.join(", "))),
-        }));
+        for (param, behind) in params.iter().zip(behind).skip(own) {
+            all.push(match param {
+                param if param.starts_with("**") => {
+                    options.take().unwrap_or_else(|| format!("#{{{}}}", named.join(", ")))
+                }
+                param if param.starts_with('*') => {
+                    given.take().unwrap_or_else(|| format!("[{}]", rest.join(", ")))
+                }
+                _ => behind?,
+            });
+        }
         Some(all.join(", "))
     }
 

@@ -82,6 +82,9 @@ impl Writer<'_> {
     /// `a % b`, which has the sign of `b` in Python.
     pub(super) fn remainder(&mut self, a: &Expr, b: &Expr) -> Option<(String, u8)> {
         self.pointed = true;
+        if let (Some(a), Some(b)) = (whole_of(a), whole_of(b).filter(|b| *b > 0)) {
+            return Some((a.rem_euclid(b).to_string(), ATOM));
+        }
         let (a, b) = (self.bound(a, binds("%"))?, self.bound(b, binds("%") + 1)?);
         Some((format!("({a} % {b} + {b}) % {b}"), binds("%")))
     }
@@ -210,6 +213,15 @@ fn is_computed(value: &Expr) -> bool {
         Expr::Binary("/", ..) => true,
         Expr::Binary(_, a, b) => is_computed(a) || is_computed(b),
         _ => false,
+    }
+}
+
+/// An integer that is written out.
+fn whole_of(value: &Expr) -> Option<i64> {
+    match value {
+        Expr::Number(whole) => whole.parse().ok(),
+        Expr::Unary("-", of) => whole_of(of)?.checked_neg(),
+        _ => None,
     }
 }
 

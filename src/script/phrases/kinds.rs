@@ -22,9 +22,6 @@ const COUNTS: [&str; 10] = [
 impl Writer<'_> {
     /// What a variable holds that is given a value.
     pub(super) fn kept(&self, value: &Expr) -> Holds {
-        if !std::ptr::eq(self.without_numpy(value), value) {
-            return Holds::Array;
-        }
         match self.kind(value) {
             Holds::Int if self.may_be_negative(value) => Holds::Negative,
             holds => holds,

@@ -140,6 +140,15 @@ impl Writer<'_> {
                 self.uses(Idiom::Number);
                 made(format!("{text}.item().{name}()"))
             }
+            ("extend", [one])
+                if self.python
+                    && self.kind(&one.value) == Holds::Tensor
+                    && !matches!(holds, Holds::Tensor | Holds::Module) =>
+            {
+                self.uses(Idiom::Method);
+                let items = self.on(self.without_numpy(&one.value))?;
+                made(format!("{text}.append({items}.tolist())"))
+            }
             // `d.update(a=1)`
             ("update", [_, ..])
                 if holds == Holds::Map && arguments.iter().all(|argument| argument.name.is_some()) =>

@@ -403,6 +403,7 @@ impl<'c> Statements<'_, 'c, '_> {
 
     /// `a = b = value`, from the last target on.
     fn assign(&mut self, targets: &[Expr], value: &Expr) -> Option<Vec<String>> {
+        let value = self.writer.without_numpy(value);
         if let [target] = targets
             && let Some(lines) = self.of_parser(target, value)
         {
