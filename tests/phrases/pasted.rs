@@ -328,6 +328,22 @@ b = Buf()
 assert len(x.shape[1:]) == 2 and x.size()[:-1][1] == 3 and history["d"][-2:][0] == 2 and rows[0][1:][0] == 2
 assert history["d"][:-k][0] == 1 and len(history["d"][-k:]) == 2 and b.last(2)[0] == 2
 "#,
+    r#"
+class Kept:  # the last ones
+    def __init__(self, fn=None):  # made
+        self.fn = fn  # called
+        self.hist = []  # none
+    def push(self, v):
+        self.hist.append(v)  # one more
+        if len(self.hist) > 2:
+            self.hist = self.hist[-2:]
+    def last(self):
+        return self.hist[-1:]
+kept = Kept()
+for i in range(4):
+    kept.push(i)
+assert kept.hist[0] == 2 and kept.last()[0] == 3
+"#,
     // NumPy's numbers.
     r#"
 import torch, numpy as np

@@ -85,6 +85,13 @@ impl Writer<'_> {
             }
             Expr::Index(on, places) if self.is_array_at(on, places) => Holds::Array,
             Expr::Index(on, _) if self.kind(on) == Holds::Tensor => Holds::Tensor,
+            // A part of a list is a list.
+            Expr::Index(on, places)
+                if matches!(places.as_slice(), [IndexPlace::Slice(..)])
+                    && matches!(self.kind(on), Holds::Array | Holds::Text) =>
+            {
+                self.kind(on)
+            }
             // A part of a list or a dictionary of modules.
             Expr::Index(on, places)
                 if matches!(places.as_slice(), [IndexPlace::One(_)]) && self.kind(on) == Holds::Module =>

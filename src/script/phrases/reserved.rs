@@ -98,7 +98,8 @@ fn rename(tokens: &mut [Tok<'_>]) {
                 // `fn: Callable`
                 let param = head && depth > 0 && matches!(behind, Some((_, ":")));
                 // `self.fn = fn`
-                let given = before == "=" && behind.is_none_or(|(kind, _)| kind == TokenKind::Line);
+                let given = before == "="
+                    && behind.is_none_or(|(kind, _)| matches!(kind, TokenKind::Line | TokenKind::Comment));
                 called
                     || param
                     || given
@@ -126,7 +127,7 @@ fn ends_a_name(behind: Option<(TokenKind, &str)>) -> bool {
 
 /// Whether Rhai keeps a word for itself: it stands in quotes where a map has it as a name.
 pub(super) fn is_kept(word: &str) -> bool {
-    const WORDS: [&str; 34] = [
+    const WORDS: [&str; 36] = [
         "true",
         "false",
         "if",
@@ -161,12 +162,11 @@ pub(super) fn is_kept(word: &str) -> bool {
         "module",
         "async",
         "await",
+        "yield",
+        "exit",
     ];
     let is = |kept: &&str| kept.strip_suffix('_') == Some(word);
-    WORDS.contains(&word)
-        || KEPT.iter().chain(&BEGINNING).any(|kept| is(&kept))
-        || word == "yield"
-        || word == "exit"
+    WORDS.contains(&word) || KEPT.iter().chain(&BEGINNING).any(is)
 }
 
 /// Whether a token has been given another name.
