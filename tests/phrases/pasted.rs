@@ -311,6 +311,11 @@ x = torch.ones(1, 2)
 s = sum(f(x).sum() for f in m.heads)
 parts = nn.ModuleList([nn.Linear(2, 2)])
 assert m(x).shape[1] == 6 and s.numel() == 1 and len([g(x) for g in parts]) == 1
+n = 0
+for i, layer in enumerate(m.heads):
+    x = layer(x)
+    n += i
+assert n == 3 and x.shape[1] == 2 and len(list(parts)) == 1 and len([layer(v) for layer, v in zip(parts, [x])]) == 1
 "#,
     // Parts of what is a list.
     r#"

@@ -246,7 +246,7 @@ impl Writer<'_> {
     }
 
     /// Whether a value is known to be a module, whose parts are modules.
-    fn has_modules(&self, value: &Expr) -> bool {
+    pub(super) fn has_modules(&self, value: &Expr) -> bool {
         let field = match value {
             Expr::Attr(_, name) => self.guessed.contains(&format!("self.{name}")),
             _ => false,

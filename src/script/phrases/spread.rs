@@ -43,7 +43,10 @@ impl Writer<'_> {
             _ => arguments,
         };
         if !arguments.iter().any(|argument| argument.spread) {
-            return Some(self.with_sizes(name, arguments));
+            return match name {
+                "enumerate" | "zip" | "list" | "reversed" => self.with_children(arguments),
+                name => Some(self.with_sizes(name, arguments)),
+            };
         }
         self.uses(Idiom::Spread);
         let plain = |argument: &&Arg| argument.name.is_none();
@@ -56,6 +59,18 @@ impl Writer<'_> {
         };
         let given = Arg { name: None, spread: false, value: one_array(all)? };
         Some(text.into_iter().chain([given]).chain(named).collect())
+    }
+
+    /// `enumerate(self.layers)`: the modules in a module are an array that it is asked for.
+    fn with_children(&mut self, arguments: &[Arg]) -> Option<Vec<Arg>> {
+        let given = |argument: &Arg| {
+            let value = match &argument.value {
+                value if self.has_modules(value) => Expr::Rhai(format!("{}.children()", self.on(value)?)),
+                value => value.clone(),
+            };
+            Some(Arg { value, ..argument.clone() })
+        };
+        arguments.iter().map(given).collect()
     }
 
     /// `torch.zeros(())`: no sizes are an array that is empty.
