@@ -25,9 +25,10 @@ pub(crate) fn draw(state: &State, buffer: &mut Buffer, areas: &Areas) {
     let taken = text::width(&status) + text::width(&lasting);
     let room = width.saturating_sub(taken + 3);
     let mut left = vec![Span::styled(" tensorlab ", theme.accent)];
-    let several = state.steps.len() > 1;
-    let step =
-        several.then(|| format!(" · step {} of {}", state.step + 1, state.steps.len())).unwrap_or_default();
+    let step = match state.steps.len() {
+        0 | 1 => String::new(),
+        all => format!(" · step {} of {all}", state.step + 1),
+    };
     left.extend((screens::entry(state.screen).title)(state));
     let used: usize = left.iter().map(Span::width).sum();
     let for_title = room.saturating_sub(used + text::width(&step));

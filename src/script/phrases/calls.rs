@@ -102,6 +102,13 @@ impl Writer<'_> {
                     let call = Expr::Call(argument.value.clone().into(), vec![item]);
                     format!("|x| {}", self.expr(&call)?)
                 }
+                // Python's own types are the wide ones, where `torch.int` and `torch.float` are not.
+                (Expr::Name(wide), Some("dtype")) if wide == "int" && self.holds(wide).is_none() => {
+                    "int64".into()
+                }
+                (Expr::Name(wide), Some("dtype")) if wide == "float" && self.holds(wide).is_none() => {
+                    "float64".into()
+                }
                 (value, _) => self.expr(value)?,
             };
             match &argument.name {

@@ -195,6 +195,11 @@ pub(super) fn handed(full: &str) -> Option<String> {
         _ => false,
     };
     let name = if space.is_empty() { full } else { name };
+    // `torch.float` is a dtype.
+    let is_value = |form: &Form| matches!(form, Form::Constant | Form::ValueOf(_) | Form::Word);
+    if space.is_empty() && rows().any(|def| def.name == name && def.forms.iter().any(is_value)) {
+        return None;
+    }
     let def = rows().find(|def| def.name == name && def.forms.iter().any(is))?;
     let told = |param: &Param| if param.name == "input" { "x" } else { param.name };
     let is_needed = |param: &&Param| param.default.is_none() || param.name == "modules";

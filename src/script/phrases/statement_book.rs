@@ -125,6 +125,13 @@ pub(super) const STATEMENTS: &[Phrase] = &[
         "acts[\"relu\"].call(x)",
     ),
     phrase(
+        Idiom::Options,
+        "",
+        "",
+        "x = [torch.zeros(2, dtype=int), torch.ones(2, dtype=float), torch.ones(2, dtype=torch.float)]",
+        "let x = [zeros(2, #{dtype: int64}), ones(2, #{dtype: float64}), ones(2, #{dtype: float})];",
+    ),
+    phrase(
         Idiom::Defaults,
         "a function for each number of arguments",
         "",
