@@ -73,10 +73,17 @@ impl Layout {
     }
 }
 
+/// Dimensions that are put in an order.
+const MOST_DIMENSIONS: usize = 64;
+
 /// The order of the dimensions of a result whose inputs have these strides, broadcast dimensions with 0.
 ///
 /// Follows `TensorIterator::reorder_dimensions`: the first input whose strides tell two dimensions apart decides.
 pub fn order(shape: &[usize], inputs: &[&[isize]]) -> Order {
+    // PyTorch has no iterators of more, and what follows takes the square of their number.
+    if shape.len() > MOST_DIMENSIONS {
+        return (0..shape.len()).collect();
+    }
     // Innermost first while it is sorted.
     let mut perm: Order = (0..shape.len()).rev().collect();
     let at = |perm: &Order, i: usize| perm.get(i).copied().unwrap_or(0);
