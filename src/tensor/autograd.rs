@@ -52,8 +52,16 @@ impl Rule for Vjp {
     }
 
     fn holds_more(&self) -> bool {
-        // PyTorch saves a factor that is a number as a tensor.
-        matches!(self.name, "MulBackward0" | "DivBackward0")
+        // PyTorch saves a factor that is a number as a tensor, and what an average is taken of.
+        const SAVING: [&str; 6] = [
+            "MulBackward0",
+            "DivBackward0",
+            "AvgPool2DBackward0",
+            "AvgPool3DBackward0",
+            "AdaptiveAvgPool2DBackward0",
+            "AdaptiveAvgPool3DBackward0",
+        ];
+        SAVING.contains(&self.name)
     }
 }
 

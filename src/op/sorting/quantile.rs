@@ -23,7 +23,7 @@ use crate::op::gather::along_dim::gather;
 use crate::op::reduce::sums::sum;
 use crate::op::shape::join::{cat, stack};
 use crate::op::shape::part::{select, slice};
-use crate::op::shape::view::reshape_to;
+use crate::op::shape::view::{reshape_to, unsqueeze};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
@@ -147,6 +147,10 @@ pub(crate) fn quantile(
         return Err(Error::runtime(format!("{name}() input tensor must be non-empty")));
     }
     let fractions = fractions(x, q, name)?;
+    if fractions.is_empty() {
+        let one = quantile(x, Operand::Scalar(0.0.into()), dim, keepdim, between, skip_nan)?;
+        return slice(&unsqueeze(&one, 0)?, 0, 0, 0, 1);
+    }
     let (line, along) = match dim {
         Some(dim) => lined(x, dim, name)?,
         None => (reshape_to(x, &[x.numel()])?, 0),
