@@ -84,8 +84,9 @@ pub fn parse(mut from: impl BufRead, name: &str, how: Reading) -> Result<Tensor>
         let text = text.map_err(|_| Error::value(format!("{name}:{number}: the line is no UTF-8 text")))?;
         let text = if number == 1 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
         table.reserve(line.len())?;
+        let is_first = !table.begun;
         table.add(text.trim_end_matches(['\n', '\r'])).map_err(|problem| {
-            let header = if table.rows == 0 { "; `#{skiprows: 1}` passes over a header that has numbers" } else { "" };
+            let header = if is_first { "; `#{skiprows: 1}` passes over a header that has numbers" } else { "" };
             Error::value(format!("{name}:{number}: {problem}"))
                 .with_hint(format!("each line has the same columns, all of them numbers; `#{{delimiter: \";\"}}` says what parts them{header}"))
         })?;
@@ -182,6 +183,8 @@ mod tests {
         assert_eq!(error("1,2\n3\n"), "f.csv:2: 1 columns, where the first row has 2");
         // A line with a number in it is data, whatever else it has.
         assert_eq!(error("1,,3\n4,5,6\n"), "f.csv:1: column 2 is empty");
+        let hint = |text: &str| of(text).unwrap_err().hint().unwrap_or_default();
+        assert!(hint("1,x\n").contains("skiprows") && !hint("a,b\n1 2\n").contains("skiprows"));
         assert_eq!(error("5.1, 3.5,setosa\n"), "f.csv:1: column 3 is not a number: 'setosa'");
         assert_eq!(of("label,pixel\n5,6\n").unwrap().shape(), [1, 2]);
         assert_eq!(error("a,b\nc,d\n"), "f.csv:2: column 1 is not a number: 'c'");
