@@ -37,6 +37,47 @@ x, y, z, k = 5, 5, 5, 5
 n = total([1, 2], k=2)
 assert a == 9 and n == 12
 "#,
+    // An item that is given another value is the list's no more, and a loader has no places.
+    r#"
+import torch
+from torch.utils.data import DataLoader
+rows = [[1], [2]]
+for row in rows:
+    row = list(row)
+    row.append(0)
+n = 0
+for batch in DataLoader(torch.arange(4), batch_size=2):
+    batch[0] = 5
+    n += batch[0].item()
+assert len(rows[0]) == 1 and n == 10
+"#,
+    // What NumPy tells of numbers has all their digits, and Python's types are the wide ones.
+    r#"
+import torch, numpy as np
+xs = [0.1, 0.2, 0.4]
+assert np.mean(xs) == 0.23333333333333336 and np.median(xs) == 0.2
+assert torch.ones(2).to(int).dtype == torch.int64 and torch.zeros(2, dtype=float).dtype == torch.float64
+"#,
+    // A function within one that has a word of Rhai's as its name.
+    r#"
+def timed(f):
+    def fn(x):
+        return f(x) + 1
+    return fn
+g = timed(lambda v: v * 2)
+assert g(3) == 7
+"#,
+    // Functions that a loop goes through.
+    r#"
+import torch
+acts = [torch.relu, torch.tanh]
+n = 0
+for act in acts:
+    n += act(torch.zeros(2)).sum().item()
+for act in [torch.exp]:
+    n += act(torch.zeros(2)).sum().item()
+assert n == 2
+"#,
     // Statements of one line.
     r#"
 import torch

@@ -291,6 +291,8 @@ impl Statements<'_, '_, '_> {
         let counts = matches!(&items, Expr::Call(callee, _) if matches!(callee.as_ref(), Expr::Name(name) if name == "range"));
         let holds = match names.as_slice() {
             _ if counts => Holds::Int,
+            // It hides a function, and does not take what that one takes.
+            [name] if self.writer.functions.contains_key(name) => Holds::Other,
             [_] => self.writer.kind_of_item(&items),
             _ => Holds::Other,
         };

@@ -1,6 +1,7 @@
 //! Lists: comprehensions, and functions of what they hold.
 
 use super::book::Idiom;
+use super::kinds::place;
 use super::lex;
 use super::tree::{Arg, Expr, Loop};
 use super::writer::{ATOM, Holds, Writer};
@@ -241,6 +242,7 @@ impl Writer<'_> {
             }
             items if matches!(self.kind(items), Holds::Text | Holds::Map) => Holds::Text,
             items if self.has_modules(items) => Holds::Module,
+            items if place(items).is_some_and(|items| self.callable.contains(&items)) => Holds::Closure,
             _ => Holds::Other,
         }
     }

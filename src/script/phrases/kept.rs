@@ -8,6 +8,9 @@ use super::statements::Statements;
 use super::tree::{Arg, Expr};
 use super::writer::Holds;
 
+/// What leaves a round of a loop before its end.
+const LEAVES: [&str; 3] = ["continue", "break", "return"];
+
 impl Statements<'_, '_, '_> {
     /// Has a loop write each item that it changes where it comes from, or says that the change is lost.
     pub(super) fn written_back(
@@ -23,7 +26,12 @@ impl Statements<'_, '_, '_> {
         if names.len() == 1 && self.writer.kind(items) == Holds::Tensor {
             return head;
         }
-        let skips = body.iter().any(|line| has_word(line, "continue"));
+        // A name that is given another value is no item any more.
+        if body.iter().any(|line| line.trim_start().starts_with(&format!("{name} = "))) {
+            return head;
+        }
+        // The item is written back behind all of it.
+        let skips = body.iter().any(|line| LEAVES.iter().any(|word| has_word(line, word)));
         if let (Some((head, target)), false) = (self.source(&head, names, items, &name), skips) {
             self.writer.uses(Idiom::Copied);
             body.push(format!("{target} = {name};"));
@@ -50,7 +58,8 @@ impl Statements<'_, '_, '_> {
         };
         let at = |wanted: &str| self.writer.free_name(wanted);
         Some(match (called, names) {
-            (None, [_]) => {
+            // A loader or a tensor has no places that an item could be put back to.
+            (None, [_]) if self.writer.kind(items) == Holds::Array => {
                 let (of, at) = (place(items)?, at("at"));
                 head.ends_with(&format!(" in {of}")).then_some(())?;
                 (format!("for ({at}, {name}) in enumerate({of})"), format!("{of}[{at}]"))
@@ -59,7 +68,9 @@ impl Statements<'_, '_, '_> {
                 let (of, at) = (place(of)?, at("key"));
                 (format!("for ({at}, {name}) in {of}.items()"), format!("{of}[{at}]"))
             }
-            (Some(("items" | "enumerate", of)), [key, value]) if value == name => {
+            (Some((way @ ("items" | "enumerate"), of)), [key, value])
+                if value == name && (way == "items" || self.writer.kind(of) == Holds::Array) =>
+            {
                 head.starts_with(&format!("for ({key}, {value}) ")).then_some(())?;
                 (head.to_owned(), format!("{}[{key}]", place(of)?))
             }

@@ -85,6 +85,18 @@ impl Writer<'_> {
         Some(given.map(|given| format!("{on}.{name}.forward({given})")))
     }
 
+    /// Python's own type where a dtype is asked for, which is the wide one: `x.to(int)`.
+    fn wide(&self, method: &str, arguments: &[Arg]) -> Option<Arg> {
+        let [Arg { name: None, spread: false, value: Expr::Name(name) }] = arguments else { return None };
+        let dtype = match (method, name.as_str()) {
+            ("to" | "type", "int") => "int64",
+            ("to" | "type", "float") => "float64",
+            _ => return None,
+        };
+        let value = Expr::Rhai(dtype.into());
+        (self.python && self.holds(name).is_none()).then_some(Arg { name: None, spread: false, value })
+    }
+
     /// What changes a value's type, and what changes a list in place.
     fn converted(
         &mut self,
@@ -210,6 +222,8 @@ impl Writer<'_> {
     pub(super) fn method(&mut self, on: &Expr, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
         let atom = |text: String| Some((text, ATOM));
         let on = self.without_numpy(on);
+        let wide = self.wide(name, arguments);
+        let arguments = wide.as_ref().map_or(arguments, std::slice::from_ref);
         if names::is_absent(name) || is_os(on) || name == "exists" && is_path(on) {
             return self.of_environment(name, arguments).filter(|_| is_os(on)).map(|text| (text, ATOM));
         }

@@ -86,6 +86,7 @@ pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> Sessio
         .or_else(|| slip(&fault, origin, &known))
         .or_else(|| uncalled(&fault))
         .or_else(|| slips::item(&fault))
+        .or_else(|| slips::several(&fault))
         .or_else(|| slips::block(&fault));
     let Some(hint) = found else { return fault };
     // What is misspelt stays so in the line that is offered.

@@ -146,16 +146,22 @@ impl Writer<'_> {
         let value = self.without_numpy(value);
         let is_tensor = self.kind(value) == Holds::Tensor;
         let told = match full.strip_prefix("numpy.")? {
-            "mean" if !is_tensor => "double().mean()",
-            "median" => "double().quantile(0.5)",
+            "mean" if !is_tensor => "mean()",
+            "median" => "quantile(0.5)",
             // NumPy divides by how many there are, PyTorch by one less.
-            "std" => "double().std(#{correction: 0})",
-            "var" => "double().var(#{correction: 0})",
+            "std" => "std(#{correction: 0})",
+            "var" => "var(#{correction: 0})",
             "argmin" if !is_tensor => "argmin()",
             "argmax" if !is_tensor => "argmax()",
             _ => return None,
         };
-        let of = if is_tensor { self.on(value)? } else { format!("tensor({})", self.expr(value)?) };
+        let wide = matches!(told, "argmin()" | "argmax()");
+        let of = match (is_tensor, wide) {
+            (true, true) => self.on(value)?,
+            (true, false) => format!("{}.double()", self.on(value)?),
+            (false, true) => format!("tensor({})", self.expr(value)?),
+            (false, false) => format!("tensor({}, #{{dtype: float64}})", self.expr(value)?),
+        };
         Some(format!("{of}.{told}.item()"))
     }
 

@@ -97,8 +97,8 @@ fn rename(tokens: &mut [Tok<'_>]) {
                 let called = **other == "fn_" && matches!(behind, Some((_, "(" | "." | "[" | "in")));
                 // `fn: Callable`
                 let param = head && depth > 0 && matches!(behind, Some((_, ":")));
-                // `self.fn = fn`
-                let given = before == "="
+                // `self.fn = fn`, `return fn`
+                let given = matches!(before, "=" | "return")
                     && behind.is_none_or(|(kind, _)| matches!(kind, TokenKind::Line | TokenKind::Comment));
                 called
                     || param

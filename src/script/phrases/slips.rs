@@ -20,6 +20,15 @@ pub(super) fn colon(fault: &Fault) -> Option<String> {
         .then(|| format!("the colon falls away before a brace: `{} {block}`", before.trim()))
 }
 
+/// What is told of `for [x, y] in loader`.
+pub(super) fn several(fault: &Fault) -> Option<String> {
+    let line =
+        fault.source_line.as_deref().filter(|_| fault.message.starts_with("Expecting name of a variable"))?;
+    let names = line.trim_start().strip_prefix("for [")?.split_once(']')?.0;
+    let are_names = names.split(',').all(|name| name.trim().chars().all(|c| c.is_alphanumeric() || c == '_'));
+    are_names.then(|| format!("names of several values stand in round brackets: `for ({names}) in …`"))
+}
+
 /// What is told of a call of what stands in an array or a map.
 pub(super) fn item(fault: &Fault) -> Option<String> {
     let line = fault.source_line.as_deref().filter(|_| fault.kind == "SyntaxError")?;
