@@ -251,6 +251,36 @@ fn names_are_looked_for_where_they_are() {
 }
 
 #[test]
+fn an_array_where_a_tensor_belongs_is_told_of_its_parts() {
+    let parts = "an array holds values one after the other, and `[0]` is the first of them";
+    holds(&[
+        (
+            "let out = nn::LSTM(2, 3).forward(ones(4, 1, 2)); out.shape",
+            "'array' object has no attribute 'shape'",
+            parts,
+        ),
+        ("ones(2) * [ones(2)]", "for (Tensor, array)", parts),
+        ("[1, 2] - ones(2)", "for (array, Tensor)", parts),
+        (
+            "for [x, y] in data::DataLoader(data::TensorDataset(ones(4), ones(4))) { x }",
+            "Expecting name of a variable",
+            "`for (x, y) in …`",
+        ),
+        ("let t = rand(3).aminmax(); t[0]", "string is expected, not int", "`.min` and `.max` of aminmax"),
+        (
+            "print(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17)",
+            "print() does not take",
+            "print() takes 16 values",
+        ),
+        ("float::NAN", "there is no module 'float'", "`nan`"),
+        ("f64::INFINITY", "there is no module 'f64'", "`inf`"),
+    ]);
+    // What arrays have is told as before.
+    let (_, hint) = Lab::on("cpu").error("[1, 2].lenn");
+    assert!(hint.contains("`len`"), "{hint}");
+}
+
+#[test]
 fn an_operand_without_a_name_is_told_by_its_side() {
     let mut lab = Lab::on("sim:t4");
     let (_, hint) = lab.error("let y = ones(3, #{device: \"cuda\"}); y + ones(5)");

@@ -30,8 +30,11 @@ const DISTRIBUTIONS: &str = "`distributions::Normal`, `Categorical` and `Bernoul
 const AVERAGE: &str =
     "`let mean = deepcopy(net);` and after each step, under no_grad, `a.lerp_(b, 0.01)` for its parameters";
 
+const NOT_FINITE: &str =
+    "`inf` and `nan` are names of their own, and `finfo(dtype)` has the limits of a dtype";
+
 /// Names, and what there is instead of them; modules with `::` behind, for a function of one's own may be called so.
-const ABSENT: [(&str, &str); 67] = [
+const ABSENT: [(&str, &str); 69] = [
     ("torch::", "what is PyTorch's own stands without it: `ones(2)`, `nn::Linear(2, 1)`, `optim::SGD(…)`"),
     (
         "backends::",
@@ -41,6 +44,8 @@ const ABSENT: [(&str, &str); 67] = [
         "utils::",
         "`checkpoint(f, x)`, `data::DataLoader(…)` and `nn::utils::clip_grad_norm_(…)` are what is in it there",
     ),
+    ("float::", NOT_FINITE),
+    ("f64::", NOT_FINITE),
     ("jit::", "a model is neither compiled nor traced here"),
     ("compile", "a model is neither compiled nor traced here"),
     ("hub::", "`load(path)` reads a file of weights"),

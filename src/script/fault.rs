@@ -11,7 +11,7 @@ use crate::tensor::display::display;
 use super::absent::{absent, absent_space};
 use super::arity::{CLOSURE, Takes};
 use super::misfit::{CALLED, is_in_place, is_option, of_arguments, of_first, of_part, part, truth};
-use super::missing::{NOTHING, near_variable, of_gradient, of_index, of_own_name};
+use super::missing::{NOTHING, near_variable, of_array, of_gradient, of_index, of_own_name};
 pub use super::sources::Origin;
 use super::sources::Sources;
 
@@ -475,7 +475,8 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
         }
         None => suggestion(bare, known.names),
     };
-    let hint = near.or_else(part).or_else(named).or_else(nothing);
+    let array = || of_array(bare, &shown, &[]);
+    let hint = near.or_else(array).or_else(part).or_else(named).or_else(nothing);
     Fault::bare("NameError", text, hint)
 }
 
@@ -511,7 +512,8 @@ fn unknown_property(text: &str, known: &KnownNames) -> Fault {
                 .into(),
         ),
         false if of == "()" => Some(NOTHING.into()),
-        false => suggestion(name, &members),
+        false => suggestion(name, &members)
+            .or_else(|| of_array(name, std::slice::from_ref(&of), &(known.members)("Tensor"))),
     };
     Fault::bare("TypeError", format!("'{of}' object has no attribute '{name}'"), hint)
 }

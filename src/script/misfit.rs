@@ -6,6 +6,9 @@ use crate::op::def::{InPlace, ParamKind};
 
 use super::missing::NOTHING;
 
+/// Values that one `print` writes: more than so many of any types are no call to Rhai.
+pub(super) const MOST_PRINTED: usize = 16;
+
 /// What is wrong with the arguments of these types, as far as a row of the table says.
 pub(super) fn of_arguments(name: &str, bare: &str, shown: &[String]) -> Option<String> {
     of_numbers(name, bare, shown).or_else(|| of_count(bare, shown))
@@ -66,6 +69,11 @@ fn of_numbers(name: &str, bare: &str, shown: &[String]) -> Option<String> {
 pub(super) fn of_first(bare: &str, shown: &[String], is_variable: bool) -> Option<String> {
     let first = shown.first()?.as_str();
     Some(match (bare, first) {
+        ("print", _) if shown.len() > MOST_PRINTED => {
+            format!(
+                "print() takes {MOST_PRINTED} values: more stand in a text, `${{a}} ${{b}}`, or in an array"
+            )
+        }
         _ if shown.iter().any(|given| given == "()") => NOTHING.into(),
         ("range", "float") => "counts are whole: `range(x.to_int())`".into(),
         ("range", "Tensor") => "counts are whole: `range(x.item())`".into(),
@@ -115,7 +123,7 @@ pub(super) fn part(want: &str, got: &str) -> Option<String> {
         }
         ("string", "int" | "char") => {
             "names of a map are texts: `` d[`${i}`] ``; results in parts have them: `.values` and `.indices` of max, sort \
-             and topk, `.Q` and `.R` of qr, `.U`, `.S` and `.Vh` of svd, and `r.keys()` tells others"
+             and topk, `.min` and `.max` of aminmax, `.Q` and `.R` of qr, `.U`, `.S` and `.Vh` of svd, and `r.keys()` tells others"
                 .into()
         }
         _ => return None,

@@ -17,6 +17,19 @@ pub(super) fn near_variable(name: &str, names: &[&str]) -> Option<String> {
     did_you_mean(name, names.iter().copied().filter(|other| is_long || sorted(other) == sorted(name)))
 }
 
+/// What is told of an array where a tensor belongs: what is asked of it, or what stands beside it. Several results are one,
+/// as an LSTM's.
+pub(super) fn of_array(name: &str, of: &[String], tensors: &[&str]) -> Option<String> {
+    let is_sign = !name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    let is_beside = || is_sign && of.len() == 2 && of.iter().any(|of| of == "Tensor");
+    let has_array = of.iter().any(|of| of == "array");
+    (has_array && (is_beside() || of.len() == 1 && tensors.contains(&name))).then(|| {
+        "an array holds values one after the other, and `[0]` is the first of them; `tensor(numbers)` and `stack(tensors)` make \
+         a tensor of all"
+            .to_owned()
+    })
+}
+
 /// What is told of an index of what can't be indexed, by how Rhai calls it with its key.
 pub(super) fn of_index(what: &str) -> Option<String> {
     what.starts_with("() ").then(|| NOTHING.to_owned())

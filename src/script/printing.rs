@@ -18,6 +18,7 @@ use crate::tensor::display::display;
 
 use super::bind::{FnCallArgs, note_line};
 use super::fault::{RhaiResult, raise};
+use super::misfit::MOST_PRINTED;
 use super::{carry, report};
 
 /// Before the entries of a map that have lines of their own.
@@ -59,7 +60,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     }
     appended::<Array>(engine, shared);
     appended::<Map>(engine, shared);
-    for count in 2..=MOST {
+    for count in 2..=MOST_PRINTED {
         let here = Arc::clone(shared);
         engine.register_raw_fn(
             "print",
@@ -74,9 +75,6 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
         );
     }
 }
-
-/// Values that one `print` writes.
-const MOST: usize = 20;
 
 /// Adds text whose lines but the first begin at a column, if there is anything on them.
 fn below(out: &mut String, text: &str, column: usize) {
