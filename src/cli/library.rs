@@ -376,9 +376,21 @@ fn resume(
 /// A notebook's cells, its file, and what there is to say of it; one that is not there yet is empty. It is
 /// remembered.
 pub(crate) fn open_notebook(path: &Path) -> Result<(Document, Book, Vec<String>), String> {
+    check_place(&file::at_home(path))?;
     let (book, notes) = Book::open(path)?;
     library::remember(path);
     Ok((book.document(), book, notes))
+}
+
+/// A new notebook needs a folder.
+fn check_place(path: &Path) -> Result<(), String> {
+    if path.exists() {
+        return Ok(());
+    }
+    match path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+        Some(folder) => Err(format!("there is no folder {}", folder.display())),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

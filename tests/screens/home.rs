@@ -183,6 +183,10 @@ fn a_path_is_typed_and_gets_its_ending() {
     lab.key(KeyCode::Char('o'));
     lab.key(KeyCode::Enter);
     assert!(lab.shows().contains("type a path"));
+    let before = lab.effects.len();
+    lab.types("work/");
+    lab.key(KeyCode::Enter);
+    assert!(lab.shows().contains("that is a folder") && lab.effects.len() == before, "{}", lab.shows());
     lab.key(KeyCode::Esc);
     assert!(!lab.shows().contains("Path:"));
 }

@@ -425,6 +425,10 @@ fn what_is_answered_in_a_lesson_that_another_lab_has_is_not_dropped_unasked() {
     let shown = lab.shows();
     assert!(shown.contains("is not kept") && shown.contains("lose what is not saved"), "{shown}");
     assert!(!lab.effects.contains(&Effect::Quit));
+    lab.key(KeyCode::Esc);
+    lab.tell(Msg::File { facts: FileFacts::default(), keeping: Keeping::Always });
+    lab.ctrl('q');
+    assert_eq!(lab.effects.last(), Some(&Effect::Quit), "the other lab has let go of it");
 }
 
 #[test]

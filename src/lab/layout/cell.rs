@@ -388,7 +388,7 @@ fn check(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, the
         }
         // The error itself stands above.
         Check::Done(Verdict::OutOfMemory { device, .. }) if cell.status == Status::Failed => {
-            (format!("✗ not yet: the cell ended when {device} was out of memory"), theme.error)
+            (format!("✗ Out of memory on {device}, as the error above tells"), theme.error)
         }
         Check::Done(verdict @ (Verdict::OutOfMemory { .. } | Verdict::DeviceUnavailable { .. })) => {
             (format!("✗ {verdict}"), theme.error)

@@ -156,7 +156,10 @@ impl Output {
             left = room.unwrap_or_default();
             room.is_some()
         };
-        let all: Vec<&OutLine> = self.head.iter().chain(&self.tail).rev().take_while(fits).collect();
+        // Where lines between are gone, the end alone is one text.
+        let is_whole = self.total == self.head.len() + self.tail.len();
+        let head = if is_whole { self.head.as_slice() } else { &[] };
+        let all: Vec<&OutLine> = head.iter().chain(&self.tail).rev().take_while(fits).collect();
         all.iter().rev().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n")
     }
 

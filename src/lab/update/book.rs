@@ -70,6 +70,8 @@ pub(super) fn file(state: &mut State, facts: FileFacts, keeping: Keeping, fx: &m
     if before != Keeping::Nothing || keeping == Keeping::Nothing {
         return;
     }
+    // What was answered meanwhile has waited for it.
+    state.unkept = false;
     if let Some(before) = state.untold.take() {
         let now: Vec<Noted> = state.cells().map(Noted::of).collect();
         tell(state, &before, &now, fx);

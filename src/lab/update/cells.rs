@@ -49,9 +49,9 @@ pub(super) fn copy_output(state: &mut State, fx: &mut Vec<Effect>) {
     let Some(cell) = state.selected_cell().filter(|cell| !cell.output.is_empty()) else { return };
     let text = cell.output.text();
     if text.is_empty() {
-        return state.say("there is no text in what the cell has shown");
+        return state.say("there is no text for a clipboard in what the cell has shown");
     }
-    let count = text.lines().count();
+    let count = text.split('\n').count();
     let last = if count < cell.output.total() { "the last " } else { "" };
     let lines = figures::plural(count as u64, "line", "lines");
     fx.push(Effect::Copy(text));

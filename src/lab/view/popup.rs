@@ -177,7 +177,7 @@ fn standing(state: &State) -> Vec<String> {
     }
     let unsaved = state.unsaved() as u64;
     if state.unkept {
-        told.push("What was answered and run while another lab had this lesson is not kept.".to_owned());
+        told.push("What was answered and run is not kept while another lab has this lesson.".to_owned());
         return told;
     }
     if unsaved == 0 {

@@ -155,6 +155,9 @@ fn commit(state: &mut State, fx: &mut Vec<Effect>) {
     let Some(path) = typed_path::notebook(typed) else {
         return state.say("type a path, such as work/first.rhai");
     };
+    if typed.trim_end().ends_with('/') {
+        return state.say("that is a folder: type the name of a notebook in it as well");
+    }
     if !typed_path::is_notebook(&path) {
         return state.say("a notebook's name ends in .rhai or .ipynb");
     }
