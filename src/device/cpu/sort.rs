@@ -3,7 +3,6 @@
 mod digits;
 mod first;
 mod keys;
-pub(super) mod kth;
 mod merge;
 mod whole;
 
