@@ -10,13 +10,13 @@ pub(super) trait Value: Copy {
     const ZERO: Self;
     const ONE: Self;
     const LOWEST: Self;
-    const HIGHEST: Self;
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
     /// NaN where one is.
     fn larger(self, other: Self) -> Self;
-    fn smaller(self, other: Self) -> Self;
+    /// Its bits where `by` has none, the others where it has them: what is largest among others becomes smallest.
+    fn turned(self, by: Self) -> Self;
     fn exp(self) -> Self;
 }
 
@@ -26,7 +26,6 @@ macro_rules! real_value {
             const ZERO: Self = Lane::new(0.0);
             const ONE: Self = Lane::new(1.0);
             const LOWEST: Self = Lane::new(<$t>::NEG_INFINITY);
-            const HIGHEST: Self = Lane::new(<$t>::INFINITY);
             #[inline(always)]
             fn plus(self, other: Self) -> Self {
                 self + other
@@ -44,8 +43,8 @@ macro_rules! real_value {
                 self.maximum(other)
             }
             #[inline(always)]
-            fn smaller(self, other: Self) -> Self {
-                self.minimum(other)
+            fn turned(self, by: Self) -> Self {
+                Lane::new(<$t>::from_bits(self.0.to_bits() ^ by.0.to_bits()))
             }
             #[inline(always)]
             fn exp(self) -> Self {
@@ -62,7 +61,6 @@ impl<I: Isa> Value for Lane<i64, I> {
     const ZERO: Self = Lane::new(0);
     const ONE: Self = Lane::new(1);
     const LOWEST: Self = Lane::new(i64::MIN);
-    const HIGHEST: Self = Lane::new(i64::MAX);
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
         Lane::new(self.0.wrapping_add(other.0))
@@ -80,8 +78,8 @@ impl<I: Isa> Value for Lane<i64, I> {
         Lane::new(self.0.max(other.0))
     }
     #[inline(always)]
-    fn smaller(self, other: Self) -> Self {
-        Lane::new(self.0.min(other.0))
+    fn turned(self, by: Self) -> Self {
+        Lane::new(self.0 ^ by.0)
     }
     /// Not asked for: what takes exponentials computes in floats.
     #[inline(always)]
@@ -97,27 +95,23 @@ pub(super) trait Fold: Send + Sync + 'static {
     /// `add` is more than an instruction or two.
     const LONG: bool = false;
     /// It keeps one of the values.
-    const PICK: Option<Pick> = None;
+    const PICKS: bool = false;
+    /// Its values are multiplied.
+    const MULTIPLIES: bool = false;
     fn start<V: Value>() -> V;
     fn add<V: Value>(sum: V, x: V, centre: V) -> V;
     fn join<V: Value>(a: V, b: V) -> V;
 }
 
-/// Which value of many a fold keeps; NaN where one is.
-#[derive(Clone, Copy)]
-pub(super) enum Pick {
-    Largest,
-    Smallest,
-}
-
 macro_rules! folds {
-    ($($(#[$doc:meta])* $name:ident $centred:literal $long:literal $pick:expr, $start:ident ($sum:ident $x:ident $centre:ident) $add:expr, $join:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $centred:literal $long:literal $picks:literal $multiplies:literal, $start:ident ($sum:ident $x:ident $centre:ident) $add:expr, $join:ident;)*) => {$(
         $(#[$doc])*
         pub(crate) struct $name;
         impl Fold for $name {
             const CENTRED: bool = $centred;
             const LONG: bool = $long;
-            const PICK: Option<Pick> = $pick;
+            const PICKS: bool = $picks;
+            const MULTIPLIES: bool = $multiplies;
             #[inline(always)]
             fn start<V: Value>() -> V {
                 V::$start
@@ -136,28 +130,33 @@ macro_rules! folds {
 }
 
 folds! {
-    Sum false false None, ZERO (sum x c) sum.plus(x), plus;
+    Sum false false false false, ZERO (sum x c) sum.plus(x), plus;
     /// Squares of distances to the centre.
-    Spread true false None, ZERO (sum x c) sum.plus(x.minus(c).times(x.minus(c))), plus;
+    Spread true false false false, ZERO (sum x c) sum.plus(x.minus(c).times(x.minus(c))), plus;
     /// Exponentials of distances to the centre.
-    Exponentials true true None, ZERO (sum x c) sum.plus(x.minus(c).exp()), plus;
-    Product false false None, ONE (sum x c) sum.times(x), times;
-    Largest false false Some(Pick::Largest), LOWEST (sum x c) sum.larger(x), larger;
-    Smallest false false Some(Pick::Smallest), HIGHEST (sum x c) sum.smaller(x), smaller;
+    Exponentials true true false false, ZERO (sum x c) sum.plus(x.minus(c).exp()), plus;
+    Product false false false true, ONE (sum x c) sum.times(x), times;
+    Largest false false true false, LOWEST (sum x c) sum.larger(x), larger;
+    /// The largest of values that are turned by the centre: with [`Folded::TURN`] there, the smallest, turned.
+    Extreme true false true false, LOWEST (sum x c) sum.larger(x.turned(c)), larger;
 }
 
 /// A compute type that folds, and the wider type between blocks.
 pub(crate) trait Folded: Compute {
     type Wide: Compute;
     type Key: Copy + Ord;
+    /// What turns the order of values around.
+    const TURN: Self;
+    /// As [`Value::turned`].
+    fn turned(self, by: Self) -> Self;
     fn start<F: Fold>() -> Self;
     fn add<F: Fold, I: Isa>(sum: Self, x: Self, centre: Self) -> Self;
     fn widen(self) -> Self::Wide;
     fn narrow(wide: Self::Wide) -> Self;
     fn wide_start<F: Fold>() -> Self::Wide;
     fn wide_join<F: Fold>(a: Self::Wide, b: Self::Wide) -> Self::Wide;
-    /// A whole number that lies among others as the value does; NaN lies beyond all on the side that is picked.
-    fn key(self, pick: Pick) -> Self::Key;
+    /// A whole number that lies among others as the value does; NaN lies above all.
+    fn key(self) -> Self::Key;
     fn of_key(key: Self::Key) -> Self;
 }
 
@@ -166,6 +165,10 @@ macro_rules! folded {
         impl Folded for $t {
             type Wide = $wide;
             type Key = $key;
+            #[inline(always)]
+            fn turned(self, by: $t) -> $t {
+                Value::turned(Lane::<$t, Baseline>::new(self), Lane::new(by)).0
+            }
             #[inline(always)]
             fn start<F: Fold>() -> $t {
                 F::start::<Lane<$t, Baseline>>().0
@@ -198,13 +201,10 @@ macro_rules! folded {
 /// The bits of a float lie as it does, but for those under a minus sign, which lie the other way.
 macro_rules! keys {
     ($t:ty, $key:ty, float) => {
+        const TURN: $t = -0.0;
         #[inline(always)]
-        fn key(self, pick: Pick) -> $key {
-            let nan = match pick {
-                Pick::Largest => <$t>::NAN,
-                Pick::Smallest => -<$t>::NAN,
-            };
-            let bits = if self.is_nan() { nan } else { self }.to_bits() as $key;
+        fn key(self) -> $key {
+            let bits = if self.is_nan() { <$t>::NAN } else { self }.to_bits() as $key;
             bits ^ ((bits >> (<$key>::BITS - 1)) & <$key>::MAX)
         }
         #[inline(always)]
@@ -214,8 +214,9 @@ macro_rules! keys {
         }
     };
     ($t:ty, $key:ty, whole) => {
+        const TURN: $t = -1;
         #[inline(always)]
-        fn key(self, _: Pick) -> $key {
+        fn key(self) -> $key {
             self
         }
         #[inline(always)]
@@ -258,8 +259,8 @@ pub(crate) fn fold_run<F: Fold, C: Folded, I: Isa>(xs: &[C], centre: C) -> C::Wi
     if chunks.is_empty() {
         return fold_short_run::<F, C, I>(rest, centre);
     }
-    if let Some(pick) = F::PICK {
-        return picked::<F, C>(xs, pick).widen();
+    if F::PICKS {
+        return picked::<F, C>(xs, centre).widen();
     }
     let mut wide = [C::wide_start::<F>(); LANES];
     let (blocks, chunks) = chunks.as_chunks::<NARROW>();
@@ -276,28 +277,39 @@ pub(crate) fn fold_run<F: Fold, C: Folded, I: Isa>(xs: &[C], centre: C) -> C::Wi
     join_lanes::<F, C, LANES>(wide)
 }
 
-/// The largest or smallest of values, as numbers that processors compare in one instruction.
+/// The largest of values, as numbers that processors compare in one instruction.
 #[inline(always)]
-fn picked<F: Fold, C: Folded>(xs: &[C], pick: Pick) -> C {
-    let better = |a: C::Key, b: C::Key| match pick {
-        Pick::Largest => a.max(b),
-        Pick::Smallest => a.min(b),
-    };
+fn picked<F: Fold, C: Folded>(xs: &[C], turn: C) -> C {
     let (whole, rest) = xs.split_at(xs.len() - xs.len() % LANES);
     // What is looked at twice changes nothing.
     let end = if rest.is_empty() { rest } else { xs.last_chunk::<LANES>().map_or(xs, |last| last) };
-    let mut best = C::start::<F>().key(pick);
+    let mut best = C::start::<F>().key();
     // In a loop: a closure that is called twice may be compiled without the processor's own instructions.
     for part in [whole, end] {
-        best = part.iter().fold(best, |best, &x| better(best, x.key(pick)));
+        best = part.iter().fold(best, |best, &x| best.max(if F::CENTRED { x.turned(turn) } else { x }.key()));
     }
     C::of_key(best)
+}
+
+/// The largest of fewer values than there are lanes.
+#[inline(always)]
+fn picked_of_few<F: Fold, C: Folded>(eights: &[[C; 8]], rest: &[C], turn: C) -> C {
+    let key = |x: C| if F::CENTRED { x.turned(turn) } else { x }.key();
+    let mut best = C::start::<F>().key();
+    for eight in eights {
+        let [a, b, c, d, e, f, g, h] = eight.map(key);
+        best = best.max(a.max(e).max(c.max(g)).max(b.max(f).max(d.max(h))));
+    }
+    C::of_key(rest.iter().fold(best, |best, &x| best.max(key(x))))
 }
 
 /// Folds fewer neighbours than there are lanes.
 #[inline(always)]
 fn fold_short_run<F: Fold, C: Folded, I: Isa>(xs: &[C], centre: C) -> C::Wide {
     let (eights, rest) = xs.as_chunks::<8>();
+    if F::PICKS {
+        return picked_of_few::<F, C>(eights, rest, centre).widen();
+    }
     let mut total = C::wide_start::<F>();
     if let [eight] = eights {
         let mut wide = [C::wide_start::<F>(); 8];

@@ -5,14 +5,14 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::base::{Layout, Result, sorted};
+use crate::base::{DType, Layout, Result, sorted};
 use crate::device::cancel::Cancel;
 use crate::device::cpu::strided::{BLOCK, Strided};
 
 use super::block::{Room, Scratch};
 use super::convert::{Compute, Loader, loader, truths};
 use super::fold::{Fold, Folded, fold_rows, fold_runs};
-use super::isa::{self, Isa, Work};
+use super::isa::{self, Baseline, Isa, Work};
 use super::narrow::{NARROW, Rows, fold_narrow};
 use super::walk::{Dim, DimList, merge, walk};
 
@@ -151,7 +151,11 @@ impl<C: Folded> Source<'_, C> {
         to: &mut [C::Wide],
     ) {
         let work = Folding { source: self, cancel, kept, part, centres, to, fold: PhantomData::<F> };
-        isa::dispatch(work);
+        match F::MULTIPLIES && C::DTYPE == DType::Int64 {
+            // Vectors of such products are hardly faster, and code of their own makes the program larger.
+            true => work.run::<Baseline>(),
+            false => isa::dispatch(work),
+        }
     }
 
     /// The place, along the reduced values `part`, of the first value equal to its output's (NaN to NaN);

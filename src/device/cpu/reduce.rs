@@ -13,7 +13,7 @@ use super::super::kernel::{Arg, Launch, ReduceOp};
 use super::access::{gathered, missing};
 use super::block::{BlockWriter, Room};
 use super::convert::{Compute, with_compute};
-use super::fold::{Exponentials, Fold, Folded, Largest, Product, Smallest, Spread, Sum};
+use super::fold::{Exponentials, Extreme, Fold, Folded, Product, Spread, Sum};
 use super::gather::{Inner, Source};
 use super::isa::{self, Isa, Work};
 use super::parallel::{self, GRAIN};
@@ -287,16 +287,16 @@ impl<C: Folded> ReduceJob<'_, C> {
             }
             ReduceOp::Prod => fold(FoldOp::Product, centres, values),
             ReduceOp::All => {
-                fold(FoldOp::Smallest, centres, values);
+                extreme(&mut fold, C::TURN, centres, values);
                 in_f64::<C>(values, |least| least.min(1.0));
             }
             ReduceOp::Any => {
-                fold(FoldOp::Largest, centres, values);
+                extreme(&mut fold, C::default(), centres, values);
                 in_f64::<C>(values, |most| most.max(0.0));
             }
             ReduceOp::Max | ReduceOp::Min => {
-                let step = if self.op == ReduceOp::Max { FoldOp::Largest } else { FoldOp::Smallest };
-                fold(step, centres, values);
+                let turn = if self.op == ReduceOp::Max { C::default() } else { C::TURN };
+                extreme(&mut fold, turn, centres, values);
                 centres.iter_mut().zip(values).for_each(|(c, v)| *c = C::narrow(*v));
             }
             ReduceOp::Norm2 => {
@@ -319,7 +319,7 @@ impl<C: Folded> ReduceJob<'_, C> {
                 }
             }
             ReduceOp::LogSumExp => {
-                fold(FoldOp::Largest, centres, firsts);
+                extreme(&mut fold, C::default(), centres, firsts);
                 // An infinite largest would make differences NaN.
                 in_f64::<C>(firsts, |v| if v.is_infinite() { 0.0 } else { v });
                 centres.iter_mut().zip(&*firsts).for_each(|(c, v)| *c = C::narrow(*v));
@@ -341,8 +341,7 @@ impl<C: Folded> ReduceJob<'_, C> {
             FoldOp::Spread => self.source.fold::<Spread>(self.cancel, kept, part, centres, to),
             FoldOp::Exponentials => self.source.fold::<Exponentials>(self.cancel, kept, part, centres, to),
             FoldOp::Product => self.source.fold::<Product>(self.cancel, kept, part, centres, to),
-            FoldOp::Largest => self.source.fold::<Largest>(self.cancel, kept, part, centres, to),
-            FoldOp::Smallest => self.source.fold::<Smallest>(self.cancel, kept, part, centres, to),
+            FoldOp::Extreme => self.source.fold::<Extreme>(self.cancel, kept, part, centres, to),
         }
     }
 }
@@ -360,8 +359,19 @@ enum FoldOp {
     Spread,
     Exponentials,
     Product,
-    Largest,
-    Smallest,
+    Extreme,
+}
+
+/// The largest values, or the smallest where the order is turned: one fold, of which the program is smaller.
+fn extreme<C: Folded>(
+    fold: &mut impl FnMut(FoldOp, &[C], &mut [C::Wide]),
+    turn: C,
+    centres: &mut [C],
+    to: &mut [C::Wide],
+) {
+    centres.fill(turn);
+    fold(FoldOp::Extreme, centres, to);
+    to.iter_mut().for_each(|value| *value = C::narrow(*value).turned(turn).widen());
 }
 
 fn join<C: Folded>(by: FoldOp, parts: Vec<Wides<C>>, to: &mut [C::Wide]) {
@@ -374,8 +384,7 @@ fn join<C: Folded>(by: FoldOp, parts: Vec<Wides<C>>, to: &mut [C::Wide]) {
     match by {
         FoldOp::Sum | FoldOp::Spread | FoldOp::Exponentials => with::<C, Sum>(parts, to),
         FoldOp::Product => with::<C, Product>(parts, to),
-        FoldOp::Largest => with::<C, Largest>(parts, to),
-        FoldOp::Smallest => with::<C, Smallest>(parts, to),
+        FoldOp::Extreme => with::<C, Extreme>(parts, to),
     }
 }
 
