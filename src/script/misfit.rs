@@ -77,7 +77,6 @@ pub(super) fn of_first(bare: &str, shown: &[String], is_variable: bool) -> Optio
         _ if shown.iter().any(|given| given == "()") => NOTHING.into(),
         ("range", "float") => "counts are whole: `range(x.to_int())`".into(),
         ("range", "Tensor") => "counts are whole: `range(x.item())`".into(),
-        ("forward", "Fn") => "`f.call(x)` calls a closure".into(),
         ("forward", "Function") => "`f.apply(x)` calls it".into(),
         ("forward", "map") => "`d.net.forward(x)` calls a module that a map holds".into(),
         (_, "array") if is_of_tensors(bare) => format!(

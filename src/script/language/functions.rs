@@ -53,6 +53,9 @@ language! {
             "let add = |a, b| a + b; let five = add.curry(5); five.call(2)" => "7";
         call(; args: "what the function takes, one after the other") "Calls the function. In the check of a lesson, `call(f, [2])` calls a function, a closure or a module of the learner, within the limits of the lesson." "let f = |x| x + 1; f.call(2)" => "3",
             "NameError: the script has no function of that name that takes as many arguments";
+        forward(; args: "what the function takes, one after the other") "The same, by the name that modules are called by: what is given a module takes a function as well."
+            "let f = |x| x + 1; f.forward(2)" => "3",
+            "NameError: the script has no function of that name that takes as many arguments";
     }
     Time {
         elapsed() "Seconds since then." "timestamp().elapsed < 60.0" => "true";

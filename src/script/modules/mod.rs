@@ -7,6 +7,7 @@ mod builtins;
 pub(crate) mod casts;
 mod checkpoint;
 pub mod checks;
+mod closures;
 pub(crate) mod cuda;
 mod cuda_amp;
 pub(crate) mod data;
@@ -76,6 +77,7 @@ pub(crate) fn register(
     amp::register(engine);
     autograd::register(engine);
     own_function::register(engine);
+    closures::register(engine);
     distributions::register(engine);
     cuda::register(engine, &mut spaces);
     data::register(engine, &here, &mut spaces);
