@@ -6,6 +6,102 @@ use super::{lab, offered, told};
 
 /// Each ends with what holds of it in Python.
 const PROGRAMS: &[&str] = &[
+    // What a loop changes of its items by their own methods, and inside them.
+    r#"
+rows = [[3, 1, 2], [6, 5, 4]]
+for r in rows:
+    r.sort()
+for r in rows:
+    r += [9]
+recs = [{"s": [1], "n": 0}, {"s": [], "n": 1}]
+for r in recs:
+    r["s"].append(7)
+for r in recs:
+    r["s"][0] = 5
+    r["n"] += 1
+assert rows == [[1, 2, 3, 9], [4, 5, 6, 9]] and recs[0]["s"] == [5, 7] and recs[1]["s"] == [5] and recs[1]["n"] == 2
+"#,
+    // What is done at last is done before a block is left, and what is given is worked out before it.
+    r#"
+told = []
+def closed(x):
+    seen = []
+    try:
+        if x > 2:
+            return len(seen)
+        else:
+            x += 1
+        for i in range(3):
+            if i == 1:
+                break
+        return x * 2
+    finally:
+        seen.append(1)
+        x = 0
+for i in range(4):
+    try:
+        if i == 1:
+            continue
+        if i == 3:
+            break
+        told.append(i)
+    finally:
+        told.append(-i)
+def caught():
+    steps = []
+    try:
+        try:
+            raise ValueError("a")
+        except ValueError as e:
+            steps.append("caught")
+            raise RuntimeError("b")
+        finally:
+            steps.append("last")
+    except RuntimeError:
+        steps.append("out")
+    return steps
+assert closed(1) == 4 and closed(3) == 0 and told == [0, 0, -1, 2, -2, -3] and caught() == ["caught", "last", "out"]
+"#,
+    // A function that changes several lists, and one that names them anew.
+    r#"
+def both(a, b, n):
+    a.append(n)
+    b.append(2 * n)
+def anew(a):
+    a = list(a)
+    a.append(5)
+xs, ys = [], [0]
+both(xs, ys, 3)
+anew(xs)
+assert xs == [3] and ys == [0, 6]
+"#,
+    // An object made with a network, and words that are names in Python alone.
+    r#"
+import torch
+class Trainer:
+    def __init__(self, model, act, use):
+        self.model = model
+        self.act = act
+        self.use = use
+        self.losses = []
+    def run(self, x):
+        y = self.act(self.model(x))
+        self.losses.append(y.sum().item())
+        return y
+    def call(self, x):
+        return x + self.use
+model = torch.nn.Linear(2, 1)
+torch.nn.init.ones_(model.weight)
+torch.nn.init.zeros_(model.bias)
+t = Trainer(model, lambda x: x * 2, 1)
+t.run(torch.ones(1, 2))
+use = True
+if use:
+    own = dict({"a": 1}, k=2)
+assert t.losses == [4.0] and t.call(2) == 3 and own["k"] == 2 and own["a"] == 1 and 2 * [5] == [5, 5]
+name = "x"
+assert f"{name!r} {own['a']!r}" == "'x' 1"
+"#,
     // A variable of the program's is no parameter of the same name.
     r#"
 import torch, torch.nn as nn
@@ -581,6 +677,8 @@ fn what_has_nothing_that_stands_for_it_is_marked() {
             "import matplotlib.pyplot as plt\nfig, ax = plt.subplots(1, 2)\nplt.plot([1, 2])",
             "// ? fig, ax = plt.sub",
         ),
+        ("def f(xs):\n    xs.append(1)\n    return len(xs)\na = []\nn = f(a)", "// ? `xs` is a copy"),
+        ("d = {}\ntry:\n    print(d[1])\nexcept KeyError:\n    pass", "// ? a key that is missing gives ()"),
         ("a = [[1]]\nb = [[2]]\nfor x, y in zip(a, b):\n    x.append(1)", "// ? `x` is a copy"),
         ("a = [[1]]\nfor x in a:\n    if x[0] > 1:\n        continue\n    x.append(1)", "// ? `x` is a copy"),
     ] {

@@ -3,6 +3,8 @@
 use crate::script::lexer;
 
 use super::book::Idiom;
+use super::kept::LEAVES;
+use super::leaving::with_last;
 use super::lex::{Tok, TokenKind};
 use super::statements::Statements;
 use super::tree::{Arg, Expr};
@@ -13,6 +15,9 @@ const WIDTH: usize = 90;
 
 /// Lines, or nothing where they can't be written.
 pub(super) type Lines = Option<Vec<String>>;
+
+/// What an `except` takes, by what name, and what it does.
+type Handler = (Option<Expr>, String, Vec<String>);
 
 impl Statements<'_, '_, '_> {
     /// A statement with a block, if the word begins one.
@@ -401,7 +406,7 @@ impl Statements<'_, '_, '_> {
             self.reader.expect("catch")?;
         }
         self.writer.used.extend((!rhai).then_some(Idiom::Try));
-        let (mut handlers, mut last): (Vec<(_, _, Vec<String>)>, _) = (Vec::new(), Vec::new());
+        let (mut handlers, mut last): (Vec<Handler>, _) = (Vec::new(), Vec::new());
         let around = self.caught.take();
         loop {
             let at = self.reader.at;
@@ -410,7 +415,13 @@ impl Statements<'_, '_, '_> {
                 Some((_, _, handler)) => handler.extend(comments),
                 None => body.extend(comments),
             }
+            // What stands further out goes on with the `try` around this one.
+            let is_outer = self.reader.peek().is_some_and(|token| token.column < column);
             match self.reader.word() {
+                _ if is_outer => {
+                    self.reader.at = at;
+                    break;
+                }
                 "except" => {
                     self.reader.at += 1;
                     let (mut kind, mut caught) = (None, "e".to_owned());
@@ -444,6 +455,7 @@ impl Statements<'_, '_, '_> {
             return None;
         }
         self.caught = around;
+        self.before_the_end(&mut body, &mut handlers, &last);
         let caught = handlers.first().map_or("e".to_owned(), |(_, caught, _)| caught.clone());
         let handler = match handlers.is_empty() {
             // What comes last is done before the error goes on.
@@ -453,6 +465,22 @@ impl Statements<'_, '_, '_> {
         let mut lines = written(&[("try".into(), body), (format!("catch ({caught})"), handler)]);
         lines.extend(last);
         Some(lines)
+    }
+
+    /// Has what a `finally` holds done where a block is left, and marks what raises nothing here.
+    fn before_the_end(&mut self, body: &mut Vec<String>, handlers: &mut [Handler], last: &[String]) {
+        if !last.is_empty() {
+            let value = self.writer.free_name("given");
+            *body = with_last(std::mem::take(body), last, &LEAVES, &value);
+            for (_, _, handler) in &mut *handlers {
+                let words = [&LEAVES[..], &["throw"]].concat();
+                *handler = with_last(std::mem::take(handler), last, &words, &value);
+            }
+        }
+        if handlers.iter().any(|(kind, ..)| kind.iter().flat_map(kinds).any(|kind| kind == "KeyError")) {
+            self.writer.uses(Idiom::Unknown);
+            body.insert(0, "// ? a key that is missing gives (): ask with `key in map`".into());
+        }
     }
 
     /// `@torch.no_grad()` before a function.
@@ -518,7 +546,7 @@ pub(super) fn written(parts: &[(String, Vec<String>)]) -> Vec<String> {
 }
 
 /// Several `except` are told apart by what they are called; what none of them takes goes on.
-fn handled(caught: &str, mut handlers: Vec<(Option<Expr>, String, Vec<String>)>) -> Lines {
+fn handled(caught: &str, mut handlers: Vec<Handler>) -> Lines {
     if let [(_, _, body)] = handlers.as_mut_slice() {
         return Some(std::mem::take(body));
     }

@@ -327,7 +327,7 @@ impl Writer<'_> {
 
     /// How a variable is called of which nothing is known, such as a parameter: a module, unless it is given plain values
     /// or has a name that functions have.
-    fn of_unknown(&self, name: &str, arguments: &[Arg]) -> (Idiom, &'static str) {
+    pub(super) fn of_unknown(&self, name: &str, arguments: &[Arg]) -> (Idiom, &'static str) {
         const FUNCTIONS: [&str; 10] =
             ["f", "g", "h", "fn", "func", "function", "callback", "closure", "op", "transform"];
         let plain = |argument: &Arg| !matches!(self.kind(&argument.value), Holds::Tensor | Holds::Other);
@@ -457,6 +457,10 @@ impl Writer<'_> {
             ("tuple", [of]) => (Idiom::List, format!("list({})", self.expr(of)?)),
             ("list" | "tuple", []) => (Idiom::List, "[]".into()),
             ("dict", []) => (Idiom::Dict, self.map_of(arguments)?),
+            ("dict", [of]) if arguments.len() > 1 => {
+                let named: Vec<Arg> = arguments.iter().filter(|own| own.name.is_some()).cloned().collect();
+                (Idiom::Dict, format!("({} + {})", self.bound(of, 150)?, self.map_of(&named)?))
+            }
             ("pow", [a, b]) if self.kind(a) == Holds::Int && self.kind(b) == Holds::Int => {
                 (Idiom::Power, format!("{} ** {}", self.bound(a, 191)?, self.bound(b, 185)?))
             }
@@ -474,8 +478,10 @@ impl Writer<'_> {
 
     /// `dict(a=1)`
     pub(super) fn map_of(&mut self, arguments: &[Arg]) -> Option<String> {
-        let pair =
-            |argument: &Arg| Some(format!("{}: {}", argument.name.as_deref()?, self.expr(&argument.value)?));
+        let pair = |argument: &Arg| {
+            let name = argument.name.as_deref().filter(|name| *name != "**")?;
+            Some(format!("{name}: {}", self.expr(&argument.value)?))
+        };
         let pairs: Option<Vec<String>> = arguments.iter().map(pair).collect();
         Some(format!("#{{{}}}", pairs?.join(", ")))
     }

@@ -9,6 +9,8 @@ use super::writer::{Holds, Writer};
 
 /// Methods that change an array or a map.
 const METHODS: [&str; 7] = ["push", "append", "insert", "remove", "pop", "clear", "mixin"];
+/// The same, where nothing takes what they give: of a tensor they give another.
+const ORDERS: [&str; 2] = ["sort", "reverse"];
 
 /// Whether lines change the array or the map that a variable has.
 pub(super) fn changes(lines: &[String], name: &str) -> bool {
@@ -18,11 +20,44 @@ pub(super) fn changes(lines: &[String], name: &str) -> bool {
 /// Whether lines call what changes how much there is in an array or a map.
 pub(super) fn grows(lines: &[String], name: &str) -> bool {
     lines.iter().any(|line| {
-        behind(line, name).any(|(_, behind)| {
-            let call = behind.strip_prefix('.').and_then(|rest| rest.split_once('(')).map(|(name, _)| name);
-            call.is_some_and(|call| METHODS.contains(&call))
+        behind(line, name).any(|(before, behind)| {
+            let rest = inside(behind);
+            let call = rest.strip_prefix('.').and_then(|rest| rest.split_once('(')).map(|(name, _)| name);
+            let orders = |call| begins(before) && rest.ends_with(");") && ORDERS.contains(&call);
+            call.is_some_and(|call| METHODS.contains(&call) || orders(call))
+                || begins(before) && rest.starts_with(" += [")
         })
     })
+}
+
+/// What stands behind the places and the fields that a variable is followed by: `.push(1)` of `["a"].b.push(1)`.
+fn inside(behind: &str) -> &str {
+    let mut rest = behind;
+    loop {
+        let next = match rest.chars().next() {
+            Some('[') => {
+                let mut depth = 0;
+                let end = rest.char_indices().find(|(_, c)| {
+                    depth += i32::from(*c == '[') - i32::from(*c == ']');
+                    depth == 0
+                });
+                end.and_then(|(at, _)| rest.get(at + 1..))
+            }
+            Some('.') => {
+                let name = |c: char| c.is_alphanumeric() || c == '_';
+                let behind = rest.trim_start_matches('.').trim_start_matches(name);
+                Some(behind).filter(|behind| behind.starts_with(['.', '[']))
+            }
+            _ => None,
+        };
+        let Some(next) = next else { return rest };
+        rest = next;
+    }
+}
+
+/// Whether a statement begins behind what stands before.
+fn begins(before: &str) -> bool {
+    before.trim_end().is_empty() || before.trim_end().ends_with(['{', ';'])
 }
 
 /// What stands before and behind a name that is no part of another.
@@ -45,12 +80,11 @@ fn writes(lines: &[String], name: &str) -> bool {
                 ["= ", "+= ", "-= ", "*= "].iter().any(|sign| rest.starts_with(sign))
             })
     };
-    let begins = |before: &str| before.trim_end().is_empty() || before.trim_end().ends_with(['{', ';']);
     lines.iter().any(|line| behind(line, name).any(|(before, behind)| begins(before) && written(behind)))
 }
 
 impl Statements<'_, '_, '_> {
-    /// Has a function give back the one parameter that it changes, where it gives nothing else.
+    /// Has a function give back the parameters that it changes, where it gives nothing else.
     pub(super) fn gives_back(
         &mut self,
         name: &str,
@@ -63,15 +97,34 @@ impl Statements<'_, '_, '_> {
                 .filter_map(|line| line.trim_start().strip_prefix(&start))
                 .any(|line| self.writer.gives_back.keys().any(|other| line.starts_with(&format!("{other}("))))
         };
-        let changed = |param: &str| changes(body, param) || gets_back(body, param);
+        let changed = |param: &str| {
+            let other = format!("{param} = ");
+            let is_other = body.iter().any(|line| line.trim_start().starts_with(&other));
+            gets_back(body, param) || changes(body, param) && !is_other
+        };
         let all: Vec<usize> =
             params.iter().enumerate().filter(|(_, (param, _))| changed(param)).map(|(at, _)| at).collect();
-        let Some(first) = all.first() else { return };
+        let names: Vec<&str> =
+            all.iter().filter_map(|at| params.get(*at)).map(|(param, _)| param.as_str()).collect();
+        if names.is_empty() {
+            return;
+        }
         self.writer.uses(Idiom::Copied);
-        let gives = body.iter().any(|line| super::lex::has_word(line, "return"));
-        if let ([_], false, Some((param, _))) = (all.as_slice(), gives, params.get(*first)) {
-            body.push(param.clone());
-            self.writer.gives_back.insert(name.to_owned(), *first);
+        let mut given = body.iter().filter(|line| has_word(line, "return")).peekable();
+        if given.peek().is_none() {
+            body.push(match names.as_slice() {
+                [name] => (*name).to_owned(),
+                names => format!("[{}]", names.join(", ")),
+            });
+            self.writer.gives_back.insert(name.to_owned(), all);
+            return;
+        }
+        // What is changed and given is the caller's to take.
+        let own = |line: &String| names.iter().any(|name| line.contains(&format!("return {name};")));
+        if !given.all(own) {
+            self.writer.uses(Idiom::Unknown);
+            let names = names.join("`, `");
+            body.insert(0, format!("// ? `{names}` is a copy: what changes in it here is lost"));
         }
     }
 

@@ -4,6 +4,7 @@ use super::book::Idiom;
 use super::names;
 use super::statements::Statements;
 use super::tree::{Arg, Expr};
+use super::writer::Holds;
 
 /// Functions of ranks that write into an argument of PyTorch's: which one, and its name.
 const WRITES: [(&str, usize, &str); 5] = [
@@ -46,10 +47,21 @@ impl Statements<'_, '_, '_> {
     pub(super) fn given_back(&mut self, value: &Expr) -> Option<Vec<String>> {
         let Expr::Call(callee, arguments) = value else { return None };
         let Expr::Name(name) = callee.as_ref() else { return None };
-        let at = *self.writer.gives_back.get(name)?;
-        let target = &arguments.get(at).filter(|argument| argument.name.is_none())?.value;
-        matches!(target, Expr::Name(_) | Expr::Attr(..) | Expr::Index(..)).then_some(())?;
+        let places = self.writer.gives_back.get(name)?.clone();
+        let mut targets = Vec::new();
+        for at in places {
+            let target = &arguments.get(at).filter(|argument| argument.name.is_none())?.value;
+            matches!(target, Expr::Name(_) | Expr::Attr(..) | Expr::Index(..)).then_some(())?;
+            targets.push(self.writer.expr(target)?);
+        }
         self.writer.uses(Idiom::Copied);
-        Some(vec![format!("{} = {};", self.writer.expr(target)?, self.writer.expr(value)?)])
+        let call = self.writer.expr(value)?;
+        if let [target] = targets.as_slice() {
+            return Some(vec![format!("{target} = {call};")]);
+        }
+        let given = self.writer.free_name("given");
+        self.writer.bind(&given, Holds::Array);
+        let back = targets.iter().enumerate().map(|(at, target)| format!("{target} = {given}[{at}];"));
+        Some(std::iter::once(format!("let {given} = {call};")).chain(back).collect())
     }
 }

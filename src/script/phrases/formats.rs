@@ -46,14 +46,16 @@ impl Writer<'_> {
     /// `{x:.2f}`, `{x!r}` and `{x=}`.
     fn field(&mut self, field: &str) -> Option<String> {
         let (code, spec) = split_spec(field);
-        let code = code.strip_suffix("!r").or(code.strip_suffix("!s")).unwrap_or(code);
+        let quoted = code.strip_suffix("!r");
+        let code = quoted.or(code.strip_suffix("!s")).unwrap_or(code);
         let (label, code) = match code.trim_end().strip_suffix('=') {
             Some(code) if !code.ends_with(['=', '!', '<', '>']) => (format!("{}=", code.trim()), code),
             _ => (String::new(), code),
         };
         let value = self.parsed(code)?;
+        let mark = if quoted.is_some() && self.kind(&value) == Holds::Text { "'" } else { "" };
         let spec = self.spec(spec)?;
-        Some(format!("{label}${{{}}}", self.shown(&value, &spec)?))
+        Some(format!("{label}{mark}${{{}}}{mark}", self.shown(&value, &spec)?))
     }
 
     /// A format as a text of Rhai's, in which values may stand; empty where there is none.

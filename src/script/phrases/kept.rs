@@ -9,7 +9,7 @@ use super::tree::{Arg, Expr};
 use super::writer::Holds;
 
 /// What leaves a round of a loop before its end.
-const LEAVES: [&str; 3] = ["continue", "break", "return"];
+pub(super) const LEAVES: [&str; 3] = ["continue", "break", "return"];
 
 impl Statements<'_, '_, '_> {
     /// Has a loop write each item that it changes where it comes from, or says that the change is lost.

@@ -41,6 +41,18 @@ impl Writer<'_> {
             let arguments = self.arguments(arguments)?;
             return Some(Some((format!("{text}.{name}.call({arguments})"), ATOM)));
         }
+        // A field of which nothing is known: a network that an object was made with, or a function.
+        if is_self
+            && self.objects.contains("self")
+            && self.holds(&format!("self.{name}")) == Some(Holds::Other)
+            && !self.forwards.contains_key(&format!(".{name}"))
+            && !names::is_method(name)
+        {
+            let (idiom, method) = self.of_unknown(name, arguments);
+            self.uses(idiom);
+            let arguments = self.arguments(arguments)?;
+            return Some(Some((format!("{text}.{name}.{method}({arguments})"), ATOM)));
+        }
         if name == "forward" && self.forwards.contains_key(text) {
             let given = self.forwarded(text, arguments)?;
             return Some(Some((format!("{text}.forward({given})"), ATOM)));

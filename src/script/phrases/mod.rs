@@ -25,6 +25,7 @@ mod idiom;
 mod items;
 mod kept;
 mod kinds;
+mod leaving;
 mod lex;
 mod methods;
 mod names;

@@ -3,7 +3,8 @@
 use super::lex::{self, Tok, TokenKind};
 
 /// What is called so instead. No code may have these as names.
-const KEPT: [&str; 17] = [
+const KEPT: [&str; 19] = [
+    "call_",
     "case_",
     "default_",
     "go_",
@@ -20,6 +21,7 @@ const KEPT: [&str; 17] = [
     "static_",
     "sync_",
     "thread_",
+    "use_",
     "void_",
 ];
 /// Those that begin something of Rhai's, and are names only where that cannot be.
@@ -90,7 +92,8 @@ fn rename(tokens: &mut [Tok<'_>]) {
             continue;
         }
         let is = |other: &&&str| other.strip_suffix('_') == Some(token.text);
-        let kept = KEPT.iter().find(is).filter(|_| ends_a_name(behind));
+        let asked = matches!(before, "if" | "elif" | "while" | "not" | "and" | "or");
+        let kept = KEPT.iter().find(is).filter(|_| ends_a_name(behind) || asked);
         let begins = || {
             BEGINNING.iter().find(is).filter(|other| {
                 // No function is without a name.

@@ -74,6 +74,9 @@ impl Writer<'_> {
                 let (items, count) = (self.bound(a, 150)?, self.bound(count, 150)?);
                 Some(format!("(0..{count}).map(|_i| {items}).reduce(|all, x| all + x, [])"))
             }
+            ("*", count, Expr::List(_) | Expr::Text(_)) if self.kind(count) == Holds::Int => {
+                self.of_texts(sign, b, count)
+            }
             _ => None,
         }
     }

@@ -69,7 +69,7 @@ pub(super) struct Writer<'k> {
     /// What the `except`s around call their errors.
     pub caught: Vec<String>,
     /// Functions that give back what they have changed, and which of their arguments it is.
-    pub gives_back: BTreeMap<String, usize>,
+    pub gives_back: BTreeMap<String, Vec<usize>>,
     /// Variables that are a copy where Python has the same array or map.
     pub copies: BTreeSet<String>,
     /// Classes that make maps, `Meter()`, and the variables that have one.
