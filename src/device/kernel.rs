@@ -139,6 +139,8 @@ pub enum Kernel {
     /// `x -> values, indices` (int64), stable along `dim`; NaN sorts as the largest. Outputs that are shorter along `dim`
     /// have the first of the order. On a CPU the indices may be left out.
     Sort { dim: usize, descending: bool },
+    /// `x -> values, indices` (int64) with `dim` 1: what stands at a rank of the order that [`Kernel::Sort`] has. On a CPU alone.
+    Kth { dim: usize, kth: Kth },
     /// Matrices, the last two dimensions of `a`, taken apart; computed in f64.
     Factor(Factor),
     /// `-> y`, drawn in row-major order from the session's generator; `rate -> y` for Poisson numbers;
@@ -228,6 +230,16 @@ pub enum ScanOp {
     Largest,
     /// Where the smallest was.
     Smallest,
+}
+
+/// Which rank of an order is meant, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kth {
+    Rank(usize),
+    /// The first NaN instead, where there is one.
+    RankOrNan(usize),
+    /// The middle one of what is no NaN, the lower of two.
+    MiddleOfNumbers,
 }
 
 /// How a matrix is taken apart.
@@ -359,6 +371,7 @@ impl Kernel {
             Kernel::Scatter { mode: ScatterMode::Assign, .. } => ("scatter", C::GatherElements),
             Kernel::Scatter { .. } => ("scatter", C::ScatterAdd),
             Kernel::Sort { .. } => ("sort", C::GatherScatter),
+            Kernel::Kth { .. } => ("kth", C::GatherScatter),
             Kernel::Factor(Factor::Lu) => ("lu", C::Normalise),
             Kernel::Factor(Factor::Solve) => ("solve", C::Normalise),
             Kernel::Factor(Factor::Cholesky) => ("cholesky", C::Normalise),

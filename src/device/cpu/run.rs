@@ -34,6 +34,7 @@ pub(crate) fn run_in_order(launch: &Launch, chance: Option<u64>) -> Result<()> {
         Kernel::Scan { op, dim } => scan::scan(launch, *op, *dim),
         Kernel::Places => places::places(launch),
         Kernel::Sort { dim, descending } => sort::sort(launch, *dim, *descending),
+        Kernel::Kth { dim, kth } => sort::kth::kth(launch, *dim, *kth),
         Kernel::Factor(what) => factor::factor(launch, *what),
         Kernel::Random(what) => random::random(launch, what),
         Kernel::Matmul { alpha, beta } => matmul::matmul(launch, *alpha, *beta),

@@ -3,6 +3,7 @@
 mod digits;
 mod first;
 mod keys;
+pub(super) mod kth;
 mod merge;
 mod whole;
 

@@ -19,13 +19,15 @@ use crate::tensor::{In, Tensor, launch};
 /// The largest elements along `dim` and their indices; the first of equals wins.
 pub fn max_dim(x: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
     static RULE: Vjp = Vjp { name: "MaxBackward0", run: selected_grad };
-    with_values("max", true, x, dim, keepdim, &RULE)
+    let dim = x.dim(dim)?;
+    selected("max", &Kernel::ArgReduce { max: true, dim }, x, dim, keepdim, &RULE)
 }
 
 /// The smallest elements along `dim` and their indices; the first of equals wins.
 pub fn min_dim(x: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
     static RULE: Vjp = Vjp { name: "MinBackward0", run: selected_grad };
-    with_values("min", false, x, dim, keepdim, &RULE)
+    let dim = x.dim(dim)?;
+    selected("min", &Kernel::ArgReduce { max: false, dim }, x, dim, keepdim, &RULE)
 }
 
 /// The index of the largest element along `dim`, or of all elements.
@@ -52,16 +54,16 @@ pub(crate) fn selected_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     one(scatter_add(&zeros, dim as i64, &index, &g)?)
 }
 
-fn with_values(
+/// What a kernel chooses of each line along `dim`, and where it stands.
+pub(super) fn selected(
     name: &'static str,
-    max: bool,
+    kernel: &Kernel,
     x: &Tensor,
-    dim: i64,
+    dim: usize,
     keepdim: bool,
     rule: &'static Vjp,
 ) -> Result<(Tensor, Tensor)> {
-    let dim = x.dim(dim)?;
-    let (values, indices) = arg_reduce(name, max, x, dim, keepdim)?;
+    let (values, indices) = chosen(name, kernel, x, dim, keepdim)?;
     let kept = if keepdim || x.rank() == 0 {
         indices.detach()
     } else {
@@ -81,24 +83,27 @@ fn only_index(name: &'static str, max: bool, x: &Tensor, dim: Option<i64>, keepd
             Error::new(Kind::NotImplementedError, text).with_hint("convert first, for example with `.int()`")
         );
     }
+    let chosen = |x: &Tensor, dim: usize, keepdim: bool| {
+        chosen(name, &Kernel::ArgReduce { max, dim }, x, dim, keepdim).map(|(_, indices)| indices)
+    };
     match dim {
-        Some(dim) => arg_reduce(name, max, x, x.dim(dim)?, keepdim).map(|(_, indices)| indices),
+        Some(dim) => chosen(x, x.dim(dim)?, keepdim),
         None if x.numel() == 0 => Err(Error::new(
             Kind::IndexError,
             format!("{name}(): Expected reduction dim to be specified for input.numel() == 0."),
         )),
         None => {
             let flat = reshape_to(&x.detach(), &[x.numel()])?;
-            let (_, indices) = arg_reduce(name, max, &flat, 0, false)?;
+            let indices = chosen(&flat, 0, false)?;
             if keepdim { reshape_to(&indices, &kept_shape(x.shape(), u64::MAX)) } else { Ok(indices) }
         }
     }
 }
 
 /// Values and indices along `dim`; no graph.
-fn arg_reduce(
+fn chosen(
     name: &'static str,
-    max: bool,
+    kernel: &Kernel,
     x: &Tensor,
     dim: usize,
     keepdim: bool,
@@ -115,7 +120,6 @@ fn arg_reduce(
     let context = x.context();
     let values = Tensor::empty(&shape, x.dtype(), &context, name)?;
     let indices = Tensor::empty(&shape, DType::Int64, &context, name)?;
-    let kernel = Kernel::ArgReduce { max, dim };
     let (from, kept) = if x.rank() == 0 {
         (x.layout().unsqueeze(0)?, Layout::contiguous(&[1])?)
     } else {
@@ -123,7 +127,7 @@ fn arg_reduce(
     };
     launch(
         name,
-        &kernel,
+        kernel,
         &[In::Laid(x, &from)],
         &[&values.with_layout(kept.clone()), &indices.with_layout(kept)],
     )?;

@@ -2,12 +2,14 @@
 
 use crate::base::dtype::Category;
 use crate::base::{DType, Error, Kind, Result, memory};
+use crate::device::Kernel;
+use crate::device::kernel::Kth;
 use crate::op::core::args::{to_pair, to_value};
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
-use crate::op::core::record::{check_deterministic, no_grad, one, recorded};
+use crate::op::core::record::{check_deterministic, kept_shape, no_grad, one, recorded};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{div, floor_divide, mul, scale, sub};
@@ -25,7 +27,7 @@ use crate::op::shape::view::{reshape_to, unsqueeze};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
-use super::extremum::max_dim;
+use super::extremum::{max_dim, selected, selected_grad};
 use super::running::{ValuesIndices, cummax, places_along};
 use super::sort::{argsort, sort};
 
@@ -36,16 +38,10 @@ pub fn median(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
 }
 
 fn middle_along(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
+    static RULE: Vjp = Vjp { name: "MedianBackward1", run: selected_grad };
     let (line, dim) = lined(x, dim, "median")?;
-    let k = {
-        let _off = no_grad();
-        let size = line.size(dim)? as i64;
-        let numbers = numbers(&line, dim)?;
-        // NaN sorts behind the numbers: the first of them stands where the numbers end.
-        let short = lt(&numbers, size)?;
-        where_(&short, (&numbers).into(), ((size - 1) / 2).into())?
-    };
-    ranked(x, &line, dim, &k, keepdim)
+    let middle = line.size(dim)?.saturating_sub(1) / 2;
+    ranked("median", x, &line, dim, Kth::RankOrNan(middle), keepdim, &RULE)
 }
 
 /// The middle of the elements along `dim` that are numbers.
@@ -55,12 +51,9 @@ pub(crate) fn nanmedian(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesInd
 }
 
 fn middle_of_numbers(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
+    static RULE: Vjp = Vjp { name: "NanmedianBackward1", run: selected_grad };
     let (line, dim) = lined(x, dim, "nanmedian")?;
-    let k = {
-        let _off = no_grad();
-        maximum(&floor_divide(&sub(&numbers(&line, dim)?, 1i64)?, 2i64)?, 0i64)?
-    };
-    ranked(x, &line, dim, &k, keepdim)
+    ranked("nanmedian", x, &line, dim, Kth::MiddleOfNumbers, keepdim, &RULE)
 }
 
 /// The median of all elements; of none NaN, or the smallest int32 or int64.
@@ -101,6 +94,7 @@ fn median_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 
 /// The `k`-th smallest element along `dim`, counted from 1.
 pub(crate) fn kthvalue(x: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
+    static RULE: Vjp = Vjp { name: "KthvalueBackward0", run: selected_grad };
     let (line, dim) = lined(x, dim, "kthvalue")?;
     if k < 1 || k > line.size(dim)? as i64 {
         return Err(Error::runtime(format!(
@@ -108,12 +102,7 @@ pub(crate) fn kthvalue(x: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<Va
         ))
         .with_hint(format!("`k` counts from 1 to the size of the dimension, {}", line.size(dim)?)));
     }
-    let mut kept: crate::base::Dims = line.shape().into();
-    if let Some(size) = kept.get_mut(dim as usize) {
-        *size = 1;
-    }
-    let k = Tensor::full(&kept, (k - 1).into(), DType::Int64, &x.context(), "kthvalue")?;
-    ranked(x, &line, dim, &k, keepdim)
+    ranked("kthvalue", x, &line, dim, Kth::Rank(k as usize - 1), keepdim, &RULE)
 }
 
 /// The most frequent element along `dim`, of equally frequent ones the smallest, and where it stands last.
@@ -122,18 +111,18 @@ pub fn mode(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
         let (values, indices) = mode(&to_dtype(x, DType::UInt8)?, dim, keepdim)?;
         return Ok((to_dtype(&values, DType::Bool)?, indices));
     }
+    static RULE: Vjp = Vjp { name: "ModeBackward0", run: selected_grad };
     let (line, dim) = lined(x, dim, "mode")?;
-    let (k, order) = {
+    let at = {
         let _off = no_grad();
         let (sorted, order) = sort(&line, dim, false)?;
         let starts = run_starts(&sorted, dim)?;
         let places = places_along(&line, dim)?;
         let begins = cummax(&mul(&places, &starts)?, dim)?.0;
         let (_, k) = max_dim(&sub(&places, &begins)?, dim, true)?;
-        (k, order)
+        gather(&order, dim, &k)?
     };
-    let at = gather(&order, dim, &k)?;
-    chosen(x, &line, dim, &at, keepdim)
+    standing_at(x, &line, dim, &at, keepdim, &RULE)
 }
 
 /// The values below which the fractions `q` of the elements lie; see [`Between`].
@@ -166,6 +155,17 @@ pub(crate) fn quantile(
         Some(dim) => lined(x, dim, name)?,
         None => (reshape_to(x, &[x.numel()])?, 0),
     };
+    let keep = |value: Tensor| match (keepdim, dim) {
+        (true, None) => reshape_to(&value, &vec![1; x.rank()]),
+        (true, Some(_)) if x.rank() == 0 => reshape_to(&value, &[]),
+        (true, Some(_)) => Ok(value),
+        (false, _) => drop_dim(x, &value, along, dim.is_none()),
+    };
+    let tracked = matches!(q, Operand::Tensor(q) if q.requires_grad());
+    if fractions.len() <= FEW && !skip_nan && !tracked && !x.device().is_cuda() {
+        let each = fractions.iter().map(|&fraction| keep(between.of_line(&line, along, fraction)?));
+        return together(q, &each.collect::<Result<Vec<_>>>()?, name);
+    }
     let (sorted, _) = sort(&line, along, false)?;
     let last = {
         let _off = no_grad();
@@ -184,15 +184,17 @@ pub(crate) fn quantile(
             _ => scale(&last.0, fraction)?,
         };
         let rank = where_(&last.1, last.2.into(), (&scaled).into())?;
-        let value = between.at(&sorted, along, &to_dtype(&rank, x.dtype())?)?;
-        parts.push(match (keepdim, dim) {
-            (true, None) => reshape_to(&value, &vec![1; x.rank()])?,
-            (true, Some(_)) if x.rank() == 0 => reshape_to(&value, &[])?,
-            (true, Some(_)) => value,
-            (false, _) => drop_dim(x, &value, along, dim.is_none())?,
-        });
+        parts.push(keep(between.at(&sorted, along, &to_dtype(&rank, x.dtype())?)?)?);
     }
-    match (q, parts.as_slice()) {
+    together(q, &parts, name)
+}
+
+/// So many quantiles are found one by one, where of more the lines are sorted.
+const FEW: usize = 4;
+
+/// The quantiles of one fraction, or of several in a new first dimension.
+fn together(q: Operand, parts: &[Tensor], name: &str) -> Result<Tensor> {
+    match (q, parts) {
         (Operand::Tensor(t), _) if t.rank() > 0 => stack(&parts.iter().collect::<Vec<_>>(), 0),
         (_, [one, ..]) => Ok(one.clone()),
         _ => Err(Error::runtime(format!("{name}() q must be a scalar or 1D tensor"))),
@@ -223,6 +225,33 @@ impl Between {
                 )));
             }
         })
+    }
+
+    /// The quantile of a whole line along `dim`, without sorting it.
+    fn of_line(self, line: &Tensor, dim: i64, fraction: f64) -> Result<Tensor> {
+        static RULE: Vjp = Vjp { name: "SortBackward0", run: selected_grad };
+        let last = line.size(dim)?.saturating_sub(1);
+        // Ranks are computed in the line's own dtype.
+        let rank = match line.dtype() {
+            DType::Float32 => f64::from(last as f32 * fraction as f32),
+            _ => last as f64 * fraction,
+        };
+        let take = |rank: f64| {
+            let kth = Kth::RankOrNan((rank as usize).min(last));
+            ranked("quantile", line, line, dim, kth, true, &RULE).map(|(values, _)| values)
+        };
+        let (low, high) = (rank.floor(), rank.ceil());
+        match self {
+            Between::Lower => take(low),
+            Between::Higher => take(high),
+            Between::Nearest => take(rank.round_ties_even()),
+            Between::Linear | Between::Midpoint => {
+                let weight = if self == Between::Linear { rank - low } else { 0.5 };
+                let below = take(low)?;
+                let above = if high == low { below.clone() } else { take(high)? };
+                lerp(&below, &above, weight.into())
+            }
+        }
     }
 
     fn at(self, sorted: &Tensor, dim: i64, rank: &Tensor) -> Result<Tensor> {
@@ -279,22 +308,66 @@ fn numbers(line: &Tensor, dim: i64) -> Result<Tensor> {
     sum(&counted, Some(&[dim]), true)
 }
 
-/// The elements of rank `k` (from 0) along `dim`.
-fn ranked(x: &Tensor, line: &Tensor, dim: i64, k: &Tensor, keepdim: bool) -> Result<ValuesIndices> {
+/// The elements of a rank along `dim`, where they stand, and the way back.
+fn ranked(
+    name: &'static str,
+    x: &Tensor,
+    line: &Tensor,
+    dim: i64,
+    kth: Kth,
+    keepdim: bool,
+    rule: &'static Vjp,
+) -> Result<ValuesIndices> {
+    if !x.device().is_cuda() {
+        let along = x.dim(dim)?;
+        return selected(name, &Kernel::Kth { dim: along, kth }, x, along, keepdim, rule);
+    }
     let at = {
         let _off = no_grad();
-        gather(&argsort(line, dim, false)?, dim, k)?
+        gather(&argsort(line, dim, false)?, dim, &ranks(line, dim, kth)?)?
     };
-    chosen(x, line, dim, &at, keepdim)
+    standing_at(x, line, dim, &at, keepdim, rule)
+}
+
+/// The rank that is meant, line by line, with `dim` kept.
+fn ranks(line: &Tensor, dim: i64, kth: Kth) -> Result<Tensor> {
+    match kth {
+        Kth::Rank(rank) => {
+            let kept = kept_shape(line.shape(), 1u64 << dim.clamp(0, 63));
+            Tensor::full(&kept, (rank as i64).into(), DType::Int64, &line.context(), "full")
+        }
+        Kth::RankOrNan(rank) => {
+            let (numbers, size) = (numbers(line, dim)?, line.size(dim)? as i64);
+            // NaN sorts behind the numbers: the first of them stands where the numbers end.
+            where_(&lt(&numbers, size)?, (&numbers).into(), (rank as i64).into())
+        }
+        Kth::MiddleOfNumbers => maximum(&floor_divide(&sub(&numbers(line, dim)?, 1i64)?, 2i64)?, 0i64),
+    }
 }
 
 /// The elements at the places `at`, whose dimension `dim` is one.
-fn chosen(x: &Tensor, line: &Tensor, dim: i64, at: &Tensor, keepdim: bool) -> Result<ValuesIndices> {
-    let values = gather(line, dim, at)?;
-    if keepdim && x.rank() > 0 {
-        return Ok((values, at.clone()));
-    }
-    Ok((drop_dim(x, &values, dim, false)?, drop_dim(x, at, dim, false)?))
+fn standing_at(
+    x: &Tensor,
+    line: &Tensor,
+    dim: i64,
+    at: &Tensor,
+    keepdim: bool,
+    rule: &'static Vjp,
+) -> Result<ValuesIndices> {
+    let (values, places) = {
+        let _off = no_grad();
+        let values = gather(line, dim, at)?;
+        if keepdim && x.rank() > 0 {
+            (values, at.clone())
+        } else {
+            (drop_dim(x, &values, dim, false)?, drop_dim(x, at, dim, false)?)
+        }
+    };
+    let values = recorded(values, rule, &[x], |s, _| {
+        s.constant(Some(at));
+        s.attribute(dim as usize);
+    });
+    Ok((values, places))
 }
 
 fn drop_dim(x: &Tensor, value: &Tensor, dim: i64, flat: bool) -> Result<Tensor> {
