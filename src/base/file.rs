@@ -12,6 +12,26 @@ use std::time::Duration;
 
 use super::quota;
 
+/// As [`replace`], of what a run tells of itself: never over a script or a notebook, which a slip of a name would lose.
+///
+/// # Errors
+/// Those of [`replace`], and a file there that has code.
+pub fn export<E: From<io::Error>>(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
+) -> Result<(), E> {
+    const CODE: [&str; 2] = ["rhai", "ipynb"];
+    let there = fs::canonicalize(path).ok();
+    let ends = |path: &Path| {
+        path.extension().is_some_and(|end| CODE.iter().any(|code| end.eq_ignore_ascii_case(code)))
+    };
+    if there.is_some_and(|there| ends(&there) || ends(path)) {
+        let text = "there is a script or a notebook of that name, which it would replace";
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, text).into());
+    }
+    replace(path, write)
+}
+
 /// Writes `path` through a file beside it that takes its place once everything is on the disk: readers see the old
 /// file or the whole new one, and where `write` fails, or the disk is full, the old one stays.
 ///

@@ -12,14 +12,38 @@ pub(super) enum Command<'t> {
     Devices,
     Vars,
     Mem,
-    Trace(&'t str),
-    Lines(&'t str),
-    MemSnap(&'t str),
-    Save { path: &'t str, over: bool },
+    /// Over another file where `over` says so.
+    Write {
+        what: Export,
+        path: &'t str,
+        over: bool,
+    },
     Load(&'t str),
     Reset,
     Restart(&'t str),
     Quit,
+}
+
+/// What is written to a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Export {
+    Trace,
+    Lines,
+    MemSnap,
+    Cells,
+}
+
+/// What writes which file; with `!` behind the name also over another one.
+const WRITING: [(&str, Export); 4] = [
+    ("trace", Export::Trace),
+    ("lines", Export::Lines),
+    ("memsnap", Export::MemSnap),
+    ("save", Export::Cells),
+];
+
+/// The name of what writes a file.
+pub(super) fn of(what: Export) -> &'static str {
+    WRITING.iter().find(|(_, own)| *own == what).map_or("save", |(name, _)| *name)
 }
 
 /// Name, what follows it, what it does.
@@ -34,7 +58,11 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("trace", "FILE", "write what happened on the devices so far as a Chrome trace (opens in Perfetto)"),
     ("lines", "FILE", "write what happened on the devices so far as JSON lines, one event a line"),
     ("memsnap", "FILE", "write what the GPUs' allocators hold, for PyTorch's memory viewer"),
-    ("save", "FILE", "write the cells that ran to a script; :save! replaces a file"),
+    (
+        "save",
+        "FILE",
+        "write the cells that ran to a script; :save! FILE replaces a file, and so do the three before",
+    ),
     ("load", "FILE", "run a script here, cell by cell"),
     ("reset", "", "forget every variable and free its memory"),
     ("restart", "[DEVICES]", "end the session and begin a new one, on other devices where they are named"),
@@ -48,9 +76,10 @@ pub(super) fn parse(line: &str) -> Option<Result<Command<'_>, String>> {
     }
     let rest = line.trim().strip_prefix(':').filter(|rest| !rest.starts_with(':'))?;
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let (name, over) = match name.strip_suffix('!') {
-        Some("save") => ("save", true),
-        _ => (name, false),
+    let writes = |name: &&str| WRITING.iter().any(|(known, _)| known == name);
+    let (name, over) = match name.strip_suffix('!').filter(writes) {
+        Some(name) => (name, true),
+        None => (name, false),
     };
     Some(named(name, argument.trim(), over))
 }
@@ -81,6 +110,10 @@ fn named<'t>(name: &str, argument: &'t str, over: bool) -> Result<Command<'t>, S
         (false, false, true) => return Err(format!("`:{name}` needs more: `:{name} {wants}`")),
         _ => {}
     }
+    if let Some((_, what)) = WRITING.iter().find(|(known, _)| *known == name) {
+        let path = argument;
+        return Ok(Command::Write { what: *what, path, over });
+    }
     Ok(match name {
         "time" => Command::Time(argument),
         "timeit" => Command::TimeIt(argument),
@@ -88,10 +121,6 @@ fn named<'t>(name: &str, argument: &'t str, over: bool) -> Result<Command<'t>, S
         "devices" => Command::Devices,
         "vars" => Command::Vars,
         "mem" => Command::Mem,
-        "trace" => Command::Trace(argument),
-        "lines" => Command::Lines(argument),
-        "memsnap" => Command::MemSnap(argument),
-        "save" => Command::Save { path: argument, over },
         "load" => Command::Load(argument),
         "reset" => Command::Reset,
         "restart" => Command::Restart(argument),
@@ -118,6 +147,12 @@ pub(crate) fn is_help(code: &str) -> bool {
 
 /// Columns that the list of commands takes at most.
 const COLUMNS: usize = 78;
+
+/// What a command takes and does.
+pub(super) fn about(name: &str) -> Option<String> {
+    let (name, wants, text) = COMMANDS.iter().find(|(known, ..)| *known == name)?;
+    Some(format!("{}  {text}\n", format!(":{name} {wants}").trim_end()))
+}
 
 /// The list of commands and keys.
 pub(crate) fn overview() -> String {
@@ -160,8 +195,8 @@ mod tests {
             ("help(F::relu)", Ok(Command::Help("F::relu"))),
             ("help stream", Ok(Command::Help("stream"))),
             (":time x @ x", Ok(Command::Time("x @ x"))),
-            (":save a b.rhai", Ok(Command::Save { path: "a b.rhai", over: false })),
-            (":save! a", Ok(Command::Save { path: "a", over: true })),
+            (":save a b.rhai", Ok(Command::Write { what: Export::Cells, path: "a b.rhai", over: false })),
+            (":save! a", Ok(Command::Write { what: Export::Cells, path: "a", over: true })),
             (":rest", Err("there is no command `:rest`; did you mean `:reset`?")),
             (":xyzzy", Err("there is no command `:xyzzy`; `:help` lists them")),
             (":load", Err("`:load` needs more: `:load FILE`")),

@@ -11,7 +11,7 @@ use crate::script::trace;
 use crate::session::exchange::{Said, Unanswered};
 use crate::session::protocol::{DeviceInfo, Message, Request, Variable};
 
-use super::commands::{self, Command};
+use super::commands::{self, Command, Export};
 use super::input::without_backslashes;
 use super::record::Record;
 use super::run::{Done, Next, Repl};
@@ -29,9 +29,7 @@ impl Repl {
             Command::TimeIt(code) => return self.time_often(code),
             Command::Complete(text) => self.complete(text)?,
             Command::Devices | Command::Vars | Command::Mem => return self.inspect(command),
-            Command::Trace(_) | Command::Lines(_) => return self.export(command),
-            Command::MemSnap(path) => return self.snapshot(path),
-            Command::Save { path, over } => return self.save(path, over),
+            Command::Write { what, path, over } => return self.write(what, path, over),
             Command::Load(path) => return self.load(path),
             Command::Reset => return self.reset(),
             Command::Restart(devices) => return self.restart_on(devices),
@@ -42,6 +40,10 @@ impl Repl {
 
     fn help(&mut self, name: &str) -> io::Result<Next> {
         let name = name.trim_matches(['?', ' ']).to_string();
+        if let Some(command) = name.strip_prefix(':').and_then(commands::about) {
+            self.printer.answer(&command)?;
+            return Ok(Next::Go);
+        }
         let asked =
             self.link.borrow_mut().ask(PATIENCE, |id| Request::Help { id, name: name.clone() }, &mut |_| ());
         match asked {
@@ -110,8 +112,30 @@ impl Repl {
         }
     }
 
+    fn write(&mut self, what: Export, path: &str, over: bool) -> io::Result<Next> {
+        let there = Path::new(path);
+        if there.is_dir() {
+            self.printer.note(&format!("{path} is a folder: name a file in it"));
+            return Ok(Next::Failed);
+        }
+        if there.exists() && !over && !self.wrote.contains(&(what, path.to_owned())) {
+            let name = commands::of(what);
+            self.printer.note(&format!("{path} exists; `:{name}! {path}` replaces it"));
+            return Ok(Next::Failed);
+        }
+        let next = match what {
+            Export::Trace | Export::Lines => self.export(what, path)?,
+            Export::MemSnap => self.snapshot(path)?,
+            Export::Cells => self.save(path)?,
+        };
+        if matches!(next, Next::Go) {
+            self.wrote.push((what, path.to_owned()));
+        }
+        Ok(next)
+    }
+
     /// Writes what happened, as a trace or as lines.
-    fn export(&mut self, command: Command) -> io::Result<Next> {
+    fn export(&mut self, what: Export, path: &str) -> io::Result<Next> {
         // Asking makes the session say all that happened before.
         let devices = match self.state() {
             Ok((_, devices)) => devices,
@@ -120,8 +144,8 @@ impl Repl {
             Err(_) => Vec::new(),
         };
         let (events, lost) = self.record.borrow().events();
-        let (path, written) = match command {
-            Command::Lines(path) => {
+        let written = match what {
+            Export::Lines => {
                 let known = |info: DeviceInfo| Known {
                     device: info.device,
                     name: info.name,
@@ -129,10 +153,9 @@ impl Repl {
                 };
                 let devices = devices.into_iter().map(known).collect();
                 let header = Header { origin: "repl".into(), devices, dropped: lost };
-                (path, lines::write(Path::new(path), &header, &events))
+                lines::write(Path::new(path), &header, &events)
             }
-            Command::Trace(path) => (path, trace::write(Path::new(path), &events)),
-            _ => return Ok(Next::Go),
+            _ => trace::write(Path::new(path), &events),
         };
         if let Err(error) = written {
             return self.not_written(path, &error);
@@ -157,19 +180,13 @@ impl Repl {
         }
     }
 
-    fn save(&mut self, path: &str, over: bool) -> io::Result<Next> {
-        let own = self.saved.as_deref() == Some(path);
-        if !over && !own && Path::new(path).exists() {
-            self.printer.note(&format!("{path} exists; `:save! {path}` replaces it"));
-            return Ok(Next::Failed);
-        }
+    fn save(&mut self, path: &str) -> io::Result<Next> {
         let text = percent::write(&Notebook::new(self.ran.iter().map(Cell::code)));
         let written =
             crate::base::file::replace(Path::new(path), |out| io::Write::write_all(out, text.as_bytes()));
         if let Err(error) = written {
             return self.not_written(path, &error);
         }
-        self.saved = Some(path.to_string());
         let mut said = format!("{path}: {}", plural(self.ran.len() as u64, "cell", "cells"));
         if self.failed > 0 {
             said += &format!("; {} that failed left out", self.failed);

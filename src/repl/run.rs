@@ -11,6 +11,7 @@ use crate::session::exchange::{Exchange, Said};
 use crate::session::options::SessionOptions;
 use crate::session::protocol::{Fault, Message, Outcome, Request, Usage};
 
+use super::commands::Export;
 use super::editor::{Editor, Typed};
 use super::input::without_backslashes;
 use super::lines::{Lines, Prompts};
@@ -39,8 +40,8 @@ pub(crate) struct Repl {
     pub(super) failed: usize,
     /// The last of them was interrupted.
     was_interrupted: bool,
-    /// The file that `:save` wrote.
-    pub(super) saved: Option<String>,
+    /// The files that were written: what is written there again replaces them.
+    pub(super) wrote: Vec<(Export, String)>,
 }
 
 /// How an evaluation went.
@@ -82,7 +83,7 @@ impl Repl {
         let waiting = waiting::watch(link.bell())?;
         let printer = Printer::new(options.plain, options.paint);
         let link = Rc::new(RefCell::new(link));
-        let (ran, saved) = (Vec::new(), None);
+        let (ran, wrote) = (Vec::new(), Vec::new());
         let fault = End::Failed;
         let (number, failed) = (1, 0);
         Ok(Repl {
@@ -98,7 +99,7 @@ impl Repl {
             failed,
             was_interrupted: false,
             fault,
-            saved,
+            wrote,
         })
     }
 

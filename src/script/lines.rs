@@ -72,7 +72,7 @@ impl Header {
 /// # Errors
 /// Those of the file system; an older file stays as it was.
 pub fn write(path: &Path, header: &Header, events: &[Event]) -> std::io::Result<()> {
-    file::replace(path, |out| {
+    file::export(path, |out| {
         let mut put = |line: &Line| {
             serde_json::to_writer(&mut *out, line)?;
             out.write_all(b"\n")

@@ -18,7 +18,7 @@ use super::pickle::{Data, dump};
 
 /// Writes a snapshot file, whole or not at all. `origin` is the script's name.
 pub fn write(path: &Path, machine: &Machine, events: &[Event], origin: &str) -> std::io::Result<()> {
-    file::replace(path, |out| out.write_all(&dump(&document(machine, events, origin))))
+    file::export(path, |out| out.write_all(&dump(&document(machine, events, origin))))
 }
 
 /// The state of all GPUs now, and what `events` tell of their memory.

@@ -15,7 +15,7 @@ const HOST: u32 = 1_000_000;
 
 /// Writes a trace file, whole or not at all.
 pub fn write(path: &Path, events: &[Event]) -> std::io::Result<()> {
-    file::replace(path, |out| Ok(serde_json::to_writer(out, &document(events))?))
+    file::export(path, |out| Ok(serde_json::to_writer(out, &document(events))?))
 }
 
 /// The trace as JSON. A process per device, a thread per stream; times in microseconds.

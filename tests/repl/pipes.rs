@@ -159,6 +159,13 @@ fn traces_and_snapshots_are_written() {
     crate::telemetry::check_lines(&lines);
     assert!(lines.iter().any(|e| e["event"] == "cell_end" && e["cell"] == 1 && e["ok"] == true), "{lines:?}");
     assert!(std::fs::read(folder.file("m.pickle")).unwrap().starts_with(&[0x80]));
+    let again = pipe(&folder, &[], "1\n:trace t.json\n:memsnap m.pickle\n:lines .\n:help :trace\n");
+    for told in ["`:trace! t.json` replaces it", "`:memsnap! m.pickle` replaces it", ". is a folder"] {
+        assert!(err(&again).contains(told), "{}", err(&again));
+    }
+    assert!(out(&again).contains(":trace FILE  write what happened"), "{}", out(&again));
+    let over = pipe(&folder, &[], "1\n:trace! t.json\n:trace t.json\n");
+    assert_eq!(out(&over).matches("t.json: ").count(), 2, "{}{}", out(&over), err(&over));
     assert!(
         out(&o).contains("t.json: ") && err(&o).contains("cannot write no/such/folder.json"),
         "{}",
