@@ -94,9 +94,10 @@ pub fn parse(mut from: impl BufRead, name: &str, how: Reading) -> Result<Tensor>
     Tensor::from_bytes(&table.bytes, &[table.rows, table.columns], how.dtype)
 }
 
-/// Whether a cell is a number as a header's names are none.
+/// Whether a cell is a number, or missing, as a header's names are not.
 fn is_number(cell: &str) -> bool {
-    bare(cell).parse::<f64>().is_ok_and(f64::is_finite)
+    let cell = bare(cell);
+    cell.is_empty() || cell.parse::<f64>().is_ok()
 }
 
 struct Table {
@@ -188,6 +189,10 @@ mod tests {
         assert_eq!(error("5.1, 3.5,setosa\n"), "f.csv:1: column 3 is not a number: 'setosa'");
         assert_eq!(of("label,pixel\n5,6\n").unwrap().shape(), [1, 2]);
         assert_eq!(error("a,b\nc,d\n"), "f.csv:2: column 1 is not a number: 'c'");
+        assert_eq!(error(",\n1,2\n"), "f.csv:1: column 1 is empty");
+        let whole = Reading { dtype: DType::Int64, ..Reading::default() };
+        let refused = parse(&b"nan,inf\n1,2\n"[..], "f.csv", whole).unwrap_err().message();
+        assert_eq!(refused, "f.csv:1: column 1 is not a number: 'nan'");
     }
 
     #[test]
