@@ -1,7 +1,7 @@
 //! Holds the outputs of one run against those of another: what differs, cell by cell.
 //!
 //! Text is compared line by line. Durations and rates (`12.5 ms`, `3.1 GB/s`) may differ, and so may every number in a
-//! line that says `modelled`, addresses, and the numbers of a figure whose axes show such things.
+//! line that says `modelled` or `measured`, addresses, and the numbers of a figure whose axes show such things.
 
 use super::cell::{Cell, Kind};
 use super::document::Notebook;
@@ -99,7 +99,7 @@ fn described(figure: &Figure) -> String {
 
 /// A line without what may differ from run to run.
 fn masked(line: &str) -> String {
-    let modelled = line.contains("modelled");
+    let clock = ["modelled", "measured"].into_iter().find(|clock| line.contains(clock));
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(c) = rest.chars().next() {
@@ -120,7 +120,7 @@ fn masked(line: &str) -> String {
                     rest = after.get(length..).unwrap_or_default();
                 }
                 None => {
-                    out.push_str(if modelled { "<modelled>" } else { digits });
+                    out.push_str(if clock.is_some() { "<number>" } else { digits });
                     rest = after;
                 }
             }
@@ -130,7 +130,7 @@ fn masked(line: &str) -> String {
         }
     }
     // How wide a column is depends on its numbers.
-    if out.contains("<time>") || modelled {
+    if out.contains("<time>") || clock.is_some() {
         out.split_whitespace().collect::<Vec<_>>().join(" ")
     } else {
         out
@@ -275,6 +275,10 @@ mod tests {
             ("  1.5 us  x", "100.5 us  x"),
             ("launch  4 (modelled)", "launch  7 (modelled)"),
             ("12 done in 1e-3 s", "12 done in 2.5e-4 s"),
+            (
+                "#{\"clock\": \"measured\", \"median_ms\": 0.00025}",
+                "#{\"clock\": \"measured\", \"median_ms\": 0.5}",
+            ),
             ("at 0x7f00", "at 0x8a10"),
             ("1,234.5 ms.", "9 ms."),
         ] {
