@@ -161,6 +161,10 @@ impl Context {
             self.live_table().remove(&address);
         }
         self.backend.free(buffer);
+        // What has no bytes was never told to be there.
+        if address == 0 {
+            return;
+        }
         self.shared.bus.emit(self.shared.source(), || {
             let (allocated, reserved) = self.memory();
             Body::Free { device: self.device, address, bytes, allocated, reserved }

@@ -427,7 +427,7 @@ impl Launch<'_> {
         }
     }
 
-    /// Floating-point operations, by the usual counts: 2mnk for a product, one per element otherwise.
+    /// Floating-point operations, by the usual counts: 2mnk for a product, one per element otherwise, none for what moves, casts or fills.
     pub fn flops(&self) -> u64 {
         let shape = |i: usize| match self.inputs.get(i) {
             Some(Arg::View(v)) => v.layout.shape(),
@@ -473,6 +473,8 @@ impl Launch<'_> {
             | Kernel::BatchNorm { .. }
             | Kernel::BatchNormGrad { .. } => out.saturating_mul(8),
             Kernel::Adam { .. } => out.saturating_mul(12),
+            // What only moves, casts or fills computes nothing.
+            Kernel::Map { op: MapOp::Identity, .. } => 0,
             _ => out,
         }
     }

@@ -65,8 +65,8 @@ pub static ROWS: &[ScriptRow] = &[
              that nothing ordered: kind, both lines, operations and streams, device, shape, address), batches (what loaders gave: count, workers, pinned, line), collectives (what ranks \
              exchanged: op, bytes, ranks, ms, line), busy_ms and \
              idle_ms by GPU, allocations, peak, reserved and leaked bytes and alloc_retries by GPU, oom, launches \
-             by_dtype and by_op, work by device, the CPU too (ops, the bytes that they read and wrote, flops, and the line of \
-             the largest).",
+             by_op, and by_dtype on every device, the CPU too, as is work (ops that compute, which copies, casts and fills do not, \
+             the bytes that they read and wrote, flops, and the line of the largest).",
         )
         .errors(&["Error: whatever the function fails with"])
         .example("telemetry::record(|| ones(3).sum()).launches", "0"),
