@@ -13,11 +13,15 @@ pub(super) const METHOD: &str = "\u{12}";
 /// The key of a call on a variable that may hold an array, whose last input is the call as it was written.
 pub(super) const LIST: &str = "\u{1b}";
 
+/// The key of a chain in two parts, of which the first is evaluated before what the other is given.
+pub(super) const RECEIVER_FIRST: &str = "\u{11}";
+
 /// Where an expression begins, a method's call with its variable.
 pub(super) fn start_of(expr: &Expr) -> Position {
     match expr {
         Expr::Custom(x, at) => match (x.tokens.first(), x.inputs.last()) {
             (Some(key), Some(whole)) if key == METHOD || key == LIST => start_of(whole),
+            (Some(key), _) if key == RECEIVER_FIRST => x.inputs.first().map_or(*at, start_of),
             _ => *at,
         },
         Expr::Dot(x, ..) | Expr::Index(x, ..) => start_of(&x.lhs),

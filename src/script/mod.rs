@@ -57,6 +57,7 @@ mod program;
 pub mod python;
 pub(crate) mod reach;
 pub(crate) mod reads;
+mod receivers_first;
 mod report;
 mod rewrite;
 mod silent;

@@ -6,7 +6,8 @@
 //! ([`nesting`]), every line that runs is known as it does ([`blame`]), an error of a full device is
 //! told the variables that it passes ([`frames`]), what is caught of Rhai's errors reads as what is not
 //! ([`caught`]), what stands in a text fails where it can't be shown
-//! ([`printing`]), what a call gives is assigned to ([`assigned`]), and loops take pairs apart ([`unpack`]). Errors are placed by the tree that was parsed.
+//! ([`printing`]), what a call gives is assigned to ([`assigned`]), a method's receiver comes before its arguments ([`receivers_first`]), and loops take
+//! pairs apart ([`unpack`]). Errors are placed by the tree that was parsed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
@@ -24,7 +25,7 @@ use super::fault::Vocabulary;
 use super::tree::{Visitor, visit};
 use super::{
     assigned, blame, captures, caught, classes, constants, differs, direct, ends, frames, hollow, lists,
-    methods, nesting, numbers, powers, printing, unpack,
+    methods, nesting, numbers, powers, printing, receivers_first, unpack,
 };
 
 /// The key of a function's body that was changed.
@@ -39,6 +40,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>, words: Vocabul
     numbers::register(engine, shared);
     ends::register(engine);
     captures::register(engine);
+    receivers_first::register(engine);
     constants::register(engine);
     nesting::register(engine, shared);
     blame::register(engine, shared);
@@ -144,6 +146,15 @@ impl Visitor for Changes {
     }
 
     fn chain(&mut self, expr: &mut Expr) {
+        if let Some((mut first, mut rest)) = receivers_first::cut(expr) {
+            for part in [&mut first, &mut rest] {
+                if matches!(part, Expr::Dot(..) | Expr::Index(..)) {
+                    self.chain(part);
+                }
+            }
+            *expr = receivers_first::joined(first, rest, expr.position());
+            return;
+        }
         blame::wrap_chain(expr, &self.functions);
         methods::wrap(expr);
         lists::wrap(expr);
