@@ -12,7 +12,7 @@ use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul, sub};
 use crate::op::elementwise::binary::maximum;
 use crate::op::elementwise::choose::where_;
-use crate::op::elementwise::comparison::{eq, logical_and, ne};
+use crate::op::elementwise::comparison::{eq, logical_and, lt, ne};
 use crate::op::elementwise::sign::neg;
 use crate::op::elementwise::unary::{exp, log};
 use crate::op::gather::along_dim::{gather, out_of_range};
@@ -67,7 +67,7 @@ pub fn ctc_loss(
     let each = Alignments { probabilities, states, blank: ctc.blank }.losses(inputs, lengths)?;
     let each = match ctc.zero_infinity {
         true => where_(&eq(&each, f64::INFINITY)?, number(0.0), Operand::Tensor(&each))?,
-        false => each,
+        false => with_nan_gradient(&wide, &each, inputs)?,
     };
     match ctc.reduction {
         Reduction::Mean => {
@@ -90,6 +90,20 @@ fn with_softmax_gradient(x: &Tensor) -> Result<Tensor> {
         },
     };
     Ok(recorded(x.detach(), &RULE, &[x], |s, _| s.input(x)))
+}
+
+/// The losses; what is infinite of them gives the log-probabilities of its sequence NaN for a gradient, as PyTorch does.
+fn with_nan_gradient(x: &Tensor, each: &Tensor, inputs: &[i64]) -> Result<Tensor> {
+    let (none, within) = {
+        let _off = no_grad();
+        let steps: Vec<i64> = (0..x.size(0)? as i64).collect();
+        let (steps, ends) = (unsqueeze(&row(&steps, x)?, 1)?, unsqueeze(&row(inputs, x)?, 0)?);
+        (eq(each, f64::INFINITY)?, unsqueeze(&lt(&steps, &ends)?, 2)?)
+    };
+    let all = sum(&where_(&within, Operand::Tensor(&exp(x)?), number(0.0))?, Some(&[0, 2]), false)?;
+    // The logarithm of 0 has no slope; of the other sequences 1 is taken.
+    let nothing = where_(&none, Operand::Tensor(&mul(&all, 0.0)?), number(1.0))?;
+    where_(&none, Operand::Tensor(&neg(&log(&nothing)?)?), Operand::Tensor(each))
 }
 
 /// Whole numbers of the host, on the device of `beside`.
