@@ -31,10 +31,10 @@ params! {
     GradParams {
         outputs: Given, "the tensor, or an array of tensors, whose gradients are asked for";
         inputs: Given, "the tensor, or an array of tensors, with respect to which they are asked for";
+        grad_outputs: Given = (), "the outputs' own gradients, one tensor for each that has more than one element";
         retain_graph: Bool = false, "keeps the graph, so that another pass can go through it";
         create_graph: Bool = false, "records the pass itself, for gradients of gradients; keeps the graph as well";
         allow_unused: Bool = false, "gives () for an input that the outputs do not depend on, in place of an error";
-        grad_outputs: Given = (), "the outputs' own gradients, one tensor for each that has more than one element";
     }
 }
 
