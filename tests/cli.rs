@@ -216,6 +216,44 @@ fn a_trace_is_written_and_says_which_clock_it_has() {
     std::fs::remove_file(&file).unwrap();
 }
 
+/// What is told of a run takes no script's place, whatever it is called.
+#[test]
+fn no_script_is_written_over() {
+    let folder = std::env::temp_dir().join(format!("tensorlab-over-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let code = "telemetry::export_lines(\"own.rhai\", telemetry::record(|| 1));";
+    for (name, code) in [("own.rhai", code), ("other.txt", "1 + 1")] {
+        std::fs::write(folder.join(name), code).unwrap();
+    }
+    let run =
+        |arguments: &[&str]| program().current_dir(&folder).arg("run").args(arguments).output().unwrap();
+    for option in ["--trace", "--telemetry-lines", "--memory-snapshot"] {
+        fails(&run(&[option, "own.rhai", "own.rhai"]), 2, &["own.rhai would be written over"]);
+        fails(&run(&[option, "./other.txt", "other.txt"]), 2, &["other.txt would be written over"]);
+        fails(
+            &run(&[option, "own.rhai", "other.txt"]),
+            1,
+            &["cannot write own.rhai", "a script or a notebook"],
+        );
+    }
+    fails(&run(&["--trace", "a.json", "--telemetry-lines", "a.json", "other.txt"]), 2, &["a.json would be"]);
+    assert_eq!(run(&["--trace", "a.json", "other.txt"]).status.code(), Some(0));
+    assert_eq!(std::fs::read_to_string(folder.join("own.rhai")).unwrap(), code);
+    assert_eq!(std::fs::read_to_string(folder.join("other.txt")).unwrap(), "1 + 1");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_script_chooses_its_exit_status() {
+    for (code, status) in
+        [("exit(3); print(1);", 3), ("fn f() { exit(7) } f(); 1", 7), ("exit()", 0), ("exit(-1)", 255)]
+    {
+        let o = script(&[], code);
+        assert_eq!((o.status.code(), out(&o).as_str()), (Some(status), ""), "{code}");
+    }
+    assert_eq!(script(&[], "exit(3 + ())").status.code(), Some(1), "a fault has its own");
+}
+
 #[test]
 fn seeds_repeat_and_arguments_arrive() {
     let o = |seed: &str| out(&script(&["--seed", seed], "print(rand([3]));"));

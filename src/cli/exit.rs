@@ -24,5 +24,5 @@ statuses! {
 /// The table for the end of a help text.
 pub fn help() -> String {
     let lines = ALL.iter().map(|(number, meaning)| format!("\n  {number:>3}  {meaning}"));
-    format!("Exit status:{}", lines.collect::<String>())
+    format!("Exit status:{}\n  Of a script that ends by `exit(n)` it is n.", lines.collect::<String>())
 }

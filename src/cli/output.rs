@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use crate::base::stderr::tell;
@@ -44,6 +45,7 @@ pub(crate) struct Console {
     out_is_terminal: bool,
     bar: Mutex<Bar>,
     live: Mutex<Live>,
+    status: AtomicU8,
 }
 
 impl Console {
@@ -51,8 +53,14 @@ impl Console {
         Console {
             out_is_terminal: std::io::stdout().is_terminal(),
             live: Mutex::new(Live::new(screen_rows())),
+            status: AtomicU8::new(exit::FINE),
             bar: Mutex::new(Bar::new(std::io::stderr().is_terminal())),
         }
+    }
+
+    /// What the script has chosen to end with.
+    pub(super) fn status(&self) -> u8 {
+        self.status.load(Ordering::Relaxed)
     }
 
     fn show(&self, id: &str, text: String) {
@@ -88,6 +96,10 @@ fn screen_rows() -> Option<usize> {
 }
 
 impl Host for Console {
+    fn ends_with(&self, status: u8) {
+        self.status.store(status, Ordering::Relaxed);
+    }
+
     fn print(&self, text: &str) {
         self.bar().clear();
         self.live().other();

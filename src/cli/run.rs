@@ -18,7 +18,7 @@ use crate::distributed;
 use crate::script::engine::Stopped;
 use crate::script::modules::telemetry;
 use crate::script::parse::Parser;
-use crate::script::{Interpreter, Limits, Origin, json, lines, snapshot, trace};
+use crate::script::{Host, Interpreter, Limits, Origin, json, lines, snapshot, trace};
 use crate::session::host::STACK;
 
 use super::output::{Console, say};
@@ -70,6 +70,13 @@ static DIGITS: &str = include_str!("../../scripts/digits.rhai");
 
 /// Runs a script and gives the exit status.
 pub(super) fn run(options: &RunOptions, devices: &str) -> u8 {
+    if let Some(path) = options.written_twice() {
+        tell!(
+            "error: {} would be written over: the script and what is told of its run are files of their own",
+            path.display()
+        );
+        return exit::USAGE;
+    }
     match load(&options.file, options.timeout) {
         Ok(script) => on_large_stack(|| execute(&script, options, devices)),
         Err(text) => {
@@ -164,18 +171,21 @@ fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {
         None => machine.leave_to_chance(),
     }
     let watch = Watch::start(&machine, options.timeout);
-    let mut interpreter =
-        Interpreter::new(Arc::clone(&machine), Arc::new(Console::new()), &Limits::default());
+    let console = Arc::new(Console::new());
+    let host: Arc<dyn Host> = console.clone();
+    let mut interpreter = Interpreter::new(Arc::clone(&machine), host, &Limits::default());
     let arguments: Array = options.args.iter().map(|a| Dynamic::from(a.clone())).collect();
     interpreter.set_constant("ARGS", arguments.into());
-    let files = [&options.trace, &options.telemetry_lines, &options.memory_snapshot];
-    let wanted = options.telemetry || files.iter().any(|file| file.is_some());
+    let wanted = options.telemetry || options.files().iter().any(|file| file.is_some());
     let listening = wanted.then(|| telemetry::collect(&machine));
     let origin = Origin { name: &script.name, code: &script.code, first_line: 1 };
     let result = interpreter.evaluate(0, &origin);
     tell_ranks(&interpreter, &result);
     drop(watch);
-    let mut code = report(&interpreter, result, options.json);
+    let mut code = match report(&interpreter, result, options.json) {
+        exit::FINE => console.status(),
+        failed => failed,
+    };
     if let Some((events, subscription)) = listening {
         drop(subscription);
         let events = events.events();
@@ -201,6 +211,25 @@ fn tell_ranks(interpreter: &Interpreter, result: &Result<Dynamic, Stopped>) {
         }
         Err(Stopped::Cancelled(error)) => Some((error.clone(), None)),
     });
+}
+
+impl RunOptions {
+    /// What is written of a run.
+    fn files(&self) -> [Option<&Path>; 3] {
+        [&self.trace, &self.telemetry_lines, &self.memory_snapshot].map(|file| file.as_deref())
+    }
+
+    /// What two of a run's files would write over: each other, or the script.
+    fn written_twice(&self) -> Option<&Path> {
+        let place = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let mut taken = vec![place(&self.file)];
+        self.files().into_iter().flatten().find(|path| {
+            let place = place(path);
+            let is_taken = taken.contains(&place);
+            taken.push(place);
+            is_taken
+        })
+    }
 }
 
 /// Writes the files that were asked for; all are tried.

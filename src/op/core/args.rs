@@ -282,6 +282,7 @@ fn check(def: &OpDef, param: &Param, value: Option<Value>) -> Result<Value> {
             return Err(Error::type_error(text).with_hint(format!("it is called as `{}`", signature(def))));
         }
     };
+    let value = as_number(param.kind, value)?;
     let fits = match (param.kind, &value) {
         (ParamKind::Any | ParamKind::Object | ParamKind::Rest, _)
         | (ParamKind::Instance(Receiver::Tensor) | ParamKind::Tensor, Value::Tensor(_))
@@ -318,6 +319,36 @@ fn check(def: &OpDef, param: &Param, value: Option<Value>) -> Result<Value> {
         _ => false,
     };
     if fits { Ok(value) } else { Err(wrong_kind(def, param, &value)) }
+}
+
+/// The number in a tensor where one belongs, as in PyTorch: of integers with one element where a whole number does. The
+/// host waits for it.
+fn as_number(kind: ParamKind, value: Value) -> Result<Value> {
+    let number = |x: &Tensor| x.item().map(Value::Scalar);
+    match (kind, value) {
+        (
+            ParamKind::Int | ParamKind::Dim | ParamKind::Ints | ParamKind::Dims | ParamKind::Sizes,
+            Value::Tensor(x),
+        ) if is_index(&x) => number(&x),
+        (ParamKind::Scalar | ParamKind::Float, Value::Tensor(x)) if x.rank() == 0 && !x.requires_grad() => {
+            number(&x)
+        }
+        (ParamKind::Ints | ParamKind::Dims | ParamKind::Sizes, Value::List(items))
+            if items.iter().any(|item| matches!(item, Value::Tensor(_))) =>
+        {
+            let of = |item| match item {
+                Value::Tensor(x) if is_index(&x) => number(&x),
+                other => Ok(other),
+            };
+            items.into_iter().map(of).collect::<Result<_>>().map(Value::List)
+        }
+        (_, value) => Ok(value),
+    }
+}
+
+/// Whether PyTorch takes a tensor for an index.
+fn is_index(x: &Tensor) -> bool {
+    x.numel() == 1 && !x.dtype().is_float() && x.dtype() != DType::Bool
 }
 
 fn unknown_dtype(name: &str) -> Error {

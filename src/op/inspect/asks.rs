@@ -1,6 +1,6 @@
 //! What a tensor answers about itself.
 
-use crate::base::{Error, Result, Scalar, memory};
+use crate::base::{DType, Device, Error, Kind, Result, Scalar, memory};
 use crate::device::poll;
 use crate::op::core::def::{Args, FUNCTION, Family, Gradient, METHOD, OpDef, PROPERTY};
 use crate::op::core::format::{FormatWord, MemoryFormat};
@@ -90,6 +90,10 @@ pub static ROWS: &[OpDef] = &[
     OpDef::call("size", Family::Inspect, "The sizes of all dimensions, or of one.", SizeParams::LIST, by_name!(SizeParams, |a| {
             let x = a.input;
             match a.dim {
+                Some(dim) if x.rank() == 0 => Err(Error::new(
+                    Kind::IndexError,
+                    format!("Dimension specified as {dim} but tensor has no dimensions"),
+                )),
                 Some(dim) => x.size(dim).map(int),
                 None => Ok(ints(x.shape())),
             }
@@ -131,6 +135,25 @@ pub static ROWS: &[OpDef] = &[
     OpDef::call("is_floating_point", Family::Inspect, "Whether the dtype is a floating-point one.", InputParams::LIST, by_name!(InputParams, |a| Ok(bool(a.input.dtype().is_float()))))
     .shapes(shapes::ANY)
     .example("tensor([1, 2]).is_floating_point()", "false")
+    .gradient(ASKS),
+    OpDef::call("is_signed", Family::Inspect, "Whether the dtype has numbers below 0.", InputParams::LIST, by_name!(InputParams, |a| {
+        Ok(bool(!matches!(a.input.dtype(), DType::UInt8 | DType::Bool)))
+    }))
+    .shapes(shapes::ANY)
+    .example("tensor([1, 2]).is_signed()", "true")
+    .gradient(ASKS),
+    OpDef::call("is_complex", Family::Inspect, "Whether the dtype is a complex one: there are none here.", InputParams::LIST, by_name!(InputParams, |_| Ok(bool(false))))
+    .shapes(shapes::ANY)
+    .example("ones(2).is_complex()", "false")
+    .gradient(ASKS),
+    OpDef::call("get_device", Family::Inspect, "The number of the GPU that the tensor is on; -1 on the CPU.", InputParams::LIST, by_name!(InputParams, |a| {
+        Ok(Value::Scalar(Scalar::Int(match a.input.device() {
+            Device::Cpu => -1,
+            Device::Cuda(gpu) => i64::from(gpu),
+        })))
+    }))
+    .shapes(shapes::ANY)
+    .example("ones(2).get_device()", "-1")
     .gradient(ASKS),
     OpDef::call("is_nonzero", Family::Inspect, "Whether the only element is not 0; the host waits for it.", InputParams::LIST, by_name!(InputParams, |a| {
         match a.input.numel() {
@@ -209,6 +232,9 @@ pub static ROWS: &[OpDef] = &[
     property("is_cuda", "Whether the tensor is on a GPU.", by_name!(InputParams, |a| Ok(bool(a.input.device().is_cuda()))))
     .shapes(shapes::ANY)
         .example("zeros([2]).is_cuda", "false"),
+    property("is_cpu", "Whether the tensor is on the CPU.", by_name!(InputParams, |a| Ok(bool(!a.input.device().is_cuda()))))
+    .shapes(shapes::ANY)
+        .example("zeros([2]).is_cpu", "true"),
     property("requires_grad", "Whether gradients reach this tensor.", by_name!(InputParams, |a| {
         Ok(bool(a.input.requires_grad()))
     }))

@@ -37,7 +37,7 @@ language! {
         timestamp() "The time now; two of them have a difference." "type_of(timestamp())" => "\"timestamp\"";
         E() "Euler's number." "E() > 2.71" => "true";
         PI() "The ratio of a circle's circumference to its diameter." "PI() > 3.14" => "true";
-        exit(; value: "what the code gives; () otherwise") "Ends the code here." "exit(7); 8" => "7";
+        exit(; value: "what the code gives; () otherwise") "Ends the code here. Of a script that is run a whole number is the exit status, from 0 to 255." "exit(7); 8" => "7";
         tag(value: "what carries the number; also a property: `x.tag`") "A number that a value carries beside what it is; 0 at first."
             "let x = 5; x.tag" => "0";
         set_tag(value: "what carries the number", tag: "the number, of 32 bits")

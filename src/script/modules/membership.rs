@@ -1,0 +1,81 @@
+//! `x in xs` where tensors are looked for, or looked into.
+
+use rhai::{Array, Dynamic, Engine, EvalAltResult, INT};
+
+use crate::base::{Error, Result, Scalar};
+use crate::op::elementwise::comparison::eq;
+use crate::op::reduce::sums::any;
+use crate::script::fault::raise;
+use crate::script::value::type_name;
+use crate::tensor::Tensor;
+
+/// Teaches the engine what Rhai compares by types of its own alone.
+pub(super) fn register(engine: &mut Engine) {
+    // What `x.numpy()` gives has it in Python.
+    engine.register_fn("tolist", |array: &mut Array| array.clone());
+    engine.register_fn("contains", |array: &mut Array, x: Tensor| {
+        Ok::<_, Box<EvalAltResult>>(place_in(array, &x).map_err(raise)?.is_some())
+    });
+    engine.register_fn("index_of", |array: &mut Array, x: Tensor| {
+        Ok::<_, Box<EvalAltResult>>(place_in(array, &x).map_err(raise)?.map_or(-1, |at| at as INT))
+    });
+    engine.register_fn("contains", |x: &mut Tensor, number: Dynamic| {
+        let number = if let Ok(number) = number.as_int() {
+            Scalar::Int(number)
+        } else if let Ok(number) = number.as_float() {
+            Scalar::Float(number)
+        } else if let Ok(truth) = number.as_bool() {
+            Scalar::Bool(truth)
+        } else {
+            let text = format!("a number is looked for in a Tensor, not {}", type_name(&number));
+            return Err(raise(Error::type_error(text)));
+        };
+        let found = eq(&*x, number).and_then(|same| any(&same, None, false)?.item());
+        found.map(|found| found.as_f64() != 0.0).map_err(raise)
+    });
+}
+
+/// Where in an array a tensor stands as Python's `in` looks for it: the same one, or one whose elements are equal, which
+/// must then be one.
+fn place_in(array: &Array, x: &Tensor) -> Result<Option<usize>> {
+    for (at, item) in array.iter().enumerate() {
+        let Some(item) = item.read_lock::<Tensor>() else { continue };
+        if item.is(x) {
+            return Ok(Some(at));
+        }
+        let same = eq(&*item, x)?;
+        if same.numel() != 1 {
+            let text = "Boolean value of Tensor with more than one value is ambiguous";
+            return Err(Error::runtime(text)
+                .with_hint("`a.equal(b)` tells whether two tensors have the same elements"));
+        }
+        if same.item()?.as_f64() != 0.0 {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::script::Limits;
+    use crate::script::testing::{failed, shown};
+
+    #[test]
+    fn a_tensor_is_in_an_array_as_in_python() {
+        for (code, want) in [
+            ("let w = ones(2); let xs = [zeros(3), w]; xs = [w]; [w in xs, xs.index_of(w)]", "[true, 0]"),
+            ("[tensor(2) in [tensor(1), tensor(2)], tensor(3) in [tensor(1), 5, \"a\"]]", "[true, false]"),
+            (
+                "let l = nn::Linear(2, 2); [l.weight in [l.weight], l.weight in l.parameters()]",
+                "[true, true]",
+            ),
+            ("[2 in tensor([1, 2]), 2.5 in tensor([1, 2]), true in tensor([false])]", "[true, false, false]"),
+            ("let x = ones(2); x.numpy().tolist()", "[1.0, 1.0]"),
+        ] {
+            assert_eq!(shown(&[code]), want, "{code}");
+        }
+        let fault = failed(&["ones(2) in [zeros(2)]"], &Limits::default());
+        assert_eq!(fault.message, "Boolean value of Tensor with more than one value is ambiguous");
+    }
+}
