@@ -432,6 +432,7 @@ fn divided_by_comment(code: &str, is_variable: impl Fn(&str) -> bool) -> Option<
     };
     let meant = |line: &str| {
         line.split_once("//").is_some_and(|(before, behind)| {
+            let behind = behind.strip_prefix('=').unwrap_or(behind);
             before.trim_end().ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | ')' | ']'))
                 && operand(behind)
         })

@@ -447,7 +447,7 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
     if (known.names.contains(&bare) || is_in_place(bare)) && !(name.contains("::") && ways.is_empty()) {
         let text = of_arguments(name, bare, &shown);
         let text = text.unwrap_or_else(|| format!("{bare}() does not take ({})", shown.join(", ")));
-        let hint = of_first(bare, &shown, (known.written)(bare).is_empty())
+        let hint = of_first(bare, &shown, &(known.written)(bare))
             .unwrap_or_else(|| format!("`?{bare}` shows how it is called"));
         return Fault::bare("TypeError", text, Some(hint));
     }

@@ -66,7 +66,7 @@ fn of_numbers(name: &str, bare: &str, shown: &[String]) -> Option<String> {
 }
 
 /// What helps where a function of the table, or what a variable holds, is given values of these types first.
-pub(super) fn of_first(bare: &str, shown: &[String], is_variable: bool) -> Option<String> {
+pub(super) fn of_first(bare: &str, shown: &[String], ways: &[String]) -> Option<String> {
     let first = shown.first()?.as_str();
     Some(match (bare, first) {
         ("print", _) if shown.len() > MOST_PRINTED => {
@@ -83,11 +83,28 @@ pub(super) fn of_first(bare: &str, shown: &[String], is_variable: bool) -> Optio
             "of an array of numbers it is `tensor(xs).{bare}(…)`; of one of tensors, as a loader's batch `[x, y]` is, \
              `xs[0].{bare}(…)`"
         ),
-        _ if is_variable && in_place(bare).is_none() => {
+        _ if ways.is_empty() && is_space(bare) => {
+            format!(
+                "`{bare}` is a module, whose functions are called as `{bare}::NAME(…)`: `?{bare}` lists them"
+            )
+        }
+        _ if ways.is_empty() && in_place(bare).is_none() => {
             format!("`{bare}.forward(…)` calls a module, `{bare}.call(…)` a closure")
         }
-        _ => return None,
+        _ => return of_functional(ways, shown.len()),
     })
+}
+
+fn is_space(name: &str) -> bool {
+    super::spaces::ROWS.iter().any(|row| row.name == name)
+}
+
+/// What is called as a function of `F` alone.
+fn of_functional(ways: &[String], values: usize) -> Option<String> {
+    let [way] = ways else { return None };
+    way.strip_prefix("F::").filter(|_| values > 0)?;
+    let more = if values > 1 { ", …" } else { "" };
+    Some(format!("it is no method: `{way}(x{more})`"))
 }
 
 /// How what a module or a map holds is called with how many values, the holder among them; none for the name of a class.

@@ -8,6 +8,18 @@ pub(crate) const NOTHING: &str = "`()` is no value: a map gives it for a name th
 /// The name that a variable's was to be. Of two or three letters many are near that have nothing to do with it, as `neg`
 /// is to `net`: there letters have to have changed places.
 pub(super) fn near_variable(name: &str, names: &[&str]) -> Option<String> {
+    match name {
+        "_" => {
+            return Some(
+                "`_` is the last value at the prompt and in notebooks; a script names what it goes on with: `let x = …`, and \
+                 `tensorlab notebook run` runs the cells of a file"
+                    .into(),
+            );
+        }
+        "pi" | "PI" => return Some("the number is `PI()`".into()),
+        "E" => return Some("Euler's number is `E()`".into()),
+        _ => {}
+    }
     let sorted = |of: &str| {
         let mut letters: Vec<char> = of.to_lowercase().chars().collect();
         letters.sort_unstable();

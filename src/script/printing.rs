@@ -11,6 +11,7 @@ use rhai::{
 
 use unicode_width::UnicodeWidthStr;
 
+use crate::base::python;
 use crate::device::Shared;
 use crate::script::custom::custom;
 use crate::tensor::Tensor;
@@ -56,7 +57,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     engine.register_fn("print", |(): ()| ImmutableString::from("()"));
     // A number has one form, alone and among others.
     for name in ["print", "to_string"] {
-        engine.register_fn(name, |number: f64| ImmutableString::from(format!("{number:?}")));
+        engine.register_fn(name, |number: f64| ImmutableString::from(python::float(number)));
     }
     appended::<Array>(engine, shared);
     appended::<Map>(engine, shared);
@@ -265,6 +266,9 @@ impl Text<'_, '_> {
             self.array(&items)
         } else if let Some(items) = value.read_lock::<Map>() {
             self.map(&items)
+        } else if let Ok(number) = value.as_float() {
+            self.out.push_str(&python::float(number));
+            Ok(())
         } else if is_plain(value) {
             let _ = write!(self.out, "{value:?}");
             Ok(())

@@ -12,10 +12,10 @@ const TEMPLATES: &[(&str, &str, Idiom)] = &[
     ("builtins.hasattr", "{1} in {0}", Idiom::Method),
     ("builtins.getattr", "{0}[{1}] ?? {2}", Idiom::Method),
     ("builtins.getattr", "{0}[{1}]", Idiom::Method),
-    ("tqdm.tqdm", "{0}", Idiom::FallsAway),
-    ("tqdm.auto.tqdm", "{0}", Idiom::FallsAway),
-    ("tqdm.notebook.tqdm", "{0}", Idiom::FallsAway),
-    ("tqdm.trange", "range({0})", Idiom::FallsAway),
+    ("tqdm.tqdm", "progress({0})", Idiom::Library),
+    ("tqdm.auto.tqdm", "progress({0})", Idiom::Library),
+    ("tqdm.notebook.tqdm", "progress({0})", Idiom::Library),
+    ("tqdm.trange", "progress(range({0}))", Idiom::Library),
     ("matplotlib.pyplot.xlabel", "plot::set(#{x_label: {0}})", Idiom::Library),
     ("matplotlib.pyplot.ylabel", "plot::set(#{y_label: {0}})", Idiom::Library),
     ("matplotlib.pyplot.title", "plot::set(#{title: {0}})", Idiom::Library),
@@ -31,6 +31,7 @@ const TEMPLATES: &[(&str, &str, Idiom)] = &[
     ("random.randint", "randint({0}, {1} + 1, [1]).item()", Idiom::Random),
     ("random.uniform", "{0} + ({1} - {0}) * rand(1).item()", Idiom::Random),
     ("random.shuffle", "{0} = randperm({0}.len()).tolist().map(|{x}| {0}[{x}])", Idiom::Random),
+    ("sys.exit", "exit({0})", Idiom::Exit),
     ("sys.exit", "exit()", Idiom::Exit),
     ("json.dumps", "{0}.to_json()", Idiom::Method),
     ("json.loads", "parse_json({0})", Idiom::Method),
@@ -179,7 +180,7 @@ impl Writer<'_> {
     /// What stands for a function that is given some values.
     pub(super) fn by_template(&mut self, full: &str, values: &[&Expr]) -> Option<(String, Idiom)> {
         let fits = |template: &str, idiom: Idiom| {
-            matches!(idiom, Idiom::FallsAway | Idiom::Exit) || has_places(template, values.len())
+            idiom == Idiom::FallsAway || template == "exit()" || has_places(template, values.len())
         };
         let mut rows = TEMPLATES.iter().filter(|(path, ..)| *path == full);
         let (_, template, idiom) = rows.find(|(_, template, idiom)| fits(template, *idiom))?;

@@ -359,7 +359,7 @@ pub(super) const STATEMENTS: &[Phrase] = &[
     ),
     phrase(
         Idiom::Open,
-        "files hold tensors, and arrays and maps of them: `save(x, \"x.safetensors\")` and `load(\"x.safetensors\")`; `data::csv(\"x.csv\")` reads numbers",
+        "files hold tensors, and arrays and maps of them: `save(x, \"x.safetensors\")` and `load(\"x.safetensors\")`; `data::csv(\"x.csv\")` reads numbers, `data::text(\"x.txt\")` text",
         "",
         "with open(\"a.txt\") as f:\n    print(f)",
         "",
