@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::lesson::markdown::{Block, words};
-use crate::lesson::{Element, Lesson, LessonMemory, records};
+use crate::lesson::{Element, Lesson, LessonMemory};
 use crate::notebook::names::{Name, Names, names};
 use crate::script::python::Translation;
 
-use super::folders;
+use super::kept;
 use super::packs::Chosen;
 
 /// Answers of a lesson in its order, with what they run after.
@@ -38,7 +38,7 @@ struct LessonCode {
 /// In words, where there are none.
 pub(super) fn of(chosen: &Chosen, solutions: bool) -> Result<Answers, String> {
     let lesson = &chosen.lesson;
-    let known = folders::progress_file().and_then(|file| records(&file));
+    let known = kept::read().map(|kept| kept.records);
     let known = known.map_err(|error| format!("your progress can't be read: {error}"));
     let memory = match solutions {
         true => LessonMemory::default(),

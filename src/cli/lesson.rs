@@ -8,13 +8,13 @@ use crate::base::figures::plural;
 use crate::base::near;
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
-use crate::cli::folders;
+use crate::cli::{folders, kept};
 use crate::device::sim::Selection;
 use crate::device::sim::host_choice::{split_host, with_host};
 use crate::lab::{Book, Document, begin_step_anew, how_far, open_lesson_work};
 use crate::lesson::order;
 use crate::lesson::verify::{Report, StepReport, verify_in, verify_own};
-use crate::lesson::{Entry, Key, Lesson, LessonMemory, Progress, ProgressLog, Record, records};
+use crate::lesson::{Entry, Key, Lesson, LessonMemory, ProgressLog, Record};
 use crate::repl::{WalkBegin, WalkEnd, walk};
 
 use super::output::say;
@@ -149,7 +149,11 @@ fn walk_through(chosen: &Chosen, ascii: bool, devices: &str) -> u8 {
             Box::new(|_: &str, _: &Entry| Ok(()))
         }
     };
-    let known = folders::progress_file().and_then(|file| records(&file)).unwrap_or_default();
+    let kept = kept::read().ok();
+    if let Some(note) = kept.as_ref().and_then(|kept| kept.note.as_ref()) {
+        tell!("note: {note}");
+    }
+    let known = kept.map(|kept| kept.records).unwrap_or_default();
     let memory = LessonMemory::of(&known, &chosen.pack, &chosen.lesson.front.id);
     let from = library::left_off_in(&chosen.pack, &chosen.lesson, &known);
     let options = setup::lesson_session(chosen, devices);
@@ -181,10 +185,11 @@ fn list(json: bool) -> u8 {
     for note in &notes {
         tell!("{}", terminal::fitted(note, 0, &stderr()));
     }
-    let log = folders::progress_file().ok().filter(|file| file.exists());
-    let log = log.and_then(|file| ProgressLog::open(&file).ok());
-    let nothing = Progress::default();
-    let progress = log.as_ref().map_or(&nothing, |(log, _)| log.progress());
+    let kept = kept::read().ok();
+    if let Some(note) = kept.as_ref().and_then(|kept| kept.note.as_ref()) {
+        tell!("note: {note}");
+    }
+    let progress = &kept.map(|kept| kept.progress()).unwrap_or_default();
     let mut all = Vec::new();
     let taken = library::taken(&packs);
     let widths = taken.iter().map(|&(pack, lesson)| packs::name(pack, &lesson.front.id).chars().count());

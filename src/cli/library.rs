@@ -8,15 +8,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::base::file;
-use crate::cli::folders::{data_folder, progress_file};
-use crate::cli::library;
+use crate::cli::folders::data_folder;
 use crate::cli::setup::{lesson_session, notebook_session, opened, placed, progress};
+use crate::cli::{kept, library};
 use crate::device::Machine;
 use crate::device::open::Use;
 use crate::device::sim::Selection;
 use crate::lab::{Book, Document, Found, HomeLesson, HomePack, Library, Listing, Opened, Recent, Target};
 use crate::lesson::pack::Pack;
-use crate::lesson::{Key, Lesson, Progress, ProgressLog, Record, Step, StepProgress};
+use crate::lesson::{Key, Lesson, Progress, Record, Step, StepProgress};
 use crate::notebook::store::beside;
 use crate::session::options::SessionOptions;
 
@@ -72,15 +72,16 @@ impl Library for Shelf {
         let (packs, faults) = packs::all();
         let first_line = |text: &String| text.lines().next().unwrap_or_default().to_owned();
         let mut listing = Listing { notes: faults.iter().map(first_line).collect(), ..Listing::default() };
-        let log = match progress_file().and_then(|file| ProgressLog::open(&file)) {
-            Ok((log, _)) => Some(log),
+        let progress = &match kept::read() {
+            Ok(kept) => {
+                listing.notes.extend(kept.note.clone());
+                kept.progress()
+            }
             Err(error) => {
                 listing.notes.push(format!("progress is not kept: {error}"));
-                None
+                Progress::default()
             }
         };
-        let nothing = Progress::default();
-        let progress = log.as_ref().map_or(&nothing, ProgressLog::progress);
         let mut notebooks = remembered();
         // One that was deleted comes back by itself where it does, and is not offered until then.
         notebooks.retain(|known| is_there(&known.path));
@@ -301,8 +302,7 @@ fn left_off(taken: Taken<'_>, progress: &Progress) -> Option<String> {
 
 /// The id of the step where the learner left off in a lesson; none where it was not begun.
 pub(super) fn where_left_off(chosen: &packs::Chosen) -> Option<String> {
-    let (log, _) = progress_file().and_then(|file| ProgressLog::open(&file)).ok()?;
-    left_off((&chosen.pack, &chosen.lesson), log.progress())
+    left_off((&chosen.pack, &chosen.lesson), &kept::read().ok()?.progress())
 }
 
 /// The same from all that was recorded.
@@ -315,9 +315,7 @@ pub(super) fn left_off_in(pack: &str, lesson: &Lesson, records: &[Record]) -> Op
 /// What comes after a lesson of a walk, and how it is opened: the next one of its pack, or else one that is not done.
 pub(super) fn next_of(pack: &str, lesson: &Lesson) -> String {
     let (packs, _) = packs::all();
-    let log = progress_file().and_then(|file| ProgressLog::open(&file)).ok();
-    let nothing = Progress::default();
-    let progress = log.as_ref().map_or(&nothing, |(log, _)| log.progress());
+    let progress = &kept::read().map(|kept| kept.progress()).unwrap_or_default();
     let is_this = |(of, other): &Taken<'_>| *of == pack && other.front.id == lesson.front.id;
     let all = taken(&packs);
     let after = all.iter().skip_while(|taken| !is_this(taken)).nth(1).filter(|(of, _)| *of == pack);

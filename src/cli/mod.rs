@@ -9,6 +9,7 @@ mod doctor;
 pub mod exit;
 mod exported;
 pub(crate) mod folders;
+mod kept;
 mod lab;
 mod lesson;
 mod library;

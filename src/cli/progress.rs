@@ -7,10 +7,10 @@ use crate::base::figures;
 use crate::base::sorted;
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
-use crate::cli::folders;
+use crate::cli::kept;
 use crate::lab::Document;
 use crate::lab::document::Item;
-use crate::lesson::{Key, Lesson, Progress, Record, StepProgress, content_id, records};
+use crate::lesson::{Key, Lesson, Progress, Record, StepProgress, content_id};
 
 use super::output::{put, say};
 use super::{exit, library, packs};
@@ -57,10 +57,12 @@ pub(super) fn run(options: &ProgressOptions) -> u8 {
 }
 
 fn read() -> io::Result<(Vec<Record>, Progress)> {
-    let records = records(&folders::progress_file()?)?;
-    let mut progress = Progress::default();
-    records.iter().for_each(|record| progress.apply(record));
-    Ok((records, progress))
+    let kept = kept::read()?;
+    if let Some(note) = &kept.note {
+        tell!("note: {note}");
+    }
+    let progress = kept.progress();
+    Ok((kept.all, progress))
 }
 
 fn refuse(error: &io::Error) -> u8 {

@@ -7,11 +7,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::base::file;
 use crate::base::text::strip_control;
 use crate::cli::folders::{progress_file, state_folder, work_file};
+use crate::cli::kept;
 use crate::cli::packs::Chosen;
 use crate::device::sim::Selection;
 use crate::device::sim::host_choice::{split_host, with_host};
 use crate::lab::{Book, Document, Keep, open_lesson_work};
-use crate::lesson::{Lesson, LessonMemory, ProgressLog, Record, records};
+use crate::lesson::{Lesson, LessonMemory, ProgressLog, Record};
 use crate::notebook::Wants;
 use crate::session::options::SessionOptions;
 
@@ -39,13 +40,14 @@ pub(super) fn opened(chosen: &Chosen) -> (Document, Option<Book>, Vec<String>) {
 }
 
 fn recalled(chosen: &Chosen) -> Result<(Document, Book, Vec<String>), String> {
-    let known = progress_file().and_then(|file| records(&file)).map_err(|error| error.to_string())?;
-    let memory = LessonMemory::of(&known, &chosen.pack, &chosen.lesson.front.id);
+    let kept = kept::read().map_err(|error| error.to_string())?;
+    let memory = LessonMemory::of(&kept.records, &chosen.pack, &chosen.lesson.front.id);
     let document = Document::lesson(&chosen.lesson).recalling(&memory);
     let path = work_file(&chosen.pack, &chosen.lesson.front.id).map_err(|error| error.to_string())?;
     let folder = path.parent().unwrap_or(Path::new("."));
     file::make_folder(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let (book, document, notes) = open_lesson_work(&path, document)?;
+    let (book, document, mut notes) = open_lesson_work(&path, document)?;
+    notes.extend(kept.note);
     Ok((document, book, notes))
 }
 

@@ -52,6 +52,8 @@ pub use lint::lint;
 pub use memory::LessonMemory;
 pub use parse::{load, parse};
 pub use predict::{Basis, Outcome, Tolerance, compare};
-pub use progress::{Entry, Key, Progress, ProgressLog, Record, Recovery, StepProgress, records};
+pub use progress::{
+    Entry, Key, Progress, ProgressLog, Record, Recovery, StepProgress, records, unread_and_records,
+};
 pub use quantity::{Dimension, Quantity, QuantityError, Unit};
 pub(crate) use text::content_id;

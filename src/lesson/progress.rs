@@ -176,7 +176,8 @@ impl ProgressLog {
     /// Opens the log at `path`, or begins it there, folders included, and reads every record.
     ///
     /// A last record that was not written in full is cut off, so that the next one begins a line of its
-    /// own. Lines that can't be read, such as those of a later version, are skipped and left in place.
+    /// own. Lines that can't be read, such as those of a later version or of another program, are skipped and left in
+    /// place.
     /// Errors are those of the file system.
     pub fn open(path: &Path) -> io::Result<(ProgressLog, Recovery)> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -219,13 +220,30 @@ impl ProgressLog {
 /// # Errors
 /// Those of the file system.
 pub fn records(path: &Path) -> io::Result<Vec<Record>> {
-    match std::fs::read(path) {
-        Ok(bytes) => {
-            Ok(bytes.split(|&b| b == b'\n').filter_map(|l| serde_json::from_slice(l).ok()).collect())
+    unread_and_records(path).map(|(_, records)| records)
+}
+
+/// The same, behind the number of lines that can't be read.
+///
+/// # Errors
+/// Those of the file system.
+pub fn unread_and_records(path: &Path) -> io::Result<(usize, Vec<Record>)> {
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    let lines = bytes.split_inclusive(|&b| b == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let (mut unread, mut records) = (0, Vec::new());
+    for line in lines {
+        match serde_json::from_slice(line) {
+            Ok(record) => records.push(record),
+            // What another process is about to write is no damage.
+            Err(_) if is_torn(line) => {}
+            Err(_) => unread += 1,
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(error),
     }
+    Ok((unread, records))
 }
 
 /// Acts on the file while no other process does, where the file system knows locks.
@@ -268,10 +286,16 @@ fn recover(file: &mut File) -> io::Result<(Progress, Recovery)> {
     Ok((progress, recovery))
 }
 
-/// Whether a last line that can't be read was never written in full: it has no end, or is not JSON. A line
-/// of JSON that says something unknown comes from a later version, and is not torn.
+/// What every record begins with.
+const RECORD: &[u8] = br#"{"pack":"#;
+
+/// Whether a last line that can't be read was never written in full: it begins as a record does, or is a block that the
+/// file system had not filled yet, and is not JSON. A line of JSON that says something unknown comes from a later
+/// version, and anything else from another program: neither is torn.
 fn is_torn(line: &[u8]) -> bool {
-    !line.ends_with(b"\n") || serde_json::from_slice::<serde_json::Value>(line).is_err()
+    let begin = line.get(..RECORD.len().min(line.len())).unwrap_or_default();
+    let is_ours = RECORD.starts_with(begin) || line.iter().all(|&byte| byte == 0);
+    is_ours && serde_json::from_slice::<serde_json::Value>(line).is_err()
 }
 
 /// Writes one line at the end and waits until it is on the disk. A part of a line is taken back.

@@ -232,6 +232,60 @@ fn an_update_keeps_what_was_done_but_for_what_it_invalidates() {
 }
 
 #[test]
+fn what_a_lab_of_the_earlier_version_writes_later_is_not_done_in_the_new_one() {
+    let folder = Folder::new("outdated");
+    let pack = folder.pack("p");
+    folder.says(&["pack", "install", "p"]);
+    edit(&pack.join("pack.toml"), "version = \"0.1.0\"\ntitle", "version = \"0.2.0\"\ntitle");
+    edit(&pack.join("pack.toml"), "invalidates = []", "invalidates = [\"first/move@0.2.0\"]");
+    // Nothing was done yet, so that no record says that the step begins anew.
+    folder.says(&["pack", "update"]);
+    done(&folder, &["read", "move"]);
+    let shown = |folder: &Folder| {
+        let steps = folder.json(&["lesson", "progress", "--json"]);
+        let steps = steps["steps"].as_array().unwrap().clone();
+        steps.iter().map(|step| step["step"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(&folder), ["read"]);
+    assert!(folder.says(&["lesson", "list"]).contains("(5 min, 1 of 5 done)"));
+    // Behind such a record it does not count either, and one of the new version does.
+    let (mut log, _) = ProgressLog::open(&folder.at("data/tensorlab/progress.jsonl")).unwrap();
+    let mut append = |version: &str, entry| {
+        let key = Key { pack: "p".into(), lesson: "first".into(), step: "move".into() };
+        log.append(&Record { key, version: version.into(), at_ms: 9, entry }).unwrap();
+    };
+    append("0.2.0", Entry::Reset);
+    append("0.1.0", Entry::Ran { ok: true });
+    assert_eq!(shown(&folder), ["read"]);
+    append("0.2.0", Entry::Ran { ok: true });
+    assert_eq!(shown(&folder), ["move", "read"]);
+    // Every record is handed in as it was written.
+    let exported = folder.json(&["progress", "export", "--json"]);
+    assert_eq!(exported["records"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn a_log_that_another_program_wrote_is_told_of_and_left_as_it_is() {
+    let folder = Folder::new("foreign-log");
+    let log = folder.at("data/tensorlab/progress.jsonl");
+    std::fs::create_dir_all(log.parent().unwrap()).unwrap();
+    let utf16: Vec<u8> = "{\"pack\":\"p\"}\n{}".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for bytes in [utf16, b"\x93\x01garbage".to_vec()] {
+        std::fs::write(&log, &bytes).unwrap();
+        let output = folder.run(&["progress"]);
+        assert!(err(&output).contains("can't be read and are left out"), "{}", err(&output));
+        assert!(err(&folder.run(&["lesson", "list"])).contains("can't be read and are left out"));
+        drop(ProgressLog::open(&log).unwrap());
+        assert_eq!(std::fs::read(&log).unwrap(), bytes);
+        done(&folder, &["read"]);
+        let after = std::fs::read(&log).unwrap();
+        assert!(after.starts_with(&bytes));
+        let steps = folder.json(&["lesson", "progress", "--json"]);
+        assert_eq!(steps["steps"].as_array().unwrap().len(), 1);
+    }
+}
+
+#[test]
 fn what_was_written_in_a_lesson_of_a_removed_pack_is_put_aside_by_a_reset() {
     let folder = Folder::new("gone");
     let work = folder.at("data/tensorlab/lessons/p");

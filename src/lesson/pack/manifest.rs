@@ -1,5 +1,6 @@
 //! `pack.toml`: what a pack says of itself.
 
+use crate::lesson::course;
 use crate::lesson::error::LessonError;
 use crate::lesson::errors::Errors;
 use crate::lesson::fields::{Fields, Located, Origin};
@@ -67,6 +68,11 @@ pub struct Invalidated {
 }
 
 impl Manifest {
+    /// That of the pack that is part of the program.
+    pub fn built_in() -> Option<Manifest> {
+        Manifest::parse(path::MANIFEST, course::manifest().as_bytes()).ok()
+    }
+
     /// Reads a manifest. `file` is the name that errors show.
     ///
     /// # Errors
