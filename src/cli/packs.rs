@@ -14,7 +14,8 @@ pub(crate) struct Chosen {
     pub pack: String,
     /// The pack's version.
     pub version: String,
-    /// Where the pack's files are, for lessons that were not built in.
+    /// Where the pack's files are, or a file of its own, for lessons that were not built in: the session is confined to
+    /// it.
     pub folder: Option<PathBuf>,
 }
 
@@ -127,7 +128,11 @@ fn from_file(path: &Path) -> Result<Chosen, String> {
             version: manifest.version.to_string(),
             folder: Some(folder.to_path_buf()),
         },
-        _ => Chosen { lesson, pack: NO_PACK.into(), version: "0.0.0".into(), folder: None },
+        // It came from somewhere as a pack did, and is confined to its own folder.
+        _ => {
+            let folder = full.parent().map(Path::to_path_buf);
+            Chosen { lesson, pack: NO_PACK.into(), version: "0.0.0".into(), folder }
+        }
     })
 }
 

@@ -14,7 +14,7 @@ use super::sandbox;
 pub struct SessionOptions {
     /// As `--devices` takes them.
     pub devices: String,
-    /// The folder of the pack that it is confined to.
+    /// The folder that it is confined to: of a pack, or of a lesson that is in none.
     pub pack: Option<PathBuf>,
     /// The last value is kept as `_`: in a notebook, but not where a lesson counts what is alive.
     pub last_value: bool,
@@ -80,9 +80,9 @@ impl SessionOptions {
         Ok(command)
     }
 
-    /// What there is to say before the code of a pack runs on a system that cannot confine it.
+    /// What there is to say before the code of a lesson runs on a system that cannot confine it.
     pub fn missing_protection(&self) -> Option<String> {
         let reason = self.pack.as_ref().and_then(|_| sandbox::unconfined())?;
-        Some(format!("this pack's code is not kept from your files: {reason}"))
+        Some(format!("this lesson's code is not kept from your files: {reason}"))
     }
 }

@@ -47,6 +47,42 @@ fn code_of_a_pack_reads_its_own_files_and_no_others_and_writes_none() {
     std::fs::remove_file(outside).unwrap();
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn code_of_a_lesson_in_no_pack_is_kept_to_its_folder() {
+    if let Some(reason) = tensorlab::session::sandbox::unconfined() {
+        eprintln!("not tested: {reason}");
+        return;
+    }
+    let folder = Folder::new("lone");
+    let outside = std::env::temp_dir().join(format!("tensorlab-lone-{}", std::process::id()));
+    std::fs::create_dir_all(&outside).unwrap();
+    std::fs::write(outside.join("secret.csv"), "1,2\n").unwrap();
+    std::fs::create_dir_all(folder.at("own")).unwrap();
+    std::fs::write(folder.at("own/points.csv"), "1,2\n").unwrap();
+    let lesson = |code: &str| {
+        let front = "+++\nid = \"lone\"\ntitle = \"L\"\nsummary = \"S.\"\nconcepts = [\"c\"]\nminutes = 1\n\
+                     devices = [\"cpu\"]\n+++\n\nText.\n\n```rhai run id=\"go\"\n";
+        std::fs::write(folder.at("own/lone.md"), format!("{front}{code}\n```\n")).unwrap();
+    };
+    lesson("data::csv(\"points.csv\")");
+    assert!(folder.says(&["lesson", "verify", "own/lone.md"]).starts_with("ok"));
+    for code in [
+        format!("data::csv(\"{}\")", outside.join("secret.csv").display()),
+        format!("save(#{{x: ones(2)}}, \"{}\")", outside.join("new.safetensors").display()),
+        "save(#{x: ones(2)}, \"new.safetensors\")".to_owned(),
+    ] {
+        lesson(&code);
+        let told = folder.fails(&["lesson", "verify", "own/lone.md"], 1);
+        assert!(told.contains("ermission denied"), "{code}: {told}");
+        let output = folder.run(&["lesson", "export", "own/lone.md", "--html", "-"]);
+        assert_ne!(output.status.code(), Some(0), "{code}");
+    }
+    assert_eq!(files(&outside), ["secret.csv"]);
+    assert_eq!(files(&folder.at("own")), ["lone.md", "points.csv"]);
+    std::fs::remove_dir_all(outside).unwrap();
+}
+
 #[test]
 fn code_of_a_pack_imports_no_modules() {
     let folder = Folder::new("import");
