@@ -95,7 +95,8 @@ impl Info {
         let known =
             ROLES.iter().find(|row| row.language == language && (row.word.is_empty() || row.word == word));
         let Some(row) = known else {
-            return stray(language, indent, word, word_column).map_or(Ok(None), Err);
+            let fault = stray(language, indent, word, word_column).or_else(|| foreign(language, indent, rest));
+            return fault.map_or(Ok(None), Err);
         };
         let (skip, column) = match row.word {
             "" => (rest, before_rest),
@@ -147,6 +148,48 @@ fn stray(language: &str, indent: usize, word: &str, column: usize) -> Option<Inf
         format!("`{word}` is not a role of {language} blocks"),
         near::suggestion(word, &roles, "the roles"),
     )
+}
+
+/// The fault of a block in another language, or with words run together, that looks as though it was meant to have a
+/// role: without this the step would be text, and nobody would miss it.
+fn foreign(language: &str, indent: usize, rest: &str) -> Option<InfoFault> {
+    let fault = |message: String, hint: String| Some(InfoFault { column: indent, message, hint });
+    let languages = ["rhai", "toml", "hint"];
+    let same = |name: &str| languages.into_iter().find(|known| known.eq_ignore_ascii_case(name));
+    let meant = |name: &str| same(name).or_else(|| near::nearest(name, languages));
+    let word = split_word(rest.trim_start()).0;
+    let has_id = rest.split_whitespace().any(|word| word.starts_with("id="));
+    if let Some((first, second)) = language.split_once([',', ':', ';', '{', '.']) {
+        let row = ROLES.iter().find(|row| !row.word.is_empty() && row.word == second.trim_end_matches('}'))?;
+        meant(first)?;
+        let message = format!("`{language}` is one word, and no language");
+        return fault(message, format!("put a space between: ```{} {}", row.language, row.word));
+    }
+    if matches!(language, "rhai" | "toml") {
+        let message = "a block with an id has a role before it".to_owned();
+        return if has_id { fault(message, format!("write ```{language} ROLE id=\"…\"")) } else { None };
+    }
+    let row = ROLES.iter().find(|row| !row.word.is_empty() && row.word.eq_ignore_ascii_case(word));
+    let words = ROLES.iter().map(|row| row.word).filter(|word| !word.is_empty());
+    let role = row.map(|row| row.word).or_else(|| near::nearest(word, words));
+    let guess = meant(language).filter(|known| match *known {
+        "hint" => word.is_empty(),
+        _ => has_id || role.is_some(),
+    });
+    let message = format!("`{language}` is not the language of a block with a role");
+    match (guess, row) {
+        (Some("hint"), _) => fault(format!("`{language}` is no role"), "did you mean `hint`?".to_owned()),
+        (Some(known), _) => fault(message, format!("did you mean `{known}`?")),
+        (None, Some(row)) => {
+            let (language, word) = (row.language, row.word);
+            fault(message, format!("write ```{language} {word}; a block that is only shown goes without `{word}`"))
+        }
+        (None, None) if has_id => {
+            let hint = "write ```rhai run id=\"…\"; a block that is only shown has no id";
+            fault(message, hint.to_owned())
+        }
+        (None, None) => None,
+    }
 }
 
 /// `id="a" points=2`, each with the characters before it.
@@ -305,8 +348,9 @@ mod tests {
             "toml",
             "rhai {.numbered}",
             "toml title=\"Cargo.toml\"",
-            "sh run",
-            "text quiz",
+            "sh",
+            "text wrapped",
+            "console,numbered",
         ] {
             assert_eq!(Info::parse(info), Ok(None), "{info}");
         }
@@ -333,5 +377,27 @@ mod tests {
         assert!(fault("toml quiz id=\"a\" id=\"b\"").message.contains("twice"));
         assert!(fault("toml quiz id=\"a\"b").message.contains("right after"));
         assert!(fault("rhai run here").message.contains("`here`"));
+    }
+
+    #[test]
+    fn a_slip_in_the_language_does_not_lose_the_step() {
+        for (info, column, words) in [
+            ("rahi run id=\"go\"", 0, "did you mean `rhai`?"),
+            ("Rhai run", 0, "did you mean `rhai`?"),
+            (" RHAI exercize id=\"a\"", 1, "did you mean `rhai`?"),
+            ("rhai,run", 0, "```rhai run"),
+            ("rhai{run}", 0, "```rhai run"),
+            ("tmol quiz", 0, "did you mean `toml`?"),
+            ("toml,quiz id=\"a\"", 0, "```toml quiz"),
+            ("Hint", 0, "did you mean `hint`?"),
+            ("python check", 0, "```rhai check"),
+            ("sh run", 0, "goes without `run`"),
+            ("rust id=\"go\"", 0, "has no id"),
+            ("rhai id=\"go\"", 0, "ROLE id="),
+        ] {
+            let slip = fault(info);
+            assert_eq!(slip.column, column, "{info}");
+            assert!(slip.hint.contains(words), "{info}: {slip:?}");
+        }
     }
 }
