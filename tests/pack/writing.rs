@@ -57,6 +57,25 @@ fn a_check_runs_on_every_set_of_devices_that_is_named() {
 }
 
 #[test]
+fn a_pack_is_built_from_its_own_folder_as_its_page_says() {
+    let folder = Folder::new("inside");
+    folder.pack("p");
+    assert!(std::fs::read_to_string(folder.at("p/README.md")).unwrap().contains("tensorlab pack build . "));
+    let built = folder.program().current_dir(folder.at("p")).args(["pack", "build", "."]).output().unwrap();
+    assert_eq!(built.status.code(), Some(0), "{}", err(&built));
+    assert!(out(&built).contains("p-0.1.0.tar.gz: p 0.1.0, 4 files") && folder.at("p-0.1.0.tar.gz").exists());
+    // The same files are no other archive; others of the same version are.
+    folder.says(&["pack", "build", "p"]);
+    edit(&folder.at("p/README.md"), "A pack", "The pack");
+    let before = std::fs::read(folder.at("p-0.1.0.tar.gz")).unwrap();
+    let told = folder.fails(&["pack", "build", "p"], 2);
+    assert!(told.contains("is p 0.1.0 already, with other files") && told.contains("raise `version`"), "{told}");
+    assert_eq!(std::fs::read(folder.at("p-0.1.0.tar.gz")).unwrap(), before);
+    folder.says(&["pack", "build", "p", "--force"]);
+    assert_ne!(std::fs::read(folder.at("p-0.1.0.tar.gz")).unwrap(), before);
+}
+
+#[test]
 fn a_pack_is_not_made_over_something_else() {
     let folder = Folder::new("over");
     folder.pack("p");

@@ -31,6 +31,8 @@ fn as_typed(path: &str) -> String {
 enum Failed {
     Pack(PackError),
     Io(std::io::Error),
+    /// Its version was built before, of other files.
+    Same,
 }
 
 impl From<std::io::Error> for Failed {
@@ -40,11 +42,11 @@ impl From<std::io::Error> for Failed {
 }
 
 /// Writes a pack's archive, whole or not at all.
-pub(super) fn build(dir: &Path, output: Option<&Path>) -> Done {
+pub(super) fn build(dir: &Path, output: Option<&Path>, force: bool) -> Done {
     let manifest = open_manifest(dir).map_err(told)?;
     let out = match output {
         Some(out) => out.to_path_buf(),
-        None => PathBuf::from(format!("{}-{}.tar.gz", manifest.id, manifest.version)),
+        None => beside(dir, format!("{}-{}.tar.gz", manifest.id, manifest.version)),
     };
     if inside(&out, dir) {
         return Err(format!(
@@ -53,14 +55,28 @@ pub(super) fn build(dir: &Path, output: Option<&Path>) -> Done {
             dir.display()
         ));
     }
+    // The same version with other files: those who have the one would never get the other.
+    let before = pack::manifest_of_archive(&out).and_then(|old| Ok((old, pack::verify_archive(&out)?)));
+    let before = before.ok().filter(|(old, _)| old.id == manifest.id && old.version == manifest.version);
     let mut built = None;
     let write = |to: &mut BufWriter<File>| {
-        built = Some(pack::build(dir, to).map_err(Failed::Pack)?);
+        let (manifest, contents) = pack::build(dir, to).map_err(Failed::Pack)?;
+        match before {
+            Some((_, old)) if !force && old != contents => return Err(Failed::Same),
+            _ => built = Some((manifest, contents)),
+        }
         Ok(())
     };
     file::replace(&out, write).map_err(|failed| match failed {
         Failed::Pack(error) => told(error),
         Failed::Io(error) => format!("error: cannot write {}: {error}", out.display()),
+        Failed::Same => format!(
+            "error: {} is {} {} already, with other files\n\
+             hint: raise `version` in pack.toml, so that those who have it get this one; --force replaces it",
+            out.display(),
+            manifest.id,
+            manifest.version
+        ),
     })?;
     let (manifest, contents) = built.ok_or("error: nothing was built")?;
     let read = || -> std::io::Result<(String, u64)> { hash::of_reader(File::open(&out)?) };
@@ -75,6 +91,13 @@ pub(super) fn build(dir: &Path, output: Option<&Path>) -> Done {
     );
     say!("sha256 {sum}");
     Ok(exit::FINE)
+}
+
+/// Where an archive is written that nobody named: here, or beside the pack's folder for whoever is in it.
+fn beside(dir: &Path, name: String) -> PathBuf {
+    let here = PathBuf::from(&name);
+    let folder = dir.canonicalize().ok().filter(|_| inside(&here, dir));
+    folder.as_deref().and_then(Path::parent).map_or(here, |parent| parent.join(name))
 }
 
 /// Whether a file to be made would lie in a pack's folder.

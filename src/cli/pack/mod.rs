@@ -75,9 +75,12 @@ enum PackAction {
     /// Nothing is run; `pack check` does that.
     Build {
         dir: PathBuf,
-        /// The archive; ID-VERSION.tar.gz where none is named
+        /// The archive; ID-VERSION.tar.gz where none is named, here or, for whoever is in the pack's folder, beside that
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
+        /// Replace an archive of the same version that was built of other files
+        #[arg(long)]
+        force: bool,
     },
     /// Install a pack from its folder or its archive
     ///
@@ -128,7 +131,7 @@ pub(super) fn run(options: &PackOptions, devices: &str) -> u8 {
             check::check(dir, &sets, host, *no_run, *json)
         }
         PackAction::Preview { dir, lesson, look } => check::preview(dir, lesson.as_deref(), look, devices),
-        PackAction::Build { dir, output } => make::build(dir, output.as_deref()),
+        PackAction::Build { dir, output, force } => make::build(dir, output.as_deref(), *force),
         PackAction::Install { source, force } => installed::install(source, *force),
         PackAction::Update { ids } => installed::update(ids),
         PackAction::List { json } => installed::list(*json),
