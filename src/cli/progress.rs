@@ -88,7 +88,7 @@ pub(super) fn show(json: bool) -> u8 {
         say!("nothing was done yet; `tensorlab lesson list` lists the lessons");
     }
     let (packs, _) = packs::all();
-    for ((pack, id), steps) in lessons {
+    for ((pack, id), all) in lessons {
         let known = packs.iter().find(|known| known.manifest.id == pack).and_then(|pack| pack.lesson(id));
         let name = packs::name(pack, id);
         match known {
@@ -96,18 +96,43 @@ pub(super) fn show(json: bool) -> u8 {
                 let shown = library::shown((pack, lesson), &progress);
                 let steps = figures::plural(shown.steps as u64, "step", "steps");
                 say!("{}: {} of {steps} done", strip_control(&name), shown.done);
+                list(lesson, &steps_by_id(&all));
             }
             None => {
-                let done = steps.iter().filter(|(_, step)| step.done).count();
+                let done = all.iter().filter(|(_, step)| step.done).count();
                 let done = figures::plural(done as u64, "step", "steps");
                 say!("{}: {done} done; the lesson is not installed", strip_control(&name));
+                all.iter().for_each(|(key, step)| line_of(&key.step, &told(step)));
             }
-        }
-        for (name, (_, step)) in ordered(known, steps, |(key, _)| &key.step) {
-            say!("  {:<32} {}", strip_control(&name), told(step));
         }
     }
     exit::FINE
+}
+
+fn steps_by_id<'p>(steps: &[(&'p Key, &'p StepProgress)]) -> BTreeMap<&'p str, &'p StepProgress> {
+    steps.iter().map(|(key, step)| (key.step.as_str(), *step)).collect()
+}
+
+fn line_of(name: &str, said: &str) {
+    say!("  {:<32} {said}", strip_control(name));
+}
+
+/// The steps of a lesson as it is, begun or not, and behind them what was done at steps that it has no more.
+fn list(lesson: &Lesson, known: &BTreeMap<&str, &StepProgress>) {
+    let usual = lesson.front.devices.first();
+    let places = places(lesson);
+    for (id, name) in &places {
+        let counts = lesson.step(id).is_none_or(|step| usual.is_none_or(|usual| step.devices.has(usual)));
+        match (known.get(id.as_str()), counts) {
+            (Some(step), true) => line_of(name, &told(step)),
+            (Some(step), false) => line_of(name, &format!("{}, on other devices", told(step))),
+            (None, true) => line_of(name, "not begun"),
+            (None, false) => {}
+        }
+    }
+    for (id, step) in known.iter().filter(|(id, _)| !places.iter().any(|(place, _)| place == *id)) {
+        line_of(id, &format!("{}, at a step that the lesson has no more", told(step)));
+    }
 }
 
 /// What is known of steps in the order of their lesson, each with what the step is called: a cell without an id of its

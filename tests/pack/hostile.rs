@@ -44,6 +44,25 @@ fn a_good_archive_made_by_hand_is_installed() {
 }
 
 #[test]
+fn what_is_wrong_in_an_archive_is_told_by_its_path_in_it() {
+    let folder = Folder::new("inside-archive");
+    let mut entries = good("1.0.0");
+    let lesson = entries.iter_mut().find(|entry| entry.path.ends_with(b".md")).unwrap();
+    lesson.bytes = b"no lesson\n".to_vec();
+    let name = String::from_utf8(lesson.path.clone()).unwrap();
+    std::fs::write(folder.at("small.tar.gz"), archive(&entries)).unwrap();
+    let told = folder.fails(&["pack", "install", "small.tar.gz"], 2);
+    assert!(told.contains(&format!("small.tar.gz: {name}:1:1")) && !told.contains(".incoming"), "{told}");
+    // Without its gzip layer, and where a folder is asked for.
+    std::fs::write(folder.at("small.tar"), tar(&entries)).unwrap();
+    assert!(folder.fails(&["pack", "install", "small.tar"], 2).contains("without the gzip layer"));
+    for command in ["check", "preview"] {
+        let told = folder.fails(&["pack", command, "small.tar.gz"], 2);
+        assert!(told.contains("is a file") && told.contains("pack install FILE"), "{told}");
+    }
+}
+
+#[test]
 fn paths_that_lead_elsewhere_are_refused() {
     for (path, words) in [
         ("../evil", "leads out of the pack"),

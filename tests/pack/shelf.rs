@@ -23,7 +23,9 @@ fn a_pack_is_installed_listed_updated_and_removed() {
     assert!(folder.fails(&["lesson", "start", "p/second"], 2).contains("lessons are p/first"));
 
     // The archive is as it was; then there is a later one.
-    assert_eq!(folder.says(&["pack", "update"]), "p 0.1.0 is up to date\n");
+    let told = folder.says(&["pack", "update"]);
+    assert!(told.starts_with("p 0.1.0 is up to date; looked at /"), "{told}");
+    assert!(told.ends_with("p-0.1.0.tar.gz and for p-*.tar.gz beside it\n"), "{told}");
     edit(&pack.join("pack.toml"), "version = \"0.1.0\"\ntitle", "version = \"0.2.0\"\ntitle");
     edit(&pack.join("lessons/01-first.md"), "title = \"A first lesson\"", "title = \"A better lesson\"");
     folder.says(&["pack", "build", "p", "-o", "p-0.1.0.tar.gz"]);
@@ -152,10 +154,39 @@ fn an_earlier_version_or_other_files_of_the_same_need_force() {
     edit(&pack.join("pack.toml"), "version = \"0.1.0\"\ntitle", "version = \"0.0.9\"\ntitle");
     assert!(folder.fails(&["pack", "install", "p"], 2).contains("which is later than 0.0.9"));
     assert!(folder.says(&["pack", "info", "p"]).starts_with("p 0.1.0"));
-    assert!(folder.says(&["pack", "install", "p", "--force"]).contains("updated p from 0.1.0 to 0.0.9"));
+    assert!(folder.says(&["pack", "install", "p", "--force"]).contains("went back with p from 0.1.0 to 0.0.9"));
     std::fs::remove_dir_all(&pack).unwrap();
     assert!(folder.fails(&["pack", "update"], 1).contains("is not there any more"));
     folder.says(&["pack", "list"]);
+}
+
+#[test]
+fn an_update_finds_a_later_archive_beside_the_one_that_is_installed() {
+    let folder = Folder::new("beside");
+    let pack = folder.pack("p");
+    folder.says(&["pack", "build", "p"]);
+    folder.says(&["pack", "install", "p-0.1.0.tar.gz"]);
+    for (before, version) in [("0.1.0", "0.2.0"), ("0.2.0", "0.10.0")] {
+        let title = |version: &str| format!("version = \"{version}\"\ntitle");
+        edit(&pack.join("pack.toml"), &title(before), &title(version));
+        folder.says(&["pack", "build", "p"]);
+    }
+    std::fs::write(folder.at("p-more-9.0.0.tar.gz"), "another pack").unwrap();
+    // The one that was installed may be gone.
+    std::fs::remove_file(folder.at("p-0.1.0.tar.gz")).unwrap();
+    assert_eq!(folder.says(&["pack", "update"]), "updated p from 0.1.0 to 0.10.0\n");
+    assert!(folder.says(&["pack", "update"]).starts_with("p 0.10.0 is up to date"));
+}
+
+#[test]
+fn other_authors_are_named_when_a_pack_takes_the_place_of_theirs() {
+    let folder = Folder::new("authors");
+    let pack = folder.pack("p");
+    folder.says(&["pack", "install", "p"]);
+    edit(&pack.join("pack.toml"), "[\"Your name\"]", "[\"Somebody else\"]");
+    edit(&pack.join("pack.toml"), "version = \"0.1.0\"\ntitle", "version = \"0.2.0\"\ntitle");
+    let told = folder.run(&["pack", "install", "p"]);
+    assert!(err(&told).contains("it is by Somebody else, and what was there before was by Your name"), "{told:?}");
 }
 
 #[test]
@@ -189,6 +220,7 @@ fn installed_files_are_read_only_and_a_change_is_seen() {
     std::fs::write(&lesson, [text.as_slice(), b"\nMore.\n"].concat()).unwrap();
     let said = folder.fails(&["pack", "info", "p"], 1);
     assert!(said.contains("lessons/01-first.md is not what was installed"), "{said}");
+    assert!(folder.says(&["pack", "install", "p"]).starts_with("repaired p 0.1.0: "));
     assert!(folder.says(&["pack", "install", "p"]).contains("these very files"));
     folder.says(&["pack", "info", "p"]);
     std::fs::write(folder.at("data/tensorlab/packs/p/current"), "{").unwrap();
@@ -229,6 +261,22 @@ fn an_update_keeps_what_was_done_but_for_what_it_invalidates() {
     drop(log);
     folder.says(&["pack", "install", "p"]);
     assert_eq!(folder.json(&["lesson", "progress", "--json"])["steps"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn steps_that_an_update_renames_are_listed_as_gone_and_the_new_ones_as_not_begun() {
+    let folder = Folder::new("renamed");
+    let pack = folder.pack("p");
+    folder.says(&["pack", "install", "p"]);
+    done(&folder, &["read", "move"]);
+    edit(&pack.join("lessons/01-first.md"), "id=\"move\"", "id=\"copy\"");
+    edit(&pack.join("pack.toml"), "version = \"0.1.0\"\ntitle", "version = \"0.2.0\"\ntitle");
+    folder.says(&["pack", "update"]);
+    let told = folder.says(&["lesson", "progress"]);
+    assert!(told.starts_with("p/first: 1 of 5 steps done\n"), "{told}");
+    let line = |name: &str| told.lines().find(|line| line.trim_start().starts_with(name)).unwrap().to_owned();
+    assert!(line("copy").ends_with("not begun"), "{told}");
+    assert!(line("move").ends_with("done, at a step that the lesson has no more"), "{told}");
 }
 
 #[test]
@@ -322,6 +370,7 @@ fn progress_is_shown_exported_and_reset() {
     done(&folder, &["read", "move"]);
     let told = folder.says(&["lesson", "progress"]);
     assert!(told.starts_with("p/first: 2 of 5 steps done\n  ") && told.contains("\n  move "), "{told}");
+    assert_eq!(told.matches("not begun").count(), 3, "{told}");
     assert!(folder.says(&["lesson", "list"]).contains("(5 min, 2 of 5 done)"));
     let exported = folder.json(&["progress", "export", "--json"]);
     assert_eq!(exported["records"].as_array().unwrap().len(), 2);

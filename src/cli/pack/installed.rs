@@ -1,15 +1,18 @@
 //! `pack install`, `update`, `list`, `remove` and `info`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::figures::plural;
 use crate::base::stderr::tell;
+use crate::base::text::strip_control;
 use crate::cli::output::say;
 use crate::cli::pack::told::{Done, size, told};
 use crate::cli::{exit, folders, packs};
-use crate::lesson::pack::store::{Change, Replace, Store};
-use crate::lesson::pack::{Contents, Manifest, Pack, PackError, PackId, Tree, open_manifest, verify_archive};
+use crate::lesson::pack::store::{Change, Installed, Replace, Store};
+use crate::lesson::pack::{
+    Contents, Manifest, Pack, PackError, PackId, Tree, Version, open_manifest, verify_archive,
+};
 use crate::lesson::{Entry, Key, ProgressLog, Record};
 
 /// Installs a folder or an archive.
@@ -31,12 +34,19 @@ pub(super) fn install(source: &Path, force: bool) -> Done {
 fn report(store: &Store, change: &Change) {
     let (id, now) = (&change.now.id, change.now.version);
     match change.before {
+        _ if change.repaired => say!("repaired {id} {now}: files of it had been changed or were missing"),
         _ if change.same => say!("{id} {now} is installed, with these very files"),
         Some(before) if before == now => say!("installed {id} {now} in place of other files of this version"),
+        Some(before) if before > now => say!("went back with {id} from {before} to {now}"),
         Some(before) => say!("updated {id} from {before} to {now}"),
         None => say!("installed {id} {now}"),
     }
-    let Ok(manifest) = store.manifest(id) else { return };
+    let manifest = store.manifest(id).ok();
+    if let (Some(before), Some(manifest)) = (&change.authors_before, &manifest) {
+        let [before, now] = [before, &manifest.authors].map(|names| names.join(", "));
+        tell!("note: it is by {}, and what was there before was by {}", strip_control(&now), strip_control(&before));
+    }
+    let Some(manifest) = manifest else { return };
     match invalidate(&manifest) {
         Ok(steps) if steps.is_empty() => {}
         Ok(steps) => say!("to be done anew, as they have changed: {}", steps.join(", ")),
@@ -93,23 +103,45 @@ pub(super) fn update(ids: &[String]) -> Done {
 
 fn update_one(store: &Store, id: &PackId) -> Result<(), String> {
     let installed = store.get(id).map_err(told)?;
-    if !installed.source.exists() {
+    let later = later_beside(&installed);
+    let source = later.as_deref().unwrap_or(&installed.source);
+    if !source.exists() {
         return Err(format!(
             "error: {id} was installed from {}, which is not there any more\n\
              hint: `tensorlab pack install FILE` installs another version",
-            installed.source.display()
+            source.display()
         ));
     }
-    let change = store.update(&installed).map_err(|error| match error {
+    let change = store.update(&installed, source).map_err(|error| match error {
         // What is there now is said, not what could be done about it in another command.
         PackError::Refused { message, .. } => format!("{id} stays at {}: {message}", installed.version),
         other => told(other),
     })?;
     match change.same {
-        true => say!("{id} {} is up to date", installed.version),
+        true if change.repaired => report(store, &change),
+        true => {
+            let beside = if source.is_file() { format!(" and for {id}-*.tar.gz beside it") } else { String::new() };
+            say!("{id} {} is up to date; looked at {}{beside}", installed.version, source.display());
+        }
         false => report(store, &change),
     }
     Ok(())
+}
+
+/// The archive of the latest version that lies beside the one that a pack was installed from, named as `pack build`
+/// names them; none where there is no later one.
+fn later_beside(installed: &Installed) -> Option<PathBuf> {
+    if installed.source.is_dir() {
+        return None;
+    }
+    let version = |path: &Path| -> Option<Version> {
+        let name = path.file_name()?.to_str()?.strip_prefix(installed.id.as_str())?;
+        name.strip_prefix('-')?.strip_suffix(".tar.gz")?.parse().ok()
+    };
+    let entries = std::fs::read_dir(installed.source.parent()?).ok()?.flatten();
+    let versions = entries.filter_map(|entry| Some((version(&entry.path())?, entry.path())));
+    let later = versions.filter(|(version, _)| *version > installed.version);
+    later.max_by_key(|(version, _)| *version).map(|(_, path)| path)
 }
 
 /// Prints the installed packs.

@@ -83,7 +83,14 @@ pub(super) fn read<W: Write>(
     mut keep: impl FnMut(&Listing) -> io::Result<W>,
     mut kept: impl FnMut(W) -> io::Result<()>,
 ) -> Result<Contents, PackError> {
-    let mut zip = GzDecoder::new(BufReader::new(from.take(LARGEST_ARCHIVE + 1)));
+    let mut from = BufReader::new(from.take(LARGEST_ARCHIVE + 1));
+    if from.fill_buf().is_ok_and(|begin| begin.get(257..262) == Some(b"ustar")) {
+        return Err(PackError::hinted(
+            "this is a tar archive without the gzip layer around it",
+            "a browser may have unpacked it: `gzip FILE` puts it back, `tensorlab pack build` makes another",
+        ));
+    }
+    let mut zip = GzDecoder::new(from);
     let contents = list(&mut zip)?;
     let mut seen = BTreeSet::new();
     for file in &contents.files {

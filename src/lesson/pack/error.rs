@@ -1,5 +1,6 @@
 //! Why something could not be done with a pack.
 
+use std::path::Path;
 use std::{fmt, io};
 
 use crate::lesson::error::LessonError;
@@ -23,6 +24,20 @@ impl PackError {
 
     pub(super) fn hinted(message: impl Into<String>, hint: impl Into<String>) -> PackError {
         PackError::Refused { message: one_line(message), hint: Some(hint.into()) }
+    }
+
+    /// The error with the name of an archive in the place of the folder in which it was unpacked.
+    pub(super) fn with_path(self, unpacked: &Path, archive: &Path) -> PackError {
+        let (from, to) = (format!("{}/", unpacked.display()), format!("{}: ", archive.display()));
+        let clean = |text: String| text.replace(&from, &to);
+        match self {
+            PackError::Faults(faults) => {
+                let named = |fault: LessonError| LessonError { file: clean(fault.file.clone()), ..fault };
+                PackError::Faults(faults.into_iter().map(named).collect())
+            }
+            PackError::Refused { message, hint } => PackError::Refused { message: clean(message), hint },
+            PackError::Io { doing, error } => PackError::Io { doing: clean(doing), error },
+        }
     }
 
     /// Names what was being done when the file system failed.

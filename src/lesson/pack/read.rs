@@ -65,6 +65,11 @@ impl Pack {
 pub(crate) fn open_manifest(folder: &Path) -> Result<Manifest, PackError> {
     let at = folder.join(path::MANIFEST);
     let shown = at.display().to_string();
+    if folder.is_file() {
+        let message = format!("{} is a file, and what is asked for is a pack's folder", folder.display());
+        let hint = "of an archive `tensorlab pack info FILE` shows what is in it, and `tensorlab pack install FILE` installs it";
+        return Err(PackError::hinted(message, hint));
+    }
     if !folder.is_dir() {
         let message = format!("{} is no folder", folder.display());
         return Err(PackError::hinted(message, "`tensorlab pack new DIR` makes a pack to begin with"));

@@ -52,6 +52,10 @@ pub struct Change {
     pub before: Option<Version>,
     /// The same files were there already.
     pub same: bool,
+    /// They had been changed since, and are as they were.
+    pub repaired: bool,
+    /// The authors of what was there, where they were others.
+    pub authors_before: Option<Vec<String>>,
 }
 
 /// When something is put in the place of an installed pack.
@@ -89,7 +93,7 @@ impl Store {
         let stage = Stage::new(root)?;
         let unpacked = stage.0.join("pack");
         let contents = self.unpack(&source, &stage.0, &unpacked)?;
-        let (pack, found) = sound(&unpacked)?;
+        let (pack, found) = sound(&unpacked).map_err(|error| error.with_path(&unpacked, &source))?;
         if found != contents {
             return Err(PackError::refused("the files changed while they were installed"));
         }
@@ -101,12 +105,12 @@ impl Store {
         self.settle(&pack.manifest, contents, source, &unpacked, &lock)
     }
 
-    /// Installs again from where a pack was installed from, where a later version is there.
+    /// Installs a pack again where `from` has a later version of it.
     ///
     /// # Errors
     /// As [`Store::install`]; the source now holds another pack.
-    pub fn update(&self, installed: &Installed) -> Result<Change, PackError> {
-        self.take(&installed.source, Replace::Later, Some(&installed.id))
+    pub fn update(&self, installed: &Installed, from: &Path) -> Result<Change, PackError> {
+        self.take(from, Replace::Later, Some(&installed.id))
     }
 
     /// Unpacks an archive, or what is built of a folder, having looked through all of it.
@@ -175,6 +179,8 @@ impl Store {
         let old = self.get(&manifest.id).ok();
         let same = old.as_ref().is_some_and(|old| old.contents == contents);
         file::make_folder(&home).map_err(settling())?;
+        let authors_before = old.as_ref().and_then(|old| open_manifest(&self.folder(old)).ok());
+        let authors_before = authors_before.map(|old| old.authors).filter(|old| *old != manifest.authors);
         let kept = old.as_ref().filter(|old| same && contents.changed(&self.folder(old)).is_empty());
         let folder = match kept {
             Some(old) => old.folder.clone(),
@@ -183,6 +189,7 @@ impl Store {
                 &format!("{}-{}", manifest.version, contents.sum().get(..16).unwrap_or_default()),
             )?,
         };
+        let repaired = same && kept.is_none();
         if kept.is_none() {
             sync_folders(unpacked).map_err(settling())?;
             fs::rename(unpacked, self.root.folder(&manifest.id, &folder)).map_err(settling())?;
@@ -200,7 +207,8 @@ impl Store {
         file::replace(&home.join(CURRENT), write).map_err(settling())?;
         file::sync(self.root.path()).map_err(settling())?;
         self.clear_up(lock);
-        Ok(Change { now, before: old.map(|old| old.version), same })
+        let before = old.map(|old| old.version);
+        Ok(Change { now, before, same, repaired, authors_before })
     }
 
     /// An installed pack.
