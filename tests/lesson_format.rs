@@ -1,5 +1,7 @@
 //! Lesson files: what is read from a good one, what is said of a broken one, and where.
 
+mod slips;
+
 use proptest::prelude::*;
 use tensorlab::lesson::{Code, Element, Lesson, LessonError, Unit, built_in, lint, load, markdown, parse};
 
@@ -229,7 +231,7 @@ mod broken_files {
         assert_eq!(errors[2].hint.as_deref(), Some("did you mean `title`?"));
         let limits = FRONT.replace("minutes = 5", "minutes = 5\nlimits = {time = \"20\"}");
         let errors = bad_file(&format!("{limits}Text.\n"));
-        assert!(errors[0].message.contains("`20` is not an amount"), "{}", rendered(&errors));
+        assert!(errors[0].message.contains("`20` is not a time: it has no unit"), "{}", rendered(&errors));
     }
 
     #[test]

@@ -18,8 +18,7 @@ pub(super) fn id(fence: &Fence, errors: &mut Errors<'_>) -> Option<String> {
     let attribute = fence.info.get("id")?;
     if !text::is_id(&attribute.value) {
         let message = format!("`{}` can't be an id", attribute.value);
-        let hint = "an id is lower-case words joined by hyphens, such as one-copy";
-        at_attribute(fence, attribute, message, hint, errors);
+        at_attribute(fence, attribute, message, text::id_rule(&attribute.value), errors);
     }
     Some(attribute.value.clone())
 }
@@ -112,6 +111,11 @@ pub(super) fn predict(fence: &Fence, errors: &mut Errors<'_>) -> Option<(Predict
     let tolerance = fields.optional_number_or_text("tolerance");
     let tolerance = tolerance.map_or(Some(Tolerance::EXACT), |found| {
         match Tolerance::parse(&found.value, unit.unwrap_or(Unit::Count)) {
+            Ok(Tolerance::Relative(share)) if share >= 1.0 => {
+                let message = format!("with a tolerance of {} a prediction can't be wrong", found.value);
+                fields.fault(found.line, found.column, message, "write a share of less than 100%");
+                None
+            }
             Ok(tolerance) => Some(tolerance),
             Err(_) if unit.is_none() => None,
             Err(error) => {

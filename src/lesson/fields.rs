@@ -122,6 +122,20 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
         self.require(key, found)
     }
 
+    /// A text that must be there, not be blank, and be shown in one line.
+    pub(super) fn line(&mut self, key: &'static str) -> Option<String> {
+        let found = self.text(key)?;
+        if found.value.contains('\n') {
+            self.errors.at(
+                found.line,
+                found.column,
+                format!("`{key}` has a line break"),
+                "write it in one line",
+            );
+        }
+        Some(found.value)
+    }
+
     pub(crate) fn optional_text(&mut self, key: &'static str) -> Option<Located<String>> {
         let found = self.typed(key, "text in quotation marks", |value| value.as_str().map(text::strip))?;
         if found.value.trim().is_empty() {

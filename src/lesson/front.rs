@@ -63,10 +63,10 @@ fn unclosed_end(source: &Source, first: usize) -> usize {
 }
 
 fn front(fields: &mut Fields<'_, '_, '_>) -> Front {
-    let places = fields.places();
+    let mut places = fields.places();
     let id = id(fields);
-    let title = fields.text("title").map(|found| found.value);
-    let summary = fields.text("summary").map(|found| found.value);
+    let title = fields.line("title");
+    let summary = fields.line("summary");
     let concepts = fields.optional_texts("concepts");
     let concepts = fields.require("concepts", concepts);
     let prerequisites = fields.optional_texts("prerequisites");
@@ -82,7 +82,7 @@ fn front(fields: &mut Fields<'_, '_, '_>) -> Front {
         prerequisites: values(prerequisites),
         minutes: minutes.map_or(0, |found| found.value),
         devices: values(devices),
-        requires: requires(fields),
+        requires: requires(fields, &mut places),
         limits: limits(fields),
         places,
     }
@@ -94,8 +94,7 @@ fn id(fields: &mut Fields<'_, '_, '_>) -> String {
     };
     if !text::is_id(&found.value) {
         let message = format!("`{}` can't be a lesson's id", found.value);
-        let hint = "an id is lower-case words joined by hyphens, such as first-contact";
-        fields.fault(found.line, found.column, message, hint);
+        fields.fault(found.line, found.column, message, text::id_rule(&found.value));
     }
     found.value
 }
@@ -105,11 +104,13 @@ fn values(found: Option<Vec<Located<String>>>) -> Vec<String> {
     found.into_iter().map(|found| found.value).collect()
 }
 
-fn requires(fields: &mut Fields<'_, '_, '_>) -> Requires {
+/// `places` gets those of its keys, as `requires.gpus`.
+fn requires(fields: &mut Fields<'_, '_, '_>, places: &mut Vec<(String, usize, usize)>) -> Requires {
     let Some(table) = fields.optional_table("requires") else {
         return Requires::default();
     };
     let mut table = fields.child(table, "`requires`");
+    places.extend(table.places().into_iter().map(|(key, line, at)| (format!("requires.{key}"), line, at)));
     let requires = Requires {
         gpus: table.optional_integer("gpus", 0..65).map_or(0, |found| found.value),
         device_memory: size(&mut table, "device_memory"),
@@ -139,21 +140,31 @@ fn size(fields: &mut Fields<'_, '_, '_>, key: &'static str) -> Option<u64> {
     amount(fields, key, Unit::Bytes, "64 MiB")
 }
 
+/// Longest time of a limit, in milliseconds: a day.
+const LONGEST: f64 = 86_400_000.0;
+/// Largest size of a limit, in bytes: 1024 GiB.
+const LARGEST: f64 = (1_u64 << 40) as f64;
+
 /// A positive amount with its unit, written as a text.
 fn amount(fields: &mut Fields<'_, '_, '_>, key: &'static str, unit: Unit, example: &str) -> Option<u64> {
     let found = fields.optional_text(key)?;
-    let hint = format!("write it with its unit, such as {key} = \"{example}\"");
+    let (what, units, most, least, highest) = match unit {
+        Unit::Milliseconds => ("a time", "ms or s", LONGEST, "1 ms", "86,400 s"),
+        _ => ("an amount of memory", "bytes, KiB, MiB or GiB", LARGEST, "1 byte", "1,024 GiB"),
+    };
     let has_unit = found.value.trim_end().ends_with(char::is_alphabetic);
-    match parse_quantity(&found.value, unit) {
-        Ok(quantity) if has_unit && quantity.value >= 1.0 => Some(quantity.value as u64),
-        Ok(_) => {
-            let message = format!("`{}` is not an amount", found.value);
-            fields.fault(found.line, found.column, message, &hint);
-            None
+    let hint = format!("`{key}` is {what} in {units}, such as {key} = \"{example}\"");
+    let (message, hint) = match parse_quantity(&found.value, unit) {
+        Ok(quantity) if has_unit && (1.0..=most).contains(&quantity.value) => {
+            return Some(quantity.value as u64);
         }
-        Err(error) => {
-            fields.fault(found.line, found.column, error.message, &hint);
-            None
+        Ok(_) if !has_unit => (format!("`{}` is not {what}: it has no unit", found.value), hint),
+        Ok(quantity) => {
+            let is = if quantity.value < 1.0 { "too little" } else { "too much" };
+            (format!("`{key}` is {is}: `{}`", found.value), format!("it is from {least} to {highest}"))
         }
-    }
+        Err(_) => (format!("`{}` is not {what}", found.value), hint),
+    };
+    fields.fault(found.line, found.column, message, &hint);
+    None
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rhai::{Engine, Token};
 
-use crate::base::near;
+use crate::base::{Kind, near};
 use crate::lesson::errors::Errors;
 use crate::script::examine::is_of_language;
 use crate::script::lexer::{bound, names, tokens};
@@ -13,6 +13,7 @@ use crate::script::parse::Parser;
 
 use super::error::LessonError;
 use super::format::{Code, Element, Exercise, Front, Lesson, Link, Predict, Quiz, Step};
+use super::quantity::Unit;
 use super::{markdown, places, strays, text};
 
 /// Checks a lesson that parses: prerequisites and devices have the right form, every exercise has hints,
@@ -30,7 +31,10 @@ pub fn lint(lesson: &Lesson) -> Vec<LessonError> {
         match &step.element {
             Some(Element::Exercise(exercise)) => {
                 self::exercise(step, exercise, &lexer, &mut errors);
-                exercise.checks.iter().for_each(|check| strange(&check.code, &given, &mut errors));
+                for check in &exercise.checks {
+                    strange(&check.code, &given, &mut errors);
+                    expectations(&check.code, &given, &lexer, &mut errors);
+                }
             }
             Some(Element::Quiz(quiz)) => self::quiz(step, quiz, &mut errors),
             Some(Element::Predict(predict)) => self::predict(predict, &lexer, &mut errors),
@@ -78,6 +82,7 @@ fn front(front: &Front, errors: &mut Errors<'_>) {
             errors.at(line, column, format!("the devices `{set}` are named twice"), "keep one of them");
         }
     }
+    places::lint_needs(front, errors);
     if front.concepts.is_empty() {
         let (line, column) = front.place("concepts");
         let hint = "name what is to be learned";
@@ -145,6 +150,40 @@ fn check(id: &str, check: &Code, solution: &Code, lexer: &Engine, errors: &mut E
     events(check, 0, lexer, errors);
 }
 
+/// Reports expectations that there are not, and kinds of errors that there are not: the check would be at fault for
+/// every answer, or fail with every one.
+fn expectations(check: &Code, given: &BTreeSet<String>, lexer: &Engine, errors: &mut Errors<'_>) {
+    let known: Vec<&str> = checks::expectations().collect();
+    let own = bound(&check.text);
+    let all = tokens(lexer, &check.text);
+    for (at, (token, position)) in all.iter().enumerate() {
+        let Token::Identifier(name) = token else { continue };
+        let name = name.as_str();
+        let mut after = all.iter().skip(at + 1);
+        let is_call = after.next().is_some_and(|(token, _)| *token == Token::LeftParen);
+        let place = |(line, column): (Option<usize>, Option<usize>)| {
+            (check.file_line(line.unwrap_or(1)), column.unwrap_or(1))
+        };
+        let is_theirs = given.contains(name) || own.iter().any(|own| own == name);
+        if is_call && name.starts_with("expect_") && !known.contains(&name) && !is_theirs {
+            let (line, column) = place((position.line(), position.position()));
+            let hint = near::suggestion(name, &known, "a check has");
+            errors.at(line, column, format!("there is no expectation `{name}`"), hint);
+        }
+        if let Some((Token::StringConstant(kind), position)) = after.next()
+            && is_call
+            && name == "expect_error"
+            && Kind::named(kind).is_none()
+        {
+            let (line, column) = place((position.line(), position.position()));
+            let kinds = Kind::names();
+            let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
+            let hint = near::suggestion(kind, &kinds, "the kinds are");
+            errors.at(line, column, format!("there is no kind of error `{kind}`"), hint);
+        }
+    }
+}
+
 /// Reports names of a check that nothing gives it.
 fn strange(check: &Code, given: &BTreeSet<String>, errors: &mut Errors<'_>) {
     for stray in strays::of_check(check, given) {
@@ -175,8 +214,47 @@ fn predict(predict: &Predict, lexer: &Engine, errors: &mut Errors<'_>) {
     let before = source.find(text).and_then(|at| source.get(..at));
     let shift = before.map_or(0, |before| before.chars().count());
     parses(&predict.answer, shift, errors);
+    unit(predict, shift, lexer, errors);
     events(&predict.answer, shift, lexer, errors);
 }
+
+/// Reports an answer that counts bytes where the question asks for MiB and the like: nothing converts it.
+fn unit(predict: &Predict, shift: usize, lexer: &Engine, errors: &mut Errors<'_>) {
+    let per = predict.unit.convert(1.0, Unit::Bytes).unwrap_or(1.0);
+    if per == 1.0 {
+        return;
+    }
+    let all = tokens(lexer, &predict.answer.text);
+    let computes = |token: &Token| matches!(token, Token::Divide | Token::Multiply | Token::RightShift);
+    let mut after_point = false;
+    for (token, position) in all.iter().take_while(|_| !all.iter().any(|(token, _)| computes(token))) {
+        if let Token::Identifier(name) = token
+            && (COUNTS_BYTES.contains(&name.as_str()) || after_point && name.as_str() == "bytes")
+        {
+            let line = position.line().unwrap_or(1);
+            let column = position.position().unwrap_or(1) + if line == 1 { shift } else { 0 };
+            let (name, unit) = (name.as_str(), predict.unit);
+            let message = format!("`{name}` counts bytes, and the question asks for {unit}");
+            let hint = format!("divide the answer by {per:.1}, or write unit = \"bytes\"");
+            errors.at(predict.answer.file_line(line), column, message, hint);
+            return;
+        }
+        after_point = *token == Token::Period;
+    }
+}
+
+/// What gives a number of bytes, beside the field of that name.
+const COUNTS_BYTES: [&str; 9] = [
+    "peak_bytes",
+    "reserved_bytes",
+    "leaked_bytes",
+    "memory_allocated",
+    "max_memory_allocated",
+    "memory_reserved",
+    "max_memory_reserved",
+    "memory_used",
+    "nbytes",
+];
 
 /// Reports code of the lesson's own that is no code; whether it is. `shift` characters stand before its first line in the
 /// file.

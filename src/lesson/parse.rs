@@ -26,8 +26,12 @@ pub fn load(path: &Path) -> Result<Lesson, Vec<LessonError>> {
     // One huge line is still reported as such; more than this is not read.
     let most = (MAX_FILE_BYTES as u64).saturating_mul(32);
     let mut bytes = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+    let read = std::fs::File::open(path).and_then(|file| {
+        let size = file.metadata()?.len();
+        file.take(most).read_to_end(&mut bytes).map(|_| size)
+    });
     match read {
+        Ok(size) if size > most => Err(vec![Source::too_large(&name, size)]),
         Ok(_) => parse(&name, &bytes),
         Err(error) => {
             let source = Source::decode(&name, b"").source;

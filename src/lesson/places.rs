@@ -1,5 +1,6 @@
 //! On which of the devices that a lesson is made for a part of it applies.
 
+use crate::base::figures::{self, plural};
 use crate::base::near;
 use crate::device::sim::Selection;
 use crate::device::sim::host_choice::split_host;
@@ -86,6 +87,39 @@ pub(super) fn lint(front: &Front, step: &Step, errors: &mut Errors<'_>) {
             let message = format!("the exercise `{}` has no check on `{set}`", step.id);
             let hint = "write a check without `devices` for the others, or name devices at the exercise";
             errors.at(step.line, 1, message, hint);
+        }
+    }
+}
+
+/// Reports sets of devices that lack what the lesson needs, as far as it is known without a machine.
+pub(super) fn lint_needs(front: &Front, errors: &mut Errors<'_>) {
+    let needs = &front.requires;
+    let wanted = needs.gpus.max(u32::from(needs.device_memory.is_some()));
+    for set in &front.devices {
+        let memories: Vec<u64> = match set.parse::<Selection>() {
+            Ok(Selection::Cpu) => Vec::new(),
+            Ok(Selection::Sim(devices)) => match devices.profiles() {
+                Ok(profiles) => profiles.iter().map(|profile| profile.device.memory).collect(),
+                Err(_) => continue,
+            },
+            _ => continue,
+        };
+        let hint = "name devices that have it, or ask for less: nobody could take the lesson there";
+        if memories.len() < wanted as usize {
+            let key = if needs.gpus > 0 { "requires.gpus" } else { "requires.device_memory" };
+            let (line, column) = front.place(key);
+            let (has, wanted) = (memories.len() as u64, plural(wanted.into(), "GPU", "GPUs"));
+            errors.at(line, column, format!("the lesson needs {wanted}, and `{set}` has {has}"), hint);
+            continue;
+        }
+        let Some(least) = needs.device_memory else { continue };
+        if memories.iter().filter(|memory| **memory >= least).count() < wanted as usize {
+            let (line, column) = front.place("requires.device_memory");
+            let most = figures::bytes(memories.iter().max().copied().unwrap_or(0));
+            let least = figures::bytes(least);
+            let message =
+                format!("the lesson needs {least} of memory on each GPU, and those of `{set}` have {most}");
+            errors.at(line, column, message, hint);
         }
     }
 }

@@ -16,6 +16,30 @@ pub(super) struct Source {
     lines: Vec<String>,
 }
 
+/// What a file is, for what is said of one that can't be read.
+pub(super) struct Sort {
+    name: &'static str,
+    begins: &'static str,
+    format: &'static str,
+    split: &'static str,
+}
+
+const LESSON: Sort = Sort {
+    name: "a lesson",
+    begins: "a lesson begins with its front matter between two +++ lines",
+    format: "a lesson is a Markdown file in UTF-8",
+    split: "split it into lessons, and put data into the pack's datasets",
+};
+
+/// A pack's manifest.
+pub(super) const MANIFEST: Sort = Sort {
+    name: "a manifest",
+    begins: "write format_version = 1, id = \"…\", version = \"0.1.0\", title = \"…\" and so on; `tensorlab pack new DIR` \
+             makes one to begin with",
+    format: "a manifest is TOML text in UTF-8",
+    split: "a manifest names files: put data into them",
+};
+
 /// What reading the bytes gave. Where `fatal`, the lines are not worth parsing.
 pub(super) struct Decoded {
     pub source: Source,
@@ -70,34 +94,39 @@ impl Source {
         }
     }
 
+    /// A file that is not read, for it has more bytes than a lesson may have.
+    pub(super) fn too_large(file: &str, bytes: u64) -> LessonError {
+        Source::decode(file, b"").source.larger(&LESSON, bytes)
+    }
+
+    fn larger(&self, sort: &Sort, bytes: u64) -> LessonError {
+        let message = format!("the file has {bytes} bytes, {} at most {MAX_FILE_BYTES}", sort.name);
+        self.error(1, 1, message, sort.split)
+    }
+
     /// Reads the bytes of a lesson file and reports what is not text.
     pub(super) fn decode(file: &str, bytes: &[u8]) -> Decoded {
+        Source::decode_as(&LESSON, file, bytes)
+    }
+
+    /// The same for another sort of file.
+    pub(super) fn decode_as(sort: &Sort, file: &str, bytes: &[u8]) -> Decoded {
         let mut decoded = Decoded {
             source: Source { file: text::strip(file).replace('\n', " "), lines: Vec::new() },
             errors: Vec::new(),
             hidden: 0,
             fatal: true,
         };
-        if let Some(error) = decoded.source.refuse(bytes) {
+        if let Some(error) = decoded.source.refuse(sort, bytes) {
             decoded.errors.push(error);
             return decoded;
         }
         let size = decoded.read_lines(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
         if size > MAX_FILE_BYTES {
-            let error = decoded.source.error(
-                1,
-                1,
-                format!("the file has {size} bytes, a lesson at most {MAX_FILE_BYTES}"),
-                "split it into lessons, and put data into the pack's datasets",
-            );
+            let error = decoded.source.larger(sort, size as u64);
             decoded.errors.push(error);
         } else if decoded.source.lines.iter().all(|l| l.trim().is_empty()) && decoded.errors.is_empty() {
-            let error = decoded.source.error(
-                1,
-                1,
-                "the file is empty",
-                "a lesson begins with its front matter between two +++ lines",
-            );
+            let error = decoded.source.error(1, 1, "the file is empty", sort.begins);
             decoded.errors.push(error);
         } else {
             decoded.fatal = false;
@@ -106,7 +135,7 @@ impl Source {
     }
 
     /// The reason why these bytes can't be a text file at all.
-    fn refuse(&self, bytes: &[u8]) -> Option<LessonError> {
+    fn refuse(&self, sort: &Sort, bytes: &[u8]) -> Option<LessonError> {
         if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
             return Some(self.error(1, 1, "the file is UTF-16 text", "save it as UTF-8 in your editor"));
         }
@@ -115,12 +144,7 @@ impl Source {
         let line = split_lines(before).count();
         let last = split_lines(before).last().unwrap_or_default();
         let column = String::from_utf8_lossy(last).chars().count() + 1;
-        Some(self.error(
-            line,
-            column,
-            "the file is binary: it holds a zero byte",
-            "a lesson is a Markdown file in UTF-8",
-        ))
+        Some(self.error(line, column, "the file is binary: it holds a zero byte", sort.format))
     }
 }
 

@@ -18,9 +18,23 @@ pub(crate) fn content_id(prefix: &str, text: &str) -> String {
     format!("{prefix}-{:08x}", short & 0xffff_ffff)
 }
 
+/// Most characters of an id.
+const LONGEST_ID: usize = 64;
+
+/// Why a text is no id, for whoever wrote it.
+pub(crate) fn id_rule(id: &str) -> &'static str {
+    if !id.is_ascii() {
+        return "an id has the letters a to z, digits and hyphens alone, such as first-steps";
+    }
+    match id.len() > LONGEST_ID {
+        true => "an id has at most 64 characters",
+        false => "an id is lower-case words joined by hyphens, such as first-steps",
+    }
+}
+
 /// An id that learners' progress is keyed by: lower-case words joined by hyphens, at most 64 characters.
 pub(crate) fn is_id(id: &str) -> bool {
-    (1..=64).contains(&id.len())
+    (1..=LONGEST_ID).contains(&id.len())
         && id.split('-').all(|part| {
             !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
         })
@@ -92,6 +106,7 @@ mod tests {
         for bad in ["", "A", "a--b", "-a", "a b", "ä", "a_b", &"a".repeat(65)] {
             assert!(!is_id(bad), "{bad}");
         }
+        assert!(id_rule(&"a".repeat(65)).contains("64") && id_rule("数据").contains("a to z"));
     }
 
     #[test]

@@ -40,6 +40,15 @@ impl Kind {
 
     /// The kind of that name.
     pub(crate) fn named(name: &str) -> Option<Kind> {
+        Kind::all().find(|kind| kind.to_string() == name)
+    }
+
+    /// The names of all kinds.
+    pub(crate) fn names() -> Vec<String> {
+        Kind::all().map(|kind| kind.to_string()).collect()
+    }
+
+    fn all() -> impl Iterator<Item = Kind> {
         let rest = [
             Kind::ValueError,
             Kind::OutOfMemoryError,
@@ -50,7 +59,7 @@ impl Kind {
             Kind::Timeout,
             Kind::StopIteration,
         ];
-        Kind::OF_LANGUAGE.into_iter().chain(rest).find(|kind| kind.to_string() == name)
+        Kind::OF_LANGUAGE.into_iter().chain(rest)
     }
 
     /// The kind of what the script language refused, by its name.

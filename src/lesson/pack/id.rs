@@ -39,7 +39,7 @@ impl FromStr for PackId {
 
     fn from_str(text: &str) -> Result<PackId, NoId> {
         if !text::is_id(text) {
-            return Err(NoId { why: "an id is lower-case words joined by hyphens, such as first-steps" });
+            return Err(NoId { why: text::id_rule(text) });
         }
         if path::is_reserved(text) {
             return Err(NoId { why: "it is a device on some systems; take another word" });

@@ -4,7 +4,7 @@ use crate::lesson::course;
 use crate::lesson::error::LessonError;
 use crate::lesson::errors::Errors;
 use crate::lesson::fields::{Fields, Located, Origin};
-use crate::lesson::source::Source;
+use crate::lesson::source::{MANIFEST, Source};
 use crate::lesson::text;
 
 use super::id::{NoId, PackId};
@@ -78,7 +78,7 @@ impl Manifest {
     /// # Errors
     /// All faults in the order of the lines.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Manifest, Vec<LessonError>> {
-        let decoded = Source::decode(file, bytes);
+        let decoded = Source::decode_as(&MANIFEST, file, bytes);
         let source = decoded.source;
         let mut errors = Errors::new(&source);
         errors.extend(decoded.errors, decoded.hidden);

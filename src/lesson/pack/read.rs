@@ -79,9 +79,17 @@ pub(crate) fn open_manifest(folder: &Path) -> Result<Manifest, PackError> {
         return Err(PackError::hinted(message, "`tensorlab pack new DIR` makes a pack to begin with"));
     }
     let mut bytes = Vec::new();
-    tree::open(folder, path::MANIFEST)
-        .and_then(|file| file.take(2 * MAX_FILE_BYTES as u64).read_to_end(&mut bytes))
+    let most = 2 * MAX_FILE_BYTES as u64;
+    let size = tree::open(folder, path::MANIFEST)
+        .and_then(|file| {
+            let size = file.metadata()?.len();
+            file.take(most).read_to_end(&mut bytes).map(|_| size)
+        })
         .map_err(PackError::io(format_args!("read {shown}")))?;
+    if size > most {
+        let message = format!("{shown} has {size} bytes, a manifest at most {MAX_FILE_BYTES}");
+        return Err(PackError::refused(message));
+    }
     let manifest = Manifest::parse(&shown, &bytes).map_err(PackError::Faults)?;
     let own = Version::of_program();
     if manifest.requires > own {

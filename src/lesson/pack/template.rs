@@ -21,6 +21,14 @@ pub fn write(folder: &Path, id: Option<&str>, title: Option<&str>) -> Result<Pac
         Some(id) => id.to_owned(),
         None => id_of(folder),
     };
+    if id.is_empty() {
+        let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy();
+        let message = format!("no id of a pack can be made of the name `{}`", text::strip(&name));
+        return Err(PackError::hinted(
+            message,
+            "give one, of the letters a to z, digits and hyphens: --id first-steps",
+        ));
+    }
     let id: PackId = id.parse().map_err(|no: NoId| {
         let message = format!("`{}` can't be a pack's id: {no}", text::strip(&id));
         PackError::hinted(message, "give another one: --id first-steps")
