@@ -210,10 +210,14 @@ fn solved(chosen: &Chosen, devices: &str) -> Result<Notebook, Failure> {
     match ran.end {
         End::Done => {}
         End::Failed => {
-            let kind = ran.failed.first().map_or("an error", |(_, kind)| kind);
-            return Err((exit::SCRIPT, format!("a cell of the lesson failed: {kind}")));
+            let cell = ran.failed.first().and_then(|(at, _)| notebook.cells.get(*at));
+            return Err((exit::SCRIPT, failed(&chosen.lesson, cell)));
         }
-        other => return Err((exit::SCRIPT, format!("the lesson did not run through: {other:?}"))),
+        End::TimedOut => return Err((exit::SCRIPT, "the lesson ran past its time".into())),
+        End::Interrupted => return Err((exit::INTERRUPTED, "the lesson was interrupted".into())),
+        End::Died(reason) => {
+            return Err((exit::SCRIPT, format!("the session ended while the lesson ran: {reason}")));
+        }
     }
     // What a learner begins with stands before what passes, and is not run.
     let starters: Vec<(usize, Cell)> = (notebook.cells.iter().enumerate())
@@ -226,6 +230,29 @@ fn solved(chosen: &Chosen, devices: &str) -> Result<Notebook, Failure> {
         notebook.insert(at, starter);
     }
     Ok(notebook)
+}
+
+/// What went wrong in a cell of a lesson, and where in its file that is.
+fn failed(lesson: &Lesson, cell: Option<&Cell>) -> String {
+    let own = |step: &'_ Step| match &step.element {
+        Some(Element::Run(code)) => Some(code.clone()),
+        Some(Element::Exercise(exercise)) => Some(exercise.solution.clone()),
+        _ => None,
+    };
+    let codes = lesson.steps.iter().flat_map(|step| {
+        step.setup.iter().cloned().chain(own(step)).map(move |code| (step.id.as_str(), code))
+    });
+    let source = cell.map_or("", |cell| cell.source.as_str());
+    let at = codes.into_iter().find(|(_, code)| code.text.trim_end() == source);
+    let place = at.map_or(String::new(), |(id, code)| format!("{}:{} [{id}] ", lesson.file(), code.line));
+    let report = cell.into_iter().flat_map(|cell| &cell.outputs).find_map(|output| match output {
+        Output::Error { traceback, name, message, .. } if traceback.is_empty() => {
+            Some(format!("{name}: {message}"))
+        }
+        Output::Error { traceback, .. } => Some(traceback.join("\n")),
+        _ => None,
+    });
+    format!("a cell of the lesson failed\n  {place}{}", report.unwrap_or_default())
 }
 
 /// What a solution's metadata say of what its learner begins with.

@@ -18,6 +18,7 @@ use super::format::{Code, Element, Exercise, Lesson, Predict, Step};
 use super::given::given;
 use super::lint::lint;
 use super::made_up::{self, MadeUp};
+use super::predict::Tolerance;
 use super::runner::Runner;
 use super::stated::stated;
 use super::strays;
@@ -156,11 +157,11 @@ fn verify_with(lesson: &Lesson, devices: &str, pack: Option<&Path>, scratch: &Pa
         standing = visit.standing;
         let Visit { runs, problems, broken, .. } = visit;
         report.problems.extend(problems);
+        let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+        report.steps.push(StepReport { id: step.id.clone(), milliseconds, runs });
         if visited.is_err() || broken {
             return report;
         }
-        let milliseconds = start.elapsed().as_secs_f64() * 1e3;
-        report.steps.push(StepReport { id: step.id.clone(), milliseconds, runs });
     }
     report
 }
@@ -232,7 +233,10 @@ impl Visit<'_> {
             debug_assert_eq!(*id, answer.id);
             self.runs += 1;
             match &answer.value {
-                Ok(ProbeValue::Number(n)) if n.is_finite() => self.explained(predict, *n),
+                Ok(ProbeValue::Number(n)) if n.is_finite() => {
+                    self.explained(predict, *n);
+                    self.can_be_wrong(predict, *n);
+                }
                 Ok(other) => {
                     let text = format!("the answer is no finite number, but {}", shown(other));
                     self.problem(predict.answer.line, text);
@@ -328,6 +332,18 @@ impl Visit<'_> {
         if let Some(said) = said.filter(|said| !predict.tolerance.allows(*said, answer)) {
             let [said, found] = [said, answer].map(|number| predict.unit.show(number));
             let text = format!("the explanation begins with {said}, and the answer is {found}");
+            self.problem(predict.answer.line, text);
+        }
+    }
+
+    /// A tolerance that is many times the answer lets every number count that anybody would write.
+    fn can_be_wrong(&mut self, predict: &Predict, answer: f64) {
+        let Tolerance::Absolute(allowed) = predict.tolerance else { return };
+        if answer != 0.0 && allowed >= 100.0 * answer.abs() {
+            let [allowed, answer] = [allowed, answer].map(|number| predict.unit.show(number));
+            let text = format!(
+                "the answer is {answer}, and with a tolerance of {allowed} a prediction can't be wrong"
+            );
             self.problem(predict.answer.line, text);
         }
     }

@@ -111,3 +111,46 @@ fn hints_count_that_were_given_before() {
     assert!(said.contains("A solution:") && !said.contains("First the hints"), "{said}");
     assert!(said.contains("Think.") && said.contains("Think again."), "they can be read once more: {said}");
 }
+
+#[test]
+fn a_cell_that_runs_over_its_time_is_told_with_what_was_run() {
+    let body =
+        format!("{}{}", block("run id=\"first\"", "let x = 1;"), block("run id=\"slow\"", "while true {}"));
+    let lesson = Lesson::new("slow-cell", &format!("{SIM}\n[limits]\ntime = \"300 ms\""), &body);
+    let output = lesson.program(&["lesson", "verify", "l.md"]).output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        told.starts_with("FAILED  l on sim:t4x2: 2 steps, 2 runs, ") && !told.contains(", 0 ms"),
+        "{told}"
+    );
+    assert!(told.contains(&format!(
+        "l.md:{} [slow] the cell does not run: it ran over",
+        lesson.line_of("while true {}")
+    )));
+}
+
+#[test]
+fn a_tolerance_many_times_the_answer_is_told() {
+    let predict = "```toml predict id=\"p\"\nask = \"?\"\nanswer = \"1\"\ntolerance = 1000000\nexplain = \"So.\"\n```\n\n";
+    let lesson = Lesson::new("tolerant", SIM, &format!("{predict}{}", block("run", "let x = 1;")));
+    let found = lesson.problems("sim:t4x2").join("\n");
+    assert!(
+        found.contains("the answer is 1, and with a tolerance of 1,000,000 a prediction can't be wrong"),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_page_of_a_lesson_that_fails_says_where_and_why() {
+    let body = format!(
+        "{}{}",
+        block("run id=\"first\"", "let x = 1;"),
+        block("run id=\"bad\"", "let z = nothing_here;")
+    );
+    let lesson = Lesson::new("bad-page", SIM, &body);
+    let output = lesson.program(&["lesson", "export", "l.md", "--html", "-"]).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    let place = format!("l.md:{} [bad]", lesson.line_of("let z = nothing_here;"));
+    assert!(told.contains(&place) && told.contains("nothing_here") && told.contains('^'), "{told}");
+}
