@@ -123,7 +123,7 @@ pub(crate) fn open_lesson(chosen: &Chosen, look: &LookOptions, devices: &str) ->
     let chosen = &placed(chosen, devices);
     let (document, book, notes) = opened(chosen);
     let own = lesson_session(chosen, devices);
-    let notes = own.missing_protection().into_iter().chain(notes).collect();
+    let notes = own.missing_protection().into_iter().chain(library::builds_on(chosen)).chain(notes).collect();
     let at = library::where_left_off(chosen);
     let name = Some((chosen.pack.clone(), chosen.lesson.front.id.clone()));
     finish(run((Some(document), at, notes), look, (devices, name), own, book, keep))

@@ -158,8 +158,8 @@ fn walk_through(chosen: &Chosen, ascii: bool, devices: &str) -> u8 {
     let from = library::left_off_in(&chosen.pack, &chosen.lesson, &known);
     let options = setup::lesson_session(chosen, devices);
     let seed = order::seed(&folders::data_folder().unwrap_or_default().to_string_lossy());
-    if let Some(note) = options.missing_protection() {
-        tell!("note: {note}");
+    for note in options.missing_protection().into_iter().chain(library::builds_on(chosen)) {
+        tell!("note: {}", strip_control(&note));
     }
     let next = library::next_of(&chosen.pack, &chosen.lesson);
     let begin = WalkBegin { from: from.as_deref(), seed, ascii };

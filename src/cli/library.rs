@@ -266,6 +266,25 @@ pub(super) fn missing((pack, lesson): Taken<'_>, all: &[Taken<'_>]) -> Vec<Strin
     lesson.front.prerequisites.iter().filter(|name| !is_there(name)).cloned().collect()
 }
 
+/// What is said of a lesson that builds on lessons which are not done yet; none where all are, or are nowhere.
+pub(super) fn builds_on(chosen: &packs::Chosen) -> Option<String> {
+    if chosen.lesson.front.prerequisites.is_empty() {
+        return None;
+    }
+    let (packs, _) = packs::all();
+    let progress = kept::read().ok()?.progress();
+    let all = taken(&packs);
+    let open = |name: &String| {
+        let (of, id) = name.split_once('/').unwrap_or((&chosen.pack, name));
+        let found = all.iter().find(|(pack, lesson)| *pack == of && lesson.front.id == id)?;
+        (!shown(*found, &progress).is_done()).then(|| packs::name(of, id))
+    };
+    let open: Vec<String> = chosen.lesson.front.prerequisites.iter().filter_map(open).collect();
+    let verb = if open.len() == 1 { "is" } else { "are" };
+    (!open.is_empty())
+        .then(|| format!("this lesson builds on {}, which {verb} not done yet", open.join(", ")))
+}
+
 /// A lesson as the home screen has it.
 pub(super) fn shown(taken: Taken<'_>, progress: &Progress) -> HomeLesson {
     let (_, lesson) = taken;

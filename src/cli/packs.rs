@@ -98,8 +98,18 @@ pub(super) fn find(name: &str) -> Result<Chosen, String> {
             None => {}
         }
     }
-    if let Some(found) = packs.iter().find_map(|pack| in_pack(pack, name)) {
-        return Ok(found);
+    let mut found: Vec<Chosen> = packs.iter().filter_map(|pack| in_pack(pack, name)).collect();
+    // The built-in lessons have no other names; of the others none is meant more than another.
+    if found.len() > 1 && found.iter().all(|chosen| chosen.pack != COURSE) {
+        let names: Vec<String> = found.iter().map(Chosen::name).collect();
+        let first = names.first().map(String::as_str).unwrap_or_default();
+        let names = names.join(", ");
+        return Err(format!(
+            "error: several packs have a lesson '{name}': {names}\nhint: name its pack, as {first}"
+        ));
+    }
+    if !found.is_empty() {
+        return Ok(found.swap_remove(0));
     }
     match Path::new(name).exists() {
         true => from_file(Path::new(name)),

@@ -43,6 +43,37 @@ fn a_pack_is_installed_listed_updated_and_removed() {
 }
 
 #[test]
+fn a_lesson_that_two_packs_have_is_asked_for_by_its_pack() {
+    let folder = Folder::new("ambiguous");
+    for id in ["aaa", "bbb"] {
+        folder.pack(id);
+        folder.says(&["pack", "install", id]);
+    }
+    for command in [&["lesson", "start", "first", "--plain"][..], &["lesson", "reset", "first"]] {
+        let told = folder.fails(command, 2);
+        assert!(told.contains("several packs have a lesson 'first': aaa/first, bbb/first"), "{told}");
+    }
+    assert!(folder.says(&["lesson", "reset", "bbb/first"]).contains("nothing was done yet in bbb/first"));
+    folder.says(&["pack", "remove", "aaa"]);
+    folder.says(&["lesson", "reset", "first"]);
+}
+
+#[test]
+fn a_lesson_says_what_it_builds_on_that_is_not_done() {
+    let folder = Folder::new("builds-on");
+    let pack = folder.pack("p");
+    edit(
+        &pack.join("lessons/01-first.md"),
+        "minutes = 5\n",
+        "minutes = 5\nprerequisites = [\"course/moving\"]\n",
+    );
+    folder.says(&["pack", "install", "p"]);
+    let output = folder.run(&["lesson", "start", "p/first", "--plain"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(err(&output).contains("this lesson builds on moving, which is not done yet"), "{}", err(&output));
+}
+
+#[test]
 fn nothing_but_an_id_is_removed_updated_or_looked_for() {
     let folder = Folder::new("no-ids");
     folder.pack("p");
@@ -154,7 +185,9 @@ fn an_earlier_version_or_other_files_of_the_same_need_force() {
     edit(&pack.join("pack.toml"), "version = \"0.1.0\"\ntitle", "version = \"0.0.9\"\ntitle");
     assert!(folder.fails(&["pack", "install", "p"], 2).contains("which is later than 0.0.9"));
     assert!(folder.says(&["pack", "info", "p"]).starts_with("p 0.1.0"));
-    assert!(folder.says(&["pack", "install", "p", "--force"]).contains("went back with p from 0.1.0 to 0.0.9"));
+    assert!(
+        folder.says(&["pack", "install", "p", "--force"]).contains("went back with p from 0.1.0 to 0.0.9")
+    );
     std::fs::remove_dir_all(&pack).unwrap();
     assert!(folder.fails(&["pack", "update"], 1).contains("is not there any more"));
     folder.says(&["pack", "list"]);
@@ -186,7 +219,10 @@ fn other_authors_are_named_when_a_pack_takes_the_place_of_theirs() {
     edit(&pack.join("pack.toml"), "[\"Your name\"]", "[\"Somebody else\"]");
     edit(&pack.join("pack.toml"), "version = \"0.1.0\"\ntitle", "version = \"0.2.0\"\ntitle");
     let told = folder.run(&["pack", "install", "p"]);
-    assert!(err(&told).contains("it is by Somebody else, and what was there before was by Your name"), "{told:?}");
+    assert!(
+        err(&told).contains("it is by Somebody else, and what was there before was by Your name"),
+        "{told:?}"
+    );
 }
 
 #[test]

@@ -116,13 +116,29 @@ fn links(lesson: &Lesson, tree: &Tree, found: &mut Found) {
     }
 }
 
-/// Lessons that are to come before others and are not there: they may be planned.
+/// Lessons that are to come before others: those that come later, in a circle or not, are a fault; those that are not
+/// there may be planned.
 fn prerequisites(pack: &Pack, found: &mut Found) {
     let ids: Vec<&str> = pack.lessons.iter().map(|lesson| lesson.front.id.as_str()).collect();
-    for lesson in &pack.lessons {
+    for (place, lesson) in pack.lessons.iter().enumerate() {
         let (line, column) = lesson.front.place("prerequisites");
-        for name in lesson.front.prerequisites.iter().filter(|name| !name.contains('/')) {
-            if !ids.contains(&name.as_str()) {
+        let own = format!("{}/", pack.manifest.id);
+        let named = lesson.front.prerequisites.iter().map(|name| name.strip_prefix(&own).unwrap_or(name));
+        for name in named.filter(|name| !name.contains('/')) {
+            if let Some(later) = pack.lessons.iter().skip(place + 1).find(|later| later.front.id == name) {
+                let back = later.front.prerequisites.contains(&lesson.front.id);
+                found.fault(|| {
+                    let message = match back {
+                        true => format!("`{name}` and this lesson are each the other's prerequisite"),
+                        false => {
+                            format!("the prerequisite `{name}` comes later in the pack than this lesson")
+                        }
+                    };
+                    let hint = "take it off, or list its file before this one in lessons = […] of pack.toml";
+                    lesson.error(line, column, message, hint)
+                });
+            }
+            if !ids.contains(&name) {
                 found.note(|| {
                     let message = format!("no lesson of the pack has the id `{name}`");
                     let hint = near::suggestion(name, &ids, "the lessons are");
