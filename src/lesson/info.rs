@@ -95,7 +95,8 @@ impl Info {
         let known =
             ROLES.iter().find(|row| row.language == language && (row.word.is_empty() || row.word == word));
         let Some(row) = known else {
-            let fault = stray(language, indent, word, word_column).or_else(|| foreign(language, indent, rest));
+            let fault =
+                stray(language, indent, word, word_column).or_else(|| foreign(language, indent, rest));
             return fault.map_or(Ok(None), Err);
         };
         let (skip, column) = match row.word {
@@ -160,7 +161,8 @@ fn foreign(language: &str, indent: usize, rest: &str) -> Option<InfoFault> {
     let word = split_word(rest.trim_start()).0;
     let has_id = rest.split_whitespace().any(|word| word.starts_with("id="));
     if let Some((first, second)) = language.split_once([',', ':', ';', '{', '.']) {
-        let row = ROLES.iter().find(|row| !row.word.is_empty() && row.word == second.trim_end_matches('}'))?;
+        let row =
+            ROLES.iter().find(|row| !row.word.is_empty() && row.word == second.trim_end_matches('}'))?;
         meant(first)?;
         let message = format!("`{language}` is one word, and no language");
         return fault(message, format!("put a space between: ```{} {}", row.language, row.word));
@@ -182,7 +184,10 @@ fn foreign(language: &str, indent: usize, rest: &str) -> Option<InfoFault> {
         (Some(known), _) => fault(message, format!("did you mean `{known}`?")),
         (None, Some(row)) => {
             let (language, word) = (row.language, row.word);
-            fault(message, format!("write ```{language} {word}; a block that is only shown goes without `{word}`"))
+            fault(
+                message,
+                format!("write ```{language} {word}; a block that is only shown goes without `{word}`"),
+            )
         }
         (None, None) if has_id => {
             let hint = "write ```rhai run id=\"…\"; a block that is only shown has no id";

@@ -48,6 +48,7 @@ fn a_check_runs_on_every_set_of_devices_that_is_named() {
     let output =
         folder.program().args(["pack", "check", "p"]).env("TENSORLAB_DEVICES", "sim:tiny").output().unwrap();
     assert!(out(&output).contains("ok  first on sim:tiny"), "{}", out(&output));
+    assert!(err(&output).contains("TENSORLAB_DEVICES names sim:tiny"), "{}", err(&output));
     let text = folder.fails(&["pack", "check", "p", "--devices", "cpu"], 4);
     assert!(
         text.contains("skipped  first on cpu")
@@ -69,7 +70,10 @@ fn a_pack_is_built_from_its_own_folder_as_its_page_says() {
     edit(&folder.at("p/README.md"), "A pack", "The pack");
     let before = std::fs::read(folder.at("p-0.1.0.tar.gz")).unwrap();
     let told = folder.fails(&["pack", "build", "p"], 2);
-    assert!(told.contains("is p 0.1.0 already, with other files") && told.contains("raise `version`"), "{told}");
+    assert!(
+        told.contains("is p 0.1.0 already, with other files") && told.contains("raise `version`"),
+        "{told}"
+    );
     assert_eq!(std::fs::read(folder.at("p-0.1.0.tar.gz")).unwrap(), before);
     folder.says(&["pack", "build", "p", "--force"]);
     assert_ne!(std::fs::read(folder.at("p-0.1.0.tar.gz")).unwrap(), before);
@@ -83,6 +87,13 @@ fn a_pack_is_not_made_over_something_else() {
     assert!(folder.fails(&["pack", "new", "course"], 2).contains("built-in pack"));
     assert!(folder.fails(&["pack", "new", "x", "--id", "A b"], 2).contains("can't be a pack's id"));
     assert!(!folder.at("x").exists());
+    assert!(
+        folder.fails(&["pack", "new", "数据"], 2).contains("no id of a pack can be made of the name `数据`")
+    );
+    std::fs::create_dir(folder.at("empty")).unwrap();
+    std::fs::write(folder.at("empty/pack.toml"), "\n").unwrap();
+    let told = folder.fails(&["pack", "check", "empty"], 2);
+    assert!(told.contains("the file is empty") && told.contains("format_version = 1"), "{told}");
     assert!(folder.fails(&["pack", "check", "none"], 2).contains("pack new"));
     assert!(folder.fails(&["pack", "build", "p", "-o", "p/assets/p.tar.gz"], 2).contains("would be part"));
 }
@@ -136,6 +147,19 @@ fn faults_are_named_with_their_file_and_line_before_anything_runs() {
         std::fs::copy(p.join("lessons/01-first.md"), p.join("lessons/02-more.md")).unwrap();
         edit(&p.join("pack.toml"), "[\"01-first.md\"]", "[\"01-first.md\", \"02-more.md\"]");
     });
+    broken(
+        "later",
+        &["01-first.md:7:1", "`second` and this lesson are each the other's prerequisite"],
+        |p| {
+            std::fs::copy(p.join("lessons/01-first.md"), p.join("lessons/02-more.md")).unwrap();
+            edit(&p.join("pack.toml"), "[\"01-first.md\"]", "[\"01-first.md\", \"02-more.md\"]");
+            let minutes = "minutes = 5\n";
+            let first = format!("{minutes}prerequisites = [\"second\"]\n");
+            edit(&p.join("lessons/01-first.md"), minutes, &first);
+            edit(&p.join("lessons/02-more.md"), minutes, &format!("{minutes}prerequisites = [\"first\"]\n"));
+            edit(&p.join("lessons/02-more.md"), "id = \"first\"", "id = \"second\"");
+        },
+    );
     broken("hints", &["the exercise `column-means` has no hint"], |p| {
         edit(&p.join("lessons/01-first.md"), "```hint", "```text");
     });

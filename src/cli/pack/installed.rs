@@ -44,7 +44,11 @@ fn report(store: &Store, change: &Change) {
     let manifest = store.manifest(id).ok();
     if let (Some(before), Some(manifest)) = (&change.authors_before, &manifest) {
         let [before, now] = [before, &manifest.authors].map(|names| names.join(", "));
-        tell!("note: it is by {}, and what was there before was by {}", strip_control(&now), strip_control(&before));
+        tell!(
+            "note: it is by {}, and what was there before was by {}",
+            strip_control(&now),
+            strip_control(&before)
+        );
     }
     let Some(manifest) = manifest else { return };
     match invalidate(&manifest) {
@@ -120,7 +124,8 @@ fn update_one(store: &Store, id: &PackId) -> Result<(), String> {
     match change.same {
         true if change.repaired => report(store, &change),
         true => {
-            let beside = if source.is_file() { format!(" and for {id}-*.tar.gz beside it") } else { String::new() };
+            let beside =
+                if source.is_file() { format!(" and for {id}-*.tar.gz beside it") } else { String::new() };
             say!("{id} {} is up to date; looked at {}{beside}", installed.version, source.display());
         }
         false => report(store, &change),

@@ -8,6 +8,7 @@ pub(crate) mod told;
 use std::path::PathBuf;
 
 use crate::base::stderr::tell;
+use crate::base::text::strip_control;
 use crate::device::sim::host_choice::{split_host, with_host};
 
 use super::{exit, lab};
@@ -128,6 +129,9 @@ pub(super) fn run(options: &PackOptions, devices: &str) -> u8 {
                 [only] if only == "auto" => Vec::new(),
                 sets => sets.iter().map(|set| with_host(set, host)).collect(),
             };
+            if let Some(note) = of_variable(&sets) {
+                tell!("note: {note}");
+            }
             check::check(dir, &sets, host, *no_run, *json)
         }
         PackAction::Preview { dir, lesson, look } => check::preview(dir, lesson.as_deref(), look, devices),
@@ -142,4 +146,15 @@ pub(super) fn run(options: &PackOptions, devices: &str) -> u8 {
         tell!("{}", text.trim_end());
         exit::USAGE
     })
+}
+
+/// What is said where a variable has named the devices of a check, which nobody sees in the command.
+fn of_variable(sets: &[String]) -> Option<String> {
+    let variable = std::env::var("TENSORLAB_DEVICES").ok().filter(|named| !named.is_empty())?;
+    let typed = std::env::args().any(|word| word == "--devices" || word.starts_with("--devices="));
+    let taken = !typed && !sets.is_empty();
+    let text = format!(
+        "TENSORLAB_DEVICES names {variable}, which is checked in place of the devices of the lessons"
+    );
+    taken.then(|| strip_control(&text).into_owned())
 }
