@@ -247,6 +247,11 @@ fn names_are_looked_for_where_they_are() {
         ("nn::Linear(2, 1).in_featurs", "no attribute", "did you mean `in_features`?"),
         ("nn::Sequential(nn::ReLU()).fc1", "no attribute", "`net[0]`"),
         ("let net = 1; print(Net);", "name 'Net'", "did you mean `net`?"),
+        ("print(PI)", "name 'PI'", "the number is `PI()`"),
+        ("plot(ones(2))", "plot() does not take", "`plot` is a module"),
+        ("ones(2).gelu()", "gelu() does not take", "it is no method: `F::gelu(x)`"),
+        ("_ + 1", "name '_'", "`let x = …`"),
+        ("tensor(5.0).size(0)", "Dimension specified as 0 but tensor has no dimensions", ""),
     ]);
 }
 

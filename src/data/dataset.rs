@@ -130,6 +130,10 @@ impl Data {
             }
             Value::Tensor(t) if t.rank() > 0 => Ok(Data::new(TensorRows(t.clone()))),
             Value::List(items) => Ok(Data::new(Items(items.clone()))),
+            Value::Range(from, Some(to)) => {
+                let numbers = (from.unwrap_or(0)..*to).map(|number| Value::Scalar(number.into()));
+                Ok(Data::new(Items(memory::collected(numbers)?)))
+            }
             other => {
                 let text = format!("a dataset is expected, but got {}", other.describe());
                 let hint = "`data::TensorDataset(x, y)`, `data::Dataset(length, |i| …)`, a tensor with rows, or an array";

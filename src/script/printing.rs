@@ -312,7 +312,7 @@ mod tests {
         register(&mut ours, &Machine::cpu_only().shared);
         for code in [
             "[]",
-            "[1, -2.5, 1e300, 3.0, 0.1, \"a\\\"b\\n\", 'c', true, (), [[]], #{}]",
+            "[1, -2.5, 1e15, 3.0, 0.1, \"a\\\"b\\n\", 'c', true, (), [[]], #{}]",
             "#{}",
             "#{b: 1, a: [1, #{c: \"d\"}], \"e f\": ()}",
             "[|x| x, 1..3, 1..=3, Fn(\"f\")]",
@@ -328,5 +328,13 @@ mod tests {
                 assert_eq!(ours.eval::<String>(&code).map_err(|e| e.to_string()), want, "{code}");
             }
         }
+    }
+
+    /// Alone, among others and in a text a number is written as Python writes it.
+    #[test]
+    fn numbers_are_pythons() {
+        use crate::script::testing::shown;
+        let code = "let m = #{a: 1e-5}; let x = 0.0 / 0.0; let y = 1e16; [`${x} ${y} ${m.a} ${0.0001}`, [x, y], m, -1.0 / 0.0]";
+        assert_eq!(shown(&[code]), "[\"nan 1e+16 1e-05 0.0001\", [nan, 1e+16], #{\"a\": 1e-05}, -inf]");
     }
 }

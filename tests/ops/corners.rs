@@ -537,3 +537,28 @@ fn what_elements_become_fits_their_dtype() {
     }
     assert_eq!(lab.value("let m = tensor([true, false]); [m.clone().pow_(true).tolist(), m.clone().pow_(false).tolist()].to_string()").to_string(), "[[true, false], [true, true]]");
 }
+
+/// As PyTorch 2.15 has them: numbers in tensors, what an impossible sequence gives, and who is asked what.
+#[test]
+fn calls_take_what_pytorchs_take() {
+    let mut lab = crate::nn::Lab::on("cpu");
+    for (code, want) in [
+        ("zeros(tensor(2)).shape", "[2]"),
+        ("zeros([tensor(2), 3]).shape", "[2, 3]"),
+        ("arange(tensor(3))", "tensor([0, 1, 2])"),
+        ("ones(4).reshape(tensor([2]), -1).shape", "[2, 2]"),
+        ("let x = ones(2, #{requires_grad: true}); autograd::grad(x * 2, x, ones(2))[0]", "tensor([2., 2.])"),
+        ("let s = 0; for i in data::SequentialSampler(range(1, 4)) { s += 1 } s", "3"),
+        (
+            "[ones(2).get_device(), ones(2).is_cpu, ones(2).is_signed(), ones(2).bool().is_signed(), ones(2).is_complex()]",
+            "[-1, true, true, false, false]",
+        ),
+    ] {
+        assert_eq!(lab.text(code), want, "{code}");
+    }
+    let lost = "let lp = zeros(3, 2, 2).log_softmax(2).detach().requires_grad_(true); \
+                let each = F::ctc_loss(lp, tensor([[1, 1, 1], [1, 0, 0]]), [3, 3], [3, 1], #{reduction: \"none\"}); \
+                each.sum().backward(); [each[0].isinf(), lp.grad[[0, 1, 2], 0].isnan().all(), lp.grad[[0, 1, 2], 1].isfinite().all()]";
+    assert!(lab.text(lost).matches("True").count() == 3, "{}", lab.text(lost));
+    assert!(lab.error("zeros(tensor(2.5))").0.contains("must be an integer"));
+}
