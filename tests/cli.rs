@@ -221,7 +221,7 @@ fn a_trace_is_written_and_says_which_clock_it_has() {
 fn no_script_is_written_over() {
     let folder = std::env::temp_dir().join(format!("tensorlab-over-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let code = "telemetry::export_lines(\"own.rhai\", telemetry::record(|| 1));";
+    let code = "telemetry::export_chrome_trace(\"own.rhai\", || 1);";
     for (name, code) in [("own.rhai", code), ("other.txt", "1 + 1")] {
         std::fs::write(folder.join(name), code).unwrap();
     }

@@ -56,7 +56,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     // Rhai's own writes nothing, as if nothing had been printed.
     engine.register_fn("print", |(): ()| ImmutableString::from("()"));
     // A number has one form, alone and among others.
-    for name in ["print", "to_string"] {
+    for name in ["print", "to_string", "debug", "to_debug"] {
         engine.register_fn(name, |number: f64| ImmutableString::from(python::float(number)));
     }
     appended::<Array>(engine, shared);
@@ -335,6 +335,7 @@ mod tests {
     fn numbers_are_pythons() {
         use crate::script::testing::shown;
         let code = "let m = #{a: 1e-5}; let x = 0.0 / 0.0; let y = 1e16; [`${x} ${y} ${m.a} ${0.0001}`, [x, y], m, -1.0 / 0.0]";
+        assert_eq!((shown(&["1e-5"]), shown(&["0.0 / 0.0"])), ("1e-05".into(), "nan".into()));
         assert_eq!(shown(&[code]), "[\"nan 1e+16 1e-05 0.0001\", [nan, 1e+16], #{\"a\": 1e-05}, -inf]");
     }
 }

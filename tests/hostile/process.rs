@@ -24,14 +24,16 @@ pub fn run(number: usize, calls: &[Call], folder: &Path) -> Vec<String> {
     let mut bad = Vec::new();
     let mut rest = calls;
     while !rest.is_empty() {
-        let outcome = Running::start(rest, folder, memory).watch();
-        let Some((at, trouble)) = outcome else { break };
+        let (at, trouble) = Running::start(rest, folder, memory).watch();
         let Some(at) = at else {
             bad.push(format!("no call was made: {}", trouble.unwrap_or_default()));
             break;
         };
         let (done, later) = rest.split_at((at + 1).min(rest.len()));
-        if let (Some(trouble), Some(call)) = (trouble, done.last()) {
+        if let (Some(trouble), Some(call)) = (trouble, done.last())
+            // A script chooses what it ends with.
+            && !(call.name == "exit" && trouble.starts_with("exit status: "))
+        {
             bad.push(format!("{}  <- {}: {trouble}", call.code.trim(), call.name));
         }
         rest = later;
@@ -68,8 +70,8 @@ impl Running {
         Running { child, begun }
     }
 
-    /// Waits for the end: the call at which it came, if not all were made, and what is wrong with it, if anything is.
-    fn watch(mut self) -> Option<(Option<usize>, Option<String>)> {
+    /// Waits for the end: the last call that was made, and what is wrong with it, if anything is.
+    fn watch(mut self) -> (Option<usize>, Option<String>) {
         let mut errors = self.child.stderr.take().unwrap();
         let errors = std::thread::spawn(move || {
             let mut text = Vec::new();
@@ -90,7 +92,7 @@ impl Running {
                 Err(RecvTimeoutError::Timeout) if interrupted => {
                     let _ = self.child.kill();
                     let _ = self.child.wait();
-                    return Some((at, Some("an interrupt is not answered".into())));
+                    return (at, Some("an interrupt is not answered".into()));
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     interrupted = true;
@@ -102,11 +104,10 @@ impl Running {
         let status = self.child.wait().unwrap();
         let said = errors.join().unwrap();
         match (status.code(), interrupted) {
-            (Some(0), _) => None,
-            (Some(130), true) => Some((at, None)),
+            (Some(0), _) | (Some(130), true) => (at, None),
             // An array or a text beyond the script's limits ends the script, as no `try` can stop.
-            (Some(1), _) if said.contains("LimitError") => Some((at, None)),
-            _ => Some((at, Some(why(status, &said)))),
+            (Some(1), _) if said.contains("LimitError") => (at, None),
+            _ => (at, Some(why(status, &said))),
         }
     }
 }

@@ -43,6 +43,6 @@ fn no_number_is_the_largest_and_no_two_of_them_are_one() {
     let mut lab = Lab::new();
     let code = "let x = tensor([[nan, 2.0], [1.0, nan], [nan, 1.0], [0.0, 1.0], [-0.0, 1.0], [1.0, 5.0]]);
                 let r = x.unique(#{dim: 0, return_inverse: true}); `${r[0].tolist()} ${r[1].tolist()}`";
-    let want = "[[0.0, 1.0], [1.0, 5.0], [1.0, NaN], [NaN, 1.0], [NaN, 2.0]] [4, 2, 3, 0, 0, 1]";
+    let want = "[[0.0, 1.0], [1.0, 5.0], [1.0, nan], [nan, 1.0], [nan, 2.0]] [4, 2, 3, 0, 0, 1]";
     assert_eq!(lab.value(code).to_string(), want);
 }
