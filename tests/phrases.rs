@@ -417,6 +417,7 @@ fn what_differs_in_silence_is_told_of_once() {
         ("let n = 2; let x = 7 // n", "`//` begins a comment"),
         ("let q = 9 // 2; q", "`//` begins a comment"),
         ("let n = 9; n //= 2;", "`//` begins a comment"),
+        ("let v = -7.5; v % 2", "`-7.5 % 2.0` of floats is -1.5 in line 1, and 0.5 in Python"),
         ("let x = ones(1); 0 < x < 3", "`a < b && b < c`"),
         ("ones(1).device == \"cpu\"", "a device is equal to its text"),
         ("let s = 0; for (a, b) in [[1, 2], [3, 4]] { s += b; } s", "counts the turns in `b` in line 1"),

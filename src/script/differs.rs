@@ -10,6 +10,7 @@ use rhai::{
 };
 
 use crate::base::event::HIDDEN_CELLS;
+use crate::base::python;
 use crate::device::MapOp;
 use crate::device::Shared;
 use crate::device::shared::{CodePlace, NO_VALUES};
@@ -142,7 +143,15 @@ fn register_division<const CARRIES: bool>(engine: &mut Engine, shared: &Arc<Shar
             (Some(Number::Int(a)), Some(Number::Int(b))) => {
                 divided(&shared, divides, (a, b), whole.position())
             }
-            (Some(a), Some(b)) => Some(of_floats(divides, a.float(), b.float())),
+            (Some(a), Some(b)) => {
+                let (a, b) = (a.float(), b.float());
+                let result = if divides { a / b } else { a % b };
+                if !divides && result != 0.0 && a.is_sign_negative() != b.is_sign_negative() && b.is_finite()
+                {
+                    note_remainder(&shared, (a, b, result), whole.position());
+                }
+                Some(result.into())
+            }
             _ => None,
         };
         if let Some(result) = result {
@@ -176,11 +185,6 @@ impl Number {
             Number::Float(number) => number,
         }
     }
-}
-
-/// As Rhai has them; to look its function up costs more than they do.
-fn of_floats(divides: bool, a: f64, b: f64) -> Dynamic {
-    if divides { a / b } else { a % b }.into()
 }
 
 fn called(
@@ -280,6 +284,17 @@ fn note(shared: &Shared, divides: bool, (a, b): (INT, INT), at: Position) {
                 "`{a} % {b}` of integers is {here}{place}, and {there} in Python: `(a % b + b) % b` gives that"
             )
         });
+    }
+}
+
+#[cold]
+fn note_remainder(shared: &Shared, (a, b, here): (f64, f64, f64), at: Position) {
+    let place = line(shared, at);
+    if is_learners(shared) && shared.is_first_division(false) {
+        let [a, b, here, there] = [a, b, here, here + b].map(python::float);
+        shared.warn(&format!(
+            "`{a} % {b}` of floats is {here}{place}, and {there} in Python: `(a % b + b) % b` gives that"
+        ));
     }
 }
 

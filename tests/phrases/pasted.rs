@@ -677,6 +677,10 @@ fn what_has_nothing_that_stands_for_it_is_marked() {
             "import matplotlib.pyplot as plt\nfig, ax = plt.subplots(1, 2)\nplt.plot([1, 2])",
             "// ? fig, ax = plt.sub",
         ),
+        (
+            "def bump(rows):\n    for r in rows:\n        r[\"a\"] += 1\nbump([{\"a\": 1}])",
+            "// ? `r` is a copy",
+        ),
         ("def f(xs):\n    xs.append(1)\n    return len(xs)\na = []\nn = f(a)", "// ? `xs` is a copy"),
         ("d = {}\ntry:\n    print(d[1])\nexcept KeyError:\n    pass", "// ? a key that is missing gives ()"),
         ("a = [[1]]\nb = [[2]]\nfor x, y in zip(a, b):\n    x.append(1)", "// ? `x` is a copy"),

@@ -74,11 +74,20 @@ fn behind<'l>(line: &'l str, name: &str) -> impl Iterator<Item = (&'l str, &'l s
 
 /// Whether lines give a place in an array or a map another value.
 fn writes(lines: &[String], name: &str) -> bool {
+    written(lines, name, &["= ", "+= ", "-= ", "*= "])
+}
+
+/// Whether lines change the number at a place in an array or a map.
+pub(super) fn adds(lines: &[String], name: &str) -> bool {
+    written(lines, name, &["+= ", "-= ", "*= "])
+}
+
+fn written(lines: &[String], name: &str, signs: &[&str]) -> bool {
     let written = |behind: &str| {
         behind.starts_with('[')
-            && behind.split_once("] ").is_some_and(|(_, rest)| {
-                ["= ", "+= ", "-= ", "*= "].iter().any(|sign| rest.starts_with(sign))
-            })
+            && behind
+                .split_once("] ")
+                .is_some_and(|(_, rest)| signs.iter().any(|sign| rest.starts_with(sign)))
     };
     lines.iter().any(|line| behind(line, name).any(|(before, behind)| begins(before) && written(behind)))
 }

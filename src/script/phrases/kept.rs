@@ -1,7 +1,7 @@
 //! What a loop changes of the items that it goes through: a variable has a copy of each here.
 
 use super::book::Idiom;
-use super::changes::{changes, grows};
+use super::changes::{adds, changes, grows};
 use super::kinds::place;
 use super::lex::has_word;
 use super::statements::Statements;
@@ -37,7 +37,8 @@ impl Statements<'_, '_, '_> {
             body.push(format!("{target} = {name};"));
             return head;
         }
-        if grows(body, &name) {
+        // What a loader gives may be given another value: it is nobody else's.
+        if grows(body, &name) || adds(body, &name) {
             self.writer.uses(Idiom::Unknown);
             body.push(format!("// ? `{name}` is a copy: what changes in it here is lost"));
         }

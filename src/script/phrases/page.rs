@@ -25,7 +25,7 @@ const SILENT: &[(&str, &str)] = &[
         "fn f(xs) { xs.push(1); }",
         "changes a copy: let xs = f(xs); with the array as f's value; a tensor or a module is the same one",
     ),
-    ("-7.5 % 2", "is -1.5, and 0.5 in Python: fmod and remainder of tensors tell both apart"),
+    ("-7.5 % 2", "is -1.5, and 0.5 in Python (told of once); fmod and remainder of tensors tell both apart"),
     ("true == 1", "is false; of tensors it is true"),
     ("1 + a << 1", "is 1 + (a << 1), and a & b == b is (a & b) == b: brackets say what is meant"),
     ("0.1 + 0.2 == 0.3", "is true: == of floats takes those as equal that lie next to each other"),
