@@ -53,6 +53,10 @@ pub(super) fn cut(chain: &Expr) -> Option<(Expr, Expr)> {
     let mut node = chain;
     loop {
         let (x, flags, _) = link(node)?;
+        // What is asked by `?.` ends the whole chain where it is nothing.
+        if flags.intersects(ASTFlags::NEGATED) {
+            return None;
+        }
         let next = Some(&x.rhs).filter(|rhs| link(rhs).is_some() && !flags.intersects(ASTFlags::BREAK))?;
         items.push(node);
         let (inner, ..) = link(next)?;
@@ -163,6 +167,11 @@ mod tests {
             ("let m = #{xs: []}; m.xs.push(f.call(1)); told.push(m.xs.len())", "[1, 1]"),
             ("let m = #{get: |i| #{xs: [i]}}; m.get(f.call(1)).xs.push(f.call(2))", "[1, 2]"),
             ("let t = a.call(1).add(f.call(2)).sum().item(); told.push(t)", "[1, 2, 5.0]"),
+            ("let x = ones(2); let g = x.grad?.norm().mul(f.call(2)); told.push(g)", "[2, ()]"),
+            (
+                "let m = #{}; let n = || m.none; n.call()?.foo(f.call(1)).bar(f.call(2)); told.push(m[\"a\"]?.trim().split(\",\"))",
+                "[1, 2, ()]",
+            ),
         ] {
             assert_eq!(shown(&[told, code, "told"]), want, "{code}");
         }
