@@ -94,10 +94,9 @@ pub fn parse(mut from: impl BufRead, name: &str, how: Reading) -> Result<Tensor>
     Tensor::from_bytes(&table.bytes, &[table.rows, table.columns], how.dtype)
 }
 
-/// Whether a cell is a number, or missing, as a header's names are not.
+/// Whether a cell is a number, as a header's names are not.
 fn is_number(cell: &str) -> bool {
-    let cell = bare(cell);
-    cell.is_empty() || cell.parse::<f64>().is_ok()
+    bare(cell).parse::<f64>().is_ok()
 }
 
 struct Table {
@@ -128,7 +127,10 @@ impl Table {
             columns += 1;
             if !self.push(bare(cell)) {
                 self.bytes.truncate(before);
-                if first && !line.split(self.how.delimiter).any(is_number) {
+                // The first column of a header may have no name.
+                let mut cells =
+                    line.split(self.how.delimiter).filter(|cell| !bare(cell).is_empty()).peekable();
+                if first && cells.peek().is_some() && !cells.any(is_number) {
                     return Ok(());
                 }
                 let shown: String = cell.trim().chars().filter(|c| !c.is_control()).take(20).collect();
@@ -190,6 +192,8 @@ mod tests {
         assert_eq!(of("label,pixel\n5,6\n").unwrap().shape(), [1, 2]);
         assert_eq!(error("a,b\nc,d\n"), "f.csv:2: column 1 is not a number: 'c'");
         assert_eq!(error(",\n1,2\n"), "f.csv:1: column 1 is empty");
+        assert_eq!(of(",a,b\n0,1,2\n").unwrap().shape(), [1, 3]);
+        assert_eq!(of("a,,c\n1,2,3\n").unwrap().shape(), [1, 3]);
         let whole = Reading { dtype: DType::Int64, ..Reading::default() };
         let refused = parse(&b"nan,inf\n1,2\n"[..], "f.csv", whole).unwrap_err().message();
         assert_eq!(refused, "f.csv:1: column 1 is not a number: 'nan'");
