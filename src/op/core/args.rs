@@ -200,7 +200,7 @@ fn gather_runs(def: &OpDef, mut positional: Vec<Value>) -> Vec<Value> {
     let sizes = def.params.get(at).is_some_and(|p| p.kind == ParamKind::Sizes);
     let belongs = |v: &Value| match v {
         Value::Scalar(Scalar::Int(_)) => sizes,
-        Value::Tensor(_) => !sizes,
+        Value::Tensor(x) => !sizes || is_index(x),
         _ => false,
     };
     let run = positional.iter().skip(at).take_while(|v| belongs(v)).count();

@@ -19,6 +19,12 @@ pub(super) fn register(engine: &mut Engine) {
     engine.register_fn("index_of", |array: &mut Array, x: Tensor| {
         Ok::<_, Box<EvalAltResult>>(place_in(array, &x).map_err(raise)?.map_or(-1, |at| at as INT))
     });
+    engine.register_fn("index_of", |array: &mut Array, x: Tensor, start: INT| {
+        let from = if start < 0 { array.len().saturating_add_signed(start as isize) } else { start as usize };
+        let rest: Array = array.iter().skip(from).cloned().collect();
+        let place = place_in(&rest, &x).map_err(raise)?;
+        Ok::<_, Box<EvalAltResult>>(place.map_or(-1, |at| (from + at) as INT))
+    });
     engine.register_fn("contains", |x: &mut Tensor, number: Dynamic| {
         let number = if let Ok(number) = number.as_int() {
             Scalar::Int(number)
@@ -39,7 +45,13 @@ pub(super) fn register(engine: &mut Engine) {
 /// must then be one.
 fn place_in(array: &Array, x: &Tensor) -> Result<Option<usize>> {
     for (at, item) in array.iter().enumerate() {
-        let Some(item) = item.read_lock::<Tensor>() else { continue };
+        let Some(item) = item.read_lock::<Tensor>() else {
+            let number = item.as_float().or_else(|_| item.as_int().map(|number| number as f64));
+            if x.numel() == 1 && number.is_ok_and(|number| x.item().is_ok_and(|own| own.as_f64() == number)) {
+                return Ok(Some(at));
+            }
+            continue;
+        };
         if item.is(x) {
             return Ok(Some(at));
         }
@@ -71,6 +83,7 @@ mod tests {
                 "[true, true]",
             ),
             ("[2 in tensor([1, 2]), 2.5 in tensor([1, 2]), true in tensor([false])]", "[true, false, false]"),
+            ("[[tensor(1), tensor(2), tensor(1)].index_of(tensor(1), 1), tensor(5) in [4, 5]]", "[2, true]"),
             ("let x = ones(2); x.numpy().tolist()", "[1.0, 1.0]"),
         ] {
             assert_eq!(shown(&[code]), want, "{code}");
