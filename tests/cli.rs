@@ -236,7 +236,11 @@ fn no_script_is_written_over() {
             &["cannot write own.rhai", "a script or a notebook"],
         );
     }
-    fails(&run(&["--trace", "a.json", "--telemetry-lines", "a.json", "other.txt"]), 2, &["a.json would be"]);
+    fails(
+        &run(&["--trace", "a.json", "--telemetry-lines", "./a.json", "other.txt"]),
+        2,
+        &["a.json would be"],
+    );
     assert_eq!(run(&["--trace", "a.json", "other.txt"]).status.code(), Some(0));
     assert_eq!(std::fs::read_to_string(folder.join("own.rhai")).unwrap(), code);
     assert_eq!(std::fs::read_to_string(folder.join("other.txt")).unwrap(), "1 + 1");
@@ -245,13 +249,22 @@ fn no_script_is_written_over() {
 
 #[test]
 fn a_script_chooses_its_exit_status() {
-    for (code, status) in
-        [("exit(3); print(1);", 3), ("fn f() { exit(7) } f(); 1", 7), ("exit()", 0), ("exit(-1)", 255)]
-    {
+    for (code, status) in [
+        ("exit(3); print(1);", 3),
+        ("fn f() { exit(7) } f(); 1", 7),
+        ("exit()", 0),
+        ("exit(-1)", 255),
+        ("[1].map(|x| exit(4));", 4),
+    ] {
         let o = script(&[], code);
         assert_eq!((o.status.code(), out(&o).as_str()), (Some(status), ""), "{code}");
     }
     assert_eq!(script(&[], "exit(3 + ())").status.code(), Some(1), "a fault has its own");
+    let o = script(
+        &[],
+        "try { [1].map(|x| exit(5)); } catch { } let xs = [2, 1]; xs.sort(|a, b| exit(6)); print(\"done\");",
+    );
+    assert_eq!((o.status.code(), out(&o).as_str()), (Some(0), "done\n"), "what goes on was not ended");
 }
 
 #[test]

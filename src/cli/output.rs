@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use crate::base::stderr::tell;
@@ -45,7 +45,7 @@ pub(crate) struct Console {
     out_is_terminal: bool,
     bar: Mutex<Bar>,
     live: Mutex<Live>,
-    status: AtomicU8,
+    status: AtomicI64,
 }
 
 impl Console {
@@ -53,14 +53,17 @@ impl Console {
         Console {
             out_is_terminal: std::io::stdout().is_terminal(),
             live: Mutex::new(Live::new(screen_rows())),
-            status: AtomicU8::new(exit::FINE),
+            status: AtomicI64::new(0),
             bar: Mutex::new(Bar::new(std::io::stderr().is_terminal())),
         }
     }
 
-    /// What the script has chosen to end with.
-    pub(super) fn status(&self) -> u8 {
-        self.status.load(Ordering::Relaxed)
+    /// The exit status that a script has chosen, where it has ended with this value: what stopped less than the script did
+    /// not choose.
+    pub(super) fn status_of(&self, value: Option<i64>) -> u8 {
+        let chosen = self.status.load(Ordering::Relaxed);
+        // As the system has it.
+        if value == Some(chosen) { chosen.rem_euclid(256) as u8 } else { exit::FINE }
     }
 
     fn show(&self, id: &str, text: String) {
@@ -96,7 +99,7 @@ fn screen_rows() -> Option<usize> {
 }
 
 impl Host for Console {
-    fn ends_with(&self, status: u8) {
+    fn ends_with(&self, status: i64) {
         self.status.store(status, Ordering::Relaxed);
     }
 

@@ -182,8 +182,9 @@ fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {
     let result = interpreter.evaluate(0, &origin);
     tell_ranks(&interpreter, &result);
     drop(watch);
+    let ended = result.as_ref().ok().and_then(|value| value.as_int().ok());
     let mut code = match report(&interpreter, result, options.json) {
-        exit::FINE => console.status(),
+        exit::FINE => console.status_of(ended),
         failed => failed,
     };
     if let Some((events, subscription)) = listening {
@@ -221,7 +222,14 @@ impl RunOptions {
 
     /// What two of a run's files would write over: each other, or the script.
     fn written_twice(&self) -> Option<&Path> {
-        let place = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let beside = |path: &Path| {
+            let folder =
+                path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            Some(folder.canonicalize().ok()?.join(path.file_name()?))
+        };
+        let place = |path: &Path| {
+            path.canonicalize().ok().or_else(|| beside(path)).unwrap_or_else(|| path.to_path_buf())
+        };
         let mut taken = vec![place(&self.file)];
         self.files().into_iter().flatten().find(|path| {
             let place = place(path);

@@ -185,7 +185,10 @@ impl Interpreter {
         self.library = self.library.merge(&functions);
         self.latest.set(program.shared_lib());
         self.machine.shared.forget_read();
-        let mut result = self.engine.eval_ast_with_scope::<Dynamic>(&mut self.scope, &program);
+        let mut result = self
+            .engine
+            .eval_ast_with_scope::<Dynamic>(&mut self.scope, &program)
+            .or_else(modules::exits::ended);
         if let Err(error) = &mut result {
             frames::meet(error, &self.scope, (0, false), told.statements());
         }

@@ -19,7 +19,7 @@ pub trait Host: Send + Sync {
     }
 
     /// What the script has its process end with, by `exit(3)`.
-    fn ends_with(&self, _status: u8) {}
+    fn ends_with(&self, _status: i64) {}
 
     /// A progress bar's state; `total` is absent where the length is unknown.
     fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str);

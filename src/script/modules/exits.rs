@@ -10,8 +10,22 @@ use crate::script::host::Host;
 pub(super) fn register(engine: &mut Engine, host: &Arc<dyn Host>) {
     let host = Arc::clone(host);
     engine.register_fn("exit", move |status: INT| -> Result<Dynamic, Box<EvalAltResult>> {
-        // As the system has it.
-        host.ends_with(status.rem_euclid(256) as u8);
+        host.ends_with(status);
         Err(EvalAltResult::Exit(status.into(), Position::NONE).into())
     });
+}
+
+/// What `exit` has ended within a function that another one calls, such as that of `map`.
+///
+/// # Errors
+/// Another one.
+pub(crate) fn ended(error: Box<EvalAltResult>) -> Result<Dynamic, Box<EvalAltResult>> {
+    let mut inner = &*error;
+    while let EvalAltResult::ErrorInFunctionCall(.., within, _) = inner {
+        inner = within;
+    }
+    match inner {
+        EvalAltResult::Exit(value, _) => Ok(value.clone()),
+        _ => Err(error),
+    }
 }

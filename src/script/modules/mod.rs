@@ -16,7 +16,7 @@ mod defaults;
 mod differing;
 mod distributed;
 mod distributions;
-mod exits;
+pub(crate) mod exits;
 mod formats;
 pub(crate) mod hook;
 mod iterables;

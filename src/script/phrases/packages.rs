@@ -108,8 +108,11 @@ impl Writer<'_> {
             }
             path => names::full(path, &self.imports)?,
         };
-        if let ("sys.exit", [Arg { value: done @ Expr::Call(..), .. }]) = (full.as_str(), arguments) {
-            return self.exit_after(done);
+        // A text is what went wrong.
+        if let ("sys.exit", [Arg { value, .. }]) = (full.as_str(), arguments)
+            && self.kind(value) == Holds::Text
+        {
+            return Some((format!("throw {}", self.expr(value)?), Idiom::Exit));
         }
         // One template has a place for any number of values.
         if arguments.iter().any(|argument| argument.spread) && !full.starts_with("numpy.random.rand") {
@@ -132,13 +135,6 @@ impl Writer<'_> {
             return self.by_template(&full, &[&filled]);
         }
         self.by_template(&full, &values)
-    }
-
-    /// `sys.exit(main())`: what is called for its value is done before.
-    pub(super) fn exit_after(&mut self, done: &Expr) -> Option<(String, Idiom)> {
-        let done = self.expr(done)?;
-        self.prelude.push(format!("{done};"));
-        Some(("exit()".into(), Idiom::Exit))
     }
 
     /// What NumPy tells of the numbers of a list, as the number that it is there.
