@@ -476,14 +476,24 @@ impl Writer<'_> {
         Some((text, level))
     }
 
-    /// `dict(a=1)`
+    /// `dict(a=1, **rest)`
     pub(super) fn map_of(&mut self, arguments: &[Arg]) -> Option<String> {
-        let pair = |argument: &Arg| {
-            let name = argument.name.as_deref().filter(|name| *name != "**")?;
-            Some(format!("{name}: {}", self.expr(&argument.value)?))
-        };
-        let pairs: Option<Vec<String>> = arguments.iter().map(pair).collect();
-        Some(format!("#{{{}}}", pairs?.join(", ")))
+        let is_spread = |argument: &&Arg| argument.name.as_deref() == Some("**");
+        let mut parts = Vec::new();
+        for one in arguments.iter().filter(is_spread) {
+            parts.push(self.bound(&one.value, 150)?);
+        }
+        let mut pairs = Vec::new();
+        for one in arguments.iter().filter(|argument| !is_spread(argument)) {
+            pairs.push(format!("{}: {}", one.name.as_deref()?, self.expr(&one.value)?));
+        }
+        if !pairs.is_empty() || parts.is_empty() {
+            parts.push(format!("#{{{}}}", pairs.join(", ")));
+        }
+        Some(match parts.as_slice() {
+            [one] => one.clone(),
+            all => format!("({})", all.join(" + ")),
+        })
     }
 
     /// What stands at the end is no option here.

@@ -96,20 +96,19 @@ impl Statements<'_, '_, '_> {
     /// Has a function give back the parameters that it changes, where it gives nothing else.
     pub(super) fn gives_back(
         &mut self,
-        name: &str,
+        name_of: &str,
         params: &[(String, Option<String>)],
         body: &mut Vec<String>,
     ) {
-        let gets_back = |body: &[String], param: &str| {
-            let start = format!("{param} = ");
-            body.iter()
-                .filter_map(|line| line.trim_start().strip_prefix(&start))
-                .any(|line| self.writer.gives_back.keys().any(|other| line.starts_with(&format!("{other}("))))
-        };
-        let changed = |param: &str| {
-            let other = format!("{param} = ");
-            let is_other = body.iter().any(|line| line.trim_start().starts_with(&other));
-            gets_back(body, param) || changes(body, param) && !is_other
+        let got_back = &self.writer.got_back;
+        let changed = |param: &str| changes(body, param) || got_back.iter().any(|(name, _)| name == param);
+        let is_named_anew = |param: &str| {
+            body.iter().flat_map(|line| behind(line, param).map(move |at| (line, at))).any(
+                |(_, (before, rest))| {
+                    let line = format!("{param}{}", rest.split_once(';').map_or(rest, |(line, _)| line));
+                    begins(before) && rest.starts_with(" = ") && !got_back.iter().any(|(_, own)| *own == line)
+                },
+            )
         };
         let all: Vec<usize> =
             params.iter().enumerate().filter(|(_, (param, _))| changed(param)).map(|(at, _)| at).collect();
@@ -118,23 +117,32 @@ impl Statements<'_, '_, '_> {
         if names.is_empty() {
             return;
         }
+        let anew = names.iter().any(|name| is_named_anew(name));
         self.writer.uses(Idiom::Copied);
         let mut given = body.iter().filter(|line| has_word(line, "return")).peekable();
-        if given.peek().is_none() {
-            body.push(match names.as_slice() {
-                [name] => (*name).to_owned(),
-                names => format!("[{}]", names.join(", ")),
-            });
-            self.writer.gives_back.insert(name.to_owned(), all);
-            return;
+        // What is changed and given as well is taken by who calls it for that alone.
+        let own = |line: &&String| names.iter().all(|name| line.contains(&format!("return {name};")));
+        match names.as_slice() {
+            _ if anew => {}
+            [name] if given.peek().is_none() => {
+                body.push((*name).to_owned());
+                self.writer.gives_back.insert(name_of.to_owned(), all);
+                return;
+            }
+            [_] if given.all(|line| own(&line)) => {
+                self.writer.gives_back.insert(name_of.to_owned(), all);
+                return;
+            }
+            names if given.peek().is_none() => {
+                body.push(format!("[{}]", names.join(", ")));
+                self.writer.gives_back.insert(name_of.to_owned(), all);
+                return;
+            }
+            _ => {}
         }
-        // What is changed and given is the caller's to take.
-        let own = |line: &String| names.iter().any(|name| line.contains(&format!("return {name};")));
-        if !given.all(own) {
-            self.writer.uses(Idiom::Unknown);
-            let names = names.join("`, `");
-            body.insert(0, format!("// ? `{names}` is a copy: what changes in it here is lost"));
-        }
+        self.writer.uses(Idiom::Unknown);
+        let names = names.join("`, `");
+        body.insert(0, format!("// ? `{names}` is a copy: what changes in it here is lost"));
     }
 
     /// Notes what is known of a variable or a field by the class that has made it.

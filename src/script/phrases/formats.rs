@@ -53,8 +53,13 @@ impl Writer<'_> {
             _ => (String::new(), code),
         };
         let value = self.parsed(code)?;
-        let mark = if quoted.is_some() && self.kind(&value) == Holds::Text { "'" } else { "" };
         let spec = self.spec(spec)?;
+        let quotes = quoted.is_some() && self.kind(&value) == Holds::Text;
+        let (value, mark) = match quotes && !spec.is_empty() {
+            // The width is that of the text in its quotes.
+            true => (Expr::Rhai(format!("\"'\" + {} + \"'\"", self.bound(&value, 150)?)), ""),
+            false => (value, if quotes { "'" } else { "" }),
+        };
         Some(format!("{label}{mark}${{{}}}{mark}", self.shown(&value, &spec)?))
     }
 

@@ -42,10 +42,12 @@ impl Statements<'_, '_, '_> {
             }
         }
         self.default(&name, &params);
+        let around_it = std::mem::take(&mut self.writer.got_back);
         let mut body = self.body(column, &names)?;
         if python {
             self.gives_back(&name, &own, &mut body);
         }
+        self.writer.got_back = around_it;
         if around && python {
             self.writer.uses(Idiom::Closure);
             let word = if is_known { "" } else { "let " };

@@ -45,7 +45,7 @@ fn push(
     (last, words, value): (&[String], &[&str], &str),
 ) {
     let given = statement.strip_prefix("return ").and_then(|given| given.strip_suffix(';'));
-    let is_constant = |given: &str| given.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
+    let is_constant = |given: &str| given.parse::<f64>().is_ok() || matches!(given, "true" | "false" | "()");
     let leaves = leaves_by(statement, words);
     let early = given.filter(|given| leaves && !is_constant(given));
     out.extend(early.map(|given| format!("{indent}let {value} = {given};")));

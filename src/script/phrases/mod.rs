@@ -7,6 +7,7 @@
 mod alone;
 mod arguments;
 mod around;
+mod attempts;
 mod blocks;
 pub mod book;
 mod calls;

@@ -70,6 +70,8 @@ pub(super) struct Writer<'k> {
     pub caught: Vec<String>,
     /// Functions that give back what they have changed, and which of their arguments it is.
     pub gives_back: BTreeMap<String, Vec<usize>>,
+    /// What is written into by what such functions give in the function that is read: the variable, and the line.
+    pub got_back: Vec<(String, String)>,
     /// Variables that are a copy where Python has the same array or map.
     pub copies: BTreeSet<String>,
     /// Classes that make maps, `Meter()`, and the variables that have one.
@@ -136,6 +138,7 @@ impl<'k> Writer<'k> {
             chooses: said.no_bool.is_some(),
             caught: Vec::new(),
             gives_back: BTreeMap::new(),
+            got_back: Vec::new(),
             copies: BTreeSet::new(),
             objects: BTreeSet::new(),
             made: BTreeMap::new(),
