@@ -34,9 +34,13 @@ pub(super) fn read() -> io::Result<Learned> {
     let outdated = outdated();
     let records = all.iter().filter(|record| outdated.counts(record)).cloned().collect();
     let note = (unread > 0).then(|| {
-        let lines = if unread == 1 { "1 line".to_owned() } else { format!("{unread} lines") };
         let file = file.display();
-        format!("{lines} of {file} can't be read and are left out, and stay there as they are")
+        match unread {
+            1 => format!("1 line of {file} can't be read: it is left out, and stays there as it is"),
+            _ => format!(
+                "{unread} lines of {file} can't be read: they are left out, and stay there as they are"
+            ),
+        }
     });
     Ok(Learned { records, all, note })
 }

@@ -157,7 +157,12 @@ fn foreign(language: &str, indent: usize, rest: &str) -> Option<InfoFault> {
     let fault = |message: String, hint: String| Some(InfoFault { column: indent, message, hint });
     let languages = ["rhai", "toml", "hint"];
     let same = |name: &str| languages.into_iter().find(|known| known.eq_ignore_ascii_case(name));
-    let meant = |name: &str| same(name).or_else(|| near::nearest(name, languages));
+    // Other words are near `hint`: a language of their own, such as mint.
+    let slips = ["hints", "hin", "hnit", "hitn", "ihnt"];
+    let meant = |name: &str| {
+        let near = near::nearest(name, languages).filter(|known| *known != "hint" || slips.contains(&name));
+        same(name).or(near)
+    };
     let word = split_word(rest.trim_start()).0;
     let has_id = rest.split_whitespace().any(|word| word.starts_with("id="));
     if let Some((first, second)) = language.split_once([',', ':', ';', '{', '.']) {
@@ -188,10 +193,6 @@ fn foreign(language: &str, indent: usize, rest: &str) -> Option<InfoFault> {
                 message,
                 format!("write ```{language} {word}; a block that is only shown goes without `{word}`"),
             )
-        }
-        (None, None) if has_id => {
-            let hint = "write ```rhai run id=\"…\"; a block that is only shown has no id";
-            fault(message, hint.to_owned())
         }
         (None, None) => None,
     }

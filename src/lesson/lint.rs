@@ -225,7 +225,22 @@ fn unit(predict: &Predict, shift: usize, lexer: &Engine, errors: &mut Errors<'_>
         return;
     }
     let all = tokens(lexer, &predict.answer.text);
-    let computes = |token: &Token| matches!(token, Token::Divide | Token::Multiply | Token::RightShift);
+    // What is computed or handed on may be converted there.
+    let computes = |token: &Token| {
+        let ends = matches!(
+            token,
+            Token::Identifier(_) | Token::Period | Token::Plus | Token::Minus | Token::DoubleColon
+        );
+        !ends
+            && !matches!(
+                token,
+                Token::IntegerConstant(_)
+                    | Token::StringConstant(_)
+                    | Token::LeftBracket
+                    | Token::RightBracket
+                    | Token::Unit
+            )
+    };
     let mut after_point = false;
     for (token, position) in all.iter().take_while(|_| !all.iter().any(|(token, _)| computes(token))) {
         if let Token::Identifier(name) = token

@@ -235,11 +235,12 @@ pub fn unread_and_records(path: &Path) -> io::Result<(usize, Vec<Record>)> {
     };
     let lines = bytes.split_inclusive(|&b| b == b'\n').filter(|line| !line.trim_ascii().is_empty());
     let (mut unread, mut records) = (0, Vec::new());
-    for line in lines {
+    let mut lines = lines.peekable();
+    while let Some(line) = lines.next() {
         match serde_json::from_slice(line) {
             Ok(record) => records.push(record),
             // What another process is about to write is no damage.
-            Err(_) if is_torn(line) => {}
+            Err(_) if lines.peek().is_none() && is_torn(line) => {}
             Err(_) => unread += 1,
         }
     }

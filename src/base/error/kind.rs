@@ -50,7 +50,6 @@ impl Kind {
 
     fn all() -> impl Iterator<Item = Kind> {
         let rest = [
-            Kind::ValueError,
             Kind::OutOfMemoryError,
             Kind::AssertionError,
             Kind::DeviceError,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::figures::plural;
+use crate::base::sorted;
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::output::say;
@@ -108,7 +109,25 @@ pub(super) fn update(ids: &[String]) -> Done {
 fn update_one(store: &Store, id: &PackId) -> Result<(), String> {
     let installed = store.get(id).map_err(told)?;
     let later = later_beside(&installed);
-    let source = later.as_deref().unwrap_or(&installed.source);
+    for archive in &later {
+        match store.update(&installed, archive) {
+            Ok(change) => {
+                report(store, &change);
+                return Ok(());
+            }
+            // An older one may be whole.
+            Err(error) => {
+                let text = error.to_string();
+                let first = text.lines().next().unwrap_or_default();
+                tell!(
+                    "{} is passed over: {}",
+                    archive.display(),
+                    first.strip_prefix("error: ").unwrap_or(first)
+                );
+            }
+        }
+    }
+    let source = &installed.source;
     if !source.exists() {
         return Err(format!(
             "error: {id} was installed from {}, which is not there any more\n\
@@ -122,6 +141,7 @@ fn update_one(store: &Store, id: &PackId) -> Result<(), String> {
         other => told(other),
     })?;
     match change.same {
+        true if !later.is_empty() => return Err(format!("{id} stays at {}", installed.version)),
         true if change.repaired => report(store, &change),
         true => {
             let beside =
@@ -133,20 +153,22 @@ fn update_one(store: &Store, id: &PackId) -> Result<(), String> {
     Ok(())
 }
 
-/// The archive of the latest version that lies beside the one that a pack was installed from, named as `pack build`
-/// names them; none where there is no later one.
-fn later_beside(installed: &Installed) -> Option<PathBuf> {
+/// The archives of later versions that lie beside the one that a pack was installed from, named as `pack build` names
+/// them, the latest first.
+fn later_beside(installed: &Installed) -> Vec<PathBuf> {
     if installed.source.is_dir() {
-        return None;
+        return Vec::new();
     }
     let version = |path: &Path| -> Option<Version> {
         let name = path.file_name()?.to_str()?.strip_prefix(installed.id.as_str())?;
         name.strip_prefix('-')?.strip_suffix(".tar.gz")?.parse().ok()
     };
-    let entries = std::fs::read_dir(installed.source.parent()?).ok()?.flatten();
+    let entries = installed.source.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+    let entries = entries.into_iter().flatten().flatten();
     let versions = entries.filter_map(|entry| Some((version(&entry.path())?, entry.path())));
-    let later = versions.filter(|(version, _)| *version > installed.version);
-    later.max_by_key(|(version, _)| *version).map(|(_, path)| path)
+    let mut later: Vec<_> = versions.filter(|(version, _)| *version > installed.version).collect();
+    sorted::sort_by_key(&mut later, |(version, _)| std::cmp::Reverse(*version));
+    later.into_iter().map(|(_, path)| path).collect()
 }
 
 /// Prints the installed packs.

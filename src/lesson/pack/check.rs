@@ -126,7 +126,8 @@ fn prerequisites(pack: &Pack, found: &mut Found) {
         let named = lesson.front.prerequisites.iter().map(|name| name.strip_prefix(&own).unwrap_or(name));
         for name in named.filter(|name| !name.contains('/')) {
             if let Some(later) = pack.lessons.iter().skip(place + 1).find(|later| later.front.id == name) {
-                let back = later.front.prerequisites.contains(&lesson.front.id);
+                let mut theirs = later.front.prerequisites.iter();
+                let back = theirs.any(|name| name.strip_prefix(&own).unwrap_or(name) == lesson.front.id);
                 found.fault(|| {
                     let message = match back {
                         true => format!("`{name}` and this lesson are each the other's prerequisite"),
