@@ -344,6 +344,21 @@ fn one_can_save_and_quit_in_one_answer() {
     assert!(!lab.effects.contains(&Effect::Quit), "a later save is no answer to the earlier question");
 }
 
+#[test]
+fn what_the_disk_does_not_take_is_not_promised_to_wait() {
+    let mut lab = with_file(&["1"]);
+    lab.key(KeyCode::Enter);
+    lab.types("2");
+    lab.tell(on_save(FileFacts { unjournaled: true, ..FileFacts::default() }));
+    lab.ctrl('q');
+    let shown = lab.shows();
+    let texts = ["s, Enter  save and quit", "y         quit, and lose what is not saved", "nowhere but here"];
+    for text in texts {
+        assert!(shown.contains(text), "{text:?} is missing on\n{shown}");
+    }
+    assert!(!shown.contains("waits"), "{shown}");
+}
+
 /// What holds of the file of a notebook.
 fn on_save(facts: FileFacts) -> Msg {
     Msg::File { facts, keeping: Keeping::OnSave }

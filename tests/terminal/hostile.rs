@@ -114,6 +114,10 @@ fn a_full_disk_is_told_and_loses_nothing() {
     assert_eq!(folder.read("n.rhai"), TEXT);
     let left = folder.names();
     assert!(!left.iter().any(|name| name.ends_with(".tmp")), "{left:?}");
+    // Nor is it promised to wait.
+    lab.keys(CTRL_Q);
+    lab.until("lose what is not saved");
+    lab.keys("n");
     // What is typed is there, and is saved once there is room.
     assert!(lab.look().contains("// end"));
     for _ in 0..long.lines().count() + 2 {

@@ -11,7 +11,12 @@ pub(crate) fn answers(state: &State, question: Confirm) -> &'static [Answer] {
     use Action::{Differences, No, SaveAs, SaveFirst, Yes};
     let unsaved = state.unsaved() > 0 || state.unkept;
     let kept = state.can_save() && state.file.read_only.is_none();
+    // Without its journal it can be saved, and waits nowhere.
+    let lost = kept && state.file.unjournaled;
     match question {
+        Confirm::Quit if unsaved && lost => {
+            &[(SaveFirst, "save and quit"), (Yes, "quit, and lose what is not saved"), (No, "stay")]
+        }
         Confirm::Quit if unsaved && kept => {
             &[(SaveFirst, "save and quit"), (Yes, "quit; what is not saved waits"), (No, "stay")]
         }
@@ -20,6 +25,9 @@ pub(crate) fn answers(state: &State, question: Confirm) -> &'static [Answer] {
         }
         Confirm::Quit if unsaved => &[(No, "stay"), (Yes, "quit, and lose what is not saved")],
         Confirm::Quit => &[(No, "stay"), (Yes, "quit")],
+        Confirm::Open if unsaved && lost => {
+            &[(SaveFirst, "save and open it"), (Yes, "open it, and lose what is not saved"), (No, "stay")]
+        }
         Confirm::Open if unsaved && kept => {
             &[(SaveFirst, "save and open it"), (Yes, "open it; what is not saved waits"), (No, "stay")]
         }

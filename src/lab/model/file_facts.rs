@@ -9,4 +9,6 @@ pub struct FileFacts {
     pub recovered: usize,
     /// Another program has changed the file.
     pub changed_outside: bool,
+    /// What is not saved is nowhere but here: the journal beside the file could not be written.
+    pub unjournaled: bool,
 }

@@ -429,7 +429,7 @@ impl State {
 
     /// Cells with text that was not saved.
     pub fn unsaved(&self) -> usize {
-        if self.keeping == Keeping::Always {
+        if self.keeping == Keeping::Always && !self.file.unjournaled {
             return 0;
         }
         self.cells().filter(|cell| cell.unsaved).count() + usize::from(self.removed_unsaved)

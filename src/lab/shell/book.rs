@@ -25,8 +25,11 @@ pub struct Book {
     file: NotebookFile,
     /// With every change that the lab has made.
     notebook: Notebook,
-    /// What was done to an empty notebook before anything else: the journal has it once there is more.
+    /// What the journal does not have yet: what was done to an empty notebook before anything else, which waits until
+    /// there is more, and what it could not be told.
     first: Vec<Change>,
+    /// The journal could not be written: what is in `first` is nowhere else.
+    unjournaled: bool,
     /// It is saved by itself: what is written in a lesson.
     always: bool,
     /// Changes were recorded since the journal was last on the disk.
@@ -59,7 +62,9 @@ impl Book {
         }
         let first = begun(&mut notebook).into_iter().collect();
         let (always, unsynced, changed_outside, theirs) = (false, false, false, None);
-        let book = Book { file, notebook, first, always, unsynced, changed_outside, recovered, theirs };
+        let unjournaled = false;
+        let book =
+            Book { file, notebook, first, unjournaled, always, unsynced, changed_outside, recovered, theirs };
         Ok((book, notes))
     }
 
@@ -168,16 +173,27 @@ impl Book {
     }
 
     fn apply(&mut self, changes: Vec<Change>) -> io::Result<()> {
+        let mut is_changed = false;
         for change in changes {
-            for first in std::mem::take(&mut self.first) {
-                self.file.record(&first)?;
-            }
             if self.notebook.apply(&change) {
-                self.file.record(&change)?;
-                self.unsynced = true;
+                self.first.push(change);
+                is_changed = true;
             }
         }
-        Ok(())
+        if is_changed { self.journal() } else { Ok(()) }
+    }
+
+    /// Tells the journal what it does not have yet, in order; what it can't be told waits.
+    fn journal(&mut self) -> io::Result<()> {
+        let told = self.first.iter().try_fold(0, |told, change| match self.file.record(change) {
+            Ok(()) => Ok(told + 1),
+            Err(error) => Err((told, error)),
+        });
+        let (told, done) = told.map_or_else(|(told, error)| (told, Err(error)), |told| (told, Ok(())));
+        self.first.drain(..told);
+        self.unsynced |= told > 0;
+        self.unjournaled = done.is_err();
+        done
     }
 
     /// Writes the file; `over` even where another program has changed it. Notes on what could not be kept.
@@ -190,12 +206,18 @@ impl Book {
         match saved {
             Ok(mut notes) => {
                 notes.extend(freed);
-                (self.unsynced, self.changed_outside, self.recovered) = (false, false, 0);
+                self.rests();
                 Ok(notes)
             }
             Err(error @ SaveError::Conflict { .. }) => Err(NotSaved::Conflict(error.to_string())),
             Err(error) => Err(NotSaved::Failed(error.to_string())),
         }
+    }
+
+    /// All that is here is in the file.
+    fn rests(&mut self) {
+        self.first.clear();
+        (self.unjournaled, self.unsynced, self.changed_outside, self.recovered) = (false, false, false, 0);
     }
 
     /// Looks what another program has done to the file. Only another lab writes what is done in a lesson, and that is
@@ -215,6 +237,7 @@ impl Book {
             read_only: self.file.read_only().map(str::to_owned),
             recovered: self.recovered,
             changed_outside: self.changed_outside,
+            unjournaled: self.unjournaled,
         }
     }
 
@@ -233,9 +256,8 @@ impl Book {
                 set_aside(&mut self.file, &left.notebook, left.changes, "it left them")
             );
         }
-        let kept = self.file.record_all(&self.notebook);
-        self.unsynced = true;
-        Some(match kept {
+        self.first = self.file.changes_to(&self.notebook);
+        Some(match self.journal() {
             Ok(()) => told,
             Err(error) => format!("{told}; what you type is not kept until then: {error}"),
         })
@@ -247,7 +269,8 @@ impl Book {
         let read = self.notebook.clone();
         let mut notes = match left {
             Some(left) if !left.file_changed && self.file.accept().is_ok() => {
-                (self.notebook, self.first, self.unsynced) = (left.notebook, Vec::new(), true);
+                self.rests();
+                (self.notebook, self.unsynced) = (left.notebook, true);
                 Vec::new()
             }
             Some(left) => {
@@ -281,8 +304,8 @@ impl Book {
     pub(crate) fn reload(&mut self) -> Result<Vec<String>, String> {
         let (notebook, notes) = self.file.reread().map_err(|error| error.to_string())?;
         self.notebook = notebook;
-        (self.first, self.unsynced, self.changed_outside, self.recovered) =
-            (begun(&mut self.notebook).into_iter().collect(), false, false, 0);
+        self.rests();
+        self.first.extend(begun(&mut self.notebook));
         Ok(notes)
     }
 
@@ -307,12 +330,16 @@ impl Book {
         let notes = file.save_over(&self.notebook).map_err(|error| failed(&error))?;
         let before = std::mem::replace(&mut self.file, file);
         before.leave();
-        (self.first, self.unsynced, self.changed_outside, self.recovered) = (Vec::new(), false, false, 0);
+        self.rests();
         Ok(notes)
     }
 
     /// Has the journal written to the disk, elsewhere than on this thread.
     pub fn sync(&mut self) {
+        if self.unjournaled {
+            // There may be room again; that there is none has been told.
+            let _ = self.journal();
+        }
         if std::mem::take(&mut self.unsynced)
             && let Some(Ok(journal)) = self.file.journal()
         {

@@ -188,6 +188,7 @@ fn standing(state: &State) -> Vec<String> {
         figures::plural(unsaved, "cell was changed or run, and is", "cells were changed or run, and are")
     ));
     told.push(match (state.can_save(), state.file.read_only.is_some()) {
+        _ if state.file.unjournaled => "The disk did not take it: it is nowhere but here.".to_owned(),
         (true, false) => "It waits beside the file until that is opened again.".to_owned(),
         (true, true) => "This lab only reads the file, and keeps nothing of it.".to_owned(),
         (false, _) => "There is no file that keeps it.".to_owned(),

@@ -101,7 +101,12 @@ impl Journal {
         }
         let file = OpenOptions::new().write(true).create_new(true).open(path)?;
         let mut journal = Journal { path: path.to_path_buf(), file, named: Arc::default() };
-        journal.write(&Record::Base { file: base, notebook: Box::new(notebook.clone()) })?;
+        let begun = journal.write(&Record::Base { file: base, notebook: Box::new(notebook.clone()) });
+        if let Err(error) = begun {
+            // Half a beginning tells nothing, and would be set aside at the next try.
+            let _ = journal.remove();
+            return Err(error);
+        }
         Ok(journal)
     }
 

@@ -1,6 +1,5 @@
 //! Files taken hold of while a notebook is open: another one, one that somebody else had, the same one read again.
 
-use std::io;
 use std::path::Path;
 
 use crate::base::file;
@@ -44,19 +43,16 @@ impl NotebookFile {
         Some(self.left_behind(&mut Vec::new()))
     }
 
-    /// Begins the journal with a notebook that was changed while nothing was kept of it.
-    ///
-    /// # Errors
-    /// The journal can't be written.
-    pub(crate) fn record_all(&mut self, notebook: &Notebook) -> io::Result<()> {
+    /// What a journal begins with where a notebook was changed while nothing was kept of it.
+    pub(crate) fn changes_to(&self, notebook: &Notebook) -> Vec<Change> {
         if *notebook == self.base {
-            return Ok(());
+            return Vec::new();
         }
         let gone: Vec<Change> =
             self.base.cells.iter().map(|cell| Change::Remove { id: cell.id.clone() }).collect();
         let now = notebook.cells.iter().enumerate();
         let now = now.map(|(at, cell)| Change::Insert { at, cell: Box::new(cell.clone()) });
-        gone.into_iter().chain(now).try_for_each(|change| self.record(&change))
+        gone.into_iter().chain(now).collect()
     }
 
     /// Reads the file again. What the journal holds goes.

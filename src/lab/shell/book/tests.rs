@@ -73,6 +73,34 @@ fn what_was_not_saved_comes_back_with_its_outputs() {
 }
 
 #[test]
+fn what_the_journal_could_not_be_told_waits_for_it_in_order() {
+    let path = folder("unjournaled", "// %%\nlet x = 1;\n");
+    let (mut book, _) = Book::open(&path).unwrap();
+    let [a] = ids(&book).try_into().unwrap();
+    // No name is free to set aside what has the journal's.
+    let journal = path.with_file_name(".n.rhai.journal");
+    fs::write(&journal, "").unwrap();
+    for n in 0..100 {
+        let name =
+            if n == 0 { ".n.rhai.journal.unread".into() } else { format!(".n.rhai.journal.unread-{n}") };
+        fs::write(path.with_file_name(name), "").unwrap();
+    }
+    let inserted = BookChange::Insert { after: Some(a.clone()), cell: new_cell("new", "x") };
+    assert!(book.change(inserted).is_err() && book.facts().unjournaled);
+    assert!(book.change(text("new", "x + 1")).is_err());
+    assert_eq!(book.notebook.cells[1].source, "x + 1", "saving would keep it");
+    book.sync();
+    assert!(book.facts().unjournaled);
+    fs::remove_file(&journal).unwrap();
+    book.sync();
+    assert!(!book.facts().unjournaled);
+    drop(book);
+    let (book, notes) = Book::open(&path).unwrap();
+    assert_eq!((notes, book.facts().recovered), (Vec::new(), 2));
+    assert_eq!(book.notebook.cells[1].source, "x + 1");
+}
+
+#[test]
 fn a_new_notebook_has_a_cell_that_comes_back_too() {
     let path = folder("new", "");
     fs::remove_file(&path).unwrap();

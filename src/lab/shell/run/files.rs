@@ -59,6 +59,9 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
     /// Tells the notebook's file of a change; that this fails is told once.
     pub(super) fn change(&mut self, state: &mut State, change: BookChange) -> io::Result<()> {
         let done = self.book.as_mut().map_or(Ok(None), |book| book.change(change));
+        if state.file.unjournaled || done.is_err() {
+            self.tell_file(state);
+        }
         match done {
             Ok(kept) => {
                 self.journal_fails = false;
