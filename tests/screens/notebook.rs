@@ -359,6 +359,22 @@ fn what_the_disk_does_not_take_is_not_promised_to_wait() {
     assert!(!shown.contains("waits"), "{shown}");
 }
 
+#[test]
+fn the_answers_to_a_question_have_room_on_the_smallest_screen() {
+    let mut lab = with_file(&["1"]);
+    lab.key(KeyCode::Enter);
+    lab.types("2");
+    for (columns, rows) in [(30, 8), (30, 10), (40, 12)] {
+        lab.tell(Msg::Resize(columns, rows));
+        lab.ctrl('q');
+        let shown = lab.shows();
+        for answer in ["s, Enter  save and quit", "y         quit", "n         stay"] {
+            assert!(shown.contains(answer), "{answer:?} is missing on\n{shown}");
+        }
+        lab.types("n");
+    }
+}
+
 /// What holds of the file of a notebook.
 fn on_save(facts: FileFacts) -> Msg {
     Msg::File { facts, keeping: Keeping::OnSave }

@@ -80,15 +80,19 @@ fn confirm(state: &State, question: Confirm, buffer: &mut Buffer, area: Rect) {
     let columns = usize::from(width.saturating_sub(4));
     let mut lines = text::wrap(&[Span::styled(question, theme.text)], columns, Break::Words);
     lines.push(Line::default());
+    // The answers are always there to be seen: where room is short, the margins go first, and then what is asked.
+    let rows = usize::from(area.height.saturating_sub(2));
+    let margin = usize::from(lines.len() + given.len() + 2 <= rows);
+    lines.truncate(rows.saturating_sub(given.len()));
     lines.extend(given);
-    let height = u16::try_from(lines.len() + 4).unwrap_or(u16::MAX);
+    let height = u16::try_from(lines.len() + 2 * margin + 2).unwrap_or(u16::MAX);
     let area = centred(area, width, height);
     clear(buffer, area);
     frame(buffer, area, Line::styled(format!(" {title} "), theme.accent), true, "", theme);
     let inside = inner(area);
     let inside = Rect { x: inside.x + 1, width: inside.width.saturating_sub(1), ..inside };
     for (y, line) in lines.iter().enumerate() {
-        put(buffer, inside, y + 1, line);
+        put(buffer, inside, y + margin, line);
     }
 }
 
