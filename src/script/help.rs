@@ -56,6 +56,12 @@ pub fn page(name: &str) -> Option<String> {
     Some(pages.join("\n"))
 }
 
+/// Whether something has this name, which is more than that pages call a value by it.
+pub(crate) fn is_documented(name: &str) -> bool {
+    let base = name.strip_suffix('_').unwrap_or(name);
+    name.eq_ignore_ascii_case(PYTHON) || rows().any(|def| def.name == name || def.name == base)
+}
+
 /// PyTorch's whole name of what is written as programs write it: `nn.Linear`, `F.relu`, `torch.cuda.is_available`.
 fn of_torch(name: &str) -> Option<String> {
     let (first, rest) = name.split_once('.')?;

@@ -23,7 +23,7 @@ use super::given::Given;
 use super::protocol::{Completion, Display, GivenName, LAST, Outcome, ProbeValue, Stream, Usage, Verdict};
 use super::scratch::{SCRATCH, Scratch};
 use super::spent::{Copied, Snapshot};
-use super::{complete, inspect};
+use super::{complete, described, inspect};
 
 /// Cells whose events are kept for checks.
 const KEPT_CELLS: usize = 32;
@@ -373,9 +373,13 @@ impl Evaluator for ScriptEvaluator {
     }
 
     fn help(&self, name: &str) -> (Option<String>, Vec<String>) {
-        match help::page(name) {
-            Some(page) => (Some(page), Vec::new()),
-            None => (None, help::suggestions(name).into_iter().map(String::from).collect()),
+        let own = described::of(&self.interpreter, name);
+        // Of a name such as `x`, which pages call a tensor by, a variable's is all there is to say.
+        let page = help::page(name).filter(|_| own.is_none() || help::is_documented(name));
+        match (own, page) {
+            (Some(own), Some(page)) => (Some(format!("{own}\n{page}")), Vec::new()),
+            (Some(page), None) | (None, Some(page)) => (Some(page), Vec::new()),
+            (None, None) => (None, help::suggestions(name).into_iter().map(String::from).collect()),
         }
     }
 

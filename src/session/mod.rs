@@ -6,6 +6,7 @@
 pub mod client;
 mod complete;
 pub mod death;
+mod described;
 pub mod digest;
 pub mod engine;
 pub mod evaluator;

@@ -207,6 +207,17 @@ fn help_is_there() {
     }
     t.type_(":help\r");
     t.until(":memsnap FILE");
+    // A variable is told of as what it is, beside a function of its name where there is one.
+    t.type_("let y = 3; let x = ones([2, 3], #{requires_grad: true}); let relu = 5;\r");
+    t.type_("y?\r");
+    t.until("type           int");
+    t.type_("?x\r");
+    let shown = t.until("requires_grad  true");
+    assert!(shown.contains("shape          [2, 3]") && shown.contains("dtype          float32"), "{shown}");
+    assert!(!shown.contains("Has a page"), "{shown}");
+    t.type_("relu?\r");
+    t.until("relu: a variable of the session");
+    t.until("Each element, or 0 where it is negative.");
     t.type_(":hlep\r");
     t.until("did you mean `:help`?");
 }

@@ -46,6 +46,8 @@ pub(super) fn messages(state: &mut State) {
 fn show_doc(state: &mut State, name: &str) {
     let known = state.aid.known.iter().find(|known| known.name == name);
     let page = help::page(name).or_else(|| help::page(name.rsplit("::").next().unwrap_or(name)));
+    // Of a name such as `x`, which pages call a tensor by, a variable's is all there is to say.
+    let page = page.filter(|_| known.is_none() || help::is_documented(name));
     let mut lines = Vec::new();
     if let Some(known) = known {
         lines.push(format!("{name}: {} {}", known.type_name, known.summary));

@@ -1,0 +1,78 @@
+//! What a name stands for in the session: a variable, or a function of the learner's own.
+
+use std::fmt::Write;
+
+use rhai::{Array, Dynamic, Map};
+
+use crate::base::dims::show;
+use crate::base::figures::bytes;
+use crate::nn::Module;
+use crate::script::Interpreter;
+use crate::script::value::type_name;
+use crate::tensor::Tensor;
+
+/// Characters of a value that are shown.
+const SHOWN: usize = 2000;
+
+/// What there is of a name in the session; nothing where it has none of it.
+pub(super) fn of(interpreter: &Interpreter, name: &str) -> Option<String> {
+    let told = [variable(interpreter, name), function(interpreter, name)];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    (!told.is_empty()).then(|| told.join("\n"))
+}
+
+fn variable(interpreter: &Interpreter, name: &str) -> Option<String> {
+    let (_, constant, value) = interpreter.newest().into_iter().find(|(known, ..)| *known == name)?;
+    let value = value.flatten();
+    let kind = if constant { "constant" } else { "variable" };
+    let mut text = format!("{name}: a {kind} of the session\n\n");
+    let mut row = |name: &str, value: &str| {
+        let _ = writeln!(text, "{name:<13}  {}", value.trim_end().replace('\n', "\n               "));
+    };
+    row("type", &type_name(&value));
+    if let Some(tensor) = value.read_lock::<Tensor>() {
+        row("shape", &show(tensor.shape()));
+        row("dtype", &tensor.dtype().to_string());
+        row("device", &tensor.device().to_string());
+        row("requires_grad", &tensor.requires_grad().to_string());
+        row("memory", &bytes(tensor.nbytes() as u64));
+    }
+    row("value", &value_of(interpreter, name, &value));
+    Some(text)
+}
+
+/// The value as it is printed, where that does nothing on a device.
+fn value_of(interpreter: &Interpreter, name: &str, value: &Dynamic) -> String {
+    let on_gpu = value.read_lock::<Tensor>().is_some_and(|tensor| tensor.device().is_cuda());
+    if on_gpu {
+        return format!("print({name}) shows it, which copies it to the host");
+    }
+    let is_read = value.is::<Tensor>() || value.is::<Module>() || is_plain(value);
+    let printed = is_read.then(|| interpreter.show(value).ok()).flatten();
+    let text = printed.unwrap_or_else(|| value.to_string()) + interpreter.note(value).as_str();
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+/// Whether there are no tensors in it.
+fn is_plain(value: &Dynamic) -> bool {
+    if let Some(items) = value.read_lock::<Array>() {
+        return items.iter().all(is_plain);
+    }
+    if let Some(map) = value.read_lock::<Map>() {
+        return map.values().all(is_plain);
+    }
+    value.is_int() || value.is_float() || value.is_string() || value.is_bool() || value.is_unit()
+}
+
+fn function(interpreter: &Interpreter, name: &str) -> Option<String> {
+    let (_, library) = interpreter.parts();
+    let written: Vec<String> = library
+        .iter_functions()
+        .filter(|function| function.name == name)
+        .map(|function| format!("fn {name}({}): a function of the session\n", function.params.join(", ")))
+        .collect();
+    (!written.is_empty()).then(|| written.concat())
+}
