@@ -23,6 +23,8 @@ use super::commands::COMMANDS;
 use super::hints;
 use super::input::{indent_after, partner, spaces_of_tab, spaces_to_close, wants_more};
 use super::paint::{Ink, Paint};
+use super::printer::screen;
+use crate::base::figures::count;
 use crate::base::file;
 use crate::base::sorted;
 use crate::script::tokens::tokens;
@@ -128,6 +130,8 @@ fn config(paint: Paint) -> io::Result<Config> {
         .map_err(failed)?
         .history_ignore_space(true)
         .completion_type(CompletionType::List)
+        // What would not fit is not listed, see [`fitting`].
+        .completion_prompt_limit(usize::MAX)
         .color_mode(colours)
         .build();
     Ok(config)
@@ -224,17 +228,44 @@ impl Completer for Assistant {
                 display: format!(":{known} {wants}"),
                 replacement: format!(":{known}{}", if wants.is_empty() { "" } else { " " }),
             };
-            return Ok((0, fits.map(pair).collect()));
+            return Ok((0, fitting(fits.map(pair).collect())));
         }
         let takes_file = [":load ", ":save ", ":save! ", ":trace ", ":memsnap "];
         if takes_file.iter().any(|command| before.starts_with(command)) {
-            return self.files.complete_path(line, pos);
+            let (start, files) = self.files.complete_path(line, pos)?;
+            return Ok((start, fitting(files)));
         }
         let (start, items) = completions(&mut self.link.borrow_mut(), line, pos);
         let pair = |item: Completion| Pair { display: called(&item).to_string(), replacement: item.text };
-        Ok((start, items.into_iter().map(pair).collect()))
+        Ok((start, fitting(items.into_iter().map(pair).collect())))
     }
 }
+
+/// As many as have room on the screen, and how many more there are: a list that waits for a key at each page would take
+/// keys that are meant for the line.
+fn fitting(all: Vec<Pair>) -> Vec<Pair> {
+    cut_to(all, screen())
+}
+
+fn cut_to(mut all: Vec<Pair>, (columns, rows): (usize, usize)) -> Vec<Pair> {
+    let widest = all.iter().map(|pair| pair.display.chars().count()).max().unwrap_or(0);
+    let in_a_row = (columns / (widest + BETWEEN).min(columns)).max(1);
+    // The line itself and what stands above it stay in sight.
+    let room = (in_a_row * rows.saturating_sub(2)).max(2);
+    if all.len() <= room {
+        return all;
+    }
+    sorted::sort_by(&mut all, |a, b| a.replacement.cmp(&b.replacement));
+    let more = all.len() + 1 - room;
+    // What all have in common, the first and the last have: the last one stands for those that are left out.
+    let last = all.pop().map(|pair| pair.replacement).unwrap_or_default();
+    all.truncate(room - 1);
+    all.push(Pair { display: format!("… and {} more", count(more as u64)), replacement: last });
+    all
+}
+
+/// Columns between the names in a list.
+const BETWEEN: usize = 2;
 
 /// How a completion is called, or its name.
 pub(super) fn called(item: &Completion) -> &str {
@@ -336,6 +367,19 @@ fn coloured(text: &str, pair: Option<(usize, usize)>, paint: Paint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_that_is_cut_has_in_common_what_all_have() {
+        let pair =
+            |n: usize| Pair { display: format!("name_{n:03}(x)"), replacement: format!("name_{n:03}") };
+        let all = || (0..200).map(pair).collect::<Vec<_>>();
+        let cut = cut_to(all(), (80, 24));
+        assert_eq!(cut.len(), 22 * 6);
+        assert_eq!(cut[cut.len() - 1].display, "… and 69 more");
+        assert_eq!(cut[cut.len() - 1].replacement, "name_199");
+        assert_eq!(cut_to(all(), (80, 60)).len(), 200);
+        assert_eq!(cut_to(all(), (10, 1)).len(), 2);
+    }
 
     #[test]
     fn code_is_coloured_and_keeps_its_text() {

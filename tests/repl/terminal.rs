@@ -197,6 +197,20 @@ fn tab_completes_names_and_shows_how_they_are_called() {
     t.until("input, other)");
 }
 
+/// What does not fit is counted, and no page waits for a key.
+#[test]
+fn a_long_list_of_names_is_cut_to_the_screen() {
+    let folder = Folder::new("long-list");
+    let mut t = repl(&folder, &[]);
+    t.type_("s\t\t");
+    t.until(" more");
+    assert!(!t.shown().contains("--More--") && !t.shown().contains("possibilities"), "{}", t.shown());
+    t.type_("\x15[20 + 3]\r");
+    t.until("Out[1]: [23]");
+    t.type_("tensor([1]).\t\t");
+    t.until(" more");
+}
+
 #[test]
 fn help_is_there() {
     let folder = Folder::new("help");
