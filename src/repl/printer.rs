@@ -30,6 +30,8 @@ pub(crate) struct Printer {
     /// What the code says on standard error stands with the rest on standard output.
     one_stream: bool,
     pub out: Paint,
+    /// Cells and their values have numbers: on a terminal that draws, with colours or without.
+    pub numbers: bool,
     err: Paint,
     bar: Bar,
     cut: Cut,
@@ -49,6 +51,7 @@ impl Printer {
             plain,
             one_stream: false,
             out: paint.only(terminal && !plain),
+            numbers: terminal && !plain,
             err: paint.only(err && !plain),
             bar: Bar::new(err && !plain),
             cut: Cut::default(),

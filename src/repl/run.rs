@@ -129,7 +129,7 @@ impl Repl {
     fn serve_editor(&mut self, editor: &mut Editor) -> io::Result<End> {
         loop {
             self.notice_death()?;
-            let prompt = if self.printer.out.on { format!("In [{}]: ", self.number) } else { ">>> ".into() };
+            let prompt = if self.printer.numbers { format!("In [{}]: ", self.number) } else { ">>> ".into() };
             let typed = self.waiting.in_editor(|| editor.read(&prompt))?;
             self.printer.at_line_start();
             match typed {
@@ -233,7 +233,7 @@ impl Repl {
         match done {
             Done::Ok(value, _) => {
                 if let Some(value) = value {
-                    let prompt = if self.printer.out.on { format!("Out[{number}]:") } else { String::new() };
+                    let prompt = if self.printer.numbers { format!("Out[{number}]:") } else { String::new() };
                     self.printer.value(&prompt, &value)?;
                 }
                 if !commands::is_help(code) {

@@ -351,16 +351,16 @@ fn plain_mode_draws_nothing_twice_and_has_no_escape_codes() {
 }
 
 #[test]
-fn without_colours_the_editor_stays_and_its_prompt_is_plain() {
+fn without_colours_the_editor_and_its_prompts_stay() {
     let folder = Folder::new("no-colour");
     let mut command = program(&folder);
     command.args(["repl", "--devices", "cpu"]).env("NO_COLOR", "1");
     let mut t = Terminal::start(command);
-    t.until(">>> ");
+    t.until("In [1]: ");
     t.type_("let my_value = 4\r");
-    t.until(">>> ");
+    t.until("In [2]: ");
     t.type_("my_v\t + 1\r");
-    t.until("\n5\n");
+    t.until("Out[2]: 5");
     assert!(!t.raw().contains("\x1b[1;") && !t.raw().contains("38;5"), "{:?}", t.raw());
 }
 
