@@ -222,10 +222,11 @@ impl Fault {
         out += &self.elsewhere.as_deref().or(here.as_ref()).map(FaultPlace::render).unwrap_or_default();
         // A lesson's check that calls a function has no name, and its lines are nobody's to look at.
         if let (Some(_), Some(line)) = (&self.elsewhere, self.line) {
-            if !file.is_empty() {
+            // What calls code for `:timeit` stands in no line that anybody has written.
+            if !file.is_empty() && line > 0 {
                 out += &format!("  called from {file}:{line}\n");
             }
-        } else if let Some(caller) = self.caller.filter(|caller| Some(*caller) != self.line) {
+        } else if let Some(caller) = self.caller.filter(|caller| *caller > 0 && Some(*caller) != self.line) {
             out += &format!("  called from line {caller}\n");
         }
         for operand in &self.operands {

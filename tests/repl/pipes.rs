@@ -121,6 +121,7 @@ fn bad_commands_say_what_was_meant() {
     ] {
         assert!(told.contains(piece), "{piece:?} is missing in:\n{told}");
     }
+    assert!(!told.contains("line 0") && !told.contains(":0\n"), "{told}");
     assert_eq!((out(&o).as_str(), o.status.code()), ("1\n", Some(1)));
 }
 
