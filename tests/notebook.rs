@@ -89,6 +89,16 @@ fn a_notebook_is_made_and_runs_as_a_script_too() {
 }
 
 #[test]
+fn runs_and_comparisons_take_arguments() {
+    let folder = Folder::new("args");
+    folder.write("n.rhai", "// %%\nprint(ARGS.len()); ARGS\n");
+    ends(&folder.notebook(&["run", "n.rhai", "--", "a", "b"]), 0, &["ran 1 cell"]);
+    assert!(folder.read("n.rhai.outputs.json").contains("[\\\"a\\\", \\\"b\\\"]"));
+    ends(&folder.notebook(&["verify", "n.rhai", "--", "a", "b"]), 0, &["the same outputs"]);
+    ends(&folder.notebook(&["verify", "n.rhai"]), 1, &["- 2", "+ 0"]);
+}
+
+#[test]
 fn outputs_are_kept_beside_the_script_and_verified() {
     let folder = Folder::new("run");
     folder.write("n.rhai", SMALL);

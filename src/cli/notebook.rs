@@ -55,6 +55,9 @@ enum NotebookAction {
         file: PathBuf,
         #[command(flatten)]
         look: lab::LookOptions,
+        /// Arguments for the notebook, as ARGS
+        #[arg(last = true)]
+        args: Vec<String>,
     },
     /// Write a notebook in the other format, .rhai or .ipynb
     ///
@@ -84,6 +87,9 @@ enum NotebookAction {
         /// End the run after so many seconds
         #[arg(long, value_name = "S")]
         timeout: Option<f64>,
+        /// Arguments for the notebook, as ARGS
+        #[arg(last = true)]
+        args: Vec<String>,
     },
     /// Run all cells in a new session and compare with the outputs that are kept; the file stays as it is
     ///
@@ -93,6 +99,9 @@ enum NotebookAction {
         /// End the run after so many seconds
         #[arg(long, value_name = "S")]
         timeout: Option<f64>,
+        /// Arguments for the notebook, as ARGS
+        #[arg(last = true)]
+        args: Vec<String>,
     },
     /// Write a page that needs nothing else, with its figures inside
     #[command(override_usage = "tensorlab notebook export [OPTIONS] <FILE> --html [OUT]")]
@@ -108,14 +117,14 @@ enum NotebookAction {
 pub(super) fn run(options: &NotebookOptions, devices: &str) -> u8 {
     let result = match &options.command {
         NotebookAction::New { name } => new(name),
-        NotebookAction::Open { file, look } => Selection::check(devices)
+        NotebookAction::Open { file, look, args } => Selection::check(devices)
             .map_err(usage)
-            .map(|()| lab::open_notebook_file(file, look, devices, &[])),
+            .map(|()| lab::open_notebook_file(file, look, devices, args)),
         NotebookAction::Convert { from, to, force } => convert(from, to, *force),
-        NotebookAction::Run { file, output, allow_errors, timeout } => {
-            run_file(file, output.as_deref(), *allow_errors, *timeout, devices)
+        NotebookAction::Run { file, output, allow_errors, timeout, args } => {
+            run_file(file, output.as_deref(), *allow_errors, *timeout, (devices, args))
         }
-        NotebookAction::Verify { file, timeout } => verify(file, *timeout, devices),
+        NotebookAction::Verify { file, timeout, args } => verify(file, *timeout, (devices, args)),
         NotebookAction::Export { file, html } => export(file.clone(), html.clone().flatten()),
     };
     result.unwrap_or_else(|(code, text)| {
@@ -188,10 +197,10 @@ fn limit(devices: &str, timeout: Option<f64>) -> Result<Option<Duration>, Failur
 }
 
 /// The command that serves a notebook's session.
-fn session(notebook: &Notebook, devices: &str) -> Result<Command, Failure> {
+fn session(notebook: &Notebook, (devices, args): (&str, &[String])) -> Result<Command, Failure> {
     let own = notebook_session(&notebook.wants(), devices).map_err(usage)?;
     // What is written down is to come again.
-    SessionOptions { chance: false, ..own }.command().map_err(failed)
+    SessionOptions { chance: false, args: args.to_vec(), ..own }.command().map_err(failed)
 }
 
 /// What the first Ctrl-C sets, so that the outputs so far are kept; the second one ends the program.
@@ -224,14 +233,14 @@ fn run_file(
     output: Option<&Path>,
     allow_errors: bool,
     timeout: Option<f64>,
-    devices: &str,
+    session_of: (&str, &[String]),
 ) -> Result<u8, Failure> {
-    let limit = limit(devices, timeout)?;
+    let limit = limit(session_of.0, timeout)?;
     let options = RunOptions { allow_errors, limit, stop: interrupts()? };
     if let Some(output) = output {
         let mut notebook = load(path)?.notebook;
         check_language(path, &notebook)?;
-        let command = session(&notebook, devices)?;
+        let command = session(&notebook, session_of)?;
         let ran = execute(&mut notebook, command, &options)?;
         let notes = store::write(output, &notebook).map_err(failed)?;
         notes.iter().for_each(|text| note(text));
@@ -251,7 +260,7 @@ fn run_file(
         );
     }
     check_language(path, &notebook)?;
-    let command = session(&notebook, devices)?;
+    let command = session(&notebook, session_of)?;
     let ran = execute(&mut notebook, command, &options)?;
     let notes = file.save(&notebook).map_err(|error| match error {
         SaveError::Conflict { .. } => failed(format!("{error}\nhint: run it again")),
@@ -310,11 +319,11 @@ fn report(ran: &Ran, outputs: &str) -> u8 {
     }
 }
 
-fn verify(path: &Path, timeout: Option<f64>, devices: &str) -> Result<u8, Failure> {
-    let limit = limit(devices, timeout)?;
+fn verify(path: &Path, timeout: Option<f64>, session_of: (&str, &[String])) -> Result<u8, Failure> {
+    let limit = limit(session_of.0, timeout)?;
     let stored = load(path)?.notebook;
     check_language(path, &stored)?;
-    let command = session(&stored, devices)?;
+    let command = session(&stored, session_of)?;
     let code =
         || stored.cells.iter().filter(|cell| cell.kind == Kind::Code && !cell.source.trim().is_empty());
     if code().next().is_some() && !code().any(|cell| cell.ran.is_some()) {
