@@ -89,6 +89,19 @@ fn a_notebook_is_made_and_runs_as_a_script_too() {
 }
 
 #[test]
+fn a_notebooks_file_is_named_as_one() {
+    let folder = Folder::new("named");
+    for name in ["x.py", "x.txt"] {
+        ends(&folder.notebook(&["new", name]), 2, &[name, ".rhai or .ipynb"]);
+        folder.write(name, SMALL);
+        ends(&folder.notebook(&["run", name]), 2, &[name, ".rhai or .ipynb"]);
+    }
+    folder.write("n.rhai", SMALL);
+    ends(&folder.notebook(&["run", "n.rhai", "--output", "xx.txt"]), 2, &["xx.txt", ".rhai or .ipynb"]);
+    assert_eq!(folder.names(), ["n.rhai", "x.py", "x.txt"]);
+}
+
+#[test]
 fn runs_and_comparisons_take_arguments() {
     let folder = Folder::new("args");
     folder.write("n.rhai", "// %%\nprint(ARGS.len()); ARGS\n");
@@ -96,6 +109,18 @@ fn runs_and_comparisons_take_arguments() {
     assert!(folder.read("n.rhai.outputs.json").contains("[\\\"a\\\", \\\"b\\\"]"));
     ends(&folder.notebook(&["verify", "n.rhai", "--", "a", "b"]), 0, &["the same outputs"]);
     ends(&folder.notebook(&["verify", "n.rhai"]), 1, &["- 2", "+ 0"]);
+}
+
+#[test]
+fn a_notebook_that_is_open_elsewhere_is_not_written_over() {
+    let folder = Folder::new("open-elsewhere");
+    folder.write("n.rhai", SMALL);
+    folder.write("open.rhai", "// %%\n1\n");
+    let holder = serde_json::json!({"pid": 7, "host": "elsewhere"}).to_string();
+    folder.write(".open.rhai.lock", &holder);
+    ends(&folder.notebook(&["convert", "--force", "n.rhai", "open.rhai"]), 1, &["is open in process 7"]);
+    ends(&folder.notebook(&["run", "n.rhai", "--output", "open.rhai"]), 1, &["is open in process 7"]);
+    assert_eq!(folder.read("open.rhai"), "// %%\n1\n");
 }
 
 #[test]

@@ -156,14 +156,34 @@ fn load(path: &Path) -> Result<Loaded, Failure> {
 
 fn new(name: &Path) -> Result<u8, Failure> {
     let path = if name.extension().is_none() { name.with_extension("rhai") } else { name.to_path_buf() };
+    check_name(&path)?;
     if path.symlink_metadata().is_ok() {
         return Err(usage(format!("{} exists already", path.display())));
     }
     let title = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let notebook = Notebook::new([Cell::markdown(format!("# {title}")), Cell::code("")]);
-    store::write(&path, &notebook).map_err(failed)?;
+    write(&path, &notebook)?;
     say!("made {}", path.display());
     Ok(exit::FINE)
+}
+
+/// Refuses a file whose name is none of a notebook's.
+fn check_name(path: &Path) -> Result<(), Failure> {
+    if path.extension().is_some_and(|e| e == "rhai" || e.eq_ignore_ascii_case("ipynb")) {
+        return Ok(());
+    }
+    Err(usage(format!("{}: a notebook is written as .rhai or .ipynb", path.display())))
+}
+
+/// Writes a notebook to a file that nobody has open.
+fn write(path: &Path, notebook: &Notebook) -> Result<(), Failure> {
+    let mut file = NotebookFile::make(path).map_err(|error| match error {
+        SaveError::ReadOnly(why) => failed(format!("{why}\nhint: another name writes somewhere else")),
+        other => failed(other),
+    })?;
+    let notes = file.save_over(notebook).map_err(failed)?;
+    notes.iter().for_each(|text| note(text));
+    Ok(())
 }
 
 fn convert(from: &Path, to: &Path, force: bool) -> Result<u8, Failure> {
@@ -171,17 +191,12 @@ fn convert(from: &Path, to: &Path, force: bool) -> Result<u8, Failure> {
     if same {
         return Err(usage(format!("{} would be written over itself", from.display())));
     }
-    let known =
-        |path: &Path| path.extension().is_some_and(|e| e == "rhai" || e.eq_ignore_ascii_case("ipynb"));
-    if !known(to) {
-        return Err(usage(format!("{}: a notebook is written as .rhai or .ipynb", to.display())));
-    }
+    check_name(to)?;
     let loaded = load(from)?;
     if !force && to.symlink_metadata().is_ok() {
         return Err(usage(format!("{} exists already\nhint: --force replaces it", to.display())));
     }
-    let notes = store::write(to, &loaded.notebook).map_err(failed)?;
-    notes.iter().for_each(|text| note(text));
+    write(to, &loaded.notebook)?;
     let count = loaded.notebook.cells.len();
     say!("wrote {} ({count} {})", to.display(), if count == 1 { "cell" } else { "cells" });
     Ok(exit::FINE)
@@ -236,18 +251,19 @@ fn run_file(
     session_of: (&str, &[String]),
 ) -> Result<u8, Failure> {
     let limit = limit(session_of.0, timeout)?;
+    output.map_or(Ok(()), check_name)?;
     let options = RunOptions { allow_errors, limit, stop: interrupts()? };
     if let Some(output) = output {
         let mut notebook = load(path)?.notebook;
         check_language(path, &notebook)?;
         let command = session(&notebook, session_of)?;
         let ran = execute(&mut notebook, command, &options)?;
-        let notes = store::write(output, &notebook).map_err(failed)?;
-        notes.iter().for_each(|text| note(text));
+        write(output, &notebook)?;
         return Ok(report(&ran, &kept(output)));
     }
     // There must be something to run.
     path.metadata().map_err(|error| usage(format!("cannot read {}: {error}", path.display())))?;
+    check_name(path)?;
     let opened = NotebookFile::open(path).map_err(usage)?;
     let (mut file, mut notebook) = (opened.file, opened.notebook);
     if let Some(why) = file.read_only() {
