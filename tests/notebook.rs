@@ -112,6 +112,17 @@ fn runs_and_comparisons_take_arguments() {
 }
 
 #[test]
+fn what_can_not_be_written_is_named() {
+    let folder = Folder::new("unwritten");
+    let long = format!("{}\nprint(\"{}\");\n", "// a line\n".repeat(200), "o".repeat(3000));
+    folder.write("n.rhai", &long);
+    let line = format!("ulimit -f 1; exec {} notebook run n.rhai", env!("CARGO_BIN_EXE_tensorlab"));
+    let o = Command::new("bash").args(["-c", &line]).current_dir(&folder.0).output().unwrap();
+    ends(&o, 1, &["the notebook is saved, its outputs are not: cannot write", "n.rhai.outputs.json"]);
+    assert_eq!(folder.read("n.rhai"), long);
+}
+
+#[test]
 fn a_notebook_that_is_open_elsewhere_is_not_written_over() {
     let folder = Folder::new("open-elsewhere");
     folder.write("n.rhai", SMALL);

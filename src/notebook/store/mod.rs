@@ -378,8 +378,12 @@ impl NotebookFile {
             return Err(SaveError::ReadOnly(why.clone()));
         }
         let bytes = bytes_of(self.format, notebook);
-        let failed = |error| SaveError::Io { path: self.path.clone(), error };
-        file::replace(&self.path, |out| write(out, &bytes)).map_err(failed)?;
+        let is_written = self.stamp.is_some_and(|stamp| stamp.hash == Hash::of(&bytes));
+        // A run changes nothing of a script: its file is left alone, and only its outputs need room.
+        if !is_written || self.foreign_change(true).is_some() {
+            let failed = |error| SaveError::Io { path: self.path.clone(), error };
+            file::replace(&self.path, |out| write(out, &bytes)).map_err(failed)?;
+        }
         let modified = fs::metadata(&self.path).ok().and_then(|found| found.modified().ok());
         self.stamp = Some(Stamp { modified, bytes: bytes.len() as u64, hash: Hash::of(&bytes) });
         self.base = notebook.clone();
