@@ -112,6 +112,17 @@ fn runs_and_comparisons_take_arguments() {
 }
 
 #[test]
+fn the_same_outputs_are_the_same_file() {
+    let folder = Folder::new("same");
+    folder.write("n.rhai", SMALL);
+    ends(&folder.notebook(&["run", "n.rhai"]), 0, &[]);
+    let first = folder.read("n.rhai.outputs.json");
+    assert!(first.contains("host_nanos"));
+    ends(&folder.notebook(&["run", "n.rhai"]), 0, &[]);
+    assert_eq!(folder.read("n.rhai.outputs.json"), first);
+}
+
+#[test]
 fn what_can_not_be_written_is_named() {
     let folder = Folder::new("unwritten");
     let long = format!("{}\nprint(\"{}\");\n", "// a line\n".repeat(200), "o".repeat(3000));

@@ -80,11 +80,12 @@ pub fn run_all(
     session.greet()?;
     let start = Instant::now();
     session.until = options.limit.and_then(|limit| start.checked_add(limit));
+    let before = notebook.cells.clone();
     notebook.cells.iter_mut().for_each(Cell::clear_outputs);
     let mut ran =
         Ran { cells: 0, failed: Vec::new(), of_device: false, end: End::Done, took: Duration::ZERO };
     let mut count = 0;
-    for (place, cell) in notebook.cells.iter_mut().enumerate() {
+    for ((place, cell), before) in notebook.cells.iter_mut().enumerate().zip(&before) {
         if cell.kind != Kind::Code || cell.source.trim().is_empty() {
             continue;
         }
@@ -99,6 +100,7 @@ pub fn run_all(
             ran.failed.push((place, name.clone()));
         }
         tell(place, cell);
+        cell.usage = cell.usage.take().map(|usage| before.settled(usage, cell.ran, &cell.outputs));
         match end {
             End::Done => {}
             End::Failed if options.allow_errors => {}

@@ -381,6 +381,11 @@ impl Book {
             BookChange::Ran { id, stored } => {
                 let Stored { outputs, ran, count, usage } = *stored;
                 let hash = ran.unwrap_or_else(|| Kind::Code.hash(""));
+                let before = self.notebook.cell(&id);
+                let usage = usage.map(|now| match before {
+                    Some(before) => before.settled(now, Some(hash), &outputs),
+                    None => now,
+                });
                 vec![Change::Ran { id, hash, execution_count: count, outputs, usage: usage.map(Box::new) }]
             }
         }
