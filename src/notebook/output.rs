@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Map, Value, json};
 
-use crate::base::table;
+use crate::base::{figures, table};
 use crate::plot::Figure;
 use crate::script::Fault;
 use crate::session::protocol::{Display, Stream};
@@ -109,7 +109,7 @@ impl Output {
         }
         match self.table() {
             Some((header, rows)) => Display::Table { header, rows },
-            None => Display::Text { text: self.text() },
+            None => Display::Text { text: self.told() },
         }
     }
 
@@ -138,6 +138,24 @@ impl Output {
             Output::Error { traceback, .. } => traceback.join("\n"),
             Output::Other(_) => String::new(),
         }
+    }
+
+    /// The output as text, and of what has none, such as a picture of another program's, what it is and how large.
+    pub(crate) fn told(&self) -> String {
+        let Output::Data { data, .. } = self else { return self.text() };
+        if data.contains_key("text/plain") {
+            return self.text();
+        }
+        let part = |(kind, value): (&String, &Value)| {
+            let bytes = match value.as_str() {
+                // Pictures but drawings are coded, three bytes in four letters.
+                Some(coded) if kind.starts_with("image/") && !kind.contains("svg") => coded.len() / 4 * 3,
+                Some(text) => text.len(),
+                None => value.to_string().len(),
+            };
+            format!("[{kind}, {}]", figures::bytes(bytes as u64))
+        };
+        data.iter().map(part).collect::<Vec<_>>().join(" ")
     }
 
     /// Whether this is an error.
@@ -344,6 +362,20 @@ mod tests {
             let error = Output::from_json(value).unwrap_err();
             assert!(error.contains(want), "{error}");
         }
+    }
+
+    #[test]
+    fn what_has_no_text_is_told_by_its_kind_and_size() {
+        let shown = |data: Value| {
+            let json = json!({"output_type": "display_data", "data": data, "metadata": {}});
+            Output::from_json(json).unwrap().told()
+        };
+        assert_eq!(shown(json!({"image/png": "A".repeat(16384)})), "[image/png, 12.0 KiB]");
+        assert_eq!(
+            shown(json!({"image/svg+xml": "<svg/>", "text/html": "<b>x</b>"})),
+            "[image/svg+xml, 6 B] [text/html, 8 B]"
+        );
+        assert_eq!(shown(json!({"image/png": "AAAA", "text/plain": "<Figure>"})), "<Figure>");
     }
 
     #[test]

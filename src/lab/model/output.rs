@@ -81,7 +81,7 @@ impl Output {
         for one in kept {
             match one {
                 notebook::Output::Stream { stream, text, .. } => output.print(*stream, text),
-                notebook::Output::Data { is_result: true, .. } => output.block(Ink::Value, &one.text()),
+                notebook::Output::Data { is_result: true, .. } => output.block(Ink::Value, &one.told()),
                 notebook::Output::Data { .. } => output.display(&one.to_display(), None),
                 notebook::Output::Error { .. } => output.block(Ink::Report, &one.text()),
                 notebook::Output::Other(_) => {}

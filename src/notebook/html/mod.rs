@@ -106,7 +106,7 @@ fn put_output(out: &mut String, output: &Output) {
         Output::Data { data, is_result, .. } => {
             let body = picture(output, data).unwrap_or_else(|| match output.table() {
                 Some((header, rows)) => table_html(&header, &rows),
-                None => pre(&output.text()),
+                None => pre(&output.told()),
             });
             (if *is_result { "result" } else { "display" }, body)
         }
