@@ -19,6 +19,15 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Of a cell that is text or not, and of such text raw or not.
+    pub(crate) fn of_text(is_text: bool, raw: bool) -> Kind {
+        match (is_text, raw) {
+            (true, true) => Kind::Raw,
+            (true, false) => Kind::Markdown,
+            (false, _) => Kind::Code,
+        }
+    }
+
     /// As nbformat and the marker of a cell call it.
     pub fn name(self) -> &'static str {
         match self {

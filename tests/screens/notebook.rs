@@ -345,6 +345,18 @@ fn one_can_save_and_quit_in_one_answer() {
 }
 
 #[test]
+fn raw_text_is_shown_as_it_is_written() {
+    let mut document = Document::notebook("n.rhai", ["1".to_owned(), "# no *heading*".to_owned()]);
+    if let Some(Item::Cell(cell)) = document.steps[0].items.last_mut() {
+        (cell.markdown, cell.raw) = (true, true);
+    }
+    let mut lab = with_file(&["1"]);
+    lab.tell(Msg::Reloaded(document));
+    let shown = lab.shows();
+    assert!(shown.contains("Raw ─") && shown.contains("# no *heading*"), "{shown}");
+}
+
+#[test]
 fn what_the_disk_does_not_take_is_not_promised_to_wait() {
     let mut lab = with_file(&["1"]);
     lab.key(KeyCode::Enter);

@@ -40,6 +40,10 @@ pub(crate) fn lay(
     let mut layout = Layout::default();
     let width = usize::from(width);
     layout.push(Line::default(), RowPart::Head);
+    if cell.rendered && cell.raw {
+        raw(&mut layout, cell, width, theme);
+        return layout;
+    }
     if cell.rendered {
         let blocks = parse(&cell.editor.text());
         layout.plain(
@@ -68,6 +72,16 @@ pub(crate) fn lay(
     layout
 }
 
+/// Text as it is written.
+fn raw(layout: &mut Layout, cell: &CellState, width: usize, theme: &Theme) {
+    for line in cell.editor.text().lines() {
+        let line = Span::styled(text::clean(line), theme.dim);
+        let lines = text::wrap(&[line], width.saturating_sub(1), Break::Words);
+        layout.plain(lines.into_iter().map(|line| indented(line, 1)));
+    }
+    layout.push(Line::default(), RowPart::Gap);
+}
+
 /// `In [3]` and the state, filled to the width.
 pub(crate) fn head(
     cell: &CellState,
@@ -80,7 +94,8 @@ pub(crate) fn head(
     let label_style = if selected { theme.selected } else { theme.strong };
     if cell.markdown {
         let state = editing.unwrap_or_default();
-        return head_line("Text", label_style, "", state, theme.dim, width, theme);
+        let label = if cell.raw { "Raw" } else { "Text" };
+        return head_line(label, label_style, "", state, theme.dim, width, theme);
     }
     let number = cell.number.map_or_else(|| " ".to_owned(), |n| n.to_string());
     let label = format!("In [{number}]");

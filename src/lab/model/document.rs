@@ -59,6 +59,8 @@ pub struct Cell {
     pub done: bool,
     /// It is text in Markdown, not code.
     pub markdown: bool,
+    /// Of such text: no Markdown, but what a notebook keeps as it is for other programs.
+    pub raw: bool,
     /// What an earlier run gave, which a notebook's file has kept.
     pub stored: Option<Box<Stored>>,
 }

@@ -59,6 +59,8 @@ pub(crate) struct CellState {
     pub editor: Editor,
     /// It is text in Markdown, not code.
     pub markdown: bool,
+    /// Of such text: it is shown as it is written.
+    pub raw: bool,
     /// Markdown is shown as it will be read, not as it is written.
     pub rendered: bool,
     /// The text was changed since it was last saved.
@@ -309,6 +311,7 @@ impl CellState {
             own: cell.own,
             editor: Editor::new(&cell.code),
             markdown: cell.markdown,
+            raw: cell.raw,
             rendered: cell.markdown && !cell.code.trim().is_empty(),
             unsaved: false,
             edited: false,
@@ -381,6 +384,7 @@ impl CellState {
             skipped: self.skipped,
             done: self.done,
             markdown: self.markdown,
+            raw: self.raw,
             stored: self.ran.map(|_| Box::new(self.stored())),
         }
     }
@@ -416,8 +420,7 @@ impl CellState {
 
     /// The hash of the cell as it is now.
     pub(in crate::lab) fn hash(&self) -> Hash {
-        let kind = if self.markdown { Kind::Markdown } else { Kind::Code };
-        kind.hash(&self.editor.text())
+        Kind::of_text(self.markdown, self.raw).hash(&self.editor.text())
     }
 
     /// Queued or running.

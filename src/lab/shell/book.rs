@@ -132,10 +132,9 @@ impl Book {
         let _ = self.apply(changes);
     }
 
-    /// The cells as the lab shows them: code, and text in Markdown.
+    /// The cells as the lab shows them: code, text in Markdown, and raw text.
     pub fn document(&self) -> Document {
-        let cells = self.notebook.cells.iter().filter(|cell| cell.kind != Kind::Raw);
-        let items = cells.map(|cell| Item::Cell(Box::new(shown(cell)))).collect();
+        let items = self.notebook.cells.iter().map(|cell| Item::Cell(Box::new(shown(cell)))).collect();
         let title = self.file.path().display().to_string();
         Document { title, steps: vec![Step { items, ..Step::default() }], ..Document::default() }
     }
@@ -358,18 +357,14 @@ impl Book {
                 vec![Change::ClearOutputs { id: id.clone() }, Change::Kind { id, kind }]
             }
             BookChange::Insert { after, cell } => {
-                // Raw text, which the lab does not show, stays behind the cell it stood behind.
-                let above = after.and_then(|id| self.notebook.position(&id)).map_or(0, |at| at + 1);
-                let raw = self.notebook.cells.iter().skip(above).take_while(|cell| cell.kind == Kind::Raw);
-                vec![Change::Insert { at: above + raw.count(), cell: Box::new(kept(*cell)) }]
+                let at = after.and_then(|id| self.notebook.position(&id)).map_or(0, |at| at + 1);
+                vec![Change::Insert { at, cell: Box::new(kept(*cell)) }]
             }
             BookChange::Remove { id } => vec![Change::Remove { id }],
             BookChange::Move { id, after } => {
-                let rest: Vec<&Cell> = self.notebook.cells.iter().filter(|cell| cell.id != id).collect();
-                let above =
-                    after.and_then(|id| rest.iter().position(|cell| cell.id == id)).map_or(0, |at| at + 1);
-                let raw = rest.iter().skip(above).take_while(|cell| cell.kind == Kind::Raw);
-                vec![Change::Move { id, to: above + raw.count() }]
+                let mut rest = self.notebook.cells.iter().filter(|cell| cell.id != id);
+                let to = after.and_then(|id| rest.position(|cell| cell.id == id)).map_or(0, |at| at + 1);
+                vec![Change::Move { id, to }]
             }
             BookChange::Stands { id, stand } => {
                 let Some(mut metadata) = self.notebook.cell(&id).map(|cell| cell.metadata.clone()) else {
@@ -392,7 +387,7 @@ impl Book {
     }
 }
 
-/// Gives a notebook that shows no cell an empty one; what was done to it.
+/// Gives a notebook that has no cell but raw text an empty one; what was done to it.
 fn begun(notebook: &mut Notebook) -> Option<Change> {
     if !notebook.cells.iter().all(|cell| cell.kind == Kind::Raw) {
         return None;
@@ -451,14 +446,15 @@ pub(super) fn shown(cell: &Cell) -> document::Cell {
     document::Cell {
         id: cell.id.clone(),
         code: cell.source.clone(),
-        markdown: cell.kind == Kind::Markdown,
+        markdown: cell.kind != Kind::Code,
+        raw: cell.kind == Kind::Raw,
         stored: has_run.then(|| Box::new(stored)),
         ..document::Cell::default()
     }
 }
 
 fn kept(cell: document::Cell) -> Cell {
-    let kind = if cell.markdown { Kind::Markdown } else { Kind::Code };
+    let kind = Kind::of_text(cell.markdown, cell.raw);
     let mut kept = Cell::new(kind, cell.code);
     kept.id = cell.id;
     if let Some(stored) = cell.stored {

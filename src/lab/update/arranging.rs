@@ -55,7 +55,7 @@ pub(super) fn split(state: &mut State) {
     }
     let Some(cell) = state.selected_cell() else { return };
     let (at, end) = (cell.editor.cursor(), cell.editor.end_of_text());
-    let (whole, markdown, first) = (cell.editor.text(), cell.markdown, cell.key);
+    let (whole, markdown, raw, first) = (cell.editor.text(), cell.markdown, cell.raw, cell.key);
     let above = cell.editor.slice(Default::default(), at);
     let below = cell.editor.slice(at, end);
     let (above, below) = (above.trim_end_matches('\n'), below.strip_prefix('\n').unwrap_or(&below));
@@ -65,7 +65,7 @@ pub(super) fn split(state: &mut State) {
     let parts = (above.to_owned(), below.to_owned());
     let second = state.new_key();
     let code = parts.1.clone();
-    let mut new = CellState::new(second, Cell { id: new_id(), code, markdown, ..Cell::default() });
+    let mut new = CellState::new(second, Cell { id: new_id(), code, markdown, raw, ..Cell::default() });
     (new.own, new.unsaved) = (true, true);
     if let Some(cell) = state.selected_cell_mut() {
         cell.set_text(&parts.0);
@@ -101,6 +101,9 @@ pub(super) fn merge(state: &mut State) {
     };
     if second.is_busy() || !(second.own || notebook) {
         return state.say("the cell below is running, or belongs to the lesson");
+    }
+    if first.markdown && second.markdown && first.raw != second.raw {
+        return state.say("one of them is raw text and the other Markdown");
     }
     if first.markdown != second.markdown {
         let [text, code] =

@@ -91,7 +91,7 @@ pub(crate) fn set_markdown(state: &mut State, markdown: bool) {
     if cell.is_busy() || cell.markdown == markdown {
         return;
     }
-    cell.markdown = markdown;
+    (cell.markdown, cell.raw) = (markdown, false);
     if markdown {
         cell.forget_run();
     }
@@ -102,7 +102,8 @@ pub(crate) fn set_markdown(state: &mut State, markdown: bool) {
 
 /// The cell's text as a cell that never ran.
 fn as_new(cell: &CellState) -> Cell {
-    Cell { id: new_id(), code: cell.editor.text(), markdown: cell.markdown, ..Cell::default() }
+    let (markdown, raw) = (cell.markdown, cell.raw);
+    Cell { id: new_id(), code: cell.editor.text(), markdown, raw, ..Cell::default() }
 }
 
 fn put_in_clipboard(state: &mut State, cell: &CellState) {

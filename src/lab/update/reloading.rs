@@ -84,7 +84,7 @@ fn is(item: Option<&ItemState>, holds: impl Fn(&CellState) -> bool) -> bool {
 }
 
 fn is_like(old: &CellState, new: &Cell) -> bool {
-    old.markdown == new.markdown && old.editor.text() == new.code
+    (old.markdown, old.raw) == (new.markdown, new.raw) && old.editor.text() == new.code
 }
 
 /// What a cell has shown here is not what the file has of it.
@@ -98,7 +98,7 @@ fn shows_more(old: &CellState, new: &Cell) -> bool {
 /// A cell that was here, with the file's text.
 fn taken_over(mut old: Box<CellState>, new: Cell) -> ItemState {
     let is_outdated = old.from_file && new.stored.as_deref() != Some(&old.stored());
-    if old.markdown != new.markdown || is_outdated {
+    if (old.markdown, old.raw) != (new.markdown, new.raw) || is_outdated {
         return ItemState::new(old.key, Item::Cell(Box::new(new)));
     }
     old.id = new.id;

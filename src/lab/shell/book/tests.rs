@@ -27,18 +27,21 @@ fn new_cell(id: &str, code: &str) -> Box<document::Cell> {
 }
 
 #[test]
-fn saving_keeps_what_the_lab_does_not_show() {
+fn raw_text_is_shown_and_stays_what_it_is() {
     let source =
         "// %% [markdown]\n// # T\n\n// %%  One\nlet x = 1;\n\n\n// %% [raw]\n// between\n// %%\nx\n";
     let path = folder("raw", source);
     let (mut book, notes) = Book::open(&path).unwrap();
     assert_eq!(notes, Vec::<String>::new());
-    assert_eq!(book.document().steps[0].items.len(), 3);
+    let document = book.document();
+    let raw = document.steps[0].items.iter().filter(|item| matches!(item, Item::Cell(cell) if cell.raw));
+    assert_eq!((document.steps[0].items.len(), raw.count()), (4, 1));
     book.save(false).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), source);
-    let [_, one, _, last] = ids(&book).try_into().unwrap();
+    let [_, one, raw, last] = ids(&book).try_into().unwrap();
     book.change(text(&one, "let x = 2;")).unwrap();
-    book.change(BookChange::Insert { after: Some(one.clone()), cell: new_cell("new", "new") }).unwrap();
+    book.change(BookChange::Insert { after: Some(raw.clone()), cell: new_cell("new", "new") }).unwrap();
+    book.change(text(&raw, "between")).unwrap();
     book.save(false).unwrap();
     let written = fs::read_to_string(&path).unwrap();
     assert_eq!(written, source.replace("= 1", "= 2").replace("// %%\nx", "\n// %%\nnew\n// %%\nx"));
@@ -155,15 +158,16 @@ fn a_file_that_changed_meanwhile_is_written_over_only_when_told_so() {
 }
 
 #[test]
-fn a_moved_cell_keeps_its_title_and_stands_behind_raw_text() {
+fn a_moved_cell_keeps_its_title() {
     let source = "// %%  One\nlet x = 1;\n\n// %% [raw]\n// between\n\n// %%  Two\nx\n";
     let path = folder("move", source);
     let (mut book, _) = Book::open(&path).unwrap();
-    let [one, _, two] = ids(&book).try_into().unwrap();
+    let [one, raw, two] = ids(&book).try_into().unwrap();
     book.change(BookChange::Move { id: one.clone(), after: Some(two.clone()) }).unwrap();
     assert_eq!(ids(&book).last(), Some(&one));
     book.change(BookChange::Move { id: one, after: None }).unwrap();
     book.change(BookChange::Move { id: two, after: None }).unwrap();
+    book.change(BookChange::Move { id: raw, after: None }).unwrap();
     book.save(false).unwrap();
     let written = fs::read_to_string(&path).unwrap();
     let order: Vec<usize> = ["// between", "// %%  Two\nx", "// %%  One\nlet"]
