@@ -67,6 +67,24 @@ fn every_kind_of_figure_is_saved_as_png_and_svg() {
     }
 }
 
+/// Bars without names of their own stand where those before them do.
+#[test]
+fn a_second_call_draws_its_bars_beside_those_of_the_first() {
+    let folder = Folder::new();
+    let mut lab = Lab::new();
+    let path = folder.at("bars.svg");
+    let bars = |own: &str| {
+        format!(
+            "plot::figure(); plot::bar([3, 5], #{{labels: [\"cats\", \"dogs\"], label: \"one\"}}); \
+             plot::bar([1, 2], #{{{own}label: \"two\"}}); plot::save(\"{path}\");"
+        )
+    };
+    lab.run(&bars(""));
+    let beside = std::fs::read_to_string(&path).unwrap();
+    lab.run(&bars("labels: [\"cats\", \"dogs\"], "));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), beside);
+}
+
 #[test]
 fn what_cannot_be_drawn_is_an_error_that_says_what_can() {
     let mut lab = Lab::new();

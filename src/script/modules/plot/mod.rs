@@ -101,7 +101,8 @@ static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         series(
             "bar",
-            "One bar for each value; a second call draws its bars beside those of the first.",
+            "One bar for each value; a second call draws its bars beside those of the first, whose labels it has where it \
+             has none of its own and as many bars.",
             BarParams::LIST,
         )
         .errors(&["ValueError: labels and values are not as many", "TypeError: a value is no number"])

@@ -29,14 +29,27 @@ pub(super) fn set(call: &Call, function: &str, told: &FigureOptions) -> Outcome 
 }
 
 /// Draws one more series on the current figure.
-pub(super) fn add(call: &Call, function: &str, told: &FigureOptions, series: Series) -> Outcome {
+pub(super) fn add(call: &Call, function: &str, told: &FigureOptions, mut series: Series) -> Outcome {
     let mut sheet = lock(&call.here.figure);
     let mut next = sheet.figure.copied().map_err(Error::from)?;
     told.apply(&mut next, function)?;
+    stand_beside(&mut series, &next.series);
     next.series.push(series);
     next.check().map_err(wrong)?;
     *sheet = Sheet { figure: Arc::new(next), unseen: true };
     Ok(Dynamic::from(Drawn(Arc::clone(&sheet.figure))))
+}
+
+/// Gives bars without names the places of those before them that are as many.
+fn stand_beside(series: &mut Series, before: &[Series]) {
+    let Series::Bar { labels, values, .. } = series else { return };
+    let named = before.iter().find_map(|before| match before {
+        Series::Bar { labels, .. } if labels.len() == values.len() => Some(labels),
+        _ => None,
+    });
+    if let (true, Some(named)) = (labels.is_empty(), named) {
+        labels.clone_from(named);
+    }
 }
 
 fn wrong(error: PlotError) -> Error {
