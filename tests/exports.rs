@@ -205,6 +205,22 @@ fn telemetry_is_summed_up_on_standard_error() {
 }
 
 #[test]
+fn characters_that_a_picture_lacks_are_counted_once() {
+    let folder = Folder::new("lacking");
+    let save = |name: &str| {
+        let path = folder.0.join(name).display().to_string();
+        let title = "\u{5b66}\u{7fd2} \u{5b66}";
+        let script = folder.script(&format!(
+            "plot::figure(#{{title: \"{title}\"}}); plot::line([1, 2], #{{label: \"é µ\"}}); plot::save(\"{path}\");"
+        ));
+        text(&program(&["run", "--devices", "cpu", &script]).stderr)
+    };
+    let said = save("f.png");
+    assert_eq!(said.matches("2 characters of the figure are not in the font").count(), 1, "{said}");
+    assert_eq!(save("f.svg"), "");
+}
+
+#[test]
 fn a_bench_has_a_clock_with_every_figure() {
     let o = program(&["bench", "--json", "--repeat", "1", "--devices", "sim:t4"]);
     assert!(o.status.success(), "{}", text(&o.stderr));

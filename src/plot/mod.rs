@@ -19,6 +19,7 @@ mod draw;
 mod error;
 mod figure;
 mod label;
+mod lacking;
 pub(crate) mod left_out;
 mod numbers;
 mod picture;

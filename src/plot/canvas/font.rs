@@ -26,6 +26,11 @@ fn scale(font: &FontRef<'_>, em: f64) -> PxScale {
     PxScale::from(em as f32 * font.height_unscaled() / units)
 }
 
+/// Whether there is a glyph of a character.
+pub(in crate::plot) fn has(c: char) -> bool {
+    font().is_ok_and(|font| font.glyph_id(c).0 != 0)
+}
+
 /// The width of `text` in pixels.
 pub(in crate::plot) fn width_of(text: &str, em: f64) -> f64 {
     let Ok(font) = font() else {

@@ -8,6 +8,6 @@ mod raster;
 pub(crate) mod shape;
 mod vector;
 
-pub(super) use font::{ellipsis, width_of, wrap};
+pub(super) use font::{ellipsis, has, width_of, wrap};
 pub(super) use raster::Raster;
 pub(super) use vector::Vector;

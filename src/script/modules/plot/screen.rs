@@ -4,6 +4,7 @@ use std::sync::{Arc, MutexGuard};
 
 use rhai::{Dynamic, ImmutableString};
 
+use crate::base::figures::{plural, word};
 use crate::base::{Error, Result};
 use crate::device::Shared;
 use crate::plot::stop::{self, Ask};
@@ -34,6 +35,15 @@ impl Screen<'_> {
     pub(super) fn save(&self, figure: &Figure, path: &str) -> Outcome {
         stop::unless(&self.ask, || save(figure, path.as_ref())).map_err(|e| self.raised(&e))?;
         self.seen(figure);
+        // A drawing names its font, and who shows it has others.
+        let lacking = if path.to_ascii_lowercase().ends_with(".png") { figure.lacking() } else { 0 };
+        if lacking > 0 {
+            let characters = plural(lacking as u64, "character", "characters");
+            self.shared.warn(&format!(
+                "{characters} of the figure {} not in the font of pictures, and stand in {path} as boxes; an .svg has them",
+                word(lacking as u64, "is", "are")
+            ));
+        }
         Ok(Dynamic::UNIT)
     }
 
