@@ -26,7 +26,9 @@ fn a_record_has_a_line_for_each_figure() {
     let lines: Vec<&str> = text.trim_matches('"').lines().collect();
     assert!(lines[0].starts_with("h2d                  #{count: 1, bytes: 16, ms: "), "{text}");
     assert_eq!(lines[1], "d2h                  none");
-    assert!(lines.iter().any(|line| line.starts_with("waited_ms            0.0")), "{text}");
+    for time in ["waited_ms            0.0", "busy_ms ", "idle_ms "] {
+        assert!(lines.iter().any(|line| line.starts_with(time) && line.ends_with(" modelled")), "{text}");
+    }
     assert!(lines.contains(&"races                none"), "{text}");
 }
 

@@ -1,7 +1,7 @@
 //! What was measured, as it is printed: rounded, in the order in which it is read, one thing to a line where there is
 //! much of it. The names are those of the fields, which keep all their digits.
 
-use rhai::{Array, Dynamic, Map};
+use rhai::{Array, Dynamic, Identifier, ImmutableString, Map};
 
 use crate::base::{DType, DeviceSpec};
 
@@ -9,7 +9,7 @@ use crate::base::{DType, DeviceSpec};
 const DIGITS: i32 = 4;
 
 /// Fields of a run's record, in the order in which they are read.
-const RUN: [&str; 25] = [
+const RUN: [&str; 26] = [
     "h2d",
     "d2h",
     "d2d",
@@ -25,6 +25,7 @@ const RUN: [&str; 25] = [
     "batches",
     "busy_ms",
     "idle_ms",
+    "clock",
     "collectives",
     "allocations",
     "peak",
@@ -36,6 +37,8 @@ const RUN: [&str; 25] = [
     "value",
     "error",
 ];
+/// Those of them that are times.
+const TIMES: [&str; 3] = ["waited_ms", "busy_ms", "idle_ms"];
 /// Those of a timing.
 const TIMING: [&str; 6] = ["median_ms", "iqr_ms", "min_ms", "max_ms", "runs", "clock"];
 /// Those of copies in one direction, of a wait and of a collective.
@@ -131,8 +134,14 @@ fn is_plain(value: &Dynamic) -> bool {
 fn lines(map: &Map) -> String {
     let known = RUN.iter().filter_map(|name| map.get_key_value(*name));
     let others = map.iter().filter(|(name, _)| !RUN.contains(&name.as_str()));
+    // A time is told with its clock, as those within the parts are.
+    let clock = map.get("clock").and_then(|clock| clock.read_lock::<ImmutableString>());
+    let told = |(name, value): (&Identifier, &Dynamic)| match &clock {
+        Some(clock) if TIMES.contains(&name.as_str()) => format!("{} {}", value_of(value), **clock),
+        _ => value_of(value),
+    };
     let rows: Vec<(&str, String)> =
-        known.chain(others).map(|(name, value)| (name.as_str(), value_of(value))).collect();
+        known.chain(others).map(|(name, value)| (name.as_str(), told((name, value)))).collect();
     let widest = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let rows = rows.iter().map(|(name, value)| format!("{name:<widest$}  {value}"));
     rows.collect::<Vec<_>>().join("\n")

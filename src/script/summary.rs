@@ -297,6 +297,7 @@ impl Summary {
         let clocks = self.waits.iter().map(|wait| Clocks::of(wait.clock));
         let clocks = clocks.fold(Clocks::default(), Clocks::and);
         out.insert("waited_ms".into(), self.ms(waited, clocks));
+        out.insert("clock".into(), self.clock().name().into());
         let spans = self.spans();
         let by_device = |figure: &dyn Fn(&Worked) -> u64| -> Map {
             let entry =
@@ -370,6 +371,11 @@ impl Summary {
     fn ms(&self, nanos: u64, clocks: Clocks) -> Dynamic {
         let ms = (nanos as f64 / 1e6).into();
         if self.marks { carry::marked(ms, clocks) } else { ms }
+    }
+
+    /// The clock of the accelerators' times: what has no times has the clock that it would have had.
+    fn clock(&self) -> Clock {
+        self.copies.first().map_or(Clock::Measured, |copies| copies.clock)
     }
 
     fn clocks(&self, device: Device) -> Clocks {

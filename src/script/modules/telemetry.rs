@@ -64,7 +64,7 @@ pub static ROWS: &[ScriptRow] = &[
              implicit_syncs with their lines, waits (every hold of the host: cause, ms, line) and waited_ms, races (accesses \
              that nothing ordered: kind, both lines, operations and streams, device, shape, address), batches (what loaders gave: count, workers, pinned, line), collectives (what ranks \
              exchanged: op, bytes, ranks, ms, line), busy_ms and \
-             idle_ms by GPU, allocations, peak, reserved and leaked bytes and alloc_retries by GPU, oom, launches \
+             idle_ms by GPU, the clock of these times, allocations, peak, reserved and leaked bytes and alloc_retries by GPU, oom, launches \
              by_op, and by_dtype on every device, the CPU too, as is work (ops that compute, which copies, casts and fills do not, \
              the bytes that they read and wrote, flops, and the line of the largest).",
         )
