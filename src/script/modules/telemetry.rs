@@ -285,7 +285,11 @@ pub fn report(events: &[Event]) -> String {
             let _ = writeln!(out, "{words:<17} {count} {copies}, {bytes} {units}, {ms:.3} ms {clock}");
         }
     }
-    let launches = sums.launches;
+    let on_cpu = sums.by_dtype.iter().sum::<INT>() - sums.launches;
+    let launches = match on_cpu {
+        0 => format!("{} on GPUs", sums.launches),
+        _ => format!("{} on GPUs, {on_cpu} on the CPU", sums.launches),
+    };
     let (waits, implicit) = (sums.syncs, sums.implicit_lines.len());
     let _ = writeln!(
         out,
