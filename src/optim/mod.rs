@@ -59,6 +59,8 @@ pub struct Optimizer(Arc<OptimizerInner>);
 struct OptimizerInner {
     maker: Maker,
     rule: &'static dyn Rule,
+    /// The options that it was made with: those of a group which names none. A state does not hold them.
+    defaults: Options,
     groups: Mutex<Vec<Group>>,
     /// A schedule looks on.
     watched: AtomicBool,
@@ -77,6 +79,7 @@ impl Optimizer {
         let optimizer = Optimizer(Arc::new(OptimizerInner {
             maker: Maker::of_now(),
             rule,
+            defaults: defaults.clone(),
             groups: Mutex::default(),
             watched: AtomicBool::default(),
             stepped: AtomicBool::default(),
@@ -98,6 +101,7 @@ impl Optimizer {
         Ok(Optimizer(Arc::new(OptimizerInner {
             maker: Maker::of_now(),
             rule: self.0.rule,
+            defaults: self.0.defaults.clone(),
             groups: Mutex::new(groups),
             watched: AtomicBool::new(self.0.watched.load(Ordering::Relaxed)),
             stepped: AtomicBool::new(self.has_stepped()),
@@ -160,11 +164,10 @@ impl Optimizer {
         Ok(())
     }
 
-    /// Adds a group whose missing options are those of the first.
+    /// Adds a group whose missing options are those that the optimiser was made with.
     pub(crate) fn add_group_with(&self, given: group::Parsed) -> Result<()> {
-        let first = self.groups().first().map(|g| g.options.clone());
-        let base = first.ok_or_else(|| Error::value("optimizer got an empty parameter list"))?;
-        self.add_group(given.parameters, given.named, base.with(given.options, self.name())?)
+        let options = self.0.defaults.with(given.options, self.name())?;
+        self.add_group(given.parameters, given.named, options)
     }
 
     /// One step of every parameter that has a gradient.

@@ -137,6 +137,34 @@ fn options_of_a_group_are_read_and_written() {
     assert_eq!(lab.text("opt.param_groups.len()"), "3");
 }
 
+/// As PyTorch's `defaults`: what was changed since, and what the first group has of its own, is of that group alone.
+#[test]
+fn a_group_that_is_added_has_the_options_that_the_optimiser_was_made_with() {
+    let mut lab = Lab::new();
+    let parameter = "[ones(1).requires_grad_(true)]";
+    let add =
+        |options: &str| format!("o.add_param_group(#{{params: {parameter}{options}}}); o.param_groups[1].lr");
+    lab.run(&format!("let o = optim::SGD({parameter}, #{{lr: 0.5}}); o.param_groups[0].lr = 0.001;"));
+    assert_eq!(lab.float(&add("")), 0.5);
+    assert_eq!(lab.float("o.param_groups[0].lr"), 0.001);
+    lab.run(&format!(
+        "let o = optim::SGD([#{{params: {parameter}, lr: 0.1, momentum: 0.9}}], #{{lr: 0.5}});"
+    ));
+    assert_eq!(lab.float(&add("")), 0.5);
+    assert_eq!(lab.text("o.param_groups[1].momentum"), "0");
+    lab.run(&format!(
+        "let o = optim::SGD({parameter}, #{{lr: 0.5}}); let s = optim::lr_scheduler::StepLR(o, 1); o.step(); s.step();"
+    ));
+    assert_eq!(lab.float(&add(", momentum: 0.5")), 0.5);
+    // A state holds what the groups have, and no defaults.
+    lab.run(&format!(
+        "let old = optim::SGD({parameter}, #{{lr: 0.25}}); let o = optim::SGD({parameter}, #{{lr: 0.5}});"
+    ));
+    lab.run("o.load_state_dict(old.state_dict());");
+    assert_eq!(lab.float("o.param_groups[0].lr"), 0.25);
+    assert_eq!(lab.float(&add("")), 0.5);
+}
+
 #[test]
 fn zero_grad_drops_gradients_or_fills_them() {
     let mut lab = Lab::new();

@@ -82,6 +82,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             AddParamGroupParams::LIST,
         ).changing()
         .torch("torch.optim.Optimizer.add_param_group")
+        .details("Options that it does not name are those that the optimiser was made with, whatever was changed since.")
         .errors(&["ValueError: a parameter is in a group already", "TypeError: there is no such option"])
         .example(
             "let opt = optim::SGD([nn::Parameter(ones(2))], 0.1); opt.add_param_group(#{params: [nn::Parameter(ones(3))], lr: 0.5}); \
