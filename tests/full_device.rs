@@ -241,6 +241,7 @@ fn weights_and_their_gradients_are_not_made_smaller_by_a_batch() {
         let hint = hint(code);
         assert!(!hint.contains("smaller batch") && hint.contains("no batch changes"), "{hint}");
         assert!(hint.contains("Would have let it through: use a device with at least"), "{hint}");
+        assert!(hint.contains("what follows may exceed"), "{hint}");
     }
 }
 

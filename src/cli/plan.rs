@@ -116,9 +116,20 @@ impl Tried<'_> {
 
     /// Bytes that tensors hold at the most, where that is known.
     fn peak(&self) -> Option<(u16, u64)> {
-        let complete = [Some(&self.planned), self.needs.as_ref()].into_iter().flatten();
-        let mut complete = complete.filter(|planned| matches!(planned.end, Ended::Ran));
-        complete.next().map(|planned| (planned.fullest, planned.peak))
+        self.complete().map(|planned| (planned.fullest, planned.peak))
+    }
+
+    /// The memory of a device on which it runs as it did to its end.
+    fn room(&self) -> Option<u64> {
+        let Planned { fullest, reserved, .. } = self.complete()?;
+        let context = self.set.profile(*fullest).map_or(0, |profile| profile.device.context);
+        Some(reserved.saturating_add(context))
+    }
+
+    /// The run to the script's end, where there is one.
+    fn complete(&self) -> Option<&Planned> {
+        let mut all = [Some(&self.planned), self.needs.as_ref()].into_iter().flatten();
+        all.find(|planned| matches!(planned.end, Ended::Ran))
     }
 
     /// The memory of the device that holds most.
@@ -188,18 +199,33 @@ fn show(all: &[Tried], script: &str) {
         say!("{line}");
     }
     for tried in all {
-        match &tried.planned.end {
-            Ended::Full(fault) => {
-                say!("");
-                full(tried, fault, all);
-            }
-            Ended::Stopped(fault) => {
-                say!("");
-                say!("{} stops before its end:", tried.set.name);
-                stderr::put(format_args!("{}", strip_control(&fault.report)));
-            }
-            Ended::Ran | Ended::Cancelled(_) => {}
+        if let Ended::Full(fault) = &tried.planned.end {
+            say!("");
+            full(tried, fault, all);
         }
+    }
+    stopped(all);
+}
+
+/// Says where the script stops, once for all devices on which it does so in the same way.
+fn stopped(all: &[Tried]) {
+    let faults = all.iter().filter_map(|tried| match &tried.planned.end {
+        Ended::Stopped(fault) => Some((tried.set.name.as_str(), fault)),
+        _ => None,
+    });
+    let mut ways: Vec<(Vec<&str>, &Fault)> = Vec::new();
+    for (name, fault) in faults {
+        match ways.iter_mut().find(|(_, known)| known.report == fault.report) {
+            Some((names, _)) => names.push(name),
+            None => ways.push((vec![name], fault)),
+        }
+    }
+    for (names, fault) in ways {
+        let line = fault.line.map(|line| format!(" in line {line}")).unwrap_or_default();
+        let message = strip_control(fault.message.lines().next().unwrap_or_default()).into_owned();
+        say!("");
+        say!("On {} the script stops{line}: {}: {message}", names.join(", "), fault.kind);
+        stderr::put(format_args!("{}", strip_control(&fault.report)));
     }
 }
 
@@ -248,7 +274,7 @@ fn full(tried: &Tried, fault: &Fault, all: &[Tried]) {
     };
     say!("{name} is full{line}; {needs}.");
     for advice in advice(fault) {
-        say!("  {advice}");
+        say!("  {}", whole_need(tried, advice));
     }
     if let Some(larger) = larger(tried, all) {
         say!("  {larger}");
@@ -262,10 +288,23 @@ fn advice(fault: &Fault) -> Vec<&str> {
     lines.map(str::trim_end).filter(|line| !line.is_empty()).collect()
 }
 
-/// The same, each way by itself.
-fn ways(fault: &Fault) -> Vec<&str> {
-    let ways = advice(fault).into_iter().map(str::trim_start);
-    ways.map(|way| way.split_once(':').map_or(way, |(_, way)| way.trim_start())).collect()
+/// Of a larger device: what the script needs as a whole, where that is known, in the place of what one request does.
+fn whole_need(tried: &Tried, advice: &str) -> String {
+    let known = advice.split_once(LARGER).zip(tried.room());
+    let Some(((before, _), room)) = known else { return advice.to_owned() };
+    let room = bytes(room);
+    format!(
+        "{before}use a device with {room} of memory, where the whole script fits, or split the work over several"
+    )
+}
+
+/// How the advice to take a larger device begins.
+const LARGER: &str = "use a device with at least ";
+
+/// The ways, each by itself.
+fn ways(tried: &Tried, fault: &Fault) -> Vec<String> {
+    let ways = advice(fault).into_iter().map(|way| whole_need(tried, way.trim_start()));
+    ways.map(|way| way.split_once(':').map_or(way.as_str(), |(_, way)| way.trim_start()).to_owned()).collect()
 }
 
 /// Devices on which it fits: of those that were tried, or the smallest that there is.
@@ -320,6 +359,6 @@ fn document(tried: &Tried) -> Value {
         "host": planned.shares.host,
         "longest_op": planned.shares.longest.map(|(op, part)| json!({"op": op.as_str(), "share": part})),
         "error": fault.map(|fault| error(fault)),
-        "advice": fault.map(|fault| ways(fault)).unwrap_or_default(),
+        "advice": fault.map(|fault| ways(tried, fault)).unwrap_or_default(),
     })
 }

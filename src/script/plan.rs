@@ -20,6 +20,8 @@ pub struct Planned {
     /// The most bytes that tensors held at once, of the accelerator that held most, and its number.
     pub peak: u64,
     pub fullest: u16,
+    /// The most bytes that its allocator took for them.
+    pub reserved: u64,
     /// Nanoseconds from the script's beginning to the end of all that it began.
     pub nanos: u64,
     pub shares: Shares,
@@ -71,6 +73,7 @@ pub fn plan(machine: &Arc<Machine>, origin: &Origin, arguments: Dynamic) -> Plan
     Planned {
         peak,
         fullest,
+        reserved: tally.reserved.get(&fullest).copied().unwrap_or(0),
         nanos: end.saturating_sub(start),
         shares: tally.shares(end.saturating_sub(start)),
         refusals: tally.refusals,
@@ -109,6 +112,7 @@ impl Reader for Tallied {
 #[derive(Default)]
 struct Tally {
     peaks: BTreeMap<u16, u64>,
+    reserved: BTreeMap<u16, u64>,
     kernels: HashMap<Device, Busy>,
     work: HashMap<Device, Busy>,
     /// When any of them worked.
@@ -121,7 +125,9 @@ struct Tally {
 impl Tally {
     fn take(&mut self, event: &Event) {
         match &event.body {
-            Body::Alloc { device: Device::Cuda(index), allocated, .. } => {
+            Body::Alloc { device: Device::Cuda(index), allocated, reserved, .. } => {
+                let most = self.reserved.entry(*index).or_default();
+                *most = (*most).max(*reserved);
                 let peak = self.peaks.entry(*index).or_default();
                 *peak = (*peak).max(*allocated);
             }

@@ -65,6 +65,19 @@ fn a_script_fits_or_the_plan_says_what_would_make_it_fit() {
     assert!(text.contains("The smallest of the devices at hand that could hold it is"), "{text}");
 }
 
+/// What one request needs is no help where the next one needs more, and a hundredth of a request is none either.
+#[test]
+fn advice_is_of_use_when_it_is_followed() {
+    let code = "let x = ones([5000,10000], #{device:\"cuda\"}); let y = x + 1; let z = y + 1;";
+    let folder = Folder::new("whole", code);
+    let text = out(&folder.plan(&["--devices", "tiny"]));
+    let need = text.split("use a device with ").nth(1).unwrap_or_else(|| panic!("{text}"));
+    assert!(need.starts_with("584.0 MiB of memory, where the whole script fits"), "{text}");
+    assert!(!text.contains("0% of the"), "{text}");
+    let all = folder.document(&["--devices", "tiny"]);
+    assert!(all[0]["advice"].to_string().contains("where the whole script fits"), "{all:#?}");
+}
+
 /// Not only tensors take room: a device that was full is no larger one.
 #[test]
 fn a_device_that_was_full_is_not_named_as_one_that_could_hold_it() {
@@ -122,7 +135,14 @@ fn what_makes_no_plan_is_told() {
     let folder = Folder::new("bad", "let x = ones(3, #{device: \"cuda\"});\nif x.sum() > 2.0 { print(1); }");
     let o = folder.plan(&["--devices", "t4"]);
     fails(&o, 1, &["this run has no values", "s.rhai:2"]);
-    assert!(out(&o).contains("t4 stops before its end:"), "{}", out(&o));
+    assert!(
+        out(&o).contains("On t4 the script stops in line 2: RuntimeError: this run has no values"),
+        "{}",
+        out(&o)
+    );
+    let o = folder.plan(&["--devices", "t4,a100"]);
+    assert_eq!(err(&o).matches("s.rhai:2").count(), 1, "{}", err(&o));
+    assert!(out(&o).contains("On t4, a100 the script stops"), "{}", out(&o));
     for (devices, why) in [
         ("cuda", "a plan is for simulated devices, not `cuda`"),
         ("t4,cpu", "a plan is for simulated devices, not `cpu`"),

@@ -197,8 +197,10 @@ fn actions(
         let bytes = error.reserved.saturating_add(error.segment);
         actions.push(Action::RaiseLimit { bytes, fraction: bytes as f64 / error.total.max(1) as f64 });
     }
-    actions
-        .extend(error.largest_fitting().filter(|_| of_no_batch.is_none()).map(|bytes| smaller(error, bytes)));
+    let smaller = error.largest_fitting().filter(|_| of_no_batch.is_none());
+    let (of_use, useless): (Vec<u64>, Vec<u64>) =
+        smaller.into_iter().partition(|bytes| bytes.saturating_mul(LEAST_PART) >= error.requested);
+    actions.extend(of_use.into_iter().map(|bytes| self::smaller(error, bytes)));
     actions.extend(last.map(delete));
     let mut freeable = found || graphs_alone;
     if !found {
@@ -218,8 +220,15 @@ fn actions(
     } else if !freeable && !unlimited.fits(error, error.requested) && !is_bound(error) {
         actions.push(Action::LargerDevice { bytes: device_for(error) });
     }
+    if actions.is_empty() {
+        actions.extend(useless.into_iter().map(|bytes| self::smaller(error, bytes)));
+    }
     actions
 }
+
+/// A request that would be served with less than one part in so many of what was asked for is advised where there is
+/// nothing else alone.
+const LEAST_PART: u64 = 10;
 
 /// A smaller request that would be served.
 fn smaller(error: &OutOfMemory, bytes: u64) -> Action {
@@ -397,7 +406,8 @@ impl Remedy {
             }
             Action::LargerDevice { bytes } => {
                 format!(
-                    "use a device with at least {} of memory, or split the work over several",
+                    "use a device with at least {} of memory, which this request needs and what follows may exceed, or split \
+                     the work over several",
                     size(*bytes)
                 )
             }
