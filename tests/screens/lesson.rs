@@ -432,6 +432,22 @@ fn what_is_answered_in_a_lesson_that_another_lab_has_is_not_dropped_unasked() {
 }
 
 #[test]
+fn what_the_disk_does_not_take_of_a_lesson_is_not_dropped_unasked() {
+    let mut lab = Lab::ready(80, 24);
+    let facts = |unjournaled| FileFacts { unjournaled, ..FileFacts::default() };
+    lab.tell(Msg::File { facts: facts(true), keeping: Keeping::Always });
+    lab.first_cell_runs();
+    lab.ctrl('s');
+    assert!(lab.shows().contains("kept once there is room"), "{}", lab.shows());
+    lab.ctrl('q');
+    assert!(!lab.effects.contains(&Effect::Quit) && lab.shows().contains("lose what is not saved"));
+    lab.key(KeyCode::Esc);
+    lab.tell(Msg::File { facts: facts(false), keeping: Keeping::Always });
+    lab.ctrl('q');
+    assert_eq!(lab.effects.last(), Some(&Effect::Quit), "it is kept now");
+}
+
+#[test]
 fn what_a_key_has_asked_for_is_read_with_the_next_key() {
     let mut lab = Lab::notebook(&["1"]);
     lab.state.keep(Keeping::OnSave);

@@ -264,6 +264,9 @@ fn restart_asked(state: &mut State, fx: &mut Vec<Effect>) {
 fn save(state: &mut State, fx: &mut Vec<Effect>) {
     match state.keeping {
         Keeping::OnSave => fx.push(Effect::Save { over: false }),
+        Keeping::Always if state.file.unjournaled => {
+            state.say("the disk does not take what you do: it is kept once there is room")
+        }
         Keeping::Always => state.say("all that you do in a lesson is kept as you do it"),
         Keeping::Nothing => state.say(match &state.file.read_only {
             Some(why) => format!("what is done here is not kept: {why}"),
