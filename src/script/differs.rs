@@ -145,12 +145,8 @@ fn register_division<const CARRIES: bool>(engine: &mut Engine, shared: &Arc<Shar
             }
             (Some(a), Some(b)) => {
                 let (a, b) = (a.float(), b.float());
-                let result = if divides { a / b } else { a % b };
-                if !divides && result != 0.0 && a.is_sign_negative() != b.is_sign_negative() && b.is_finite()
-                {
-                    note_remainder(&shared, (a, b, result), whole.position());
-                }
-                Some(result.into())
+                let at = whole.position();
+                Some(if divides { a / b } else { remainder(&shared, (a, b), at) }.into())
             }
             _ => None,
         };
@@ -285,6 +281,16 @@ fn note(shared: &Shared, divides: bool, (a, b): (INT, INT), at: Position) {
             )
         });
     }
+}
+
+/// What is left of a division of floats, as Rhai has it: under the sign of the first.
+#[inline]
+pub(super) fn remainder(shared: &Shared, (a, b): (f64, f64), at: Position) -> f64 {
+    let rest = a % b;
+    if rest != 0.0 && a.is_sign_negative() != b.is_sign_negative() && b.is_finite() {
+        note_remainder(shared, (a, b, rest), at);
+    }
+    rest
 }
 
 #[cold]

@@ -208,9 +208,13 @@ fn direct(
             MapOp::Remainder => differs::divided(shared, false, (*a, *b), at).map(Ok),
             op => of_integers(op, *a, *b).map(Ok),
         },
-        (LockedOperand::Float(a), LockedOperand::Float(b)) => of_floats(shared, row.op, *a, *b).map(Ok),
-        (LockedOperand::Float(a), LockedOperand::Int(b)) => of_floats(shared, row.op, *a, *b as f64).map(Ok),
-        (LockedOperand::Int(a), LockedOperand::Float(b)) => of_floats(shared, row.op, *a as f64, *b).map(Ok),
+        (LockedOperand::Float(a), LockedOperand::Float(b)) => of_floats(shared, row.op, (*a, *b), at).map(Ok),
+        (LockedOperand::Float(a), LockedOperand::Int(b)) => {
+            of_floats(shared, row.op, (*a, *b as f64), at).map(Ok)
+        }
+        (LockedOperand::Int(a), LockedOperand::Float(b)) => {
+            of_floats(shared, row.op, (*a as f64, *b), at).map(Ok)
+        }
         (LockedOperand::Tensor(_), _) | (_, LockedOperand::Tensor(_)) => {
             if let Some(line) = at.line() {
                 shared.set_line(line as u32);
@@ -257,13 +261,13 @@ fn of_integers(op: MapOp, a: INT, b: INT) -> Option<Dynamic> {
     }
 }
 
-fn of_floats(shared: &Shared, op: MapOp, a: f64, b: f64) -> Option<Dynamic> {
+fn of_floats(shared: &Shared, op: MapOp, (a, b): (f64, f64), at: Position) -> Option<Dynamic> {
     match op {
         MapOp::Add => Some((a + b).into()),
         MapOp::Sub => Some((a - b).into()),
         MapOp::Mul => Some((a * b).into()),
         MapOp::Div => Some((a / b).into()),
-        MapOp::Remainder => Some((a % b).into()),
+        MapOp::Remainder => Some(differs::remainder(shared, (a, b), at).into()),
         op => differs::of_numbers(shared, op, a, b).map(Dynamic::from),
     }
 }

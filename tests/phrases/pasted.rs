@@ -112,7 +112,8 @@ def swap(zs, i, j):
 def turned(zs):
     for i in range(len(zs) // 2): swap(zs, i, len(zs) - 1 - i)
 def more(out, items):
-    out.extend(items)
+    for item in items:
+        out.append(item)
     return out
 ps, qs, zs = [], [], [1, 2, 3]
 further(ps, qs)

@@ -97,7 +97,7 @@ impl Statements<'_, '_, '_> {
         if !last.is_empty() {
             let value = self.writer.free_name("given");
             let done = self.writer.free_name("ended");
-            let is_call = |line: &String| line.contains('(');
+            let is_call = |line: &String| may_fail(line);
             let left = |lines: &[String]| with_last(lines.to_vec(), last, &LEAVES, &value) != lines;
             let mut noted = last.to_vec();
             // What fails at last within the `try` is caught there, and is not done again.
@@ -172,4 +172,10 @@ fn kinds(class: &Expr) -> Vec<String> {
         Expr::Tuple(all) => all.iter().flat_map(kinds).collect(),
         _ => Vec::new(),
     }
+}
+
+/// Whether a line calls what may fail: to print a name, or to append one, does not.
+fn may_fail(line: &str) -> bool {
+    let calls = line.matches('(').count();
+    calls > 1 || calls == 1 && !line.contains(".push(") && !line.trim_start().starts_with("print(")
 }

@@ -119,26 +119,24 @@ impl Statements<'_, '_, '_> {
         }
         let anew = names.iter().any(|name| is_named_anew(name));
         self.writer.uses(Idiom::Copied);
-        let mut given = body.iter().filter(|line| has_word(line, "return")).peekable();
-        // What is changed and given as well is taken by who calls it for that alone.
-        let own = |line: &&String| names.iter().all(|name| line.contains(&format!("return {name};")));
+        let given: Vec<&String> = body.iter().filter(|line| has_word(line, "return")).collect();
+        let (gives, place) = (!given.is_empty(), name_of.to_owned());
         match names.as_slice() {
             _ if anew => {}
-            [name] if given.peek().is_none() => {
-                body.push((*name).to_owned());
-                self.writer.gives_back.insert(name_of.to_owned(), all);
+            // What is changed and given as well is taken by who calls it for that alone.
+            [name] if gives && given.iter().all(|line| line.contains(&format!("return {name};"))) => {
+                self.writer.gives_back.insert(place, all);
                 return;
             }
-            [_] if given.all(|line| own(&line)) => {
-                self.writer.gives_back.insert(name_of.to_owned(), all);
+            _ if gives => {}
+            names => {
+                body.push(match names {
+                    [name] => (*name).to_owned(),
+                    names => format!("[{}]", names.join(", ")),
+                });
+                self.writer.gives_back.insert(place, all);
                 return;
             }
-            names if given.peek().is_none() => {
-                body.push(format!("[{}]", names.join(", ")));
-                self.writer.gives_back.insert(name_of.to_owned(), all);
-                return;
-            }
-            _ => {}
         }
         self.writer.uses(Idiom::Unknown);
         let names = names.join("`, `");
