@@ -357,6 +357,9 @@ mod tests {
             "sh",
             "text wrapped",
             "console,numbered",
+            "rust id=\"go\"",
+            "mint",
+            "print",
         ] {
             assert_eq!(Info::parse(info), Ok(None), "{info}");
         }
@@ -398,7 +401,6 @@ mod tests {
             ("Hint", 0, "did you mean `hint`?"),
             ("python check", 0, "```rhai check"),
             ("sh run", 0, "goes without `run`"),
-            ("rust id=\"go\"", 0, "has no id"),
             ("rhai id=\"go\"", 0, "ROLE id="),
         ] {
             let slip = fault(info);
