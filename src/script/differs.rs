@@ -517,7 +517,12 @@ mod tests {
                 ] {
                     let got = shown(&[&code]);
                     match plain.eval::<Dynamic>(&code) {
-                        Ok(want) => assert_eq!(got, format!("{want:?}"), "{code}"),
+                        Ok(want) => {
+                            let told = want
+                                .as_float()
+                                .map_or_else(|_| format!("{want:?}"), crate::base::python::float);
+                            assert_eq!(got, told, "{code}");
+                        }
                         Err(_) => assert!(got.starts_with("Fault"), "{code}: {got}"),
                     }
                 }

@@ -80,8 +80,8 @@ def handled():
     done = []
     try:
         try:
-            raise KeyError("k")
-        except KeyError:
+            raise IndexError("k")
+        except IndexError:
             int("x")
         finally:
             done.append("last")

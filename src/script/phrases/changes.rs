@@ -101,14 +101,21 @@ impl Statements<'_, '_, '_> {
         body: &mut Vec<String>,
     ) {
         let got_back = &self.writer.got_back;
-        let changed = |param: &str| changes(body, param) || got_back.iter().any(|(name, _)| name == param);
-        let is_named_anew = |param: &str| {
-            body.iter().flat_map(|line| behind(line, param).map(move |at| (line, at))).any(
-                |(_, (before, rest))| {
+        // The line that gives a parameter another value of the function's own, which is nobody else's.
+        let named_anew = |param: &str| {
+            let names = |line: &String| {
+                behind(line, param).any(|(before, rest)| {
                     let line = format!("{param}{}", rest.split_once(';').map_or(rest, |(line, _)| line));
                     begins(before) && rest.starts_with(" = ") && !got_back.iter().any(|(_, own)| *own == line)
-                },
-            )
+                })
+            };
+            body.iter().position(names)
+        };
+        let changed = |param: &str| {
+            let before = body.get(..named_anew(param).unwrap_or(body.len())).unwrap_or_default();
+            let got_back = got_back.iter().filter(|(name, _)| name == param);
+            changes(before, param)
+                || got_back.into_iter().any(|(_, own)| before.iter().any(|line| line.contains(own)))
         };
         let all: Vec<usize> =
             params.iter().enumerate().filter(|(_, (param, _))| changed(param)).map(|(at, _)| at).collect();
@@ -117,7 +124,7 @@ impl Statements<'_, '_, '_> {
         if names.is_empty() {
             return;
         }
-        let anew = names.iter().any(|name| is_named_anew(name));
+        let anew = names.iter().any(|name| named_anew(name).is_some());
         self.writer.uses(Idiom::Copied);
         let given: Vec<&String> = body.iter().filter(|line| has_word(line, "return")).collect();
         let (gives, place) = (!given.is_empty(), name_of.to_owned());
