@@ -79,6 +79,11 @@ impl MultiheadAttention {
         module.layer().as_any()?.downcast_ref()
     }
 
+    /// Whether PyTorch goes through a batch of sequences of several lengths at once.
+    pub(super) fn is_nestable(&self) -> bool {
+        self.batch_first && self.heads % 2 == 0 && self.from == [self.width; 2]
+    }
+
     /// Output and weights for `[l, n, e]` (`[n, l, e]` with `batch_first`) or `[l, e]`, as
     /// `torch.nn.functional.multi_head_attention_forward`.
     pub(crate) fn attend(

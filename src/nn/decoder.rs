@@ -9,6 +9,7 @@ use crate::tensor::Tensor;
 use super::attention::{Masks, additive};
 use super::init::xavier_uniform_;
 use super::module::{Call, Layer, Module, Parts, Role, call_row};
+use super::nested::Nesting;
 use super::transformer::{
     Activation, Encoder, FeedParams, LayerParams, LayerSizes, TransformerLayerParams, attend, encoder_layer,
     feed, given_module, passed, residual, stack, stacked,
@@ -143,7 +144,7 @@ impl Layer for Decoder {
             flag(tgt_is_causal.unwrap_or(false)),
             flag(memory_is_causal),
         ];
-        stack(call, tgt, &rest).map(Value::Tensor)
+        stack(call, tgt, &rest, None).map(Value::Tensor)
     }
 }
 
@@ -247,7 +248,12 @@ fn make_transformer(a: TransformerParams) -> Result<Value> {
     let own = |given: Option<&Value>| given.and_then(Module::from_value).cloned();
     let first = match own(a.custom_encoder) {
         Some(module) => module,
-        None => stacked(Encoder, &encoder_layer(&sizes)?, a.num_encoder_layers, Some(sizes.norm()?))?,
+        None => stacked(
+            Encoder { nesting: Nesting::USUAL },
+            &encoder_layer(&sizes)?,
+            a.num_encoder_layers,
+            Some(sizes.norm()?),
+        )?,
     };
     let second = match own(a.custom_decoder) {
         Some(module) => module,

@@ -24,6 +24,7 @@ pub mod loss;
 pub(crate) mod made;
 pub mod margins;
 pub mod module;
+mod nested;
 pub mod normalise;
 pub mod packed;
 pub mod padding;

@@ -22,6 +22,7 @@ use super::containers::module_list;
 use super::init;
 use super::linear::made;
 use super::module::{Call, Layer, Module, Parts, Role, call_row};
+use super::nested::{Nesting, without_padding};
 use super::normalise::layer_norm_module;
 
 #[derive(Clone, Copy)]
@@ -223,7 +224,9 @@ pub(super) fn activation(value: &Value) -> Result<(Activation, Option<Module>)> 
     }
 }
 
-pub(super) struct Encoder;
+pub(super) struct Encoder {
+    pub nesting: Nesting,
+}
 
 impl Layer for Encoder {
     fn name(&self) -> &str {
@@ -243,13 +246,17 @@ impl Layer for Encoder {
         let a = EncoderCall::of(a)?;
         let causal = a.is_causal.unwrap_or(false);
         let rest = [passed(a.mask), passed(a.src_key_padding_mask), Value::Scalar(causal.into())];
-        stack(call, a.src, &rest).map(Value::Tensor)
+        let layers = call.module.child("layers").map(|m| m.children()).unwrap_or_default();
+        let layers: Vec<Module> = layers.iter().map(|(_, layer)| layer.clone()).collect();
+        let skips = self.nesting.skips(&layers, a.src, a.src_key_padding_mask)?;
+        let padding = a.src_key_padding_mask.filter(|_| skips);
+        stack(call, a.src, &rest, padding).map(Value::Tensor)
     }
 }
 
 /// A tensor through the children of `layers`, each with the same other arguments, and through `norm` where there is
-/// one.
-pub(super) fn stack(call: &Call, x: &Tensor, rest: &[Value]) -> Result<Tensor> {
+/// one; before it the places that are `skipped` become 0.
+pub(super) fn stack(call: &Call, x: &Tensor, rest: &[Value], skipped: Option<&Tensor>) -> Result<Tensor> {
     let mut x = x.clone();
     for (_, layer) in call.module.child("layers").map(|m| m.children()).iter().flat_map(|all| all.iter()) {
         let args = std::iter::once(x.into()).chain(rest.iter().cloned()).collect();
@@ -259,6 +266,9 @@ pub(super) fn stack(call: &Call, x: &Tensor, rest: &[Value]) -> Result<Tensor> {
                 return Err(Error::type_error(format!("a layer gave {}, no Tensor", other.describe())));
             }
         }
+    }
+    if let Some(padding) = skipped {
+        x = without_padding(&x, padding)?;
     }
     match call.module.child("norm") {
         Some(norm) => norm.forward(&[&x], call.caller),
@@ -356,6 +366,8 @@ params! {
         encoder_layer: kind::Any, "the layer that is copied";
         num_layers: kind::Size, "how many copies there are";
         norm: Maybe<kind::Any>, "a module for the end, such as a LayerNorm";
+        enable_nested_tensor: kind::Bool = true, "whether padded places become 0 where a batch is only evaluated";
+        mask_check: kind::Bool = true, "whether they do so only where padding stands at the ends";
     }
 }
 
@@ -385,12 +397,14 @@ pub static ROWS: &[OpDef] = &[
         EncoderParams::LIST,
         by_name!(EncoderParams, |a| {
             let norm = a.norm.map(given_module).transpose()?;
-            stacked(Encoder, &given_module(a.encoder_layer)?, a.num_layers, norm).map(Module::into_value)
+            let nesting = Nesting { enabled: a.enable_nested_tensor, checked: a.mask_check };
+            stacked(Encoder { nesting }, &given_module(a.encoder_layer)?, a.num_layers, norm).map(Module::into_value)
         }),
     )
     .details(
         "The copies begin with the values of `encoder_layer` and are trained apart. `forward(src, #{mask, \
-         src_key_padding_mask, is_causal})`; `norm` is a module for the end.",
+         src_key_padding_mask, is_causal})`; `norm` is a module for the end. In evaluation mode and without gradients, with \
+         `batch_first` and a mask of padding, what comes out at padded places is 0, as in PyTorch.",
     )
     .shapes("(S, N, d_model) -> the same; N comes first with batch_first and may be left out")
     .errors(&[

@@ -394,3 +394,64 @@ fn parts_may_be_given_as_pairs_in_whose_order_they_stand() {
     let (_, hint) = lab.error("nn::ModuleDict([nn::ReLU()])");
     assert!(hint.contains("an array of pairs"), "{hint}");
 }
+
+/// PyTorch 2.15 skips padded places where nothing is learned: `torch.nn.TransformerEncoder`, `enable_nested_tensor`.
+#[test]
+fn what_is_padded_is_zero_where_an_encoder_is_only_evaluated() {
+    let mut lab = Lab::new();
+    lab.run(
+        "let layer = |o| nn::TransformerEncoderLayer(8, 2, 16, o); let x = randn(2, 4, 8); \
+         let ends = tensor([[false, false, true, true], [false, false, false, false]]); \
+         let begins = tensor([[true, false, false, false], [false, false, false, false]]); \
+         let zeros_of = |net, mask| { net.eval(); let out = (); with no_grad() { out = net.forward(x, #{src_key_padding_mask: mask}); } \
+         (out == 0).all(2).sum().item() };",
+    );
+    for (net, mask, zeros) in [
+        ("nn::TransformerEncoder(layer.call(#{batch_first: true}), 2)", "ends", 2.0),
+        ("nn::TransformerEncoder(layer.call(#{batch_first: true}), 2)", "begins", 0.0),
+        ("nn::TransformerEncoder(layer.call(#{batch_first: true}), 2, #{mask_check: false})", "begins", 1.0),
+        (
+            "nn::TransformerEncoder(layer.call(#{batch_first: true}), 2, #{enable_nested_tensor: false})",
+            "ends",
+            0.0,
+        ),
+        ("nn::TransformerEncoder(layer.call(#{batch_first: true, norm_first: true}), 2)", "ends", 0.0),
+        // The norm comes behind: what is 0 becomes its bias.
+        (
+            "nn::TransformerEncoder(layer.call(#{batch_first: true}), 2, #{norm: nn::LayerNorm(8)})",
+            "ends",
+            2.0,
+        ),
+    ] {
+        assert_eq!(lab.float(&format!("zeros_of.call({net}, {mask}).to_float()")), zeros, "{net}, {mask}");
+    }
+    let learned = "let net = nn::TransformerEncoder(layer.call(#{batch_first: true}), 1); net.eval(); \
+                   (net.forward(x, #{src_key_padding_mask: ends}) == 0).any().item()";
+    assert!(!lab.truth(learned), "with gradients all places are computed");
+}
+
+#[test]
+fn tensors_are_those_of_the_module_alone_where_so_asked() {
+    let mut lab = Lab::new();
+    lab.run("let net = nn::Sequential(nn::Linear(2, 2), nn::BatchNorm1d(2)); let own = nn::BatchNorm1d(2);");
+    for (code, want) in [
+        (
+            "[net.parameters().len(), net.parameters(#{recurse: false}).len(), own.parameters(false).len()]",
+            "[4, 0, 2]",
+        ),
+        (
+            "[net.buffers().len(), net.buffers(#{recurse: false}).len(), own.buffers(#{recurse: false}).len()]",
+            "[3, 0, 3]",
+        ),
+        ("own.named_parameters(\"bn\").map(|pair| pair[0])", "[\"bn.weight\", \"bn.bias\"]"),
+        ("own.named_buffers(#{prefix: \"a.b\", recurse: false})[0][0]", "a.b.running_mean"),
+    ] {
+        assert_eq!(lab.text(code), want, "{code}");
+    }
+    lab.run(
+        "let x = tensor([1.0, 0.0 / 0.0]); testing::assert_close(x, x, #{equal_nan: true}); \
+             testing::assert_close(x.double(), x, #{equal_nan: true, check_dtype: false});",
+    );
+    assert!(lab.error("testing::assert_close(x, x)").0.contains("not close"));
+    assert!(lab.error("testing::assert_close(ones(1), ones(1).double())").0.contains("'dtype' do not match"));
+}

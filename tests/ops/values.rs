@@ -6,7 +6,7 @@ use tensorlab::op::elementwise::choose;
 use tensorlab::op::elementwise::clamp;
 use tensorlab::op::elementwise::fused;
 use tensorlab::op::gather::along_dim;
-use tensorlab::op::inspect::compare::{allclose, assert_close, equal};
+use tensorlab::op::inspect::compare::{Closeness, allclose, assert_close, equal};
 use tensorlab::op::linalg::added;
 use tensorlab::op::linalg::einsum;
 use tensorlab::op::linalg::matmul;
@@ -335,13 +335,16 @@ fn closeness_is_measured_as_pytorch_measures_it() {
         failure(allclose(&a, &f64s(&[1.0, 2.0], &[2]), 1e-5, 1e-8, false)),
         "RuntimeError: Float did not match Double"
     );
-    assert!(assert_close(&a, &b, None, None).is_ok());
-    let text =
-        failure(assert_close(&f32s(&[1.0, 2.0, 3.0], &[3]), &f32s(&[1.0, 2.0, 4.0], &[3]), None, None));
+    assert!(assert_close(&a, &b, Closeness::default()).is_ok());
+    let text = failure(assert_close(
+        &f32s(&[1.0, 2.0, 3.0], &[3]),
+        &f32s(&[1.0, 2.0, 4.0], &[3]),
+        Closeness::default(),
+    ));
     assert_eq!(
         text,
         "AssertionError: Tensor-likes are not close!\n\nMismatched elements: 1 / 3 (33.3%)\nGreatest absolute difference: \
-         1.0 at index (2,) (up to 1e-5 allowed)\nGreatest relative difference: 0.25 at index (2,) (up to 1.3e-6 allowed)"
+         1.0 at index (2,) (up to 1e-05 allowed)\nGreatest relative difference: 0.25 at index (2,) (up to 1.3e-06 allowed)"
     );
 }
 

@@ -1,7 +1,7 @@
 //! Whether tensors are equal or close.
 
 use crate::base::error::conversion;
-use crate::base::{DType, Error, Kind, Result};
+use crate::base::{DType, Error, Kind, Result, python};
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Family, Gradient, OpDef};
 use crate::op::core::params::{by_name, kind, params};
@@ -58,7 +58,7 @@ pub fn allclose(a: &Tensor, b: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -
 
 /// An `AssertionError` that says how far apart two tensors are, unless they are close. Tolerances default to the
 /// dtype's, as `torch.testing.assert_close` has them.
-pub fn assert_close(actual: &Tensor, expected: &Tensor, rtol: Option<f64>, atol: Option<f64>) -> Result<()> {
+pub fn assert_close(actual: &Tensor, expected: &Tensor, how: Closeness) -> Result<()> {
     let differ = |what: &str, a: String, b: String| {
         Error::new(
             Kind::AssertionError,
@@ -69,17 +69,35 @@ pub fn assert_close(actual: &Tensor, expected: &Tensor, rtol: Option<f64>, atol:
         let size = |t: &Tensor| format!("torch.Size({:?})", t.shape());
         return Err(differ("shape", size(actual), size(expected)));
     }
-    if actual.device() != expected.device() {
+    if how.check_device && actual.device() != expected.device() {
         return Err(differ("device", actual.device().to_string(), expected.device().to_string()));
     }
-    if actual.dtype() != expected.dtype() {
+    if how.check_dtype && actual.dtype() != expected.dtype() {
         let name = |t: &Tensor| format!("torch.{}", t.dtype());
         return Err(differ("dtype", name(actual), name(expected)));
     }
-    let (usual_rtol, usual_atol) = tolerance(actual.dtype());
-    let (rtol, atol) = (rtol.unwrap_or(usual_rtol), atol.unwrap_or(usual_atol));
+    // Of two dtypes the coarser one's.
+    let [of_actual, of_expected] = [actual, expected].map(|x| tolerance(x.dtype()));
+    let rtol = how.rtol.unwrap_or(of_actual.0.max(of_expected.0));
+    let atol = how.atol.unwrap_or(of_actual.1.max(of_expected.1));
     let (a, b) = (actual.to_f64s("assert_close")?, expected.to_f64s("assert_close")?);
-    report(&a, &b, actual.shape(), rtol, atol)
+    report((&a, &b), actual.shape(), (rtol, atol), how.equal_nan)
+}
+
+/// What [`assert_close`] lets pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Closeness {
+    pub rtol: Option<f64>,
+    pub atol: Option<f64>,
+    pub equal_nan: bool,
+    pub check_device: bool,
+    pub check_dtype: bool,
+}
+
+impl Default for Closeness {
+    fn default() -> Closeness {
+        Closeness { rtol: None, atol: None, equal_nan: false, check_device: true, check_dtype: true }
+    }
 }
 
 /// Relative and absolute tolerance of a dtype, as `torch.testing` has them.
@@ -98,11 +116,18 @@ fn truth(mask: &Tensor) -> Result<bool> {
 }
 
 /// Counts what is not close, and finds the greatest differences.
-fn report(a: &[f64], b: &[f64], shape: &[usize], rtol: f64, atol: f64) -> Result<()> {
+fn report(
+    (a, b): (&[f64], &[f64]),
+    shape: &[usize],
+    (rtol, atol): (f64, f64),
+    equal_nan: bool,
+) -> Result<()> {
     let (mut wrong, mut most, mut most_relative) = (0usize, (0usize, 0.0f64), (0usize, 0.0f64));
     for (i, (&x, &y)) in a.iter().zip(b).enumerate() {
         let distance = (x - y).abs();
-        let close = x == y || (distance.is_finite() && distance <= atol + rtol * y.abs());
+        let close = x == y
+            || equal_nan && x.is_nan() && y.is_nan()
+            || (distance.is_finite() && distance <= atol + rtol * y.abs());
         if close {
             continue;
         }
@@ -118,10 +143,8 @@ fn report(a: &[f64], b: &[f64], shape: &[usize], rtol: f64, atol: f64) -> Result
     }
     let share = 100.0 * wrong as f64 / a.len().max(1) as f64;
     let line = |what: &str, (at, value): (usize, f64), allowed: f64| {
-        format!(
-            "Greatest {what} difference: {value:?} at index {} (up to {allowed:?} allowed)",
-            place(at, shape)
-        )
+        let [value, allowed] = [value, allowed].map(python::float);
+        format!("Greatest {what} difference: {value} at index {} (up to {allowed} allowed)", place(at, shape))
     };
     Err(Error::new(
         Kind::AssertionError,

@@ -26,7 +26,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             .forms(FUNCTION)
             .details("A map: bits, dtype, eps, max, min, resolution, smallest_normal and tiny.")
             .errors(&["TypeError: the dtype is no floating-point one"])
-            .example("finfo(float32).eps", "1.1920928955078125e-7"),
+            .example("finfo(float32).eps", "1.1920928955078125e-07"),
         |call| Ok(limits_of_floats(FinfoParams::of(&call.args)?.dtype.unwrap_or(DType::Float32))?.into()),
     ),
     ScriptRow::of(

@@ -11,7 +11,8 @@ use crate::device::streams::has_used;
 use crate::device::{Cancel, Machine};
 use crate::distributed::in_ranks;
 use crate::op::def::FUNCTION;
-use crate::op::params::kind::{Float, Int, Str, Tensor};
+use crate::op::inspect::compare::{Closeness, assert_close};
+use crate::op::params::kind::{Bool, Float, Int, Str, Tensor};
 use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef, Receiver};
 use crate::script::call::kind::{Function, Given};
@@ -56,6 +57,9 @@ params! {
         expected: Tensor, "what it should be";
         rtol: Maybe<Float>, "how far off relative to what is expected; by dtype where it is not given: 1.3e-6 for float32";
         atol: Maybe<Float>, "how far off beside that; by dtype where it is not given: 1e-5 for float32";
+        equal_nan: Bool = false, "whether NaN is as another NaN";
+        check_device: Bool = true, "whether both have to be on the same device";
+        check_dtype: Bool = true, "whether both have to have the same dtype";
     }
 }
 
@@ -165,7 +169,9 @@ pub(super) static ROWS: &[ScriptRow] = &[
         .example("testing::assert_close(tensor([1.0]), tensor([1.0 + 1e-7])); 1", "1"),
         run: |call| {
             let given = AssertCloseParams::of(&call.args)?;
-            crate::op::inspect::compare::assert_close(given.actual, given.expected, given.rtol, given.atol)?;
+            let AssertCloseParams { rtol, atol, equal_nan, check_device, check_dtype, .. } = given;
+            let how = Closeness { rtol, atol, equal_nan, check_device, check_dtype };
+            assert_close(given.actual, given.expected, how)?;
             Ok(Dynamic::UNIT)
         },
         set: None,

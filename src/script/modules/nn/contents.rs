@@ -44,6 +44,19 @@ params! {
 }
 
 params! {
+    TensorsParams {
+        recurse: Bool = true, "false leaves out those of the modules below";
+    }
+}
+
+params! {
+    NamedTensorsParams {
+        prefix: Str = "", "stands before every name, with a point behind it";
+        recurse: Bool = true, "false leaves out those of the modules below";
+    }
+}
+
+params! {
     GetSubmoduleParams {
         target: Str, "names with points between them, such as \"0.fc\"; \"\" is the module itself";
     }
@@ -63,28 +76,28 @@ const NO_PARAMETER: &[&str] =
 
 pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
-        method("parameters", "The trained tensors of a module and of all below it, each once.", &[])
+        method("parameters", "The trained tensors of a module and of all below it, each once.", TensorsParams::LIST)
             .torch("torch.nn.Module.parameters")
             .example("nn::Linear(2, 1).parameters().len()", "2"),
-        |call| Ok(tensors(&call.on()?, Role::Parameter)),
+        |call| Ok(tensors(&call.on()?, Role::Parameter, TensorsParams::of(&call.args)?)),
     ),
     ScriptRow::of(
-        method("named_parameters", "The trained tensors of a module and of all below it, each as [name, tensor].", &[])
+        method("named_parameters", "The trained tensors of a module and of all below it, each as [name, tensor].", NamedTensorsParams::LIST)
             .torch("torch.nn.Module.named_parameters")
             .example("nn::Linear(2, 1).named_parameters().map(|pair| pair[0])", "[\"weight\", \"bias\"]"),
-        |call| Ok(pairs(&call.on()?, Role::Parameter)),
+        |call| Ok(pairs(&call.on()?, Role::Parameter, NamedTensorsParams::of(&call.args)?)),
     ),
     ScriptRow::of(
-        method("buffers", "Tensors of the state that are not trained.", &[])
+        method("buffers", "Tensors of the state that are not trained.", TensorsParams::LIST)
             .torch("torch.nn.Module.buffers")
             .example("nn::BatchNorm1d(2).buffers()[0]", "tensor([0., 0.])"),
-        |call| Ok(tensors(&call.on()?, Role::Buffer)),
+        |call| Ok(tensors(&call.on()?, Role::Buffer, TensorsParams::of(&call.args)?)),
     ),
     ScriptRow::of(
-        method("named_buffers", "Tensors of the state that are not trained, each as [name, tensor].", &[])
+        method("named_buffers", "Tensors of the state that are not trained, each as [name, tensor].", NamedTensorsParams::LIST)
             .torch("torch.nn.Module.named_buffers")
             .example("nn::BatchNorm1d(2).named_buffers()[1][0]", "\"running_var\""),
-        |call| Ok(pairs(&call.on()?, Role::Buffer)),
+        |call| Ok(pairs(&call.on()?, Role::Buffer, NamedTensorsParams::of(&call.args)?)),
     ),
     ScriptRow::of(
         method("children", "The modules directly below.", &[])
@@ -210,13 +223,21 @@ pub(super) static ROWS: &[ScriptRow] = &[
     ),
 ];
 
-fn tensors(m: &Module, role: Role) -> Dynamic {
-    m.named(role).into_iter().map(|(_, t)| Dynamic::from(t)).collect::<Array>().into()
+fn tensors(m: &Module, role: Role, a: TensorsParams) -> Dynamic {
+    held(m, role, a.recurse).map(|(_, t)| Dynamic::from(t)).collect::<Array>().into()
 }
 
-fn pairs(m: &Module, role: Role) -> Dynamic {
-    let pair = |(name, t): (String, Tensor)| Dynamic::from_array(vec![name.into(), Dynamic::from(t)]);
-    m.named(role).into_iter().map(pair).collect::<Array>().into()
+fn pairs(m: &Module, role: Role, a: NamedTensorsParams) -> Dynamic {
+    let pair = |(name, t): (String, Tensor)| {
+        let name = if a.prefix.is_empty() { name } else { format!("{}.{name}", a.prefix) };
+        Dynamic::from_array(vec![name.into(), Dynamic::from(t)])
+    };
+    held(m, role, a.recurse).map(pair).collect::<Array>().into()
+}
+
+/// The tensors of a module, and of all below it where they are asked for.
+fn held(m: &Module, role: Role, recurse: bool) -> impl Iterator<Item = (String, Tensor)> {
+    m.named(role).into_iter().filter(move |(name, _)| recurse || !name.contains('.'))
 }
 
 fn modules(m: &Module) -> Vec<(String, Module)> {
