@@ -81,7 +81,7 @@ impl MultiheadAttention {
 
     /// Whether PyTorch goes through a batch of sequences of several lengths at once.
     pub(super) fn is_nestable(&self) -> bool {
-        self.batch_first && self.heads % 2 == 0 && self.from == [self.width; 2]
+        self.batch_first && self.heads.is_multiple_of(2) && self.from == [self.width; 2]
     }
 
     /// Output and weights for `[l, n, e]` (`[n, l, e]` with `batch_first`) or `[l, e]`, as
