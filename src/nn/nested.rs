@@ -5,7 +5,7 @@ use crate::op::Operand;
 use crate::op::Value;
 use crate::op::core::record::no_grad;
 use crate::op::elementwise::choose::where_;
-use crate::op::elementwise::comparison::lt;
+use crate::op::elementwise::comparison::{lt, ne};
 use crate::op::reduce::sums::any;
 use crate::op::shape::part::narrow;
 use crate::op::shape::view::unsqueeze;
@@ -68,6 +68,11 @@ fn stands_at_the_ends(padding: &Tensor) -> Result<bool> {
     }
     let (earlier, later) = (narrow(padding, 1, 0, places - 1)?, narrow(padding, 1, 1, places - 1)?);
     Ok(any(&lt(&later, &earlier)?, None, false)?.item()?.as_f64() == 0.0)
+}
+
+/// A mask of padding as true and false: one of floats is 0 where a place is looked at.
+pub(super) fn padded(mask: &Tensor) -> Result<Tensor> {
+    if mask.dtype() == DType::Bool { Ok(mask.clone()) } else { ne(mask, 0.0) }
 }
 
 /// 0 at padded places.

@@ -22,7 +22,7 @@ use super::containers::module_list;
 use super::init;
 use super::linear::made;
 use super::module::{Call, Layer, Module, Parts, Role, call_row};
-use super::nested::{Nesting, without_padding};
+use super::nested::{Nesting, padded, without_padding};
 use super::normalise::layer_norm_module;
 
 #[derive(Clone, Copy)]
@@ -248,9 +248,10 @@ impl Layer for Encoder {
         let rest = [passed(a.mask), passed(a.src_key_padding_mask), Value::Scalar(causal.into())];
         let layers = call.module.child("layers").map(|m| m.children()).unwrap_or_default();
         let layers: Vec<Module> = layers.iter().map(|(_, layer)| layer.clone()).collect();
-        let skips = self.nesting.skips(&layers, a.src, a.src_key_padding_mask)?;
-        let padding = a.src_key_padding_mask.filter(|_| skips);
-        stack(call, a.src, &rest, padding).map(Value::Tensor)
+        // With a mask of another kind beside it every place is computed.
+        let padding = a.src_key_padding_mask.filter(|_| a.mask.is_none()).map(padded).transpose()?;
+        let skips = self.nesting.skips(&layers, a.src, padding.as_ref())?;
+        stack(call, a.src, &rest, padding.as_ref().filter(|_| skips)).map(Value::Tensor)
     }
 }
 

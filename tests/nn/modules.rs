@@ -416,6 +416,11 @@ fn what_is_padded_is_zero_where_an_encoder_is_only_evaluated() {
             0.0,
         ),
         ("nn::TransformerEncoder(layer.call(#{batch_first: true, norm_first: true}), 2)", "ends", 0.0),
+        (
+            "nn::TransformerEncoder(layer.call(#{batch_first: true}), 2)",
+            "ends.float().masked_fill(ends, -1.0 / 0.0)",
+            2.0,
+        ),
         // The norm comes behind: what is 0 becomes its bias.
         (
             "nn::TransformerEncoder(layer.call(#{batch_first: true}), 2, #{norm: nn::LayerNorm(8)})",
@@ -425,6 +430,9 @@ fn what_is_padded_is_zero_where_an_encoder_is_only_evaluated() {
     ] {
         assert_eq!(lab.float(&format!("zeros_of.call({net}, {mask}).to_float()")), zeros, "{net}, {mask}");
     }
+    let both = "let net = nn::TransformerEncoder(layer.call(#{batch_first: true}), 1); net.eval(); let out = (); \
+                with no_grad() { out = net.forward(x, #{mask: ones(4, 4).triu(1).bool(), src_key_padding_mask: ends}); } (out == 0).any().item()";
+    assert!(!lab.truth(both), "with a mask beside the padding all places are computed");
     let learned = "let net = nn::TransformerEncoder(layer.call(#{batch_first: true}), 1); net.eval(); \
                    (net.forward(x, #{src_key_padding_mask: ends}) == 0).any().item()";
     assert!(!lab.truth(learned), "with gradients all places are computed");
