@@ -32,7 +32,7 @@ pub(super) fn register(engine: &mut Engine) {
         });
         let value = context.eval_expression_tree(rest);
         // What failed before the rest took it goes as well.
-        drop(WAITING.with_borrow_mut(|waiting| waiting.drain(before..).collect::<Vec<_>>()));
+        drop(WAITING.with_borrow_mut(|waiting| waiting.split_off(before.min(waiting.len()))));
         value
     };
     engine.register_custom_syntax_with_state_raw(RECEIVER_FIRST, |_, _, _| Ok(None), false, evaluate);
