@@ -58,7 +58,7 @@ pub mod python;
 pub(crate) mod reach;
 pub(crate) mod reads;
 mod receivers_first;
-mod report;
+pub(crate) mod report;
 mod rewrite;
 mod silent;
 pub mod snapshot;

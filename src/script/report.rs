@@ -121,7 +121,7 @@ pub(super) fn of(map: &Map) -> Option<String> {
 }
 
 /// Whether a value is numbers and texts, in arrays and maps too.
-fn is_plain(value: &Dynamic) -> bool {
+pub(crate) fn is_plain(value: &Dynamic) -> bool {
     if let Some(items) = value.read_lock::<Array>() {
         return items.iter().all(is_plain);
     }

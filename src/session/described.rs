@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
-use rhai::{Array, Dynamic, Map};
+use rhai::Dynamic;
 
 use crate::base::dims::show;
 use crate::base::figures::bytes;
 use crate::nn::Module;
 use crate::script::Interpreter;
+use crate::script::report::is_plain;
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
 
@@ -54,17 +55,6 @@ fn value_of(interpreter: &Interpreter, name: &str, value: &Dynamic) -> String {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text,
     }
-}
-
-/// Whether there are no tensors in it.
-fn is_plain(value: &Dynamic) -> bool {
-    if let Some(items) = value.read_lock::<Array>() {
-        return items.iter().all(is_plain);
-    }
-    if let Some(map) = value.read_lock::<Map>() {
-        return map.values().all(is_plain);
-    }
-    value.is_int() || value.is_float() || value.is_string() || value.is_bool() || value.is_unit()
 }
 
 fn function(interpreter: &Interpreter, name: &str) -> Option<String> {
