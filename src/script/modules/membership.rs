@@ -1,6 +1,6 @@
 //! `x in xs` where tensors are looked for, or looked into.
 
-use rhai::{Array, Dynamic, Engine, EvalAltResult, INT};
+use rhai::{Array, Dynamic, Engine, EvalAltResult, FLOAT, INT};
 
 use crate::base::{Error, Result, Scalar};
 use crate::op::elementwise::comparison::eq;
@@ -25,6 +25,16 @@ pub(super) fn register(engine: &mut Engine) {
         let place = place_in(&rest, &x).map_err(raise)?;
         Ok::<_, Box<EvalAltResult>>(place.map_or(-1, |at| (from + at) as INT))
     });
+    engine.register_fn("contains", |array: &mut Array, number: INT| {
+        holds(array, number as f64, |item| item.as_int().is_ok_and(|item| item == number)).map_err(raise)
+    });
+    engine.register_fn("contains", |array: &mut Array, number: FLOAT| {
+        holds(array, number, |_| false).map_err(raise)
+    });
+    engine.register_fn("contains", |x: &mut Tensor, other: Tensor| {
+        let found = eq(&*x, &other).and_then(|same| any(&same, None, false)?.item());
+        found.map(|found| found.as_f64() != 0.0).map_err(raise)
+    });
     engine.register_fn("contains", |x: &mut Tensor, number: Dynamic| {
         let number = if let Ok(number) = number.as_int() {
             Scalar::Int(number)
@@ -39,6 +49,32 @@ pub(super) fn register(engine: &mut Engine) {
         let found = eq(&*x, number).and_then(|same| any(&same, None, false)?.item());
         found.map(|found| found.as_f64() != 0.0).map_err(raise)
     });
+}
+
+/// Whether an array has a number, perhaps as the one of a tensor.
+fn holds(array: &Array, number: f64, is_same: impl Fn(&Dynamic) -> bool) -> Result<bool> {
+    for item in array {
+        if is_same(item) || item.as_float().is_ok_and(|item| item == number) {
+            return Ok(true);
+        }
+        // Integers beyond 2 to the 53rd are told apart by themselves.
+        if item.as_int().is_ok_and(|item| item as f64 == number && item.unsigned_abs() < 1 << 53) {
+            return Ok(true);
+        }
+        let Some(own) = item.read_lock::<Tensor>() else { continue };
+        if own.numel() != 1 {
+            return Err(ambiguous());
+        }
+        if own.item()?.as_f64() == number {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn ambiguous() -> Error {
+    let text = "Boolean value of Tensor with more than one value is ambiguous";
+    Error::runtime(text).with_hint("`a.equal(b)` tells whether two tensors have the same elements")
 }
 
 /// Where in an array a tensor stands as Python's `in` looks for it: the same one, or one whose elements are equal, which
@@ -57,9 +93,7 @@ fn place_in(array: &Array, x: &Tensor) -> Result<Option<usize>> {
         }
         let same = eq(&*item, x)?;
         if same.numel() != 1 {
-            let text = "Boolean value of Tensor with more than one value is ambiguous";
-            return Err(Error::runtime(text)
-                .with_hint("`a.equal(b)` tells whether two tensors have the same elements"));
+            return Err(ambiguous());
         }
         if same.item()?.as_f64() != 0.0 {
             return Ok(Some(at));
@@ -84,6 +118,11 @@ mod tests {
             ),
             ("[2 in tensor([1, 2]), 2.5 in tensor([1, 2]), true in tensor([false])]", "[true, false, false]"),
             ("[[tensor(1), tensor(2), tensor(1)].index_of(tensor(1), 1), tensor(5) in [4, 5]]", "[2, true]"),
+            (
+                "[3 in [tensor(3)], 2.0 in [1, tensor(2)], 4 in [tensor(3), \"4\"], 1 in [1.0]]",
+                "[true, true, false, true]",
+            ),
+            ("[tensor(2) in tensor([1, 2]), tensor(3.0) in tensor([1, 2])]", "[true, false]"),
             ("let x = ones(2); x.numpy().tolist()", "[1.0, 1.0]"),
         ] {
             assert_eq!(shown(&[code]), want, "{code}");
