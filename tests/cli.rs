@@ -259,12 +259,30 @@ fn a_script_chooses_its_exit_status() {
         let o = script(&[], code);
         assert_eq!((o.status.code(), out(&o).as_str()), (Some(status), ""), "{code}");
     }
+    for (code, told) in [("exit(`no ${1 + 1}`)", "no 2\n"), ("exit(2.5)", "2.5\n"), ("exit(true)", "")] {
+        let o = script(&[], code);
+        assert_eq!((o.status.code(), out(&o).as_str(), err(&o).as_str()), (Some(1), "", told), "{code}");
+    }
     assert_eq!(script(&[], "exit(3 + ())").status.code(), Some(1), "a fault has its own");
     let o = script(
         &[],
         "try { [1].map(|x| exit(5)); } catch { } let xs = [2, 1]; xs.sort(|a, b| exit(6)); print(\"done\");",
     );
     assert_eq!((o.status.code(), out(&o).as_str()), (Some(0), "done\n"), "what goes on was not ended");
+}
+
+#[test]
+fn what_is_printed_goes_on_within_its_line() {
+    for (code, want) in [
+        ("for i in 0..3 { print(i, #{end: \" \"}); } print(); print(\"x\");", "0 1 2 \nx\n"),
+        ("print(\"a\", \"b\", #{sep: \"-\", end: \"!\\n\"}); print(1, #{end: \"\\r\"});", "a-b!\n1\n"),
+        ("print(1, #{end: ()}); print(2, #{end: 3}); print(3, #{flush: true});", "1\n2 #{\"end\": 3}\n3\n"),
+        ("print(1, #{end: \"\"}); let y = 1 + ();", "1"),
+    ] {
+        assert_eq!(out(&script(&[], code)), want, "{code}");
+    }
+    let o = feed::run(program().arg("repl"), "print(1, #{end: \"\"})\n1 + 1\n");
+    assert_eq!(out(&o), "1\n2\n");
 }
 
 #[test]

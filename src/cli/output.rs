@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard};
+
+use rhai::Dynamic;
 
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
@@ -45,7 +46,7 @@ pub(crate) struct Console {
     out_is_terminal: bool,
     bar: Mutex<Bar>,
     live: Mutex<Live>,
-    status: AtomicI64,
+    end: Mutex<Option<Result<i64, String>>>,
 }
 
 impl Console {
@@ -53,17 +54,35 @@ impl Console {
         Console {
             out_is_terminal: std::io::stdout().is_terminal(),
             live: Mutex::new(Live::new(screen_rows())),
-            status: AtomicI64::new(0),
+            end: Mutex::new(None),
             bar: Mutex::new(Bar::new(std::io::stderr().is_terminal())),
         }
     }
 
-    /// The exit status that a script has chosen, where it has ended with this value: what stopped less than the script did
-    /// not choose.
-    pub(super) fn status_of(&self, value: Option<i64>) -> u8 {
-        let chosen = self.status.load(Ordering::Relaxed);
-        // As the system has it.
-        if value == Some(chosen) { chosen.rem_euclid(256) as u8 } else { exit::FINE }
+    /// The exit status that a script has chosen, where it has ended with this value, and what it tells of a failure: what
+    /// stopped less than the script did not choose.
+    pub(super) fn status_of(&self, value: &Dynamic) -> (u8, Option<String>) {
+        let number = value.as_int().or_else(|_| value.as_bool().map(i64::from));
+        match (self.end.lock().unwrap_or_else(|e| e.into_inner()).take(), number) {
+            // As the system has it.
+            (Some(Ok(chosen)), Ok(number)) if chosen == number => (chosen.rem_euclid(256) as u8, None),
+            (Some(Err(text)), Err(_)) if text == value.to_string() => (exit::SCRIPT, Some(text)),
+            _ => (exit::FINE, None),
+        }
+    }
+
+    fn write(&self, text: &str, behind: &str) {
+        self.bar().clear();
+        self.live().other();
+        let mut out = std::io::stdout().lock();
+        // On a terminal, control characters of the script stay where they are.
+        let result = match self.out_is_terminal {
+            true => write!(out, "{}{behind}", strip_control(text)),
+            false => write!(out, "{text}{behind}"),
+        };
+        // Who waits for a line that grows sees what it has.
+        let result = result.and_then(|()| if behind.is_empty() { out.flush() } else { Ok(()) });
+        result.unwrap_or_else(|error| end(&error));
     }
 
     fn show(&self, id: &str, text: String) {
@@ -99,20 +118,16 @@ fn screen_rows() -> Option<usize> {
 }
 
 impl Host for Console {
-    fn ends_with(&self, status: i64) {
-        self.status.store(status, Ordering::Relaxed);
+    fn ends_with(&self, end: Result<i64, String>) {
+        *self.end.lock().unwrap_or_else(|e| e.into_inner()) = Some(end);
     }
 
     fn print(&self, text: &str) {
-        self.bar().clear();
-        self.live().other();
-        let mut out = std::io::stdout().lock();
-        // On a terminal, control characters of the script stay where they are.
-        let result = match self.out_is_terminal {
-            true => writeln!(out, "{}", strip_control(text)),
-            false => writeln!(out, "{text}"),
-        };
-        result.unwrap_or_else(|error| end(&error));
+        self.write(text, "\n");
+    }
+
+    fn part(&self, text: &str) {
+        self.write(text, "");
     }
 
     fn warn(&self, text: &str) {

@@ -182,9 +182,12 @@ fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {
     let result = interpreter.evaluate(0, &origin);
     tell_ranks(&interpreter, &result);
     drop(watch);
-    let ended = result.as_ref().ok().and_then(|value| value.as_int().ok());
+    let (status, told) = result.as_ref().map_or((exit::FINE, None), |value| console.status_of(value));
     let mut code = match report(&interpreter, result, options.json) {
-        exit::FINE => console.status_of(ended),
+        exit::FINE => {
+            told.iter().for_each(|text| tell!("{}", crate::base::text::strip_control(text)));
+            status
+        }
         failed => failed,
     };
     if let Some((events, subscription)) = listening {

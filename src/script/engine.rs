@@ -18,6 +18,7 @@ use super::aside::{Aside, Latest};
 use super::carry::{self, Clocks, Mixing};
 use super::clocks::{Look, Times};
 use super::fault::{Fault, KnownNames, Origin, Vocabulary, raise};
+use super::line_ends;
 use super::program::Before;
 use super::sources::Sources;
 use super::{
@@ -385,7 +386,7 @@ fn build_with(
     let mut engine = Engine::new();
     limit(&mut engine, limits);
     let printer = Arc::clone(host);
-    engine.on_print(move |text| printer.print(text));
+    engine.on_print(move |text| line_ends::write(&*printer, text));
     let printer = Arc::clone(host);
     engine.on_debug(move |text, _, position| printer.print(&format!("[{position}] {text}")));
     let shared = Arc::clone(&machine.shared);

@@ -7,6 +7,11 @@ pub trait Host: Send + Sync {
     /// A line of output, without its newline.
     fn print(&self, text: &str);
 
+    /// Output that what follows goes on with, within its line; a host of whole lines writes one.
+    fn part(&self, text: &str) {
+        self.print(text);
+    }
+
     /// A line that warns; it is none of the script's output.
     fn warn(&self, text: &str);
 
@@ -18,8 +23,8 @@ pub trait Host: Send + Sync {
         self.print(text);
     }
 
-    /// What the script has its process end with, by `exit(3)`.
-    fn ends_with(&self, _status: i64) {}
+    /// What the script has its process end with: the status, by `exit(3)`, or what is told of a failure, by `exit("no")`.
+    fn ends_with(&self, _end: Result<i64, String>) {}
 
     /// A progress bar's state; `total` is absent where the length is unknown.
     fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str);

@@ -37,6 +37,7 @@ pub mod language;
 mod lender;
 mod lent;
 pub mod lexer;
+mod line_ends;
 pub mod lines;
 mod lists;
 mod methods;

@@ -20,7 +20,7 @@ use crate::tensor::display::display;
 use super::bind::{FnCallArgs, note_line};
 use super::fault::{RhaiResult, raise};
 use super::misfit::MOST_PRINTED;
-use super::{carry, report};
+use super::{carry, line_ends, report};
 
 /// Before the entries of a map that have lines of their own.
 const INDENT: &str = "    ";
@@ -59,6 +59,15 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     for name in ["print", "to_string", "debug", "to_debug"] {
         engine.register_fn(name, |number: f64| ImmutableString::from(python::float(number)));
     }
+    let here = Arc::clone(shared);
+    engine.register_fn(
+        "repr",
+        move |ctx: NativeCallContext, value: Dynamic| -> RhaiResult<ImmutableString> {
+            let mut text = Text { ctx: &ctx, shared: &here, out: String::new() };
+            text.value(&value.flatten())?;
+            Ok(text.out.into())
+        },
+    );
     appended::<Array>(engine, shared);
     appended::<Map>(engine, shared);
     for count in 2..=MOST_PRINTED {
@@ -191,12 +200,11 @@ impl Text<'_, '_> {
         Ok(())
     }
 
-    /// As `print` writes several values; a map behind them may say what stands between.
+    /// As `print` writes several values; a map behind them may say what stands between, and what ends the line.
     fn joined(&mut self, args: &FnCallArgs) -> RhaiResult<()> {
-        let last = args.last().and_then(|last| last.read_lock::<Map>().map(|map| map.clone()));
-        let between = last.as_ref().filter(|map| map.len() == 1).and_then(|map| map.get("sep"));
-        let values = args.len() - usize::from(between.is_some());
-        let between = between.map_or(" ".into(), ToString::to_string);
+        let (options, values) = line_ends::options(args);
+        let between = line_ends::text(options.as_ref(), "sep").unwrap_or(" ".into());
+        line_ends::set(line_ends::text(options.as_ref(), "end"));
         for (i, value) in args.iter().take(values).enumerate() {
             if i > 0 {
                 self.out.push_str(&between);

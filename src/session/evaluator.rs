@@ -478,6 +478,10 @@ impl crate::script::Host for Relay {
         self.with(|h| h.print(Stream::Stdout, &format!("{text}\n")));
     }
 
+    fn part(&self, text: &str) {
+        self.with(|h| h.print(Stream::Stdout, text));
+    }
+
     fn warn(&self, text: &str) {
         self.with(|h| h.print(Stream::Stderr, &format!("warning: {text}\n")));
     }

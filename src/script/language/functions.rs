@@ -4,13 +4,14 @@ use super::declare::language;
 
 language! {
     None {
-        print(; value: "what is written; its text is that of `to_string`", more: "further values, each behind a space; `#{sep: \", \"}` at the end puts something else between")
+        print(; value: "what is written; its text is that of `to_string`", more: "further values, each behind a space; a map at the end may say what stands between them and what ends the line, `#{sep: \", \", end: \"\"}`")
             "Writes a line." "print(\"sum:\", 1 + 1); 1" => "1";
         debug(value: "what is written; its text is that of `to_debug`") "Writes a line that names the place in the code."
             "debug(\"here\"); 1" => "1";
         to_string(value: "what is put into words") "A value as text; also a method: `x.to_string()`." "to_string(1.5)" => "\"1.5\"";
         to_debug(value: "what is put into words") "A value as text, strings with quotes; also a method: `x.to_debug()`."
             "to_debug(\"a\")" => "\"\\\"a\\\"\"";
+        repr(value: "what is put into words") "The same, by Python's name." "repr([\"a\", 1.0])" => "\"[\\\"a\\\", 1.0]\"";
         Fn(name: "what the script has called the function") "A value that stands for a function, to be called with `call`."
             "fn twice(x) { x * 2 } let f = Fn(\"twice\"); f.call(4)" => "8",
             "NameError: when it is called, the script has no such function";
@@ -37,7 +38,7 @@ language! {
         timestamp() "The time now; two of them have a difference." "type_of(timestamp())" => "\"timestamp\"";
         E() "Euler's number." "E() > 2.71" => "true";
         PI() "The ratio of a circle's circumference to its diameter." "PI() > 3.14" => "true";
-        exit(; value: "what the code gives; () otherwise") "Ends the code here. Of a script that is run a whole number is the exit status, from 0 to 255." "exit(7); 8" => "7";
+        exit(; value: "what the code gives; () otherwise") "Ends the code here. Of a script that is run a whole number is the exit status, from 0 to 255; anything else is told on standard error, and the status is 1." "exit(7); 8" => "7";
         tag(value: "what carries the number; also a property: `x.tag`") "A number that a value carries beside what it is; 0 at first."
             "let x = 5; x.tag" => "0";
         set_tag(value: "what carries the number", tag: "the number, of 32 bits")

@@ -2,16 +2,23 @@
 
 use std::sync::Arc;
 
-use rhai::{Dynamic, Engine, EvalAltResult, INT, Position};
+use rhai::{Dynamic, Engine, EvalAltResult, Position};
 
 use crate::script::host::Host;
 
-/// `exit(3)` gives 3, and has the process of `tensorlab run` end with it, as Python's `sys.exit(3)` does.
+/// `exit(3)` gives 3, and has the process of `tensorlab run` end with it, as Python's `sys.exit(3)` does. What is no number
+/// is told of a failure.
 pub(super) fn register(engine: &mut Engine, host: &Arc<dyn Host>) {
     let host = Arc::clone(host);
-    engine.register_fn("exit", move |status: INT| -> Result<Dynamic, Box<EvalAltResult>> {
-        host.ends_with(status);
-        Err(EvalAltResult::Exit(status.into(), Position::NONE).into())
+    engine.register_fn("exit", move |value: Dynamic| -> Result<Dynamic, Box<EvalAltResult>> {
+        let value = value.flatten();
+        let number = value.as_int().or_else(|_| value.as_bool().map(i64::from));
+        match number {
+            Ok(status) => host.ends_with(Ok(status)),
+            Err(_) if value.is_unit() => {}
+            Err(_) => host.ends_with(Err(value.to_string())),
+        }
+        Err(EvalAltResult::Exit(value, Position::NONE).into())
     });
 }
 

@@ -95,6 +95,7 @@ impl PythonWriter {
             (["type_of"], [value]) => return format!("type({}).__name__", self.expr(value)),
             (["parse_int"], [text]) => return format!("int({})", self.expr(text)),
             (["parse_float"], [text]) => return format!("float({})", self.expr(text)),
+            (["repr" | "to_debug"], [value]) => return format!("repr({})", self.expr(value)),
             (["to_string"], [value]) => return format!("str({})", self.expr(value)),
             (["range"], _) => return format!("range({})", self.arguments(arguments, false)),
             (["progress"], [items, ..]) => {
@@ -119,7 +120,8 @@ impl PythonWriter {
             _ => {}
         }
         let name = self.path(path, true);
-        let arguments = self.arguments(arguments, !own && names != ["print"]);
+        let with_options = names != ["print"] || ends_line(arguments);
+        let arguments = self.arguments(arguments, !own && with_options);
         format!("{name}({arguments})")
     }
 
@@ -409,4 +411,11 @@ fn is_word(key: &str) -> bool {
 /// A point after a whole number is read as its fraction.
 fn in_brackets_if_number(text: String) -> String {
     if text.starts_with(|c: char| c.is_ascii_digit()) { format!("({text})") } else { text }
+}
+
+/// Whether what is printed ends with what is said of its line: `#{end: ""}`.
+fn ends_line(arguments: &[Expr]) -> bool {
+    let is_option = |name: &str| matches!(name, "sep" | "end" | "flush");
+    matches!(arguments, [_, .., Expr::Map(pairs)]
+        if !pairs.is_empty() && pairs.iter().all(|(name, _)| is_option(name)))
 }
