@@ -1,5 +1,6 @@
 //! The program as a user meets it: arguments, exit codes, and what it says of bad input.
 
+mod class;
 mod leftovers;
 mod lesson_notebook;
 mod plan;

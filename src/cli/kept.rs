@@ -46,7 +46,7 @@ pub(super) fn read() -> io::Result<Learned> {
 }
 
 /// The steps that the built-in pack and the installed ones have changed.
-fn outdated() -> Outdated {
+pub(super) fn outdated() -> Outdated {
     let store = packs::store().ok();
     let ids = store.iter().flat_map(|store| store.ids().into_iter().map(move |id| store.manifest(&id)));
     Outdated::of(ids.filter_map(Result::ok).chain(Manifest::built_in()))

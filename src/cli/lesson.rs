@@ -19,7 +19,7 @@ use crate::repl::{WalkBegin, WalkEnd, walk};
 
 use super::output::say;
 use super::packs::{self, Chosen};
-use super::{exit, exported, lab, library, progress, setup, terminal};
+use super::{exit, exported, lab, library, progress, recorded, setup, terminal};
 
 #[derive(clap::Args)]
 pub(crate) struct LessonOptions {
@@ -416,6 +416,6 @@ fn is_id(name: &str) -> bool {
 }
 
 fn steps_of(lesson: Option<&Lesson>, keys: &[Key]) -> String {
-    let named = progress::ordered(lesson, keys, |key| &key.step);
+    let named = recorded::ordered(lesson, keys, |key| &key.step);
     named.iter().map(|(name, _)| strip_control(name)).collect::<Vec<_>>().join(", ")
 }

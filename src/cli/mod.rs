@@ -2,6 +2,7 @@
 
 mod answers;
 mod bench;
+mod class;
 mod config;
 mod devices;
 mod docs;
@@ -20,6 +21,7 @@ mod packs;
 mod pager;
 mod plan;
 mod progress;
+mod recorded;
 mod repl;
 mod run;
 mod session;

@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::base::figures;
-use crate::base::sorted;
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::kept;
-use crate::lab::Document;
-use crate::lab::document::Item;
-use crate::lesson::{Key, Lesson, Progress, Record, StepProgress, content_id};
+use crate::lesson::{Key, Lesson, Progress, Record, StepProgress};
 
 use super::output::{put, say};
-use super::{exit, library, packs};
+use super::recorded::{added_up, cells, places};
+use super::{class, exit, library, packs};
 
 /// Said wherever results leave this machine.
 const NOTE: &str = "These records were made on the learner's own machine, and can be changed there: they are no proof \
@@ -45,14 +43,20 @@ enum ProgressAction {
         /// A table with a line for each record
         #[arg(long, group = "form")]
         csv: bool,
+        /// Whose they are, as a class is to have it
+        #[arg(long, value_name = "NAME", conflicts_with = "csv")]
+        learner: Option<String>,
     },
+    /// Say what the exports of several learners add up to, and where they stumble
+    Class(class::ClassOptions),
 }
 
 /// Runs a subcommand and gives the exit status.
 pub(super) fn run(options: &ProgressOptions) -> u8 {
     match &options.command {
         None => show(false),
-        Some(ProgressAction::Export { json, .. }) => export(*json),
+        Some(ProgressAction::Export { json, learner, .. }) => export(*json, learner.as_deref()),
+        Some(ProgressAction::Class(options)) => class::run(options),
     }
 }
 
@@ -135,54 +139,6 @@ fn list(lesson: &Lesson, known: &BTreeMap<&str, &StepProgress>) {
     }
 }
 
-/// What is known of steps in the order of their lesson, each with what the step is called: a cell without an id of its
-/// own by its place.
-pub(super) fn ordered<T>(
-    lesson: Option<&Lesson>,
-    steps: impl IntoIterator<Item = T>,
-    id: impl Fn(&T) -> &str,
-) -> Vec<(String, T)> {
-    let places = lesson.map(places).unwrap_or_default();
-    let mut all: Vec<(usize, String, T)> = Vec::new();
-    for step in steps {
-        let at = places.iter().position(|(place, _)| place == id(&step));
-        let name =
-            at.and_then(|at| places.get(at)).map_or_else(|| id(&step).to_owned(), |(_, name)| name.clone());
-        all.push((at.unwrap_or(usize::MAX), name, step));
-    }
-    sorted::sort_by_key(&mut all, |(at, ..)| *at);
-    all.into_iter().map(|(_, name, step)| (name, step)).collect()
-}
-
-/// The ids of a lesson's steps, each with what it is called.
-fn places(lesson: &Lesson) -> Vec<(String, String)> {
-    let mut out = Vec::new();
-    for section in Document::lesson(lesson).steps {
-        let mut cells = 0;
-        for item in section.items {
-            let (id, made) = match item {
-                Item::Text(_) => continue,
-                Item::Predict(predict) => (predict.id, false),
-                Item::Quiz(quiz) => (quiz.id, false),
-                Item::Cell(cell) => {
-                    cells += 1;
-                    let made = cell.exercise.is_none() && content_id("run", &cell.code) == base(&cell.id);
-                    (cell.id, made)
-                }
-            };
-            let name = if made { format!("{}, cell {cells}", section.title) } else { id.clone() };
-            out.push((id, name));
-        }
-    }
-    out
-}
-
-/// An id without the number that tells it from one of the same content.
-fn base(id: &str) -> &str {
-    let parts = id.match_indices('-').nth(1);
-    parts.map_or(id, |(at, _)| id.get(..at).unwrap_or(id))
-}
-
 fn told(step: &StepProgress) -> String {
     let state = match (step.done, step.skipped) {
         (true, _) => "done",
@@ -211,17 +167,10 @@ fn told(step: &StepProgress) -> String {
 
 /// Every step with what adds up for it.
 fn steps(progress: &Progress) -> Vec<serde_json::Value> {
-    let one = |(key, step): (&Key, &StepProgress)| {
-        let mut value = serde_json::json!(step);
-        if let (Some(all), serde_json::Value::Object(key)) = (value.as_object_mut(), serde_json::json!(key)) {
-            all.extend(key);
-        }
-        value
-    };
-    progress.steps().map(one).collect()
+    progress.steps().map(added_up).collect()
 }
 
-fn export(json: bool) -> u8 {
+fn export(json: bool, learner: Option<&str>) -> u8 {
     let (records, progress) = match read() {
         Ok(read) => read,
         Err(error) => return refuse(&error),
@@ -230,55 +179,22 @@ fn export(json: bool) -> u8 {
         say!(
             "{}",
             serde_json::json!({"program": "tensorlab", "version": env!("CARGO_PKG_VERSION"), "note": NOTE,
-                "steps": steps(&progress), "records": records})
+                "learner": learner, "steps": steps(&progress), "records": records})
         );
         return exit::FINE;
     }
     tell!("note: {NOTE}");
     put(format_args!("{}\r\n", COLUMNS.join(",")));
     for record in &records {
-        put(format_args!("{}\r\n", line(record)));
+        put(format_args!("{}\r\n", cells(&serde_json::json!(record), &COLUMNS)));
     }
     exit::FINE
-}
-
-/// A record as a line of a table.
-fn line(record: &Record) -> String {
-    let value = serde_json::json!(record);
-    let cell = |column: &&str| match value.get(column) {
-        None | Some(serde_json::Value::Null) => String::new(),
-        Some(serde_json::Value::String(text)) => quoted(text),
-        Some(other) => quoted(&other.to_string()),
-    };
-    COLUMNS.iter().map(cell).collect::<Vec<_>>().join(",")
-}
-
-/// A cell as RFC 4180 has it. What a spreadsheet would take for a formula is marked as text.
-fn quoted(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '@', '\t', '\r'])
-        || text.starts_with('-') && text.parse::<f64>().is_err();
-    let text = if formula { format!("'{text}") } else { text.to_owned() };
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::lesson::{Entry, Verdict};
-
-    #[test]
-    fn cells_are_quoted_and_no_formulas() {
-        for (text, cell) in [
-            ("plain", "plain"),
-            ("a,b", "\"a,b\""),
-            ("say \"x\"\nthen", "\"say \"\"x\"\"\nthen\""),
-            ("=1+1", "'=1+1"),
-            ("-3.5", "-3.5"),
-            ("-cmd|x", "'-cmd|x"),
-        ] {
-            assert_eq!(quoted(text), cell);
-        }
-    }
 
     #[test]
     fn every_field_of_every_record_has_a_column() {
@@ -311,7 +227,7 @@ mod tests {
             let value = serde_json::json!(record);
             let fields = value.as_object().unwrap();
             assert!(fields.keys().all(|field| COLUMNS.contains(&field.as_str())), "{value}");
-            let filled = line(&record).split(',').filter(|cell| !cell.is_empty()).count();
+            let filled = cells(&value, &COLUMNS).split(',').filter(|cell| !cell.is_empty()).count();
             assert_eq!(filled, fields.len(), "{value}");
         }
     }
