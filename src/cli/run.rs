@@ -190,6 +190,9 @@ fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {
         }
         failed => failed,
     };
+    if machine.shared.has_bare_modelled_time() {
+        tell!("note: {}", bare_time(&machine));
+    }
     if let Some((events, subscription)) = listening {
         drop(subscription);
         let events = events.events();
@@ -202,6 +205,15 @@ fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {
         }
     }
     code
+}
+
+/// What is said of a run that has read a modelled time, which is a plain number where the script prints it.
+fn bare_time(machine: &Machine) -> &'static str {
+    if machine.shared.has_both_clocks() {
+        "times of simulated devices are modelled, those of this computer measured"
+    } else {
+        "the times of this run are modelled, not measured"
+    }
 }
 
 /// Where this process is a rank among others, they are told how it ended; rank 0 waits for their end.

@@ -45,6 +45,8 @@ pub struct Shared {
     both_clocks: AtomicBool,
     /// Which clocks times were read from, a bit each, since that was forgotten last.
     read: AtomicU8,
+    /// A modelled time was handed out as a number, which does not say so itself.
+    bare_time: AtomicBool,
     warnings: Warnings,
     /// A bit for each thing that is told of once in a session.
     told: AtomicU16,
@@ -71,6 +73,7 @@ impl Shared {
             hollow: AtomicBool::new(false),
             both_clocks: AtomicBool::new(false),
             read: AtomicU8::new(0),
+            bare_time: AtomicBool::new(false),
             warnings: Warnings::default(),
             told: AtomicU16::new(0),
         }
@@ -252,6 +255,18 @@ impl Shared {
     /// A script has read a time.
     pub(crate) fn note_read(&self, clock: Clock) {
         self.read.fetch_or(1 << (clock as u8), Ordering::Relaxed);
+    }
+
+    /// A script gets a time of this clock as a number alone.
+    pub(crate) fn note_bare_time(&self, clock: Clock) {
+        if clock == Clock::Modelled {
+            self.bare_time.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a script has got a modelled time as a number alone.
+    pub(crate) fn has_bare_modelled_time(&self) -> bool {
+        self.bare_time.load(Ordering::Relaxed)
     }
 
     /// Whether a script has read times of this clock since [`forget_read`](Shared::forget_read).

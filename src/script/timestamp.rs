@@ -41,6 +41,7 @@ impl Timestamp {
 
     /// The same as a script gets it.
     fn span_since(&self, earlier: &Timestamp) -> Dynamic {
+        self.shared.note_bare_time(self.clock);
         carry::time(&self.shared, self.since(earlier), self.clock)
     }
 

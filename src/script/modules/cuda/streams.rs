@@ -310,7 +310,9 @@ pub(super) static ROWS: &[ScriptRow] = &[
         run: |call| {
             let end = ElapsedTimeParams::of(&call.args)?.end_event;
             let (ms, clock) = elapsed(&call.on()?, &end)?;
-            Ok(carry::time(&call.machine().shared, ms, clock))
+            let shared = &call.machine().shared;
+            shared.note_bare_time(clock);
+            Ok(carry::time(shared, ms, clock))
         },
         set: None,
     },
