@@ -31,6 +31,7 @@ pub mod shared;
 pub mod sim;
 pub mod storage;
 pub(crate) mod streams;
+pub(crate) mod switches;
 mod warnings;
 
 pub use backend::{Backend, GraphWork, Mark, Moved, Properties, Refusal, Transfer, Vitals, When};

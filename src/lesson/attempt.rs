@@ -268,8 +268,11 @@ impl Attempt {
         let piece = self.pieces.pop_front()?;
         let request = match &piece {
             Ask::Reset => Request::Reset { id },
-            Ask::Unseen { step, code, .. } => evaluate(id, unseen_cell(*step), code, Vec::new()),
-            Ask::Shown(code) => evaluate(id, self.number, code, self.given.clone()),
+            Ask::Unseen { step, code, what } => {
+                let answer = matches!(what, Unseen::Solution | Unseen::Passed);
+                evaluate(id, unseen_cell(*step), code, Vec::new(), answer)
+            }
+            Ask::Shown(code) => evaluate(id, self.number, code, self.given.clone(), self.check.is_some()),
             Ask::Check(code) => {
                 Request::Check { id, of: self.number, code: code.text.clone(), first_line: line(code) }
             }
@@ -525,8 +528,8 @@ pub(crate) fn session_ended(reason: &str) -> String {
     if reason.starts_with("the session") { reason.to_owned() } else { format!("the session ended: {reason}") }
 }
 
-fn evaluate(id: u64, cell: u32, code: &Code, given: Vec<GivenName>) -> Request {
-    Request::Evaluate { id, cell, code: code.text.clone(), first_line: line(code), given }
+fn evaluate(id: u64, cell: u32, code: &Code, given: Vec<GivenName>, answer: bool) -> Request {
+    Request::Evaluate { id, cell, code: code.text.clone(), first_line: line(code), given, answer }
 }
 
 fn line(code: &Code) -> u32 {

@@ -182,6 +182,7 @@ impl Session {
             code,
             first_line: 1,
             given: Default::default(),
+            answer: false,
         });
         let id = match sent {
             Ok(id) => id,

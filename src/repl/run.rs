@@ -265,6 +265,7 @@ impl Repl {
             code,
             first_line,
             given: Default::default(),
+            answer: false,
         });
         let asked = match sent {
             Ok(id) => id,

@@ -20,8 +20,8 @@ pub trait Evaluator: Send {
     fn evaluate(&mut self, cell: u32, first_line: u32, code: &str, host: &Arc<dyn Host>) -> Outcome;
 
     /// Keeps what the lesson gave for the check of the cell that is evaluated next.
-    fn keep_given(&mut self, given: &[GivenName]) {
-        let _ = given;
+    fn keep_given(&mut self, given: &[GivenName], answer: bool) {
+        let _ = (given, answer);
     }
 
     /// What the last evaluation took; the session itself measures `host_nanos`.

@@ -10,6 +10,7 @@ use crate::base::event::{ANSWER_CELLS, Body, Bus, CHECK_CELLS, Clock, Event, HID
 use crate::base::{Cause, Device, quota};
 use crate::device::Machine;
 use crate::device::shared::CodePlace;
+use crate::device::switches::Switches;
 use crate::plot::Figure;
 use crate::script::carry;
 use crate::script::engine::Stopped;
@@ -53,6 +54,8 @@ pub struct ScriptEvaluator {
     shown: bool,
     /// What the check of the last cell is to find as it was before.
     before: Given,
+    /// What the last code left set is to be put back to.
+    switches: Option<Switches>,
     /// The clock of the last answer, where the machine has both.
     answered: Option<Clock>,
     /// Where the last check refused.
@@ -87,6 +90,7 @@ impl ScriptEvaluator {
             scratch: None,
             shown: false,
             before: Given::default(),
+            switches: None,
             answered: None,
             check_line: None,
         }
@@ -273,7 +277,13 @@ impl Evaluator for ScriptEvaluator {
         outcome
     }
 
-    fn keep_given(&mut self, given: &[GivenName]) {
+    fn keep_given(&mut self, given: &[GivenName], answer: bool) {
+        let machine = Arc::clone(self.machine());
+        // A check and a prediction's answer have seen what an answer left set; later steps begin without it.
+        if let Some(switches) = self.switches.take() {
+            switches.put_back(&machine);
+        }
+        self.switches = answer.then(|| Switches::of(&machine));
         self.before = Given::of(&self.interpreter, given);
     }
 
@@ -402,6 +412,7 @@ impl Evaluator for ScriptEvaluator {
         }
         self.runs.clear();
         self.before = Given::default();
+        self.switches = None;
         self.shown = false;
         self.machine().reset();
     }

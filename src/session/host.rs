@@ -273,8 +273,8 @@ impl<E: Evaluator> Worker<'_, E> {
     fn serve(&mut self, request: Request) {
         let answer = match request {
             Request::Hello { .. } => self.greet(),
-            Request::Evaluate { id, cell, code, first_line, given } => {
-                self.evaluator.keep_given(&given);
+            Request::Evaluate { id, cell, code, first_line, given, answer } => {
+                self.evaluator.keep_given(&given, answer);
                 self.evaluate(id, cell, first_line, &code)
             }
             Request::Check { id, of, code, first_line } => self.check(id, of, first_line, &code),

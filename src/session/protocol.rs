@@ -50,6 +50,10 @@ pub enum Request {
         /// Names that a check of this cell reads, and that are not the learner's to change.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         given: Vec<GivenName>,
+        /// The code answers an exercise: what it leaves set for the whole process, such as the default device, is put back
+        /// before the next code runs.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        answer: bool,
     },
     /// Evaluates a check: it sees the variables and the events of cell `of`, and changes neither.
     Check {
@@ -423,8 +427,14 @@ mod tests {
 
     #[test]
     fn messages_survive_the_wire_and_torn_ones_are_errors() {
-        let request =
-            Request::Evaluate { id: 1, cell: 2, code: "1 + 1".into(), first_line: 1, given: Vec::new() };
+        let request = Request::Evaluate {
+            id: 1,
+            cell: 2,
+            code: "1 + 1".into(),
+            first_line: 1,
+            given: Vec::new(),
+            answer: false,
+        };
         let mut wire = Vec::new();
         write(&mut wire, &request).unwrap();
         assert_eq!(read::<Request>(&mut wire.as_slice()).unwrap(), Some(request));

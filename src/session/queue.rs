@@ -140,7 +140,14 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     fn evaluate(id: u64) -> Request {
-        Request::Evaluate { id, cell: 1, code: "code".into(), first_line: 1, given: Vec::new() }
+        Request::Evaluate {
+            id,
+            cell: 1,
+            code: "code".into(),
+            first_line: 1,
+            given: Vec::new(),
+            answer: false,
+        }
     }
 
     #[test]

@@ -79,7 +79,14 @@ fn ready(role: &str) -> Client {
 }
 
 fn evaluate(id: u64, code: &str) -> Request {
-    Request::Evaluate { id, cell: id as u32, code: code.into(), first_line: 1, given: Default::default() }
+    Request::Evaluate {
+        id,
+        cell: id as u32,
+        code: code.into(),
+        first_line: 1,
+        given: Default::default(),
+        answer: false,
+    }
 }
 
 fn receive(client: &Client) -> FromSession {

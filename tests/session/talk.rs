@@ -22,6 +22,7 @@ fn every_request_is_answered() {
             code: "set y\nbogus".into(),
             first_line: 11,
             given: Default::default(),
+            answer: false,
         })
         .unwrap();
     assert!(matches!(finished(&client, 2).1, Outcome::Error { fault } if fault.line == Some(12)));

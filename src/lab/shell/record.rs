@@ -65,7 +65,7 @@ fn ask(state: &mut State, path: &Path) -> Request {
     state.work.pending.insert(id, Pending::Snapshot);
     let quoted = serde_json::Value::from(path.display().to_string());
     let code = format!("telemetry::export_memory_snapshot({quoted}); {quoted}");
-    Request::Evaluate { id, cell: HIDDEN_CELLS, code, first_line: 1, given: Vec::new() }
+    Request::Evaluate { id, cell: HIDDEN_CELLS, code, first_line: 1, given: Vec::new(), answer: false }
 }
 
 impl ExportJob {
