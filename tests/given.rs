@@ -45,7 +45,7 @@ fn tried_with(names: &[&str], setup: &str, code: &str, check: &str, changes: &[&
     assert!(matches!(session.evaluate(1, 1, setup, &host), Outcome::Ok { .. }));
     let given = names.iter().map(|name| GivenName { name: (*name).into(), fixed: !changes.contains(name) });
     let given: Vec<GivenName> = given.collect();
-    session.keep_given(&given);
+    session.keep_given(&given, true);
     session.evaluate(2, 1, code, &host);
     session.check(2, 1, check, &host).unwrap()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::script::lexer::{self, Kind, Piece};
-use crate::script::reads::{bound_outside, read_from_outside, used_from_outside};
+use crate::script::reads::{bound_outside, called_from_outside, read_from_outside, used_from_outside};
 use crate::session::protocol::GivenName;
 
 use super::format::{Code, Element, Exercise, Lesson, Step};
@@ -18,7 +18,7 @@ pub(crate) fn given(exercise: &Exercise) -> Vec<GivenName> {
     read.map(|name| GivenName { fixed: !exercise.changes.contains(&name), name }).collect()
 }
 
-/// The variables that an answer has to leave, for later steps read what they hold: those that steps before have bound, and
+/// The variables and functions that an answer has to leave, for later steps read what they hold or call them: those that steps before have bound, and
 /// that neither the exercise itself binds nor a step before the first that reads them.
 pub(crate) fn kept(lesson: &Lesson, step: usize) -> BTreeSet<String> {
     let Some(here) = lesson.steps.get(step) else { return BTreeSet::new() };
@@ -38,7 +38,10 @@ pub(crate) fn kept(lesson: &Lesson, step: usize) -> BTreeSet<String> {
             Some(Element::Exercise(exercise)) => Some(&exercise.check),
             _ => None,
         };
-        let reads = |code: &Code| used_from_outside(&code.text).into_iter();
+        let reads = |code: &Code| {
+            let functions = called_from_outside(&code.text).into_iter().chain(called(&code.text));
+            used_from_outside(&code.text).into_iter().chain(functions)
+        };
         for code in runs(later) {
             kept.extend(reads(code).filter(|name| open.contains(name)));
             let bound = bound_outside(&code.text);

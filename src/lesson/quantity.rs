@@ -111,7 +111,10 @@ impl Unit {
     /// The number with its unit as a person reads it: bytes from 1 KiB on also in the fitting binary
     /// unit, a count as the bare number.
     pub fn show(self, value: f64) -> String {
-        let number = text::number(value);
+        let number = match self {
+            Unit::Bytes | Unit::Count => text::counted(value),
+            _ => text::number(value),
+        };
         match self {
             Unit::Count => number,
             Unit::Percent => format!("{number} %"),

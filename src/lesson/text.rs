@@ -60,6 +60,18 @@ pub(super) fn number(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// The same with the fraction of a large number, so that half a byte too many is seen as one.
+pub(super) fn counted(value: f64) -> String {
+    let shown = number(value);
+    let fraction = format!("{:.2}", value.abs().fract());
+    match fraction.strip_prefix("0.").map(|digits| digits.trim_end_matches('0')) {
+        Some(digits) if !digits.is_empty() && (1000.0..1e13).contains(&value.abs()) => {
+            format!("{}.{digits}", grouped(value.trunc()))
+        }
+        _ => shown,
+    }
+}
+
 fn grouped(whole: f64) -> String {
     let digits = format!("{:.0}", whole.abs());
     let mut out = String::with_capacity(digits.len() + digits.len() / 3 + 1);
@@ -117,6 +129,9 @@ mod tests {
         assert_eq!(number(999.0), "999");
         assert_eq!(number(1.25), "1.25");
         assert_eq!(number(12345.678), "12,346");
+        assert_eq!(counted(4_194_304.5), "4,194,304.5");
+        assert_eq!(counted(12345.999), "12,346");
+        assert_eq!(counted(2.5), "2.5");
         assert_eq!(number(0.000_012_3), "1.230e-5");
         assert_eq!(number(2.0 / 3.0), "0.6667");
     }

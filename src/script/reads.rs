@@ -277,6 +277,17 @@ pub(crate) fn bound_outside(code: &str) -> BTreeSet<String> {
     all
 }
 
+/// The names that some code makes within blocks alone, whose end they do not outlast.
+pub(crate) fn bound_in_blocks(code: &str) -> BTreeSet<String> {
+    let tokens = lexer::tokens(&Engine::new_raw(), code);
+    let outside = bound_outside(code);
+    let made = tokens.windows(2).filter_map(|pair| match pair {
+        [(Token::Let | Token::Const, _), (made, _)] => name(made).map(str::to_owned),
+        _ => None,
+    });
+    made.filter(|name| !outside.contains(name)).collect()
+}
+
 /// [`read_from_outside`] without what is only dropped.
 pub(crate) fn used_from_outside(code: &str) -> BTreeSet<String> {
     let tokens = lexer::tokens(&Engine::new_raw(), code);
@@ -291,6 +302,21 @@ pub(crate) fn used_from_outside(code: &str) -> BTreeSet<String> {
         .enumerate()
         .filter(|(at, (_, reading))| **reading == Reading::Free && !is_dropped(*at));
     free.filter_map(|(_, ((token, _), _))| name(token).map(str::to_owned)).collect()
+}
+
+/// The functions that some code calls by their names, and does not define.
+pub(crate) fn called_from_outside(code: &str) -> BTreeSet<String> {
+    let tokens = lexer::tokens(&Engine::new_raw(), code);
+    let own = lexer::functions(code);
+    let calls = tokens.iter().enumerate().filter(|(at, _)| {
+        let before = at.checked_sub(1).and_then(|before| tokens.get(before)).map(|(token, _)| token);
+        let is_part = matches!(before, Some(Token::Period | Token::Elvis | Token::DoubleColon | Token::Fn));
+        !is_part && matches!(tokens.get(at + 1), Some((Token::LeftParen, _)))
+    });
+    calls
+        .filter_map(|(_, (token, _))| name(token).map(str::to_owned))
+        .filter(|name| !own.contains(name))
+        .collect()
 }
 
 /// The variables that some code reads and does not make.

@@ -16,6 +16,7 @@ use crate::script::carry;
 use crate::script::engine::Stopped;
 use crate::script::examine::{Examiner, Refused};
 use crate::script::modules::run_events::{Finding, RunEvents};
+use crate::script::reads::bound_in_blocks;
 use crate::script::summary::Summary;
 use crate::script::{Fault, Interpreter, Limits, Origin, help};
 
@@ -69,6 +70,7 @@ struct CellRun {
     dropped: u64,
     figures: Map,
     fault: Option<Fault>,
+    code: String,
 }
 
 impl ScriptEvaluator {
@@ -273,7 +275,7 @@ impl Evaluator for ScriptEvaluator {
             Outcome::Error { fault } => Some(fault.clone()),
             _ => None,
         };
-        self.keep(CellRun { cell, events, dropped, figures, fault });
+        self.keep(CellRun { cell, events, dropped, figures, fault, code: code.to_owned() });
         outcome
     }
 
@@ -318,6 +320,12 @@ impl Evaluator for ScriptEvaluator {
             let message = self.interpreter.mixture(code, line).message();
             return Ok(Verdict::CheckerFault { message, line: fault.line });
         }
+        let in_block = match &result {
+            Err(Refused::Missing(name)) => {
+                run.filter(|run| bound_in_blocks(&run.code).contains(name)).map(|_| name.clone())
+            }
+            _ => None,
+        };
         // An error that no check expects is the attempt's end, whatever else holds.
         let stopped = self.runs.iter().rev().find(|run| run.cell == of).and_then(|run| run.fault.clone());
         let before = std::mem::take(&mut self.before);
@@ -326,6 +334,12 @@ impl Evaluator for ScriptEvaluator {
             (Some(fault), _) => Ok(Verdict::of_fault(&fault)),
             (None, Some(reason)) => Ok(Verdict::Fail { reason, line: None }),
             (None, _) => Ok(match (verdict(result, &events)?, before.beside(&self.interpreter)) {
+                (Verdict::Fail { reason, line }, _)
+                    if in_block.as_deref().is_some_and(|name| reason == Verdict::asks_for(name)) =>
+                {
+                    let name = in_block.unwrap_or_default();
+                    Verdict::Fail { reason: Verdict::ended_with_block(&name), line }
+                }
                 (Verdict::Fail { reason, line }, Some(beside)) => {
                     Verdict::Fail { reason: format!("{reason} ({beside})"), line }
                 }

@@ -68,6 +68,14 @@ impl Verdict {
         format!("the exercise asks for `{name}`; your code does not define it")
     }
 
+    /// The same where the code defines it in a block.
+    pub(crate) fn ended_with_block(name: &str) -> String {
+        format!(
+            "the exercise asks for `{name}`, and a `let` within braces ends with them: put `let {name} = ();` before \
+             the block, and `{name} = …` in it"
+        )
+    }
+
     /// The same verdict with what it says put through `clean`.
     pub(crate) fn said(mut self, clean: impl Fn(&str) -> String) -> Verdict {
         match &mut self {

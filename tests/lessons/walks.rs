@@ -237,3 +237,50 @@ fn a_name_that_later_steps_read_is_not_an_answers_to_take() {
     assert!(!said.contains("give yours another name"), "{said}");
     assert!(said.contains("Passed.") && said.contains("[256] 3"), "{said}");
 }
+
+/// The functions that a lesson gives are called by later steps as well.
+#[test]
+fn a_function_that_later_steps_call_is_not_an_answers_to_take() {
+    let task =
+        exercise("let y = 0;", "expect_equal(y, 4);", "let y = twice(2);", &[("expected 4", "let y = 1;")]);
+    let body = [
+        "Text.\n\n",
+        &block("run", "fn twice(x) { x * 2 } fn spare(x) { x }"),
+        &task,
+        &block("run", "print(`twice: ${twice(21)}`);"),
+    ]
+    .concat();
+    let lesson = Lesson::new("functions", SIM, &body);
+    let taken = "fn twice(x) { x + 2 }\nlet y = twice(2);\n.\n";
+    let free = "fn spare(x) { x + 2 }\nlet y = spare(2);\n.\n";
+    let (said, _) = lesson.walk("sim:t4x2", &format!("\n{taken}{free}\nq\n"));
+    let reason = "later steps read `twice` as the lesson gave it: give yours another name";
+    assert!(said.contains(reason) && said.contains("Passed.") && said.contains("twice: 42"), "{said}");
+}
+
+/// What an answer leaves set for the whole process is gone when the next step begins.
+#[test]
+fn later_steps_begin_with_the_switches_that_they_had() {
+    let code = "let a = ones(2); cuda::set_device(1); set_default_device(\"cuda\"); cudnn::benchmark(true); \
+                cuda::set_stream(cuda::Stream()); matmul::allow_tf32(true); let y = ones(2).device.to_string();";
+    let check = "expect_equal(y, \"cuda:1\");";
+    let task = exercise("let y = 0;", check, code, &[("expected", "let y = 1;")]);
+    let told = "print(`${ones(2).device} ${cuda::current_device()} ${cudnn::benchmark()} ${matmul::allow_tf32()}`); \
+                print(cuda::current_stream() == cuda::default_stream());";
+    let body = ["Text.\n\n", &task, &block("run", told)].concat();
+    let lesson = Lesson::new("switches", SIM, &body);
+    let (said, _) = lesson.walk("sim:t4x2", &format!("{code}\n.\n\nq\n"));
+    assert!(said.contains("Passed."), "{said}");
+    assert!(said.contains("cpu 0 false false\ntrue"), "{said}");
+    assert_eq!(lesson.problems("sim:t4x2"), [""; 0]);
+}
+
+/// What a `let` within braces makes is told of as such.
+#[test]
+fn a_name_that_ends_with_its_block_is_told_of() {
+    let task = exercise("let y = 0;", "expect_equal(y, 4);", "let y = 4;", &[("expected 4", "let y = 1;")]);
+    let lesson = Lesson::new("in-block", SIM, &["Text.\n\n", &task].concat());
+    let (said, _) = lesson.walk("sim:t4x2", "with no_grad() { let y = 4; }\n.\nlet z = 4;\n.\nq\n");
+    assert!(said.contains("the exercise asks for `y`, and a `let` within braces ends with them"), "{said}");
+    assert!(said.contains("the exercise asks for `y`; your code does not define it"), "{said}");
+}
