@@ -1,7 +1,7 @@
 //! The script interpreter as a session's evaluator.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rhai::{Array, Dynamic, Map};
@@ -11,7 +11,6 @@ use crate::base::{Cause, Device, quota};
 use crate::device::Machine;
 use crate::device::shared::CodePlace;
 use crate::device::switches::Switches;
-use crate::plot::Figure;
 use crate::script::carry;
 use crate::script::engine::Stopped;
 use crate::script::examine::{Examiner, Refused};
@@ -23,6 +22,7 @@ use crate::script::{Fault, Interpreter, Limits, Origin, help};
 use super::engine::{CheckStopped, Evaluator, Host, Inspected, Interrupt};
 use super::given::Given;
 use super::protocol::{Completion, Display, GivenName, LAST, Outcome, ProbeValue, Stream, Usage, Verdict};
+use super::relay::{OfCalled, Relay};
 use super::scratch::{SCRATCH, Scratch};
 use super::spent::{Copied, Snapshot};
 use super::{complete, described, inspect};
@@ -478,71 +478,6 @@ impl Interrupt for Stop {
 
     fn clear(&self) {
         self.0.shared.cancel.clear();
-    }
-}
-
-/// Hands the interpreter's output to whoever the running request belongs to.
-#[derive(Default)]
-struct Relay(Mutex<Option<Arc<dyn Host>>>);
-
-impl Relay {
-    fn set(&self, host: Option<Arc<dyn Host>>) {
-        *self.0.lock().unwrap_or_else(|e| e.into_inner()) = host;
-    }
-
-    fn with(&self, run: impl FnOnce(&dyn Host)) {
-        let host = self.0.lock().unwrap_or_else(|e| e.into_inner()).clone();
-        if let Some(host) = host {
-            run(&*host);
-        }
-    }
-}
-
-impl crate::script::Host for Relay {
-    fn print(&self, text: &str) {
-        self.with(|h| h.print(Stream::Stdout, &format!("{text}\n")));
-    }
-
-    fn part(&self, text: &str) {
-        self.with(|h| h.print(Stream::Stdout, text));
-    }
-
-    fn warn(&self, text: &str) {
-        self.with(|h| h.print(Stream::Stderr, &format!("warning: {text}\n")));
-    }
-
-    fn figure(&self, figure: &Figure, id: Option<&str>) {
-        self.with(|h| h.display(Display::Figure { figure: Box::new(figure.clone()) }, id));
-    }
-
-    fn text(&self, text: &str, id: Option<&str>) {
-        self.with(|h| h.display(Display::Text { text: text.to_string() }, id));
-    }
-
-    fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str) {
-        self.with(|h| h.progress(label, done, total, note));
-    }
-}
-
-/// Who hears what a check says: of warnings, those alone that the learner's code gives while the check calls it.
-struct OfCalled {
-    host: Arc<dyn Host>,
-    calling: Arc<AtomicBool>,
-}
-
-impl Host for OfCalled {
-    fn print(&self, stream: Stream, text: &str) {
-        if stream == Stream::Stdout || self.calling.load(Ordering::Relaxed) {
-            self.host.print(stream, text);
-        }
-    }
-
-    fn display(&self, content: Display, display_id: Option<&str>) {
-        self.host.display(content, display_id);
-    }
-
-    fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str) {
-        self.host.progress(label, done, total, note);
     }
 }
 

@@ -19,6 +19,7 @@ pub mod options;
 mod outbox;
 pub mod protocol;
 mod queue;
+mod relay;
 pub mod sandbox;
 pub mod scratch;
 mod spent;
