@@ -28,6 +28,7 @@ pub(crate) mod nn;
 pub(crate) mod optim;
 pub(crate) mod own_function;
 mod parallel;
+mod picking;
 mod plot;
 mod raised;
 mod receivers;
@@ -94,6 +95,7 @@ pub(crate) fn register(
     casts::register(engine);
     iterables::register(engine);
     membership::register(engine);
+    picking::register(engine, &machine.shared);
     run_events::register(engine);
     plot::register(engine);
     spaces.register(engine);
