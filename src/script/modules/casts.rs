@@ -15,6 +15,8 @@ pub(crate) fn register(engine: &mut Engine) {
     engine.register_fn("float", |value: bool| f64::from(u8::from(value)));
     engine.register_fn("float", |value: f64| value);
     engine.register_fn("float", |text: &str| parsed_float(text).map_err(raise));
+    engine.register_fn("to_int", |value: bool| INT::from(value));
+    engine.register_fn("to_float", |value: bool| f64::from(u8::from(value)));
     engine.register_fn("bool", |value: INT| value != 0);
     engine.register_fn("bool", |value: bool| value);
     engine.register_fn("bool", |value: f64| value != 0.0);

@@ -118,6 +118,12 @@ impl NumberSteps {
         let (from, to) = if self.step > 0 { (self.from, self.to) } else { (self.to, self.from) };
         if from >= to { 0 } else { to.abs_diff(from).div_ceil(self.step.unsigned_abs()) }
     }
+
+    fn contains(&self, number: INT) -> bool {
+        let (from, to) = if self.step > 0 { (self.from, number) } else { (number, self.from) };
+        let steps = from.abs_diff(to) / self.step.unsigned_abs();
+        from <= to && from.abs_diff(to).is_multiple_of(self.step.unsigned_abs()) && steps < self.count()
+    }
 }
 
 impl IntoIterator for NumberSteps {
@@ -323,6 +329,9 @@ pub(super) fn register(engine: &mut Engine) {
     of_ranges::<Range<INT>>(engine);
     of_ranges::<RangeInclusive<INT>>(engine);
     of_ranges::<NumberSteps>(engine);
+    engine.register_fn("contains", |range: &mut NumberSteps, number: INT| range.contains(number));
+    of_items::<Tensor>(engine);
+    of_items::<ImmutableString>(engine);
 }
 
 /// Methods of arrays, on the array that the range stands for.
@@ -333,13 +342,23 @@ fn of_ranges<T: Clone + Send + Sync + 'static>(engine: &mut Engine) {
             collected(&ctx, range).map(Dynamic::from)
         });
     }
+    of_items::<T>(engine);
+}
+
+/// What arrays do with a function, on the items that a loop goes through; those of a text are texts.
+fn of_items<T: Clone + Send + Sync + 'static>(engine: &mut Engine) {
     for name in ["map", "filter", "reduce", "some", "all", "find"] {
         let types = [TypeId::of::<T>(), TypeId::of::<FnPtr>(), TypeId::of::<Dynamic>()];
         for count in 2..=types.len() {
             let types = types.iter().take(count).copied().collect::<Vec<_>>();
             engine.register_raw_fn(name, types, move |ctx: NativeCallContext, args: &mut FnCallArgs| {
-                let Some((range, rest)) = args.split_first_mut() else { return Ok(Dynamic::UNIT) };
-                let mut all = Dynamic::from_array(collected(&ctx, range)?);
+                let Some((of, rest)) = args.split_first_mut() else { return Ok(Dynamic::UNIT) };
+                let text = of.read_lock::<ImmutableString>().map(|text| text.clone());
+                let letters = |text: ImmutableString| text.chars().map(|c| c.to_string().into()).collect();
+                let mut all = Dynamic::from_array(match text {
+                    Some(text) => letters(text),
+                    None => collected(&ctx, of)?,
+                });
                 let mut args: Vec<&mut Dynamic> =
                     std::iter::once(&mut all).chain(rest.iter_mut().map(|a| &mut **a)).collect();
                 ctx.call_native_fn_raw(name, true, &mut args)
@@ -377,5 +396,36 @@ fn rows(x: &Tensor) -> Items {
     match unbind(x, 0) {
         Ok(rows) => Box::new(rows.into_iter().map(|row| Ok(Dynamic::from(row)))),
         Err(error) => Box::new(std::iter::once(Err(raise(error)))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::script::testing::shown;
+
+    #[test]
+    fn what_a_loop_goes_through_has_the_methods_of_arrays_that_take_functions() {
+        for (code, want) in [
+            ("tensor([[1, 2], [3, 4]]).map(|r| r.sum().item())", "[3, 7]"),
+            ("tensor([1, 2, 3]).filter(|x| x.item() > 1)", "[tensor(2), tensor(3)]"),
+            (
+                "[ones(3).all(|x| x.item() == 1.0), tensor([1, 5]).some(|x| x == 5), ones(2).all()]",
+                "[true, true, tensor(True)]",
+            ),
+            ("tensor([1, 2]).reduce(|all, x| all + x.item(), 0)", "3"),
+            ("let at = #{a: 1, b: 2}; \"abba\".map(|c| at[c])", "[1, 2, 2, 1]"),
+            ("\"a-b\".filter(|c| c != \"-\")", "[\"a\", \"b\"]"),
+            ("[(3 > 2).to_int(), false.to_float()]", "[1, 0.0]"),
+        ] {
+            assert_eq!(shown(&[code]), want, "{code}");
+        }
+        assert!(shown(&["tensor(1).map(|x| x)"]).contains("iteration over a 0-d tensor"));
+    }
+
+    #[test]
+    fn numbers_with_a_step_tell_what_is_among_them() {
+        let code = "[3 in range(0, 10, 3), 9 in range(0, 10, 3), 10 in range(0, 10, 3), 4 in range(0, 10, 3), -3 in range(0, 10, 3), \
+                    10 in range(10, 0, -5), 5 in range(10, 0, -5), 0 in range(10, 0, -5), 12 in range(0, 12, 3), 1 in range(5, 1, 2)]";
+        assert_eq!(shown(&[code]), "[true, true, false, false, false, true, true, false, false, false]");
     }
 }
