@@ -534,7 +534,7 @@ fn what_has_no_line_here_is_told_with_what_there_is() {
         ("", "let x = zeros(2, #{dtype: complex64});", "there are no complex numbers here"),
         ("", "ones(2).to_sparse()", "tensors are dense here"),
         ("", "2 ** -1", "`2.0 ** -1`"),
-        ("let xs = [1, 2];", "xs[1..]", "`xs.extract(1..)`"),
+        ("let xs = [1, 2];", "xs[1..] = [3];", "`xs.splice(1..3, [5])`"),
         ("let d = #{};", "d['a']", "names of a map are texts"),
         ("", "let model = 3; print(modle)", "did you mean `model`?"),
         ("", "fn f(s) { s.to_int() } f(\"12\")", "parse_int(s)"),

@@ -16,12 +16,17 @@ pub(super) const LIST: &str = "\u{1b}";
 /// The key of a chain in two parts, of which the first is evaluated before what the other is given.
 pub(super) const RECEIVER_FIRST: &str = "\u{11}";
 
+/// The key of a part in brackets, whose first input is what stands before them.
+pub(super) const SLICED: &str = "\u{13}";
+
 /// Where an expression begins, a method's call with its variable.
 pub(super) fn start_of(expr: &Expr) -> Position {
     match expr {
         Expr::Custom(x, at) => match (x.tokens.first(), x.inputs.last()) {
             (Some(key), Some(whole)) if key == METHOD || key == LIST => start_of(whole),
-            (Some(key), _) if key == RECEIVER_FIRST => x.inputs.first().map_or(*at, start_of),
+            (Some(key), _) if key == RECEIVER_FIRST || key == SLICED => {
+                x.inputs.first().map_or(*at, start_of)
+            }
             _ => *at,
         },
         Expr::Dot(x, ..) | Expr::Index(x, ..) => start_of(&x.lhs),

@@ -135,7 +135,7 @@ fn is_of_tensors(bare: &str) -> bool {
 pub(super) fn part(want: &str, got: &str) -> Option<String> {
     Some(match (want, got) {
         ("int", range) if range.starts_with("Range") => {
-            "`xs.extract(1..)` and `xs.extract(0, xs.len() - 1)` take a part of an array".into()
+            "`xs[1..3]` is a part of an array to read; `xs.splice(1..3, [5])` puts other items in its place".into()
         }
         ("string", "int" | "char") => {
             "names of a map are texts: `` d[`${i}`] ``; results in parts have them: `.values` and `.indices` of max, sort \

@@ -62,6 +62,7 @@ mod receivers_first;
 pub(crate) mod report;
 mod rewrite;
 mod silent;
+mod slices;
 pub mod snapshot;
 mod sources;
 pub mod spaces;

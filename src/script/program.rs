@@ -6,7 +6,7 @@
 //! ([`nesting`]), every line that runs is known as it does ([`blame`]), an error of a full device is
 //! told the variables that it passes ([`frames`]), what is caught of Rhai's errors reads as what is not
 //! ([`caught`]), what stands in a text fails where it can't be shown
-//! ([`printing`]), what a call gives is assigned to ([`assigned`]), a method's receiver comes before its arguments ([`receivers_first`]), and loops take
+//! ([`printing`]), what a call gives is assigned to ([`assigned`]), a method's receiver comes before its arguments ([`receivers_first`]), arrays have parts ([`slices`]), and loops take
 //! pairs apart ([`unpack`]). Errors are placed by the tree that was parsed.
 
 use std::cell::{Cell, RefCell};
@@ -25,7 +25,7 @@ use super::fault::Vocabulary;
 use super::tree::{Visitor, visit};
 use super::{
     assigned, blame, captures, caught, classes, constants, differs, direct, ends, frames, hollow, lists,
-    methods, nesting, numbers, powers, printing, receivers_first, unpack,
+    methods, nesting, numbers, powers, printing, receivers_first, slices, unpack,
 };
 
 /// The key of a function's body that was changed.
@@ -41,6 +41,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>, words: Vocabul
     ends::register(engine);
     captures::register(engine);
     receivers_first::register(engine);
+    slices::register(engine);
     constants::register(engine);
     nesting::register(engine, shared);
     blame::register(engine, shared);
@@ -146,6 +147,19 @@ impl Visitor for Changes {
     }
 
     fn chain(&mut self, expr: &mut Expr) {
+        if let Some(slices::ChainPart { mut base, link, mut rest }) = slices::cut(expr) {
+            for part in std::iter::once(&mut base).chain(&mut rest) {
+                if matches!(part, Expr::Dot(..) | Expr::Index(..)) {
+                    self.chain(part);
+                }
+            }
+            let (part, at) = (slices::sliced(base, link), expr.position());
+            *expr = match rest {
+                Some(rest) => receivers_first::joined(part, rest, at),
+                None => part,
+            };
+            return;
+        }
         if let Some((mut first, mut rest)) = receivers_first::cut(expr) {
             for part in [&mut first, &mut rest] {
                 if matches!(part, Expr::Dot(..) | Expr::Index(..)) {

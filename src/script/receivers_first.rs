@@ -26,20 +26,25 @@ pub(super) fn register(engine: &mut Engine) {
     let evaluate = |context: &mut EvalContext, inputs: &[Expression], _: &Dynamic| {
         let [first, rest] = inputs else { return Ok(Dynamic::UNIT) };
         let first = context.eval_expression_tree(first)?;
-        let before = WAITING.with_borrow_mut(|waiting| {
-            waiting.push(first.flatten());
-            waiting.len() - 1
-        });
-        let value = context.eval_expression_tree(rest);
-        // What failed before the rest took it goes as well.
-        drop(WAITING.with_borrow_mut(|waiting| waiting.split_off(before.min(waiting.len()))));
-        value
+        waiting(first.flatten(), || context.eval_expression_tree(rest))
     };
     engine.register_custom_syntax_with_state_raw(RECEIVER_FIRST, |_, _, _| Ok(None), false, evaluate);
     let take = |_: &mut EvalContext, _: &[Expression], _: &Dynamic| {
         Ok(WAITING.with_borrow_mut(Vec::pop).unwrap_or_default())
     };
     engine.register_custom_syntax_with_state_raw(KEPT, |_, _, _| Ok(None), false, take);
+}
+
+/// Keeps a value until `rest`, which [`kept`] stands in, takes it.
+pub(super) fn waiting<R>(value: Dynamic, rest: impl FnOnce() -> R) -> R {
+    let before = WAITING.with_borrow_mut(|waiting| {
+        waiting.push(value);
+        waiting.len() - 1
+    });
+    let value = rest();
+    // What failed before the rest took it goes as well.
+    drop(WAITING.with_borrow_mut(|waiting| waiting.split_off(before.min(waiting.len()))));
+    value
 }
 
 /// The first part of a chain whose order has to be kept, and the rest of it; none of others.
@@ -77,7 +82,7 @@ pub(super) fn joined(first: Expr, rest: Expr, at: Position) -> Expr {
     Expr::Custom(Box::new(custom(RECEIVER_FIRST, [first, rest], Dynamic::UNIT)), at)
 }
 
-fn link(expr: &Expr) -> Option<(&BinaryExpr, ASTFlags, Position)> {
+pub(super) fn link(expr: &Expr) -> Option<(&BinaryExpr, ASTFlags, Position)> {
     match expr {
         Expr::Dot(x, flags, at) | Expr::Index(x, flags, at) => Some((x, *flags, *at)),
         _ => None,
@@ -92,22 +97,26 @@ fn like(node: &Expr, parts: BinaryExpr, flags: ASTFlags) -> Expr {
 }
 
 /// A link that is the last of its chain.
-fn ended(node: &Expr, last: &Expr) -> Option<Expr> {
+pub(super) fn ended(node: &Expr, last: &Expr) -> Option<Expr> {
     let (x, flags, _) = link(node)?;
     Some(like(node, BinaryExpr { lhs: x.lhs.clone(), rhs: last.clone() }, flags | ASTFlags::BREAK))
 }
 
-fn with_rest(node: &Expr, rest: Expr) -> Option<Expr> {
+pub(super) fn with_rest(node: &Expr, rest: Expr) -> Option<Expr> {
     let (x, flags, _) = link(node)?;
     Some(like(node, BinaryExpr { lhs: x.lhs.clone(), rhs: rest }, flags))
 }
 
+/// The value that is kept.
+pub(super) fn kept(at: Position) -> Expr {
+    Expr::Custom(Box::new(custom(KEPT, [], Dynamic::UNIT)), at)
+}
+
 /// A chain on the value that is kept.
-fn behind(chain: &Expr) -> Expr {
-    let kept = Expr::Custom(Box::new(custom(KEPT, [], Dynamic::UNIT)), chain.position());
+pub(super) fn behind(chain: &Expr) -> Expr {
     let mut rest = chain.clone();
     if let Expr::Dot(x, ..) | Expr::Index(x, ..) = &mut rest {
-        x.lhs = kept;
+        x.lhs = kept(chain.position());
     }
     rest
 }
