@@ -1,5 +1,6 @@
 //! The phrase book: what Python would take is answered with the line rewritten, and what is answered runs.
 
+mod faithful;
 mod pasted;
 
 use std::sync::{Arc, Mutex};

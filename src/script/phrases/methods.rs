@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::book::Idiom;
+use super::marks::is_place;
 use super::names;
 use super::tree::{Arg, Expr, is_os};
 use super::writer::{ATOM, Holds, LOOSE, Writer};
@@ -198,6 +199,21 @@ impl Writer<'_> {
         Some(format!("{list}.push({})", self.expr(item)?))
     }
 
+    /// `xs.remove(x)`, which takes a place here: what is not known may only be a list, or what the program has such a
+    /// method for.
+    fn removed(&mut self, (on, text): (&Expr, &str), holds: Holds, item: &Expr) -> Option<String> {
+        let item = self.expr(item)?;
+        if holds == Holds::Other && self.forwards.contains_key(".remove") {
+            self.mark(&format!("`{text}` may be a list, and `remove` takes a place there"));
+            return Some(format!("{text}.remove({item})"));
+        }
+        self.uses(Idiom::Remove);
+        if !is_place(on) {
+            self.mark(&format!("`{text}` is a copy: nothing is removed from what it is of"));
+        }
+        Some(format!("{text}.remove({text}.index_of({item}))"))
+    }
+
     /// `groups.setdefault(key, []).append(x)`: what is changed is what the map has, and no copy of it.
     fn set_default(&mut self, on: &Expr, name: &str, arguments: &[Arg]) -> Option<Option<(String, u8)>> {
         let Expr::Call(callee, given) = on else { return None };
@@ -283,9 +299,11 @@ impl Writer<'_> {
             {
                 return self.changed_text(&text, name, arguments);
             }
-            ("remove", [one]) if holds == Holds::Array && (self.python || self.is_refused("remove")) => {
-                self.uses(Idiom::Remove);
-                return atom(format!("{text}.remove({text}.index_of({}))", self.expr(&one.value)?));
+            ("remove", [one])
+                if matches!(holds, Holds::Array | Holds::Other)
+                    && (self.python || holds == Holds::Array && self.is_refused("remove")) =>
+            {
+                return self.removed((on, &text), holds, &one.value).map(|text| (text, ATOM));
             }
             ("get", [key, rest @ ..])
                 if plain

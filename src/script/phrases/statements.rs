@@ -4,7 +4,7 @@ use super::book::Idiom;
 use super::lex::TokenKind;
 use super::parse::{KEYWORDS, PythonReader};
 use super::texts::taken_apart;
-use super::tree::{self, Expr, IndexPlace, is_os};
+use super::tree::{Expr, IndexPlace, is_os};
 use super::writer::{Holds, Writer};
 
 /// Reads statements and writes them in lines.
@@ -38,8 +38,15 @@ const LEVELS: [&str; 7] = ["+", "-", "*", "/", "%", "**", "//"];
 const AUGMENTED: [&str; 12] = ["+=", "-=", "*=", "/=", "%=", "**=", "//=", "@=", "&=", "|=", "^=", "<<="];
 
 impl<'c> Statements<'_, 'c, '_> {
-    /// The lines of the next statement, and what ends it taken.
+    /// The lines of the next statement, and what ends it taken, behind what marks what is lost in it.
     pub(super) fn statement(&mut self) -> Option<Vec<String>> {
+        let around = std::mem::take(&mut self.writer.marks);
+        let lines = self.unmarked();
+        let marks = std::mem::replace(&mut self.writer.marks, around);
+        Some(marks.into_iter().chain(lines?).collect())
+    }
+
+    fn unmarked(&mut self) -> Option<Vec<String>> {
         let token = self.reader.peek()?;
         if token.kind == TokenKind::Comment {
             self.reader.at += 1;
@@ -49,7 +56,7 @@ impl<'c> Statements<'_, 'c, '_> {
         if token.text == ">>" && self.reader.nth(1) == ">" {
             self.writer.uses(Idiom::Prompt);
             self.reader.at += 2;
-            return self.statement();
+            return self.unmarked();
         }
         let next = self.reader.nth(1);
         if token.kind == TokenKind::Name && matches!((next, self.reader.nth(2)), ("+", "+") | ("-", "-")) {
@@ -136,7 +143,7 @@ impl<'c> Statements<'_, 'c, '_> {
         }
     }
 
-    fn word(&mut self, idiom: Idiom, lines: Vec<String>) -> Option<Vec<String>> {
+    pub(super) fn word(&mut self, idiom: Idiom, lines: Vec<String>) -> Option<Vec<String>> {
         self.reader.at += 1;
         self.writer.uses(idiom);
         Some(lines)
@@ -189,53 +196,6 @@ impl<'c> Statements<'_, 'c, '_> {
                 return Some(lines);
             }
         }
-    }
-
-    fn assert(&mut self) -> Option<Vec<String>> {
-        // In brackets it is the call that it is here.
-        match self.reader.nth(1) {
-            "(" => self.reader.at += 1,
-            _ => {
-                self.word(Idiom::Assert, Vec::new())?;
-            }
-        }
-        let condition = self.reader.value()?;
-        if let Expr::Tuple(all) = &condition {
-            let all: Option<Vec<String>> = all.iter().map(|value| self.writer.expr(value)).collect();
-            return Some(vec![format!("assert({});", all?.join(", "))]);
-        }
-        let condition = self.writer.expr(&condition)?;
-        if !self.reader.eat(",") {
-            return Some(vec![format!("assert({condition});")]);
-        }
-        let message = self.reader.value()?;
-        let text = self.writer.expr(&message)?;
-        let is_text = self.writer.kind(&message) == Holds::Text || text.starts_with(['"', '`']);
-        let text = if is_text { text } else { format!("`${{{text}}}`") };
-        Some(vec![format!("assert({condition}, {text});")])
-    }
-
-    fn raise(&mut self) -> Option<Vec<String>> {
-        self.word(Idiom::Raise, Vec::new())?;
-        if self.reader.peek().is_none_or(|t| t.kind == TokenKind::Line) {
-            let error = self.caught.as_deref().unwrap_or("\"No active exception to reraise\"");
-            return Some(vec![format!("throw {error};")]);
-        }
-        let value = match self.reader.value()? {
-            Expr::Call(kind, arguments) if is_kind(&kind) => {
-                format!("{}({})", self.writer.expr(&kind)?, self.writer.arguments(&arguments)?)
-            }
-            // A class of another name is an error all the same, with a message.
-            Expr::Call(_, arguments) if !arguments.is_empty() => {
-                format!("RuntimeError({})", self.writer.expr(&arguments.first()?.value)?)
-            }
-            kind if is_kind(&kind) => format!("{}()", self.writer.expr(&kind)?),
-            Expr::Call(name, _) => format!("\"{}\"", self.writer.expr(&name)?),
-            // What was caught, or a class of another name.
-            Expr::Name(name) if self.writer.holds(&name).is_some() => name,
-            name => format!("\"{}\"", self.writer.expr(&name)?),
-        };
-        Some(vec![format!("throw {value};")])
     }
 
     fn global(&mut self) -> Option<Vec<String>> {
@@ -516,75 +476,4 @@ impl<'c> Statements<'_, 'c, '_> {
     pub(super) fn is_own(&self, name: &str) -> bool {
         self.writer.scopes.iter().skip(self.function).any(|scope| scope.contains_key(name))
     }
-
-    /// `a, b = 1, 2`
-    fn several(&mut self, targets: &[Expr], value: &Expr) -> Option<Vec<String>> {
-        self.writer.uses(Idiom::Several);
-        let named = |target: &Expr| matches!(target, Expr::Name(name) if name != "_");
-        let mut lines = Vec::new();
-        let plain = !targets.iter().any(|target| matches!(target, Expr::Unary("*", _)));
-        if let Expr::Tuple(values) | Expr::List(values) = value
-            && values.len() == targets.len()
-            && plain
-        {
-            let is_simple = |value: &Expr| matches!(value, Expr::Number(_) | Expr::Text(_));
-            if values.iter().all(is_simple)
-                || targets.iter().all(|target| matches!(target, Expr::Name(name) if !self.is_own(name)))
-            {
-                for (target, value) in targets.iter().zip(values) {
-                    let (holds, text) = (self.writer.kept(value), self.writer.expr(value)?);
-                    lines.push(self.one(target, &text, holds)?);
-                    let own = self.writer.expr(target)?;
-                    self.note_class(&own, value);
-                }
-                return Some(lines);
-            }
-        }
-        if let Some(lines) = self.unzipped(targets, value) {
-            return lines;
-        }
-        let all = self.writer.free_name("parts");
-        let text = match value {
-            Expr::Tuple(values) => format!("[{}]", self.writer.each(values)?),
-            value => self.writer.expr(value)?,
-        };
-        lines.push(format!("let {all} = {text};"));
-        let own = |name: &String| self.writer.functions.contains_key(name);
-        let is_own = matches!(value, Expr::Call(callee, _) if matches!(callee.as_ref(), Expr::Name(name) if own(name)));
-        let names = tree::named_parts(value).filter(|_| !is_own);
-        // Imported from `torch.linalg`, it has the name alone.
-        let of_linalg = text.starts_with("linalg::svd");
-        let names = names.map(|names| if of_linalg { &["U", "S", "Vh"] } else { names });
-        let starred = targets.iter().position(|target| matches!(target, Expr::Unary("*", _)));
-        for (at, target) in targets.iter().enumerate() {
-            let behind = targets.len() - 1 - at;
-            let target = match target {
-                Expr::Unary("*", target) => target,
-                target => target,
-            };
-            let part = match names.and_then(|names| names.get(at)) {
-                _ if starred == Some(at) && behind == 0 => format!("{all}.extract({at}..)"),
-                _ if starred == Some(at) => format!("{all}.extract({at}..{all}.len() - {behind})"),
-                _ if starred.is_some_and(|star| star < at) => format!("{all}[-{}]", behind + 1),
-                Some(name) => format!("{all}.{name}"),
-                None => format!("{all}[{at}]"),
-            };
-            if let Expr::Tuple(inner) | Expr::List(inner) = target {
-                for (at, target) in inner.iter().enumerate() {
-                    lines.push(self.one(target, &format!("{part}[{at}]"), Holds::Other)?);
-                }
-                continue;
-            }
-            if named(target) || !matches!(target, Expr::Name(_)) {
-                lines.push(self.one(target, &part, Holds::Other)?);
-            }
-        }
-        Some(lines)
-    }
-}
-
-/// Whether there is such a class of errors here.
-fn is_kind(class: &Expr) -> bool {
-    let known = ["RuntimeError", "ValueError", "TypeError", "IndexError", "NotImplementedError"];
-    matches!(class, Expr::Name(name) if known.contains(&name.as_str()))
 }

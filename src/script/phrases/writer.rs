@@ -96,6 +96,8 @@ pub(super) struct Writer<'k> {
     pub parsers: BTreeMap<String, Vec<String>>,
     /// Lines that stand before the statement.
     pub prelude: Vec<String>,
+    /// What is said before the statement of what is lost in it.
+    pub marks: Vec<String>,
 }
 
 /// How tightly Rhai binds.
@@ -151,6 +153,7 @@ impl<'k> Writer<'k> {
             numbered: BTreeSet::new(),
             parsers: BTreeMap::new(),
             prelude: Vec::new(),
+            marks: Vec::new(),
         }
     }
 
