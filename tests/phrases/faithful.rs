@@ -15,6 +15,47 @@ rows = [[5, 3, 1], [2]]
 rows[0].remove(5)
 assert without([5, 3, 1], 3) == [5, 1] and rows[0] == [3, 1]
 "#,
+    // An `except` takes what it names, and what it does not goes on outwards, behind what is done at last.
+    r#"
+class Full(Exception):
+    """No room."""
+class Broken(Full):
+    pass
+told = []
+def whole(s):
+    try:
+        return int(s)
+    except ValueError:
+        return -1
+def outer(raised):
+    try:
+        try:
+            raised()
+        except ValueError as e:
+            return "value"
+        finally:
+            told.append("last")
+    except OverflowError as e:
+        return str(e)
+    except (TypeError, IndexError) as e:
+        return "type"
+    except Full as e:
+        return type(e).__name__ + str(isinstance(e, Broken))
+def key(): raise OverflowError("b")
+def kind(): raise TypeError("bad")
+def full(): raise Broken("full") from None
+def value(): raise ValueError
+def place(): return [1][3]
+left = [1]
+def missing():
+    try:
+        left.remove(7)
+    except ValueError:
+        return "missing"
+assert whole("x") == -1 and whole("4") == 4 and outer(key) == "b" and outer(kind) == "type"
+assert outer(full).lower() == "brokentrue" and outer(value) == "value" and outer(place) == "type"
+assert told == ["last", "last", "last", "last", "last"] and missing() == "missing" and left == [1]
+"#,
 ];
 
 /// What would differ in silence has a line before it that says so.
@@ -25,6 +66,7 @@ const MARKED: &[(&str, &str)] = &[
          return b.remove(1)\nprint(f([1]))",
         "// ? `b` may be a list",
     ),
+    ("try:\n    raise KeyError(\"b\")\nexcept KeyError as e:\n    print(e)", "#{kind: \"KeyError\", message: \"'b'\"}"),
 ];
 
 /// What is wrong with the translation of a program, if anything.

@@ -6,11 +6,8 @@ use super::kept::LEAVES;
 use super::leaving::with_last;
 use super::lex::has_word;
 use super::statements::Statements;
-use super::tree::Expr;
+use super::errors::Handler;
 use super::writer::Holds;
-
-/// What an `except` takes, by what name, and what it does.
-type Handler = (Option<Expr>, String, Vec<String>);
 
 impl Statements<'_, '_, '_> {
     pub(super) fn attempt(&mut self) -> Lines {
@@ -18,7 +15,9 @@ impl Statements<'_, '_, '_> {
         let rhai = self.reader.word() == "{";
         let rest = self.reader.tokens.get(self.reader.at..).unwrap_or_default();
         self.writer.whole = rest.iter().any(|token| token.text == "ZeroDivisionError");
+        let tried = std::mem::replace(&mut self.writer.tried, true);
         let mut body = self.block(column, &[])?;
+        self.writer.tried = tried;
         self.writer.whole = false;
         if rhai {
             self.reader.expect("catch")?;
@@ -44,7 +43,7 @@ impl Statements<'_, '_, '_> {
                     self.reader.at += 1;
                     let (mut kind, mut caught) = (None, "e".to_owned());
                     if self.reader.word() != ":" {
-                        kind = Some(self.reader.values()?);
+                        kind = Some(self.writer.named_errors(&self.reader.values()?));
                         if self.reader.eat("as") {
                             caught = self.reader.name()?;
                         }
@@ -78,7 +77,7 @@ impl Statements<'_, '_, '_> {
         let handler = match handlers.is_empty() {
             // What comes last is done before the error goes on.
             true => failed.into_iter().chain([format!("throw {caught};")]).collect(),
-            false => handled(&caught, handlers)?,
+            false => self.handled(&caught, handlers, failed)?,
         };
         lines.extend(written(&[("try".into(), body), (format!("catch ({caught})"), handler)]));
         lines.extend(last);
@@ -122,55 +121,11 @@ impl Statements<'_, '_, '_> {
                 };
             }
         }
-        if handlers.iter().any(|(kind, ..)| kind.iter().flat_map(kinds).any(|kind| kind == "KeyError")) {
+        if handlers.iter().any(|(kind, ..)| kind.as_ref().is_some_and(|named| named.takes("KeyError"))) {
             self.writer.uses(Idiom::Unknown);
             body.insert(0, "// ? a key that is missing gives (): ask with `key in map`".into());
         }
         (first, failed)
-    }
-}
-
-/// Several `except` are told apart by what they are called; what none of them takes goes on.
-fn handled(caught: &str, mut handlers: Vec<Handler>) -> Lines {
-    if let [(_, _, body)] = handlers.as_mut_slice() {
-        return Some(std::mem::take(body));
-    }
-    let (mut parts, mut all) = (Vec::new(), handlers.is_empty());
-    for (kind, own, mut body) in handlers {
-        if own != caught && body.iter().any(|line| line.contains(&own)) {
-            body.insert(0, format!("let {own} = {caught};"));
-        }
-        let word = if parts.is_empty() { "if" } else { "else if" };
-        let kinds: Vec<String> = kind.iter().flat_map(kinds).collect();
-        all = kinds.is_empty()
-            || kinds.iter().any(|kind| matches!(kind.as_str(), "Exception" | "BaseException"));
-        if all {
-            parts.push(("else".to_owned(), body));
-            break;
-        }
-        let test = match kinds.as_slice() {
-            [kind] => format!("{caught}.kind == \"{kind}\""),
-            kinds => format!("{caught}.kind in {kinds:?}"),
-        };
-        parts.push((format!("{word} {test}"), body));
-    }
-    match parts.as_slice() {
-        [(head, body)] if head == "else" => return Some(body.clone()),
-        _ if !all => parts.push(("else".into(), vec![format!("throw {caught};")])),
-        _ => {}
-    }
-    Some(written(&parts))
-}
-
-/// What errors of a class are called here: those of RuntimeError have kinds of their own.
-fn kinds(class: &Expr) -> Vec<String> {
-    match class {
-        Expr::Name(name) | Expr::Attr(_, name) if name == "RuntimeError" => {
-            ["RuntimeError", "OutOfMemoryError", "DeviceError"].map(str::to_owned).into()
-        }
-        Expr::Name(name) | Expr::Attr(_, name) => vec![name.clone()],
-        Expr::Tuple(all) => all.iter().flat_map(kinds).collect(),
-        _ => Vec::new(),
     }
 }
 

@@ -448,6 +448,7 @@ impl Writer<'_> {
             ("round", [of]) if self.python && self.kind(of) != Holds::Tensor => {
                 return Some((self.rounded("round", of)?.0, ATOM));
             }
+            ("isinstance", [of, class]) if let Some(test) = self.is_error_of(of, class) => (Idiom::Type, test),
             ("isinstance", [of, class]) => {
                 let (sign, class) = self.classes(class)?;
                 let sign = if sign == "in" { "in" } else { "==" };
@@ -526,6 +527,8 @@ impl Writer<'_> {
         match self.kind(of) {
             Holds::Text => Some(format!("parse_{name}({})", self.expr(of)?)),
             Holds::Tensor => Some(format!("{}.item().to_{name}()", self.on(of)?)),
+            // A text that is no number is an error of values there.
+            Holds::Other if self.tried && self.python => Some(format!("{name}({})", self.expr(of)?)),
             _ if reduces(of) => Some(format!("{}.item().to_{name}()", self.on(of)?)),
             _ => Some(format!("{}.to_{name}()", self.on(of)?)),
         }

@@ -28,11 +28,12 @@ impl Statements<'_, '_, '_> {
             return self.object(column, name);
         }
         self.reader.expect("(")?;
-        let base = match self.reader.value()? {
+        let base = self.reader.value()?;
+        let base = match base {
             Expr::Attr(_, base) | Expr::Name(base) if base == "Module" => Base::Module,
             Expr::Attr(_, base) | Expr::Name(base) if base == "Dataset" => Base::Dataset,
             Expr::Attr(_, base) | Expr::Name(base) if base == "Function" => Base::Function,
-            _ => return None,
+            base => return self.error_class(column, &name, &base),
         };
         self.reader.expect(")")?;
         self.reader.expect(":")?;

@@ -208,6 +208,10 @@ impl Writer<'_> {
             return Some(format!("{text}.remove({item})"));
         }
         self.uses(Idiom::Remove);
+        if self.tried && is_place(on) {
+            let fails = "throw ValueError(\"list.remove(x): x not in list\");";
+            self.prelude.push(format!("if {item} !in {text} {{ {fails} }}"));
+        }
         if !is_place(on) {
             self.mark(&format!("`{text}` is a copy: nothing is removed from what it is of"));
         }

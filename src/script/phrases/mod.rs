@@ -18,6 +18,7 @@ mod collectives;
 mod decorators;
 mod division;
 mod environ;
+mod errors;
 mod formats;
 mod free;
 mod functions;

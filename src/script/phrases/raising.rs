@@ -37,26 +37,12 @@ impl Statements<'_, '_, '_> {
             let error = self.caught.as_deref().unwrap_or("\"No active exception to reraise\"");
             return Some(vec![format!("throw {error};")]);
         }
-        let value = match self.reader.value()? {
-            Expr::Call(kind, arguments) if is_kind(&kind) => {
-                format!("{}({})", self.writer.expr(&kind)?, self.writer.arguments(&arguments)?)
-            }
-            // A class of another name is an error all the same, with a message.
-            Expr::Call(_, arguments) if !arguments.is_empty() => {
-                format!("RuntimeError({})", self.writer.expr(&arguments.first()?.value)?)
-            }
-            kind if is_kind(&kind) => format!("{}()", self.writer.expr(&kind)?),
-            Expr::Call(name, _) => format!("\"{}\"", self.writer.expr(&name)?),
-            // What was caught, or a class of another name.
-            Expr::Name(name) if self.writer.holds(&name).is_some() => name,
-            name => format!("\"{}\"", self.writer.expr(&name)?),
-        };
+        let value = self.reader.value()?;
+        let value = self.error_of(value)?;
+        // What led to it is not told.
+        if self.reader.eat("from") {
+            self.reader.value()?;
+        }
         Some(vec![format!("throw {value};")])
     }
-}
-
-/// Whether there is such a class of errors here.
-fn is_kind(class: &Expr) -> bool {
-    let known = ["RuntimeError", "ValueError", "TypeError", "IndexError", "NotImplementedError"];
-    matches!(class, Expr::Name(name) if known.contains(&name.as_str()))
 }

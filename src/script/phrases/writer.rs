@@ -64,6 +64,10 @@ pub(super) struct Writer<'k> {
     pub python: bool,
     /// Whether integers stay such when they divide, as where it is an error by zero that is waited for.
     pub whole: bool,
+    /// Whether the statement stands in a `try`: what fails in it has to fail as it does in Python.
+    pub tried: bool,
+    /// Classes of errors that the program makes, each with the one that it is derived from.
+    pub errors: BTreeMap<String, String>,
     /// Whether a value of which nothing is known is asked for what Python takes as true.
     pub chooses: bool,
     /// What the `except`s around call their errors.
@@ -137,6 +141,8 @@ impl<'k> Writer<'k> {
             said,
             python: false,
             whole: false,
+            tried: false,
+            errors: BTreeMap::new(),
             chooses: said.no_bool.is_some(),
             caught: Vec::new(),
             gives_back: BTreeMap::new(),
