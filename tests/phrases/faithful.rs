@@ -56,6 +56,82 @@ assert whole("x") == -1 and whole("4") == 4 and outer(key) == "b" and outer(kind
 assert outer(full).lower() == "brokentrue" and outer(value) == "value" and outer(place) == "type"
 assert told == ["last", "last", "last", "last", "last"] and missing() == "missing" and left == [1]
 "#,
+    // A function gives back what it changes: an object too, wherever it is called, and where its value is used.
+    r#"
+class Meter:
+    def __init__(self):
+        self.n = 0
+        self.all = []
+    def update(self, v):
+        if v > 0: self.n += 1
+        self.note(v)
+    def note(self, v):
+        self.all.append(v)
+class Trainer:
+    def __init__(self):
+        self.meter = Meter()
+    def go(self):
+        self.meter.update(3)
+        fill(self.meter)
+        return self.meter.n
+def main():
+    m, other = Meter(), Meter()
+    run(m)
+    both(m, other)
+    t = Trainer()
+    t.go()
+    assert m.n == 4 and other.n == 2 and m.all == [0, 1, 2, 0, 1, 2]
+    assert t.go() == 22 and t.meter.n == 22
+    every = [Meter(), Meter()]
+    for x in every:
+        run(x)
+    for x in every:
+        x.update(5)
+    assert every[0].n == 3 and every[1].n == 3
+def run(meter):
+    for i in range(3):
+        meter.update(i)
+def fill(meter):
+    meter.n += 10
+def both(a, b):
+    run(a)
+    if a.n > 100:
+        return
+    run(b)
+def walk(g, node, seen):
+    if node in seen:
+        return
+    seen.append(node)
+    for following in g[node]:
+        walk(g, following, seen)
+seen = []
+walk([[1, 2], [2], [0]], 0, seen)
+def add(xs, v):
+    xs.append(v)
+    return xs
+xs = []
+assert len(add(xs, 1)) == 1 and len(xs) == 1
+n = add(xs, 2)
+add(add(xs, 3), 4)
+assert len(n) == 2 and xs == [1, 2, 3, 4] and seen == [0, 1, 2]
+def clear(xs):
+    xs.clear()
+v = clear(xs)
+assert v is None and xs == []
+main()
+"#,
+    // What a list of unknown kind is extended by is whatever gives items.
+    r#"
+def more(out, items):
+    out.extend(items)
+def some(out):
+    out.extend(range(2))
+    out.extend("ab")
+xs = []
+more(xs, [9])
+some(xs)
+assert xs == [9, 0, 1, "a", "b"]
+"#,
 ];
 
 /// What would differ in silence has a line before it that says so.
@@ -66,7 +142,15 @@ const MARKED: &[(&str, &str)] = &[
          return b.remove(1)\nprint(f([1]))",
         "// ? `b` may be a list",
     ),
-    ("try:\n    raise KeyError(\"b\")\nexcept KeyError as e:\n    print(e)", "#{kind: \"KeyError\", message: \"'b'\"}"),
+    (
+        "class M:\n    def __init__(self):\n        self.n = 0\n    def up(self):\n        self.n += 1\nclass T:\n    def go(self, m):\n        \
+         m.up()\nm = M()\nT().go(m)\nprint(m.n)",
+        "// ? `m` is a copy: what changes in it here is lost",
+    ),
+    (
+        "try:\n    raise KeyError(\"b\")\nexcept KeyError as e:\n    print(e)",
+        "#{kind: \"KeyError\", message: \"'b'\"}",
+    ),
 ];
 
 /// What is wrong with the translation of a program, if anything.

@@ -2,11 +2,11 @@
 
 use super::blocks::{Lines, written};
 use super::book::Idiom;
+use super::errors::Handler;
 use super::kept::LEAVES;
 use super::leaving::with_last;
 use super::lex::has_word;
 use super::statements::Statements;
-use super::errors::Handler;
 use super::writer::Holds;
 
 impl Statements<'_, '_, '_> {

@@ -254,6 +254,10 @@ impl Writer<'_> {
         // A variable of the same name stands before it.
         let is_function = !self.python || matches!(self.holds(name), None | Some(Holds::Closure));
         if is_function && self.functions.contains_key(name) {
+            let plain = std::mem::take(&mut self.plain);
+            if !plain && let Some(found) = self.used_and_given_back(name, arguments) {
+                return found;
+            }
             let ordered = self.in_order(name, self.holds(name) == Some(Holds::Closure), arguments)?;
             return match self.holds(name) {
                 Some(Holds::Closure) => {
@@ -448,7 +452,9 @@ impl Writer<'_> {
             ("round", [of]) if self.python && self.kind(of) != Holds::Tensor => {
                 return Some((self.rounded("round", of)?.0, ATOM));
             }
-            ("isinstance", [of, class]) if let Some(test) = self.is_error_of(of, class) => (Idiom::Type, test),
+            ("isinstance", [of, class]) if let Some(test) = self.is_error_of(of, class) => {
+                (Idiom::Type, test)
+            }
             ("isinstance", [of, class]) => {
                 let (sign, class) = self.classes(class)?;
                 let sign = if sign == "in" { "in" } else { "==" };

@@ -60,6 +60,23 @@ fn begins(before: &str) -> bool {
     before.trim_end().is_empty() || before.trim_end().ends_with(['{', ';'])
 }
 
+/// The lines of a function that are none of a closure's in it.
+fn own_lines(body: &[String]) -> Vec<&str> {
+    let (mut own, mut closure): (Vec<&str>, Option<usize>) = (Vec::new(), None);
+    for line in body {
+        let column = line.len() - line.trim_start().len();
+        match closure {
+            Some(outer) if column > outer => continue,
+            _ => closure = None,
+        }
+        if line.ends_with("| {") {
+            closure = Some(column);
+        }
+        own.push(line);
+    }
+    own
+}
+
 /// What stands before and behind a name that is no part of another.
 fn behind<'l>(line: &'l str, name: &str) -> impl Iterator<Item = (&'l str, &'l str)> {
     let length = name.len();
@@ -100,54 +117,86 @@ impl Statements<'_, '_, '_> {
         params: &[(String, Option<String>)],
         body: &mut Vec<String>,
     ) {
-        let got_back = &self.writer.got_back;
-        // The line that gives a parameter another value of the function's own, which is nobody else's.
-        let named_anew = |param: &str| {
-            let names = |line: &String| {
-                behind(line, param).any(|(before, rest)| {
-                    let line = format!("{param}{}", rest.split_once(';').map_or(rest, |(line, _)| line));
-                    begins(before) && rest.starts_with(" = ") && !got_back.iter().any(|(_, own)| *own == line)
-                })
-            };
-            body.iter().position(names)
-        };
-        let changed = |param: &str| {
-            let before = body.get(..named_anew(param).unwrap_or(body.len())).unwrap_or_default();
-            let got_back = got_back.iter().filter(|(name, _)| name == param);
-            changes(before, param)
-                || got_back.into_iter().any(|(_, own)| before.iter().any(|line| line.contains(own)))
-        };
-        let all: Vec<usize> =
-            params.iter().enumerate().filter(|(_, (param, _))| changed(param)).map(|(at, _)| at).collect();
-        let names: Vec<&str> =
-            all.iter().filter_map(|at| params.get(*at)).map(|(param, _)| param.as_str()).collect();
+        self.writer.gives_back.remove(name_of);
+        self.writer.gives_itself.remove(name_of);
+        let params: Vec<&str> = params.iter().map(|(param, _)| param.as_str()).collect();
+        let all: Vec<usize> = self.changed_of(&params, body);
+        let names: Vec<&str> = all.iter().filter_map(|at| params.get(*at)).copied().collect();
         if names.is_empty() {
             return;
         }
-        let anew = names.iter().any(|name| named_anew(name).is_some());
+        let anew = names.iter().any(|name| self.named_anew(name, body).is_some());
         self.writer.uses(Idiom::Copied);
-        let given: Vec<&String> = body.iter().filter(|line| has_word(line, "return")).collect();
-        let (gives, place) = (!given.is_empty(), name_of.to_owned());
-        match names.as_slice() {
-            _ if anew => {}
-            // What is changed and given as well is taken by who calls it for that alone.
-            [name] if gives && given.iter().all(|line| line.contains(&format!("return {name};"))) => {
-                self.writer.gives_back.insert(place, all);
-                return;
-            }
-            _ if gives => {}
-            names => {
-                body.push(match names {
-                    [name] => (*name).to_owned(),
-                    names => format!("[{}]", names.join(", ")),
-                });
-                self.writer.gives_back.insert(place, all);
-                return;
-            }
+        let back = match names.as_slice() {
+            [name] => (*name).to_owned(),
+            names => format!("[{}]", names.join(", ")),
+        };
+        let own = own_lines(body);
+        let given: Vec<&str> = own.iter().copied().filter(|line| has_word(line, "return")).collect();
+        let all_are = |wanted: &str| {
+            given.iter().all(|line| line.matches("return").count() == line.matches(wanted).count())
+        };
+        let nothing = all_are("return;");
+        let itself = names.len() == 1 && all_are(&format!("return {back};"));
+        if anew || !(nothing || itself) {
+            return self.lost_here(&names, body);
         }
+        if given.is_empty() || nothing {
+            let (inside, outside) = (format!("return {back};"), own.len() == body.len());
+            if !given.is_empty() && !outside {
+                return self.lost_here(&names, body);
+            }
+            body.iter_mut().for_each(|line| *line = line.replace("return;", &inside));
+            body.push(back);
+        } else {
+            self.writer.gives_itself.insert(name_of.to_owned());
+        }
+        self.writer.gives_back.insert(name_of.to_owned(), all);
+    }
+
+    /// Says of the parameters of a function or a method that what changes in them is lost.
+    pub(super) fn lost_of(&mut self, params: &[String], body: &mut Vec<String>) {
+        let params: Vec<&str> = params.iter().map(String::as_str).collect();
+        let all = self.changed_of(&params, body);
+        let names: Vec<&str> = all.iter().filter_map(|at| params.get(*at)).copied().collect();
+        if !names.is_empty() && self.writer.python {
+            self.lost_here(&names, body);
+        }
+    }
+
+    fn lost_here(&mut self, names: &[&str], body: &mut Vec<String>) {
         self.writer.uses(Idiom::Unknown);
         let names = names.join("`, `");
         body.insert(0, format!("// ? `{names}` is a copy: what changes in it here is lost"));
+    }
+
+    /// The line that gives a parameter another value of the function's own, which is nobody else's.
+    fn named_anew(&self, param: &str, body: &[String]) -> Option<usize> {
+        let names = |line: &String| {
+            behind(line, param).any(|(before, rest)| {
+                let line = format!("{param}{}", rest.split_once(';').map_or(rest, |(line, _)| line));
+                let got_back = self.writer.got_back.iter().any(|(_, own)| *own == line);
+                begins(before) && rest.starts_with(" = ") && !got_back
+            })
+        };
+        body.iter().position(names)
+    }
+
+    /// Which of the parameters a body changes, while they are still what was given.
+    fn changed_of(&self, params: &[&str], body: &[String]) -> Vec<usize> {
+        let changed = |param: &str| {
+            let before = body.get(..self.named_anew(param, body).unwrap_or(body.len())).unwrap_or_default();
+            changes(before, param)
+                || self.writer.changes_object(before, param)
+                || self.gets_back(before, param)
+        };
+        params.iter().enumerate().filter(|(_, param)| changed(param)).map(|(at, _)| at).collect()
+    }
+
+    /// Whether lines give a variable what a function has changed of it.
+    pub(super) fn gets_back(&self, lines: &[String], name: &str) -> bool {
+        let own = self.writer.got_back.iter().filter(|(root, _)| root == name);
+        own.into_iter().any(|(_, own)| lines.iter().any(|line| line.contains(own)))
     }
 
     /// Notes what is known of a variable or a field by the class that has made it.
@@ -218,13 +267,19 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether lines change an object by a method that has a name there.
+    /// Whether lines change an object that has a name there: by a method, or a field of its own.
     pub(super) fn changes_object(&self, lines: &[String], name: &str) -> bool {
-        let changing = |line: &String| {
-            let calls = |method: &String| line.contains(&format!("{name}.{method}("));
-            has_word(line, name) && self.changing.keys().any(calls)
-        };
-        lines.iter().any(changing)
+        const SIGNS: [&str; 5] = [" = ", " += ", " -= ", " *= ", " /= "];
+        lines.iter().any(|line| {
+            behind(line, name).any(|(before, rest)| {
+                let rest = inside(rest).strip_prefix('.').unwrap_or_default();
+                let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+                let (last, behind) = rest.split_at_checked(end).unwrap_or_default();
+                let sets = || begins(before) && SIGNS.iter().any(|sign| behind.starts_with(sign));
+                behind.starts_with('(') && self.changing.contains_key(last)
+                    || self.own_fields.contains(last) && sets()
+            })
+        })
     }
 
     /// Whether a class of the program's has this name.

@@ -184,6 +184,7 @@ impl Statements<'_, '_, '_> {
         let body = self.body(column, &params);
         self.bare = false;
         let mut body = marks.around(body?);
+        self.lost_of(&params, &mut body);
         if class.is_data {
             body.retain(|line| !line.starts_with("//"));
         }

@@ -1,10 +1,8 @@
 //! Calls that change what they are given: here they give it, and the variable gets it.
 
-use super::book::Idiom;
 use super::names;
 use super::statements::Statements;
 use super::tree::{Arg, Expr};
-use super::writer::Holds;
 
 /// Functions of ranks that write into an argument of PyTorch's: which one, and its name.
 const WRITES: [(&str, usize, &str); 5] = [
@@ -41,51 +39,5 @@ impl Statements<'_, '_, '_> {
             }
             _ => None,
         }
-    }
-
-    /// `add(xs, 1)`, where the function changes its array and gives it back.
-    pub(super) fn given_back(&mut self, value: &Expr) -> Option<Vec<String>> {
-        let Expr::Call(callee, arguments) = value else { return None };
-        let Expr::Name(name) = callee.as_ref() else { return None };
-        let places = self.writer.gives_back.get(name)?.clone();
-        let params = self.writer.functions.get(name).cloned().unwrap_or_default();
-        let mut targets = Vec::new();
-        for at in places {
-            let named = |argument: &&Arg| argument.name.is_some() && argument.name.as_ref() == params.get(at);
-            let positional = arguments.get(at).filter(|argument| argument.name.is_none());
-            let target = &arguments.iter().find(named).or(positional)?.value;
-            // A list that is made for the call is nobody else's.
-            if !matches!(target, Expr::Name(_) | Expr::Attr(..) | Expr::Index(..)) {
-                targets.push(None);
-                continue;
-            }
-            targets.push(Some(self.writer.expr(target)?));
-        }
-        self.writer.uses(Idiom::Copied);
-        let call = self.writer.expr(value)?;
-        let known: Vec<&String> = targets.iter().flatten().collect();
-        if known.iter().enumerate().any(|(at, target)| known.iter().skip(at + 1).any(|other| other == target))
-        {
-            self.writer.uses(Idiom::Unknown);
-            return Some(vec![format!("// ? {call}")]);
-        }
-        if let [target] = targets.as_slice() {
-            return Some(vec![self.got_back(target.as_ref()?, &call)]);
-        }
-        let given = self.writer.free_name("given");
-        self.writer.bind(&given, Holds::Array);
-        let mut lines = vec![format!("let {given} = {call};")];
-        for (at, target) in targets.iter().enumerate() {
-            lines.extend(target.as_ref().map(|target| self.got_back(target, &format!("{given}[{at}]"))));
-        }
-        Some(lines)
-    }
-
-    /// Writes back what a function has given, and notes that the variable is changed.
-    fn got_back(&mut self, target: &str, value: &str) -> String {
-        let line = format!("{target} = {value}");
-        let root = target.split(['.', '[']).next().unwrap_or_default().to_owned();
-        self.writer.got_back.push((root, line.clone()));
-        line + ";"
     }
 }

@@ -19,7 +19,8 @@ impl Statements<'_, '_, '_> {
         items: &Expr,
         body: &mut Vec<String>,
     ) -> String {
-        let changed = |name: &&String| changes(body, name);
+        let by_object = |name: &str| self.writer.changes_object(body, name) || self.gets_back(body, name);
+        let changed = |name: &&String| changes(body, name) || by_object(name);
         let (true, Some(name)) = (self.writer.python, names.iter().find(changed).cloned()) else {
             return head;
         };
@@ -27,7 +28,12 @@ impl Statements<'_, '_, '_> {
             return head;
         }
         // A name that is given another value is no item any more.
-        if body.iter().any(|line| line.trim_start().starts_with(&format!("{name} = "))) {
+        let got_back = &self.writer.got_back;
+        let own = |line: &str| got_back.iter().any(|(_, own)| line.trim_end_matches(';') == own);
+        if body
+            .iter()
+            .any(|line| line.trim_start().starts_with(&format!("{name} = ")) && !own(line.trim_start()))
+        {
             return head;
         }
         // The item is written back behind all of it.
@@ -38,7 +44,7 @@ impl Statements<'_, '_, '_> {
             return head;
         }
         // What a loader gives may be given another value: it is nobody else's.
-        if grows(body, &name) || adds(body, &name) {
+        if grows(body, &name) || adds(body, &name) || by_object(&name) {
             self.writer.uses(Idiom::Unknown);
             body.push(format!("// ? `{name}` is a copy: what changes in it here is lost"));
         }

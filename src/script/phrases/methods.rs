@@ -165,15 +165,7 @@ impl Writer<'_> {
                 self.uses(Idiom::Number);
                 made(format!("{text}.item().{name}()"))
             }
-            ("extend", [one])
-                if self.python
-                    && self.kind(&one.value) == Holds::Tensor
-                    && !matches!(holds, Holds::Tensor | Holds::Module) =>
-            {
-                self.uses(Idiom::Method);
-                let items = self.on(self.without_numpy(&one.value))?;
-                made(format!("{text}.append({items}.tolist())"))
-            }
+            ("extend", [one]) if self.python && plain => self.extended((text, holds), &one.value),
             // `d.update(a=1)`
             ("update", [_, ..])
                 if holds == Holds::Map && arguments.iter().all(|argument| argument.name.is_some()) =>
@@ -187,6 +179,20 @@ impl Writer<'_> {
             }
             _ => Some(None),
         }
+    }
+
+    /// `xs.extend(items)` of what gives items and is no list, or may be none.
+    fn extended(&mut self, (text, holds): (&str, Holds), items: &Expr) -> Option<Option<(String, u8)>> {
+        let given = match (self.kind(items), holds) {
+            (_, Holds::Module | Holds::Tensor) => return Some(None),
+            (Holds::Tensor, _) => format!("{}.tolist()", self.on(self.without_numpy(items))?),
+            (Holds::Array, Holds::Array) => return Some(None),
+            _ if self.forwards.contains_key(".extend") => return Some(None),
+            (Holds::Other, _) => format!("list({})", self.expr(items)?),
+            _ => self.items(items)?,
+        };
+        self.uses(Idiom::Method);
+        Some(Some((format!("{text}.append({given})"), ATOM)))
     }
 
     /// `xs.append(x)`

@@ -19,9 +19,11 @@ mod decorators;
 mod division;
 mod environ;
 mod errors;
+mod foresight;
 mod formats;
 mod free;
 mod functions;
+mod given;
 mod hoist;
 mod idiom;
 mod items;
@@ -53,6 +55,7 @@ mod texts;
 mod tree;
 mod truth;
 mod unzip;
+mod words;
 mod writer;
 
 use super::fault::{Fault, Origin};
@@ -61,9 +64,11 @@ use super::sources::Sources;
 use super::whole::{self, Wholeness};
 
 use book::{Idiom, note};
+use foresight::{Foresight, READINGS};
 use lex::{Tok, TokenKind, has_word};
 use parse::PythonReader;
 use statements::Statements;
+use words::words;
 use writer::{FaultSays, Holds, Writer};
 
 pub(crate) use session_names::SessionNames;
@@ -312,8 +317,27 @@ fn failed(all: &[Offer], fault: &Fault, code: &str, row: usize) -> Option<usize>
     Some(before.filter(|before| all.get(*before).is_some_and(Offer::is_changed)).unwrap_or(at))
 }
 
-/// The statements of some code.
+/// The statements of some code, which is read again for as long as that tells more of its functions.
 fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<Vec<Offer<'c>>> {
+    let mut ahead = Foresight::default();
+    let (mut pieces, mut learnt) = read(code, known, said, &ahead)?;
+    for _ in 1..READINGS {
+        if learnt == ahead {
+            break;
+        }
+        ahead = learnt;
+        (pieces, learnt) = read(code, known, said, &ahead)?;
+    }
+    Some(pieces)
+}
+
+/// One reading of the statements, and what it has learnt.
+fn read<'c>(
+    code: &'c str,
+    known: &SessionNames,
+    said: &FaultSays,
+    ahead: &Foresight,
+) -> Option<(Vec<Offer<'c>>, Foresight)> {
     let mut tokens = reserved::tokens(code)?;
     let mut writer = Writer::new(&known.variables, said);
     writer.functions = known.functions.iter().cloned().collect();
@@ -321,6 +345,7 @@ fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<V
         writer.functions.entry(name.to_owned()).or_default();
     }
     writer.python = lex::is_python(&tokens);
+    ahead.tell(&mut writer);
     if writer.python {
         tokens = order::ordered(tokens);
     }
@@ -342,7 +367,10 @@ fn pieces<'c>(code: &'c str, known: &SessionNames, said: &FaultSays) -> Option<V
     loop {
         all.skip_lines();
         let from = all.reader.at;
-        let Some(first) = tokens.get(from) else { return Some(pieces) };
+        let Some(first) = tokens.get(from) else {
+            let learnt = Foresight::learnt(&all.writer, &tokens);
+            return Some((pieces, learnt));
+        };
         let before = all.clone();
         all.writer.used.clear();
         all.writer.pointed = false;
@@ -401,45 +429,6 @@ fn end_of(tokens: &[Tok], from: usize) -> usize {
         }
     }
     tokens.len()
-}
-
-/// Words and signs that mean the same wherever they stand.
-fn words(tokens: &[Tok], writer: &mut Writer) {
-    for (at, token) in tokens.iter().enumerate() {
-        let before = at.checked_sub(1).and_then(|at| tokens.get(at)).map_or("", |token| token.text);
-        let after = tokens.get(at + 1).map_or("", |token| token.text);
-        let told = ["__version__", "environ", "profiler"];
-        let member = matches!(before, "." | "::") && !told.contains(&token.text);
-        if token.text == "profiler" && before == "." {
-            writer.uses(Idiom::Profiler);
-        }
-        let of = at.checked_sub(2).and_then(|at| tokens.get(at)).map_or("", |token| token.text);
-        if names::is_absent(token.text) || matches!((of, token.text), ("sys", "version") | ("path", "exists"))
-        {
-            writer.uses(Idiom::Absent);
-        }
-        if token.kind == TokenKind::Comment || member {
-            continue;
-        }
-        match token.text {
-            "and" => writer.uses(Idiom::And),
-            "or" => writer.uses(Idiom::Or),
-            "not" if after == "in" => writer.uses(Idiom::NotIn),
-            "not" if before != "is" => writer.uses(Idiom::Not),
-            "~" => writer.uses(Idiom::Invert),
-            "lambda" => writer.uses(Idiom::Lambda),
-            "__version__" => writer.uses(Idiom::Version),
-            "environ" if !writer.used.contains(&Idiom::LocalRank) => writer.uses(Idiom::Environ),
-            "open" if after == "(" && writer.is_free("open") => writer.uses(Idiom::Open),
-            "input" if after == "(" && writer.is_free("input") => writer.uses(Idiom::Input),
-            "yield" => writer.uses(Idiom::Generator),
-            name if matches!(after, "." | "(") && writer.is_free(name) => {
-                names::foreign(name).into_iter().for_each(|idiom| writer.uses(idiom));
-            }
-            _ if reserved::is_renamed(token) => writer.uses(Idiom::Reserved),
-            _ => {}
-        }
-    }
 }
 
 /// What a fault says that the line does not.

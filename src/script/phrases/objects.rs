@@ -2,6 +2,7 @@
 
 use super::blocks::written;
 use super::book::Idiom;
+use super::changes::changes;
 use super::classes::{closed, replaced};
 use super::functions::Parameter;
 use super::statements::Statements;
@@ -99,6 +100,7 @@ impl Statements<'_, '_, '_> {
             },
         };
         object.made.push(format!("made.{name} = {name};"));
+        self.writer.own_fields.insert(name.clone());
         object.params.push((name, default));
         Some(())
     }
@@ -106,7 +108,9 @@ impl Statements<'_, '_, '_> {
     fn field_of(&mut self, object: &mut Object) -> Option<()> {
         let lines = self.statement()?;
         for line in lines.iter().filter(|line| !line.starts_with("//")) {
-            object.fields.push(format!("made.{}", line.strip_prefix("let ")?));
+            let field = line.strip_prefix("let ")?;
+            self.writer.own_fields.extend(field.split_once(" = ").map(|(name, _)| name.to_owned()));
+            object.fields.push(format!("made.{field}"));
         }
         Some(())
     }
@@ -125,7 +129,9 @@ impl Statements<'_, '_, '_> {
             self.writer.forwards.insert(format!(".{name}"), given.clone());
         }
         let known: Vec<String> = params.iter().cloned().chain(["self".into(), "super".into()]).collect();
-        let body = marks.around(self.body(column, &known)?);
+        let mut body = marks.around(self.body(column, &known)?);
+        self.own_fields_of(&body);
+        self.lost_of(&params, &mut body);
         match name.as_str() {
             "__init__" => {
                 object.params = given;
@@ -138,7 +144,10 @@ impl Statements<'_, '_, '_> {
             name if name.starts_with("__") && name != "__call__" => return None,
             name => {
                 let body: Vec<String> = body.iter().map(|line| replaced(line, "self", "this")).collect();
-                if body.iter().any(|line| writes(line)) {
+                if self.writer.changes_object(&body, "this")
+                    || changes(&body, "this")
+                    || self.gets_back(&body, "this")
+                {
                     self.writer.changing.insert(name.to_owned(), object.name.clone());
                 }
                 object.methods.push((name.to_owned(), params, body));
@@ -148,11 +157,18 @@ impl Statements<'_, '_, '_> {
     }
 }
 
-/// Whether a line changes the object that its method is of.
-fn writes(line: &str) -> bool {
-    const SIGNS: [&str; 6] = [" = ", " += ", " -= ", " *= ", " /= ", ".push("];
-    let line = line.trim_start();
-    line.starts_with("this.") && SIGNS.iter().any(|sign| line.contains(sign))
+impl Statements<'_, '_, '_> {
+    /// Notes the fields that a method gives a value.
+    fn own_fields_of(&mut self, body: &[String]) {
+        const SIGNS: [&str; 5] = ["= ", "+= ", "-= ", "*= ", "/= "];
+        for part in body.iter().flat_map(|line| line.split("self.").skip(1)) {
+            let Some((field, rest)) = part.split_once(' ') else { continue };
+            if SIGNS.iter().any(|sign| rest.starts_with(sign)) {
+                let field = field.split('[').next().unwrap_or_default();
+                self.writer.own_fields.insert(field.to_owned());
+            }
+        }
+    }
 }
 
 impl Object {

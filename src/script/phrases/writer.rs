@@ -74,6 +74,10 @@ pub(super) struct Writer<'k> {
     pub caught: Vec<String>,
     /// Functions that give back what they have changed, and which of their arguments it is.
     pub gives_back: BTreeMap<String, Vec<usize>>,
+    /// Those among them that Python has give it as well.
+    pub gives_itself: BTreeSet<String>,
+    /// Whether a call is to stand as it is, and its value is not put back.
+    pub plain: bool,
     /// What is written into by what such functions give in the function that is read: the variable, and the line.
     pub got_back: Vec<(String, String)>,
     /// Variables that are a copy where Python has the same array or map.
@@ -90,6 +94,8 @@ pub(super) struct Writer<'k> {
     pub of_classes: BTreeMap<String, String>,
     /// Methods that change the object that they are of, each with its class.
     pub changing: BTreeMap<String, String>,
+    /// What classes that make maps keep in their objects.
+    pub own_fields: BTreeSet<String>,
     /// Parts of dictionaries and lists that are lists: `history["loss"]`, and `rows[]` for each of them.
     pub arrays: BTreeSet<String>,
     /// Fields of which nothing is known but that a class of modules has them.
@@ -146,6 +152,8 @@ impl<'k> Writer<'k> {
             chooses: said.no_bool.is_some(),
             caught: Vec::new(),
             gives_back: BTreeMap::new(),
+            gives_itself: BTreeSet::new(),
+            plain: false,
             got_back: Vec::new(),
             copies: BTreeSet::new(),
             objects: BTreeSet::new(),
@@ -154,6 +162,7 @@ impl<'k> Writer<'k> {
             properties: BTreeMap::new(),
             of_classes: BTreeMap::new(),
             changing: BTreeMap::new(),
+            own_fields: BTreeSet::new(),
             arrays: BTreeSet::new(),
             guessed: BTreeSet::new(),
             numbered: BTreeSet::new(),
