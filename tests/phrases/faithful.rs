@@ -111,9 +111,9 @@ def add(xs, v):
     return xs
 xs = []
 assert len(add(xs, 1)) == 1 and len(xs) == 1
-n = add(xs, 2)
+n = len(add(xs, 2))
 add(add(xs, 3), 4)
-assert len(n) == 2 and xs == [1, 2, 3, 4] and seen == [0, 1, 2]
+assert n == 2 and xs == [1, 2, 3, 4] and seen == [0, 1, 2]
 def clear(xs):
     xs.clear()
 v = clear(xs)
@@ -151,6 +151,38 @@ const MARKED: &[(&str, &str)] = &[
         "try:\n    raise KeyError(\"b\")\nexcept KeyError as e:\n    print(e)",
         "#{kind: \"KeyError\", message: \"'b'\"}",
     ),
+    ("a = [1, 2]\nb = a\nb.append(3)\nprint(a, b)", "// ? `b` is a copy of `a`"),
+    ("a = {\"k\": 1}\nb = a\na[\"k\"] = 3\nprint(b)", "// ? `b` is a copy of `a`"),
+    ("a = b = []\nb.append(3)\nprint(a)", "// ? `a` is a copy of `b`"),
+    ("def f(xs):\n    ys = xs\n    ys.append(3)\nf([])", "// ? `ys` is a copy of `xs`"),
+    (
+        "rows = [[1], [2]]\nrow = rows[0]\nrow.append(1)\nprint(rows)",
+        "// ? `row` is a copy of what `rows` has",
+    ),
+    (
+        "def add(xs):\n    xs.append(1)\n    return xs\na = []\nb = add(a)\nb.append(2)\nprint(a)",
+        "// ? `b` is a copy of `a`",
+    ),
+    (
+        "best = []\nfor i in range(3):\n    cur = best\n    cur.append(i)\nprint(best)",
+        "// ? `cur` is a copy of `best`",
+    ),
+    ("grid = [[0] * 2] * 2\ngrid[0][0] = 1\nprint(grid)", "// ? `grid` has one item several times"),
+    (
+        "class Bag:\n    def __init__(self):\n        self.all = []\n    def add(self, x):\n        self.all.append(x)\nbag = Bag()\n\
+         other = bag\nother.add(1)\nprint(bag.all)",
+        "// ? `other` is a copy of `bag`",
+    ),
+    (
+        "class Node:\n    def __init__(self, v):\n        self.v = v\n        self.next = None\nhead = Node(1)\ncur = head\n\
+         cur.next = Node(2)\nprint(head.next.v)",
+        "// ? `cur` is a copy of `head`",
+    ),
+    (
+        "class Bag:\n    def __init__(self):\n        self.n = 0\n    def add(self):\n        self.n += 1\nbag = Bag()\n\
+         every = [bag]\nbag.add()\nprint(every[0].n)",
+        "// ? `bag` is copied into what has it",
+    ),
 ];
 
 /// What is wrong with the translation of a program, if anything.
@@ -168,6 +200,24 @@ fn trouble(code: &str) -> Option<String> {
 fn a_translated_program_does_what_python_does() {
     let wrong: Vec<String> = SAME.iter().filter_map(|code| trouble(code)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// A second name is nothing to tell of where nothing is changed by one that is read by the other.
+#[test]
+fn what_a_translation_keeps_is_not_marked() {
+    for code in [
+        "a = [1, 2]\nb = a\nprint(a, b)",
+        "a = [1, 2]\nb = a\nb = [3]\nb.append(4)\nprint(a, b)",
+        "a = [1, 2]\nb = a\nb.append(4)\nprint(b)",
+        "prev = [1]\nfor i in range(3):\n    cur = []\n    for p in prev:\n        cur.append(p + i)\n    prev = cur\nprint(prev)",
+        "import torch\nx = torch.ones(3)\ny = x\ny[0] = 5\nprint(x)",
+        "a, b = 1, 2\nwhile b < 50:\n    c = b\n    b = a + b\n    a = c\nprint(a)",
+        "grid = [[0] * 2] * 2\nprint(grid[0][0])",
+        "def last(xs):\n    top = xs[0]\n    for x in xs:\n        if x > top:\n            top = x\n    return top\nprint(last([1, 3]))",
+    ] {
+        let here = told("", code).and_then(|hint| offered(&hint)).unwrap_or_default();
+        assert!(!here.is_empty() && !here.contains("// ?"), "{code}: {here}");
+    }
 }
 
 #[test]

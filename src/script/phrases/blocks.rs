@@ -228,6 +228,7 @@ impl Statements<'_, '_, '_> {
         });
         let follows = behind.is_some_and(|next| next.text == "else" && next.column == column);
         let left = follows.then(|| self.writer.free_name("left"));
+        self.loops.push((self.reader.at, column));
         (std::mem::replace(&mut self.left, left.clone()), left)
     }
 
@@ -239,6 +240,7 @@ impl Statements<'_, '_, '_> {
         lines: Vec<String>,
     ) -> Lines {
         self.left = around;
+        self.loops.pop();
         let Some(left) = left else { return Some(lines) };
         self.skip_lines();
         self.reader.expect("else")?;
@@ -298,7 +300,10 @@ impl Statements<'_, '_, '_> {
         };
         let bound: Vec<(String, Holds)> = names.iter().map(|name| (name.clone(), holds)).collect();
         let (around, left) = self.begin_loop(column);
+        let shared = self.shared_names.len();
+        self.shared_names.extend(names.iter().cloned());
         body.extend(self.block(column, &bound)?);
+        self.shared_names.truncate(shared);
         let head = self.keys_of(head, &names, &items, &body);
         let head = self.written_back((head, &names), &items, &mut body);
         if names.iter().any(|name| self.writer.changes_object(&body, name)) {

@@ -150,7 +150,10 @@ impl Writer<'_> {
         };
         let mut all: Vec<Option<String>> = params.into_iter().map(|(_, default)| default).collect();
         for (argument, at) in arguments.iter().zip(places) {
+            let handed = self.handed.len();
             self.note_object(&argument.value);
+            // A method that changes it says so itself.
+            self.handed.truncate(handed);
             *all.get_mut(at)? = Some(self.expr(&argument.value)?);
         }
         Some(all.into_iter().collect::<Option<Vec<String>>>()?.join(", "))
@@ -358,7 +361,11 @@ impl Writer<'_> {
         let mut given: Vec<Option<String>> = vec![None; params.len().max(arguments.len())];
         for (at, argument) in arguments.iter().enumerate() {
             (!argument.spread && argument.name.as_deref() != Some("**")).then_some(())?;
+            let handed = self.handed.len();
             self.note_object(&argument.value);
+            if !self.objects.contains(&format!("{function}()")) {
+                self.handed.truncate(handed);
+            }
             let value = self.expr(&argument.value)?;
             let place = match &argument.name {
                 Some(name) => {

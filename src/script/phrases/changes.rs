@@ -236,7 +236,10 @@ impl Statements<'_, '_, '_> {
 
     /// Notes whether a variable is a copy of an array or a map, or of what lies in one.
     pub(super) fn note_copy(&mut self, target: &Expr, value: &Expr) {
+        let handed = self.writer.handed.len();
         self.writer.note_object(value);
+        // A second name is another matter.
+        self.writer.handed.truncate(handed);
         let Expr::Name(name) = target else { return };
         let of = match value {
             Expr::Index(on, _) => on,
@@ -264,6 +267,7 @@ impl Writer<'_> {
         let class = self.class_at(&text);
         if self.changing.values().any(|own| class == Some(own)) {
             self.uses(Idiom::Shared);
+            self.handed.push(text);
         }
     }
 

@@ -142,7 +142,11 @@ impl Statements<'_, '_, '_> {
             _ => Holds::Other,
         };
         let bound: Vec<(String, Holds)> = params.iter().map(|name| (name.clone(), holds(name))).collect();
+        let (loops, shared) = (std::mem::take(&mut self.loops), self.shared_names.len());
+        self.shared_names.extend(params.iter().cloned());
         let lines = self.block(column, &bound);
+        self.loops = loops;
+        self.shared_names.truncate(shared);
         (self.function, self.inside) = (around, inside);
         self.ended = ended;
         params.iter().for_each(|name| {

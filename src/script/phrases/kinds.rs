@@ -64,6 +64,7 @@ impl Writer<'_> {
             Expr::Rhai(text) if text.starts_with('|') => Holds::Closure,
             Expr::Unary(_, of) => self.kind(of),
             Expr::Binary("+" | "++" | "*" | "%", text, _) if self.kind(text) == Holds::Text => Holds::Text,
+            Expr::Binary("*", items, _) if matches!(items.as_ref(), Expr::List(_)) => Holds::Array,
             // Python divides integers as numbers with a point.
             Expr::Binary("/", a, b)
                 if self.python && self.kind(a) == Holds::Int && self.kind(b) == Holds::Int =>
@@ -213,6 +214,8 @@ impl Writer<'_> {
                 return if several { Holds::Other } else { Holds::Tensor };
             }
             Expr::Name(name) if self.holds(&format!("{name}()")).is_some() => return Holds::Module,
+            // The program's own, whatever PyTorch has of that name.
+            Expr::Name(name) if self.python && self.functions.contains_key(name) => return Holds::Other,
             callee => match self.path(callee) {
                 Some(path) => match names::resolved(&path, &self.imports) {
                     Some((name, _)) => name,

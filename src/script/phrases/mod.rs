@@ -4,6 +4,7 @@
 //! and written as Rhai (`writer` and what stands beside it), statement by statement; what it has met of the phrase
 //! book (`book`) says why. A rewritten statement is offered once Rhai's parser takes it.
 
+mod ahead;
 mod alone;
 mod arguments;
 mod around;
@@ -359,6 +360,8 @@ fn read<'c>(
         lifted: Vec::new(),
         left: None,
         caught: None,
+        loops: Vec::new(),
+        shared_names: Vec::new(),
         is_data_class: false,
         depth: 0,
         bare: false,

@@ -24,6 +24,10 @@ pub(super) struct Statements<'t, 'c, 'k> {
     pub left: Option<String>,
     /// What the `except` around calls its error.
     pub caught: Option<String>,
+    /// Where the loops around begin in the function around, among the tokens, and their columns.
+    pub loops: Vec<(usize, usize)>,
+    /// The parameters of the function around and the items of its loops: what they are is had elsewhere too.
+    pub shared_names: Vec<String>,
     /// Whether the class that is read is one of data.
     pub is_data_class: bool,
     /// Blocks around the statement.
@@ -42,6 +46,7 @@ impl<'c> Statements<'_, 'c, '_> {
     pub(super) fn statement(&mut self) -> Option<Vec<String>> {
         let around = std::mem::take(&mut self.writer.marks);
         let lines = self.unmarked();
+        self.mark_handed();
         let marks = std::mem::replace(&mut self.writer.marks, around);
         Some(marks.into_iter().chain(lines?).collect())
     }
@@ -371,6 +376,7 @@ impl<'c> Statements<'_, 'c, '_> {
         }
         let mut lines = Vec::new();
         let mut given: Option<String> = None;
+        let mut before = value;
         for target in targets.iter().rev() {
             if given.is_some() {
                 self.writer.uses(Idiom::ChainedAssignment);
@@ -391,6 +397,10 @@ impl<'c> Statements<'_, 'c, '_> {
                 None => self.writer.expr(value)?,
             };
             self.note_copy(target, value);
+            let is_shared = matches!(self.writer.kind(value), Holds::Array | Holds::Map);
+            self.mark_alias(target, if is_shared { before } else { value });
+            self.mark_repeated(target, value);
+            before = target;
             lines.push(self.one(target, &text, holds)?);
             let own = self.writer.expr(target)?;
             self.note_class(&own, value);

@@ -96,6 +96,8 @@ pub(super) struct Writer<'k> {
     pub changing: BTreeMap<String, String>,
     /// What classes that make maps keep in their objects.
     pub own_fields: BTreeSet<String>,
+    /// Objects that the statement puts into something else.
+    pub handed: Vec<String>,
     /// Parts of dictionaries and lists that are lists: `history["loss"]`, and `rows[]` for each of them.
     pub arrays: BTreeSet<String>,
     /// Fields of which nothing is known but that a class of modules has them.
@@ -163,6 +165,7 @@ impl<'k> Writer<'k> {
             of_classes: BTreeMap::new(),
             changing: BTreeMap::new(),
             own_fields: BTreeSet::new(),
+            handed: Vec::new(),
             arrays: BTreeSet::new(),
             guessed: BTreeSet::new(),
             numbered: BTreeSet::new(),
