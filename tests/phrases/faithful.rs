@@ -132,6 +132,44 @@ more(xs, [9])
 some(xs)
 assert xs == [9, 0, 1, "a", "b"]
 "#,
+    // What a map holds is given by the names that a function has for it.
+    r#"
+class Net:
+    def __init__(self, width, depth=2):
+        self.width = width
+        self.depth = depth
+    def size(self, unit=1):
+        return self.width * self.depth * unit
+def total(*args, scale=1):
+    return sum(args) * scale
+def area(w, h=3, new=1):
+    return w * h * new
+def both(a, *rest, b=1, **more):
+    return a + b + len(rest) + len(more)
+opts = {"scale": 2}
+sizes = {"h": 5, "new": 2}
+config = {"width": 4}
+assert total(1, 2, **opts) == 6 and total(1, **{"scale": 3}) == 3 and area(2, **sizes) == 20 and area(**{"w": 1}) == 3
+assert Net(**config).size() == 8 and Net(3, **{"depth": 1}).size(2) == 6
+assert both(1, 2, **{"c": 5}) == 4
+"#,
+    // Layers and networks are modules, and have their own classes.
+    r#"
+import torch
+import torch.nn as nn
+from torch.nn import ReLU
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(1, 1)
+    def forward(self, x):
+        return self.fc(x)
+net, lin = Net(), nn.Linear(1, 1)
+assert isinstance(net, nn.Module) and isinstance(lin, torch.nn.Module) and isinstance(nn.Sequential(lin), nn.Module)
+assert isinstance(net, Net) and not isinstance(lin, Net) and isinstance(net.fc, nn.Linear)
+assert not isinstance(lin, nn.Conv2d) and not isinstance(torch.ones(1), Net) and isinstance(ReLU(), ReLU)
+assert [isinstance(m, nn.Module) for m in net.modules()] == [True, True]
+"#,
 ];
 
 /// What would differ in silence has a line before it that says so.

@@ -3,6 +3,7 @@
 use super::book::Idiom;
 use super::kinds::place;
 use super::names;
+use super::options::is_map;
 use super::tree::{Arg, Expr, IndexPlace, is_environment};
 use super::writer::{ATOM, Holds, LOOSE, Writer};
 
@@ -144,6 +145,9 @@ impl Writer<'_> {
             Some(name) => params.iter().position(|(param, _)| param == name),
             None => Some(at),
         };
+        if arguments.iter().any(is_map) {
+            return self.by_names(&params, arguments);
+        }
         let places: Option<Vec<usize>> = arguments.iter().enumerate().map(place).collect();
         let Some(places) = places.filter(|_| !arguments.iter().any(|argument| argument.spread)) else {
             return self.arguments(arguments);
@@ -352,15 +356,19 @@ impl Writer<'_> {
         if params.iter().any(|param| param.starts_with('*')) {
             return self.collected(function, &params, arguments);
         }
-        if let [before @ .., Arg { spread: true, value: rest, name: None }] = arguments {
+        if arguments.iter().any(|argument| argument.spread || is_map(argument)) {
             let defaults = self.defaults.get(function).cloned().unwrap_or_default();
             let defaults = defaults.into_iter().chain(std::iter::repeat(None));
             let params: Vec<(String, Option<String>)> = params.into_iter().zip(defaults).collect();
-            return self.spread_over(&params, before, rest);
+            return match arguments {
+                [before @ .., Arg { spread: true, value: rest, name: None }] => {
+                    self.spread_over(&params, before, rest)
+                }
+                arguments => self.by_names(&params, arguments),
+            };
         }
         let mut given: Vec<Option<String>> = vec![None; params.len().max(arguments.len())];
         for (at, argument) in arguments.iter().enumerate() {
-            (!argument.spread && argument.name.as_deref() != Some("**")).then_some(())?;
             let handed = self.handed.len();
             self.note_object(&argument.value);
             if !self.objects.contains(&format!("{function}()")) {
@@ -392,52 +400,6 @@ impl Writer<'_> {
         Some(ordered.join(", "))
     }
 
-    /// Arguments of a function that takes any number: what is more goes in an array, and what has a name in a map.
-    fn collected(&mut self, function: &str, params: &[String], arguments: &[Arg]) -> Option<String> {
-        self.uses(Idiom::Rest);
-        let own = params.iter().take_while(|param| !param.starts_with('*')).count();
-        let (mut all, mut rest, mut named) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut given, mut options) = (None, None);
-        // Those that stand behind `*args` are given by their names.
-        let mut behind: Vec<Option<String>> = self.defaults.get(function).cloned().unwrap_or_default();
-        behind.resize(params.len(), None);
-        for argument in arguments {
-            let value = self.expr(&argument.value)?;
-            let place = params.iter().position(|param| Some(param) == argument.name.as_ref());
-            if let Some(place) = place.filter(|place| *place > own) {
-                *behind.get_mut(place)? = Some(value);
-                continue;
-            }
-            match &argument.name {
-                // What is handed on as it was taken.
-                None if argument.spread && rest.is_empty() && given.is_none() && all.len() == own => {
-                    given = Some(value);
-                }
-                Some(name) if name == "**" && named.is_empty() && options.is_none() => options = Some(value),
-                _ if argument.spread || argument.name.as_ref().is_some_and(|name| params.contains(name)) => {
-                    return None;
-                }
-                Some(name) => named.push(format!("{name}: {value}")),
-                None if all.len() < own => all.push(value),
-                None if given.is_none() => rest.push(value),
-                None => return None,
-            }
-        }
-        (all.len() == own).then_some(())?;
-        for (param, behind) in params.iter().zip(behind).skip(own) {
-            all.push(match param {
-                param if param.starts_with("**") => {
-                    options.take().unwrap_or_else(|| format!("#{{{}}}", named.join(", ")))
-                }
-                param if param.starts_with('*') => {
-                    given.take().unwrap_or_else(|| format!("[{}]", rest.join(", ")))
-                }
-                _ => behind?,
-            });
-        }
-        Some(all.join(", "))
-    }
-
     /// Functions that Python has built in.
     fn built_in(&mut self, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
         let plain =
@@ -462,11 +424,7 @@ impl Writer<'_> {
             ("isinstance", [of, class]) if let Some(test) = self.is_error_of(of, class) => {
                 (Idiom::Type, test)
             }
-            ("isinstance", [of, class]) => {
-                let (sign, class) = self.classes(class)?;
-                let sign = if sign == "in" { "in" } else { "==" };
-                (Idiom::Type, format!("type_of({}) {sign} {class}", self.expr(of)?))
-            }
+            ("isinstance", [of, class]) => (Idiom::Type, self.is_instance(of, class)?),
             ("type", [of]) => (Idiom::Type, format!("type_of({})", self.expr(of)?)),
             ("tuple", [of]) => (Idiom::List, format!("list({})", self.expr(of)?)),
             ("list" | "tuple", []) => (Idiom::List, "[]".into()),
@@ -545,37 +503,6 @@ impl Writer<'_> {
             _ if reduces(of) => Some(format!("{}.item().to_{name}()", self.on(of)?)),
             _ => Some(format!("{}.to_{name}()", self.on(of)?)),
         }
-    }
-
-    /// What `type_of` says of a class, or of several, and whether it is one of them.
-    pub(super) fn classes(&mut self, class: &Expr) -> Option<(&'static str, String)> {
-        match class {
-            Expr::Tuple(all) | Expr::List(all) => {
-                let all: Option<Vec<String>> = all.iter().map(|class| self.class(class)).collect();
-                Some(("in", format!("[{}]", all?.join(", "))))
-            }
-            class => Some(("==", self.class(class)?)),
-        }
-    }
-
-    /// What `type_of` says of a class.
-    fn class(&mut self, class: &Expr) -> Option<String> {
-        let text = match class {
-            Expr::Name(name) => match name.as_str() {
-                "int" => "i64",
-                "float" => "f64",
-                "str" => "string",
-                "list" | "tuple" => "array",
-                "dict" => "map",
-                "bool" => "bool",
-                "Tensor" => "Tensor",
-                _ => return None,
-            },
-            Expr::Attr(_, name) if name == "Tensor" => "Tensor",
-            Expr::Attr(_, name) => return Some(format!("\"{name}\"")),
-            _ => return None,
-        };
-        Some(format!("\"{text}\""))
     }
 
     /// What a method is called on; numbers and ranges in brackets.

@@ -70,7 +70,7 @@ impl<'c> Statements<'_, 'c, '_> {
             let line = format!("{} {next}= 1;", token.text);
             return self.end(vec![line]);
         }
-        let is_word = token.text == "throw" || KEYWORDS.contains(&token.text);
+        let is_word = matches!(token.text, "throw" | "assert") || KEYWORDS.contains(&token.text);
         let is_name = matches!(next, "=" | "." | "+=" | "-=" | "," | ")") || next == "[" && !is_word;
         if !is_name && let Some(lines) = self.compound(token.text) {
             return lines;

@@ -1,0 +1,62 @@
+//! What asks for a value's class.
+
+use super::tree::Expr;
+use super::writer::{Holds, Writer};
+
+impl Writer<'_> {
+    /// `isinstance(x, class)`: every layer and every network is a module, whatever it is called.
+    pub(super) fn is_instance(&mut self, of: &Expr, class: &Expr) -> Option<String> {
+        let is_module = |class: &Expr| match class {
+            Expr::Attr(on, name) => name == "Module" && matches!(on.as_ref(), Expr::Name(_) | Expr::Attr(..)),
+            Expr::Name(name) => self.imports.get(name).is_some_and(|full| full == "torch.nn.Module"),
+            _ => false,
+        };
+        let asks = match class {
+            Expr::Tuple(all) => all.iter().any(is_module),
+            class => is_module(class),
+        };
+        let text = self.expr(of)?;
+        if asks {
+            if !matches!(class, Expr::Tuple(_)) || self.kind(of) == Holds::Module {
+                return Some(format!("isinstance({text}, \"Module\")"));
+            }
+            return None;
+        }
+        let (sign, class) = self.classes(class)?;
+        Some(format!("type_of({text}) {} {class}", if sign == "in" { "in" } else { "==" }))
+    }
+
+    /// What `type_of` says of a class, or of several, and whether it is one of them.
+    pub(super) fn classes(&mut self, class: &Expr) -> Option<(&'static str, String)> {
+        match class {
+            Expr::Tuple(all) | Expr::List(all) => {
+                let all: Option<Vec<String>> = all.iter().map(|class| self.class(class)).collect();
+                Some(("in", format!("[{}]", all?.join(", "))))
+            }
+            class => Some(("==", self.class(class)?)),
+        }
+    }
+
+    /// What `type_of` says of a class.
+    fn class(&mut self, class: &Expr) -> Option<String> {
+        let text = match class {
+            Expr::Name(name) => match name.as_str() {
+                "int" => "i64",
+                "float" => "f64",
+                "str" => "string",
+                "list" | "tuple" => "array",
+                "dict" => "map",
+                "bool" => "bool",
+                "Tensor" => "Tensor",
+                // A network has its class's name.
+                name if self.holds(&format!("{name}()")) == Some(Holds::Module) => name,
+                name if self.imports.get(name).is_some_and(|full| full.starts_with("torch.nn.")) => name,
+                _ => return None,
+            },
+            Expr::Attr(_, name) if name == "Tensor" => "Tensor",
+            Expr::Attr(_, name) => return Some(format!("\"{name}\"")),
+            _ => return None,
+        };
+        Some(format!("\"{text}\""))
+    }
+}
