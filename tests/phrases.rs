@@ -508,7 +508,16 @@ fn the_page_has_every_phrase_and_what_differs_in_silence() {
 #[test]
 fn what_has_no_line_here_is_told_with_what_there_is() {
     for (given, code, want) in [
-        ("", "class A:\n    def __getitem__(self, i):\n        return i", "a map holds values and closures"),
+        (
+            "",
+            "class A:\n    @n.setter\n    def n(self, v):\n        self.m = v",
+            "a map holds values and closures",
+        ),
+        (
+            "",
+            "class A:\n    def __getitem__(self, i):\n        return i",
+            "made.__getitem__ = |i| { return i; };",
+        ),
         ("", "class B(A):\n    pass", "nothing is inherited"),
         ("", "class Net(nn.Sequential):\n    pass", "`let Net = || nn::Sequential([…]);`"),
         ("", "class F(torch.autograd.Function):\n    pass", "`autograd::Function(|ctx, x| …, |ctx, g| …)`"),

@@ -150,7 +150,7 @@ opts = {"scale": 2}
 sizes = {"h": 5, "new": 2}
 config = {"width": 4}
 assert total(1, 2, **opts) == 6 and total(1, **{"scale": 3}) == 3 and area(2, **sizes) == 20 and area(**{"w": 1}) == 3
-assert Net(**config).size() == 8 and Net(3, **{"depth": 1}).size(2) == 6
+assert Net(**config).size(1) == 8 and Net(3, **{"depth": 1}).size(2) == 6
 assert both(1, 2, **{"c": 5}) == 4
 "#,
     // Layers and networks are modules, and have their own classes.
@@ -169,6 +169,100 @@ assert isinstance(net, nn.Module) and isinstance(lin, torch.nn.Module) and isins
 assert isinstance(net, Net) and not isinstance(lin, Net) and isinstance(net.fc, nn.Linear)
 assert not isinstance(lin, nn.Conv2d) and not isinstance(torch.ones(1), Net) and isinstance(ReLU(), ReLU)
 assert [isinstance(m, nn.Module) for m in net.modules()] == [True, True]
+"#,
+    // Classes with what Python calls where a sign, a bracket or a text stands.
+    r#"
+class Vec:
+    def __init__(self, xs):
+        self.xs = xs
+    def __len__(self):
+        return len(self.xs)
+    def __getitem__(self, i):
+        return self.xs[i]
+    def __setitem__(self, i, v):
+        self.xs[i] = v
+    def __add__(self, other):
+        return Vec([a + b for a, b in zip(self.xs, other.xs)])
+    def __eq__(self, other):
+        return self.xs == other.xs
+    def __contains__(self, x):
+        return x in self.xs
+    def __repr__(self):
+        return f"Vec of {len(self.xs)}"
+    @property
+    def first(self):
+        return self.xs[0]
+    def add(self, x, times=1):
+        for i in range(times):
+            self.xs.append(x)
+        return self
+def told(x):
+    return f"{x} {len(x)}"
+v = Vec([1, 2])
+v.add(3).add(4)
+v.add(5, times=2)
+v[0] = 9
+w = Vec([1]).add(7)
+s = w + Vec([1, 1])
+assert len(v) == 6 and v.first == 9 and v[1] == 2 and 4 in v and 8 not in v
+assert str(v) == "Vec of 6" and f"{w}!" == "Vec of 2!" and told(v) == "Vec of 6 6" and told([1]).endswith("1")
+assert s == Vec([2, 8]) and s != w and len(w + w) == 2
+"#,
+    // A class that is derived from another, and what a class has itself.
+    r#"
+class Animal:
+    sound = "none"
+    count = 0
+    def __init__(self, name, legs=4):
+        self.name = name
+        self.legs = legs
+        Animal.count += 1
+    def speak(self):
+        return self.name + " speaks " + self.sound
+    def info(self, end="."):
+        return f"{self.name} has {self.legs}{end}"
+    @staticmethod
+    def twice(x):
+        return x * 2
+    @classmethod
+    def bird(cls, name):
+        return cls(name, legs=2)
+class Dog(Animal):
+    sound = "woof"
+    def __init__(self, name):
+        super().__init__(name)
+        self.tricks = []
+    def learn(self, trick):
+        self.tricks.append(trick)
+        return self
+    def info(self, end="!"):
+        return "dog " + super().info(end)
+class Puppy(Dog):
+    def speak(self):
+        return super().speak() + " softly"
+class Node:
+    def __init__(self, v):
+        self.v = v
+        self.kids = []
+    def grow(self, v):
+        self.kids.append(Node(v))
+    def total(self):
+        return self.v + sum([kid.total() for kid in self.kids])
+class Config:
+    rate = 0.5
+def rate():
+    return Config.rate
+d = Dog("Rex")
+d.learn("sit").learn("roll")
+p = Puppy("Tiny")
+n = Node(1)
+n.grow(2)
+n.grow(3)
+assert d.speak() == "Rex speaks woof" and d.tricks == ["sit", "roll"] and d.info() == "dog Rex has 4!"
+assert p.speak() == "Tiny speaks woof softly" and p.info("?") == "dog Tiny has 4?" and p.legs == 4
+assert Animal("Cat").speak() == "Cat speaks none" and Animal.bird("Tweety").legs == 2 and Animal.twice(4) == 8
+assert Animal.count == 4 and n.total() == 6 and rate() == 0.5
+assert isinstance(p, Dog) and isinstance(p, Animal) and not isinstance(d, Puppy) and not isinstance(3, Dog)
 "#,
 ];
 

@@ -95,6 +95,14 @@ impl Statements<'_, '_, '_> {
                 [IndexPlace::One(_)] => Some((self.shared(on)?.0, true)),
                 _ => None,
             },
+            // A method that gives the object itself.
+            Expr::Call(callee, _)
+                if let Expr::Attr(on, _) = callee.as_ref()
+                    && place(on).is_some()
+                    && self.writer.class_of_value(value).is_some() =>
+            {
+                self.shared(on)
+            }
             // A function that gives the list that it was given.
             Expr::Call(callee, arguments) => match (callee.as_ref(), arguments.as_slice()) {
                 (Expr::Name(name), [first, ..]) if self.writer.gives_itself.contains(name) => {

@@ -269,7 +269,7 @@ impl Writer<'_> {
             return match self.holds(name) {
                 Some(Holds::Closure) => {
                     self.uses(Idiom::CallOfVariable);
-                    atom(format!("{name}.call({ordered})"))
+                    atom(self.closure_call(name, &ordered))
                 }
                 _ => atom(format!("{name}({ordered})")),
             };
@@ -408,6 +408,18 @@ impl Writer<'_> {
         let (idiom, text) = match (name, plain.as_slice()) {
             ("print", _) => return self.print(arguments),
             ("str", [of]) if let Some(message) = self.message(of) => (Idiom::Str, message),
+            ("len", [of])
+                if !self.kin.is_empty()
+                    && let Some(text) = self.length_of(of) =>
+            {
+                (Idiom::Object, text)
+            }
+            ("str" | "repr", [of])
+                if !self.kin.is_empty()
+                    && let Some(text) = self.as_text(of) =>
+            {
+                (Idiom::Object, text)
+            }
             ("str", [of]) => (Idiom::Str, format!("{}.to_string()", self.on(of)?)),
             ("int", [of]) if is_environment(of) => return self.written(of),
             // They cast numbers and texts as Python's do.
@@ -478,11 +490,14 @@ impl Writer<'_> {
         if kept.iter().any(|argument| argument.spread) {
             return self.print_each(&kept).map(|text| (text, ATOM));
         }
-        let told = |argument: Arg| match self.message(&argument.value) {
+        let mut told = |argument: Arg| match self.message(&argument.value) {
             Some(message) => Arg { value: Expr::Rhai(message), ..argument },
-            None => argument,
+            None => match self.as_text(&argument.value) {
+                Some(text) => Arg { value: Expr::Rhai(text), ..argument },
+                None => argument,
+            },
         };
-        let kept: Vec<Arg> = kept.into_iter().map(told).collect();
+        let kept: Vec<Arg> = kept.into_iter().map(&mut told).collect();
         Some((format!("print({})", self.arguments(&kept)?), ATOM))
     }
 

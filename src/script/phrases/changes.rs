@@ -217,14 +217,21 @@ impl Statements<'_, '_, '_> {
             true => writer.numbered.insert(own.to_owned()),
             false => writer.numbered.remove(own),
         };
-        let class = writer.class_of(value).map(str::to_owned);
+        let of_call = || writer.class_of(value).map(str::to_owned);
+        let class = writer.class_of_value(value).or_else(of_call);
         let class = class.filter(|class| writer.is_class(class));
         writer.objects.remove(own);
         let Some(class) = class else {
             writer.made.remove(own);
             return;
         };
-        let direct = matches!(value, Expr::Call(callee, _) if matches!(callee.as_ref(), Expr::Name(_)));
+        // What a method gives is not what it is of.
+        if writer.kin.contains_key(&class) && writer.class_of_value(value).is_none() {
+            writer.made.remove(own);
+            return;
+        }
+        let direct = writer.class_of_value(value).is_some()
+            || matches!(value, Expr::Call(callee, _) if matches!(callee.as_ref(), Expr::Name(_)));
         if direct && writer.objects.contains(&format!("{class}()")) {
             writer.objects.insert(own.to_owned());
         }

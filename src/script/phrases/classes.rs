@@ -27,6 +27,9 @@ impl Statements<'_, '_, '_> {
         if self.is_plain() {
             return self.object(column, name);
         }
+        if self.writer.kin.contains_key(self.reader.nth(1)) && self.reader.nth(2) == ")" {
+            return self.object(column, name);
+        }
         self.reader.expect("(")?;
         let base = self.reader.value()?;
         let base = match base {
@@ -158,7 +161,7 @@ impl Statements<'_, '_, '_> {
 
     fn method(&mut self, class: &mut Class) -> Option<()> {
         let marks = self.marks()?;
-        (!marks.is_static).then_some(())?;
+        (!marks.is_static && !marks.is_of_class).then_some(())?;
         let column = self.reader.peek()?.column;
         self.reader.expect("def")?;
         let name = self.reader.name()?;

@@ -10,6 +10,8 @@ use super::writer::{Holds, Writer};
 pub(super) struct Marks {
     /// Whether it is given no object.
     pub is_static: bool,
+    /// Whether it is given the class.
+    pub is_of_class: bool,
     /// What the method runs within: `no_grad()`.
     pub mode: Option<String>,
 }
@@ -34,6 +36,10 @@ impl Statements<'_, '_, '_> {
                 // It is known already.
             } else if self.reader.eat("staticmethod") {
                 marks.is_static = true;
+            } else if self.reader.eat("classmethod") {
+                marks.is_of_class = true;
+            } else if self.reader.eat("abstractmethod") {
+                // What is derived has it.
             } else {
                 let value = self.reader.value()?;
                 let mode = self.writer.expr(&value)?;

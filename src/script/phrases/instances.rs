@@ -22,8 +22,26 @@ impl Writer<'_> {
             }
             return None;
         }
+        let classes: Vec<&Expr> = match class {
+            Expr::Tuple(all) => all.iter().collect(),
+            class => vec![class],
+        };
+        let own = |class: &&Expr| matches!(class, Expr::Name(name) if self.kin.contains_key(name));
+        if classes.iter().all(own) {
+            let named =
+                |name: &String| classes.iter().any(|class| matches!(class, Expr::Name(own) if own == name));
+            let all: Vec<&String> =
+                self.kin.keys().filter(|name| self.line_of(name).iter().any(named)).collect();
+            return Some(format!("(type_of({text}) == \"map\" && {text}.__class__ in {all:?})"));
+        }
         let (sign, class) = self.classes(class)?;
         Some(format!("type_of({text}) {} {class}", if sign == "in" { "in" } else { "==" }))
+    }
+
+    /// A class and those that it is derived from.
+    fn line_of(&self, class: &str) -> Vec<String> {
+        let base = |class: &String| self.kin.get(class).and_then(|kin| kin.base.clone());
+        std::iter::successors(Some(class.to_owned()), base).take(self.kin.len()).collect()
     }
 
     /// What `type_of` says of a class, or of several, and whether it is one of them.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::book::Idiom;
+use super::kinds::place;
 use super::marks::is_place;
 use super::names;
 use super::tree::{Arg, Expr, is_os};
@@ -257,6 +258,17 @@ impl Writer<'_> {
         })
     }
 
+    /// A method of the program's own classes, so far as they are known.
+    fn of_own_class(&mut self, on: &Expr, name: &str, arguments: &[Arg]) -> Option<Option<(String, u8)>> {
+        let of_itself = self.of_base(on, name, arguments);
+        if let Some(found) = of_itself.or_else(|| self.of_class_itself(on, name, arguments)) {
+            return Some(found.map(|text| (text, ATOM)));
+        }
+        let class = self.class_of_value(on).filter(|class| self.has_method(class, name))?;
+        self.note_change((on, ""), name);
+        Some(self.of_class(&class, on, name, arguments))
+    }
+
     pub(super) fn method(&mut self, on: &Expr, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
         let atom = |text: String| Some((text, ATOM));
         let on = self.without_numpy(on);
@@ -272,6 +284,9 @@ impl Writer<'_> {
             _ => {}
         }
         if let Some(found) = self.set_default(on, name, arguments) {
+            return found;
+        }
+        if let Some(found) = self.of_own_class(on, name, arguments) {
             return found;
         }
         let text = self.on(on)?;
@@ -377,7 +392,8 @@ impl Writer<'_> {
             Expr::Call(callee, _) => matches!(callee.as_ref(), Expr::Attr(_, before) if changes(before)),
             _ => false,
         };
-        if changes(name) && (self.copies.contains(text) || given_back()) {
+        let text = place(on).unwrap_or_else(|| text.to_owned());
+        if changes(name) && (self.copies.contains(&text) || given_back()) {
             self.uses(Idiom::Shared);
         }
     }

@@ -349,6 +349,12 @@ impl<'c> Statements<'_, 'c, '_> {
             let text = self.writer.expr(&whole)?;
             return Some(vec![self.one(target, &text, Holds::Tensor)?]);
         }
+        if let Some(plain) = LEVELS.into_iter().find(|level| sign.strip_suffix('=') == Some(level))
+            && let Some(text) = self.writer.of_sign(plain, target, value)
+        {
+            let own = self.writer.expr(target)?;
+            return Some(vec![format!("{own} = {text};")]);
+        }
         if sign == "/=" {
             return Some(vec![self.writer.divided_in_place(target, value)?]);
         }
@@ -460,6 +466,12 @@ impl<'c> Statements<'_, 'c, '_> {
                 Some(format!("{}({value});", self.writer.expr(target)?))
             }
             Expr::Index(map, places) => {
+                if let [IndexPlace::One(at)] = places.as_slice()
+                    && let given = Expr::Rhai(value.to_owned())
+                    && let Some(call) = self.writer.dunder(map, "__setitem__", &[at, &given])
+                {
+                    return Some(format!("{call};"));
+                }
                 let on = self.writer.on(map)?;
                 if let [IndexPlace::One(key)] = places.as_slice()
                     && self.writer.kind(map) == Holds::Map

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::book::Idiom;
+use super::family::Kin;
 use super::names::{self, Imports};
 use super::reserved;
 use super::tree::{self, Expr, IndexPlace, is_os, is_sizes};
@@ -96,6 +97,12 @@ pub(super) struct Writer<'k> {
     pub changing: BTreeMap<String, String>,
     /// What classes that make maps keep in their objects.
     pub own_fields: BTreeSet<String>,
+    /// The program's own classes that make maps.
+    pub kin: BTreeMap<String, Kin>,
+    /// Those whose own methods make others: a closure that runs can't be called as a method of its variable.
+    pub self_made: BTreeSet<String>,
+    /// Methods of what it is derived from that the class which is read calls by `super()`.
+    pub supers: BTreeSet<String>,
     /// Objects that the statement puts into something else.
     pub handed: Vec<String>,
     /// Parts of dictionaries and lists that are lists: `history["loss"]`, and `rows[]` for each of them.
@@ -165,6 +172,9 @@ impl<'k> Writer<'k> {
             of_classes: BTreeMap::new(),
             changing: BTreeMap::new(),
             own_fields: BTreeSet::new(),
+            kin: BTreeMap::new(),
+            self_made: BTreeSet::new(),
+            supers: BTreeSet::new(),
             handed: Vec::new(),
             arrays: BTreeSet::new(),
             guessed: BTreeSet::new(),
@@ -416,6 +426,9 @@ impl<'k> Writer<'k> {
 
     fn operator(&mut self, sign: &str, a: &Expr, b: &Expr) -> Option<(String, u8)> {
         let (a, b) = (self.without_numpy(a), self.without_numpy(b));
+        if let Some(found) = self.of_sign(sign, a, b) {
+            return Some((found, ATOM));
+        }
         if let Some(found) = self.of_texts(sign, a, b) {
             return Some((found, ATOM));
         }
@@ -437,64 +450,6 @@ impl<'k> Writer<'k> {
             sign => format!("{} {sign} {}", self.bound(a, level)?, self.bound(b, level + 1)?),
         };
         Some((text, level))
-    }
-
-    fn comparison(&mut self, first: &Expr, rest: &[(&'static str, Expr)]) -> Option<(String, u8)> {
-        let none = |value: &Expr| matches!(value, Expr::Name(name) if name == "None");
-        let equal = |sign: &str| matches!(sign, "==" | "!=");
-        if rest.iter().any(|(sign, _)| equal(sign)) && rest.iter().any(|(sign, _)| !equal(sign)) {
-            // `1 < x == true` is Rhai's.
-            let mut text = self.bound(first, 90)?;
-            for (sign, right) in rest {
-                text += &format!(" {sign} {}", self.bound(right, 91)?);
-            }
-            return Some((text, 90));
-        }
-        if let (Expr::Call(asks, of), [(sign @ ("is" | "is not" | "==" | "!=" | "in"), class)]) =
-            (first, rest)
-            && matches!(asks.as_ref(), Expr::Name(name) if name == "type")
-            && let Some((one, class)) = self.classes(class)
-        {
-            self.uses(Idiom::Type);
-            let sign = match *sign {
-                _ if one == "in" => "in",
-                "is not" | "!=" => "!=",
-                _ => "==",
-            };
-            return Some((format!("type_of({}) {sign} {class}", self.arguments(of)?), 90));
-        }
-        let mut left = first;
-        let mut all = Vec::new();
-        for (sign, right) in rest {
-            let sign = match *sign {
-                "is" if none(right) => "==",
-                "is not" if none(right) => "!=",
-                sign => sign,
-            };
-            let in_map = matches!(sign, "in" | "!in") && self.kind(right) == Holds::Map;
-            all.push(
-                if in_map
-                    && let on = self.on(right)?
-                    && self.is_number_of(&on, left)
-                {
-                    format!("{} {sign} {on}", self.key(left)?)
-                } else if sign == "is not" {
-                    self.uses(Idiom::IsNot);
-                    format!("!({} is {})", self.bound(left, 90)?, self.bound(right, 91)?)
-                } else {
-                    let level = binds(sign);
-                    format!("{} {sign} {}", self.bound(left, level)?, self.bound(right, level + 1)?)
-                },
-            );
-            left = right;
-        }
-        match rest {
-            [(sign, _)] => Some((all.concat(), if *sign == "is not" { UNARY } else { binds(sign) })),
-            _ => {
-                self.uses(Idiom::Chained);
-                Some((all.join(" && "), 60))
-            }
-        }
     }
 
     fn closure(&mut self, names: &[String], value: &Expr) -> Option<(String, u8)> {
@@ -527,6 +482,11 @@ impl<'k> Writer<'k> {
 
     fn index(&mut self, on: &Expr, places: &[IndexPlace]) -> Option<(String, u8)> {
         let on = self.without_numpy(on);
+        if let [IndexPlace::One(at)] = places
+            && let Some(found) = self.dunder(on, "__getitem__", &[at])
+        {
+            return Some((found, ATOM));
+        }
         let holds = if is_sizes(on) { Holds::Array } else { self.kind(on) };
         let part = match places {
             [IndexPlace::One(Expr::Number(part))] if part == "0" => "values",

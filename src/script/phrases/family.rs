@@ -1,0 +1,20 @@
+//! What one of the program's own classes is known by.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A parameter, with what stands for it where it is not given.
+type Parameter = (String, Option<String>);
+
+/// What a class says before its lines are read.
+#[derive(Clone, Default)]
+pub(super) struct Kin {
+    pub base: Option<String>,
+    /// What makes it.
+    pub params: Vec<Parameter>,
+    /// Its methods and those of what it is derived from, with what they take beside the object.
+    pub methods: BTreeMap<String, Vec<Parameter>>,
+    /// Those that give the object itself.
+    pub chains: BTreeSet<String>,
+    /// Those that are called while it is made.
+    pub calls: BTreeSet<String>,
+}
