@@ -315,6 +315,15 @@ const MARKED: &[(&str, &str)] = &[
          every = [bag]\nbag.add()\nprint(every[0].n)",
         "// ? `bag` is copied into what has it",
     ),
+    (
+        "d = {\"b\": 1, \"a\": 2}\nfor k, v in d.items():\n    print(k, v)",
+        "// ? a map goes through its names",
+    ),
+    ("d = {\"b\": 1, \"a\": 2}\nprint(d)", "// ? a map goes through its names"),
+    (
+        "counts = {}\nfor w in [\"b\", \"a\"]:\n    counts[w] = 1\nout = []\nfor w in counts:\n    out.append(w)",
+        "// ? a map goes through its names",
+    ),
 ];
 
 /// What is wrong with the translation of a program, if anything.
@@ -345,6 +354,8 @@ fn what_a_translation_keeps_is_not_marked() {
         "import torch\nx = torch.ones(3)\ny = x\ny[0] = 5\nprint(x)",
         "a, b = 1, 2\nwhile b < 50:\n    c = b\n    b = a + b\n    a = c\nprint(a)",
         "grid = [[0] * 2] * 2\nprint(grid[0][0])",
+        "d = {\"a\": 1, \"b\": 2}\nfor k, v in d.items():\n    print(k, v)",
+        "d = {\"b\": 1, \"a\": 2}\nt = 0\nfor v in d.values():\n    t += v\nprint(t, len(d), sorted(d))",
         "def last(xs):\n    top = xs[0]\n    for x in xs:\n        if x > top:\n            top = x\n    return top\nprint(last([1, 3]))",
     ] {
         let here = told("", code).and_then(|hint| offered(&hint)).unwrap_or_default();

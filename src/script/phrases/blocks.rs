@@ -304,6 +304,7 @@ impl Statements<'_, '_, '_> {
         self.shared_names.extend(names.iter().cloned());
         body.extend(self.block(column, &bound)?);
         self.shared_names.truncate(shared);
+        self.mark_order(&items, &body);
         let head = self.keys_of(head, &names, &items, &body);
         let head = self.written_back((head, &names), &items, &mut body);
         if names.iter().any(|name| self.writer.changes_object(&body, name)) {

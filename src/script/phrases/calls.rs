@@ -490,6 +490,7 @@ impl Writer<'_> {
         if kept.iter().any(|argument| argument.spread) {
             return self.print_each(&kept).map(|text| (text, ATOM));
         }
+        kept.iter().for_each(|argument| self.mark_shown(&argument.value));
         let mut told = |argument: Arg| match self.message(&argument.value) {
             Some(message) => Arg { value: Expr::Rhai(message), ..argument },
             None => match self.as_text(&argument.value) {

@@ -79,6 +79,7 @@ impl Writer<'_> {
 
     /// A value as a format such as `.2f` shows it.
     fn shown(&mut self, value: &Expr, spec: &str) -> Option<String> {
+        self.mark_shown(value);
         let shown = self.as_text(value).map(Expr::Rhai);
         let value = shown.as_ref().unwrap_or(value);
         if !spec.is_empty() {

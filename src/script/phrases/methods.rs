@@ -250,6 +250,7 @@ impl Writer<'_> {
     /// `", ".join(items)`
     pub(super) fn joined(&mut self, between: &Expr, items: &Expr) -> Option<String> {
         self.uses(Idiom::Join);
+        self.mark_shown(items);
         let (between, items) = (self.expr(between)?, self.items(items)?);
         Some(match between.as_str() {
             "\"\"" => format!("{items}.reduce(|all, x| all + x, \"\")"),
@@ -387,6 +388,9 @@ impl Writer<'_> {
 
     /// Notes that a method changes a copy of an object: one with a second name, or what another method gave back of it.
     fn note_change(&mut self, (on, text): (&Expr, &str), name: &str) {
+        if matches!(name, "update" | "setdefault") {
+            self.ordered.remove(text);
+        }
         let changes = |name: &str| self.changing.contains_key(name);
         let given_back = || match on {
             Expr::Call(callee, _) => matches!(callee.as_ref(), Expr::Attr(_, before) if changes(before)),

@@ -55,6 +55,7 @@ mod reserved;
 mod session_names;
 mod several;
 mod slips;
+mod sorted_maps;
 mod spread;
 mod statement_book;
 mod statements;

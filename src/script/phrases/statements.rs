@@ -411,6 +411,7 @@ impl<'c> Statements<'_, 'c, '_> {
             let own = self.writer.expr(target)?;
             self.note_class(&own, value);
             self.writer.note_arrays(&own, value);
+            self.note_order(&own, value);
             if self.writer.may_be_none(value) {
                 self.writer.optional.insert(own.clone());
             } else if self.depth == 0 {
@@ -479,6 +480,7 @@ impl<'c> Statements<'_, 'c, '_> {
                 {
                     self.writer.numbered.insert(on.clone());
                 }
+                self.writer.ordered.remove(&on);
                 if self.writer.copies.contains(&on) {
                     self.writer.uses(Idiom::Copied);
                 }

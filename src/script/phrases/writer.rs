@@ -109,6 +109,8 @@ pub(super) struct Writer<'k> {
     pub arrays: BTreeSet<String>,
     /// Fields of which nothing is known but that a class of modules has them.
     pub guessed: BTreeSet<String>,
+    /// Maps whose names were put in in alphabetical order.
+    pub ordered: BTreeSet<String>,
     /// Maps whose names stand for numbers.
     pub numbered: BTreeSet<String>,
     /// Parsers of arguments, with the options that they have been given.
@@ -178,6 +180,7 @@ impl<'k> Writer<'k> {
             handed: Vec::new(),
             arrays: BTreeSet::new(),
             guessed: BTreeSet::new(),
+            ordered: BTreeSet::new(),
             numbered: BTreeSet::new(),
             parsers: BTreeMap::new(),
             prelude: Vec::new(),
