@@ -264,6 +264,19 @@ assert Animal("Cat").speak() == "Cat speaks none" and Animal.bird("Tweety").legs
 assert Animal.count == 4 and n.total() == 6 and rate() == 0.5
 assert isinstance(p, Dog) and isinstance(p, Animal) and not isinstance(d, Puppy) and not isinstance(3, Dog)
 "#,
+    // None is shown, and a text is shown in its quotes where it is asked for so.
+    r#"
+def told(x=None):
+    return f"{x} and {None}"
+best = None
+d = {"a": 1}
+name = "b"
+shown = f"{best} {d.get('q')} {d.get('a')} {name!r} {3!r} {None!r}"
+best = 2
+q, r = divmod(17, 5)
+assert shown == "None None 1 'b' 3 None" and told() == "None and None" and told(2) == "2 and None"
+assert f"{best}" == "2" and "{!r}!".format(name) == "'b'!" and "%r" % name == "'b'" and q == 3 and r == 2
+"#,
 ];
 
 /// What would differ in silence has a line before it that says so.

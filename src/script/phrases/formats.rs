@@ -1,6 +1,7 @@
 //! Values in texts, and how they are shown: `f"{x:.2f}"`, `"{:.2f}".format(x)`, `"%.2f" % x`.
 
 use super::book::Idiom;
+use super::kinds::place;
 use super::parse::PythonReader;
 use super::reserved;
 use super::texts::{in_back_quotes, taken_apart};
@@ -58,6 +59,7 @@ impl Writer<'_> {
         let (value, mark) = match quotes && !spec.is_empty() {
             // The width is that of the text in its quotes.
             true => (Expr::Rhai(format!("\"'\" + {} + \"'\"", self.bound(&value, 150)?)), ""),
+            false if quoted.is_some() && !quotes => (Expr::Rhai(self.repr_of(&value)?), ""),
             false => (value, if quotes { "'" } else { "" }),
         };
         Some(format!("{label}{mark}${{{}}}{mark}", self.shown(&value, &spec)?))
@@ -96,8 +98,39 @@ impl Writer<'_> {
             }
             value => self.kind(value) == Holds::Tensor,
         };
+        if self.shows_none(value) {
+            return Some(format!("{} ?? \"None\"", self.bound(value, 136)?));
+        }
         let text = self.expr(value)?;
         Some(if may_be_tensor { format!("format({text})") } else { text })
+    }
+
+    /// Whether a value may be None, which a text of Rhai's shows as nothing.
+    fn shows_none(&self, value: &Expr) -> bool {
+        match value {
+            Expr::Name(name) if name == "None" => true,
+            Expr::Call(callee, given) => {
+                given.len() == 1
+                    && matches!(callee.as_ref(), Expr::Attr(on, name) if name == "get" && self.kind(on) == Holds::Map)
+            }
+            value => {
+                self.may_be_none(value)
+                    || place(value).is_some_and(|own| self.python && self.nones.contains(&own))
+            }
+        }
+    }
+
+    /// A value as Python writes it in code.
+    fn repr_of(&mut self, value: &Expr) -> Option<String> {
+        if let Some(text) = self.dunder(value, "__repr__", &[]) {
+            return Some(text);
+        }
+        Some(match self.kind(value) {
+            Holds::Text => format!("\"'\" + {} + \"'\"", self.bound(value, 151)?),
+            Holds::Int | Holds::Float => self.expr(value)?,
+            _ if matches!(value, Expr::Name(name) if name == "None") => "\"None\"".into(),
+            _ => self.expr(value)?,
+        })
     }
 
     fn parsed(&mut self, code: &str) -> Option<Expr> {
@@ -114,7 +147,8 @@ impl Writer<'_> {
         let mut next = 0;
         self.filled_in(&inside, marks.to_lowercase().contains('r'), |own, field| {
             let (name, spec) = split_spec(field);
-            let name = name.strip_suffix("!r").or(name.strip_suffix("!s")).unwrap_or(name);
+            let as_code = name.strip_suffix("!r");
+            let name = as_code.or(name.strip_suffix("!s")).unwrap_or(name);
             let of = match name.parse::<usize>() {
                 Ok(at) => arguments.get(at)?,
                 Err(_) if name.is_empty() => {
@@ -126,6 +160,10 @@ impl Writer<'_> {
             // A value within a format is not told of.
             let spec = if spec.is_empty() { String::new() } else { quoted(spec) };
             (!spec.contains('{')).then_some(())?;
+            if as_code.is_some() {
+                let written = Expr::Rhai(own.repr_of(&of.value)?);
+                return Some(format!("${{{}}}", own.shown(&written, &spec)?));
+            }
             Some(format!("${{{}}}", own.shown(&of.value, &spec)?))
         })
     }
@@ -173,11 +211,17 @@ impl Writer<'_> {
                 }
                 Some(if plain { whole } else { format!("format({whole}, \"{left}{sign}{zero}{width}d\")") })
             }
-            "s" | "r" if width.is_empty() => match self.message(value) {
+            "r" => {
+                let right = if left.is_empty() { ">" } else { left };
+                let text = self.repr_of(value)?;
+                let plain = width.is_empty();
+                Some(if plain { text } else { format!("format({text}, \"{right}{width}\")") })
+            }
+            "s" if width.is_empty() => match self.message(value) {
                 Some(message) => Some(message),
-                None => self.expr(value),
+                None => self.shown(value, ""),
             },
-            "s" | "r" => {
+            "s" => {
                 let right = if left.is_empty() { ">" } else { left };
                 let text = match self.kind(value) {
                     Holds::Text => self.expr(value)?,

@@ -48,6 +48,12 @@ impl Writer<'_> {
                 let items = if unknown { format!("list({})", self.expr(of)?) } else { self.items(of)? };
                 (Idiom::Set, format!("{items}.{each}"))
             }
+            ("divmod", [Expr::Number(a), Expr::Number(b)])
+                if let (Ok(a), Ok(b)) = (a.parse::<u64>(), b.parse::<u64>())
+                    && b > 0 =>
+            {
+                (Idiom::Tuple, format!("[{}, {}]", a / b, a % b))
+            }
             ("divmod", [a, b]) => {
                 let whole = Expr::Binary("//", (*a).clone().into(), (*b).clone().into());
                 let rest = Expr::Binary("%", (*a).clone().into(), (*b).clone().into());

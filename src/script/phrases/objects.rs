@@ -239,10 +239,10 @@ impl Statements<'_, '_, '_> {
                     self.writer.uses(Idiom::Unknown);
                     object.before.push(format!("// ? nothing calls `{name}` here"));
                 }
-                if body.last().is_some_and(|line| line == "return self;") {
-                    if let Some(kin) = self.writer.kin.get_mut(&object.name) {
-                        kin.chains.insert(name.to_owned());
-                    }
+                if body.last().is_some_and(|line| line == "return self;")
+                    && let Some(kin) = self.writer.kin.get_mut(&object.name)
+                {
+                    kin.chains.insert(name.to_owned());
                 }
                 let body: Vec<String> = body.iter().map(|line| replaced(line, "self", "this")).collect();
                 if self.writer.changes_object(&body, "this")

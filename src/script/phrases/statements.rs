@@ -417,6 +417,12 @@ impl<'c> Statements<'_, 'c, '_> {
             } else if self.depth == 0 {
                 self.writer.optional.remove(&own);
             }
+            match value {
+                Expr::Name(none) if none == "None" => self.writer.nones.insert(own.clone()),
+                // A branch may have left it as it was.
+                _ if self.depth > 0 => false,
+                _ => self.writer.nones.remove(&own),
+            };
             match self.writer.is_of_functions(value) {
                 true => self.writer.callable.insert(own.clone()),
                 false => self.writer.callable.remove(&own),

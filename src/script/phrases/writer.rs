@@ -52,6 +52,8 @@ pub(super) struct Writer<'k> {
     pub forwards: BTreeMap<String, Vec<(String, Option<String>)>>,
     /// Parameters and fields that are None where nothing is given.
     pub optional: BTreeSet<String>,
+    /// Variables and fields that are given None somewhere.
+    pub nones: BTreeSet<String>,
     /// Parameters for which a function stands, and lists and dictionaries of functions.
     pub callable: BTreeSet<String>,
     /// Closures that stand for methods of modules.
@@ -151,6 +153,7 @@ impl<'k> Writer<'k> {
             defaults: BTreeMap::new(),
             forwards: BTreeMap::new(),
             optional: BTreeSet::new(),
+            nones: BTreeSet::new(),
             callable: BTreeSet::new(),
             methods: BTreeMap::new(),
             used: Vec::new(),
