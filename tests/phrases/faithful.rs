@@ -337,6 +337,10 @@ const MARKED: &[(&str, &str)] = &[
         "counts = {}\nfor w in [\"b\", \"a\"]:\n    counts[w] = 1\nout = []\nfor w in counts:\n    out.append(w)",
         "// ? a map goes through its names",
     ),
+    ("names = [\"a\"]\nfor n in names:\n    print(f\"{n!r}\")", "print(`${repr(n)}`)"),
+    ("def f(x):\n    return \"{!r}\".format(x) + \"%r\" % x", "return `${repr(x)}` + `${repr(x)}`"),
+    ("for i in range(3):\n    print(i, end=\" \")\nprint()", "print(i, #{end: \" \"});"),
+    ("xs = [1, 2]\nprint(*xs, sep=\"-\", end=\"!\")\nprint(end=\"\")", "print(\"\", #{end: \"\"})"),
 ];
 
 /// What is wrong with the translation of a program, if anything.

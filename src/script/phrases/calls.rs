@@ -480,9 +480,10 @@ impl Writer<'_> {
         })
     }
 
-    /// What stands at the end is no option here.
+    /// Where it is written to is no option here.
     fn print(&mut self, arguments: &[Arg]) -> Option<(String, u8)> {
-        let kept = |argument: &&Arg| argument.name.as_deref().is_none_or(|name| name == "sep");
+        let kept =
+            |argument: &&Arg| argument.name.as_deref().is_none_or(|name| matches!(name, "sep" | "end"));
         let kept: Vec<Arg> = arguments.iter().filter(kept).cloned().collect();
         if kept.len() < arguments.len() {
             self.uses(Idiom::PrintEnd);
@@ -498,7 +499,11 @@ impl Writer<'_> {
                 None => argument,
             },
         };
-        let kept: Vec<Arg> = kept.into_iter().map(&mut told).collect();
+        let mut kept: Vec<Arg> = kept.into_iter().map(&mut told).collect();
+        // A map alone would be what is printed.
+        if kept.first().is_some_and(|first| first.name.is_some()) {
+            kept.insert(0, Arg { name: None, spread: false, value: Expr::Text("\"\"".into()) });
+        }
         Some((format!("print({})", self.arguments(&kept)?), ATOM))
     }
 

@@ -59,6 +59,7 @@ impl Writer<'_> {
         let (value, mark) = match quotes && !spec.is_empty() {
             // The width is that of the text in its quotes.
             true => (Expr::Rhai(format!("\"'\" + {} + \"'\"", self.bound(&value, 150)?)), ""),
+            // What else there is is written as Python writes it.
             false if quoted.is_some() && !quotes => (Expr::Rhai(self.repr_of(&value)?), ""),
             false => (value, if quotes { "'" } else { "" }),
         };
@@ -129,7 +130,7 @@ impl Writer<'_> {
             Holds::Text => format!("\"'\" + {} + \"'\"", self.bound(value, 151)?),
             Holds::Int | Holds::Float => self.expr(value)?,
             _ if matches!(value, Expr::Name(name) if name == "None") => "\"None\"".into(),
-            _ => self.expr(value)?,
+            _ => format!("repr({})", self.expr(value)?),
         })
     }
 

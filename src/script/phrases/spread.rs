@@ -127,12 +127,17 @@ impl Writer<'_> {
         let (named, plain): (Vec<&Arg>, Vec<&Arg>) =
             arguments.iter().partition(|argument| argument.name.is_some());
         let [Arg { spread: true, value, .. }] = plain.as_slice() else { return None };
-        let between = named.first().map_or(Expr::Text("\" \"".into()), |sep| sep.value.clone());
+        let option = |name: &str| named.iter().find(|argument| argument.name.as_deref() == Some(name));
+        let between = option("sep").map_or(Expr::Text("\" \"".into()), |sep| sep.value.clone());
         self.uses(Idiom::Spread);
         let given = [Expr::Name("str".into()), value.clone()];
         let given = given.map(|value| Arg { name: None, spread: false, value }).to_vec();
         let texts = Expr::Call(Expr::Name("map".into()).into(), given);
-        Some(format!("print({})", self.joined(&between, &texts)?))
+        let end = match option("end") {
+            Some(end) => format!(", #{{end: {}}}", self.expr(&end.value)?),
+            None => String::new(),
+        };
+        Some(format!("print({}{end})", self.joined(&between, &texts)?))
     }
 }
 
