@@ -554,11 +554,6 @@ fn what_has_no_line_here_is_told_with_what_there_is() {
         ("", "rows = [[1]]\nfirst = rows[0]\nfirst[0] = 2", "an array or a map is copied"),
         ("", "rows = [[1]]\nfor row in rows:\n    row.append(2)", "an array or a map is copied"),
         ("fn save(x, name) { }", "torch.save(ones(1), os.path.join(\"d\", \"m.pt\"))", "\"m.safetensors\""),
-        (
-            "let f = |s| s.map(|c| c);",
-            "let g = |s| s.map(|c| c);\ng.call(\"ab\")",
-            "list(s).map(|c| c.to_string()).map(|c| c)",
-        ),
     ] {
         let hint = told(given, code).unwrap_or_default();
         assert!(hint.contains(want), "{code}: {hint}");

@@ -35,6 +35,25 @@ pub fn scalar(value: Scalar) -> String {
     }
 }
 
+/// A text as code: in single quotes, or in double ones where it has single ones alone.
+pub(crate) fn quoted(text: &str) -> String {
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    let mut out = String::from(quote);
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c == quote => out.extend(['\\', c]),
+            c if c.is_ascii_control() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push(quote);
+    out
+}
+
 /// `(1, 2)`, `(1,)`, `()`.
 pub(crate) fn tuple<T: ToString>(items: &[T]) -> String {
     match items {

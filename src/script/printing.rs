@@ -64,7 +64,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
         "repr",
         move |ctx: NativeCallContext, value: Dynamic| -> RhaiResult<ImmutableString> {
             let mut text = Text { ctx: &ctx, shared: &here, out: String::new() };
-            text.value(&value.flatten())?;
+            text.code(&value.flatten())?;
             Ok(text.out.into())
         },
     );
@@ -285,6 +285,37 @@ impl Text<'_, '_> {
         }
     }
 
+    /// As Python writes it for debugging: `['a', None, True]`.
+    fn code(&mut self, value: &Dynamic) -> RhaiResult<()> {
+        self.shared.cancel.check().map_err(raise)?;
+        if let Some(items) = value.read_lock::<Array>() {
+            self.out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                self.separated(i);
+                self.code(item)?;
+            }
+            self.out.push(']');
+        } else if let Some(items) = value.read_lock::<Map>().filter(|items| report::of(items).is_none()) {
+            self.out.push('{');
+            for (i, (name, item)) in items.iter().enumerate() {
+                self.separated(i);
+                self.out.push_str(&python::quoted(name));
+                self.out.push_str(": ");
+                self.code(item)?;
+            }
+            self.out.push('}');
+        } else if value.is_string() || value.is_char() {
+            self.out.push_str(&python::quoted(&value.to_string()));
+        } else if let Ok(truth) = value.as_bool() {
+            self.out.push_str(python::bool(truth));
+        } else if value.is_unit() {
+            self.out.push_str("None");
+        } else {
+            self.value(value)?;
+        }
+        Ok(())
+    }
+
     /// As its type's own function writes it, where it has one.
     fn other(&mut self, form: &str, value: &Dynamic) -> RhaiResult<()> {
         let mut copy = value.clone();
@@ -335,6 +366,25 @@ mod tests {
                 let want = theirs.eval::<String>(&code).map_err(|e| e.to_string());
                 assert_eq!(ours.eval::<String>(&code).map_err(|e| e.to_string()), want, "{code}");
             }
+        }
+    }
+
+    #[test]
+    fn repr_writes_what_python_does() {
+        use crate::script::testing::shown;
+        for (code, want) in [
+            (r#"["a", (), true, 1.0, 1e-5]"#, "['a', None, True, 1.0, 1e-05]"),
+            (r#"#{a: "x", b: [false]}"#, "{'a': 'x', 'b': [False]}"),
+            (r#""it's""#, "\"it's\""),
+            (r#""it's \"so\"""#, "'it\\'s \"so\"'"),
+            (r#""a\n\\""#, "'a\\n\\\\'"),
+            ("tensor([1])", "tensor([1])"),
+        ] {
+            assert_eq!(
+                shown(&[&format!("print(repr({code})); repr({code}) == {}", serde_json::json!(want))]),
+                "true",
+                "{code}"
+            );
         }
     }
 

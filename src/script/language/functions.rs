@@ -11,7 +11,7 @@ language! {
         to_string(value: "what is put into words") "A value as text; also a method: `x.to_string()`." "to_string(1.5)" => "\"1.5\"";
         to_debug(value: "what is put into words") "A value as text, strings with quotes; also a method: `x.to_debug()`."
             "to_debug(\"a\")" => "\"\\\"a\\\"\"";
-        repr(value: "what is put into words") "The same, by Python's name." "repr([\"a\", 1.0])" => "\"[\\\"a\\\", 1.0]\"";
+        repr(value: "what is put into words") "A value as Python writes it." "repr([\"a\", (), true])" => "\"['a', None, True]\"";
         Fn(name: "what the script has called the function") "A value that stands for a function, to be called with `call`."
             "fn twice(x) { x * 2 } let f = Fn(\"twice\"); f.call(4)" => "8",
             "NameError: when it is called, the script has no such function";
