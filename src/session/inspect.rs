@@ -1,6 +1,6 @@
 //! What the variables and devices are now.
 
-use rhai::Dynamic;
+use rhai::{Array, Dynamic, FnPtr, Map};
 
 use crate::base::dims::show;
 use crate::device::{Context, Machine};
@@ -15,6 +15,9 @@ use super::protocol::{DeviceInfo, LAST, SegmentInfo, TensorInfo, Variable};
 const HELD: usize = 4096;
 /// The longest summary of a value, in characters.
 const SUMMARY: usize = 60;
+/// Items of an array or a map that it has, and how deep it looks into them.
+const ITEMS: usize = 16;
+const DEPTH: usize = 3;
 
 /// The variables of the scope, newest of a name only; the last value as `_`, where there is one.
 pub(super) fn variables(interpreter: &Interpreter) -> Vec<Variable> {
@@ -25,10 +28,7 @@ pub(super) fn variables(interpreter: &Interpreter) -> Vec<Variable> {
             continue;
         }
         let tensor = value.read_lock::<Tensor>().map(|t| t.clone());
-        let summary = match &tensor {
-            Some(t) => format!("{} {} {}", show(t.shape()), t.dtype(), t.device()),
-            None => shortened(&value.to_string()),
-        };
+        let summary = shortened(&summary(interpreter, &value, 0));
         let summary = format!("{summary}{}", interpreter.note(&value));
         found.push(Variable {
             name: name.to_string(),
@@ -100,7 +100,40 @@ fn device(context: &Context) -> DeviceInfo {
     }
 }
 
+/// A value in a line. What a tensor holds is not read for that: a device would have to be waited for.
+fn summary(interpreter: &Interpreter, value: &Dynamic, depth: usize) -> String {
+    if let Some(t) = value.read_lock::<Tensor>() {
+        return format!("{} {} {}", show(t.shape()), t.dtype(), t.device());
+    }
+    let within = |item: &Dynamic| match depth < DEPTH {
+        true => summary(interpreter, item, depth + 1),
+        false => "…".into(),
+    };
+    if let Some(items) = value.read_lock::<Array>() {
+        let more = if items.len() > ITEMS { ", …" } else { "" };
+        let items: Vec<String> = items.iter().take(ITEMS).map(within).collect();
+        return format!("[{}{more}]", items.join(", "));
+    }
+    if let Some(items) = value.read_lock::<Map>() {
+        let more = if items.len() > ITEMS { ", …" } else { "" };
+        let item = |(name, item): (&_, &Dynamic)| format!("{name}: {}", within(item));
+        let items: Vec<String> = items.iter().take(ITEMS).map(item).collect();
+        return format!("#{{{}{more}}}", items.join(", "));
+    }
+    if value.read_lock::<FnPtr>().is_some_and(|function| function.is_anonymous()) {
+        return "a closure".into();
+    }
+    match interpreter.show(value) {
+        Ok(text) => text,
+        Err(_) => type_name(value),
+    }
+}
+
+/// In one line, and no longer than there is room for.
 fn shortened(text: &str) -> String {
-    let line: String = text.chars().map(|c| if c == '\n' { ' ' } else { c }).take(SUMMARY).collect();
-    if text.chars().count() > SUMMARY { format!("{line}…") } else { line }
+    let line = text.lines().map(str::trim_start).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SUMMARY) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
 }

@@ -86,6 +86,27 @@ fn commands_answer() {
     assert_eq!((err(&o).as_str(), o.status.code()), ("", Some(0)));
 }
 
+/// Variables are told by what they are, not by the names of types within the program, and nothing waits for that.
+#[test]
+fn variables_are_told_by_what_they_are() {
+    let folder = Folder::new("variables");
+    let text = "let net = nn::Sequential(nn::Linear(2, 1), nn::ReLU());\nlet all = #{net: nn::ReLU(), x: ones(2).cuda(), k: [1.0, ()]};\n\
+                let f = |x| x;\nlet words = \"two  blanks\";\nlet xs = list(0..100);\nlet o = optim::SGD(net.parameters(), 0.1);\n:vars\n";
+    let o = pipe(&folder, &["--devices", "sim:t4"], text);
+    let said = out(&o);
+    for piece in [
+        "Sequential( (0): Linear(in_features=2, out_features=1, bias…",
+        "#{k: [1.0, ()], net: ReLU(), x: [2] float32 cuda:0}",
+        "a closure",
+        "\"two  blanks\"",
+        "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, …]",
+        "SGD ( Parameter Group 0 dampening: 0 lr: 0.1 maximize: Fals…",
+    ] {
+        assert!(said.contains(piece), "{piece:?} is missing in:\n{said}{}", err(&o));
+    }
+    assert!(!said.contains("tensorlab::"), "{said}");
+}
+
 #[test]
 fn a_session_begins_anew_on_other_devices_and_stays_on_them() {
     let folder = Folder::new("elsewhere");
