@@ -7,9 +7,9 @@ use rhai::Dynamic;
 use crate::base::dims::show;
 use crate::base::figures::bytes;
 use crate::nn::Module;
-use crate::script::Interpreter;
 use crate::script::report::is_plain;
 use crate::script::value::type_name;
+use crate::script::{Interpreter, Origin};
 use crate::tensor::Tensor;
 
 /// Characters of a value that are shown.
@@ -17,20 +17,32 @@ const SHOWN: usize = 2000;
 
 /// What there is of a name in the session; nothing where it has none of it.
 pub(super) fn of(interpreter: &Interpreter, name: &str) -> Option<String> {
-    let told = [variable(interpreter, name), function(interpreter, name)];
+    let told = [variable(interpreter, name), part(interpreter, name), function(interpreter, name)];
     let told: Vec<String> = told.into_iter().flatten().collect();
     (!told.is_empty()).then(|| told.join("\n"))
 }
 
 fn variable(interpreter: &Interpreter, name: &str) -> Option<String> {
     let (_, constant, value) = interpreter.newest().into_iter().find(|(known, ..)| *known == name)?;
-    let value = value.flatten();
     let kind = if constant { "constant" } else { "variable" };
+    Some(page(interpreter, name, kind, &value.flatten()))
+}
+
+/// `net.weight` and `m.a.b`: what a variable has under names.
+fn part(interpreter: &Interpreter, path: &str) -> Option<String> {
+    let (root, _) = path.split_once('.')?;
+    interpreter.newest().into_iter().any(|(known, ..)| known == root).then_some(())?;
+    let origin = Origin { name: "", code: path, first_line: 1 };
+    let value = interpreter.evaluate_in(interpreter.scope().clone(), &origin, false).ok()?.flatten();
+    (!value.is_unit()).then(|| page(interpreter, path, "part of a variable", &value))
+}
+
+fn page(interpreter: &Interpreter, name: &str, kind: &str, value: &Dynamic) -> String {
     let mut text = format!("{name}: a {kind} of the session\n\n");
     let mut row = |name: &str, value: &str| {
         let _ = writeln!(text, "{name:<13}  {}", value.trim_end().replace('\n', "\n               "));
     };
-    row("type", &type_name(&value));
+    row("type", &type_name(value));
     if let Some(tensor) = value.read_lock::<Tensor>() {
         row("shape", &show(tensor.shape()));
         row("dtype", &tensor.dtype().to_string());
@@ -38,8 +50,8 @@ fn variable(interpreter: &Interpreter, name: &str) -> Option<String> {
         row("requires_grad", &tensor.requires_grad().to_string());
         row("memory", &bytes(tensor.nbytes() as u64));
     }
-    row("value", &value_of(interpreter, name, &value));
-    Some(text)
+    row("value", &value_of(interpreter, name, value));
+    text
 }
 
 /// The value as it is printed, where that does nothing on a device.

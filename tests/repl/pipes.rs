@@ -108,6 +108,23 @@ fn variables_are_told_by_what_they_are() {
 }
 
 #[test]
+fn what_a_variable_has_under_a_name_is_described() {
+    let folder = Folder::new("parts");
+    let text = "let net = nn::Linear(2, 1); let m = #{a: #{b: 3}};\nnet.weight?\n?m.a.b\nm.a.zz?\nnone.weight?\nnet.forward?\n";
+    let o = pipe(&folder, &[], text);
+    let said = out(&o);
+    for piece in [
+        "net.weight: a part of a variable of the session\n\ntype           Tensor\nshape          [1, 2]",
+        "m.a.b: a part of a variable of the session\n\ntype           int\nvalue          3",
+        "there is no help on 'm.a.zz'",
+        "there is no help on 'none.weight'",
+        "net.forward(inputs…)",
+    ] {
+        assert!(said.contains(piece), "{piece:?} is missing in:\n{said}{}", err(&o));
+    }
+}
+
+#[test]
 fn a_session_begins_anew_on_other_devices_and_stays_on_them() {
     let folder = Folder::new("elsewhere");
     let o = pipe(
