@@ -233,7 +233,7 @@ fn no_script_is_written_over() {
         fails(&run(&[option, "./other.txt", "other.txt"]), 2, &["other.txt would be written over"]);
         fails(
             &run(&[option, "own.rhai", "other.txt"]),
-            1,
+            2,
             &["cannot write own.rhai", "a script or a notebook"],
         );
     }
@@ -245,6 +245,39 @@ fn no_script_is_written_over() {
     assert_eq!(run(&["--trace", "a.json", "other.txt"]).status.code(), Some(0));
     assert_eq!(std::fs::read_to_string(folder.join("own.rhai")).unwrap(), code);
     assert_eq!(std::fs::read_to_string(folder.join("other.txt")).unwrap(), "1 + 1");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A run of hours is not lost at its end, and what was there before stays.
+#[test]
+fn a_file_that_cannot_be_written_is_refused_before_the_run() {
+    let folder = std::env::temp_dir().join(format!("tensorlab-unwritable-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("sub")).unwrap();
+    std::fs::write(folder.join("one.rhai"), "print(42); exit(3)").unwrap();
+    std::fs::write(folder.join("old.json"), "old").unwrap();
+    let run = |arguments: &[&str]| program().current_dir(&folder).args(arguments).output().unwrap();
+    for option in ["--trace", "--telemetry-lines", "--memory-snapshot"] {
+        for (path, why) in [
+            ("none/t.json", "there is no folder none"),
+            ("sub", "it is a folder"),
+            ("new/", "it names a folder"),
+            ("one.rhai/t.json", "there is no folder one.rhai"),
+        ] {
+            let o = run(&["run", option, path, "one.rhai"]);
+            fails(&o, 2, &[&format!("cannot write {path}: {why}")]);
+            assert!(out(&o).is_empty(), "{option} {path}: {}", out(&o));
+        }
+        // A file that could be written is as it was, where the script is not there.
+        assert_eq!(run(&["run", option, "old.json", "no.rhai"]).status.code(), Some(2));
+    }
+    let o = run(&["notebook", "run", "one.rhai", "--output", "none/two.rhai"]);
+    fails(&o, 2, &["cannot write none/two.rhai: there is no folder none"]);
+    let o = run(&["lesson", "export", "moving", "--html", "none/page.html"]);
+    fails(&o, 2, &["cannot write none/page.html: there is no folder none"]);
+    assert_eq!(std::fs::read_to_string(folder.join("old.json")).unwrap(), "old");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 3, "something was left");
+    assert_eq!(run(&["run", "--trace", "old.json", "one.rhai"]).status.code(), Some(3));
+    assert_ne!(std::fs::read_to_string(folder.join("old.json")).unwrap(), "old");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

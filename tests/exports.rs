@@ -175,7 +175,7 @@ fn a_file_that_cannot_be_written_is_an_error_and_no_panic() {
     let folder = Folder::new("unwritable");
     let script = folder.script("1");
     let o = program(&["run", "--memory-snapshot", "/nowhere/at/all.pickle", &script]);
-    assert_eq!(o.status.code(), Some(1));
+    assert_eq!(o.status.code(), Some(2));
     assert!(text(&o.stderr).contains("cannot write /nowhere/at/all.pickle"), "{}", text(&o.stderr));
 }
 

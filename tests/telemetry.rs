@@ -445,7 +445,7 @@ fn the_header_says_where_the_lines_come_from() {
     assert!(lines[1..].iter().any(|e| e["event"] == "alloc" && e["op"] == "ones" && e["line"] == 1));
     let o = folder.run("1", &["--telemetry-lines", "/nowhere/at/all.jsonl"]);
     assert!(
-        o.status.code() == Some(1) && said(&o).contains("cannot write /nowhere/at/all.jsonl"),
+        o.status.code() == Some(2) && said(&o).contains("cannot write /nowhere/at/all.jsonl"),
         "{}",
         said(&o)
     );

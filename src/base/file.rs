@@ -20,6 +20,35 @@ pub fn export<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
 ) -> Result<(), E> {
+    check_no_code(path)?;
+    replace(path, write)
+}
+
+/// Whether [`export`] could write there now, asked before the work that it tells of. Nothing is left there.
+///
+/// # Errors
+/// Those that [`export`] would have.
+pub(crate) fn check_export(path: &Path) -> io::Result<()> {
+    check_no_code(path)?;
+    check_replace(path)
+}
+
+/// The same of [`replace`].
+///
+/// # Errors
+/// Those that [`replace`] would have.
+pub(crate) fn check_replace(path: &Path) -> io::Result<()> {
+    let target = target(path)?;
+    let folder = folder_of(&target);
+    if !folder.is_dir() {
+        let text = format!("there is no folder {}", folder.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, text));
+    }
+    PartFile::beside(folder).map(drop)
+}
+
+/// Refuses a path that has code.
+fn check_no_code(path: &Path) -> io::Result<()> {
     const CODE: [&str; 2] = ["rhai", "ipynb"];
     let there = fs::canonicalize(path).ok();
     let ends = |path: &Path| {
@@ -27,9 +56,32 @@ pub fn export<E: From<io::Error>>(
     };
     if there.is_some_and(|there| ends(&there) || ends(path)) {
         let text = "there is a script or a notebook of that name, which it would replace";
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, text).into());
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
     }
-    replace(path, write)
+    Ok(())
+}
+
+/// The file that is written for a path.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    let target = aside(path).unwrap_or_else(|| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()));
+    match fs::metadata(&target) {
+        Ok(old) if old.is_dir() => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a folder")),
+        Ok(old) if !old.is_file() => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
+        }
+        _ if target.as_os_str().to_string_lossy().ends_with('/') => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "it names a folder"))
+        }
+        _ => Ok(target),
+    }
+}
+
+/// Where that file lies.
+fn folder_of(target: &Path) -> &Path {
+    match target.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
 }
 
 /// Writes `path` through a file beside it that takes its place once everything is on the disk: readers see the old
@@ -43,15 +95,9 @@ pub fn replace<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let target = aside(path).unwrap_or_else(|| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()));
+    let target = target(path)?;
     let old = fs::metadata(&target).ok();
-    if old.as_ref().is_some_and(|m| !m.is_file()) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file").into());
-    }
-    let folder = match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(&target);
     sweep_once(folder);
     let (part, file) = PartFile::beside(folder)?;
     let mut out = BufWriter::with_capacity(1 << 16, file);

@@ -120,13 +120,18 @@ fn check_free(all: &[&PathBuf], force: bool) -> Result<(), Failure> {
         return Err((exit::USAGE, format!("two forms would go to {out}\nhint: give each a file of its own")));
     }
     let taken = |out: &&&PathBuf| !is_standard(out) && out.symlink_metadata().is_ok();
-    match all.iter().find(taken).filter(|_| !force) {
-        Some(out) => {
-            let text = format!("{} exists already\nhint: --force replaces it", out.display());
-            Err((exit::USAGE, text))
-        }
-        None => Ok(()),
+    if let Some(out) = all.iter().find(taken).filter(|_| !force) {
+        let text = format!("{} exists already\nhint: --force replaces it", out.display());
+        return Err((exit::USAGE, text));
     }
+    // The lesson's cells run before its page is written.
+    all.iter()
+        .filter(|out| !is_standard(out))
+        .try_for_each(|out| file::check_replace(out).map_err(|error| (exit::USAGE, unwritten(out, &error))))
+}
+
+fn unwritten(out: &Path, error: &std::io::Error) -> String {
+    format!("cannot write {}: {error}", out.display())
 }
 
 fn is_standard(out: &Path) -> bool {
@@ -138,9 +143,8 @@ fn put(out: &Path, bytes: &[u8]) -> Result<(), Failure> {
         output::put(format_args!("{}", String::from_utf8_lossy(bytes)));
         return Ok(());
     }
-    file::replace(out, |out| out.write_all(bytes)).map_err(|error: std::io::Error| {
-        (exit::SCRIPT, format!("cannot write {}: {error}", out.display()))
-    })?;
+    file::replace(out, |out| out.write_all(bytes))
+        .map_err(|error: std::io::Error| (exit::SCRIPT, unwritten(out, &error)))?;
     say!("wrote {}", out.display());
     Ok(())
 }

@@ -251,7 +251,11 @@ fn run_file(
     session_of: (&str, &[String]),
 ) -> Result<u8, Failure> {
     let limit = limit(session_of.0, timeout)?;
-    output.map_or(Ok(()), check_name)?;
+    if let Some(output) = output {
+        check_name(output)?;
+        let written = crate::base::file::check_replace(output);
+        written.map_err(|error| usage(format!("cannot write {}: {error}", output.display())))?;
+    }
     let options = RunOptions { allow_errors, limit, stop: interrupts()? };
     if let Some(output) = output {
         let mut notebook = load(path)?.notebook;

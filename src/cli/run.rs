@@ -11,7 +11,7 @@ use rhai::{Array, Dynamic};
 
 use crate::base::event::Event;
 use crate::base::stderr::{self, tell};
-use crate::base::{Cause, Error, Kind, is_of_device};
+use crate::base::{Cause, Error, Kind, file, is_of_device};
 use crate::device::Machine;
 use crate::device::open::Use;
 use crate::distributed;
@@ -75,6 +75,11 @@ pub(super) fn run(options: &RunOptions, devices: &str) -> u8 {
             "error: {} would be written over: the script and what is told of its run are files of their own",
             path.display()
         );
+        return exit::USAGE;
+    }
+    // What a long run leads to is not lost at its end.
+    if let Err(text) = options.check_files() {
+        tell!("error: {text}");
         return exit::USAGE;
     }
     match load(&options.file, options.timeout) {
@@ -235,6 +240,12 @@ impl RunOptions {
         [&self.trace, &self.telemetry_lines, &self.memory_snapshot].map(|file| file.as_deref())
     }
 
+    /// Refuses files that could not be written.
+    fn check_files(&self) -> Result<(), String> {
+        let check = |path: &Path| file::check_export(path).map_err(|error| unwritten(path, &error));
+        self.files().into_iter().flatten().try_for_each(check)
+    }
+
     /// What two of a run's files would write over: each other, or the script.
     fn written_twice(&self) -> Option<&Path> {
         let beside = |path: &Path| {
@@ -255,10 +266,14 @@ impl RunOptions {
     }
 }
 
+fn unwritten(path: &Path, error: &std::io::Error) -> String {
+    format!("cannot write {}: {error}", path.display())
+}
+
 /// Writes the files that were asked for; all are tried.
 fn export(options: &RunOptions, machine: &Machine, events: &[Event], script: &str) -> Result<(), String> {
     let written = |path: &Option<PathBuf>, write: &dyn Fn(&Path) -> std::io::Result<()>| match path {
-        Some(path) => write(path).map_err(|error| format!("cannot write {}: {error}", path.display())),
+        Some(path) => write(path).map_err(|error| unwritten(path, &error)),
         None => Ok(()),
     };
     let results = [
