@@ -297,12 +297,54 @@ fn a_script_chooses_its_exit_status() {
         let o = script(&[], code);
         assert_eq!((o.status.code(), out(&o).as_str(), err(&o).as_str()), (Some(1), "", told), "{code}");
     }
+    // Functions that the engine calls for the script end it too, on the script's own thread.
+    for code in [
+        "data::Dataset(3, |i| exit(4))[1]",
+        "for b in data::DataLoader(data::Dataset(3, |i| exit(4))) { print(b); }",
+        "for b in data::DataLoader([1, 2], #{collate_fn: |s| exit(4)}) { print(b); }",
+        "for b in data::DataLoader([1, 2], #{batch_size: (), collate_fn: |s| exit(4)}) { print(b); }",
+        "next(iter(data::DataLoader(#{len: 2, get: |i| exit(4)})))",
+        "data::DataLoader(#{len: || exit(4), get: |i| i})",
+    ] {
+        let o = script(&[], &format!("{code}; print(\"on\");"));
+        assert_eq!((o.status.code(), out(&o).as_str(), err(&o).as_str()), (Some(4), "", ""), "{code}");
+    }
     assert_eq!(script(&[], "exit(3 + ())").status.code(), Some(1), "a fault has its own");
     let o = script(
         &[],
         "try { [1].map(|x| exit(5)); } catch { } let xs = [2, 1]; xs.sort(|a, b| exit(6)); print(\"done\");",
     );
     assert_eq!((o.status.code(), out(&o).as_str()), (Some(0), "done\n"), "what goes on was not ended");
+}
+
+/// As processes of PyTorch's: the script goes on where nothing failed, and is told where something did.
+#[test]
+fn exit_ends_a_rank_or_a_worker_alone() {
+    let spawn = |exit: &str| {
+        format!("distributed::spawn(|rank, world| {{ if rank == 1 {{ {exit} }} rank }}, #{{nprocs: 2}})")
+    };
+    for exit in ["exit(0)", "exit()", "exit(false)"] {
+        let o = script(&["--json"], &spawn(exit));
+        assert_eq!((o.status.code(), out(&o).as_str()), (Some(0), "[0,null]\n"), "{exit}: {}", err(&o));
+    }
+    fails(&script(&[], &spawn("exit(3)")), 1, &["rank 1 ended by exit(3) in line 1"]);
+    fails(&script(&[], &spawn("exit(\"no\")")), 1, &["rank 1 ended by exit(\"no\") in line 1"]);
+    // What a rank chose is none of the script's own doing.
+    let caught = format!("try {{ {}; }} catch {{ }} 3", spawn("exit(3)"));
+    assert_eq!(script(&[], &caught).status.code(), Some(0));
+    for (exit, told) in
+        [("exit(3)", " with exit code 3"), ("exit(-1)", " with exit code 255"), ("exit()", "")]
+    {
+        for code in [
+            format!("data::DataLoader(data::Dataset(3, |i| {exit}), #{{num_workers: 1}})"),
+            format!("data::DataLoader([1, 2], #{{num_workers: 1, collate_fn: |s| {exit}}})"),
+            format!("data::DataLoader([1, 2], #{{num_workers: 1, worker_init_fn: |n| {exit}}})"),
+        ] {
+            let o = script(&[], &format!("for b in {code} {{ }}"));
+            let told = format!("RuntimeError: DataLoader worker 0 exited unexpectedly{told}\n");
+            fails(&o, 1, &[&told, &format!("hint: {exit} ended it")]);
+        }
+    }
 }
 
 #[test]

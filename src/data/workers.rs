@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::base::error::Exit;
 use crate::base::event::Body;
 use crate::base::{Device, Error, Kind, Result};
 use crate::data::fetch::{Batches, Fetcher, LoaderOptions};
@@ -278,6 +279,18 @@ impl Drop for Workers {
 }
 
 fn in_worker(worker: usize, error: Error) -> Error {
+    if let Some(exit) = error.exit() {
+        let code = match exit {
+            Exit::Fine | Exit::Status(0) => String::new(),
+            Exit::Status(status) => format!(" with exit code {}", status.rem_euclid(256)),
+            Exit::Text(_) => " with exit code 1".into(),
+        };
+        return Error::runtime(format!("DataLoader worker {worker} exited unexpectedly{code}")).with_hint(
+            format!(
+                "{exit} ended it, as it ends a process in PyTorch; with `num_workers: 0` it ends the run"
+            ),
+        );
+    }
     if error.is_interrupt() || error.kind() == Kind::OutOfMemoryError {
         return error;
     }

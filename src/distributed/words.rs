@@ -12,6 +12,10 @@ pub(super) fn told(rank: usize, error: &Error, line: Option<u32>) -> Error {
         return error.clone();
     }
     let place = line.map(|line| format!(" in line {line}")).unwrap_or_default();
+    if let Some(exit) = error.exit() {
+        let own = Error::runtime(format!("rank {rank} ended by {exit}{place}"));
+        return error.place().cloned().into_iter().fold(own, Error::in_function);
+    }
     if let Kind::OutOfMemoryError | Kind::DeviceError = error.kind() {
         return error.clone().with_note_first(format!("rank {rank} failed{place}"));
     }

@@ -9,13 +9,14 @@ use rhai::{
 
 use crate::base::chain::Link;
 use crate::base::error::FunctionPlace;
-use crate::base::{Error, Result};
+use crate::base::{Cause, Error, Result};
 use crate::data::dataset::{Function, Run};
 use crate::op::{Copies, Value};
 
 use super::arity::Takes;
 use super::caught;
 use super::fault::{Traced, Vocabulary, innermost, shown};
+use super::modules::exits;
 use super::value::{Callback, Held, from_dynamic, given, to_dynamic};
 
 /// An engine for such functions, made when the first one is taken.
@@ -127,7 +128,7 @@ impl AsideFunction {
     fn apart(&self, error: &EvalAltResult) -> (Error, Option<usize>) {
         let Traced { inner, calls } = innermost(error);
         let error = match inner {
-            EvalAltResult::ErrorTerminated(..) => return (crate::base::Cause::Interrupted.into(), None),
+            EvalAltResult::ErrorTerminated(..) => return (Cause::Interrupted.into(), None),
             EvalAltResult::ErrorRuntime(value, _) => match value.read_lock::<Error>() {
                 Some(thrown) => thrown.clone(),
                 None => Error::runtime(shown(value)),
@@ -139,6 +140,7 @@ impl AsideFunction {
         let place = line.and_then(|line| {
             Some(FunctionPlace {
                 function: call.function.unwrap_or(self.function.function().fn_name()).to_owned(),
+            EvalAltResult::Exit(value, _) => Cause::Exit(exits::given(value)).into(),
                 line: u16::try_from(line).ok()?,
                 column: u16::try_from(call.position.position().unwrap_or_default()).ok()?,
             })

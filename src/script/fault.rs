@@ -3,6 +3,7 @@
 use rhai::{Array, Dynamic, EvalAltResult, LexError, Map, ParseError, ParseErrorType, Position};
 use serde::{Deserialize, Serialize};
 
+use crate::base::error::Exit;
 use crate::base::near::did_you_mean;
 use crate::base::{Error, Kind};
 use crate::tensor::Tensor;
@@ -55,8 +56,16 @@ pub struct FaultPlace {
 /// What a function gives that Rhai calls.
 pub(crate) type RhaiResult<T> = std::result::Result<T, Box<EvalAltResult>>;
 
-/// An engine error inside Rhai's: what `catch (e)` binds.
+/// An engine error inside Rhai's: what `catch (e)` binds. What `exit` has ended goes on ending.
 pub fn raise(error: Error) -> Box<EvalAltResult> {
+    if let Some(exit) = error.exit() {
+        let value = match exit {
+            Exit::Fine => Dynamic::UNIT,
+            Exit::Status(status) => (*status).into(),
+            Exit::Text(text) => text.into(),
+        };
+        return Box::new(EvalAltResult::Exit(value, Position::NONE));
+    }
     Box::new(EvalAltResult::ErrorRuntime(Dynamic::from(error), Position::NONE))
 }
 

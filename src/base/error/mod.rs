@@ -79,11 +79,38 @@ pub enum Cause {
     Timeout {
         seconds: f64,
     },
+    /// No failure: `exit` has ended a function that ran beside the script, or for it.
+    Exit(Exit),
     /// Anything with a text and no fields worth keeping apart.
     Other {
         kind: Kind,
         message: String,
     },
+}
+
+/// What `exit` was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Fine,
+    Status(i64),
+    Text(String),
+}
+
+impl Exit {
+    /// Whether a process that ends so has not failed.
+    pub(crate) fn is_fine(&self) -> bool {
+        matches!(self, Exit::Fine | Exit::Status(0))
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Exit::Fine => f.write_str("exit()"),
+            Exit::Status(status) => write!(f, "exit({status})"),
+            Exit::Text(text) => write!(f, "exit({text:?})"),
+        }
+    }
 }
 
 /// How each of two operands comes to the device of the other. Which of the devices the sentence names first says nothing of
@@ -182,6 +209,10 @@ impl Error {
 
     /// The same in other words: what led to it is in them.
     pub(crate) fn reworded(&self, text: impl Into<String>) -> Error {
+        // An end has no words.
+        if self.exit().is_some() {
+            return self.clone();
+        }
         let mut error = Error::new(self.kind(), text);
         (error.0.hint, error.0.place) = (self.hint(), self.0.place.clone());
         error
@@ -298,6 +329,14 @@ impl Error {
         self.0.note.get_or_insert_with(text);
     }
 
+    /// What `exit` was given, where that is why.
+    pub(crate) fn exit(&self) -> Option<&Exit> {
+        match self.cause() {
+            Cause::Exit(exit) => Some(exit),
+            _ => None,
+        }
+    }
+
     pub(crate) fn is_interrupt(&self) -> bool {
         matches!(self.kind(), Kind::Interrupted | Kind::Timeout)
     }
@@ -349,7 +388,9 @@ impl Cause {
         match self {
             Cause::Device(cause) => cause.kind(),
             Cause::Shape(cause) => cause.kind(),
-            Cause::Grad(_) | Cause::DtypeMismatch { .. } | Cause::ResultCast { .. } => Kind::RuntimeError,
+            Cause::Grad(_) | Cause::DtypeMismatch { .. } | Cause::ResultCast { .. } | Cause::Exit(_) => {
+                Kind::RuntimeError
+            }
             Cause::Interrupted => Kind::Interrupted,
             Cause::Timeout { .. } => Kind::Timeout,
             Cause::Other { kind, .. } => *kind,
@@ -371,6 +412,7 @@ impl Cause {
                 from.type_name(),
                 to.type_name()
             ),
+            Cause::Exit(exit) => format!("ended by {exit}"),
             Cause::Interrupted => "interrupted".into(),
             Cause::Timeout { seconds } => format!("timed out after {seconds} s"),
             Cause::Other { message, .. } => message.clone(),
@@ -388,6 +430,7 @@ impl Cause {
                 converting(*from)
             )),
             Cause::DtypeMismatch { .. }
+            | Cause::Exit(_)
             | Cause::Interrupted
             | Cause::Timeout { .. }
             | Cause::Other { .. } => None,

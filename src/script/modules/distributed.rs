@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rhai::{Array, Dynamic, Engine, INT};
 
+use crate::base::error::Exit;
 use crate::base::{Error, Result};
 use crate::device::examine::examining;
 use crate::device::shared::ASIDE;
@@ -11,7 +12,7 @@ use crate::distributed::ranks::{MOST, RankFunction, spawn};
 use crate::distributed::{self, CollectiveKind, PendingWork, Reduction, Wish};
 use crate::op::params::kind::{self as plain, Bool, Float, Int, Str};
 use crate::op::params::{Maybe, params};
-use crate::op::{Copies, Family, Form, OpDef, Param, Receiver};
+use crate::op::{Copies, Family, Form, OpDef, Param, Receiver, Value};
 use crate::script::aside::AsideFunction;
 use crate::script::call::kind::{Function, Given};
 use crate::script::call::{Call, Outcome, ScriptRow};
@@ -157,7 +158,8 @@ pub(super) static ROWS: &[ScriptRow] = &[
                 "Each rank is what a process is in PyTorch: outer variables are copies, the generators begin at their \
                  default seed, the first GPU is the current one until `cuda::set_device(rank)`, and so are switches its \
                  own. The script's functions are there, and the group stands. Ranks run one at a time, so that a run \
-                 repeats; on simulated devices their times run side by side.",
+                 repeats; on simulated devices their times run side by side. `exit()` ends the rank alone, whose result is (); \
+                 with another status than 0 it is that rank's error.",
             )
             .errors(&[
                 "Error: whatever the first rank fails with, with its number and line",
@@ -446,6 +448,7 @@ fn start(call: &mut Call) -> Outcome {
             let result = own.called(taken);
             match result {
                 Ok(value) => Ok(Held(value.flatten()).into_value()),
+                Err((error, _)) if error.exit().is_some_and(Exit::is_fine) => Ok(Value::None),
                 Err((error, line)) => {
                     let known = line.and_then(|line| u32::try_from(line).ok());
                     let line = known.map_or(shared.source().line, |line| shared.in_file(line));

@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use rhai::{Dynamic, Engine, EvalAltResult, Position};
 
+use crate::base::error::Exit;
+use crate::device::shared::ASIDE;
+use crate::distributed::spawned_rank;
 use crate::script::host::Host;
 
 /// `exit(3)` gives 3, and has the process of `tensorlab run` end with it, as Python's `sys.exit(3)` does. What is no number
@@ -12,14 +15,25 @@ pub(super) fn register(engine: &mut Engine, host: &Arc<dyn Host>) {
     let host = Arc::clone(host);
     engine.register_fn("exit", move |value: Dynamic| -> Result<Dynamic, Box<EvalAltResult>> {
         let value = value.flatten();
-        let number = value.as_int().or_else(|_| value.as_bool().map(i64::from));
-        match number {
-            Ok(status) => host.ends_with(Ok(status)),
-            Err(_) if value.is_unit() => {}
-            Err(_) => host.ends_with(Err(value.to_string())),
+        // A rank or a worker ends as a process of its own would.
+        if ASIDE.get() == 0 && spawned_rank().is_none() {
+            match given(&value) {
+                Exit::Fine => {}
+                Exit::Status(status) => host.ends_with(Ok(status)),
+                Exit::Text(text) => host.ends_with(Err(text)),
+            }
         }
         Err(EvalAltResult::Exit(value, Position::NONE).into())
     });
+}
+
+/// What it was given.
+pub(crate) fn given(value: &Dynamic) -> Exit {
+    match value.as_int().or_else(|_| value.as_bool().map(i64::from)) {
+        Ok(status) => Exit::Status(status),
+        Err(_) if value.is_unit() => Exit::Fine,
+        Err(_) => Exit::Text(value.to_string()),
+    }
 }
 
 /// What `exit` has ended within a function that another one calls, such as that of `map`.
