@@ -87,6 +87,70 @@ fn an_error_of_an_item_ends_a_loop_with_nothing_in_it() {
     assert!(text.contains("not permitted when stream is capturing"), "{text}");
 }
 
+/// As PyTorch's workers, which are processes: each counts for itself, and the script sees none of it.
+#[test]
+fn workers_have_copies_of_what_functions_use() {
+    let mut lab = Lab::new();
+    lab.run(
+        "let n = 0; let seen = []; let hist = zeros(2); let view = hist[0];
+         let counted = data::Dataset(8, |i| { n += 1; hist[0] += 1.0; view += 1.0; [n, hist[0].item()] });
+         for b in data::DataLoader(counted, #{num_workers: 2}) { seen.push([b[0].item(), b[1].item()]); }",
+    );
+    let got = json(&mut lab, "#{seen: seen, n: n, hist: hist.tolist()}");
+    let want = "[[1,2.0],[1,2.0],[2,4.0],[2,4.0],[3,6.0],[3,6.0],[4,8.0],[4,8.0]]";
+    assert_eq!((got["seen"].to_string().as_str(), got["n"].to_string().as_str()), (want, "0"));
+    assert_eq!(got["hist"].to_string(), "[0.0,0.0]");
+    // The same with workers that stay, which go on from where they were; what the script writes is its own.
+    lab.run(
+        "let seen = []; let c = 0; let big = zeros([300, 300]);
+         let kept = data::Dataset(4, |i| { c += 1; c + big.sum().item() });
+         let loader = data::DataLoader(kept, #{num_workers: 2, persistent_workers: true});
+         for e in 0..2 { for b in loader { seen.push(b.item()); big += 1.0; } }",
+    );
+    let got = json(&mut lab, "#{seen: seen, c: c, big: big.sum().item()}");
+    assert_eq!(got.to_string(), "{\"big\":720000.0,\"c\":0,\"seen\":[1.0,1.0,2.0,2.0,3.0,3.0,4.0,4.0]}");
+    // What prepares a worker, its samples and its batches see one another; without workers the script does.
+    for (workers, want) in [(1, "[0,[5,2],[5,3]]"), (0, "[2,[],[1,2]]")] {
+        lab.run(&format!(
+            "let state = []; let got = [];
+             let from = data::Dataset(2, |i| if state.len() > 0 {{ state[0] }} else {{ [] }});
+             let loader = data::DataLoader(from, #{{
+                 num_workers: {workers}, worker_init_fn: |w| {{ state.push(5); }},
+                 collate_fn: |s| {{ state.push(1); if s[0] == [] {{ [] }} else {{ [s[0], state.len()] }} }},
+             }});
+             for b in loader {{ got.push(b); }}"
+        ));
+        let got = json(&mut lab, "#{all: [state.len(), got[0], got[1]]}")["all"].to_string();
+        assert_eq!(got, want, "{workers} workers");
+    }
+}
+
+#[test]
+fn times_of_workers_that_count_repeat() {
+    let code = "let n = 0; let all = data::Dataset(40, |i| { n += 1; if n % 3 == 0 { sleep(0.01); } i });
+                for b in data::DataLoader(all, #{batch_size: 2, num_workers: 2}) { }";
+    let time = || Lab::on("sim:t4").value(&format!("{code} timestamp()")).to_string();
+    let first = time();
+    for _ in 0..5 {
+        assert_eq!(time(), first);
+    }
+}
+
+/// A dataset in memory is not copied for each worker that reads it, but for one that writes, with all its views.
+#[test]
+fn memory_that_workers_read_is_not_copied() {
+    for (body, want) in [("", "[true,true]"), ("part[0] = 2.0;", "[false,true]")] {
+        let mut lab = Lab::new();
+        lab.run(&format!(
+            "let big = ones([1024, 1024]); let part = big[3]; let all = []; let here = big.data_ptr();
+             let set = data::Dataset(2, |i| {{ {body} [big.data_ptr() == here, big[3].equal(part)] }});
+             for b in data::DataLoader(set, #{{num_workers: 1, batch_size: ()}}) {{ all.push(b); }}"
+        ));
+        assert_eq!(json(&mut lab, "#{all: all[1]}")["all"].to_string(), want, "{body}");
+        assert_eq!(json(&mut lab, "#{sum: big.sum().item()}")["sum"].to_string(), "1048576.0");
+    }
+}
+
 #[test]
 fn workers_draw_what_pytorch_s_workers_draw() {
     for (workers, want) in [0, 1, 3].into_iter().zip(recorded()["noisy"].as_array().unwrap()) {
@@ -342,10 +406,11 @@ fn an_interrupt_ends_the_workers_and_leaves_the_variables() {
 #[test]
 fn workers_fetch_ahead_as_far_as_they_may() {
     let _alone = alone();
-    let mut lab = Lab::new();
+    // Of a GPU's host, whose page-locked memory is one for all.
+    let mut lab = Lab::on("sim:t4");
     // Each fetch leaves a mark; the first batch is taken, and with it there are so many more under way.
     lab.run(
-        "let marks = zeros(100); let d = data::Dataset(100, |i| { marks[i] = 1.0; tensor(i) });
+        "let marks = zeros(100).pin_memory(); let d = data::Dataset(100, |i| { marks[i] = 1.0; tensor(i) });
          let it = iter(data::DataLoader(d, #{batch_size: 2, num_workers: 2, prefetch_factor: 3})); next(it);",
     );
     let start = Instant::now();

@@ -49,6 +49,11 @@ pub trait Dataset: Send + Sync {
             .map_err(|e| noted(e, &format!("while putting the samples {} together", few(indices))))
     }
 
+    /// A function of a higher layer that makes its samples.
+    fn function(&self) -> Option<&Function> {
+        None
+    }
+
     /// A copy of copies of what it holds.
     ///
     /// # Errors
@@ -118,7 +123,7 @@ impl Data {
     }
 
     /// The copy of a dataset that another holds.
-    fn copy(&self, copies: &mut dyn Copies) -> Result<Data> {
+    pub(super) fn copy(&self, copies: &mut dyn Copies) -> Result<Data> {
         Data::of(&copies.value(&self.clone().into_value())?)
     }
 
@@ -154,6 +159,11 @@ pub trait Run: Send + Sync {
     /// # Errors
     /// Whatever it fails with.
     fn run(&self, args: Vec<Value>) -> Result<Value>;
+
+    /// What makes copies of it, and of all that goes with it, for a worker.
+    fn copies(&self) -> Option<Box<dyn Copies>> {
+        None
+    }
 
     /// For the layer that made it.
     fn as_any(&self) -> &dyn Any;
@@ -290,6 +300,10 @@ impl Dataset for Computed {
         self.get.0.run(vec![Value::Scalar((index as i64).into())])
     }
 
+    fn function(&self) -> Option<&Function> {
+        Some(&self.get)
+    }
+
     fn copied(&self, copies: &mut dyn Copies) -> Result<Data> {
         Ok(Data::new(Computed { length: self.length, get: self.get.copy(copies)? }))
     }
@@ -342,6 +356,10 @@ impl Dataset for Subset {
         self.of.0.fetch(&inner, stop)
     }
 
+    fn function(&self) -> Option<&Function> {
+        self.of.0.function()
+    }
+
     fn copied(&self, copies: &mut dyn Copies) -> Result<Data> {
         Ok(Data::new(Subset { of: self.of.copy(copies)?, indices: self.indices.clone() }))
     }
@@ -385,6 +403,10 @@ impl Dataset for Concat {
         let start = at.checked_sub(1).and_then(|i| self.ends.get(i)).copied().unwrap_or(0);
         let part = self.parts.get(at).ok_or_else(|| Error::value("an index past the datasets' end"))?;
         part.0.get(index - start)
+    }
+
+    fn function(&self) -> Option<&Function> {
+        self.parts.iter().find_map(|part| part.0.function())
     }
 
     fn copied(&self, copies: &mut dyn Copies) -> Result<Data> {

@@ -76,6 +76,15 @@ impl LoaderOptions {
         Ok(copy)
     }
 
+    /// With functions of its own.
+    fn with_own_functions(&self, copies: &mut dyn Copies) -> Result<LoaderOptions> {
+        let mut own = self.clone();
+        for function in [&mut own.collate_fn, &mut own.worker_init_fn].into_iter().flatten() {
+            *function = function.copy(copies)?;
+        }
+        Ok(own)
+    }
+
     /// Whether samples are put together, rather than given one by one.
     pub(super) fn batched(&self) -> bool {
         self.batch_sampler.is_some() || self.batch_size.is_some()
@@ -114,15 +123,31 @@ impl Batches {
     }
 }
 
-/// Fetches one batch; what all workers share.
+/// Fetches batches.
 pub(crate) struct Fetcher {
     pub(super) dataset: Data,
     pub(super) options: Arc<LoaderOptions>,
     /// Nobody waits any more.
-    pub stop: AtomicBool,
+    pub stop: Arc<AtomicBool>,
 }
 
 impl Fetcher {
+    /// What a worker fetches with: as a process of its own, it has what functions use as it is now, and nobody sees what
+    /// they change of it.
+    ///
+    /// # Errors
+    /// A function uses what can't be copied.
+    pub(super) fn of_worker(self: &Arc<Fetcher>) -> Result<Arc<Fetcher>> {
+        let (collate, init) = (&self.options.collate_fn, &self.options.worker_init_fn);
+        let function = self.dataset.0.function().or(collate.as_ref()).or(init.as_ref());
+        let Some(mut copies) = function.and_then(|function| function.0.copies()) else {
+            return Ok(Arc::clone(self));
+        };
+        let dataset = self.dataset.copy(&mut *copies)?;
+        let options = Arc::new(self.options.with_own_functions(&mut *copies)?);
+        Ok(Arc::new(Fetcher { dataset, options, stop: Arc::clone(&self.stop) }))
+    }
+
     /// The batch of `indices`, in page-locked memory where that is asked for and there is a device to copy to.
     pub(crate) fn fetch(&self, indices: &[usize]) -> Result<Value> {
         let batch = match (&self.options.collate_fn, self.options.batched(), indices) {

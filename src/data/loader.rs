@@ -1,6 +1,5 @@
 //! The loader: batches in order, fetched by worker threads ahead of time.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::event::Body;
@@ -154,7 +153,7 @@ impl DataLoader {
         let source = Arc::new(Fetcher {
             dataset: self.dataset.clone(),
             options: Arc::clone(&self.options),
-            stop: AtomicBool::new(false),
+            stop: Arc::default(),
         });
         let workers = match self.options.num_workers {
             0 => None,

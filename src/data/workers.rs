@@ -102,9 +102,9 @@ impl Workers {
         for number in 0..options.num_workers {
             machine.shared.cancel.check()?;
             let own = machine.seeded(seed.wrapping_add(number as u64));
-            let (source, results) = (Arc::clone(source), results.clone());
+            let (source, results) = (source.of_worker()?, results.clone());
             let (jobs, queue) = channel::<BatchJob>();
-            let init = options.worker_init_fn.clone();
+            let init = source.options.worker_init_fn.clone();
             let (line, addresses) = (machine.shared.running(), machine.shared.host_addresses.stretch());
             let run = move || {
                 work_aside(u32::try_from(number).unwrap_or(u32::MAX).saturating_add(1));

@@ -1,7 +1,7 @@
 //! Storage: bytes plus dtype on a device, shared by the tensors that view it.
 
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use crate::base::{DType, Device, Result};
@@ -16,13 +16,39 @@ use super::examine::Maker;
 pub struct Place {
     pub context: Arc<Context>,
     /// Absent only while the storage is being dropped.
+    memory: Option<Holding>,
+}
+
+/// Whose a buffer is.
+enum Holding {
+    Own(Buffer),
+    /// Several storages read it; the one that writes takes a copy first.
+    Shared(Arc<SharedMemory>),
+}
+
+/// A buffer that several storages read.
+struct SharedMemory {
+    context: Arc<Context>,
     buffer: Option<Buffer>,
+}
+
+impl Drop for SharedMemory {
+    fn drop(&mut self) {
+        if let Some(buffer) = self.buffer.take() {
+            self.context.free(buffer);
+        }
+    }
 }
 
 impl Place {
     pub fn buffer(&self) -> &Buffer {
         static NONE: Buffer = Buffer::new(0, 0, None, false);
-        self.buffer.as_ref().unwrap_or(&NONE)
+        let buffer = match &self.memory {
+            Some(Holding::Own(buffer)) => Some(buffer),
+            Some(Holding::Shared(shared)) => shared.buffer.as_ref(),
+            None => None,
+        };
+        buffer.unwrap_or(&NONE)
     }
 }
 
@@ -34,6 +60,8 @@ pub struct Storage {
     unversioned: AtomicU32,
     numel: usize,
     maker: Maker,
+    /// Another storage may read the same bytes.
+    shared: AtomicBool,
     place: RwLock<Place>,
 }
 
@@ -57,6 +85,10 @@ impl Storage {
 
     /// Takes over memory that the context gave.
     pub(crate) fn from_buffer(context: &Arc<Context>, buffer: Buffer, numel: usize, dtype: DType) -> Storage {
+        Storage::with_memory(context, Holding::Own(buffer), numel, dtype)
+    }
+
+    fn with_memory(context: &Arc<Context>, memory: Holding, numel: usize, dtype: DType) -> Storage {
         Storage {
             device: AtomicU32::new(context.device.code()),
             dtype: AtomicU8::new(dtype as u8),
@@ -64,8 +96,60 @@ impl Storage {
             unversioned: AtomicU32::new(0),
             numel,
             maker: Maker::of_now(),
-            place: RwLock::new(Place { context: Arc::clone(context), buffer: Some(buffer) }),
+            shared: AtomicBool::new(matches!(memory, Holding::Shared(_))),
+            place: RwLock::new(Place { context: Arc::clone(context), memory: Some(memory) }),
         }
+    }
+
+    /// A storage of its own with the same values, as a forked process has it: the bytes are copied once one of the two is
+    /// written to. None on a device and of page-locked memory, which processes share.
+    pub(crate) fn forked(&self) -> Option<Storage> {
+        if self.device() != Device::Cpu {
+            return None;
+        }
+        let mut place = self.place.write().unwrap_or_else(|e| e.into_inner());
+        if place.buffer().pinned {
+            return None;
+        }
+        let context = Arc::clone(&place.context);
+        let shared = match place.memory.take()? {
+            Holding::Own(buffer) => {
+                Arc::new(SharedMemory { context: Arc::clone(&context), buffer: Some(buffer) })
+            }
+            Holding::Shared(shared) => shared,
+        };
+        place.memory = Some(Holding::Shared(Arc::clone(&shared)));
+        self.shared.store(true, Ordering::Relaxed);
+        Some(Storage::with_memory(&context, Holding::Shared(shared), self.numel, self.dtype()))
+    }
+
+    /// Before it is written to: takes a copy of bytes that another storage reads too.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    #[inline]
+    pub(crate) fn own(&self) -> Result<()> {
+        if self.shared.load(Ordering::Relaxed) { self.unshare() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn unshare(&self) -> Result<()> {
+        let mut place = self.place.write().unwrap_or_else(|e| e.into_inner());
+        if let Some(Holding::Shared(shared)) = &place.memory
+            && Arc::strong_count(shared) > 1
+            && let Some(from) = &shared.buffer
+        {
+            let purpose = Purpose { op: "copy_on_write", dtype: self.dtype(), shape: &[self.numel] };
+            let bytes = self.numel * self.dtype().size();
+            let own = place.context.allocate(bytes, purpose)?;
+            if let (Some(from), Some(to)) = (&from.host, &own.host) {
+                from.copy_to(0, to, 0, bytes);
+            }
+            own.set_hollow(from.is_hollow());
+            place.memory = Some(Holding::Own(own));
+        }
+        self.shared.store(false, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Where the bytes lie.
@@ -121,13 +205,14 @@ impl Storage {
         self.place().buffer().address
     }
 
-    /// Fails where a check runs that has not made it.
+    /// Before it is written to: fails where a check runs that has not made it.
     ///
     /// # Errors
-    /// It is what the learner has.
+    /// It is what the learner has, or there is no memory for a copy of what another storage reads.
     #[inline]
     pub fn check_own(&self) -> Result<()> {
-        self.maker.check_own()
+        self.maker.check_own()?;
+        self.own()
     }
 
     /// Exchanges contents with another storage of as many elements: tensors of either see the other's.
@@ -140,6 +225,8 @@ impl Storage {
         std::mem::swap(&mut *mine, &mut *theirs);
         let device = other.device.swap(self.device.load(Ordering::Relaxed), Ordering::Relaxed);
         self.device.store(device, Ordering::Relaxed);
+        let shared = other.shared.swap(self.shared.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.shared.store(shared, Ordering::Relaxed);
         let dtype = other.dtype.swap(self.dtype.load(Ordering::Relaxed), Ordering::Relaxed);
         let before = self.dtype.swap(dtype, Ordering::Relaxed);
         self.unversioned.fetch_add((before != dtype).into(), Ordering::Relaxed);
@@ -174,7 +261,7 @@ impl Holder for Storage {
 impl Drop for Storage {
     fn drop(&mut self) {
         let place = self.place.get_mut().unwrap_or_else(|e| e.into_inner());
-        if let Some(buffer) = place.buffer.take() {
+        if let Some(Holding::Own(buffer)) = place.memory.take() {
             place.context.free(buffer);
         }
     }

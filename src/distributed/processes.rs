@@ -442,6 +442,7 @@ impl Given {
             };
             return copy(&Tensor::from_bytes(bytes, to.shape(), to.dtype())?, to);
         }
+        to.storage().own()?;
         match self {
             Given::Tensor(x) => copy_values(x, to),
             Given::Bytes(bytes) => {

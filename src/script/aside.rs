@@ -28,12 +28,16 @@ struct AsideInner {
     engine: OnceLock<Arc<Engine>>,
     words: Vocabulary,
     latest: Latest,
+    fork: Fork,
 }
+
+/// What begins the copies of all that one worker has.
+pub(super) type Fork = fn() -> Box<dyn Copies>;
 
 /// The functions of everything that a session has evaluated: a variable that a function of an earlier cell has captured
 /// may hold one of a later cell.
 #[derive(Clone, Default)]
-pub struct Latest(Arc<RwLock<Option<Shared<Module>>>>);
+pub(super) struct Latest(Arc<RwLock<Option<Shared<Module>>>>);
 
 impl Latest {
     pub(super) fn set(&self, functions: &Shared<Module>) {
@@ -56,13 +60,14 @@ impl Latest {
 
 impl Aside {
     /// Engines for what runs beside the script, made when they are needed.
-    pub fn new(
+    pub(super) fn new(
         make: impl Fn() -> Engine + Send + Sync + 'static,
         words: Vocabulary,
         latest: &Latest,
+        fork: Fork,
     ) -> Aside {
         let latest = latest.clone();
-        Aside(Arc::new(AsideInner { make: Box::new(make), engine: OnceLock::new(), words, latest }))
+        Aside(Arc::new(AsideInner { make: Box::new(make), engine: OnceLock::new(), words, latest, fork }))
     }
 
     /// A script's function as a value that any thread can call. It sees the functions and constants that the call of
@@ -71,7 +76,8 @@ impl Aside {
         let engine = Arc::clone(self.0.engine.get_or_init(|| Arc::new((self.0.make)())));
         let global: GlobalRuntimeState = context.global_runtime_state().clone();
         let (function, words, latest) = (Callback::new(function), self.0.words, self.0.latest.clone());
-        Function(Link::new(Arc::new(AsideFunction { engine, global, function, words, latest })))
+        let fork = self.0.fork;
+        Function(Link::new(Arc::new(AsideFunction { engine, global, function, words, latest, fork })))
     }
 }
 
@@ -82,6 +88,7 @@ pub(super) struct AsideFunction {
     function: Callback,
     words: Vocabulary,
     latest: Latest,
+    fork: Fork,
 }
 
 impl AsideFunction {
@@ -101,7 +108,7 @@ impl AsideFunction {
         }
         let function = self.function.copied_with(copies)?;
         let (engine, words, latest) = (Arc::clone(&self.engine), self.words, self.latest.clone());
-        Ok(AsideFunction { engine, global, function, words, latest })
+        Ok(AsideFunction { engine, global, function, words, latest, fork: self.fork })
     }
 
     /// What it gives, or its error with the line of its code where that is known.
@@ -133,6 +140,7 @@ impl AsideFunction {
                 Some(thrown) => thrown.clone(),
                 None => Error::runtime(shown(value)),
             },
+            EvalAltResult::Exit(value, _) => Cause::Exit(exits::given(value)).into(),
             other => caught::of_rhai(other, &[], self.words, &|name| self.takes(name)),
         };
         let Some(call) = calls.last() else { return (error, None) };
@@ -140,7 +148,6 @@ impl AsideFunction {
         let place = line.and_then(|line| {
             Some(FunctionPlace {
                 function: call.function.unwrap_or(self.function.function().fn_name()).to_owned(),
-            EvalAltResult::Exit(value, _) => Cause::Exit(exits::given(value)).into(),
                 line: u16::try_from(line).ok()?,
                 column: u16::try_from(call.position.position().unwrap_or_default()).ok()?,
             })
@@ -156,6 +163,10 @@ impl Run for AsideFunction {
     fn run(&self, args: Vec<Value>) -> Result<Value> {
         let result = self.called(args.into_iter().map(to_dynamic).collect());
         result.map_err(|(error, _)| error).and_then(|value| from_dynamic(&value))
+    }
+
+    fn copies(&self) -> Option<Box<dyn Copies>> {
+        Some((self.fork)())
     }
 
     fn as_any(&self) -> &dyn Any {

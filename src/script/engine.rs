@@ -8,6 +8,7 @@ use crate::base::Error;
 use crate::base::event::Clock;
 use crate::device::shared::CodePlace;
 use crate::device::{Cancel, Machine, hold_reserve};
+use crate::op::Copies;
 use crate::plot::Figure;
 use crate::script::host::Host;
 use crate::tensor::Tensor;
@@ -18,6 +19,7 @@ use super::aside::{Aside, Latest};
 use super::carry::{self, Clocks, Mixing};
 use super::clocks::{Look, Times};
 use super::fault::{Fault, KnownNames, Origin, Vocabulary, raise};
+use super::lender::Lender;
 use super::line_ends;
 use super::program::Before;
 use super::sources::Sources;
@@ -411,7 +413,8 @@ fn build_with(
     indexing::register(&mut engine, &machine.shared);
     // Functions that a loader's workers call run on an engine of their own: this one is the session's.
     let (m, h, l) = (Arc::clone(machine), Arc::clone(host), limits.clone());
-    let aside = Aside::new(move || build(&m, &h, &l), words, latest);
+    let fork = || Box::new(Lender::for_worker(&Machine::current().generator)) as Box<dyn Copies>;
+    let aside = Aside::new(move || build(&m, &h, &l), words, latest, fork);
     modules::register(&mut engine, machine, host, &aside, figure);
     if machine.shared.has_both_clocks() {
         carry::register(&mut engine, Mixing::Marked);

@@ -67,6 +67,8 @@ pub(super) struct Lender {
     met_moved: bool,
     /// Functions stay themselves, with what they have captured, and there is no copy of what the graph has computed.
     as_python: bool,
+    /// Memory is copied once it is written to, and what has no copy stays itself.
+    forks: bool,
     /// Who it is for, and what that can't do with what can't be copied.
     taker: &'static str,
     depth: usize,
@@ -93,6 +95,7 @@ impl Lender {
             puts_back: false,
             met_moved: false,
             as_python: false,
+            forks: false,
             taker: "a check can't call",
             depth: 0,
             tensors: HashMap::new(),
@@ -122,6 +125,12 @@ impl Lender {
     /// For a rank, which has copies of all that it is given.
     pub(super) fn for_rank(generator: &Shared) -> Lender {
         Lender { taker: "a rank can't be given", ..Lender::new(Lent::Copies, generator, HashMap::new()) }
+    }
+
+    /// For a loader's worker, which has of all things what a forked process has.
+    pub(super) fn for_worker(generator: &Shared) -> Lender {
+        let lender = Lender::new(Lent::Copies, generator, HashMap::new());
+        Lender { taker: "a loader's worker can't be given", forks: true, ..lender }
     }
 
     /// As Python's `copy.deepcopy`.
@@ -254,11 +263,11 @@ impl Lender {
         if let Some(f) = value.read_lock::<OwnFunction>() {
             return self.once_held((f.id(), value), |own| f.copied_with(own).map(Dynamic::from));
         }
-        if value.is::<Handle>()
+        let has_no_copy = value.is::<Handle>()
             || value.is::<Batches>()
             || value.is::<Captured>()
-            || value.is::<PendingWork>()
-        {
+            || value.is::<PendingWork>();
+        if has_no_copy && !self.forks {
             let what = type_name(value);
             let text = format!("{} what holds a {what}: there is no copy of one", self.taker);
             return Err(Error::type_error(text));
@@ -370,6 +379,12 @@ impl Lender {
         let id = Arc::as_ptr(t.storage()).addr();
         if let Some(copy) = self.storages.get(&id) {
             return Ok(copy.clone());
+        }
+        if self.forks {
+            // On a device, and page-locked, it is one memory for all processes.
+            let copy = t.forked()?.unwrap_or_else(|| t.detach());
+            self.storages.insert(id, copy.clone());
+            return Ok(copy);
         }
         let whole = t.with_layout(Layout::contiguous(&[t.storage().numel()])?);
         let copy = whole.copied(t.dtype(), "clone")?;

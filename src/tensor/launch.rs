@@ -43,6 +43,7 @@ pub fn launch(op: &'static str, kernel: &Kernel, inputs: &[In], outputs: &[&Tens
     if examining() {
         outputs.iter().try_for_each(|t| t.storage().check_own())?;
     }
+    outputs.iter().try_for_each(|t| t.storage().own())?;
     let mut places: SmallVec<[RwLockReadGuard<'_, Place>; 6]> = SmallVec::new();
     let reads = inputs.iter().filter_map(In::tensor).map(|(t, _)| t);
     for tensor in reads.chain(outputs.iter().copied()) {
@@ -84,6 +85,7 @@ pub(crate) fn compute(
     number: Option<Scalar>,
     output: &Tensor,
 ) -> Result<()> {
+    output.storage().own()?;
     let places: SmallVec<[RwLockReadGuard<'_, Place>; 2]> =
         inputs.iter().map(|t| t.storage().place()).collect();
     let views = inputs.iter().zip(&places);

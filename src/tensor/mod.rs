@@ -118,6 +118,12 @@ impl Tensor {
         Ok(Tensor::from_storage(Arc::new(storage), layout))
     }
 
+    /// The whole memory as a forked process has it, as one row: see [`Storage::forked`].
+    pub(crate) fn forked(&self) -> Result<Option<Tensor>> {
+        let layout = Layout::contiguous(&[self.0.storage.numel()])?;
+        Ok(self.0.storage.forked().map(|storage| Tensor::from_storage(Arc::new(storage), layout)))
+    }
+
     /// The same storage under another layout, outside the graph. See `op::movement` for tracked views.
     pub fn with_layout(&self, layout: Layout) -> Tensor {
         Tensor::counted(Arc::clone(&self.0.storage), layout, self.0.versions.clone())

@@ -23,7 +23,9 @@ pub(super) static ROWS: &[OpDef] = &[
          `#{len: 10, get: |i| …}`. `shuffle` draws the order \
          that PyTorch draws after the same `manual_seed`. `num_workers` threads fetch batches ahead, `prefetch_factor` \
          (2) each; they end with the loop, also where it is left early; with `persistent_workers` they \
-         live on for the next epoch, and end with the loader. `pin_memory` gives batches in page-locked memory, \
+         live on for the next epoch, and end with the loader. As a process of PyTorch's, each worker has what functions use as \
+         it was when the worker started: what it changes of it, neither the script nor another worker sees, and a tensor takes \
+         memory of its own once one of them writes to it; page-locked memory and a GPU's are one for all. `pin_memory` gives batches in page-locked memory, \
          which `.to(\"cuda\", #{non_blocking: true})` copies without holding the host; where there is no GPU it does \
          nothing. `sampler` is an order of indices, as an array or a sampler that draws it for each epoch, and `batch_sampler` \
          gives whole batches of them; `generator` draws the order and the workers' seeds. `worker_init_fn` is called in \
