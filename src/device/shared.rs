@@ -135,8 +135,18 @@ impl Shared {
     /// PyTorch's error or warning for `name`, a function without a deterministic implementation on CUDA, where
     /// determinism is required. The CPU's implementations are deterministic.
     pub(crate) fn check_deterministic(&self, device: Device, name: &str) -> Result<()> {
+        if !device.is_cuda() {
+            return Ok(());
+        }
+        let hint =
+            "on a GPU its parts are added in any order; use_deterministic_algorithms(false) allows that";
+        self.check_deterministic_anywhere(name, hint)
+    }
+
+    /// The same of what PyTorch has no deterministic implementation of on any device.
+    pub(crate) fn check_deterministic_anywhere(&self, name: &str, hint: &str) -> Result<()> {
         let wanted = self.settings.determinism();
-        if !device.is_cuda() || wanted == Determinism::Any {
+        if wanted == Determinism::Any {
             return Ok(());
         }
         let (how, rest) = match wanted {
@@ -156,9 +166,7 @@ impl Shared {
             self.warn(&text);
             return Ok(());
         }
-        Err(Error::runtime(text).with_hint(
-            "on a GPU its parts are added in any order; use_deterministic_algorithms(false) allows that",
-        ))
+        Err(Error::runtime(text).with_hint(hint))
     }
 
     /// Notes whether there are GPUs which the program is not to see.

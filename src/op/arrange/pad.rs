@@ -85,8 +85,8 @@ pub fn pad(x: &Tensor, pad: &[i64], mode: &str, value: Scalar) -> Result<Tensor>
     if mode != "circular" {
         out = MemoryFormat::suggested(x).applied(&out)?;
     }
-    // Where determinism is asked for beforehand, PyTorch replicates in two dimensions by another function.
-    if mode == "circular" || (mode == "replicate" && dims == 2 && wants_determinism(x)) {
+    // Where determinism is asked for beforehand, PyTorch replicates by another function.
+    if mode == "circular" || (mode == "replicate" && wants_determinism(x)) {
         return Ok(out);
     }
     static REFLECT: Vjp = Vjp {

@@ -5,6 +5,7 @@ use crate::op::core::autocast::whole;
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
+use crate::op::core::record::check_places;
 use crate::op::core::value::Value;
 use crate::op::gather::along_dim::{beyond, same_place, scatter};
 use crate::op::shape::view::reshape_to;
@@ -69,6 +70,8 @@ fn negative(sizes: &[i64]) -> Error {
 /// `x [n, c, …]` (or `[c, …]`) at the places that a pool over `dims` dimensions gave, in zeros. Of several elements at
 /// one place one stays.
 pub(crate) fn max_unpool(dims: usize, x: &Tensor, indices: &Tensor, pool: &Unpool) -> Result<Tensor> {
+    // A signal is an image of width 1.
+    check_places(x, if dims == 3 { "max_unpooling3d_forward_out" } else { "max_unpooling2d_forward_out" })?;
     let (few, many) = (dims + 1, dims + 2);
     if x.rank() != few && x.rank() != many {
         let text = format!(
@@ -156,7 +159,7 @@ const fn row(name: &'static str, summary: &'static str, run: fn(&Args) -> Result
 }
 
 const ERRORS: &[&str] = &[
-    "RuntimeError: the input has another number of dimensions",
+    "RuntimeError: the input has another number of dimensions, or determinism is asked for",
     "RuntimeError: the indices have another shape than the input, or are not int64, or lie outside of the output",
     "ValueError: `output_size` is none of those that the stride leaves open",
 ];

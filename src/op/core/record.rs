@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::base::{Dims, Result};
+use crate::base::{DType, Dims, Result, Scalar};
 use crate::device::live::{OF_A_LEAF, meant};
 use crate::device::settings::Determinism;
 use crate::tensor::Tensor;
@@ -66,10 +66,29 @@ pub(crate) fn check_deterministic(on: &Tensor, name: &str) -> Result<()> {
     on.context().shared.check_deterministic(on.device(), name)
 }
 
+/// The same of what writes to places in any order, on every device: of what comes to one place, one stays.
+pub(crate) fn check_places(on: &Tensor, name: &str) -> Result<()> {
+    let hint = "which of several elements for one place stays is not fixed; use_deterministic_algorithms(false) allows that";
+    on.context().shared.check_deterministic_anywhere(name, hint)
+}
+
 /// `out`, made of several operations, as one of the name of `rule`, which hands its gradient on: it calls [`undetermined`]
 /// or is flat.
 pub(crate) fn named(out: Tensor, rule: &'static dyn Rule) -> Tensor {
     if needs_graph(&[&out]) { out.detach().record(rule, &[&out], |_, _| ()) } else { out }
+}
+
+/// Fills memory that nothing was written to, where determinism is asked for: with NaN, or with the largest number.
+pub(crate) fn determined(x: Tensor) -> Result<Tensor> {
+    if x.context().shared.settings.determinism() != Determinism::Any {
+        let value = match x.dtype().whole_range() {
+            None => Scalar::Float(f64::NAN),
+            Some(_) if x.dtype() == DType::Bool => Scalar::Bool(true),
+            Some((_, most)) => Scalar::Int(most),
+        };
+        x.fill(value, "fill_")?;
+    }
+    Ok(x)
 }
 
 /// Whether something else is computed on a GPU where determinism is asked for, in place of what has no deterministic

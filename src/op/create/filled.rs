@@ -10,6 +10,7 @@ use crate::op::core::def::{FUNCTION, Family, Gradient, METHOD, OpDef};
 use crate::op::core::format::{FormatWord, MemoryFormat};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::{DEFAULT_FLOAT, cast, check_fits, fitting};
+use crate::op::core::record::determined;
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::shape::part::diagonal;
@@ -130,7 +131,8 @@ pub fn empty(shape: &[i64], make: &Make) -> Result<Tensor> {
     }
     let plain = Layout::contiguous(&checked_sizes(shape)?)?;
     let layout = make.format.unwrap_or(MemoryFormat::Contiguous).layout(&plain)?;
-    make.finish(Tensor::empty_in(layout, make.dtype.unwrap_or(DEFAULT_FLOAT), &context, "empty")?)
+    let out = Tensor::empty_in(layout, make.dtype.unwrap_or(DEFAULT_FLOAT), &context, "empty")?;
+    make.finish(determined(out)?)
 }
 
 /// The shape of `x` filled with `value`, in its dtype and on its device unless said otherwise.
@@ -149,7 +151,8 @@ pub fn empty_like(x: &Tensor, make: &Make) -> Result<Tensor> {
     let make = make.like(x);
     let context = make.context(&Machine::current())?;
     let layout = make.layout(x)?;
-    make.finish(Tensor::empty_in(layout, make.dtype.unwrap_or(x.dtype()), &context, "empty_like")?)
+    let out = Tensor::empty_in(layout, make.dtype.unwrap_or(x.dtype()), &context, "empty_like")?;
+    make.finish(determined(out)?)
 }
 
 /// Ones on the diagonal of `n` rows and `m` columns, zeros elsewhere.

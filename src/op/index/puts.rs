@@ -5,6 +5,7 @@ use crate::op::core::args::to_value;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, METHOD, OpDef, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::record::{check_deterministic, check_places};
 use crate::op::core::shapes;
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::arange;
@@ -63,6 +64,10 @@ fn put(x: &Tensor, index: &Tensor, source: &Tensor, accumulate: bool) -> Result<
 }
 
 fn put_(a: &PutParams) -> Result<Tensor> {
+    match a.accumulate {
+        true => check_deterministic(a.input, "put_")?,
+        false => check_places(a.input, "put_")?,
+    }
     [a.index, a.source].into_iter().try_for_each(|read| a.input.check_overlap(read))?;
     replaced(a.input, |x| put(x, a.index, a.source, a.accumulate))
 }
@@ -118,6 +123,7 @@ pub static ROWS: &[OpDef] = &[
     .errors(&[
         "IndexError: an index lies outside of the tensor, or there are more of them than elements of `source`, or fewer",
         "RuntimeError: `index` is not int64, or `source` has another dtype than the input",
+        "RuntimeError: determinism is asked for, unless it adds on the CPU",
     ])
     .example("zeros(3).put_(tensor([0, -1]), tensor([1.0, 2.0]))", "tensor([1., 0., 2.])")
     .samples(&[

@@ -113,10 +113,12 @@ pub(super) static ROWS: &[ScriptRow] = &[
              lessons do; on the CPU the order is always the same. With this on they add in one order, and take longer: \
              the places are sorted first, as PyTorch does it, and convolutions do without atomics.\n\nErrors are: \
              max_pool3d, avg_pool3d, adaptive_avg_pool2d, grid_sample, ctc_loss, embedding_bag with `max`, and pad with \
-             `reflect`, or with `replicate` of more than a vector, when their gradient is computed, linear interpolation as well; nll_loss of more \
-             than a vector for each row, histc, bincount with weights, median along a dimension, and \
-             scatter_reduce with `prod`, when they are called. With `warn_only` these warn. Bilinear and trilinear \
-             interpolation and replicated borders of images are computed by other functions that have deterministic \
+             `reflect`, when their gradient is computed, linear interpolation as well; nll_loss of more \
+             than a vector for each row, histc, bincount with weights, median along a dimension, \
+             scatter_reduce with `prod`, and put_ that accumulates, when they are called; on the CPU too max_unpool1d to \
+             max_unpool3d and put_. With `warn_only` these warn. Memory that nothing was written to, as `empty` gives it, is \
+             filled, with nan or the largest number of its dtype. Bilinear, bicubic and trilinear \
+             interpolation and replicated borders are computed by other functions that have deterministic \
              gradients, cumsum in one order, as in PyTorch 2.15, whose documentation still lists them. PyTorch also wants \
              the variable CUBLAS_WORKSPACE_CONFIG to be set; products on a simulated GPU are the same in every run.",
         )
