@@ -189,10 +189,33 @@ fn what_rhai_says_badly_or_never_comes_back_from_is_said_here() {
         ("5.get_bit(99)", "RuntimeError", "Bit-field index 99 out of bounds: only 64 bits in bit-field"),
         ("nn::ReLU().eval", "TypeError", "'ReLU' object has no attribute 'eval'"),
         ("let x = ones(2); x.shape = 3", "TypeError", "'shape' of a 'Tensor' object can't be set to int"),
+        ("let x = ones(3); x.shape[0] = 5;", "TypeError", "'shape' of a 'Tensor' object can't be changed"),
+        ("let x = ones(3); x.shape[0] += 1;", "TypeError", "'shape' of a 'Tensor' object can't be changed"),
+        ("let x = ones(3); x.shape.push(1);", "TypeError", "'shape' of a 'Tensor' object can't be changed"),
+        (
+            "let l = nn::Linear(2, 2); l.weight.shape[0] = 5;",
+            "TypeError",
+            "'shape' of a 'Tensor' object can't be changed",
+        ),
+        (
+            "let d = data::Subset([1, 2], [0]); d.indices[0] = 1;",
+            "TypeError",
+            "'indices' of a 'Dataset' object can't be changed",
+        ),
+        (
+            "let d = data::TensorDataset(ones(2)); d.tensors[0] = zeros(2);",
+            "TypeError",
+            "'tensors' of a 'Dataset' object can't be changed",
+        ),
     ] {
         let fault = fault("cpu", code);
         assert_eq!((fault.kind.as_str(), fault.message.as_str()), (kind, message), "{code}");
     }
+    let whole = "let x = ones([2, 3]); x.shape.reverse(); 1";
+    assert!(fault("cpu", whole).message.contains("can't be changed"));
+    let read = "let x = ones([2, 3]); let s = x.shape; s[0] = 5; x.shape.map(|n| n * 2); x.shape.len() + x.shape[0] + s[0]
+        + data::TensorDataset(x).tensors[0].add_(1.0).shape[1]";
+    assert_eq!(run(&mut lab("cpu"), read).unwrap().as_int().unwrap(), 12);
     let called = fault("cpu", "ones(2).sum").hint.unwrap_or_default();
     assert_eq!(called, "it is a function: `ones(2).sum()`");
     let shown = "let s = \"a\"; s.pad(6, \"xyz\"); s.pad(8, '.'); s.pad(3, \"b\"); s";

@@ -31,6 +31,7 @@ mod parallel;
 mod picking;
 mod plot;
 mod raised;
+mod read_alone;
 mod receivers;
 mod rng_state;
 pub mod run_events;
@@ -96,6 +97,7 @@ pub(crate) fn register(
     iterables::register(engine);
     membership::register(engine);
     picking::register(engine, &machine.shared);
+    read_alone::register(engine);
     run_events::register(engine);
     plot::register(engine);
     spaces.register(engine);
