@@ -248,6 +248,21 @@ fn no_script_is_written_over() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// What is set for PyTorch's allocator and changes nothing here is no secret.
+#[test]
+fn settings_of_the_allocator_that_are_not_followed_are_told_of_once() {
+    for (devices, times) in [("sim:tiny", 1), ("cpu", 0)] {
+        let mut run = program();
+        run.args(["run", "--devices", devices, "-"])
+            .env("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True");
+        let o = feed::run(&mut run, "print(1);");
+        let told = err(&o).matches("PYTORCH_CUDA_ALLOC_CONF is set and not followed").count();
+        assert_eq!((o.status.code(), told), (Some(0), times), "{devices}: {}", err(&o));
+    }
+    let o = feed::run(program().args(["run", "--devices", "sim:tiny", "-"]), "print(1);");
+    assert!(!err(&o).contains("ALLOC_CONF"), "{}", err(&o));
+}
+
 /// A run of hours is not lost at its end, and what was there before stays.
 #[test]
 fn a_file_that_cannot_be_written_is_refused_before_the_run() {

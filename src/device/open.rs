@@ -36,7 +36,13 @@ impl Machine {
     /// for a profile that can't be read.
     pub fn open(selection: &Selection, purpose: Use) -> Result<Opened> {
         let visible = std::env::var("CUDA_VISIBLE_DEVICES").ok();
-        Machine::open_visible(selection, purpose, visible.as_deref())
+        let mut opened = Machine::open_visible(selection, purpose, visible.as_deref())?;
+        if !opened.machine.gpus().is_empty() {
+            opened
+                .notes
+                .extend(unfollowed(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())));
+        }
+        Ok(opened)
     }
 
     /// As [`open`](Machine::open), with what `CUDA_VISIBLE_DEVICES` is to say to simulated devices. To real ones the
@@ -82,6 +88,17 @@ fn simulated(devices: &SimulatedDevices, visible: Option<&str>, mut notes: Vec<S
     let machine = Machine::simulated(profiles, &host);
     machine.shared.note_hidden(machine.gpus().is_empty());
     Ok(Opened { machine, notes })
+}
+
+/// What of PyTorch's allocator can be chosen for a process, and is not here.
+fn unfollowed(is_set: impl Fn(&str) -> bool) -> Option<String> {
+    const ALLOCATOR: [&str; 3] =
+        ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_NO_CUDA_MEMORY_CACHING"];
+    let set: Vec<&str> = ALLOCATOR.into_iter().filter(|name| is_set(name)).collect();
+    let verb = if set.len() == 1 { "is" } else { "are" };
+    (!set.is_empty()).then(|| {
+        format!("{} {verb} set and not followed: memory comes as PyTorch gives it by default", set.join(", "))
+    })
 }
 
 /// The devices among `count` that `CUDA_VISIBLE_DEVICES` lets a program see, in its order: as the driver reads it, those

@@ -1,6 +1,6 @@
 //! What to do about an out-of-memory error, worked out from the state it left.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
 use crate::base::sorted;
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::oom::OutOfMemory;
 use super::size::format_size;
+use super::snapshot::{BlockState, Segment};
 use super::what_if::{HeldBlock, HeldBlocks, StateChange};
 
 /// What is known of a tensor that no variable of the function holds where the error was met.
@@ -19,6 +20,9 @@ const LISTED: usize = 5;
 
 /// How many at most are named for deletion.
 const NAMED: usize = 12;
+
+/// What the message, which is PyTorch's, offers against it.
+const SEGMENTS: &str = "\nThe setting that the message names is for PyTorch: here no segment expands, whatever PYTORCH_CUDA_ALLOC_CONF says.";
 
 /// A tensor that is alive when a request fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -281,9 +285,80 @@ fn deletion_by_name(
     let order: Vec<usize> = order.into_iter().map(|(_, at)| at).collect();
     let alone = order.iter().rev().find(|at| enough(&[**at])).map(|at| vec![*at]);
     let chosen = alone.or_else(|| shortest(&order, enough))?;
+    // Small things may stand in the way of much more memory than they hold.
+    let cost = |chosen: &[usize]| blocks(chosen).values().map(|block| block.size).sum::<u64>();
+    let mut holds = BTreeMap::new();
+    for at in &order {
+        holds.extend(blocks(&[*at]).into_keys().map(|block| (block, *at)));
+    }
+    let others = obstacles(error, &holds).into_iter().chain(segments(error, &holds, &cost, &enough));
+    let cheaper = others.filter(|other| other.len() <= NAMED && enough(other));
+    let chosen = cheaper
+        .min_by_key(|other| cost(other))
+        .filter(|other| cost(other).saturating_mul(2) <= cost(&chosen))
+        .unwrap_or(chosen);
     let freed = blocks(&chosen);
     let ends = holders.iter().filter(|holder| freed.contains_key(&holder.block.address));
     Some((chosen.iter().filter_map(|at| names.get(*at).cloned()).collect(), tensors_of(ends)))
+}
+
+/// For each segment that serves the request, what holds least of those whose blocks, and free ones between them, make one
+/// block that is large enough. `holds` are blocks with what ends them.
+fn obstacles(error: &OutOfMemory, holds: &BTreeMap<u64, usize>) -> Vec<Vec<usize>> {
+    let best = |segment: &Segment| {
+        let (mut window, mut total, mut held) = (VecDeque::new(), 0u64, 0u64);
+        let mut best: Option<(u64, BTreeSet<usize>)> = None;
+        for block in &segment.blocks {
+            let own = match block.state {
+                BlockState::Inactive => Some(None),
+                BlockState::ActiveAllocated => holds.get(&block.address).map(|at| Some(*at)),
+                _ => None,
+            };
+            let Some(own) = own else {
+                (total, held) = (0, 0);
+                window.clear();
+                continue;
+            };
+            window.push_back((block.size, own));
+            total += block.size;
+            held += own.map_or(0, |_| block.size);
+            while let Some((size, own)) =
+                window.front().copied().filter(|(size, _)| total - size >= error.rounded)
+            {
+                total -= size;
+                held -= own.map_or(0, |_| size);
+                window.pop_front();
+            }
+            if total >= error.rounded && best.as_ref().is_none_or(|(least, _)| held < *least) {
+                best = Some((held, window.iter().filter_map(|(_, own)| *own).collect()));
+            }
+        }
+        best.map(|(_, names)| names.into_iter().collect())
+    };
+    let serving = error.snapshot.segments.iter().filter(|segment| error.serves(segment, error.kind()));
+    serving.filter_map(best).collect()
+}
+
+/// As few as are enough of those that end whole segments, which go back to the device, those that hold least first.
+fn segments(
+    error: &OutOfMemory,
+    holds: &BTreeMap<u64, usize>,
+    cost: &impl Fn(&[usize]) -> u64,
+    enough: &impl Fn(&[usize]) -> bool,
+) -> Option<Vec<usize>> {
+    let whole = |segment: &Segment| -> Option<(u64, Vec<usize>)> {
+        let held = segment.blocks.iter().filter(|block| block.state != BlockState::Inactive);
+        let names: Option<BTreeSet<usize>> = held.map(|block| holds.get(&block.address).copied()).collect();
+        let names: Vec<usize> = names?.into_iter().collect();
+        (!names.is_empty()).then(|| (cost(&names), names))
+    };
+    let mut all: Vec<(u64, Vec<usize>)> = error.snapshot.segments.iter().filter_map(whole).collect();
+    sorted::sort_by_key(&mut all, |(held, _)| *held);
+    let all: Vec<&Vec<usize>> = all.iter().map(|(_, names)| names).collect();
+    let joined = |chosen: &[&Vec<usize>]| -> Vec<usize> {
+        chosen.iter().flat_map(|names| names.iter().copied()).collect::<BTreeSet<_>>().into_iter().collect()
+    };
+    shortest(&all, |chosen| enough(&joined(chosen))).map(|chosen| joined(&chosen))
 }
 
 /// The blocks to free, out of `holders` (the largest first): the smallest one that is
@@ -367,10 +442,12 @@ impl Remedy {
         let free = size(self.fragmentation);
         match (self.fragmentation, self.largest_cached) {
             (0, _) => write!(f, "Fragmentation: none, no cached block is free."),
-            (_, 0) => write!(f, "Fragmentation: {free} free in split blocks of other pools or streams."),
+            (_, 0) => {
+                write!(f, "Fragmentation: {free} free in split blocks of other pools or streams.{SEGMENTS}")
+            }
             (_, largest) => write!(
                 f,
-                "Fragmentation: {free} free in split blocks, at most {} in one piece for this request of {needed}.",
+                "Fragmentation: {free} free in split blocks, at most {} in one piece for this request of {needed}.{SEGMENTS}",
                 size(largest)
             ),
         }

@@ -72,7 +72,7 @@ impl OutOfMemory {
         segments.map(|segment| longest_run(segment, &BTreeSet::new())).max().unwrap_or(0)
     }
 
-    fn serves(&self, segment: &Segment, kind: PoolKind) -> bool {
+    pub(super) fn serves(&self, segment: &Segment, kind: PoolKind) -> bool {
         segment.stream == self.stream && segment.small == kind.is_small()
     }
 }
