@@ -325,3 +325,91 @@ fn hints_keep_to_what_they_are_about() {
         assert!(!hint.contains(unsaid), "{code}: {hint}");
     }
 }
+
+#[test]
+fn a_layer_where_a_value_belongs_is_told_how_it_is_made() {
+    holds(&[
+        (
+            "nn::Sequential([nn::Linear(4, 4), relu])",
+            "name 'relu' is not defined",
+            "`relu` is a function, no value: `nn::ReLU()` is the layer, and `|x| relu(x)` hands the function on",
+        ),
+        ("let n = ReLU;", "name 'ReLU'", "it is `nn::ReLU`, called to make one: `nn::ReLU(…)`"),
+        ("let f = leaky_relu;", "name 'leaky_relu'", "`nn::LeakyReLU()` is the layer"),
+        ("let o = SGD;", "name 'SGD'", "it is `optim::SGD`"),
+        ("let f = flaot64;", "name 'flaot64'", "did you mean `float64`?"),
+    ]);
+}
+
+#[test]
+fn a_mask_is_told_of_as_the_mask() {
+    for call in ["x.masked_fill(m, 1.0)", "x.masked_fill(m, tensor(1.0))"] {
+        let code = format!("let x = rand(2, 3); let m = tensor([true, false]); {call}");
+        let fault = crate::parallel::fault("cpu", &code);
+        let listed = fault.operands.join("; ");
+        assert!(listed.contains("x: float32 [2, 3] on cpu; m: bool [2] on cpu"), "{call}: {listed}");
+    }
+}
+
+#[test]
+fn of_several_tensors_the_one_elsewhere_is_moved() {
+    for (code, hint) in [
+        (
+            "let a = rand(2, 3).cuda(); where(a > 0.5, a, rand(2, 3))",
+            "move `other` first, `other.to(\"cuda:0\")`",
+        ),
+        (
+            "let a = rand(2, 3); where(a > 0.5, a, rand(2, 3).cuda())",
+            "move `other` first, `other.to(\"cpu\")`",
+        ),
+        ("let a = rand(2, 3); let c = a.cuda() > 0.5; where(c, a, a)", "move `c` first, `c.to(\"cpu\")`"),
+    ] {
+        let (_, told) = Lab::on("sim:t4").error(code);
+        assert!(told.contains(hint) && !told.contains("`b."), "{code}: {told}");
+    }
+}
+
+#[test]
+fn what_is_advised_of_ranges_shapes_and_types_is_of_use() {
+    holds(&[
+        ("arange(0, 10, -1)", "inconsistent with step sign", "a range that goes up needs a positive step"),
+        (
+            "arange(0.0, 1.0, -0.1)",
+            "inconsistent with step sign",
+            "a range that goes up needs a positive step",
+        ),
+        ("arange(10, 0, 1)", "inconsistent with step sign", "a range that goes down needs a negative step"),
+        (
+            "arange(1.0, 0.0, 0.1)",
+            "inconsistent with step sign",
+            "a range that goes down needs a negative step",
+        ),
+        (
+            "nn::Conv2d(3, 8, 3).forward(rand(5, 5))",
+            "but got input of size: [5, 5]",
+            "it takes `[channels, height, width]` or `[batch, channels, height, width]`",
+        ),
+        ("nn::Conv1d(3, 8, 3).forward(rand(5))", "of size: [5]", "it takes `[channels, length]`"),
+        (
+            "nn::Conv3d(3, 8, 3).forward(rand(5, 5, 5))",
+            "of size: [5, 5, 5]",
+            "it takes `[channels, depth, height, width]`",
+        ),
+        (
+            "ones(3).to(#{dtype: \"fp16\"})",
+            "argument 'dtype' must be a dtype such as float32, not \"fp16\"",
+            "dtypes are names of their own: float64, float32, float16",
+        ),
+        ("ones(3).to(#{dtype: \"flaot16\"})", "not \"flaot16\"", "did you mean `float16`?"),
+        ("ones(3).to(\"gpu\")", "at start of device string: gpu", "\"cpu\", \"cuda\" or \"cuda:0\""),
+        (
+            "device(#{kind: \"cuda\"})",
+            "unexpected argument 'kind'",
+            "it takes a `type` that is a text, and an `index`",
+        ),
+        ("device(#{index: 1})", "missing required argument 'type'", ""),
+    ]);
+    let made = "[device(#{type: \"cuda\"}), device(#{type: \"cuda\", index: 1}), device(#{type: \"cpu\", index: ()})]
+        == [device(\"cuda\"), device(\"cuda:1\"), device(\"cpu\")]";
+    assert!(Lab::on("cpu").truth(made));
+}

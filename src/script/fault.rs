@@ -3,18 +3,19 @@
 use rhai::{Array, Dynamic, EvalAltResult, LexError, Map, ParseError, ParseErrorType, Position};
 use serde::{Deserialize, Serialize};
 
-use crate::base::error::Exit;
 use crate::base::near::did_you_mean;
 use crate::base::{Error, Kind};
 use crate::tensor::Tensor;
 use crate::tensor::display::display;
 
 use super::absent::{absent, absent_space};
-use super::arity::{CLOSURE, Takes};
+use super::arity::CLOSURE;
 use super::misfit::{CALLED, is_in_place, is_option, of_arguments, of_first, of_part, part, truth};
-use super::missing::{NOTHING, near_variable, of_array, of_gradient, of_index, of_own_name};
+use super::missing::{NOTHING, near_variable, of_array, of_gradient, of_index, of_layer, of_own_name};
+use super::modules::exits;
 pub use super::sources::Origin;
 use super::sources::Sources;
+pub(crate) use super::vocabulary::{KnownNames, Vocabulary};
 
 /// A script error with its place, ready to be shown.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -59,34 +60,9 @@ pub(crate) type RhaiResult<T> = std::result::Result<T, Box<EvalAltResult>>;
 /// An engine error inside Rhai's: what `catch (e)` binds. What `exit` has ended goes on ending.
 pub fn raise(error: Error) -> Box<EvalAltResult> {
     if let Some(exit) = error.exit() {
-        let value = match exit {
-            Exit::Fine => Dynamic::UNIT,
-            Exit::Status(status) => (*status).into(),
-            Exit::Text(text) => text.into(),
-        };
-        return Box::new(EvalAltResult::Exit(value, Position::NONE));
+        return exits::again(exit);
     }
     Box::new(EvalAltResult::ErrorRuntime(Dynamic::from(error), Position::NONE))
-}
-
-/// What a misspelt name is compared with.
-pub(crate) struct KnownNames<'a> {
-    pub names: &'a [&'a str],
-    /// Properties and methods of a type, by its name in a learner's words.
-    pub members: fn(&str) -> Vec<&'static str>,
-    /// How a name of the vocabulary is written, each way: `ones`, `nn::init::ones_`, `x.ones_like`.
-    pub written: fn(&str) -> Vec<String>,
-    /// What a function of the script takes, so far as that is known.
-    pub takes: &'a dyn Fn(&str) -> Option<Takes>,
-}
-
-/// Where the names come from that a misspelt one is compared with.
-#[derive(Clone, Copy)]
-pub struct Vocabulary {
-    pub names: fn() -> Vec<&'static str>,
-    /// As [`KnownNames`] has them.
-    pub members: fn(&str) -> Vec<&'static str>,
-    pub written: fn(&str) -> Vec<String>,
 }
 
 impl Fault {
@@ -330,7 +306,8 @@ pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
     match error {
         EvalAltResult::ErrorVariableNotFound(name, _) => {
             let text = format!("name '{name}' is not defined");
-            let fault = Fault::bare("NameError", text, instead(name));
+            let hint = of_layer(name, known.names, known.written).or_else(|| instead(name));
+            let fault = Fault::bare("NameError", text, hint);
             Fault { missing: Some(name.clone()), ..fault }
         }
         EvalAltResult::ErrorFunctionNotFound(signature, _) => unknown_function(signature, known),

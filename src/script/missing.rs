@@ -29,6 +29,26 @@ pub(super) fn near_variable(name: &str, names: &[&str]) -> Option<String> {
     did_you_mean(name, names.iter().copied().filter(|other| is_long || sorted(other) == sorted(name)))
 }
 
+/// What is told of a name of the vocabulary where a value belongs: of a class that stands in a module, and of a function
+/// that is a layer too.
+pub(super) fn of_layer(name: &str, names: &[&str], written: fn(&str) -> Vec<String>) -> Option<String> {
+    let of_module = |name: &str| written(name).into_iter().find(|way| way.starts_with("nn::"));
+    if name.starts_with(char::is_uppercase) {
+        let way = of_module(name).or_else(|| {
+            written(name).into_iter().find(|way| way.contains("::") && !way.starts_with("F::"))
+        })?;
+        return Some(format!("it is `{way}`, called to make one: `{way}(…)`"));
+    }
+    let plain = |name: &str| name.replace('_', "").to_lowercase();
+    let is_layer = |other: &&&str| other.starts_with(char::is_uppercase) && plain(other) == plain(name);
+    let layer = of_module(names.iter().find(is_layer)?)?;
+    let ways = written(name);
+    let way = ways.iter().find(|way| *way == name || **way == format!("F::{name}"))?;
+    Some(format!(
+        "`{way}` is a function, no value: `{layer}()` is the layer, and `|x| {way}(x)` hands the function on"
+    ))
+}
+
 /// What is told of an array where a tensor belongs: what is asked of it, or what stands beside it. Several results are one,
 /// as an LSTM's.
 pub(super) fn of_array(name: &str, of: &[String], tensors: &[&str]) -> Option<String> {
@@ -73,7 +93,7 @@ pub(super) fn of_gradient(message: &str, line: &str, column: u32) -> Option<Stri
             let end = operand.find(|c: char| !is_in_name(c)).unwrap_or(operand.len());
             name_before(operand.get(..end)?)
         }
-        said if said.contains("index ()") => left(),
+        said if said.contains("index ()") || said.starts_with("'()' object") => left(),
         // A method's own, or an argument.
         said if said.contains("(())") || said.contains("((), ") || said.contains("not ()") => {
             left().or_else(|| {
@@ -123,6 +143,8 @@ mod tests {
         for last in [
             "w - 0.1 * w.grad",
             "w.grad.zero_()",
+            "w.grad.sum()",
+            "w.grad.max()",
             "w.grad[0]",
             "w.grad > 0",
             "F::relu(w.grad)",

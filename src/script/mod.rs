@@ -77,6 +77,7 @@ pub mod trace;
 mod tree;
 mod unpack;
 pub mod value;
+mod vocabulary;
 pub mod whole;
 
 pub use crate::script::host::Host;

@@ -161,10 +161,10 @@ impl DeviceCause {
                 "`CUDA_VISIBLE_DEVICES` hides them: unset it, or have it name those to use, as `0,1`".into()
             }
             DeviceCause::UnknownDevice(_) => {
-                "of these, `cpu` and `cuda` alone are here: \"cpu\", \"cuda\" or \"cuda:1\"".into()
+                "of these, `cpu` and `cuda` alone are here: \"cpu\", \"cuda\" or \"cuda:0\"".into()
             }
             DeviceCause::InvalidDeviceString(_) => {
-                "a device is written \"cpu\", \"cuda\" or \"cuda:1\"".into()
+                "a device is written \"cpu\", \"cuda\" or \"cuda:0\"".into()
             }
             DeviceCause::OutOfMemory { hint, .. } => hint.clone(),
             DeviceCause::DeviceFault { device, .. } => format!(

@@ -293,10 +293,11 @@ impl Error {
                 _ => hint,
             };
         }
-        let [left, right] = self.0.operands.as_slice() else { return hint };
-        if matches!(self.0.cause, Cause::Device(DeviceCause::TwoDevices { .. }))
-            && left.device != right.device
-        {
+        let is_of_devices = matches!(self.0.cause, Cause::Device(DeviceCause::TwoDevices { .. }));
+        let [left, right] = self.0.operands.as_slice() else {
+            return self.odd_one().filter(|_| is_of_devices).unwrap_or(hint);
+        };
+        if is_of_devices && left.device != right.device {
             return moved(left, right);
         }
         [(left, "`a.to("), (right, "`b.to(")]
@@ -307,6 +308,24 @@ impl Error {
                 None => hint,
             })
             .replace('\u{1}', "")
+    }
+
+    /// Which of several operands is to be moved, where one alone is on another device.
+    fn odd_one(&self) -> Option<String> {
+        let all = self.0.operands.as_slice();
+        let is_odd = |at: usize, device: Device| {
+            let mut others = all.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, other)| other.device);
+            let there = others.next()?;
+            (there != device && others.all(|other| other == there)).then_some(there)
+        };
+        let found = all.iter().zip('a'..='z').enumerate();
+        let (operand, letter, to) = found
+            .filter_map(|(at, (operand, letter))| Some((operand, letter, is_odd(at, operand.device)?)))
+            .next()?;
+        let name = operand.name.clone().unwrap_or_else(|| letter.to_string());
+        Some(format!(
+            "move `{name}` first, `{name}.to(\"{to}\")`: a copy between devices is never made silently"
+        ))
     }
 
     /// Adds to the hint, whatever the cause is; the first note stays.

@@ -25,6 +25,7 @@ use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
 use super::adaptive_size::windows_for;
+use super::conv::taken;
 use super::pooling::adaptive_avg_pool2d;
 
 /// The largest element of each of so many windows over the last dimensions, and its place among the elements of its
@@ -85,7 +86,7 @@ fn checked(name: &str, x: &Tensor, dims: usize) -> Result<()> {
     let (few, many) = (dims + 1, dims + 2);
     if x.rank() != few && x.rank() != many {
         let text = format!("{name}{dims}d(): Expected {few}D or {many}D tensor, but got: {:?}", x.shape());
-        return Err(Error::runtime(text).with_hint("`x.unsqueeze(0)` adds a dimension of size 1"));
+        return Err(Error::runtime(text).with_hint(taken(dims)));
     }
     shapes::check_past_batch(name, x, dims)
 }

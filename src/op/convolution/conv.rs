@@ -223,6 +223,16 @@ pub(super) fn not_dilated(all: &[i64]) -> Error {
     })
 }
 
+/// What an operation over so many dimensions takes.
+pub(super) fn taken(dims: usize) -> String {
+    let of = match dims {
+        1 => "channels, length",
+        2 => "channels, height, width",
+        _ => "channels, depth, height, width",
+    };
+    format!("it takes `[{of}]` or `[batch, {of}]`: `x.unsqueeze(0)` adds one dimension of size 1 in front")
+}
+
 pub(super) fn check_ranks(name: &str, dims: usize, x: &Tensor, weight: &Tensor) -> Result<()> {
     if weight.rank() < 3 {
         let text = "weight should have at least three dimensions";
@@ -252,7 +262,7 @@ pub(super) fn check_ranks(name: &str, dims: usize, x: &Tensor, weight: &Tensor) 
             dims + 2,
             x.shape()
         ))
-        .with_hint("`x.unsqueeze(0)` adds a dimension of size 1"));
+        .with_hint(taken(dims)));
     }
     Ok(())
 }

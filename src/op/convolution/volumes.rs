@@ -23,7 +23,7 @@ use crate::tensor::autograd::Vjp;
 
 use super::conv::{
     ConvolutionOptions, ConvolutionParams, Padding, call, check_channels, check_places, conv2d, not_dilated,
-    too_far,
+    taken, too_far,
 };
 use super::integers;
 use super::pooling::{AvgPoolNdParams, MaxPoolPlacesParams, avg_pool2d, check_padding, max_pool2d};
@@ -79,7 +79,7 @@ fn convolved(
             "Expected 4D (unbatched) or 5D (batched) input to conv3d, but got input of size: {:?}",
             x.shape()
         ))
-        .with_hint("`x.unsqueeze(0)` adds a dimension of size 1"));
+        .with_hint(taken(3)));
     };
     let plan = plan([kd, kh, kw], options)?;
     let Some(groups) = usize::try_from(options.groups).ok().filter(|g| *g > 0) else {

@@ -320,7 +320,7 @@ fn to_row(a: ToParams) -> Result<Value> {
             (non_blocking, copy) = (*first, copy || a.non_blocking)
         }
         (other @ (Value::DType(_) | Value::Str(_)), _) => {
-            let named = Target::of(other)?.dtype;
+            let named = Target::of(other).ok().and_then(|named| named.dtype);
             target.dtype = Some(named.ok_or_else(|| no_dtype(other))?);
         }
         (other, _) => return Err(no_dtype(other)),
@@ -337,6 +337,12 @@ fn no_dtype(given: &Value) -> Error {
         return Error::type_error(format!("to() got an unknown option '{name}'"))
             .with_near(name, ["non_blocking", "copy", "dtype", "device", "memory_format"])
             .with_hint("its options are non_blocking, copy, dtype, device and memory_format");
+    }
+    if let Value::Str(name) = given {
+        let text = format!("to(): argument 'dtype' must be a dtype such as float32, not {name:?}");
+        let names = DType::ALL.map(|dtype| dtype.to_string());
+        let error = Error::type_error(text).with_near(name, names.iter().map(String::as_str));
+        return error.with_hint(format!("dtypes are names of their own: {}", names.join(", ")));
     }
     let text = format!("to(): argument 'dtype' must be a dtype such as float32, not {}", given.describe());
     Error::type_error(text)

@@ -76,7 +76,7 @@ fn whole_steps(start: Scalar, end: Scalar, step: Scalar) -> Result<usize> {
     }
     let span = end - start;
     if span != 0 && (span > 0) != (step > 0) {
-        return Err(wrong_way());
+        return Err(wrong_way(span < 0));
     }
     usize::try_from((span + step - step.signum()) / step).map_err(|_| too_many())
 }
@@ -90,15 +90,17 @@ fn float_steps(start: Scalar, end: Scalar, step: Scalar) -> Result<usize> {
         return Err(Error::runtime(format!("unsupported range: {start} -> {end}")));
     }
     if (step > 0.0 && end < start) || (step < 0.0 && end > start) {
-        return Err(wrong_way());
+        return Err(wrong_way(end < start));
     }
     let count = ((end - start) / step).ceil();
     if count < 1e18 { Ok(count as usize) } else { Err(too_many()) }
 }
 
-fn wrong_way() -> Error {
-    Error::runtime("upper bound and lower bound inconsistent with step sign")
-        .with_hint("a range that goes down needs a negative step: `arange(5, 0, -1)`")
+fn wrong_way(down: bool) -> Error {
+    Error::runtime("upper bound and lower bound inconsistent with step sign").with_hint(match down {
+        true => "a range that goes down needs a negative step: `arange(5, 0, -1)`",
+        false => "a range that goes up needs a positive step: `arange(0, 5, 1)`; from its end down it is `arange(5, 0, -1)`",
+    })
 }
 
 fn too_many() -> Error {

@@ -23,8 +23,16 @@ pub fn where_(condition: &Tensor, a: Operand, b: Operand) -> Result<Tensor> {
 pub fn masked_fill(x: &Tensor, mask: &Tensor, value: Scalar) -> Result<Tensor> {
     check_mask(mask)?;
     let all = [mask.into(), fitting(value, x.dtype())?.into(), x.into()];
-    let out = ternary("masked_fill", MapOp::Where, all, x.dtype(), [0.0; 2])?;
+    let out = ternary("masked_fill", MapOp::Where, all, x.dtype(), [0.0; 2]).map_err(input_first)?;
     Ok(recorded(out, &MASKED_FILL, &[x], |s, _| s.constant(Some(mask))))
+}
+
+/// The kernel reads what is written to last, and its caller gave it first.
+fn input_first(mut error: Error) -> Error {
+    if let all @ [_, ..] = error.operands_mut() {
+        all.rotate_right(1);
+    }
+    error
 }
 
 /// [`masked_fill`] in place.
@@ -48,7 +56,7 @@ pub fn masked_fill_with(x: &Tensor, mask: &Tensor, value: &Tensor) -> Result<Ten
     check_mask(mask)?;
     let value = &held(x, value)?;
     let all = [mask.into(), value.into(), x.into()];
-    let out = ternary("masked_fill", MapOp::Where, all, x.dtype(), [0.0; 2])?;
+    let out = ternary("masked_fill", MapOp::Where, all, x.dtype(), [0.0; 2]).map_err(input_first)?;
     Ok(recorded(out, &MASKED_FILL_WITH, &[x, value], |s, _| s.constant(Some(mask))))
 }
 

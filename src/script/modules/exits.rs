@@ -36,6 +36,16 @@ pub(crate) fn given(value: &Dynamic) -> Exit {
     }
 }
 
+/// It goes on ending what called the function.
+pub(crate) fn again(exit: &Exit) -> Box<EvalAltResult> {
+    let value = match exit {
+        Exit::Fine => Dynamic::UNIT,
+        Exit::Status(status) => (*status).into(),
+        Exit::Text(text) => text.into(),
+    };
+    EvalAltResult::Exit(value, Position::NONE).into()
+}
+
 /// What `exit` has ended within a function that another one calls, such as that of `map`.
 ///
 /// # Errors

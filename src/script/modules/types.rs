@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use rhai::{Dynamic, Engine, ImmutableString, Module, NativeCallContext};
+use rhai::{Dynamic, Engine, INT, ImmutableString, Map, Module, NativeCallContext};
 
-use crate::base::{DType, DeviceSpec, Error};
+use crate::base::{DType, DeviceSpec, Error, Result};
 use crate::device::Shared;
 use crate::op::def::{FUNCTION, PROPERTY};
 use crate::op::params::kind::Int;
@@ -131,7 +131,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             DeviceParams::LIST,
         )
         .errors(&["RuntimeError: there is no such kind of device"])
-        .details("Whatever takes a device takes its name as well. It has `.type` and `.index`.")
+        .details("Whatever takes a device takes its name as well. It has `.type` and `.index`, by which it can be made: `device(#{type: \"cuda\", index: 1})`.")
         .example("device(\"cuda\", 1)", "device(type='cuda', index=1)"),
         run: device,
         set: None,
@@ -248,11 +248,35 @@ fn constant(name: &str) -> Outcome {
 
 fn device(call: &mut Call) -> Outcome {
     let given = DeviceParams::of(&call.args)?;
-    let device = match given.index {
-        None => value::device(&given.device)?,
-        Some(index) => format!("{}:{index}", given.device).parse::<DeviceSpec>()?,
+    let (kind, index) = match given.device.read_lock::<Map>() {
+        Some(parts) => by_parts(&parts)?,
+        None => (given.device.clone(), given.index),
+    };
+    let device = match index {
+        None => value::device(&kind)?,
+        Some(index) => format!("{kind}:{index}").parse::<DeviceSpec>()?,
     };
     Ok(Dynamic::from(device))
+}
+
+/// As keywords in Python: `device(type="cuda", index=1)`.
+fn by_parts(parts: &Map) -> Result<(Dynamic, Option<INT>)> {
+    let (mut kind, mut index) = (None, None);
+    for (name, value) in parts {
+        match (name.as_str(), value.as_int()) {
+            ("type", _) if value.is_string() => kind = Some(value.clone()),
+            ("index", Ok(number)) => index = Some(number),
+            ("index", _) if value.is_unit() => {}
+            _ => {
+                let text = format!("device() got an unexpected argument '{name}'");
+                return Err(
+                    Error::type_error(text).with_hint("it takes a `type` that is a text, and an `index`")
+                );
+            }
+        }
+    }
+    let kind = kind.ok_or_else(|| Error::type_error("device() missing required argument 'type'"))?;
+    Ok((kind, index))
 }
 
 params! {
