@@ -25,6 +25,7 @@ mod peers;
 mod ported;
 mod porting;
 mod printing;
+mod refused;
 mod second;
 mod semantics;
 mod values;

@@ -16,7 +16,7 @@ use crate::op::elementwise::clamp::clamp;
 use crate::op::elementwise::comparison::{eq, ge, gt, le};
 use crate::op::elementwise::rounding::floor;
 use crate::op::elementwise::sign::neg;
-use crate::op::elementwise::unary::{erf, log, log1p, reciprocal, sigmoid, sqrt, square};
+use crate::op::elementwise::unary::{erf, erfinv, log, log1p, reciprocal, sigmoid, sqrt, square};
 use crate::op::gather::along_dim::gather;
 use crate::op::loss::elements::binary_cross_entropy_with_logits;
 use crate::op::random::distributions::{multinomial, normal_of};
@@ -249,6 +249,18 @@ impl Law {
         };
         let apart = div(&mul(&sub(value, loc)?, &reciprocal(deviation)?)?, 2f64.sqrt())?;
         scale(&add(&erf(&apart)?, 1.0)?, 0.5)
+    }
+
+    /// The value that is not exceeded with a probability; of normal distributions alone.
+    ///
+    /// # Errors
+    /// It is another distribution.
+    pub(crate) fn icdf(&self, value: &Tensor) -> Result<Tensor> {
+        let Law::Normal { loc, scale: deviation } = self else {
+            return Err(Error::new(Kind::NotImplementedError, ""));
+        };
+        let apart = erfinv(&sub(&scale(value, 2.0)?, 1.0)?)?;
+        add(loc, &scale(&mul(deviation, &apart)?, 2f64.sqrt())?)
     }
 
     /// The mean of what is drawn; NaN of whole numbers that are only names.

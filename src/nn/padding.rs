@@ -90,7 +90,18 @@ macro_rules! borders {
     (@shapes 1) => { "(…, L) -> (…, left + L + right)" };
     (@shapes 2) => { "(…, H, W) -> (…, top + H + bottom, left + W + right)" };
     (@shapes 3) => { "(…, D, H, W) -> (…, front + D + back, top + H + bottom, left + W + right)" };
-    (@errors "reflect") => { &["RuntimeError: a side of the border is as wide as the dimension, or wider"] };
+    (@errors "reflect") => {
+        &[
+            "RuntimeError: a side of the border is as wide as the dimension, or wider",
+            "NotImplementedError: the input has other dimensions than a sample's, or a batch's",
+        ]
+    };
+    (@errors "replicate") => {
+        &[
+            "RuntimeError: the input has fewer dimensions than the border",
+            "NotImplementedError: the input has other dimensions than a sample's, or a batch's",
+        ]
+    };
     (@errors "circular") => {
         &[
             "RuntimeError: a side of the border is wider than the dimension",

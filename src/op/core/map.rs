@@ -125,6 +125,9 @@ impl Binary {
                 Err(Error::runtime("heaviside is not yet implemented for tensors with different dtypes.")
                     .with_hint("convert one of them, for example with `.float()`"))
             }
+            (MapOp::BitAnd | MapOp::BitOr | MapOp::BitXor, _) => only_bits(self.name, a, b),
+            (MapOp::Hypot, _) => only_floats(result_type(&[a, b]), "hypot_cpu"),
+            (MapOp::Logaddexp, _) => only_floats(result_type(&[a, b]), "logaddexp_cpu"),
             (MapOp::GammaBelow, _) => only_floats(result_type(&[a, b]), "igamma_cpu"),
             (MapOp::GammaAbove, _) => only_floats(result_type(&[a, b]), "igammac_cpu"),
             _ => Ok(()),
@@ -332,6 +335,16 @@ fn no_negative_power(base: Operand) -> Result<()> {
     }
     Err(Error::runtime("Integers to negative integer powers are not allowed.")
         .with_hint("convert to floats first: `x.float() ** -1`"))
+}
+
+/// Floats have no bits to put together.
+fn only_bits(name: &str, a: Operand, b: Operand) -> Result<()> {
+    let dtype = result_type(&[a, b]);
+    if !dtype.is_float() {
+        return Ok(());
+    }
+    let text = format!("\"{name}_cpu\" not implemented for '{}'", dtype.type_name());
+    Err(Error::new(Kind::NotImplementedError, text).with_hint("convert to whole numbers with `.int()`"))
 }
 
 /// Bits of numbers alone are moved.

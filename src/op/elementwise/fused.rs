@@ -1,7 +1,7 @@
 //! Arithmetic of three operands in one launch.
 
 use crate::base::dtype::Category;
-use crate::base::{Error, Result};
+use crate::base::{DType, Error, Kind, Result};
 use crate::device::MapOp;
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
@@ -34,7 +34,8 @@ pub fn addcmul(x: &Tensor, a: &Tensor, b: &Tensor, value: f64) -> Result<Tensor>
         return addcmul(&casts.cast(x)?, &casts.cast(a)?, &casts.cast(b)?, value);
     }
     let all = [x.into(), a.into(), b.into()];
-    let out = ternary("addcmul", MapOp::Addcmul, all, result_type(&all), [value, 0.0])?;
+    let compute = check_no_bools(&all)?;
+    let out = ternary("addcmul", MapOp::Addcmul, all, compute, [value, 0.0])?;
     Ok(recorded(out, &ADDCMUL, &[x, a, b], |s, _| save_factors(s, a, b, value)))
 }
 
@@ -65,7 +66,7 @@ pub(crate) fn lerp_(a: &Tensor, b: &Tensor, weight: Operand) -> Result<Tensor> {
 /// [`addcmul`] in place.
 pub(crate) fn addcmul_(x: &Tensor, a: &Tensor, b: &Tensor, value: f64) -> Result<Tensor> {
     let all = [x.into(), a.into(), b.into()];
-    let compute = result_type(&all);
+    let compute = check_no_bools(&all)?;
     check_cast(compute, x.dtype())?;
     let write = || ternary_into(x, "addcmul_", MapOp::Addcmul, all, compute, [value, 0.0]);
     in_place(x, &[a, b], &ADDCMUL, |s| save_factors(s, a, b, value), write)
@@ -88,6 +89,16 @@ static LERP_TENSOR: Vjp = Vjp { name: "LerpBackward1", run: lerp_tensor_grad };
 static ADDCMUL: Vjp = Vjp { name: "AddcmulBackward0", run: addcmul_grad };
 
 static ADDCDIV: Vjp = Vjp { name: "AddcdivBackward0", run: addcdiv_grad };
+
+/// The dtype in which products are added.
+fn check_no_bools(all: &[Operand]) -> Result<DType> {
+    let compute = result_type(all);
+    if compute != DType::Bool {
+        return Ok(compute);
+    }
+    Err(Error::new(Kind::NotImplementedError, "\"addcmul_cpu_out\" not implemented for 'Bool'")
+        .with_hint("convert one of them first, for example with `.int()`"))
+}
 
 fn check_lerp(a: &Tensor, b: &Tensor, weight: Operand) -> Result<()> {
     let others = [(Some(b), "end"), (tensor(weight), "weight")];

@@ -88,6 +88,7 @@ pub fn scaled(x: &Tensor, factor: f64) -> Result<Tensor> {
 
 /// `log2(2**a + 2**b)`.
 pub(crate) fn logaddexp2(a: Operand, b: Operand) -> Result<Tensor> {
+    only_floats(result_type(&[a, b]), "logaddexp2_cpu")?;
     let ln2 = std::f64::consts::LN_2;
     scale(&logaddexp(&mul(a, ln2)?, &mul(b, ln2)?)?, 1.0 / ln2)
 }

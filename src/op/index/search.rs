@@ -1,9 +1,10 @@
 //! Places in a sorted row, and membership.
 
-use crate::base::{DType, Error, Result};
+use crate::base::{DType, Error, Kind, Result};
 use crate::op::core::args::to_value;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{FUNCTION, Family, Gradient, OpDef};
+use crate::op::core::launch::tensor;
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::{result_type, wrapped};
@@ -26,6 +27,11 @@ use super::distinct::COUNTED;
 /// Whether each element is among `others`.
 pub(crate) fn isin(x: Operand, others: Operand, invert: bool) -> Result<Tensor> {
     let _off = no_grad();
+    if [x, others].into_iter().filter_map(tensor).any(|t| t.dtype() == DType::Bool) {
+        let text = "Unsupported input type encountered for isin(): Bool";
+        return Err(Error::new(Kind::NotImplementedError, text)
+            .with_hint("convert it first, for example with `.int()`"));
+    }
     let held;
     let x = match (x, others) {
         (Operand::Tensor(x), _) => x,
@@ -158,6 +164,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(crate::op::core::def::FUNCTION)
     .shapes(shapes::SAME)
+    .errors(&["NotImplementedError: one of them holds bools"])
     .example("isin(tensor([1, 2, 3]), tensor([3, 1]))", "tensor([ True, False,  True])")
     .gradient(Gradient::NoGrad("the result is bool")),
     OpDef::call(

@@ -85,7 +85,7 @@ pub fn mv(a: &Tensor, v: &Tensor) -> Result<Tensor> {
             ))
             .with_hint(conversion(a.dtype(), v.dtype())));
         }
-        check_numbers(a.dtype(), "addmv_impl_cpu")?;
+        check_numbers_of("addmv_impl_cpu", a, v)?;
         let out = Tensor::empty(&[m], a.dtype(), &a.context(), "mv")?;
         let column = v.layout().unsqueeze(1)?;
         let target = out.with_layout(out.layout().unsqueeze(1)?);
@@ -121,6 +121,7 @@ pub fn dot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         if n != m {
             return Err(ShapeCause::VectorSizes { left: n, right: m }.into());
         }
+        check_numbers(a.dtype(), "dot")?;
         let out = Tensor::empty(&[], a.dtype(), &a.context(), "dot")?;
         let (row, column) = (a.layout().unsqueeze(0)?, b.layout().unsqueeze(1)?);
         let target = out.with_layout(Layout::contiguous(&[1, 1])?);
@@ -292,7 +293,7 @@ fn matrices(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     if a.dtype() != b.dtype() {
         return Err(mismatch(a.dtype(), b.dtype()));
     }
-    check_numbers(a.dtype(), "addmm_impl_cpu_")?;
+    check_numbers_of("addmm_impl_cpu_", a, b)?;
     let out = Tensor::empty(&[m, n], a.dtype(), &a.context(), "mm")?;
     product("mm", [a.into(), b.into()], &out)?;
     Ok(recorded(out, &RULE, &[a, b], |s, _| {
@@ -303,7 +304,7 @@ fn matrices(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 
 /// Both of rank 2 or more. A matrix on the right makes one product of all rows where strides allow.
 fn batched(name: &'static str, a: &Tensor, b: &Tensor, rule: &'static Vjp) -> Result<Tensor> {
-    check_numbers(a.dtype(), "addmm_impl_cpu_")?;
+    check_numbers_of("addmm_impl_cpu_", a, b)?;
     let (head_a, m, k) = tail(a)?;
     let (head_b, l, n) = tail(b)?;
     let folded = b.rank() == 2;
@@ -365,6 +366,11 @@ pub(crate) fn check_numbers(dtype: DType, kernel: &str) -> Result<()> {
     }
     let text = format!("\"{kernel}\" not implemented for 'Bool'");
     Err(Error::new(Kind::NotImplementedError, text).with_hint("convert first, for example with `.float()`"))
+}
+
+/// The same of factors: where one has no elements nothing is multiplied.
+fn check_numbers_of(kernel: &str, a: &Tensor, b: &Tensor) -> Result<()> {
+    if a.numel() == 0 || b.numel() == 0 { Ok(()) } else { check_numbers(a.dtype(), kernel) }
 }
 
 fn mm_grad(s: &Saved, g: &Tensor) -> Result<Grads> {

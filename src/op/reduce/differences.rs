@@ -52,6 +52,10 @@ pub fn trapezoid(y: &Tensor, x: Option<&Tensor>, dx: f64, dim: i64) -> Result<Te
         let text = format!("Dimension specified as {dim} but tensor has no dimensions");
         return Err(Error::new(Kind::IndexError, text));
     }
+    // Of no points the area is 0.
+    if y.size(dim)? > 0 {
+        check_no_bools("trapezoid", y, x)?;
+    }
     sum(&trapezoids(y, x, dx, dim)?, Some(&[dim]), false)
 }
 
@@ -60,7 +64,18 @@ pub fn cumulative_trapezoid(y: &Tensor, x: Option<&Tensor>, dx: f64, dim: i64) -
     if y.rank() == 0 {
         return Err(Error::new(Kind::IndexError, "slice() cannot be applied to a 0-dim tensor."));
     }
+    check_no_bools("cumulative_trapezoid", y, x)?;
     super::scan::cumsum(&trapezoids(y, x, dx, dim)?, dim, None)
+}
+
+fn check_no_bools(name: &str, y: &Tensor, x: Option<&Tensor>) -> Result<()> {
+    if ![Some(y), x].into_iter().flatten().any(|t| t.dtype() == DType::Bool) {
+        return Ok(());
+    }
+    let which = if x.is_some() { "`x` or `y`" } else { "`y`" };
+    let text = format!("{name}: received a bool input for {which}, but bool is not supported");
+    Err(Error::new(Kind::NotImplementedError, text)
+        .with_hint("convert it first, for example with `.float()`"))
 }
 
 /// The area of each trapezoid between neighbours along `dim`.
@@ -126,19 +141,19 @@ pub static ROWS: &[OpDef] = &[
     OpDef::call("cumulative_trapezoid", Family::Reduce, "The area under points up to each of them but the first; `x` gives their places, or `dx` their distance.", PointsParams::LIST, by_name!(PointsParams, |a| to_value(cumulative_trapezoid(a.y, a.x, a.dx, a.dim))))
     .forms(FUNCTION)
     .shapes("(…, n, …) -> (…, n - 1, …)")
-    .errors(&["RuntimeError: `x` does not have one value for each point"])
+    .errors(&["RuntimeError: `x` does not have one value for each point", "NotImplementedError: one of them holds bools"])
     .example("cumulative_trapezoid(tensor([1.0, 2.0, 4.0]))", "tensor([1.5000, 4.5000])")
     .samples(&[Sample::of("cumulative_trapezoid(x, #{dx: 0.5, dim: 0})", MATRIX)]),
     OpDef::call("trapezoid", Family::Reduce, "The area under points along a dimension; `x` gives their places, or `dx` their distance.", PointsParams::LIST, by_name!(PointsParams, |a| to_value(trapezoid(a.y, a.x, a.dx, a.dim))))
     .forms(FUNCTION)
     .shapes("(…, n, …) -> without dim")
-    .errors(&["RuntimeError: `x` does not have one value for each point"])
+    .errors(&["RuntimeError: `x` does not have one value for each point", "NotImplementedError: one of them holds bools"])
     .example("trapezoid(tensor([1.0, 2.0, 3.0]))", "tensor(4.)")
     .samples(&[Sample::of("trapezoid(x, #{dx: 0.5})", MATRIX)]),
     OpDef::call("trapz", Family::Reduce, "Another name of `trapezoid`.", PointsParams::LIST, by_name!(PointsParams, |a| to_value(trapezoid(a.y, a.x, a.dx, a.dim))))
     .forms(FUNCTION)
     .shapes("(…, n, …) -> without dim")
-    .errors(&["RuntimeError: `x` does not have one value for each point"])
+    .errors(&["RuntimeError: `x` does not have one value for each point", "NotImplementedError: one of them holds bools"])
     .example("trapz(tensor([1.0, 2.0, 3.0]))", "tensor(4.)")
     .samples(&[Sample::of("trapz(x, #{dx: 0.5})", MATRIX)]),
 ];

@@ -179,6 +179,14 @@ pub(super) static ROWS: &[ScriptRow] = &[
         |call| of_value(call, Law::cdf),
     ),
     ScriptRow::of(
+        of_one("icdf", "The value that is not exceeded with a probability: what `cdf` undoes.", ValueParams::LIST)
+            .torch("torch.distributions.Distribution.icdf")
+            .shapes("the value and the parameters broadcast together")
+            .errors(&["NotImplementedError: it is no normal distribution"])
+            .example("distributions::Normal(0.0, 1.0).icdf(0.975)", "tensor(1.9600)"),
+        |call| of_value(call, Law::icdf),
+    ),
+    ScriptRow::of(
         of_one("entropy", "How much is not known before a draw, in nats.", &[])
             .torch("torch.distributions.Distribution.entropy")
             .shapes("one for each distribution")
