@@ -285,6 +285,11 @@ fn a_file_that_cannot_be_written_is_refused_before_the_run() {
         // A file that could be written is as it was, where the script is not there.
         assert_eq!(run(&["run", option, "old.json", "no.rhai"]).status.code(), Some(2));
     }
+    for export in ["chrome_trace", "lines", "memory_snapshot"] {
+        let o = script(&[], &format!("telemetry::export_{export}(\"none/t.json\", || print(42))"));
+        fails(&o, 1, &["ValueError: cannot write none/t.json: there is no folder none"]);
+        assert!(out(&o).is_empty(), "{export}: {}", out(&o));
+    }
     let o = run(&["notebook", "run", "one.rhai", "--output", "none/two.rhai"]);
     fails(&o, 2, &["cannot write none/two.rhai: there is no folder none"]);
     let o = run(&["lesson", "export", "moving", "--html", "none/page.html"]);

@@ -9,7 +9,7 @@ use rhai::{Dynamic, FnPtr, INT, Map};
 
 use crate::base::event::{Event, HIDDEN_CELLS, Page, Reader, Subscription};
 use crate::base::figures::word;
-use crate::base::{Device, DeviceSpec, Error, sorted};
+use crate::base::{Device, DeviceSpec, Error, file, sorted};
 use crate::device::Machine;
 use crate::device::live::Live;
 use crate::op::params::kind::{self, Str};
@@ -197,6 +197,7 @@ pub(super) fn whole(call: &Call, body: &FnPtr) -> Outcome {
 /// Runs the closure, and has what happened written.
 fn exported(call: &Call, write: impl FnOnce(&str, &Machine, &[Event]) -> io::Result<()>) -> Outcome {
     let given = ExportParams::of(&call.args)?;
+    check(given.path)?;
     call.machine().settle()?;
     let (events, subscription) = collect(call.machine());
     let result = whole(call, &given.body);
@@ -241,6 +242,7 @@ fn told(device: Device, address: u64, live: &Live) -> Dynamic {
 
 fn memory_snapshot(call: &mut Call) -> Outcome {
     let given = ExportMemoryParams::of(&call.args)?;
+    check(given.path)?;
     let machine = call.machine();
     let write = |events: &[Event]| {
         snapshot::write(given.path.as_ref(), machine, events, "script")
@@ -258,6 +260,11 @@ fn memory_snapshot(call: &mut Call) -> Outcome {
     // A failure, such as running out of memory, is what one wants to look at.
     write(&events)?;
     result.map(|_| (events.len() as INT).into())
+}
+
+/// Refuses a path that can't be written before what is told of there runs.
+fn check(path: &str) -> Result<(), Error> {
+    file::check_export(path.as_ref()).map_err(|error| unwritable(path, &error))
 }
 
 fn unwritable(path: &str, error: &io::Error) -> Error {
