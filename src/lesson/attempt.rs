@@ -8,7 +8,6 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::base::event::{Clock, HIDDEN_CELLS};
-use crate::script::reads::bound_outside;
 use crate::session::protocol::{Fault, GivenName, Message, Outcome, ProbeValue, Request, Stream};
 use crate::session::verdict::Verdict;
 
@@ -179,10 +178,10 @@ impl Attempt {
         standing: Standing,
         passed: &Passed,
     ) -> Attempt {
-        let bound = bound_outside(&code.text);
+        let taken = kept(lesson, step).taken_by(&code.text);
         let mut attempt = Attempt::within(lesson, step, (number, code), standing, passed);
         let Some(here) = lesson.steps.get(step) else { return attempt };
-        attempt.taken = kept(lesson, step).into_iter().find(|name| bound.contains(name));
+        attempt.taken = taken;
         if let Some(Element::Exercise(exercise)) = &here.element {
             attempt.given = given(exercise);
             attempt.check = Some(exercise.check.clone());

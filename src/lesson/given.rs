@@ -18,17 +18,39 @@ pub(crate) fn given(exercise: &Exercise) -> Vec<GivenName> {
     read.map(|name| GivenName { fixed: !exercise.changes.contains(&name), name }).collect()
 }
 
-/// The variables and functions that an answer has to leave, for later steps read what they hold or call them: those that steps before have bound, and
-/// that neither the exercise itself binds nor a step before the first that reads them.
-pub(crate) fn kept(lesson: &Lesson, step: usize) -> BTreeSet<String> {
-    let Some(here) = lesson.steps.get(step) else { return BTreeSet::new() };
-    let Some(Element::Exercise(exercise)) = &here.element else { return BTreeSet::new() };
-    let before = lesson.steps.iter().take(step).flat_map(runs).chain(&here.setup);
-    let mut open: BTreeSet<String> = before.flat_map(|code| bound_outside(&code.text)).collect();
-    let answers = [&exercise.starter, &exercise.solution].into_iter().chain(&exercise.others);
-    let own: BTreeSet<String> = answers.flat_map(|code| bound_outside(&code.text)).collect();
+/// What an answer has to leave, for later steps read it.
+pub(crate) struct LaterNames {
+    variables: BTreeSet<String>,
+    /// With how many parameters they have.
+    functions: BTreeSet<(String, usize)>,
+}
+
+impl LaterNames {
+    /// The first name that some code takes.
+    pub(crate) fn taken_by(&self, code: &str) -> Option<String> {
+        let variables = bound_outside(code).into_iter().find(|name| self.variables.contains(name));
+        let functions = || {
+            let defined = lexer::functions_with_parameters(code).into_iter();
+            defined.map(|(name, count)| (name.to_owned(), count)).find(|one| self.functions.contains(one))
+        };
+        variables.or_else(|| functions().map(|(name, _)| name))
+    }
+}
+
+/// The variables that an answer has to leave, for later steps read what they hold, and the functions that they call: those
+/// that steps before have bound, and that neither the exercise itself binds nor a step before the first that reads them.
+pub(crate) fn kept(lesson: &Lesson, step: usize) -> LaterNames {
+    let mut kept = LaterNames { variables: BTreeSet::new(), functions: BTreeSet::new() };
+    let Some(here) = lesson.steps.get(step) else { return kept };
+    let Some(Element::Exercise(exercise)) = &here.element else { return kept };
+    let before: Vec<&Code> = lesson.steps.iter().take(step).flat_map(runs).chain(&here.setup).collect();
+    let mut open: BTreeSet<String> = before.iter().flat_map(|code| bound_outside(&code.text)).collect();
+    let mut functions: BTreeSet<(String, usize)> = before.iter().flat_map(|code| defined(code)).collect();
+    let answers: Vec<&Code> =
+        [&exercise.starter, &exercise.solution].into_iter().chain(&exercise.others).collect();
+    let own: BTreeSet<String> = answers.iter().flat_map(|code| bound_outside(&code.text)).collect();
     open.retain(|name| !own.contains(name) && !exercise.changes.contains(name));
-    let mut kept = BTreeSet::new();
+    functions.retain(|one| !answers.iter().any(|code| defined(code).contains(one)));
     for later in lesson.steps.iter().skip(step + 1) {
         let asks = lesson.steps.iter().filter_map(|step| match &step.element {
             Some(Element::Predict(predict)) if predict.cell == later.id => Some(&predict.answer),
@@ -38,19 +60,30 @@ pub(crate) fn kept(lesson: &Lesson, step: usize) -> BTreeSet<String> {
             Some(Element::Exercise(exercise)) => Some(&exercise.check),
             _ => None,
         };
-        let reads = |code: &Code| {
-            let functions = called_from_outside(&code.text).into_iter().chain(called(&code.text));
-            used_from_outside(&code.text).into_iter().chain(functions)
+        let mut reads = |code: &Code, open: &BTreeSet<String>, functions: &BTreeSet<(String, usize)>| {
+            let variables = used_from_outside(&code.text).into_iter();
+            kept.variables.extend(variables.filter(|name| open.contains(name)));
+            let mut names = called_from_outside(&code.text);
+            names.extend(called(&code.text));
+            kept.functions.extend(functions.iter().filter(|(name, _)| names.contains(name)).cloned());
         };
         for code in runs(later) {
-            kept.extend(reads(code).filter(|name| open.contains(name)));
+            reads(code, &open, &functions);
             let bound = bound_outside(&code.text);
             open.retain(|name| !bound.contains(name));
+            let defined = defined(code);
+            functions.retain(|one| !defined.contains(one));
         }
         // What these bind does not outlast them.
-        kept.extend(check.into_iter().chain(asks).flat_map(reads).filter(|name| open.contains(name)));
+        check.into_iter().chain(asks).for_each(|code| reads(code, &open, &functions));
     }
     kept
+}
+
+/// The functions that some code defines, with how many parameters they have.
+fn defined(code: &Code) -> Vec<(String, usize)> {
+    let all = lexer::functions_with_parameters(&code.text).into_iter();
+    all.map(|(name, count)| (name.to_owned(), count)).collect()
 }
 
 /// The code that a step runs, an exercise's as it is to be answered.

@@ -252,7 +252,8 @@ fn a_function_that_later_steps_call_is_not_an_answers_to_take() {
     .concat();
     let lesson = Lesson::new("functions", SIM, &body);
     let taken = "fn twice(x) { x + 2 }\nlet y = twice(2);\n.\n";
-    let free = "fn spare(x) { x + 2 }\nlet y = spare(2);\n.\n";
+    // A variable hides no function, and one with other parameters is another.
+    let free = "fn spare(x) { x + 2 }\nfn twice(x, y) { x }\nlet twice = 2;\nlet y = spare(twice);\n.\n";
     let (said, _) = lesson.walk("sim:t4x2", &format!("\n{taken}{free}\nq\n"));
     let reason = "later steps read `twice` as the lesson gave it: give yours another name";
     assert!(said.contains(reason) && said.contains("Passed.") && said.contains("twice: 42"), "{said}");
