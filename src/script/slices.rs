@@ -28,8 +28,10 @@ pub(super) fn register(engine: &mut Engine) {
             }
             let at = context.eval_expression_tree(index)?;
             // What the index calls may have given the variable another value.
-            let found = lying(context, base).and_then(|value| part(&at, value));
-            return found.map_or_else(|| context.eval_expression_tree(whole), |found| Ok(found.into()));
+            if let Some(found) = lying(context, base).and_then(|value| part(&at, value)) {
+                return Ok(found.into());
+            }
+            return context.eval_expression_tree(whole);
         }
         let value = context.eval_expression_tree(base)?.flatten();
         if value.is_array() {
@@ -83,7 +85,7 @@ pub(super) fn sliced(base: Expr, mut link: Expr) -> Expr {
 }
 
 fn is_place(expr: &Expr) -> bool {
-    matches!(expr, Expr::Variable(..))
+    matches!(expr, Expr::Variable(variable, ..) if variable.2.is_empty())
 }
 
 fn is_range(index: &Expr) -> bool {
@@ -100,8 +102,8 @@ fn part(all: &Array, at: &Dynamic) -> Option<Array> {
         (place(range.start), place(range.end))
     } else {
         let range = at.read_lock::<RangeInclusive<INT>>()?;
-        let end = if *range.end() == -1 { all.len() } else { place(range.end().saturating_add(1)) };
-        (place(*range.start()), end)
+        // As of a tensor: `..=-1` is `..0`.
+        (place(*range.start()), place(range.end().saturating_add(1)))
     };
     Some(all.get(start..end.max(start)).unwrap_or_default().to_vec())
 }
@@ -116,10 +118,7 @@ mod tests {
         let xs = "let xs = [10, 20, 30, 40]; let m = #{xs: xs, t: arange(4)}; let f = || [1, 2, 3];";
         for (code, want) in [
             ("[xs[1..3], xs[1..], xs[0..2], xs[0..=1]]", "[[20, 30], [20, 30, 40], [10, 20], [10, 20]]"),
-            (
-                "[xs[-2..], xs[0..-1], xs[1..=-1], xs[-3..-1]]",
-                "[[30, 40], [10, 20, 30], [20, 30, 40], [20, 30]]",
-            ),
+            ("[xs[-2..], xs[0..-1], xs[1..=-1], xs[-3..-1]]", "[[30, 40], [10, 20, 30], [], [20, 30]]"),
             ("[xs[2..9], xs[9..], xs[3..1], xs[-9..1]]", "[[30, 40], [], [], [10]]"),
             ("[m.xs[1..3].len(), m[\"xs\"][1..][0], f.call()[1..].len(), xs[1..3][1]]", "[2, 20, 2, 30]"),
             ("[m.t[1..3], arange(6)[2..4].sum(), m.t[1..][0]]", "[tensor([1, 2]), tensor(5), tensor(1)]"),
@@ -133,6 +132,11 @@ mod tests {
                 "[[2, 3], [1]]",
             ),
             ("xs[1..3].push(5); xs", "[10, 20, 30, 40]"),
+            (
+                "let t = arange(4); [t[xs[0..1].map(|x| x / 5)], xs[[3, 2, 1][1..][0]], xs[1..xs[0..2].len()], (xs[1..])[0]]",
+                "[tensor([2]), 30, [20], 20]",
+            ),
+            ("let t = arange(4); t[[0, 1, 2][0..2]] = 9; t", "tensor([9, 9, 2, 3])"),
             ("\"abcd\"[1..3]", "\"bc\""),
         ] {
             assert_eq!(shown(&[xs, code]), want, "{code}");

@@ -1,6 +1,6 @@
 //! Changing a syntax tree in place.
 
-use rhai::{Expr, ImmutableString, Position, Stmt, StmtBlock};
+use rhai::{ASTFlags, Expr, ImmutableString, Position, Stmt, StmtBlock};
 
 use super::caught;
 
@@ -152,9 +152,13 @@ fn in_link(expr: &mut Expr, visitor: &mut dyn Visitor) {
         Expr::FnCall(call, _) | Expr::MethodCall(call, _) => {
             call.args.iter_mut().for_each(|x| in_expr(x, visitor));
         }
-        Expr::Dot(x, ..) | Expr::Index(x, ..) => {
-            in_link(&mut x.lhs, visitor);
-            in_link(&mut x.rhs, visitor);
+        Expr::Dot(x, flags, _) | Expr::Index(x, flags, _) => {
+            // What stands in brackets, before another link or at the end, is a chain of its own.
+            in_expr(&mut x.lhs, visitor);
+            match flags.intersects(ASTFlags::BREAK) {
+                true => in_expr(&mut x.rhs, visitor),
+                false => in_link(&mut x.rhs, visitor),
+            }
         }
         Expr::And(items, _) | Expr::Or(items, _) => {
             for side in items.iter_mut() {
