@@ -145,6 +145,8 @@ fn read(places: &[PathBuf]) -> (Vec<Learner>, u8) {
         }
     }
     let outdated = kept::outdated();
+    let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
+    files.retain(|file| seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())));
     for file in files {
         match export(&file) {
             Ok((name, mut records)) => {
@@ -298,6 +300,8 @@ fn reasons(records: &[Record], key: &Key) -> Vec<String> {
     for record in records.iter().filter(|record| record.key == *key) {
         match &record.entry {
             Entry::Attempt { verdict, .. } => all.extend(failure(verdict).map(str::to_owned)),
+            // What was before counts for nothing.
+            Entry::Reset => all.clear(),
             Entry::Prediction { typed, .. } => predicted = typed,
             Entry::Answer { hit: false, .. } => all.push(format!("predicted {predicted}")),
             Entry::Quiz { taken, right: false } => {

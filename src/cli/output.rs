@@ -12,6 +12,7 @@ use crate::plot::Figure;
 use crate::repl::bar::Bar;
 use crate::repl::live::Live;
 use crate::script::Host;
+use crate::script::modules::exits::told;
 
 use super::{exit, terminal};
 
@@ -66,7 +67,7 @@ impl Console {
         match (self.end.lock().unwrap_or_else(|e| e.into_inner()).take(), number) {
             // As the system has it.
             (Some(Ok(chosen)), Ok(number)) if chosen == number => (chosen.rem_euclid(256) as u8, None),
-            (Some(Err(text)), Err(_)) if text == value.to_string() => (exit::SCRIPT, Some(text)),
+            (Some(Err(text)), Err(_)) if text == told(value) => (exit::SCRIPT, Some(text)),
             _ => (exit::FINE, None),
         }
     }

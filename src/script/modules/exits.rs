@@ -32,8 +32,14 @@ pub(crate) fn given(value: &Dynamic) -> Exit {
     match value.as_int().or_else(|_| value.as_bool().map(i64::from)) {
         Ok(status) => Exit::Status(status),
         Err(_) if value.is_unit() => Exit::Fine,
-        Err(_) => Exit::Text(value.to_string()),
+        Err(_) => Exit::Text(told(value)),
     }
+}
+
+/// What is told of a failure: a text, or what else it is.
+pub(crate) fn told(value: &Dynamic) -> String {
+    let kind = value.type_name().rsplit("::").next().unwrap_or_default();
+    if value.is_variant() { kind.to_owned() } else { value.to_string() }
 }
 
 /// It goes on ending what called the function.

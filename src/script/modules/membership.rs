@@ -26,10 +26,10 @@ pub(super) fn register(engine: &mut Engine) {
         Ok::<_, Box<EvalAltResult>>(place.map_or(-1, |at| (from + at) as INT))
     });
     engine.register_fn("contains", |array: &mut Array, number: INT| {
-        holds(array, number as f64, |item| item.as_int().is_ok_and(|item| item == number)).map_err(raise)
+        holds(array, Scalar::Int(number)).map_err(raise)
     });
     engine.register_fn("contains", |array: &mut Array, number: FLOAT| {
-        holds(array, number, |_| false).map_err(raise)
+        holds(array, Scalar::Float(number)).map_err(raise)
     });
     engine.register_fn("contains", |x: &mut Tensor, other: Tensor| {
         let found = eq(&*x, &other).and_then(|same| any(&same, None, false)?.item());
@@ -52,24 +52,37 @@ pub(super) fn register(engine: &mut Engine) {
 }
 
 /// Whether an array has a number, perhaps as the one of a tensor.
-fn holds(array: &Array, number: f64, is_same: impl Fn(&Dynamic) -> bool) -> Result<bool> {
+fn holds(array: &Array, number: Scalar) -> Result<bool> {
     for item in array {
-        if is_same(item) || item.as_float().is_ok_and(|item| item == number) {
-            return Ok(true);
-        }
-        // Integers beyond 2 to the 53rd are told apart by themselves.
-        if item.as_int().is_ok_and(|item| item as f64 == number && item.unsigned_abs() < 1 << 53) {
-            return Ok(true);
+        let plain = item.as_int().map(Scalar::Int).or_else(|_| item.as_float().map(Scalar::Float));
+        if let Ok(item) = plain {
+            if are_same(item, number) {
+                return Ok(true);
+            }
+            continue;
         }
         let Some(own) = item.read_lock::<Tensor>() else { continue };
         if own.numel() != 1 {
             return Err(ambiguous());
         }
-        if own.item()?.as_f64() == number {
+        if are_same(own.item()?, number) {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// Whether two numbers are equal, an integer and a float to the last digit.
+fn are_same(a: Scalar, b: Scalar) -> bool {
+    match (a, b) {
+        (Scalar::Int(a), Scalar::Int(b)) => a == b,
+        (Scalar::Int(whole), Scalar::Float(float)) | (Scalar::Float(float), Scalar::Int(whole)) => {
+            // 2 to the 63rd is the first float beyond.
+            let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&float);
+            fits && float.fract() == 0.0 && float as INT == whole
+        }
+        (a, b) => a.as_f64() == b.as_f64(),
+    }
 }
 
 fn ambiguous() -> Error {
@@ -123,6 +136,10 @@ mod tests {
                 "[true, true, false, true]",
             ),
             ("[tensor(2) in tensor([1, 2]), tensor(3.0) in tensor([1, 2])]", "[true, false]"),
+            (
+                "let big = 9007199254740992.0; [9007199254740993 in [big], 9007199254740992 in [big], 9223372036854775807 in [9223372036854775807.0], 2.5 in [2]]",
+                "[false, true, false, false]",
+            ),
             ("let x = ones(2); x.numpy().tolist()", "[1.0, 1.0]"),
         ] {
             assert_eq!(shown(&[code]), want, "{code}");

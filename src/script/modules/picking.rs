@@ -145,6 +145,7 @@ impl<'a, 'c> Picker<'a, 'c> {
         let known = self.takes;
         let mut ways = tried.into_iter().filter(|way| known.is_none_or(|known| known as u8 == *way as u8));
         let mut way = ways.next().unwrap_or(Takes::Item);
+        let mut refused = None;
         loop {
             let result = match way {
                 Takes::This => self.function.call_raw(self.context, Some(&mut *item), []),
@@ -154,10 +155,17 @@ impl<'a, 'c> Picker<'a, 'c> {
                 }
             };
             match result {
-                Err(error) if self.is_of_others(&error) => match ways.next() {
-                    Some(next) => way = next,
-                    None => return Err(error),
-                },
+                Err(error) if self.is_of_others(&error) => {
+                    // What a function of one argument was refused with says most.
+                    if refused.is_none() || matches!(way, Takes::Item) {
+                        refused = Some(error);
+                    }
+                    match (ways.next(), refused.take()) {
+                        (Some(next), kept) => (way, refused) = (next, kept),
+                        (None, Some(error)) => return Err(error),
+                        (None, None) => return Ok(Dynamic::UNIT),
+                    }
+                }
                 result => {
                     self.takes = Some(way);
                     return result;
