@@ -344,7 +344,7 @@ const MARKED: &[(&str, &str)] = &[
 ];
 
 /// What is wrong with the translation of a program, if anything.
-fn trouble(code: &str) -> Option<String> {
+pub(super) fn trouble(code: &str) -> Option<String> {
     let hint = told("", code).unwrap_or_default();
     let Some(here) = offered(&hint) else { return Some(format!("{code}\nis answered with {hint:?}")) };
     if here.contains("// ?") {

@@ -289,6 +289,7 @@ impl Statements<'_, '_, '_> {
             }
             _ => self.loop_head(&turns, &places, &items)?,
         };
+        let before = std::mem::take(&mut self.writer.prelude);
         body.extend(given);
         let counts = matches!(&items, Expr::Call(callee, _) if matches!(callee.as_ref(), Expr::Name(name) if name == "range"));
         let holds = match names.as_slice() {
@@ -312,7 +313,8 @@ impl Statements<'_, '_, '_> {
         }
         self.ended.extend(names.into_iter().map(|name| (name, true)));
         self.end_block();
-        self.end_loop(column, (around, left), written(&[(head, body)]))
+        let lines = before.into_iter().chain(written(&[(head, body)])).collect();
+        self.end_loop(column, (around, left), lines)
     }
 
     /// A loop's head, through the keys of what the block asks by them.

@@ -110,6 +110,7 @@ impl Writer<'_> {
                 (Expr::Name(wide), Some("dtype")) if wide == "float" && self.holds(wide).is_none() => {
                     "float64".into()
                 }
+                (value, Some("key")) => self.passed(value)?,
                 (value, _) => self.expr(value)?,
             };
             match &argument.name {

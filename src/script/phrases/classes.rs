@@ -421,7 +421,8 @@ pub(super) fn replaced(line: &str, name: &str, with: &str) -> String {
     while let Some(at) = rest.find(name) {
         let (before, from) = rest.split_at(at);
         let behind = from.get(name.len()..).unwrap_or_default();
-        let alone = !before.ends_with(|c| belongs(c) || c == '.') && !behind.starts_with(belongs);
+        let is_part = before.ends_with('.') && !before.ends_with("..");
+        let alone = !is_part && !before.ends_with(belongs) && !behind.starts_with(belongs);
         out += before;
         out += if alone { with } else { name };
         rest = behind;

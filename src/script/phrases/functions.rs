@@ -51,7 +51,9 @@ impl Statements<'_, '_, '_> {
         if around && python {
             self.writer.uses(Idiom::Closure);
             let word = if is_known { "" } else { "let " };
-            let mut lines = written(&[(format!("{word}{name} = |{}|", names.join(", ")), body)]);
+            let body = body.into_iter().map(|line| self.writer.kept_function(line)).collect();
+            let mut lines = std::mem::take(&mut self.writer.prelude);
+            lines.extend(written(&[(format!("{word}{name} = |{}|", names.join(", ")), body)]));
             lines.last_mut()?.push(';');
             return Some(lines);
         }

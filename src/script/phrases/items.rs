@@ -38,7 +38,7 @@ impl Writer<'_> {
                 (Idiom::MapOf, format!("{}.map({})", self.items(of)?, self.function_of(&[item], &call)?))
             }
             ("map", [function, of]) => {
-                (Idiom::MapOf, format!("{}.map({})", self.items(of)?, self.expr(function)?))
+                (Idiom::MapOf, format!("{}.map({})", self.items(of)?, self.passed(function)?))
             }
             ("set", []) => (Idiom::Set, "[]".into()),
             ("set", [of]) => {
@@ -63,7 +63,7 @@ impl Writer<'_> {
                 (Idiom::MapOf, format!("{}.filter({})", self.items(of)?, self.asks_items(of)?))
             }
             ("filter", [function, of]) => {
-                (Idiom::MapOf, format!("{}.filter({})", self.items(of)?, self.expr(function)?))
+                (Idiom::MapOf, format!("{}.filter({})", self.items(of)?, self.passed(function)?))
             }
             _ => return None,
         })
@@ -120,7 +120,8 @@ impl Writer<'_> {
         self.scopes.push(names.iter().cloned().zip(params.iter().map(|(_, holds)| *holds)).collect());
         let value = self.expr(value);
         self.scopes.pop();
-        Some(format!("|{}| {}", names.join(", "), value?))
+        let value = self.captured(value?);
+        Some(format!("|{}| {value}", names.join(", ")))
     }
 
     /// `[f(x) for x in xs if c]`
@@ -197,8 +198,9 @@ impl Writer<'_> {
         self.scopes.push(one.names.iter().map(|name| (name.clone(), Holds::Other)).collect());
         let (is_text, key, value) = (self.kind(key) == Holds::Text, self.expr(key), self.expr(value));
         self.scopes.pop();
-        let key = if is_text { key? } else { format!("`${{{}}}`", key?) };
-        turns += &format!(".reduce(|all, {item}| {{ {lets}all[{key}] = {}; all }}, #{{}})", value?);
+        let (key, value) = (self.captured(key?), self.captured(value?));
+        let key = if is_text { key } else { format!("`${{{key}}}`") };
+        turns += &format!(".reduce(|all, {item}| {{ {lets}all[{key}] = {value}; all }}, #{{}})");
         Some((format!("{}{turns}", of_keys(text, one, &turns)), ATOM))
     }
 
@@ -212,7 +214,7 @@ impl Writer<'_> {
         self.scopes.push(one.names.iter().map(|name| (name.clone(), Holds::Other)).collect());
         let value = self.expr(value);
         self.scopes.pop();
-        Some(format!("|{item}| {{ {lets}{} }}", value?))
+        Some(format!("|{item}| {{ {lets}{} }}", self.captured(value?)))
     }
 
     /// A function that tells whether Python takes an item of a list as true.

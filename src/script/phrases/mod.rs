@@ -12,6 +12,7 @@ mod attempts;
 mod blocks;
 pub mod book;
 mod calls;
+mod captured;
 mod caught;
 mod changes;
 mod classes;

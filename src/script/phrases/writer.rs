@@ -117,6 +117,8 @@ pub(super) struct Writer<'k> {
     pub numbered: BTreeSet<String>,
     /// Parsers of arguments, with the options that they have been given.
     pub parsers: BTreeMap<String, Vec<String>>,
+    /// Whether the function that is written is called at once, by what it is given to.
+    pub passed: bool,
     /// Lines that stand before the statement.
     pub prelude: Vec<String>,
     /// What is said before the statement of what is lost in it.
@@ -186,6 +188,7 @@ impl<'k> Writer<'k> {
             ordered: BTreeSet::new(),
             numbered: BTreeSet::new(),
             parsers: BTreeMap::new(),
+            passed: false,
             prelude: Vec::new(),
             marks: Vec::new(),
         }
@@ -462,7 +465,8 @@ impl<'k> Writer<'k> {
         self.scopes.push(names.iter().map(|name| (name.clone(), Holds::Other)).collect());
         let value = self.expr(value);
         self.scopes.pop();
-        Some((format!("|{}| {}", names.join(", "), value?), LOOSE))
+        let value = self.kept_function(value?);
+        Some((format!("|{}| {value}", names.join(", ")), LOOSE))
     }
 
     fn dictionary(&mut self, pairs: &[(Expr, Expr)]) -> Option<(String, u8)> {

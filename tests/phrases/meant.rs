@@ -1,0 +1,55 @@
+//! Programs of Python's whose lines could be read as something else: what is written for them means the same.
+
+use super::faithful::trouble;
+
+const SAME: &[&str] = &[
+    // A function within a method has no object of its own.
+    r#"
+class Bag:
+    def __init__(self, k):
+        self.k = k
+        self.d = {"a": 1}
+    def first(self, d):
+        return d[:self.k]
+    def all(self, ws):
+        return [self.d.get(w, 0) for w in ws]
+    def twice(self, ws):
+        out = []
+        for x in [self.k * w for w in ws]:
+            out.append(x)
+        return out
+    def best(self, ws):
+        return sorted(ws, key=lambda w: -self.d.get(w, 0))
+b = Bag(2)
+assert b.first([1, 2, 3]) == [1, 2] and b.all(["a", "b"]) == [1, 0]
+assert b.twice([1, 2]) == [2, 4] and b.best(["b", "a"]) == ["a", "b"]
+"#,
+];
+
+/// What is lost, and what is said of it.
+const MARKED: &[(&str, &str)] = &[
+    (
+        "class Count:\n    def __init__(self):\n        self.n = 0\n    def step(self):\n        self.n += 1\n        return self.n\n    \
+         def all(self):\n        return [self.step() for _ in range(2)]\nprint(Count().all())",
+        "// ? what a function within a method changes",
+    ),
+    (
+        "class Count:\n    def __init__(self):\n        self.n = 0\n    def get(self):\n        f = lambda: self.n\n        self.n = 3\n        \
+         return f()\nprint(Count().get())",
+        "// ? a function within a method has the object",
+    ),
+];
+
+#[test]
+fn a_translated_program_means_what_python_does() {
+    let wrong: Vec<String> = SAME.iter().filter_map(|code| trouble(code)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn what_may_be_meant_otherwise_is_marked() {
+    for (code, want) in MARKED {
+        let here = super::told("", code).and_then(|hint| super::offered(&hint)).unwrap_or_default();
+        assert!(here.contains(want), "{code}: {here}");
+    }
+}
