@@ -24,6 +24,18 @@ b = Bag(2)
 assert b.first([1, 2, 3]) == [1, 2] and b.all(["a", "b"]) == [1, 0]
 assert b.twice([1, 2]) == [2, 4] and b.best(["b", "a"]) == ["a", "b"]
 "#,
+    // A range among several places is a list of them.
+    r#"
+import torch
+p = torch.tensor([[0.1, 0.3, 0.6], [0.3, 0.2, 0.5]])
+y = torch.tensor([0, 2])
+assert p[range(2), y].tolist() == p[[0, 1], y].tolist()
+x = torch.zeros(3, 3)
+x[range(3), range(3)] = 1
+def of(p, y):
+    return p[range(len(y)), y]
+assert x.sum() == 3 and of(p, y).tolist() == p[[0, 1], y].tolist()
+"#,
 ];
 
 /// What is lost, and what is said of it.

@@ -70,7 +70,7 @@ impl Writer<'_> {
         let (mut all, mut stepped) = (Vec::new(), None);
         for (dim, place) in places.iter().enumerate() {
             all.push(match place {
-                IndexPlace::One(at) => self.expr(at)?,
+                IndexPlace::One(at) => self.place_of(at)?,
                 IndexPlace::Slice(None, None, None) => "()".into(),
                 IndexPlace::Slice(from, Some(to), None) => self.range(from.as_ref(), Some(to))?,
                 IndexPlace::Slice(Some(from), None, None) => {
@@ -86,6 +86,16 @@ impl Writer<'_> {
         }
         self.uses(Idiom::Places);
         Some(format!("[{}]", all.join(", ")))
+    }
+
+    /// A place among several; a range lists its own, one for each of the others'.
+    fn place_of(&mut self, at: &Expr) -> Option<String> {
+        match at {
+            Expr::Call(callee, given) if matches!(callee.as_ref(), Expr::Name(name) if name == "range") => {
+                Some(format!("arange({})", self.arguments(given)?))
+            }
+            at => self.expr(at),
+        }
     }
 
     /// The places of a dimension from one on with a step.
