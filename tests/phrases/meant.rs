@@ -36,6 +36,18 @@ def of(p, y):
     return p[range(len(y)), y]
 assert x.sum() == 3 and of(p, y).tolist() == p[[0, 1], y].tolist()
 "#,
+    // A method without a call is a function.
+    r#"
+d = {"a": 3, "b": 1, "c": 2}
+assert max(d, key=d.get) == "a" and min(d, key=d.get) == "b" and sorted(d, key=d.get) == ["b", "c", "a"]
+assert sorted(["B", "a"], key=str.lower) == ["a", "B"] and list(map(d.get, ["a", "c"])) == [3, 2]
+assert list(map(str.upper, ["a", "c"])) == ["A", "C"] and [s for s in map(str.strip, [" x"])] == ["x"]
+f = d.get
+assert f("a") == 3
+def most(counts):
+    return max(counts, key=counts.get)
+assert most(d) == "a"
+"#,
 ];
 
 /// What is lost, and what is said of it.

@@ -100,6 +100,7 @@ impl Writer<'_> {
                 Holds::Module
             }
             Expr::Attr(..) if self.is_handed(value) => Holds::Closure,
+            Expr::Attr(on, name) if self.is_bound_method(on, name) => Holds::Closure,
             Expr::Attr(_, name) if name == "__name__" => Holds::Text,
             Expr::Attr(_, name) if name == "ndim" => Holds::Int,
             Expr::Attr(_, name) if name == "total_memory" => Holds::Int,

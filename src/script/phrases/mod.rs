@@ -11,6 +11,7 @@ mod around;
 mod attempts;
 mod blocks;
 pub mod book;
+mod bound_methods;
 mod calls;
 mod captured;
 mod caught;

@@ -397,6 +397,9 @@ impl<'k> Writer<'k> {
             let binds = if value.starts_with('|') { LOOSE } else { ATOM };
             return Some((value, binds));
         }
+        if let Some(function) = self.bound_method(on, name) {
+            return Some((function, LOOSE));
+        }
         let on = self.bound(self.without_numpy(on), ATOM)?;
         if let Some(kept) = self.of_classes.get(&format!("{on}.{name}")).cloned() {
             self.pointed = true;
