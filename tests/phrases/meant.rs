@@ -48,6 +48,13 @@ def most(counts):
     return max(counts, key=counts.get)
 assert most(d) == "a"
 "#,
+    // What a condition chooses is changed itself.
+    r#"
+a, b = [], []
+for x in range(5):
+    (a if x % 2 == 0 else b).append(x)
+assert a == [0, 2, 4] and b == [1, 3]
+"#,
 ];
 
 /// What is lost, and what is said of it.

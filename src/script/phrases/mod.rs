@@ -16,6 +16,7 @@ mod calls;
 mod captured;
 mod caught;
 mod changes;
+mod chosen_receivers;
 mod classes;
 mod collectives;
 mod comparisons;

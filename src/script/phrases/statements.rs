@@ -310,7 +310,7 @@ impl<'c> Statements<'_, 'c, '_> {
         self.assign(&all, &value)
     }
 
-    fn alone(&mut self, value: &Expr) -> Option<Vec<String>> {
+    pub(super) fn alone(&mut self, value: &Expr) -> Option<Vec<String>> {
         if let Expr::Text(raw) = value
             && let Some((_, quote, inside)) = taken_apart(raw)
             && quote.len() == 3
@@ -326,8 +326,11 @@ impl<'c> Statements<'_, 'c, '_> {
             let (on, arguments) = (self.writer.on(on)?, self.writer.arguments(arguments)?);
             return Some(vec![format!("{on}.{name}({arguments});")]);
         }
-        if let Some(lines) =
-            self.collective(value).or_else(|| self.given_back(value)).or_else(|| self.option(value))
+        if let Some(lines) = self
+            .of_chosen(value)
+            .or_else(|| self.collective(value))
+            .or_else(|| self.given_back(value))
+            .or_else(|| self.option(value))
         {
             return Some(lines);
         }
