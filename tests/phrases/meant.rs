@@ -55,6 +55,16 @@ for x in range(5):
     (a if x % 2 == 0 else b).append(x)
 assert a == [0, 2, 4] and b == [1, 3]
 "#,
+    // A slice with a step counts from the end as well, and not beyond what there is.
+    r#"
+import torch
+xs = [1, 2, 3, 4, 5, 6, 7]
+assert xs[-4::2] == [4, 6] and xs[:-1:2] == [1, 3, 5] and xs[1:-1:2] == [2, 4, 6] and xs[-50:50:3] == [1, 4, 7]
+t = torch.arange(7)
+assert t[-4::2].tolist() == [3, 5] and t[:-1:2].tolist() == [0, 2, 4] and t[1:-1:2].tolist() == [1, 3, 5]
+s = "abcdefg"
+assert s[-4::2] == "df" and s[1:-1:2] == "bdf" and s[::3] == "adg"
+"#,
 ];
 
 /// What is lost, and what is said of it.

@@ -107,14 +107,16 @@ impl Writer<'_> {
     ) -> Option<String> {
         self.uses(Idiom::Step);
         (!matches!(step, Expr::Unary("-", _))).then_some(())?;
-        let mut end = |end: Option<&Expr>, without: String| match end {
+        let mut end = |end: Option<&Expr>, without: String, is_first: bool| match end {
             None => Some(without),
             Some(end) => match from_end(end) {
+                // What there is may be less.
+                Some(far) if is_first => Some(format!("max(0, {on}.size({dim}) - {far})")),
                 Some(far) => Some(format!("{on}.size({dim}) - {far}")),
                 None => self.expr(end),
             },
         };
-        let (from, to) = (end(from, "0".into())?, end(to, format!("{on}.size({dim})"))?);
+        let (from, to) = (end(from, "0".into(), true)?, end(to, format!("{on}.size({dim})"), false)?);
         Some(format!("arange({from}, {to}, {})", self.expr(step)?))
     }
 
@@ -185,13 +187,24 @@ impl Writer<'_> {
                 _ => Some(format!("reversed({on})")),
             };
         }
+        let is_far = |end: Option<&Expr>| end.is_some_and(|end| !matches!(end, Expr::Number(_)));
+        if matches!(holds, Holds::Array | Holds::Text)
+            && (is_far(from) || to.is_some() || holds == Holds::Text)
+        {
+            let (part, at) = (self.range(from, to)?, self.free_name("at"));
+            let text = format!("{on}[{part}].filter(|_x, {at}| {at} % {} == 0)", self.bound(step, 181)?);
+            let is_text = holds == Holds::Text;
+            return Some(if is_text { format!("{text}.reduce(|all, c| all + c, \"\")") } else { text });
+        }
+        if holds != Holds::Array && [from, to].into_iter().flatten().any(|end| from_end(end).is_some()) {
+            return Some(format!("{on}[{}]", self.steps(on, 0, (from, to, step))?));
+        }
         let from = from.map_or(Some("0".into()), |from| self.expr(from))?;
         let whole = if holds == Holds::Array { format!("len({on})") } else { format!("{on}.size(0)") };
         let to = to.map_or(Some(whole), |to| self.expr(to))?;
         let step = self.expr(step)?;
         match holds {
             Holds::Array => Some(format!("range({from}, {to}, {step}).map(|i| {on}[i])")),
-            Holds::Text => None,
             _ => Some(format!("{on}[arange({from}, {to}, {step})]")),
         }
     }
