@@ -65,6 +65,13 @@ assert t[-4::2].tolist() == [3, 5] and t[:-1:2].tolist() == [0, 2, 4] and t[1:-1
 s = "abcdefg"
 assert s[-4::2] == "df" and s[1:-1:2] == "bdf" and s[::3] == "adg"
 "#,
+    // The greatest of pairs is a pair.
+    r#"
+pairs = [("a", 3), ("b", 5)]
+best, i = max(pairs, key=lambda p: p[1])
+a, b = max([(1, 2), (3, 1)])
+assert best == "b" and i == 5 and a == 3 and b == 1
+"#,
 ];
 
 /// What is lost, and what is said of it.

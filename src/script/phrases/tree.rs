@@ -92,8 +92,13 @@ const NAMED: [(&str, &[&str]); 11] = [
 
 /// The names of what a call gives in parts.
 pub(super) fn named_parts(value: &Expr) -> Option<&'static [&'static str]> {
-    let Expr::Call(callee, _) = value else { return None };
+    let Expr::Call(callee, given) = value else { return None };
     let (Expr::Attr(_, name) | Expr::Name(name)) = callee.as_ref() else { return None };
+    // Python's own gives one of what it is given.
+    let is_own = matches!(callee.as_ref(), Expr::Name(_)) && matches!(name.as_str(), "max" | "min");
+    if is_own && (given.len() == 1 || given.iter().any(|argument| argument.name.as_deref() == Some("key"))) {
+        return None;
+    }
     if PAIRS.contains(&name.as_str()) {
         return Some(&["values", "indices"]);
     }
