@@ -72,6 +72,20 @@ best, i = max(pairs, key=lambda p: p[1])
 a, b = max([(1, 2), (3, 1)])
 assert best == "b" and i == 5 and a == 3 and b == 1
 "#,
+    // A tensor of one number is the place of an item.
+    r#"
+import torch
+classes = ["a", "b", "c"]
+pred = torch.tensor([0.1, 0.7, 0.2])
+labels = torch.tensor([2, 0])
+y = labels[1]
+assert classes[pred.argmax(0)] == "b" and [classes[labels[j]] for j in range(2)] == ["c", "a"]
+assert classes[y] == "a" and [classes[k] for k in labels] == ["c", "a"]
+def names(out, batch):
+    all = ["x", "y", "z"]
+    return [all[out.argmax(0)], all[batch[1]]]
+assert names(pred, labels) == ["y", "x"]
+"#,
 ];
 
 /// What is lost, and what is said of it.

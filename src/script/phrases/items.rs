@@ -248,6 +248,7 @@ impl Writer<'_> {
                 let first = kinds.next().unwrap_or(Holds::Other);
                 if kinds.all(|kind| kind == first) { first } else { Holds::Other }
             }
+            items if self.kind(items) == Holds::Tensor => Holds::Tensor,
             items if matches!(self.kind(items), Holds::Text | Holds::Map) => Holds::Text,
             items if self.has_modules(items) => Holds::Module,
             items if place(items).is_some_and(|items| self.callable.contains(&items)) => Holds::Closure,

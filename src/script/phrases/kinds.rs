@@ -28,6 +28,18 @@ impl Writer<'_> {
         }
     }
 
+    /// Whether the place of an item may be a tensor: it is one, or what gives it may give one.
+    pub(super) fn may_be_tensor(&self, at: &Expr) -> bool {
+        let gives = |name: &str| matches!(name, "argmax" | "argmin" | "squeeze" | "view" | "detach" | "cpu");
+        match at {
+            _ if !self.python => false,
+            _ if self.kind(at) == Holds::Tensor => true,
+            Expr::Index(..) => self.kind(at) == Holds::Other,
+            Expr::Call(callee, _) => matches!(callee.as_ref(), Expr::Attr(_, name) if gives(name)),
+            _ => false,
+        }
+    }
+
     /// Whether an integer shows that it may be below 0.
     pub(super) fn may_be_negative(&self, value: &Expr) -> bool {
         match value {

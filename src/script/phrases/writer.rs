@@ -520,6 +520,12 @@ impl<'k> Writer<'k> {
             let key = self.key(key)?;
             return Some((format!("{on}[{key}]"), ATOM));
         }
+        if let ([IndexPlace::One(at)], Holds::Array) = (places, holds)
+            && self.may_be_tensor(at)
+        {
+            self.uses(Idiom::Number);
+            return Some((format!("{on}[int({})]", self.expr(at)?), ATOM));
+        }
         Some((self.indexed(&on, holds, places)?, ATOM))
     }
 
