@@ -86,6 +86,21 @@ def names(out, batch):
     return [all[out.argmax(0)], all[batch[1]]]
 assert names(pred, labels) == ["y", "x"]
 "#,
+    // A method of the program's is called, whatever a tensor has of that name.
+    r#"
+class Node:
+    def __init__(self, kids):
+        self.kids = kids
+    def shape(self):
+        return len(self.kids)
+    def is_leaf(self):
+        return len(self.kids) == 0
+def go(node):
+    if node.is_leaf():
+        return 0
+    return node.shape()
+assert go(Node([1, 2])) == 2 and go(Node([])) == 0
+"#,
 ];
 
 /// What is lost, and what is said of it.

@@ -338,7 +338,7 @@ impl Writer<'_> {
                 return self.gotten((&text, holds), &key.value, rest);
             }
             ("numel" | "item" | "tolist", _) => {}
-            (_, []) if names::is_property(name) && holds != Holds::Map => {
+            (_, []) if self.is_value(name, holds) => {
                 self.uses(Idiom::Property);
                 return atom(format!("{text}.{name}"));
             }
@@ -347,6 +347,12 @@ impl Writer<'_> {
         let here = self.renamed((name, holds), arguments);
         let arguments = self.arguments(arguments)?;
         atom(format!("{text}.{}({arguments})", here.unwrap_or(name)))
+    }
+
+    /// Whether what is called is a value here: where a class of the program's has such a method, it may be that.
+    fn is_value(&self, name: &str, holds: Holds) -> bool {
+        let is_own = holds != Holds::Tensor && self.forwards.contains_key(&format!(".{name}"));
+        names::is_property(name) && holds != Holds::Map && !is_own
     }
 
     /// What a method of a text, a list or a dictionary is called here, where it has another name.
