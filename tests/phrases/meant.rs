@@ -103,6 +103,12 @@ assert go(Node([1, 2])) == 2 and go(Node([])) == 0
 "#,
 ];
 
+/// What is written of what a variable is used for.
+const WRITTEN: &[(&str, &str)] = &[(
+    "import torch\nPATH = \"runs/model.pt\"\ntorch.save({\"a\": torch.ones(2)}, PATH)",
+    "let PATH = \"runs/model.safetensors\";",
+)];
+
 /// What is lost, and what is said of it.
 const MARKED: &[(&str, &str)] = &[
     (
@@ -125,7 +131,7 @@ fn a_translated_program_means_what_python_does() {
 
 #[test]
 fn what_may_be_meant_otherwise_is_marked() {
-    for (code, want) in MARKED {
+    for (code, want) in MARKED.iter().chain(WRITTEN) {
         let here = super::told("", code).and_then(|hint| super::offered(&hint)).unwrap_or_default();
         assert!(here.contains(want), "{code}: {here}");
     }

@@ -1,6 +1,7 @@
 //! Calls: options, modules, functions that Python has built in, methods of its texts, lists and dictionaries.
 
 use super::book::Idiom;
+use super::file_names::renamed;
 use super::kinds::place;
 use super::names;
 use super::options::is_map;
@@ -201,27 +202,6 @@ impl Writer<'_> {
 
     /// Arguments among which a file's name ends as it has to.
     fn with_file(&mut self, arguments: &[Arg]) -> Option<String> {
-        const ENDS: [&str; 5] = [".pt", ".pth", ".bin", ".ckpt", ".pkl"];
-        fn renamed(value: &Expr) -> Option<Expr> {
-            match value {
-                Expr::Text(raw) => {
-                    let (inside, quote) = raw.split_at_checked(raw.len().checked_sub(1)?)?;
-                    let stem = ENDS.iter().find_map(|end| inside.strip_suffix(end))?;
-                    Some(Expr::Text(format!("{stem}.safetensors{quote}")))
-                }
-                Expr::Binary("+", before, last) => {
-                    Some(Expr::Binary("+", before.clone(), renamed(last)?.into()))
-                }
-                // `os.path.join("runs", "model.pt")`
-                Expr::Call(callee, parts) if matches!(callee.as_ref(), Expr::Attr(_, name) if name == "join") =>
-                {
-                    let (last, before) = parts.split_last()?;
-                    let last = Arg { value: renamed(&last.value)?, ..last.clone() };
-                    Some(Expr::Call(callee.clone(), before.iter().cloned().chain([last]).collect()))
-                }
-                _ => None,
-            }
-        }
         let named = |argument: &Arg| Some(Arg { value: renamed(&argument.value)?, ..argument.clone() });
         let renamed: Vec<Arg> =
             arguments.iter().map(|argument| named(argument).unwrap_or_else(|| argument.clone())).collect();

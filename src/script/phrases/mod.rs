@@ -25,6 +25,7 @@ mod division;
 mod environ;
 mod errors;
 mod family;
+mod file_names;
 mod foresight;
 mod formats;
 mod free;

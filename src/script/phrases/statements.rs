@@ -377,7 +377,8 @@ impl<'c> Statements<'_, 'c, '_> {
 
     /// `a = b = value`, from the last target on.
     fn assign(&mut self, targets: &[Expr], value: &Expr) -> Option<Vec<String>> {
-        let value = self.writer.without_numpy(value);
+        let file = self.file_of(targets, value);
+        let value = file.as_ref().unwrap_or_else(|| self.writer.without_numpy(value));
         if let [target] = targets
             && let Some(lines) = self.of_parser(target, value)
         {
