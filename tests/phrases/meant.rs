@@ -101,6 +101,23 @@ def go(node):
     return node.shape()
 assert go(Node([1, 2])) == 2 and go(Node([])) == 0
 "#,
+    // What applies a function with a gradient of its own has another name.
+    r#"
+import torch
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x ** 3
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return g * 3 * x ** 2
+cube = Cube.apply
+x = torch.tensor([2.0], requires_grad=True)
+cube(x).sum().backward()
+assert x.grad.item() == 12.0
+"#,
 ];
 
 /// What is written of what a variable is used for.

@@ -1,7 +1,7 @@
 //! Methods that are values: `max(d, key=d.get)`, `map(str.upper, xs)`.
 
 use super::tree::{Arg, Expr};
-use super::writer::{Holds, Writer};
+use super::writer::{ATOM, Holds, Writer};
 
 /// Methods of lists, texts and dictionaries that take one value and change nothing.
 const OF_ONE: [&str; 6] = ["get", "index", "count", "find", "startswith", "endswith"];
@@ -25,6 +25,30 @@ impl Writer<'_> {
     pub(super) fn is_bound_method(&self, on: &Expr, name: &str) -> bool {
         let known = matches!(self.kind(on), Holds::Map | Holds::Array | Holds::Text);
         self.python && OF_ONE.contains(&name) && (known || self.passed)
+    }
+
+    /// `cube = Cube.apply`: the variable has the function, which is applied where it is called.
+    pub(super) fn applied_by(&mut self, targets: &[Expr], value: &Expr) -> Option<String> {
+        let class = match value {
+            Expr::Attr(on, name) if name == "apply" => match on.as_ref() {
+                Expr::Name(class) => Some(class).filter(|class| self.applied.contains(&format!("{class}()"))),
+                _ => None,
+            },
+            _ => None,
+        };
+        for target in targets {
+            let Expr::Name(name) = target else { continue };
+            match class {
+                Some(_) => self.applied.insert(name.clone()),
+                None => self.applied.remove(name),
+            };
+        }
+        class.cloned()
+    }
+
+    /// A call of a variable that has what applies a function.
+    pub(super) fn of_applied(&mut self, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
+        Some((format!("{name}.apply({})", self.arguments(arguments)?), ATOM))
     }
 
     fn method_as_function<'n>(

@@ -236,6 +236,7 @@ impl Writer<'_> {
             }
             // What is cut for it is a list.
             ("zip", parts) => parts.iter().for_each(|part| self.note_list(&part.value)),
+            _ if self.applied.contains(name) => return self.of_applied(name, arguments),
             (":=", [name, value]) => return self.assigned_before(&name.value, &value.value),
             _ => {}
         }

@@ -68,6 +68,7 @@ impl Statements<'_, '_, '_> {
             self.writer.used.retain(|idiom| *idiom != Idiom::Class);
             self.writer.uses(Idiom::OwnGradient);
             self.writer.bind(&name, Holds::Other);
+            self.writer.applied.insert(format!("{name}()"));
             return class.function();
         }
         self.writer.functions.insert(name.clone(), class.params.clone());

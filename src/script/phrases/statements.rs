@@ -385,10 +385,10 @@ impl<'c> Statements<'_, 'c, '_> {
             return Some(lines);
         }
         let mut lines = Vec::new();
-        let mut given: Option<String> = None;
+        let mut given = self.writer.applied_by(targets, value);
         let mut before = value;
         for target in targets.iter().rev() {
-            if given.is_some() {
+            if !std::ptr::eq(before, value) {
                 self.writer.uses(Idiom::ChainedAssignment);
             }
             if let Expr::Index(on, _) = target

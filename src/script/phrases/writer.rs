@@ -117,6 +117,8 @@ pub(super) struct Writer<'k> {
     pub numbered: BTreeSet<String>,
     /// Parsers of arguments, with the options that they have been given.
     pub parsers: BTreeMap<String, Vec<String>>,
+    /// Functions with gradients of their own, `Cube()`, and variables that have what applies one.
+    pub applied: BTreeSet<String>,
     /// Whether the function that is written is called at once, by what it is given to.
     pub passed: bool,
     /// Lines that stand before the statement.
@@ -188,6 +190,7 @@ impl<'k> Writer<'k> {
             ordered: BTreeSet::new(),
             numbered: BTreeSet::new(),
             parsers: BTreeMap::new(),
+            applied: BTreeSet::new(),
             passed: false,
             prelude: Vec::new(),
             marks: Vec::new(),
