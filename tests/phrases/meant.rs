@@ -118,6 +118,19 @@ x = torch.tensor([2.0], requires_grad=True)
 cube(x).sum().backward()
 assert x.grad.item() == 12.0
 "#,
+    // What has no name is not kept, and an optimizer's groups are its own.
+    r#"
+import torch
+total = 0
+for i in range(2):
+    a, _, _ = (1, 2, 3)
+    total += a
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.5)
+for g in opt.param_groups:
+    g["lr"] *= 0.5
+assert total == 2 and opt.param_groups[0]["lr"] == 0.25
+"#,
 ];
 
 /// What is written of what a variable is used for.

@@ -24,7 +24,9 @@ impl Statements<'_, '_, '_> {
         let (true, Some(name)) = (self.writer.python, names.iter().find(changed).cloned()) else {
             return head;
         };
-        if names.len() == 1 && self.writer.kind(items) == Holds::Tensor {
+        // What an optimizer has is its own.
+        let is_own = matches!(items, Expr::Attr(_, name) if name == "param_groups");
+        if names.len() == 1 && (is_own || self.writer.kind(items) == Holds::Tensor) {
             return head;
         }
         // A name that is given another value is no item any more.

@@ -21,6 +21,12 @@ impl Statements<'_, '_, '_> {
                 || targets.iter().all(|target| matches!(target, Expr::Name(name) if !self.is_own(name)))
             {
                 for (target, value) in targets.iter().zip(values) {
+                    // Nobody asks for it.
+                    if matches!(target, Expr::Name(name) if name == "_") {
+                        let text = self.writer.expr(value)?;
+                        lines.extend((!is_simple(value)).then(|| format!("{text};")));
+                        continue;
+                    }
                     let (holds, text) = (self.writer.kept(value), self.writer.expr(value)?);
                     lines.push(self.one(target, &text, holds)?);
                     let own = self.writer.expr(target)?;
