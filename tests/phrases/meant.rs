@@ -131,6 +131,25 @@ for g in opt.param_groups:
     g["lr"] *= 0.5
 assert total == 2 and opt.param_groups[0]["lr"] == 0.25
 "#,
+    // What is added to a number may make it a tensor, and what a shape has are integers.
+    r#"
+import torch
+import torch.nn as nn
+c = 0
+for i in range(3):
+    c += torch.tensor(3)
+assert (c // 2).item() == 4
+class Heads(nn.Module):
+    def __init__(self, h):
+        super().__init__()
+        self.h = h
+        self.k = 3
+    def forward(self, x):
+        B, C = x.shape
+        assert self.k / 2 == 1.5 and x.size(0) / self.h == 1.0 and C // self.h == 2
+        return x.view(B, self.h, C // self.h)
+assert list(Heads(2)(torch.ones(2, 4)).shape) == [2, 2, 2]
+"#,
 ];
 
 /// What is written of what a variable is used for.

@@ -175,6 +175,11 @@ impl Writer<'_> {
         match self.kind(value) {
             Holds::Int => true,
             Holds::Other => self.python && !self.has_point(value),
+            // A field of which nothing is known.
+            Holds::Module => match value {
+                Expr::Attr(_, name) => self.python && self.guessed.contains(&format!("self.{name}")),
+                _ => false,
+            },
             _ => false,
         }
     }

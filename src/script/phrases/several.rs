@@ -50,6 +50,8 @@ impl Statements<'_, '_, '_> {
         // Imported from `torch.linalg`, it has the name alone.
         let of_linalg = text.starts_with("linalg::svd");
         let names = names.map(|names| if of_linalg { &["U", "S", "Vh"] } else { names });
+        // Sizes are integers.
+        let holds = if tree::is_sizes(value) { Holds::Int } else { Holds::Other };
         let starred = targets.iter().position(|target| matches!(target, Expr::Unary("*", _)));
         for (at, target) in targets.iter().enumerate() {
             let behind = targets.len() - 1 - at;
@@ -71,7 +73,8 @@ impl Statements<'_, '_, '_> {
                 continue;
             }
             if named(target) || !matches!(target, Expr::Name(_)) {
-                lines.push(self.one(target, &part, Holds::Other)?);
+                let holds = if starred == Some(at) { Holds::Array } else { holds };
+                lines.push(self.one(target, &part, holds)?);
             }
         }
         Some(lines)

@@ -372,7 +372,15 @@ impl<'c> Statements<'_, 'c, '_> {
             let whole = Expr::Binary(sign, target.clone().into(), value.clone().into());
             return Some(vec![format!("{on} = {};", self.writer.expr(&whole)?)]);
         }
-        Some(vec![format!("{on} {sign} {};", self.writer.expr(value)?)])
+        let text = self.writer.expr(value)?;
+        if let Expr::Name(name) = target
+            && self.writer.python
+            && matches!(self.writer.holds(name), Some(Holds::Int | Holds::Float))
+            && matches!(self.writer.kind(value), Holds::Tensor | Holds::Float)
+        {
+            self.writer.rebind(name, self.writer.kind(value));
+        }
+        Some(vec![format!("{on} {sign} {text};")])
     }
 
     /// `a = b = value`, from the last target on.
