@@ -150,6 +150,26 @@ class Heads(nn.Module):
         return x.view(B, self.h, C // self.h)
 assert list(Heads(2)(torch.ones(2, 4)).shape) == [2, 2, 2]
 "#,
+    // A module that is a parameter or an item takes what its class does.
+    r#"
+import torch
+import torch.nn as nn
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.k = 2
+    def forward(self, x, h=None):
+        if h is None:
+            return x * 2
+        return x * h
+def run(model):
+    return model(torch.ones(2))
+models = [Scaled(), Scaled()]
+total = 0
+for m in models:
+    total += m(torch.ones(1)).item()
+assert run(Scaled()).sum() == 4 and [m(torch.ones(1)).item() for m in models] == [2, 2] and total == 4
+"#,
 ];
 
 /// What is written of what a variable is used for.

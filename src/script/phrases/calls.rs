@@ -136,35 +136,6 @@ impl Writer<'_> {
         Some(all.join(", "))
     }
 
-    /// Arguments of a module whose class is known: a closure takes every one, and the class says what stands for those
-    /// that are not given.
-    pub(super) fn forwarded(&mut self, of: &str, arguments: &[Arg]) -> Option<String> {
-        let Some(params) = self.forwards.get(of).cloned() else { return self.arguments(arguments) };
-        if let [before @ .., Arg { spread: true, value: rest, name: None }] = arguments {
-            return self.spread_over(&params, before, rest);
-        }
-        let place = |(at, argument): (usize, &Arg)| match &argument.name {
-            Some(name) => params.iter().position(|(param, _)| param == name),
-            None => Some(at),
-        };
-        if arguments.iter().any(is_map) {
-            return self.by_names(&params, arguments);
-        }
-        let places: Option<Vec<usize>> = arguments.iter().enumerate().map(place).collect();
-        let Some(places) = places.filter(|_| !arguments.iter().any(|argument| argument.spread)) else {
-            return self.arguments(arguments);
-        };
-        let mut all: Vec<Option<String>> = params.into_iter().map(|(_, default)| default).collect();
-        for (argument, at) in arguments.iter().zip(places) {
-            let handed = self.handed.len();
-            self.note_object(&argument.value);
-            // A method that changes it says so itself.
-            self.handed.truncate(handed);
-            *all.get_mut(at)? = Some(self.expr(&argument.value)?);
-        }
-        Some(all.into_iter().collect::<Option<Vec<String>>>()?.join(", "))
-    }
-
     /// Arguments of functions that take no integers here.
     fn floats(&mut self, arguments: &[Arg]) -> Option<String> {
         let float = |argument: &Arg| match &argument.value {

@@ -28,6 +28,7 @@ mod family;
 mod file_names;
 mod foresight;
 mod formats;
+mod forwarding;
 mod free;
 mod functions;
 mod given;
