@@ -170,6 +170,25 @@ for m in models:
     total += m(torch.ones(1)).item()
 assert run(Scaled()).sum() == 4 and [m(torch.ones(1)).item() for m in models] == [2, 2] and total == 4
 "#,
+    // A parameter is asked what Python takes as true.
+    r#"
+def mean(xs):
+    if not xs:
+        return 0
+    return sum(xs) / len(xs)
+def part(n):
+    return 0 if not n else 10 / n
+def bit(flag):
+    return 1 if flag else 0
+def down(a):
+    n = 0
+    while a:
+        a -= 1
+        n += 1
+    return n
+assert mean([]) == 0 and mean([1, 2]) == 1.5 and part(0) == 0 and part(5) == 2
+assert bit(True) == 1 and bit([]) == 0 and bit("a") == 1 and bit(0.0) == 0 and down(3) == 3
+"#,
 ];
 
 /// What is written of what a variable is used for.

@@ -5,6 +5,7 @@ use super::book::Idiom;
 use super::free::Reads;
 use super::lex::{Tok, TokenKind};
 use super::statements::Statements;
+use super::tree::Expr;
 use super::writer::Holds;
 
 /// A parameter, with what stands for it where it is not given.
@@ -94,9 +95,11 @@ impl Statements<'_, '_, '_> {
                 continue;
             }
             let name = format!("{star}{}", self.reader.name()?);
+            let mut is_bool = false;
             if self.reader.eat(":") {
                 self.writer.uses(Idiom::Annotation);
-                self.reader.value()?;
+                let kind = self.reader.value()?;
+                is_bool = matches!(kind, Expr::Name(kind) if kind == "bool");
             }
             let default = if self.reader.eat("=") {
                 let value = self.reader.value()?;
@@ -111,6 +114,12 @@ impl Statements<'_, '_, '_> {
                 self.writer.callable.insert(name.clone());
             } else {
                 self.writer.callable.remove(&name);
+            }
+            let is_bool = is_bool || matches!(default.as_deref(), Some("true" | "false"));
+            if is_bool || !star.is_empty() {
+                self.writer.unclear.remove(&name);
+            } else {
+                self.writer.unclear.insert(name.clone());
             }
             if default.as_deref() == Some("()") {
                 self.writer.optional.insert(name.clone());
@@ -154,6 +163,7 @@ impl Statements<'_, '_, '_> {
         params.iter().for_each(|name| {
             self.writer.optional.remove(name);
             self.writer.callable.remove(name);
+            self.writer.unclear.remove(name);
         });
         self.reader.at += usize::from(self.reader.peek().is_some_and(|token| token.kind == TokenKind::Line));
         lines

@@ -90,10 +90,16 @@ impl Writer<'_> {
         }
     }
 
+    /// Whether a value is asked what it is: one of which nothing is known, such as a parameter.
+    fn asks(&self, value: &Expr) -> bool {
+        let is_param = || matches!(value, Expr::Name(name) if self.unclear.contains(name));
+        is_unknown(value) && (self.chooses || self.python && is_param())
+    }
+
     /// What asks whether a value is true to Python, and whether it is not; none where that is the value itself.
     fn test(&mut self, value: &Expr) -> Option<Option<Both>> {
         let kind = match self.kind(value) {
-            Holds::Other if self.chooses && is_unknown(value) => match self.said.no_bool.as_deref() {
+            Holds::Other if self.asks(value) => match self.said.no_bool.as_deref() {
                 Some("array" | "map") => Holds::Array,
                 Some("int") => Holds::Int,
                 Some("float") => Holds::Float,
@@ -115,7 +121,8 @@ impl Writer<'_> {
             Holds::Float => "0.0",
             Holds::Int => "0",
             Holds::Other if matches!(value, Expr::Binary("%", ..)) => "0",
-            Holds::Other if self.chooses && is_unknown(value) => {
+            _ if self.may_be_none(value) && !self.chooses => "()",
+            Holds::Other if self.asks(value) => {
                 self.uses(Idiom::Truth);
                 let text = self.bound(value, 111)?;
                 return Some(Some(["!in", "in"].map(|sign| (format!("{text} {sign} {NOTHING}"), 110))));

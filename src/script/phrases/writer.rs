@@ -119,6 +119,8 @@ pub(super) struct Writer<'k> {
     pub parsers: BTreeMap<String, Vec<String>>,
     /// Functions with gradients of their own, `Cube()`, and variables that have what applies one.
     pub applied: BTreeSet<String>,
+    /// Parameters of which nothing tells whether they are true or false.
+    pub unclear: BTreeSet<String>,
     /// Whether the function that is written is called at once, by what it is given to.
     pub passed: bool,
     /// Lines that stand before the statement.
@@ -191,6 +193,7 @@ impl<'k> Writer<'k> {
             numbered: BTreeSet::new(),
             parsers: BTreeMap::new(),
             applied: BTreeSet::new(),
+            unclear: BTreeSet::new(),
             passed: false,
             prelude: Vec::new(),
             marks: Vec::new(),
