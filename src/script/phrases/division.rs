@@ -117,7 +117,8 @@ impl Writer<'_> {
                 || is_computed(side)
                 || self.python && matches!(side, Expr::Name(_)) && self.kind(side) == Holds::Other
         });
-        if integers && unclear {
+        // What waits for a division by zero has to meet one.
+        if integers && unclear && !self.whole {
             let (text, power) = self.quotient_with_point(a, b)?;
             let text = if power == ATOM { text } else { format!("({text})") };
             return Some((format!("{text}.floor().to_int()"), ATOM));

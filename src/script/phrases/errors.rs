@@ -55,22 +55,11 @@ const DERIVED: [(&str, &[&str]); 9] = [
     ("AttributeError", &["TypeError", "NameError"]),
 ];
 
-/// Those that nothing raises but what waits for them: a short `catch` would take every other one.
-const APART: [&str; 7] = [
-    "KeyboardInterrupt",
-    "SystemExit",
-    "StopIteration",
-    "ImportError",
-    "ModuleNotFoundError",
-    "GeneratorExit",
-    "Warning",
-];
-
 impl Statements<'_, '_, '_> {
     /// Each `except` takes what it names; what none of them takes goes on, behind what is done at last.
     pub(super) fn handled(&self, caught: &str, mut handlers: Vec<Handler>, failed: Vec<String>) -> Lines {
         if let [(named, _, body)] = handlers.as_mut_slice()
-            && named.as_ref().is_none_or(|named| named.all || self.is_alone(named))
+            && named.as_ref().is_none_or(|named| named.all)
         {
             return Some(std::mem::take(body));
         }
@@ -96,24 +85,6 @@ impl Statements<'_, '_, '_> {
             _ => {}
         }
         Some(written(&parts))
-    }
-
-    /// Whether no other kind of error can be meant for anything else: there is one `try` in the program, and nothing
-    /// raises what it does not name.
-    fn is_alone(&self, named: &Named) -> bool {
-        if APART.iter().any(|apart| named.takes(apart)) {
-            return false;
-        }
-        let tokens = self.reader.tokens;
-        let tries = tokens.iter().filter(|token| token.text == "try" && token.kind == TokenKind::Name);
-        let asserts = tokens.iter().any(|token| token.text == "assert" && token.column > 0);
-        let raises = |pair: &[super::lex::Tok]| match pair {
-            [raise, of] if raise.text == "raise" => {
-                of.kind == TokenKind::Name && !named.takes(of.text) && of.text.contains("Error")
-            }
-            _ => false,
-        };
-        tries.count() < 2 && !asserts && !tokens.windows(2).any(raises)
     }
 
     /// Whether anything in the program waits for errors: what they are called matters there alone.

@@ -49,8 +49,15 @@ pub(super) const STATEMENTS: &[Phrase] = &[
         Idiom::Try,
         "`catch (e)` takes every error",
         "",
-        "try:\n    print(1)\nexcept ValueError as e:\n    print(e)",
+        "try:\n    print(1)\nexcept Exception as e:\n    print(e)",
         "try { print(1); } catch (e) { print(e.message); }",
+    ),
+    phrase(
+        Idiom::Try,
+        "",
+        "",
+        "try:\n    print(1)\nexcept ValueError as e:\n    print(e)",
+        "if e.kind == \"ValueError\" { print(e.message); } else { throw e; }",
     ),
     phrase(
         Idiom::Try,
