@@ -28,7 +28,7 @@ impl Writer<'_> {
         for argument in arguments {
             let value = self.expr(&argument.value)?;
             let place = params.iter().position(|param| Some(param) == argument.name.as_ref());
-            if let Some(place) = place.filter(|place| *place > own) {
+            if let Some(place) = place.filter(|place| *place != own && *place >= all.len()) {
                 *behind.get_mut(place)? = Some(value);
                 by_name.push(place);
                 continue;
@@ -54,14 +54,12 @@ impl Writer<'_> {
             for at in (all.len()..own).chain(own + 1..params.len()).filter(|at| !by_name.contains(at)) {
                 let Some(param) = params.get(at).filter(|param| !param.starts_with('*')) else { continue };
                 let default = behind.get(at).cloned().flatten();
-                let value = of_map(map, param, default.as_deref());
-                match at < own {
-                    true => all.push(value),
-                    false => *behind.get_mut(at)? = Some(value),
-                }
+                *behind.get_mut(at)? = Some(of_map(map, param, default.as_deref()));
             }
         }
-        (all.len() == own).then_some(())?;
+        for at in all.len()..own {
+            all.push(behind.get(at).cloned().flatten()?);
+        }
         for (param, behind) in params.iter().zip(behind).skip(own) {
             all.push(match param {
                 param if param.starts_with("**") => {
