@@ -48,6 +48,7 @@ impl Writer<'_> {
     fn field(&mut self, field: &str) -> Option<String> {
         let (code, spec) = split_spec(field);
         let quoted = code.strip_suffix("!r");
+        let is_str = code.ends_with("!s");
         let code = quoted.or(code.strip_suffix("!s")).unwrap_or(code);
         let (label, code) = match code.trim_end().strip_suffix('=') {
             Some(code) if !code.ends_with(['=', '!', '<', '>']) => (format!("{}=", code.trim()), code),
@@ -55,15 +56,10 @@ impl Writer<'_> {
         };
         let value = self.parsed(code)?;
         let spec = self.spec(spec)?;
-        let quotes = quoted.is_some() && self.kind(&value) == Holds::Text;
-        let (value, mark) = match quotes && !spec.is_empty() {
-            // The width is that of the text in its quotes.
-            true => (Expr::Rhai(format!("\"'\" + {} + \"'\"", self.bound(&value, 150)?)), ""),
-            // What else there is is written as Python writes it.
-            false if quoted.is_some() && !quotes => (Expr::Rhai(self.repr_of(&value)?), ""),
-            false => (value, if quotes { "'" } else { "" }),
-        };
-        Some(format!("{label}{mark}${{{}}}{mark}", self.shown(&value, &spec)?))
+        // A label shows a value as code too, where no format says otherwise.
+        let as_code = quoted.is_some() || !label.is_empty() && spec.is_empty() && !is_str;
+        let value = if as_code { Expr::Rhai(self.repr_of(&value)?) } else { value };
+        Some(format!("{label}${{{}}}", self.shown(&value, &spec)?))
     }
 
     /// A format as a text of Rhai's, in which values may stand; empty where there is none.
@@ -127,7 +123,6 @@ impl Writer<'_> {
             return Some(text);
         }
         Some(match self.kind(value) {
-            Holds::Text => format!("\"'\" + {} + \"'\"", self.bound(value, 151)?),
             Holds::Int | Holds::Float => self.expr(value)?,
             _ if matches!(value, Expr::Name(name) if name == "None") => "\"None\"".into(),
             _ => format!("repr({})", self.expr(value)?),

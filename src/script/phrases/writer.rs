@@ -460,6 +460,11 @@ impl<'k> Writer<'k> {
         }
         let level = binds(sign);
         let text = match sign {
+            // Of integers a negative power is an error.
+            "**" if matches!((a, b), (Expr::Number(whole), Expr::Unary("-", _)) if is_digits(whole)) => {
+                self.pointed = true;
+                format!("{}.0 ** {}", self.bound(a, 191)?, self.bound(b, 185)?)
+            }
             "**" => format!("{} ** {}", self.bound(a, 191)?, self.bound(b, 185)?),
             "++" => {
                 self.uses(Idiom::Beside);
@@ -572,4 +577,8 @@ impl OrEmpty for Option<Option<String>> {
     fn transpose_or_empty(self) -> Option<String> {
         self.unwrap_or(Some(String::new()))
     }
+}
+
+fn is_digits(number: &str) -> bool {
+    number.chars().all(|c| c.is_ascii_digit())
 }
