@@ -111,7 +111,14 @@ impl Session {
         let start = Instant::now();
         let code = code.into();
         self.client
-            .send(Request::Evaluate { id: self.id, cell: 1, code, first_line: 1, given: Default::default(), answer: false, })
+            .send(Request::Evaluate {
+                id: self.id,
+                cell: 1,
+                code,
+                first_line: 1,
+                given: Default::default(),
+                answer: false,
+            })
             .unwrap();
         loop {
             match self.client.events().recv().unwrap() {

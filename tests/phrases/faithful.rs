@@ -56,6 +56,43 @@ assert whole("x") == -1 and whole("4") == 4 and outer(key) == "b" and outer(kind
 assert outer(full).lower() == "brokentrue" and outer(value) == "value" and outer(place) == "type"
 assert told == ["last", "last", "last", "last", "last"] and missing() == "missing" and left == [1]
 "#,
+    // One `except` alone takes what it names as well, and a division by zero is one.
+    r#"
+def turned(x):
+    try:
+        return 10 // x
+    except ZeroDivisionError:
+        return -1
+assert turned(0) == -1 and turned(3) == 3
+"#,
+    r#"
+def first(xs):
+    try:
+        return xs[5]
+    except ValueError:
+        return "bad value"
+kind = ""
+try:
+    first([1, 2])
+except IndexError:
+    kind = "index"
+assert kind == "index"
+"#,
+    // What stands before `*args` keeps its defaults, and may be given by its name.
+    r#"
+def lim(a, b=2, *args):
+    return [a, b, len(args)]
+lim(1)
+assert lim(1) == [1, 2, 0] and lim(1, 7, 3, 4) == [1, 7, 2] and lim(1, b=5) == [1, 5, 0]
+"#,
+    // Values as code, and powers below 0 of integers.
+    r#"
+name = "it's"
+n = 3
+shown = f"{name!r} {name=} {n=} {[name]!r} {name!r:>8}|"
+assert shown == '"it\'s" name="it\'s" n=3 ["it\'s"]   "it\'s"|'
+assert abs(10 ** -3 - 0.001) < 1e-9 and 2 ** -n == 0.125
+"#,
     // A function gives back what it changes: an object too, wherever it is called, and where its value is used.
     r#"
 class Meter:

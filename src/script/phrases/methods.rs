@@ -130,18 +130,6 @@ impl Writer<'_> {
                 self.uses(Idiom::Method);
                 Some(Some((format!("{text} += {}", self.expr(&one.value)?), LOOSE)))
             }
-            ("map" | "filter", [_])
-                if may_be_text
-                    && self
-                        .said
-                        .refused
-                        .as_ref()
-                        .is_some_and(|(own, of)| own == name && of.starts_with("string")) =>
-            {
-                self.uses(Idiom::Characters);
-                let function = self.arguments(arguments)?;
-                made(format!("list({text}).map(|c| c.to_string()).{name}({function})"))
-            }
             ("type", []) if !matches!(holds, Holds::Map | Holds::Module) => {
                 self.uses(Idiom::Property);
                 made(format!("{text}.dtype"))
