@@ -16,6 +16,7 @@ pub mod layout;
 pub mod locale;
 pub mod memory;
 mod name;
+pub(crate) mod name_map;
 pub mod near;
 pub(crate) mod packed;
 pub mod python;

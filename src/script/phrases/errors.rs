@@ -1,6 +1,6 @@
 //! The kinds of errors: which of those here a class of Python's takes, and how those that are none here are told apart.
 
-use std::collections::BTreeMap;
+use crate::base::name_map::NameMap;
 
 use super::blocks::{Lines, written};
 use super::book::Idiom;
@@ -186,7 +186,7 @@ impl Writer<'_> {
 }
 
 impl Named {
-    fn add(&mut self, class: &Expr, own: &BTreeMap<String, String>) {
+    fn add(&mut self, class: &Expr, own: &NameMap<String>) {
         match class {
             Expr::Name(name) | Expr::Attr(_, name) => self.add_kind(name, own),
             Expr::Tuple(all) | Expr::List(all) => all.iter().for_each(|class| self.add(class, own)),
@@ -195,7 +195,7 @@ impl Named {
         }
     }
 
-    fn add_kind(&mut self, name: &str, own: &BTreeMap<String, String>) {
+    fn add_kind(&mut self, name: &str, own: &NameMap<String>) {
         if self.takes(name) {
             return;
         }

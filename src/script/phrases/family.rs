@@ -1,6 +1,8 @@
 //! What one of the program's own classes is known by.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+use crate::base::name_map::NameMap;
 
 /// A parameter, with what stands for it where it is not given.
 type Parameter = (String, Option<String>);
@@ -12,7 +14,7 @@ pub(super) struct Kin {
     /// What makes it.
     pub params: Vec<Parameter>,
     /// Its methods and those of what it is derived from, with what they take beside the object.
-    pub methods: BTreeMap<String, Vec<Parameter>>,
+    pub methods: NameMap<Vec<Parameter>>,
     /// Those that give the object itself.
     pub chains: BTreeSet<String>,
     /// Those that are called while it is made.

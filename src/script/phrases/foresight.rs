@@ -1,6 +1,8 @@
 //! What is known of a program's functions and classes before they are read: it is read again with what was learnt.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+use crate::base::name_map::NameMap;
 
 use super::lex::Tok;
 use super::writer::Writer;
@@ -10,9 +12,9 @@ pub(super) const READINGS: usize = 4;
 
 #[derive(Clone, Default, PartialEq)]
 pub(super) struct Foresight {
-    gives_back: BTreeMap<String, Vec<usize>>,
+    gives_back: NameMap<Vec<usize>>,
     gives_itself: BTreeSet<String>,
-    changing: BTreeMap<String, String>,
+    changing: NameMap<String>,
     own_fields: BTreeSet<String>,
 }
 

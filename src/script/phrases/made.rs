@@ -78,8 +78,9 @@ impl Statements<'_, '_, '_> {
     /// Notes what a class has of the one that it is derived from.
     pub(super) fn inherit(&mut self, class: &str, base: Option<&str>) {
         let Some(base) = base else { return };
-        let properties = self.writer.properties.get(base).cloned().unwrap_or_default();
-        self.writer.properties.entry(class.to_owned()).or_default().extend(properties);
+        let mut properties = self.writer.properties.get(base).cloned().unwrap_or_default();
+        properties.extend(self.writer.properties.remove(class).unwrap_or_default());
+        self.writer.properties.insert(class.to_owned(), properties);
         let of_base = self.writer.of_classes.clone();
         for (own, variable) in of_base {
             let field = own.strip_prefix(base).and_then(|rest| rest.strip_prefix('.'));

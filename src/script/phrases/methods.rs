@@ -1,6 +1,6 @@
 //! Methods: of modules, texts, lists, dictionaries and tensors.
 
-use std::collections::BTreeMap;
+use crate::base::name_map::NameMap;
 
 use super::book::Idiom;
 use super::kinds::place;
@@ -84,7 +84,7 @@ impl Writer<'_> {
                     && !names::is_method(name)
                     && !self.methods.contains_key(name)
                     && !self.forwards.contains_key(&format!(".{name}"));
-                let is = |all: &BTreeMap<String, (Holds, Option<String>)>| {
+                let is = |all: &NameMap<(Holds, Option<String>)>| {
                     all.get(name).is_some_and(|(of, _)| *of == Holds::Module)
                 };
                 (may_be && self.fields.values().any(is)).then_some(())?;

@@ -355,7 +355,7 @@ fn read<'c>(
     let mut writer = Writer::new(&known.variables, said);
     writer.functions = known.functions.iter().cloned().collect();
     for name in lex::functions(&tokens) {
-        writer.functions.entry(name.to_owned()).or_default();
+        writer.functions.or_insert(name, Vec::new());
     }
     writer.python = lex::is_python(&tokens);
     ahead.tell(&mut writer);

@@ -1,6 +1,6 @@
 //! Names of PyTorch, with what they are imported as, and what stands for each here.
 
-use std::collections::BTreeMap;
+use crate::base::name_map::NameMap;
 
 use crate::op::{Form, OpDef, Param};
 use crate::script::help::{names, rows, torch_path};
@@ -130,7 +130,7 @@ pub(super) fn without_idle(callee: &str, arguments: &[Arg]) -> Vec<Arg> {
 }
 
 /// What imports have bound, by its path in Python.
-pub(super) type Imports = BTreeMap<String, String>;
+pub(super) type Imports = NameMap<String>;
 
 /// What a path of Python's is here, with what is told of it.
 pub(super) fn resolved(path: &[String], imports: &Imports) -> Option<(String, Idiom)> {

@@ -168,7 +168,7 @@ impl Statements<'_, '_, '_> {
     /// `count = 0`, which each object has, and the class itself where it is asked for it by its name.
     fn field_of(&mut self, object: &mut Object) -> Option<()> {
         let (function, bare) = (self.function, std::mem::replace(&mut self.bare, true));
-        self.writer.scopes.push(std::collections::BTreeMap::new());
+        self.writer.scopes.push(crate::base::name_map::NameMap::new());
         self.function = self.writer.scopes.len() - 1;
         let lines = self.statement();
         let bound = self.writer.scopes.pop().unwrap_or_default();

@@ -1,6 +1,8 @@
 //! Rhai that is written in the place of Python.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+use crate::base::name_map::NameMap;
 
 use super::book::Idiom;
 use super::family::Kin;
@@ -42,14 +44,14 @@ pub(super) struct FaultSays {
 #[derive(Clone)]
 pub(super) struct Writer<'k> {
     /// Variables, each block's on top of those around it.
-    pub scopes: Vec<BTreeMap<String, Holds>>,
+    pub scopes: Vec<NameMap<Holds>>,
     pub imports: Imports,
     /// Functions of the script with their parameters.
-    pub functions: BTreeMap<String, Vec<String>>,
+    pub functions: NameMap<Vec<String>>,
     /// What stands for each parameter of a function where it is not given.
-    pub defaults: BTreeMap<String, Vec<Option<String>>>,
+    pub defaults: NameMap<Vec<Option<String>>>,
     /// What `forward` takes of a class's modules, by the name of the class, of a variable or of a field.
-    pub forwards: BTreeMap<String, Vec<(String, Option<String>)>>,
+    pub forwards: NameMap<Vec<(String, Option<String>)>>,
     /// Parameters and fields that are None where nothing is given.
     pub optional: BTreeSet<String>,
     /// Variables and fields that are given None somewhere.
@@ -57,7 +59,7 @@ pub(super) struct Writer<'k> {
     /// Parameters for which a function stands, and lists and dictionaries of functions.
     pub callable: BTreeSet<String>,
     /// Closures that stand for methods of modules.
-    pub methods: BTreeMap<String, String>,
+    pub methods: NameMap<String>,
     pub used: Vec<Idiom>,
     /// Whether a value has been written otherwise that shows no habit: a number with the point that it has in Python, a
     /// property.
@@ -70,13 +72,13 @@ pub(super) struct Writer<'k> {
     /// Whether the statement stands in a `try`: what fails in it has to fail as it does in Python.
     pub tried: bool,
     /// Classes of errors that the program makes, each with the one that it is derived from.
-    pub errors: BTreeMap<String, String>,
+    pub errors: NameMap<String>,
     /// Whether a value of which nothing is known is asked for what Python takes as true.
     pub chooses: bool,
     /// What the `except`s around call their errors.
     pub caught: Vec<String>,
     /// Functions that give back what they have changed, and which of their arguments it is.
-    pub gives_back: BTreeMap<String, Vec<usize>>,
+    pub gives_back: NameMap<Vec<usize>>,
     /// Those among them that Python has give it as well.
     pub gives_itself: BTreeSet<String>,
     /// Whether a call is to stand as it is, and its value is not put back.
@@ -88,19 +90,19 @@ pub(super) struct Writer<'k> {
     /// Classes that make maps, `Meter()`, and the variables that have one.
     pub objects: BTreeSet<String>,
     /// The class of what a variable or a field has, by its name.
-    pub made: BTreeMap<String, String>,
+    pub made: NameMap<String>,
     /// What the fields of each class of modules hold, with their own classes.
-    pub fields: BTreeMap<String, BTreeMap<String, (Holds, Option<String>)>>,
+    pub fields: NameMap<NameMap<(Holds, Option<String>)>>,
     /// The properties of each class.
-    pub properties: BTreeMap<String, BTreeSet<String>>,
+    pub properties: NameMap<BTreeSet<String>>,
     /// What is kept by a class itself, `Net.width`, and the variable that has it.
-    pub of_classes: BTreeMap<String, String>,
+    pub of_classes: NameMap<String>,
     /// Methods that change the object that they are of, each with its class.
-    pub changing: BTreeMap<String, String>,
+    pub changing: NameMap<String>,
     /// What classes that make maps keep in their objects.
     pub own_fields: BTreeSet<String>,
     /// The program's own classes that make maps.
-    pub kin: BTreeMap<String, Kin>,
+    pub kin: NameMap<Kin>,
     /// Those whose own methods make others: a closure that runs can't be called as a method of its variable.
     pub self_made: BTreeSet<String>,
     /// Methods of what it is derived from that the class which is read calls by `super()`.
@@ -116,7 +118,7 @@ pub(super) struct Writer<'k> {
     /// Maps whose names stand for numbers.
     pub numbered: BTreeSet<String>,
     /// Parsers of arguments, with the options that they have been given.
-    pub parsers: BTreeMap<String, Vec<String>>,
+    pub parsers: NameMap<Vec<String>>,
     /// Functions with gradients of their own, `Cube()`, and variables that have what applies one.
     pub applied: BTreeSet<String>,
     /// Parameters of which nothing tells whether they are true or false.
@@ -155,35 +157,35 @@ impl<'k> Writer<'k> {
         Writer {
             scopes: vec![known.iter().cloned().collect()],
             imports: Imports::new(),
-            functions: BTreeMap::new(),
-            defaults: BTreeMap::new(),
-            forwards: BTreeMap::new(),
+            functions: NameMap::new(),
+            defaults: NameMap::new(),
+            forwards: NameMap::new(),
             optional: BTreeSet::new(),
             nones: BTreeSet::new(),
             callable: BTreeSet::new(),
-            methods: BTreeMap::new(),
+            methods: NameMap::new(),
             used: Vec::new(),
             pointed: false,
             said,
             python: false,
             whole: false,
             tried: false,
-            errors: BTreeMap::new(),
+            errors: NameMap::new(),
             chooses: said.no_bool.is_some(),
             caught: Vec::new(),
-            gives_back: BTreeMap::new(),
+            gives_back: NameMap::new(),
             gives_itself: BTreeSet::new(),
             plain: false,
             got_back: Vec::new(),
             copies: BTreeSet::new(),
             objects: BTreeSet::new(),
-            made: BTreeMap::new(),
-            fields: BTreeMap::new(),
-            properties: BTreeMap::new(),
-            of_classes: BTreeMap::new(),
-            changing: BTreeMap::new(),
+            made: NameMap::new(),
+            fields: NameMap::new(),
+            properties: NameMap::new(),
+            of_classes: NameMap::new(),
+            changing: NameMap::new(),
             own_fields: BTreeSet::new(),
-            kin: BTreeMap::new(),
+            kin: NameMap::new(),
             self_made: BTreeSet::new(),
             supers: BTreeSet::new(),
             handed: Vec::new(),
@@ -191,7 +193,7 @@ impl<'k> Writer<'k> {
             guessed: BTreeSet::new(),
             ordered: BTreeSet::new(),
             numbered: BTreeSet::new(),
-            parsers: BTreeMap::new(),
+            parsers: NameMap::new(),
             applied: BTreeSet::new(),
             unclear: BTreeSet::new(),
             passed: false,
