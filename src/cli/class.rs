@@ -1,6 +1,5 @@
 //! `tensorlab progress class`: what several learners' exports add up to, and where a class stumbles.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -79,8 +78,10 @@ struct Begun<'p> {
 }
 
 /// What a class has done at a step.
-#[derive(Default)]
+#[derive(Default, serde::Serialize)]
 struct ClassStep {
+    step: String,
+    name: String,
     done: usize,
     begun: usize,
     attempts: u32,
@@ -88,8 +89,15 @@ struct ClassStep {
     with_solution: usize,
     predicted: usize,
     hit: usize,
-    /// Why attempts did not pass, with how often, and of how many learners.
-    reasons: Vec<(String, usize, usize)>,
+    reasons: Vec<ClassReason>,
+}
+
+/// Why attempts did not pass, how often, and of how many learners.
+#[derive(serde::Serialize)]
+struct ClassReason {
+    reason: String,
+    times: usize,
+    learners: usize,
 }
 
 /// Prints what the exports add up to, and gives the exit status.
@@ -145,8 +153,13 @@ fn read(places: &[PathBuf]) -> (Vec<Learner>, u8) {
         }
     }
     let outdated = kept::outdated();
-    let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
-    files.retain(|file| seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())));
+    let mut seen: Vec<PathBuf> = Vec::new();
+    files.retain(|file| {
+        let place = file.canonicalize().unwrap_or_else(|_| file.clone());
+        let is_new = !seen.contains(&place);
+        seen.push(place);
+        is_new
+    });
     for file in files {
         match export(&file) {
             Ok((name, mut records)) => {
@@ -222,12 +235,17 @@ impl Begun<'_> {
             })
         };
         let keys = learners.iter().flat_map(|learner| learner.progress.steps());
-        let recorded: BTreeSet<&str> =
-            keys.filter(|(key, _)| self.has(key)).map(|(key, _)| key.step.as_str()).collect();
+        let mut recorded: Vec<&str> = Vec::new();
+        for (key, _) in keys.filter(|(key, _)| self.has(key)) {
+            if !recorded.contains(&key.step.as_str()) {
+                recorded.push(&key.step);
+            }
+        }
+        sorted::sort_by_key(&mut recorded, |id| *id);
         let others = recorded.iter().filter(|id| !known.iter().any(|(own, _)| own == **id));
         let others: Vec<(String, String)> =
             others.map(|id| ((*id).to_owned(), format!("{id}, of another version"))).collect();
-        let here = known.into_iter().filter(|(id, _)| counts(id) || recorded.contains(id.as_str()));
+        let here = known.into_iter().filter(|(id, _)| counts(id) || recorded.contains(&id.as_str()));
         match self.lesson {
             Some(_) => here.chain(others).collect(),
             None => recorded.into_iter().map(|id| (id.to_owned(), id.to_owned())).collect(),
@@ -268,8 +286,7 @@ impl Begun<'_> {
     /// What the class has done at one of the steps.
     fn step(&self, id: &str, learners: &[Learner]) -> ClassStep {
         let key = Key { pack: self.pack.clone(), lesson: self.id.clone(), step: id.into() };
-        let mut all = ClassStep::default();
-        let mut told: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+        let mut all = ClassStep { step: id.to_owned(), ..ClassStep::default() };
         for learner in learners {
             let Some(step) = learner.progress.step(&key) else { continue };
             all.begun += 1;
@@ -280,15 +297,23 @@ impl Begun<'_> {
             all.predicted += usize::from(step.hit.is_some());
             all.hit += usize::from(step.hit == Some(true));
             let own = reasons(&learner.records, &key);
-            for reason in own.iter().collect::<BTreeSet<_>>() {
-                let (times, of) = told.entry(reason.clone()).or_default();
-                *times += own.iter().filter(|own| *own == reason).count();
-                *of += 1;
+            let mut told: Vec<usize> = Vec::new();
+            for reason in own {
+                let at = all.reasons.iter().position(|known| known.reason == reason);
+                let at = at.unwrap_or_else(|| {
+                    all.reasons.push(ClassReason { reason, times: 0, learners: 0 });
+                    all.reasons.len() - 1
+                });
+                let is_first = !told.contains(&at);
+                told.push(at);
+                if let Some(known) = all.reasons.get_mut(at) {
+                    known.times += 1;
+                    known.learners += usize::from(is_first);
+                }
             }
         }
-        all.reasons = told.into_iter().map(|(text, (times, of))| (text, times, of)).collect();
-        sorted::sort_by_key(&mut all.reasons, |(text, times, of)| {
-            (std::cmp::Reverse((*of, *times)), text.clone())
+        sorted::sort_by_key(&mut all.reasons, |known| {
+            (std::cmp::Reverse((known.learners, known.times)), known.reason.clone())
         });
         all
     }
@@ -343,10 +368,10 @@ fn as_text(learners: &[Learner], all: &[Begun]) {
             let name = strip_control(name);
             let fill = " ".repeat(widest.saturating_sub(name.width()));
             say!("  {name}{fill}  {}", told(step, learners.len()));
-            for (reason, times, of) in step.reasons.iter().take(REASONS) {
-                let times = plural(*times as u64, "time", "times");
-                let of = plural(*of as u64, "learner", "learners");
-                say!("      {of}, {times}: {}", shortened(reason));
+            for known in step.reasons.iter().take(REASONS) {
+                let times = plural(known.times as u64, "time", "times");
+                let of = plural(known.learners as u64, "learner", "learners");
+                say!("      {of}, {times}: {}", shortened(&known.reason));
             }
         }
         if !open.is_empty() {
@@ -382,40 +407,43 @@ fn shortened(reason: &str) -> String {
     }
 }
 
+/// What is written as JSON.
+#[derive(serde::Serialize)]
+struct ClassReport<'r> {
+    program: &'static str,
+    version: &'static str,
+    note: &'static str,
+    learners: Vec<serde_json::Value>,
+    lessons: Vec<LessonReport<'r>>,
+}
+
+#[derive(serde::Serialize)]
+struct LessonReport<'r> {
+    pack: &'r str,
+    lesson: &'r str,
+    steps: Vec<ClassStep>,
+}
+
 fn as_json(learners: &[Learner], all: &[Begun]) {
-    let lessons: Vec<serde_json::Value> = all
-        .iter()
-        .map(|lesson| {
-            let steps: Vec<serde_json::Value> = lesson
-                .steps(learners)
-                .into_iter()
-                .map(|(id, name)| {
-                    let step = lesson.step(&id, learners);
-                    let reasons: Vec<serde_json::Value> = step
-                        .reasons
-                        .iter()
-                        .map(|(reason, times, of)| json!({"reason": reason, "times": times, "learners": of}))
-                        .collect();
-                    json!({"step": id, "name": name, "done": step.done, "begun": step.begun,
-                        "attempts": step.attempts, "with_hints": step.with_hints,
-                        "with_solution": step.with_solution, "predicted": step.predicted, "hit": step.hit,
-                        "reasons": reasons})
-                })
-                .collect();
-            json!({"pack": lesson.pack, "lesson": lesson.id, "steps": steps})
-        })
-        .collect();
-    let of = |learner: &Learner| {
+    let of = |lesson: &'_ Begun| {
+        let named = |(step, name): (String, String)| ClassStep { name, ..lesson.step(&step, learners) };
+        lesson.steps(learners).into_iter().map(named).collect()
+    };
+    let lessons =
+        all.iter().map(|lesson| LessonReport { pack: &lesson.pack, lesson: &lesson.id, steps: of(lesson) });
+    let learner = |learner: &Learner| {
         let own = learner.progress.steps().filter(|(key, _)| all.iter().any(|lesson| lesson.has(key)));
         let own: Vec<serde_json::Value> = own.map(added_up).collect();
         json!({"name": learner.name, "file": learner.file.display().to_string(), "steps": own})
     };
-    let learners: Vec<serde_json::Value> = learners.iter().map(of).collect();
-    say!(
-        "{}",
-        json!({"program": "tensorlab", "version": env!("CARGO_PKG_VERSION"), "note": NOTE,
-            "learners": learners, "lessons": lessons})
-    );
+    let report = ClassReport {
+        program: "tensorlab",
+        version: env!("CARGO_PKG_VERSION"),
+        note: NOTE,
+        learners: learners.iter().map(learner).collect(),
+        lessons: lessons.collect(),
+    };
+    say!("{}", serde_json::to_string(&report).unwrap_or_default());
 }
 
 fn as_csv(learners: &[Learner], all: &[Begun]) {

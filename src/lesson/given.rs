@@ -22,7 +22,7 @@ pub(crate) fn given(exercise: &Exercise) -> Vec<GivenName> {
 pub(crate) struct LaterNames {
     variables: BTreeSet<String>,
     /// With how many parameters they have.
-    functions: BTreeSet<(String, usize)>,
+    functions: Vec<(String, usize)>,
 }
 
 impl LaterNames {
@@ -40,12 +40,12 @@ impl LaterNames {
 /// The variables that an answer has to leave, for later steps read what they hold, and the functions that they call: those
 /// that steps before have bound, and that neither the exercise itself binds nor a step before the first that reads them.
 pub(crate) fn kept(lesson: &Lesson, step: usize) -> LaterNames {
-    let mut kept = LaterNames { variables: BTreeSet::new(), functions: BTreeSet::new() };
+    let mut kept = LaterNames { variables: BTreeSet::new(), functions: Vec::new() };
     let Some(here) = lesson.steps.get(step) else { return kept };
     let Some(Element::Exercise(exercise)) = &here.element else { return kept };
     let before: Vec<&Code> = lesson.steps.iter().take(step).flat_map(runs).chain(&here.setup).collect();
     let mut open: BTreeSet<String> = before.iter().flat_map(|code| bound_outside(&code.text)).collect();
-    let mut functions: BTreeSet<(String, usize)> = before.iter().flat_map(|code| defined(code)).collect();
+    let mut functions: Vec<(String, usize)> = before.iter().flat_map(|code| defined(code)).collect();
     let answers: Vec<&Code> =
         [&exercise.starter, &exercise.solution].into_iter().chain(&exercise.others).collect();
     let own: BTreeSet<String> = answers.iter().flat_map(|code| bound_outside(&code.text)).collect();
@@ -60,7 +60,7 @@ pub(crate) fn kept(lesson: &Lesson, step: usize) -> LaterNames {
             Some(Element::Exercise(exercise)) => Some(&exercise.check),
             _ => None,
         };
-        let mut reads = |code: &Code, open: &BTreeSet<String>, functions: &BTreeSet<(String, usize)>| {
+        let mut reads = |code: &Code, open: &BTreeSet<String>, functions: &Vec<(String, usize)>| {
             let variables = used_from_outside(&code.text).into_iter();
             kept.variables.extend(variables.filter(|name| open.contains(name)));
             let mut names = called_from_outside(&code.text);
