@@ -12,6 +12,7 @@ use crate::base::{self, DType, Device, Error, Kind};
 use crate::device::Machine;
 use crate::device::examine::{Examination, NO_CHANGE};
 use crate::nn::{Module, Role};
+use crate::script::maps::map_of;
 use crate::tensor::Tensor;
 
 use super::arity::Takes;
@@ -79,7 +80,7 @@ impl Desk {
         }
         if let Some(entries) = value.read_lock::<Map>() {
             let handed = entries.iter().map(|(name, item)| (name.clone(), self.hand(item)));
-            return Dynamic::from_map(handed.collect());
+            return Dynamic::from_map(map_of(handed));
         }
         if let Some(function) = value.read_lock::<FnPtr>() {
             return Dynamic::from(HandedFunction::new(function.clone()));

@@ -4,6 +4,7 @@ use rhai::{Array, Dynamic, ImmutableString, Map};
 use serde_json::{Value, json};
 
 use crate::base::{DType, DeviceSpec, Error, Result, Scalar};
+use crate::script::maps::map_of;
 use crate::tensor::Tensor;
 
 /// A value as one JSON document. Tensors are `{"shape", "dtype", "device", "data"}` with nested data; what
@@ -44,7 +45,7 @@ pub(super) fn dynamic(value: Value) -> Dynamic {
         Value::String(s) => s.into(),
         Value::Array(items) => items.into_iter().map(dynamic).collect::<Array>().into(),
         Value::Object(fields) => {
-            fields.into_iter().map(|(name, value)| (name.into(), dynamic(value))).collect::<Map>().into()
+            map_of(fields.into_iter().map(|(name, value)| (name.into(), dynamic(value)))).into()
         }
     }
 }

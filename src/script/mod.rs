@@ -40,6 +40,7 @@ pub mod lexer;
 mod line_ends;
 pub mod lines;
 mod lists;
+pub(crate) mod maps;
 mod methods;
 mod misfit;
 mod missing;

@@ -8,6 +8,7 @@ use rhai::{Array, Dynamic, INT, Map};
 use crate::base::event::{Body, Clock, Event, Name, Race, Source, Span};
 use crate::base::{DType, Device, sorted};
 use crate::device::{Context, Machine, MapOp};
+use crate::script::maps::map_of;
 
 use super::busy::Busy;
 use super::carry::{self, Clocks};
@@ -302,7 +303,7 @@ impl Summary {
         let by_device = |figure: &dyn Fn(&Worked) -> u64| -> Map {
             let entry =
                 |all: &Worked| (all.0.to_string().as_str().into(), self.ms(figure(all), self.clocks(all.0)));
-            spans.iter().map(entry).collect()
+            map_of(spans.iter().map(entry))
         };
         out.insert("busy_ms".into(), by_device(&|(_, busy, _)| *busy).into());
         out.insert("idle_ms".into(), by_device(&|(_, busy, all)| all.saturating_sub(*busy)).into());
@@ -310,19 +311,19 @@ impl Summary {
         let retries = retries.map(|(after, before)| {
             (after.device.to_string().as_str().into(), (after.retries - before.retries).into())
         });
-        out.insert("alloc_retries".into(), retries.collect::<Map>().into());
+        out.insert("alloc_retries".into(), map_of(retries).into());
         out.insert("reserved".into(), self.memory_map(|m| m.reserved as INT).into());
         out.insert("by_op".into(), self.ops().into());
         let work =
             self.work.iter().map(|(device, work)| (device.to_string().as_str().into(), work.map().into()));
-        out.insert("work".into(), work.collect::<Map>().into());
+        out.insert("work".into(), map_of(work).into());
         out.insert("allocations".into(), self.allocations.into());
         out.insert("oom".into(), self.out_of_memory.into());
         out.insert("peak".into(), self.memory_map(|m| m.peak as INT).into());
         out.insert("leaked".into(), self.memory_map(|m| m.last as INT - m.start as INT).into());
         let counts = DType::ALL.iter().zip(&self.by_dtype).filter(|(_, n)| **n > 0);
         let counts = counts.map(|(dtype, n)| (dtype.name().into(), (*n).into()));
-        out.insert("by_dtype".into(), counts.collect::<Map>().into());
+        out.insert("by_dtype".into(), map_of(counts).into());
         out
     }
 
@@ -334,7 +335,7 @@ impl Summary {
     }
 
     fn memory_map(&self, figure: impl Fn(&Memory) -> INT) -> Map {
-        self.memory.iter().map(|(device, m)| (device.as_str().into(), figure(m).into())).collect()
+        map_of(self.memory.iter().map(|(device, m)| (device.as_str().into(), figure(m).into())))
     }
 
     /// Launches on accelerators, by operation and by dtype.
@@ -343,7 +344,7 @@ impl Summary {
         for ((op, dtype), count) in &self.by_op {
             ops.entry(op.as_str()).or_default().insert(dtype.name().into(), (*count).into());
         }
-        ops.into_iter().map(|(op, counts)| (op.into(), counts.into())).collect()
+        map_of(ops.into_iter().map(|(op, counts)| (op.into(), counts.into())))
     }
 
     /// By accelerator, how long it worked, and how long the run took on its clock: from the beginning to when the host

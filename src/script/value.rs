@@ -12,6 +12,7 @@ use crate::device::examine::Maker;
 use crate::nn::packed::Packed;
 use crate::op::{Copies, MapValue, Object, Value, map_value};
 use crate::optim::lr_scheduler::Function;
+use crate::script::maps::map_of;
 use crate::tensor::Tensor;
 
 use super::fault::{RhaiResult, raise};
@@ -146,7 +147,7 @@ pub(crate) fn to_dynamic(value: Value) -> Dynamic {
         Value::Range(a, b) => Dynamic::from(a.unwrap_or(0)..b.unwrap_or(INT::MAX)),
         Value::List(items) => Dynamic::from_array(items.into_iter().map(to_dynamic).collect()),
         Value::Map(items) => {
-            let map: Map = items.into_iter().map(|(k, v)| (k.into(), to_dynamic(v))).collect();
+            let map = map_of(items.into_iter().map(|(k, v)| (k.into(), to_dynamic(v))));
             Dynamic::from_map(map)
         }
         Value::Object(object) => object_to_dynamic(&object),
@@ -183,7 +184,7 @@ fn object_to_dynamic(object: &Object) -> Dynamic {
         return f.shown();
     }
     match object.get::<MapValue>() {
-        Some(map) => map.iter().map(|(k, v)| (k.into(), to_dynamic(v.clone()))).collect::<Map>().into(),
+        Some(map) => map_of(map.iter().map(|(k, v)| (k.into(), to_dynamic(v.clone())))).into(),
         None => Dynamic::UNIT,
     }
 }

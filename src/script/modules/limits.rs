@@ -7,6 +7,7 @@ use crate::op::def::FUNCTION;
 use crate::op::params::{Maybe, kind, params};
 use crate::op::{Family, OpDef};
 use crate::script::call::ScriptRow;
+use crate::script::maps::map_of;
 
 params! {
     FinfoParams {
@@ -64,7 +65,7 @@ fn limits_of_floats(dtype: DType) -> Result<Map> {
         ("smallest_normal", smallest),
         ("tiny", smallest),
     ];
-    let mut all: Map = numbers.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let mut all = map_of(numbers.into_iter().map(|(name, value)| (name.into(), value.into())));
     all.insert("bits".into(), (8 * dtype.size() as i64).into());
     all.insert("dtype".into(), dtype.to_string().into());
     Ok(all)
@@ -79,10 +80,8 @@ fn limits_of_integers(dtype: DType) -> Result<Map> {
         ))
     })?;
     let bits = 8 * dtype.size() as i64;
-    let mut all: Map = [("bits", bits), ("max", max), ("min", min)]
-        .into_iter()
-        .map(|(name, value)| (name.into(), value.into()))
-        .collect();
+    let numbers = [("bits", bits), ("max", max), ("min", min)];
+    let mut all = map_of(numbers.into_iter().map(|(name, value)| (name.into(), value.into())));
     all.insert("dtype".into(), dtype.to_string().into());
     Ok(all)
 }

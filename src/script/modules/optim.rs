@@ -13,6 +13,7 @@ use crate::script::bind::{note_line, register_functional};
 use crate::script::call::kind::{Entries, Function};
 use crate::script::call::{Call, Here, Outcome, ScriptRow, Spaces};
 use crate::script::fault::raise;
+use crate::script::maps::map_of;
 use crate::script::value::{from_dynamic, to_dynamic, type_name};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::set_grad_mode;
@@ -300,12 +301,12 @@ fn is_same(a: &Value, b: &Value) -> bool {
 fn state_map(state: &StateDict) -> Map {
     let mut moments = Map::new();
     for (number, step, tensors) in &state.moments {
-        let mut one: Map = tensors.iter().map(|(n, t)| (n.into(), Dynamic::from(t.clone()))).collect();
+        let mut one = map_of(tensors.iter().map(|(n, t)| (n.into(), Dynamic::from(t.clone()))));
         one.insert("step".into(), Dynamic::from(*step as INT));
         moments.insert(number.to_string().into(), one.into());
     }
     let group = |(options, numbers): &(Vec<(String, Value)>, Vec<usize>)| {
-        let mut map: Map = options.iter().map(|(n, v)| (n.into(), to_dynamic(v.clone()))).collect();
+        let mut map = map_of(options.iter().map(|(n, v)| (n.into(), to_dynamic(v.clone()))));
         let numbers = numbers.iter().map(|&n| Dynamic::from(n as INT)).collect();
         map.insert("params".into(), Dynamic::from_array(numbers));
         Dynamic::from_map(map)

@@ -16,6 +16,7 @@ use crate::script::bind::{FnCallArgs, arguments, note_line, register_raw, signat
 use crate::script::call::kind::{Entries, Given};
 use crate::script::call::{Here, ScriptRow, Spaces};
 use crate::script::fault::{RhaiResult, raise};
+use crate::script::maps::map_of;
 use crate::script::value::{Callback, options, to_dynamic, type_name};
 use crate::tensor::Tensor;
 
@@ -217,7 +218,7 @@ fn option(s: &Scheduler, name: &str) -> Result<Dynamic> {
 
 fn state_map(s: &Scheduler) -> Map {
     let (entries, parts) = s.state_dict();
-    let mut map: Map = entries.into_iter().map(|(n, v)| (n.into(), to_dynamic(v))).collect();
+    let mut map = map_of(entries.into_iter().map(|(n, v)| (n.into(), to_dynamic(v))));
     if let Some(parts) = parts {
         let parts = parts.iter().map(|p| Dynamic::from_map(state_map(p))).collect();
         map.insert("_schedulers".into(), Dynamic::from_array(parts));

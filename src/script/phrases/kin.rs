@@ -87,7 +87,7 @@ impl Writer<'_> {
         match value {
             Expr::Name(_) | Expr::Attr(..) => {
                 let text = place(value)?;
-                let class = self.class_at(&text).filter(|class| self.kin.contains_key(*class))?;
+                let class = self.class_at(&text).filter(|class| self.kin.contains_key(class))?;
                 self.objects.contains(&text).then(|| class.clone())
             }
             Expr::Call(callee, _) => match callee.as_ref() {

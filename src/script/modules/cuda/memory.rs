@@ -13,6 +13,7 @@ use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef};
 use crate::script::call::kind::Given;
 use crate::script::call::{Call, Outcome, ScriptRow};
+use crate::script::maps::map_of;
 use crate::script::modules::cuda::device::{DeviceParams, NOT_CPU, asked, gpu, worked_on};
 use crate::script::value::type_name;
 
@@ -71,7 +72,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             let Some(context) = if_any(pooled(call))? else { return Ok(Map::new().into()) };
             let stats = context.pool().map(|p| p.stats());
             let entries = stats.iter().flat_map(|s| s.iter());
-            Ok(entries.map(|(k, v)| (k.into(), Dynamic::from(v))).collect::<Map>().into())
+            Ok(map_of(entries.map(|(k, v)| (k.into(), Dynamic::from(v)))).into())
         },
         set: None,
     },

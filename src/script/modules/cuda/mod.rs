@@ -17,6 +17,7 @@ use crate::op::params::kind::{self, Int};
 use crate::op::params::params;
 use crate::op::{Family, Form, OpDef};
 use crate::script::call::{self, ScriptRow, Spaces};
+use crate::script::maps::map_of;
 use crate::script::modules::cuda::device::{
     CurrentDevice, LOOKED_ERRORS, NO_GPU, WORKED_ERRORS, gpu, known_gpu, looked_up, seen,
 };
@@ -206,7 +207,7 @@ fn device_properties(context: &Context) -> Map {
         ("L2_cache_size", p.l2_cache as INT),
         ("warp_size", WARP),
     ];
-    let mut map: Map = numbers.into_iter().map(|(name, n)| (name.into(), n.into())).collect();
+    let mut map = map_of(numbers.into_iter().map(|(name, n)| (name.into(), n.into())));
     map.insert("name".into(), p.name.clone().into());
     map.insert("simulated".into(), p.simulated.into());
     map

@@ -1,6 +1,6 @@
 //! Methods of modules: what they are called with, their state, their modes, where they are.
 
-use rhai::{Array, Dynamic, ImmutableString, Map};
+use rhai::{Array, Dynamic, ImmutableString};
 
 use crate::base::{DType, DeviceSpec, Error, Result};
 use crate::device::Machine;
@@ -13,6 +13,7 @@ use crate::op::params::{Maybe, params};
 use crate::op::{Family, OpDef, Receiver};
 use crate::script::call::kind::{Entries, Given, Rest};
 use crate::script::call::{Call, Outcome, ScriptRow};
+use crate::script::maps::map_of;
 use crate::script::value::{self, type_name};
 use crate::tensor::Tensor;
 
@@ -136,7 +137,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             .example("nn::Linear(2, 1).state_dict().keys()", "[\"bias\", \"weight\"]"),
         |call| {
             let state = call.on::<Module>()?.state_dict();
-            Ok(state.into_iter().map(|(name, t)| (name.into(), Dynamic::from(t))).collect::<Map>().into())
+            Ok(map_of(state.into_iter().map(|(name, t)| (name.into(), Dynamic::from(t)))).into())
         },
     ),
     ScriptRow::of(
