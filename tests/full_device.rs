@@ -329,10 +329,11 @@ proptest! {
         let at = line_of(&fault);
         let deleted: String = names.iter().map(|name| format!("{name} = (); ")).collect();
         let whole = lines[at].clone();
+        let in_first = fault.line.is_some_and(|line| line as usize <= START.lines().count());
         lines[at] = match whole.split_once("let u") {
-            // It failed behind a variable of its block.
-            Some((before, rest)) => format!("{before}{deleted}let u{rest}"),
-            None => format!("{deleted}{whole}"),
+            // It failed behind a variable of its block, unless what makes that failed.
+            Some((before, rest)) if !in_first => format!("{before}{deleted}let u{rest}"),
+            _ => format!("{deleted}{whole}"),
         };
         lines.truncate(at + 1);
         if let Some((again, served_then)) = refused(&lines) {
