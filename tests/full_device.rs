@@ -245,6 +245,18 @@ fn weights_and_their_gradients_are_not_made_smaller_by_a_batch() {
     }
 }
 
+/// Advice for a request is none for the next one in the same line.
+#[test]
+fn what_stands_behind_in_the_line_is_said_to_ask_for_more() {
+    let code =
+        "fn made(n) { zeros([n, 1024, 256], #{device: \"cuda\"}) }\nlet a = made(120); let b = made(100);\n";
+    let line = "let c = made(60); let d = made(60);";
+    let both = hint(&format!("{code}{line}"));
+    assert!(both.contains("What the rest of the line asks for may need more"), "{both}");
+    let apart = hint(&format!("{code}{}", line.replace("; let", ";\nlet")));
+    assert!(!apart.contains("the rest of the line"), "{apart}");
+}
+
 /// A statement about the variables `v0`, `v1`, …, of which `known` are there; sizes are in MiB.
 fn statement(kind: u8, size: usize, of: usize, known: usize) -> String {
     let v = format!("v{}", of % known.max(1));

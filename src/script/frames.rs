@@ -128,11 +128,13 @@ fn needed(code: &[Stmt], at: Position) -> Option<HashSet<String>> {
     }
 }
 
-/// Whether the statement in which the call at a place failed asks for more once that is served: other calls come after
-/// it, or take what it gives.
+/// Whether the line in which the call at a place failed asks for more once that is served: other calls come after it, or
+/// take what it gives.
 fn goes_on(code: &[Stmt], at: Position) -> bool {
     let mut found = false;
     for statement in code {
+        let place = statement.position();
+        found |= !at.is_none() && place.line() == at.line() && place > at && may_fail(statement);
         statement.walk(&mut Vec::new(), &mut |path: &[ASTNode]| {
             let is_there =
                 !at.is_none() && path.last().is_some_and(|node| is_call(node) && node.position() == at);
