@@ -78,8 +78,9 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
             move |ctx: NativeCallContext, args: &mut FnCallArgs| -> RhaiResult<ImmutableString> {
                 note_line(&here, &ctx);
                 let mut text = Text { ctx: &ctx, shared: &here, out: String::new() };
-                text.joined(args)?;
+                let end = text.joined(args)?;
                 text.noted(args.iter().map(|arg| &**arg));
+                line_ends::set(end);
                 Ok(text.out.into())
             },
         );
@@ -200,18 +201,18 @@ impl Text<'_, '_> {
         Ok(())
     }
 
-    /// As `print` writes several values; a map behind them may say what stands between, and what ends the line.
-    fn joined(&mut self, args: &FnCallArgs) -> RhaiResult<()> {
+    /// As `print` writes several values; a map behind them may say what stands between, and what ends the line, which is
+    /// given.
+    fn joined(&mut self, args: &FnCallArgs) -> RhaiResult<Option<String>> {
         let (options, values) = line_ends::options(args);
         let between = line_ends::text(options.as_ref(), "sep").unwrap_or(" ".into());
-        line_ends::set(line_ends::text(options.as_ref(), "end"));
         for (i, value) in args.iter().take(values).enumerate() {
             if i > 0 {
                 self.out.push_str(&between);
             }
             self.spoken(value)?;
         }
-        Ok(())
+        Ok(line_ends::text(options.as_ref(), "end"))
     }
 
     /// As `print` writes one value.
