@@ -1,8 +1,7 @@
 //! Programs of Python's that are pasted as a whole: what is offered computes what Python does, or says what it does not.
 
-use tensorlab::script::Origin;
-
-use super::{lab, offered, told};
+use super::faithful::trouble;
+use super::{offered, told};
 
 /// Each ends with what holds of it in Python.
 const PROGRAMS: &[&str] = &[
@@ -682,16 +681,6 @@ assert net.fc.weight.sum().item() == 4.0 and (["a", "b"] * 3)[4] == "a" and len(
 assert d["in"] == 4 and d["c"] == 5 and d["b"] == 2 and len(more(d)) == 8 and d["print"] == 2
 "#,
 ];
-
-fn trouble(code: &str) -> Option<String> {
-    let hint = told("", code).unwrap_or_default();
-    let Some(here) = offered(&hint) else { return Some(format!("{code}\nis answered with {hint:?}")) };
-    if here.contains("// ?") {
-        return Some(format!("{here}\nis not all known"));
-    }
-    let ended = lab().evaluate(1, &Origin { name: "test", code: &here, first_line: 1 });
-    ended.err().map(|error| format!("{here}\nfails: {error:?}"))
-}
 
 #[test]
 fn a_pasted_program_computes_what_python_does() {
