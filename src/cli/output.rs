@@ -6,13 +6,14 @@ use std::sync::{Mutex, MutexGuard};
 
 use rhai::Dynamic;
 
+use crate::base::error::Exit;
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::plot::Figure;
 use crate::repl::bar::Bar;
 use crate::repl::live::Live;
 use crate::script::Host;
-use crate::script::modules::exits::told;
+use crate::script::modules::exits::given;
 
 use super::{exit, terminal};
 
@@ -47,7 +48,7 @@ pub(crate) struct Console {
     out_is_terminal: bool,
     bar: Mutex<Bar>,
     live: Mutex<Live>,
-    end: Mutex<Option<Result<i64, String>>>,
+    end: Mutex<Option<Exit>>,
 }
 
 impl Console {
@@ -63,12 +64,12 @@ impl Console {
     /// The exit status that a script has chosen, where it has ended with this value, and what it tells of a failure: what
     /// stopped less than the script did not choose.
     pub(super) fn status_of(&self, value: &Dynamic) -> (u8, Option<String>) {
-        let number = value.as_int().or_else(|_| value.as_bool().map(i64::from));
-        match (self.end.lock().unwrap_or_else(|e| e.into_inner()).take(), number) {
+        let chosen = self.end.lock().unwrap_or_else(|e| e.into_inner()).take();
+        match chosen.filter(|chosen| *chosen == given(value)) {
             // As the system has it.
-            (Some(Ok(chosen)), Ok(number)) if chosen == number => (chosen.rem_euclid(256) as u8, None),
-            (Some(Err(text)), Err(_)) if text == told(value) => (exit::SCRIPT, Some(text)),
-            _ => (exit::FINE, None),
+            Some(Exit::Status(status)) => (status.rem_euclid(256) as u8, None),
+            Some(Exit::Text(text)) => (exit::SCRIPT, Some(text)),
+            Some(Exit::Fine) | None => (exit::FINE, None),
         }
     }
 
@@ -119,7 +120,7 @@ fn screen_rows() -> Option<usize> {
 }
 
 impl Host for Console {
-    fn ends_with(&self, end: Result<i64, String>) {
+    fn ends_with(&self, end: Exit) {
         *self.end.lock().unwrap_or_else(|e| e.into_inner()) = Some(end);
     }
 

@@ -1,5 +1,6 @@
 //! Where a script's output goes.
 
+use crate::base::error::Exit;
 use crate::plot::Figure;
 
 /// Where a script's output goes. Called on the evaluating thread.
@@ -23,8 +24,8 @@ pub trait Host: Send + Sync {
         self.print(text);
     }
 
-    /// What the script has its process end with: the status, by `exit(3)`, or what is told of a failure, by `exit("no")`.
-    fn ends_with(&self, _end: Result<i64, String>) {}
+    /// What the script has its process end with.
+    fn ends_with(&self, _end: Exit) {}
 
     /// A progress bar's state; `total` is absent where the length is unknown.
     fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str);

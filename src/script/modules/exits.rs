@@ -17,11 +17,7 @@ pub(super) fn register(engine: &mut Engine, host: &Arc<dyn Host>) {
         let value = value.flatten();
         // A rank or a worker ends as a process of its own would.
         if ASIDE.get() == 0 && spawned_rank().is_none() {
-            match given(&value) {
-                Exit::Fine => {}
-                Exit::Status(status) => host.ends_with(Ok(status)),
-                Exit::Text(text) => host.ends_with(Err(text)),
-            }
+            host.ends_with(given(&value));
         }
         Err(EvalAltResult::Exit(value, Position::NONE).into())
     });
@@ -32,14 +28,12 @@ pub(crate) fn given(value: &Dynamic) -> Exit {
     match value.as_int().or_else(|_| value.as_bool().map(i64::from)) {
         Ok(status) => Exit::Status(status),
         Err(_) if value.is_unit() => Exit::Fine,
-        Err(_) => Exit::Text(told(value)),
+        // What is no value of the language's own is told by its type.
+        Err(_) if value.is_variant() => {
+            Exit::Text(value.type_name().rsplit("::").next().unwrap_or_default().to_owned())
+        }
+        Err(_) => Exit::Text(value.to_string()),
     }
-}
-
-/// What is told of a failure: a text, or what else it is.
-pub(crate) fn told(value: &Dynamic) -> String {
-    let kind = value.type_name().rsplit("::").next().unwrap_or_default();
-    if value.is_variant() { kind.to_owned() } else { value.to_string() }
 }
 
 /// It goes on ending what called the function.
