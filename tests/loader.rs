@@ -772,3 +772,42 @@ fn what_goes_through_a_loader_begins_it_once() {
     let (text, _) = lab.error("zip(l, 3)");
     assert!(text.contains("'int' object is not iterable"), "{text}");
 }
+
+/// Samples that lie on a GPU are stacked there: no index is sent to it, and a batch is a launch for each tensor, as what
+/// `cat` and `stack` join is on PyTorch's GPUs.
+#[test]
+fn batches_of_a_gpu_are_stacked_where_they_lie() {
+    let mut lab = Lab::on("sim:h100");
+    lab.run(
+        "let rows = arange(12).reshape([6, 2]).to(\"cuda\");
+         let loader = data::DataLoader(data::TensorDataset(rows, rows.sum(1)), #{batch_size: 4});
+         let batches = [];
+         let seen = telemetry::record(|| { for b in loader { batches.push(b); } });",
+    );
+    assert_eq!(lab.text("[seen.h2d.count, seen.d2h.count, seen.launches]"), "[0, 0, 4]");
+    assert_eq!(lab.text("batches.map(|b| b.map(|t| t.tolist()))[1]"), "[[[8, 9], [10, 11]], [17, 21]]");
+    lab.run(
+        "let floats = rows.float(); let none = zeros([0], #{device: rows.device, dtype: \"int64\"});
+         let deep = ones([1, 1, 1, 2], #{device: rows.device}); let many = []; many.pad(130, rows);
+         let turned = []; turned.pad(130, rows.t());",
+    );
+    for (code, launches) in [
+        ("cat([rows, rows, rows])", 1),
+        ("stack([rows, rows, rows], 2)", 1),
+        ("cat([rows, floats])", 2),
+        ("cat([rows, none, rows])", 1),
+        ("cat([rows.t(), rows.t()], 1)", 1),
+        ("cat(many)", 2),
+        ("cat(turned)", 3),
+        ("stack([deep, deep])", 2),
+    ] {
+        assert_eq!(
+            lab.text(&format!("telemetry::record(|| {code}).launches")),
+            launches.to_string(),
+            "{code}"
+        );
+    }
+    let joined =
+        "cat([rows.t(), rows.t().flip([1])], 1).tolist() == cat([rows, rows.flip([0])]).t().tolist()";
+    assert_eq!(lab.text(joined), "true");
+}

@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::base::chain::Link;
 use crate::base::{Cause, Error, Kind, Result, ShapeCause, memory};
-use crate::device::Machine;
 use crate::device::random::Shared;
+use crate::device::{Machine, poll};
 use crate::op::args::FUNCTION;
 use crate::op::gather::select::index_select;
+use crate::op::shape::join::stack;
+use crate::op::shape::part::select;
 use crate::op::{Copies, Object, Value};
 use crate::tensor::Tensor;
 
@@ -466,13 +468,17 @@ fn shares(fractions: &[f64], total: usize) -> Result<Vec<usize>> {
 }
 
 fn row(t: &Tensor, index: usize) -> Result<Value> {
-    crate::op::shape::part::select(t, 0, index as i64).map(Value::Tensor)
+    select(t, 0, index as i64).map(Value::Tensor)
 }
 
 fn rows(t: &Tensor, indices: &[usize]) -> Result<Value> {
+    if t.device().is_cuda() {
+        // As PyTorch, which stacks them: no index travels.
+        let rows = poll::collected(indices.iter().map(|&i| select(t, 0, i as i64)))?;
+        return stack(&memory::collected(&rows)?, 0).map(Value::Tensor);
+    }
     let indices = memory::collected(indices.iter().map(|&i| i as i64))?;
     let at = Tensor::from_i64(&indices, &[indices.len()])?;
-    let at = if t.device() == at.device() { at } else { at.moved(&t.context(), false, "to")? };
     index_select(t, 0, &at).map(Value::Tensor)
 }
 

@@ -1,7 +1,7 @@
 //! The closed set of primitives that every backend implements: the one place where backends and
 //! operations meet. A kernel sees shapes, strides and dtypes already settled by the op that launches it.
 
-use crate::base::{DType, Layout, Scalar};
+use crate::base::{DType, Layout, Result, Scalar};
 use crate::device::buffer::Buffer;
 use crate::device::cancel::Cancel;
 
@@ -79,6 +79,8 @@ pub enum Kernel {
     /// `a[, b[, c]] -> y`, element by element; inputs are expanded to the output's shape by the caller.
     /// Compute type: the widest of the inputs' own (see [`MapOp`]); comparisons write bool.
     Map { op: MapOp, params: [f64; 2], compute: DType },
+    /// `x, … -> y`: the inputs, cast, one after another along `dim`, apart from the output.
+    Join { dim: usize },
     /// `-> y`: `start + i * step` in row-major order.
     Arange { start: Scalar, step: Scalar },
     /// `x -> y`: 1 where row = column over the last two dimensions, or a triangle of `x`.
@@ -345,6 +347,7 @@ impl Kernel {
         match self {
             Kernel::Map { op: MapOp::Identity, .. } => (MapOp::Identity.kernel_name(), C::Copy),
             Kernel::Map { op, .. } => (op.kernel_name(), C::Elementwise),
+            Kernel::Join { .. } => ("cat", C::Copy),
             Kernel::Arange { .. } => ("arange", C::Elementwise),
             Kernel::Triangle { .. } => ("triangle", C::Elementwise),
             Kernel::Reduce { .. } => ("reduce", C::Reduction),
@@ -474,9 +477,22 @@ impl Launch<'_> {
             | Kernel::BatchNormGrad { .. } => out.saturating_mul(8),
             Kernel::Adam { .. } => out.saturating_mul(12),
             // What only moves, casts or fills computes nothing.
-            Kernel::Map { op: MapOp::Identity, .. } => 0,
+            Kernel::Map { op: MapOp::Identity, .. } | Kernel::Join { .. } => 0,
             _ => out,
         }
+    }
+
+    /// The inputs of a [`Kernel::Join`], each with the layout under which the output has it.
+    pub(crate) fn joined(&self, dim: usize) -> impl Iterator<Item = Result<(View<'_>, Layout)>> {
+        let mut at = 0;
+        let to = self.outputs.first();
+        let views = self.inputs.iter().filter_map(|a| if let Arg::View(v) = a { Some(*v) } else { None });
+        views.zip(to.into_iter().cycle()).map(move |(view, to)| {
+            let size = view.layout.shape().get(dim).copied().unwrap_or(0);
+            let piece = to.layout.slice(dim, at, size, 1)?;
+            at += size;
+            Ok((view, piece))
+        })
     }
 
     /// The dtype that names the launch: the first output's.

@@ -5,7 +5,7 @@ use crate::device::cancel::Cancel;
 use crate::device::cpu::scratch::zeros;
 use crate::device::cpu::strided::{BLOCK, Overlap, Strided};
 
-use super::super::kernel::{Arg, Launch};
+use super::super::kernel::{Arg, Launch, View};
 use super::along::LinesAlong;
 use super::block::{BlockReader, BlockWriter, Scratch, TileScratch, scalar_value, wrong_shape};
 use super::convert::{Compute, with_compute};
@@ -37,6 +37,21 @@ pub(super) fn copy(launch: &Launch) -> Result<()> {
             }
         }
     }
+}
+
+/// `x, … -> y`: one after another along `dim`.
+pub(super) fn join(launch: &Launch, dim: usize) -> Result<()> {
+    let Some(to) = launch.outputs.first() else { return Err(missing(launch, "output", 0)) };
+    for piece in launch.joined(dim) {
+        let (from, layout) = piece?;
+        let to = View { layout: &layout, ..*to };
+        let (from, to) = (Strided::new(&from)?, Strided::new(&to)?);
+        if from.layout.shape() != to.layout.shape() {
+            return Err(wrong_shape(from.layout.shape(), to.layout.shape()));
+        }
+        between(launch.cancel, &from, &to)?;
+    }
+    Ok(())
 }
 
 /// Copies between views of one shape that share no memory.
@@ -207,7 +222,7 @@ mod tests {
     use crate::base::dtype::Element;
     use crate::base::{DType, Layout};
     use crate::device::cpu::testing::{Sample, launch, layouts};
-    use crate::device::kernel::{Kernel, View};
+    use crate::device::kernel::Kernel;
     use crate::device::scalar::MapOp;
     use crate::with_element;
     use proptest::prelude::*;

@@ -19,6 +19,7 @@ pub(crate) fn run_in_order(launch: &Launch, chance: Option<u64>) -> Result<()> {
     launch.cancel.check()?;
     match launch.kernel {
         Kernel::Map { op: MapOp::Identity, .. } => copy::copy(launch),
+        Kernel::Join { dim } => copy::join(launch, *dim),
         Kernel::Map { op, params, compute } => map::map(launch, *op, *params, *compute),
         Kernel::Reduce { op, dims } => reduce::reduce(launch, *op, *dims),
         Kernel::ArgReduce { max, dim } => reduce::arg_reduce(launch, *max, *dim),

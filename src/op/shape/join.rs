@@ -2,15 +2,16 @@
 
 use crate::base::dims::show;
 use crate::base::shape::wrap_dim;
-use crate::base::{DType, DeviceCause, Dims, Error, Result, ShapeCause, memory};
+use crate::base::{DType, DeviceCause, Dims, Error, Layout, Result, ShapeCause, memory};
+use crate::device::{Kernel, poll};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
 use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::format::MemoryFormat;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{recorded, wanted};
-use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
+use crate::tensor::{In, Tensor, launch};
 
 use super::part::{select, slice};
 use super::view;
@@ -73,9 +74,9 @@ pub fn stack(tensors: &[&Tensor], dim: i64) -> Result<Tensor> {
     let mut shape: Dims = first.shape().into();
     shape.insert(dim.min(shape.len()), tensors.len());
     let out = Tensor::empty(&shape, dtype, &first.context(), "stack")?;
-    for (i, t) in tensors.iter().enumerate() {
-        out.with_layout(out.layout().select(dim, i)?).assign(t, "stack")?;
-    }
+    let laid = tensors.iter().map(|t| Ok((*t, t.layout().unsqueeze(dim)?)));
+    let laid = poll::collected(laid)?;
+    join("stack", &laid, dim, &out)?;
     Ok(recorded(out, &RULE, tensors, |s, _| s.attribute(dim)))
 }
 
@@ -108,15 +109,44 @@ fn joined(
     let agreed = tensors.iter().all(|t| MemoryFormat::suggested(t) == format);
     let format = if agreed { format } else { MemoryFormat::Contiguous };
     let out = format.empty(&shape, dtype, model, "cat")?;
-    let mut at = 0;
-    for (t, &size) in tensors.iter().zip(sizes) {
-        if size > 0 {
-            out.with_layout(out.layout().slice(dim, at, size, 1)?).assign(t, "cat")?;
-        }
-        at += size;
-    }
+    let filled = tensors.iter().zip(sizes).filter(|(_, size)| **size > 0);
+    let laid = poll::listed(filled.map(|(t, _)| (*t, t.layout().clone())))?;
+    join("cat", &laid, dim, &out)?;
     Ok(out)
 }
+
+/// Writes tensors one after another along `dim`, as they are laid out. Many go in one launch where they do on PyTorch's
+/// GPUs (`aten/src/ATen/native/cuda/Shape.cu`): tensors of one dtype and at most four dimensions, dense ones in larger
+/// numbers; otherwise it is a copy of each.
+fn join(op: &'static str, laid: &[(&Tensor, Layout)], dim: usize, out: &Tensor) -> Result<()> {
+    let is_dense = laid.iter().all(|(_, layout)| layout.is_contiguous());
+    let goes_together = out.rank() <= JOINED_RANK
+        && (is_dense || out.layout().is_contiguous())
+        && out.numel() <= i32::MAX as usize
+        && laid.iter().all(|(t, _)| t.dtype() == out.dtype());
+    let together = match (goes_together, is_dense) {
+        (false, _) => 1,
+        (true, false) => JOINED / 2,
+        (true, true) => JOINED,
+    };
+    let mut at = 0;
+    for some in laid.chunks(together) {
+        let size = some.iter().map(|(_, layout)| layout.shape().get(dim).copied().unwrap_or(0)).sum();
+        let piece = out.with_layout(out.layout().slice(dim, at, size, 1)?);
+        at += size;
+        if let [(t, layout)] = some {
+            piece.assign(&t.with_layout(layout.clone()), op)?;
+            continue;
+        }
+        let inputs: Vec<In> = some.iter().map(|(t, layout)| In::Laid(t, layout)).collect();
+        launch(op, &Kernel::Join { dim }, &inputs, &[&piece])?;
+    }
+    Ok(())
+}
+
+/// Tensors that one launch joins, and the dimensions that it knows.
+const JOINED: usize = 128;
+const JOINED_RANK: usize = 4;
 
 fn check_cat(first: &Tensor, t: &Tensor, dim: usize, number: usize) -> Result<()> {
     if t.rank() == 0 {

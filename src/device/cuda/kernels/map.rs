@@ -10,7 +10,7 @@ use super::cases::{Cases, all, is_its_compute};
 use super::compute::{Compute, SLOTS, Slot, Types};
 use super::form::{Field, forms};
 use super::key::Key;
-use super::operands::{Meeting, address, blocks, is_apart, meeting};
+use super::operands::{Meeting, address, blocks, is_apart, meeting, output};
 use super::plan::{Plan, Step};
 use super::recipe::{RecipeParts, WALK, row};
 use super::turn;
@@ -95,6 +95,22 @@ pub(super) fn zeros(address: u64, words: usize) -> Option<Plan> {
     let buffer = Buffer::new(address, words * 4, None, false);
     let to = View { buffer: &buffer, dtype: DType::Int32, layout: &layout };
     copy(&to, &Arg::Scalar(Scalar::Int(0)))
+}
+
+/// The inputs one after another along `dim`.
+pub(super) fn join(launch: &Launch, dim: usize) -> Option<Plan> {
+    let to = output(launch, 0)?;
+    if !is_apart(launch, false) {
+        return None;
+    }
+    let mut plan = Plan::default();
+    for piece in launch.joined(dim) {
+        let (from, layout) = piece.ok()?;
+        if from.layout.numel() > 0 {
+            plan.steps.extend(copy(&View { layout: &layout, ..to }, &Arg::View(from))?.steps);
+        }
+    }
+    Some(plan)
 }
 
 /// Whether a function has a form for a compute type.

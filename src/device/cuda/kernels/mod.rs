@@ -118,6 +118,7 @@ pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64) -> Option<Plan> {
     }
     match launch.kernel {
         Kernel::Map { op, params, compute } => map::plan(launch, *op, *params, *compute),
+        Kernel::Join { dim } => map::join(launch, *dim),
         Kernel::Arange { start, step } => create::arange(launch, *start, *step),
         Kernel::Triangle { upper, diagonal } => create::triangle(launch, *upper, *diagonal),
         Kernel::Random(random) => create::random(launch, random),

@@ -86,3 +86,22 @@ fn copies_that_turn_dimensions() {
         }
     }
 }
+
+#[test]
+#[ignore = "needs a C++ compiler"]
+fn tensors_one_after_another() {
+    for (dtype, dim) in [(F32, 0), (F32, 1), (DType::Float16, 2), (DType::Int64, 1), (DType::Bool, 2)] {
+        let sized = |size: usize| {
+            let mut shape = [3, 5, 16];
+            shape[dim] = size;
+            shape
+        };
+        let a = Sample::new(dtype, &sized(4), noise(1).map(|v| (v * 100.0).round()));
+        let reversed: Vec<usize> = sized(7).into_iter().rev().collect();
+        let turned = Layout::contiguous(&reversed).unwrap().permute(&[2, 1, 0]).unwrap();
+        let b = Sample::laid_out(dtype, turned, noise(2).map(|v| (v * 9.0).round()));
+        let none = Sample::zeros(dtype, &sized(0));
+        let inputs = [a.arg(), none.arg(), b.arg(), a.arg()];
+        agree(&Kernel::Join { dim }, &inputs, || vec![Sample::zeros(dtype, &sized(15))], 0.0, 0.0);
+    }
+}
