@@ -7,7 +7,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rhai::{Array, Blob, Dynamic, Engine, EvalContext, Expr, Expression, INT, Map, Position};
+use rhai::{
+    Array, Blob, Dynamic, Engine, EvalAltResult, EvalContext, Expr, Expression, INT, Map, NativeCallContext,
+    Position,
+};
 
 use crate::device::Shared;
 
@@ -52,6 +55,32 @@ pub(crate) fn register(engine: &mut Engine, shared: &Shared) {
         }
     };
     engine.register_custom_syntax_with_state_raw(LIST, |_, _, _| Ok(None), false, evaluate);
+    engine.register_fn("pad", pad);
+}
+
+/// Rhai's own multiplies what an item holds by the length without a look at how large that becomes.
+fn pad(context: NativeCallContext, array: &mut Array, length: INT, item: Dynamic) -> RhaiResult<()> {
+    let length = usize::try_from(length).unwrap_or(0);
+    let Some(more) = length.checked_sub(array.len()) else { return Ok(()) };
+    let most = context.engine().max_array_size();
+    if more.checked_mul(held(&item)).is_none_or(|items| items > most.saturating_sub(array.len())) {
+        return Err(EvalAltResult::ErrorDataTooLarge("Size of array/BLOB".into(), Position::NONE).into());
+    }
+    array.resize(length, item);
+    Ok(())
+}
+
+/// How many items an item of an array is, with those in it.
+fn held(item: &Dynamic) -> usize {
+    let within =
+        |items: &mut dyn Iterator<Item = &Dynamic>| items.fold(1, |n, item| held(item).saturating_add(n));
+    if let Some(array) = item.read_lock::<Array>() {
+        within(&mut array.iter())
+    } else if let Some(map) = item.read_lock::<Map>() {
+        within(&mut map.values())
+    } else {
+        1
+    }
 }
 
 /// Leaves calls of these names, which are functions of a program's own, to Rhai from now on.
@@ -212,6 +241,8 @@ mod tests {
             "let a = [];\nfor i in 0..5000 { a.push(i); }",
             "let a = [];\nfor i in 0..50 { let row = []; row.pad(40, 1); a.push(row); }",
             "let a = [];\nlet row = []; row.pad(600, 1); a.push(row); a.push(row);",
+            "let a = [1];\na.pad(9223372036854775807, [1, [2]])",
+            "let a = [1];\na.pad(40, #{x: [1, 2], y: a.len()}); a.pad(400, a)",
         ] {
             let fault = failed(code);
             assert_eq!(fault.kind, "LimitError", "{}", fault.report);
