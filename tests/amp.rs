@@ -111,6 +111,19 @@ fn call(row: &str) -> String {
         "unfold" => "F::unfold(img, 2)",
         "affine_grid" => "F::affine_grid(a.at([0..2, 0..3]).reshape([1, 2, 3]), [1, 1, 2, 2])",
         "embedding_bag" => "F::embedding_bag(i, a)",
+        "interpolate" => "F::interpolate(img, #{scale_factor: 2, mode: \"bilinear\"})",
+        "interpolate area" => "F::interpolate(img, [2, 2], #{mode: \"area\"})",
+        "hinge_embedding_loss" | "poisson_nll_loss" | "soft_margin_loss" | "multilabel_soft_margin_loss" => {
+            return format!("F::{row}(a, b)");
+        }
+        "margin_ranking_loss" => "F::margin_ranking_loss(a, b, a.sign())",
+        "triplet_margin_loss" => "F::triplet_margin_loss(a, b, a)",
+        "cosine_embedding_loss" => "F::cosine_embedding_loss(a, b, a[0].sign())",
+        "pdist" => "F::pdist(a)",
+        "cross float32" => "a.at([(), 0..3]).cross(f.at([(), 0..3]), 1)",
+        "pad" => "F::pad(img, [1, 1, 1, 1])",
+        "pad reflect" => "F::pad(img, [1, 1, 1, 1], \"reflect\")",
+        "pad replicate" => "F::pad(img, [1, 1, 1, 1], \"replicate\")",
         name => return format!("a.{name}()"),
     };
     code.into()
@@ -265,6 +278,14 @@ const OUTSIDE: &[(&str, &str, &str)] = &[
     ("renorm", "float32", "float32"),
     ("max_pool3d", "float32", "float16"),
     ("avg_pool3d", "float32", "float16"),
+    ("interpolate", "float32", "float32"),
+    ("interpolate area", "float32", "float16"),
+    ("hinge_embedding_loss", "float32", "float32"),
+    ("margin_ranking_loss", "float32", "float32"),
+    ("multilabel_soft_margin_loss", "float32", "float32"),
+    ("pdist", "float32", "float32"),
+    ("cross float32", "float32", "float32"),
+    ("pad reflect", "float32", "float16"),
 ];
 
 /// The rows that the recorded CPU results leave out, with the dtypes that PyTorch gives there for float32 and bfloat16
@@ -282,6 +303,18 @@ const OUTSIDE_CPU: &[(&str, &str, &str)] = &[
     ("affine_grid", "bfloat16", "bfloat16"),
     ("embedding_bag", "float32", "bfloat16"),
     ("matrix_exp", "float32", "bfloat16"),
+    ("interpolate", "float32", "bfloat16"),
+    ("hinge_embedding_loss", "float32", "float32"),
+    ("margin_ranking_loss", "float32", "float32"),
+    ("triplet_margin_loss", "float32", "float32"),
+    ("cosine_embedding_loss", "float32", "float32"),
+    ("poisson_nll_loss", "float32", "float32"),
+    ("soft_margin_loss", "float32", "float32"),
+    ("multilabel_soft_margin_loss", "float32", "bfloat16"),
+    ("dist", "float32", "bfloat16"),
+    ("pad", "float32", "bfloat16"),
+    ("pad reflect", "float32", "float32"),
+    ("pad replicate", "float32", "float32"),
 ];
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::base::{Dims, Error, Kind, Result, Scalar};
 use crate::device::poll;
+use crate::op::core::autocast::whole;
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sample};
 use crate::op::core::format::MemoryFormat;
 use crate::op::core::params::{Maybe, by_name, kind, params};
@@ -193,7 +194,11 @@ fn call(a: PadParams, args: &Args) -> Result<Value> {
         Value::Scalar(value) => ("constant", a.value.or(Some(*value))),
         other => return Err(args.wrong_for("mode", other)),
     };
-    pad(a.input, &a.pad, mode, value.unwrap_or(Scalar::Int(0))).map(Value::from)
+    let padded = |x: &Tensor| pad(x, &a.pad, mode, value.unwrap_or(Scalar::Int(0))).map(Value::from);
+    match mode {
+        "reflect" | "replicate" => whole("pad", [a.input], |[x]| padded(x)),
+        _ => padded(a.input),
+    }
 }
 
 params! {

@@ -2,6 +2,8 @@
 
 use crate::base::{DType, Error, Kind, Result, Scalar};
 use crate::device::poll;
+use crate::op::core::args::to_value;
+use crate::op::core::autocast::whole;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, Sample};
 use crate::op::core::format::MemoryFormat;
@@ -424,6 +426,14 @@ params! {
     }
 }
 
+/// [`interpolate`] as a call, which autocast knows but for means over areas: those are a pooling.
+fn called(x: &Tensor, how: &Resize) -> Result<Value> {
+    match how.mode {
+        "area" => to_value(interpolate(x, how)),
+        _ => to_value(whole("interpolate", [x], |[x]| interpolate(x, how))),
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     row(
@@ -439,7 +449,7 @@ pub static ROWS: &[OpDef] = &[
                 recompute: false,
                 antialias: false,
             };
-            interpolate(a.input, &how).map(Value::from)
+            called(a.input, &how)
         }),
     )
     .shapes("(N, C, …) -> (N, C, size…), or each size times its factor, rounded down")
@@ -461,7 +471,7 @@ pub static ROWS: &[OpDef] = &[
         recompute: a.recompute_scale_factor.unwrap_or(false),
         antialias: a.antialias,
     };
-    interpolate(a.input, &how).map(Value::from)
+    called(a.input, &how)
 }),
     )
     .details(

@@ -275,7 +275,7 @@ pub static ROWS: &[OpDef] = &[
         Family::Matmul,
         "The vector product of three-element vectors along a dimension.",
         CrossParams::LIST,
-        by_name!(CrossParams, |a| to_value(cross(a.input, a.other, a.dim))),
+        by_name!(CrossParams, |a| to_value(whole("cross", [a.input, a.other], |[x, y]| cross(x, y, a.dim)))),
     )
     .details("Without `dim` along the first dimension of size 3.")
     .shapes("broadcast together; 3 elements along dim")

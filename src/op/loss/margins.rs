@@ -2,6 +2,8 @@
 
 use crate::base::{DType, Error, Result};
 use crate::device::kernel::Reduction;
+use crate::op::core::args::to_value;
+use crate::op::core::autocast::whole;
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
@@ -16,7 +18,7 @@ use crate::op::elementwise::comparison::eq;
 use crate::op::elementwise::sign::neg;
 use crate::op::elementwise::unary::{exp, log, square};
 use crate::op::linalg::distance::pairwise_distance;
-use crate::op::reduce::sums::{mean, sum};
+use crate::op::reduce::sums::sum;
 use crate::tensor::Tensor;
 
 use super::elements::{PairParams, Reduced, reduced};
@@ -139,7 +141,9 @@ pub fn multilabel_soft_margin_loss(
     if let Some(weight) = weight {
         each = mul(&each, weight)?;
     }
-    reduced(&mean(&each, Some(&[-1]), false)?, how)
+    // In the order of PyTorch's, whose autocast sums in float32.
+    let classes = x.shape().last().map_or(1, |&classes| classes) as f64;
+    reduced(&div(&sum(&each, Some(&[-1]), false)?, classes)?, how)
 }
 
 /// How [`poisson_nll_loss`] reads its input.
@@ -308,7 +312,10 @@ pub static ROWS: &[OpDef] = &[
     row(
         "margin_ranking_loss",
         "How far the order of two inputs is from the one that a target of 1 or -1 asks for.",
-        MarginRankingParams::LIST, by_name!(MarginRankingParams, |a| margin_ranking_loss(a.input1, a.input2, a.target, a.margin, a.reduction).map(Value::from)),
+        MarginRankingParams::LIST, by_name!(MarginRankingParams, |a| {
+            let of = [a.input1, a.input2, a.target];
+            to_value(whole("margin_ranking_loss", of, |[x, y, t]| margin_ranking_loss(x, y, t, a.margin, a.reduction)))
+        }),
     )
     .details("`max(0, -target * (input1 - input2) + margin)`.")
     .shapes("three of as many dimensions, broadcast together -> (), or that shape where reduction is \"none\"")
@@ -318,7 +325,10 @@ pub static ROWS: &[OpDef] = &[
     row(
         "hinge_embedding_loss",
         "Distances that should be small where the target is 1, and above a margin where it is -1.",
-        HingeEmbeddingParams::LIST, by_name!(HingeEmbeddingParams, |a| hinge_embedding_loss(a.input, a.target, a.margin, a.reduction).map(Value::from)),
+        HingeEmbeddingParams::LIST, by_name!(HingeEmbeddingParams, |a| {
+            let of = [a.input, a.target];
+            to_value(whole("hinge_embedding_loss", of, |[x, t]| hinge_embedding_loss(x, t, a.margin, a.reduction)))
+        }),
     )
     .shapes(shapes::LOSS)
     .errors(shapes::DIFFERENCE_ERRORS)
@@ -327,7 +337,10 @@ pub static ROWS: &[OpDef] = &[
     row(
         "cosine_embedding_loss",
         "Vectors that should point the same way where the target is 1, and apart where it is -1.",
-        CosineEmbeddingParams::LIST, by_name!(CosineEmbeddingParams, |a| cosine_embedding_loss(a.input1, a.input2, a.target, a.margin, a.reduction).map(Value::from)),
+        CosineEmbeddingParams::LIST, by_name!(CosineEmbeddingParams, |a| {
+            let of = [a.input1, a.input2, a.target];
+            to_value(whole("cosine_embedding_loss", of, |[x, y, t]| cosine_embedding_loss(x, y, t, a.margin, a.reduction)))
+        }),
     )
     .shapes("(N, D), (N, D), (N) -> (), or (N) where reduction is \"none\"; (D), (D), () -> ()")
     .errors(&["RuntimeError: the target has not one dimension less than the inputs"])
@@ -341,7 +354,8 @@ pub static ROWS: &[OpDef] = &[
         "How much nearer an anchor is to a negative example than to a positive one, with a margin.",
         TripletMarginParams::LIST, by_name!(TripletMarginParams, |a| {
             let by = Triplet { margin: a.margin, p: a.p, eps: a.eps, swap: a.swap };
-            triplet_margin_loss([a.anchor, a.positive, a.negative], by, a.reduction).map(Value::from)
+            let of = [a.anchor, a.positive, a.negative];
+            to_value(whole("triplet_margin_loss", of, |all| triplet_margin_loss(all, by, a.reduction)))
         }),
     )
     .details("With `swap` the negative counts from the anchor or the positive, whichever is nearer.")
@@ -358,7 +372,9 @@ pub static ROWS: &[OpDef] = &[
     row(
         "soft_margin_loss",
         "`log(1 + exp(-target * input))` for targets 1 and -1.",
-        PairParams::LIST, by_name!(PairParams, |a| soft_margin_loss(a.input, a.target, a.reduction).map(Value::from)),
+        PairParams::LIST, by_name!(PairParams, |a| {
+            to_value(whole("soft_margin_loss", [a.input, a.target], |[x, t]| soft_margin_loss(x, t, a.reduction)))
+        }),
     )
     .shapes(shapes::LOSS)
     .errors(&[shapes::NO_BROADCAST])
@@ -381,7 +397,7 @@ pub static ROWS: &[OpDef] = &[
         "The negative log-likelihood of counts under Poisson's distribution.",
         PoissonNllParams::LIST, by_name!(PoissonNllParams, |a| {
             let by = Poisson { log_input: a.log_input, full: a.full, eps: a.eps };
-            poisson_nll_loss(a.input, a.target, by, a.reduction).map(Value::from)
+            to_value(whole("poisson_nll_loss", [a.input, a.target], |[x, t]| poisson_nll_loss(x, t, by, a.reduction)))
         }),
     )
     .details("The input is the logarithm of the rate, or with `log_input` false the rate; `full` adds Stirling's term.")
