@@ -278,3 +278,49 @@ fn a_real_gpu_holds_the_same_bytes_and_its_workspaces() {
     assert!(wrong.is_empty(), "{wrong}");
     assert_eq!(compared, 54);
 }
+
+/// What a step takes beside the state, in parameters: `foreach`, which PyTorch takes on GPUs, holds lists of tensors at
+/// once. Counted in PyTorch 2.15 by a `TorchDispatchMode` over the second step of each with `foreach=True`.
+#[test]
+fn steps_take_the_memory_that_pytorchs_take_for_all_parameters_at_once() {
+    for (optimizer, want) in [
+        ("SGD(p, 0.1)", 0.0),
+        ("SGD(p, #{lr: 0.1, momentum: 0.9, nesterov: true})", 0.0),
+        ("SGD(p, #{lr: 0.1, weight_decay: 0.1})", 1.0),
+        ("SGD(p, #{lr: 0.1, maximize: true})", 1.0),
+        ("Adam(p)", 1.0),
+        ("Adam(p, #{weight_decay: 0.1})", 1.0),
+        ("AdamW(p)", 1.0),
+        ("NAdam(p, #{weight_decay: 0.1})", 2.0),
+        ("NAdam(p, #{weight_decay: 0.1, decoupled_weight_decay: true})", 1.0),
+        ("Adadelta(p)", 2.0),
+        ("Adadelta(p, #{maximize: true})", 3.0),
+        ("Adagrad(p)", 2.0),
+        ("RMSprop(p)", 1.0),
+        ("RMSprop(p, #{weight_decay: 0.1})", 2.0),
+        ("AdamW(p, #{fused: true})", 0.0),
+        ("AdamW(p, #{foreach: false})", 0.0),
+    ] {
+        let code = format!(
+            "let p = range(0, 64).to_array().map(|i| zeros([1024], #{{device: \"cuda\"}}).requires_grad_(true));
+             let o = optim::{optimizer};
+             let most = 0.0;
+             for i in 0..2 {{
+                 for t in p {{ t.grad = ones([1024], #{{device: \"cuda\"}}); }}
+                 let before = cuda::memory_allocated();
+                 cuda::reset_peak_memory_stats();
+                 o.step();
+                 most = (cuda::max_memory_allocated() - before) / (64.0 * 4096.0);
+             }}
+             most"
+        );
+        let most = crate::parallel::on("sim:t4", &code).parse::<f64>().unwrap();
+        // Some take a few tensors of one parameter after the other.
+        assert!((want..want + 0.1).contains(&most), "{optimizer}: {most}, not {want}");
+    }
+    let both = crate::parallel::fault(
+        "sim:t4",
+        "optim::Adam([ones(1).requires_grad_(true)], #{foreach: true, fused: true})",
+    );
+    assert_eq!(both.message, "`fused` and `foreach` cannot be `True` together.");
+}

@@ -15,7 +15,7 @@ use crate::tensor::{In, Tensor, launch};
 
 use super::adaptive::{times, update};
 use super::state::Moments;
-use super::{DECAY, MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
+use super::{DECAY, FUSED, MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
 
 struct Adam {
     name: &'static str,
@@ -24,6 +24,10 @@ struct Adam {
 }
 
 impl Rule for Adam {
+    fn copies_at_once(&self, _: &Options) -> usize {
+        1
+    }
+
     fn name(&self) -> &'static str {
         self.name
     }
@@ -150,6 +154,7 @@ const FIRST: &[Param] = param_list! {
 const LAST: &[Param] = param_list! {
     amsgrad: kind::Bool = false, "whether steps are divided by the largest mean square so far";
     ..MAXIMIZE;
+    ..FUSED;
 };
 
 static ADAM: Adam = Adam { name: "Adam", decoupled: false };

@@ -12,11 +12,15 @@ use crate::op::{OpDef, Operand};
 use crate::tensor::{In, Tensor, launch};
 
 use super::state::{Moments, filled};
-use super::{DECAY, MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
+use super::{DECAY, FOREACH, FUSED, MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
 
 struct RmsProp;
 
 impl Rule for RmsProp {
+    fn copies_at_once(&self, options: &Options) -> usize {
+        1 + usize::from(options.copies_gradients())
+    }
+
     fn name(&self) -> &'static str {
         "RMSprop"
     }
@@ -62,6 +66,10 @@ impl Rule for RmsProp {
 struct Adagrad;
 
 impl Rule for Adagrad {
+    fn copies_at_once(&self, _: &Options) -> usize {
+        2
+    }
+
     fn name(&self) -> &'static str {
         "Adagrad"
     }
@@ -120,6 +128,7 @@ pub static ROWS: &[OpDef] = &[
             momentum: kind::Scalar = 0, "the share of the last direction that the next step keeps";
             centered: kind::Bool = false, "whether steps are divided by the deviation, and not the mean square";
             ..MAXIMIZE;
+            ..FOREACH;
         },
         |a| Optimizer::new(&RmsProp, a).map(Optimizer::into_value),
     )
@@ -142,6 +151,7 @@ pub static ROWS: &[OpDef] = &[
             initial_accumulator_value: kind::Scalar = 0, "where the sum of squared gradients begins";
             eps: kind::Scalar => DefaultValue::Float(1e-10), "a small number added to what is divided by, which is then never 0";
             ..MAXIMIZE;
+            ..FUSED;
         },
         |a| Optimizer::new(&Adagrad, a).map(Optimizer::into_value),
     )

@@ -111,6 +111,12 @@ impl Options {
         matches!(self.get(name), Some(Value::Scalar(Scalar::Bool(true))))
     }
 
+    /// Whether a step changes the gradients first, which it does to copies of them.
+    pub(super) fn copies_gradients(&self) -> bool {
+        let decays = self.float("weight_decay") != 0.0 && !self.bool("decoupled_weight_decay");
+        self.bool("maximize") || decays
+    }
+
     /// Keeps a value that is no option of the constructor's, such as a group's `initial_lr`.
     pub(super) fn note(&mut self, name: &'static str, value: Value) {
         match self.0.iter_mut().find(|(n, _)| *n == name) {
@@ -185,7 +191,7 @@ fn same_kind(before: &Value, after: &Value) -> bool {
     match (before, after) {
         (Value::None, Value::None) | (Value::Str(_), Value::Str(_)) => true,
         // Options that may be left out are words or pairs, which the optimiser checks.
-        (Value::None, Value::Str(_) | Value::List(_)) => true,
+        (Value::None, Value::Str(_) | Value::List(_) | Value::Scalar(Scalar::Bool(_))) => true,
         (Value::Scalar(Scalar::Bool(_)), Value::Scalar(s)) => matches!(s, Scalar::Bool(_)),
         (Value::Scalar(_), Value::Scalar(s)) => !matches!(s, Scalar::Bool(_)),
         (Value::List(a), Value::List(b)) => {

@@ -13,11 +13,11 @@ pub mod variants;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::base::{Cause, DeviceCause, Error, Result, python, sorted};
+use crate::base::{Cause, DeviceCause, Error, Result, Scalar, memory, python, sorted};
 use crate::device::examine::Maker;
 use crate::op::core::record::no_grad;
 use crate::op::def::documented;
-use crate::op::params::{kind, kinds, param_list};
+use crate::op::params::{Maybe, kind, kinds, param_list};
 use crate::op::{Args, Copies, Family, Form, Gradient, Object, OpDef, Param, Value};
 use crate::tensor::Tensor;
 
@@ -40,6 +40,12 @@ pub trait Rule: Send + Sync {
 
     /// Changes `parameter` in place by its gradient. Runs outside the graph.
     fn step(&self, options: &Options, parameter: &Tensor, grad: &Tensor, state: &mut Moments) -> Result<()>;
+
+    /// How often PyTorch has the parameters at once beside all that stays, where it takes a step for all of them together
+    /// (`foreach`): what `torch.optim` allocates in one, counted by a dispatch mode.
+    fn copies_at_once(&self, _options: &Options) -> usize {
+        0
+    }
 
     /// A step evaluates the loss more than once, and needs a closure.
     fn searches(&self) -> bool {
@@ -76,6 +82,9 @@ impl Optimizer {
         let mut defaults = Options::of(a)?;
         let parameters = defaults.take("params");
         rule.check(&defaults)?;
+        if defaults.bool("foreach") && defaults.bool("fused") {
+            return Err(Error::runtime("`fused` and `foreach` cannot be `True` together."));
+        }
         let optimizer = Optimizer(Arc::new(OptimizerInner {
             maker: Maker::of_now(),
             rule,
@@ -179,6 +188,12 @@ impl Optimizer {
         let _quiet = no_grad();
         self.note_step();
         for group in self.groups().iter_mut() {
+            let copies = self.copies_at_once(&group.options);
+            // What stays comes first, as in PyTorch: here it is made on the way through the parameters.
+            let is_first = group.states.iter().all(|state| state.tensors().next().is_none());
+            if !is_first {
+                take_beside(group, copies)?;
+            }
             for (parameter, state) in group.parameters.iter().zip(&mut group.states) {
                 if let Some(grad) = parameter.grad() {
                     let stepped = self.0.rule.step(&group.options, parameter, &grad, state);
@@ -186,8 +201,17 @@ impl Optimizer {
                     parameter.bump_version();
                 }
             }
+            if is_first {
+                take_beside(group, copies)?;
+            }
         }
         Ok(())
+    }
+
+    /// [`Rule::copies_at_once`], unless a step is taken for one parameter after the other or by one kernel.
+    fn copies_at_once(&self, options: &Options) -> usize {
+        let is = |name: &str, on: bool| matches!(options.get(name), Some(Value::Scalar(Scalar::Bool(set))) if *set == on);
+        if is("foreach", false) || is("fused", true) { 0 } else { self.0.rule.copies_at_once(options) }
     }
 
     /// Drops the gradients, or fills them with zeros where `set_to_none` is off.
@@ -279,6 +303,22 @@ impl std::fmt::Display for Optimizer {
     }
 }
 
+/// Takes memory for so many tensors like each parameter with a gradient, and gives it back, on a simulated GPU: the real
+/// one's kernels here need none.
+fn take_beside(group: &Group, copies: usize) -> Result<()> {
+    let mut all = Vec::new();
+    for parameter in group.parameters.iter().filter(|p| copies > 0 && p.grad().is_some()) {
+        let context = parameter.context();
+        if context.device.is_cuda() && context.backend.properties().simulated {
+            for _ in 0..copies {
+                let made = Tensor::empty(parameter.shape(), parameter.dtype(), &context, "optimizer_step")?;
+                memory::push(&mut all, made)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 fn shown(value: &Value) -> String {
     match value {
         Value::None => "None".into(),
@@ -315,6 +355,15 @@ const PARAMS: &[Param] = param_list! {
 /// What every optimiser takes last.
 const MAXIMIZE: &[Param] = param_list! {
     maximize: kind::Bool = false, "whether steps go uphill, for something that is to become large";
+};
+/// How PyTorch's steps go through the parameters of a GPU.
+const FOREACH: &[Param] = param_list! {
+    foreach: Maybe<kind::Bool>, "whether a step is taken for all parameters at once, as on a GPU where it is not said; a simulated one then has the memory that this takes in PyTorch";
+};
+/// The same, of what has one kernel.
+const FUSED: &[Param] = param_list! {
+    ..FOREACH;
+    fused: Maybe<kind::Bool>, "whether a step is one kernel, which needs no memory of its own";
 };
 /// An option of most optimisers.
 const DECAY: &[Param] = param_list! {

@@ -9,11 +9,15 @@ use crate::op::params::{kind, param_list};
 use crate::tensor::{In, Tensor, launch};
 
 use super::state::Moments;
-use super::{DECAY, MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
+use super::{DECAY, FUSED, MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
 
 struct Sgd;
 
 impl Rule for Sgd {
+    fn copies_at_once(&self, options: &Options) -> usize {
+        usize::from(options.copies_gradients())
+    }
+
     fn name(&self) -> &'static str {
         "SGD"
     }
@@ -66,6 +70,7 @@ pub static ROWS: &[OpDef] = &[constructor(
         ..DECAY;
         nesterov: kind::Bool = false, "whether a step goes where the momentum is about to lead";
         ..MAXIMIZE;
+            ..FUSED;
     },
     |a| Optimizer::new(&Sgd, a).map(Optimizer::into_value),
 )

@@ -19,7 +19,7 @@ use crate::tensor::Tensor;
 use super::adam::check_betas;
 use super::adaptive::{direction, times, update};
 use super::state::{Moments, filled};
-use super::{DECAY, MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
+use super::{DECAY, FOREACH, MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
 
 /// `x += factor * y` in place.
 fn add_scaled(x: &Tensor, y: &Tensor, factor: f64) -> Result<()> {
@@ -33,6 +33,10 @@ fn exponent(state: &Moments) -> i32 {
 struct Adadelta;
 
 impl Rule for Adadelta {
+    fn copies_at_once(&self, options: &Options) -> usize {
+        2 + usize::from(options.copies_gradients())
+    }
+
     fn name(&self) -> &'static str {
         "Adadelta"
     }
@@ -66,6 +70,10 @@ impl Rule for Adadelta {
 struct Adamax;
 
 impl Rule for Adamax {
+    fn copies_at_once(&self, _: &Options) -> usize {
+        1
+    }
+
     fn name(&self) -> &'static str {
         "Adamax"
     }
@@ -90,6 +98,10 @@ impl Rule for Adamax {
 struct NAdam;
 
 impl Rule for NAdam {
+    fn copies_at_once(&self, options: &Options) -> usize {
+        1 + usize::from(options.copies_gradients())
+    }
+
     fn name(&self) -> &'static str {
         "NAdam"
     }
@@ -124,6 +136,10 @@ impl Rule for NAdam {
 struct RAdam;
 
 impl Rule for RAdam {
+    fn copies_at_once(&self, _: &Options) -> usize {
+        1
+    }
+
     fn name(&self) -> &'static str {
         "RAdam"
     }
@@ -156,6 +172,10 @@ impl Rule for RAdam {
 struct Asgd;
 
 impl Rule for Asgd {
+    fn copies_at_once(&self, options: &Options) -> usize {
+        1 + usize::from(options.bool("maximize"))
+    }
+
     fn name(&self) -> &'static str {
         "ASGD"
     }
@@ -189,6 +209,10 @@ impl Rule for Asgd {
 struct Rprop;
 
 impl Rule for Rprop {
+    fn copies_at_once(&self, _: &Options) -> usize {
+        1
+    }
+
     fn name(&self) -> &'static str {
         "Rprop"
     }
@@ -285,6 +309,7 @@ pub static ROWS: &[OpDef] = &[
             eps: kind::Scalar => DefaultValue::Float(1e-6), "a small number added to what is divided by, which is then never 0";
             ..DECAY;
             ..MAXIMIZE;
+            ..FOREACH;
         },
         |a| Optimizer::new(&Adadelta, a).map(Optimizer::into_value),
     )
@@ -303,6 +328,7 @@ pub static ROWS: &[OpDef] = &[
             lr: Rate => DefaultValue::Float(0.002), "the learning rate: how long a step is";
             ..SHARED;
             ..MAXIMIZE;
+            ..FOREACH;
         },
         |a| Optimizer::new(&Adamax, a).map(Optimizer::into_value),
     )
@@ -322,6 +348,7 @@ pub static ROWS: &[OpDef] = &[
             momentum_decay: kind::Scalar => DefaultValue::Float(0.004), "how fast the momentum comes to its full size";
             ..DECOUPLED;
             ..MAXIMIZE;
+            ..FOREACH;
         },
         |a| Optimizer::new(&NAdam, a).map(Optimizer::into_value),
     )
@@ -342,6 +369,7 @@ pub static ROWS: &[OpDef] = &[
             ..SHARED;
             ..DECOUPLED;
             ..MAXIMIZE;
+            ..FOREACH;
         },
         |a| Optimizer::new(&RAdam, a).map(Optimizer::into_value),
     )
@@ -363,6 +391,7 @@ pub static ROWS: &[OpDef] = &[
             t0: kind::Scalar => DefaultValue::Float(1e6), "the step from which on the mean is taken";
             ..DECAY;
             ..MAXIMIZE;
+            ..FOREACH;
         },
         |a| Optimizer::new(&Asgd, a).map(Optimizer::into_value),
     )
@@ -383,6 +412,7 @@ pub static ROWS: &[OpDef] = &[
             etas: kind::Any => DefaultValue::Floats(&[0.5, 1.2]), "what steps are multiplied by to shrink, and to grow";
             step_sizes: kind::Any => DefaultValue::Floats(&[1e-6, 50.0]), "the least and the greatest length of a step";
             ..MAXIMIZE;
+            ..FOREACH;
         },
         |a| Optimizer::new(&Rprop, a).map(Optimizer::into_value),
     )

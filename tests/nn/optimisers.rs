@@ -233,13 +233,13 @@ fn an_optimiser_prints_its_options_as_pytorch_does() {
     lab.run("let w = ones(1).requires_grad_(true);");
     assert_eq!(
         lab.text("optim::SGD([w], #{lr: 0.1})"),
-        "SGD (\nParameter Group 0\n    dampening: 0\n    lr: 0.1\n    maximize: False\n    momentum: 0\n    \
+        "SGD (\nParameter Group 0\n    dampening: 0\n    foreach: None\n    fused: None\n    lr: 0.1\n    maximize: False\n    momentum: 0\n    \
          nesterov: False\n    weight_decay: 0\n)"
     );
     assert_eq!(
         lab.text("optim::AdamW([w])"),
         "AdamW (\nParameter Group 0\n    amsgrad: False\n    betas: (0.9, 0.999)\n    decoupled_weight_decay: True\n    eps: 1e-08\n    \
-         lr: 0.001\n    maximize: False\n    weight_decay: 0.01\n)"
+         foreach: None\n    fused: None\n    lr: 0.001\n    maximize: False\n    weight_decay: 0.01\n)"
     );
 }
 

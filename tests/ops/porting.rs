@@ -482,7 +482,7 @@ fn slips_of_training_are_told_as_what_they_are() {
         ),
         ("opt.lr = 0.01", "`opt.param_groups[0].lr`"),
         ("optim::SGD(net.parameters(), #{learning_rate: 0.1})", "did you mean `lr`?"),
-        ("optim::AdamW(net.parameters(), #{fused: true})", "leave it out"),
+        ("optim::AdamW(net.parameters(), #{capturable: true})", "leave it out"),
         ("optim::Adam(net.parameters(), 0.1, 0.9)", "`#{betas: [0.9, 0.999]}`"),
         (
             "optim::SGD(net.parameters().filter(|p| !p.requires_grad), 0.1)",

@@ -279,7 +279,10 @@ impl ParamGroup {
     fn shown(&self) -> String {
         let options = self.of.option_names(self.index).into_iter().filter_map(|name| {
             let value = self.of.option(self.index, name)?;
-            Some(format!("{name}: {}", to_dynamic(value)))
+            Some(match value {
+                Value::None => format!("{name}: ()"),
+                value => format!("{name}: {}", to_dynamic(value)),
+            })
         });
         let params = self.of.parameters(self.index).len();
         let params = format!("params: {params} {}", word(params as u64, "tensor", "tensors"));
