@@ -32,6 +32,28 @@ impl Tensor {
         Ok(out)
     }
 
+    /// A copy on another device in another dtype. As PyTorch (`aten/src/ATen/native/cuda/Copy.cu`), between a host and a
+    /// device it is cast on the host, where memory is not so dear, or on the device where the host is not to wait.
+    pub(crate) fn moved_as(
+        &self,
+        dtype: DType,
+        target: &Arc<Context>,
+        non_blocking: bool,
+        op: &'static str,
+    ) -> Result<Tensor> {
+        if dtype == self.dtype() {
+            return self.moved(target, non_blocking, op);
+        }
+        if self.is_cast_there(target, non_blocking) {
+            return self.moved(target, non_blocking, op)?.copied_like(dtype, op);
+        }
+        self.copied_like(dtype, op)?.moved(target, non_blocking, op)
+    }
+
+    fn is_cast_there(&self, target: &Context, non_blocking: bool) -> bool {
+        self.device().is_cuda() != target.device.is_cuda() && target.device.is_cuda() == non_blocking
+    }
+
     /// This tensor if it is pinned already, else a copy in page-locked memory with the same strides, outside
     /// the graph.
     ///
@@ -48,12 +70,20 @@ impl Tensor {
         if self.is_pinned() {
             return Ok(self.clone());
         }
-        let machine = Machine::current();
-        let accelerator = machine.context(machine.resolve(DeviceSpec::Cuda(None)))?;
         let layout = Layout::new(self.shape().into(), self.layout().strides().into(), 0)?;
-        let pinned = Tensor::empty_pinned(layout, self.dtype(), machine.cpu(), accelerator, "pin_memory")?;
+        let pinned = Tensor::empty_for_copies(layout, self.dtype(), "pin_memory")?;
         pinned.assign(self, "pin_memory")?;
         Ok(pinned)
+    }
+
+    /// A new tensor in page-locked memory of the host, from which the current accelerator copies.
+    ///
+    /// # Errors
+    /// On a machine without an accelerator.
+    pub(crate) fn empty_for_copies(layout: Layout, dtype: DType, op: &'static str) -> Result<Tensor> {
+        let machine = Machine::current();
+        let accelerator = machine.context(machine.resolve(DeviceSpec::Cuda(None)))?;
+        Tensor::empty_pinned(layout, dtype, machine.cpu(), accelerator, op)
     }
 
     /// Notes that `stream` of this tensor's device uses its memory, as `Tensor.record_stream`: memory made on
@@ -117,6 +147,8 @@ impl Tensor {
         }
         let cast: Tensor = if source.dtype() == self.dtype() {
             source.clone()
+        } else if source.is_cast_there(&self.context(), non_blocking) {
+            return self.assign(&source.moved(&self.context(), non_blocking, "copy_")?, "copy_");
         } else {
             source.copied(self.dtype(), "copy_")?
         };
@@ -150,13 +182,9 @@ impl Tensor {
         let fills = layout.is_dense() && layout.offset() == 0 && self.numel() == self.storage().numel();
         let layout = if fills { layout.clone() } else { Layout::contiguous(&[self.storage().numel()])? };
         let whole = self.with_layout(layout);
-        let cast = if whole.dtype() == dtype { whole.clone() } else { whole.copied_like(dtype, "to")? };
-        let moved = if cast.device() == target.device && !cast.is(&whole) {
-            cast
-        } else if cast.device() == target.device {
-            return Ok(());
-        } else {
-            cast.moved(target, false, "to")?
+        let moved = match whole.device() == target.device {
+            true => whole.copied_like(dtype, "to")?,
+            false => whole.moved_as(dtype, target, false, "to")?,
         };
         self.storage().swap(moved.storage());
         Ok(())

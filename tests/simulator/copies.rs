@@ -204,3 +204,32 @@ fn devices_copy_to_each_other_without_the_host() {
     assert_eq!(cast.start, span.end(), "the target's stream waits for the copy");
     assert!(target.host_bytes("tolist").unwrap().iter().all(|byte| *byte == 9));
 }
+
+/// As `aten/src/ATen/native/cuda/Copy.cu` of PyTorch casts: on the host, or on the device where the host is not to wait.
+#[test]
+fn copies_in_another_dtype_are_cast_where_pytorch_casts_them() {
+    for (code, want) in [
+        ("host.to(\"cuda\", float16)", "[2048, 0, 0]"),
+        ("host.to(\"cuda\", float16, #{non_blocking: true})", "[4096, 0, 1]"),
+        ("gpu.to(\"cpu\", float16)", "[0, 4096, 0]"),
+        ("gpu.half().to(\"cpu\", float32)", "[0, 2048, 1]"),
+        ("gpu.to(\"cpu\", float16, #{non_blocking: true})", "[0, 2048, 1]"),
+        ("halves.copy_(host, true)", "[4096, 0, 1]"),
+        ("halves.copy_(host)", "[2048, 0, 0]"),
+        ("nn::Linear(32, 32, #{bias: false, device: \"cuda\"}).to(\"cpu\", float16)", "[0, 4096, 1]"),
+    ] {
+        let code = format!(
+            "let host = zeros([1024]).pin_memory(); let gpu = host.cuda(); let halves = gpu.half();
+             let seen = telemetry::record(|| {{ {code} }});
+             [seen.h2d.bytes, seen.d2h.bytes, seen.launches]"
+        );
+        assert_eq!(crate::parallel::on("sim:t4", &code), want, "{code}");
+    }
+}
+
+#[test]
+fn page_locked_memory_is_not_filled_by_a_copy() {
+    let code = "let other = empty([1 << 20], #{pin_memory: true});
+        [other.is_pinned(), zeros([4], #{pin_memory: true}).is_pinned(), full([2], 3, #{pin_memory: true}).tolist()]";
+    assert_eq!(crate::parallel::on("sim:t4", code), "[true, true, [3, 3]]");
+}

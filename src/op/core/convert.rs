@@ -58,8 +58,7 @@ impl Target {
 
 /// `x` on another device or in another dtype; `x` itself where nothing changes and no `copy` is asked for.
 ///
-/// Between devices the values are cast before they travel, as in PyTorch. A copy to the CPU waits for the
-/// device, unless `non_blocking`.
+/// A copy to the CPU waits for the device, unless `non_blocking`.
 pub fn to(x: &Tensor, target: Target, non_blocking: bool, copy: bool) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "ToCopyBackward0", run: to_grad };
     let machine = Machine::current();
@@ -73,8 +72,7 @@ pub fn to(x: &Tensor, target: Target, non_blocking: bool, copy: bool) -> Result<
         if device == x.device() {
             return x.copied_like(dtype, "to");
         }
-        let cast = if dtype == x.dtype() { x.clone() } else { x.copied_like(dtype, "to")? };
-        cast.moved(context, non_blocking, "to")
+        x.moved_as(dtype, context, non_blocking, "to")
     };
     let out = run().map_err(|e| e.in_op("to", || vec![x.operand()]))?;
     Ok(recorded(out, &RULE, &[x], |s, _| s.attribute((x.device(), x.dtype()))))

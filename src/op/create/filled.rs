@@ -131,7 +131,12 @@ pub fn empty(shape: &[i64], make: &Make) -> Result<Tensor> {
     }
     let plain = Layout::contiguous(&checked_sizes(shape)?)?;
     let layout = make.format.unwrap_or(MemoryFormat::Contiguous).layout(&plain)?;
-    let out = Tensor::empty_in(layout, make.dtype.unwrap_or(DEFAULT_FLOAT), &context, "empty")?;
+    let dtype = make.dtype.unwrap_or(DEFAULT_FLOAT);
+    // Nothing is written, so that there is nothing to copy.
+    let out = match make.pin_memory {
+        true => Tensor::empty_for_copies(layout, dtype, "empty")?,
+        false => Tensor::empty_in(layout, dtype, &context, "empty")?,
+    };
     make.finish(determined(out)?)
 }
 
@@ -203,7 +208,13 @@ fn as_tensor(data: &Value, make: &Make) -> Result<Tensor> {
 
 fn filled(name: &'static str, shape: &[usize], value: Scalar, dtype: DType, make: &Make) -> Result<Tensor> {
     let context = make.context(&Machine::current())?;
-    make.finish(Tensor::full(shape, fitting(value, dtype)?, dtype, &context, name)?)
+    let value = fitting(value, dtype)?;
+    if !make.pin_memory {
+        return make.finish(Tensor::full(shape, value, dtype, &context, name)?);
+    }
+    let pinned = Tensor::empty_for_copies(Layout::contiguous(shape)?, dtype, name)?;
+    pinned.fill(value, name)?;
+    make.finish(pinned)
 }
 
 /// The sizes that the first elements show.
