@@ -648,3 +648,19 @@ fn ranks_time_their_own_work() {
 [seen[0][0], seen[1][0], seen[0][1] * 3.0 < seen[1][1]]";
     assert_eq!(on("sim:t4x2", code), "[true, true, true]");
 }
+
+/// PyTorch takes the memory of the buckets where the network is wrapped.
+#[test]
+fn gradients_have_room_from_the_start() {
+    let code = "distributed::spawn(|rank, world| {
+            cuda::set_device(rank);
+            let net = nn::Linear(512, 512).cuda(rank);
+            let before = cuda::memory_allocated();
+            let net = nn::parallel::DistributedDataParallel(net);
+            let wrapped = cuda::memory_allocated() - before;
+            net.forward(ones([1, 512]).cuda(rank)).sum().backward();
+            [wrapped, cuda::memory_allocated() - before - wrapped]
+        }, #{nprocs: 2})";
+    // Once for the buckets, and once for the gradients.
+    assert_eq!(on("sim:t4x2", code), "[[1050624, 1050624], [1050624, 1050624]]");
+}

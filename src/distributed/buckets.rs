@@ -78,10 +78,10 @@ impl Reducer {
         params: Vec<Tensor>,
         limits: BucketLimits,
         find_unused: bool,
-    ) -> Reducer {
+    ) -> Result<Reducer> {
         let all: Vec<usize> = (0..params.len()).collect();
         let first = if find_unused { limits } else { BucketLimits::NONE };
-        let mut buckets = filled(&params, &all, first);
+        let mut buckets = filled(&params, &all, first)?;
         sorted::sort_by_key(&mut buckets, |bucket| bucket.params.iter().min().copied());
         buckets.reverse();
         let state = Reducing {
@@ -94,7 +94,7 @@ impl Reducer {
             unused: HashSet::new(),
             next: 0,
         };
-        Reducer { group, params, limits, find_unused, state: Mutex::new(state) }
+        Ok(Reducer { group, params, limits, find_unused, state: Mutex::new(state) })
     }
 
     pub(super) fn group(&self) -> &Arc<dyn Group> {
@@ -123,7 +123,8 @@ impl Reducer {
         .wait()?;
         let order: Vec<usize> =
             order.to_i64s("DistributedDataParallel")?.into_iter().map(|i| i as usize).collect();
-        state.buckets = filled(&self.params, &order, self.limits);
+        state.buckets.clear();
+        state.buckets = filled(&self.params, &order, self.limits)?;
         state.places = places(&self.params, &state.buckets);
         state.rebuilt = true;
         Ok(())
@@ -254,15 +255,19 @@ impl Reducer {
 }
 
 impl Bucket {
-    /// Puts a parameter's share of the average in its place.
-    fn fill(&mut self, param: &Tensor, start: usize, grad: Option<&Tensor>, world: usize) -> Result<()> {
-        let fresh =
-            || Tensor::empty(&[self.elements], self.dtype, &param.context(), "DistributedDataParallel");
+    /// The memory of all its gradients, where a parameter of its is.
+    fn room(&mut self, param: &Tensor) -> Result<Tensor> {
         let flat = match &self.flat {
             Some(flat) if flat.device() == param.device() => flat.clone(),
-            _ => fresh()?,
+            _ => Tensor::empty(&[self.elements], self.dtype, &param.context(), "DistributedDataParallel")?,
         };
         self.flat = Some(flat.clone());
+        Ok(flat)
+    }
+
+    /// Puts a parameter's share of the average in its place.
+    fn fill(&mut self, param: &Tensor, start: usize, grad: Option<&Tensor>, world: usize) -> Result<()> {
+        let flat = self.room(param)?;
         let place = part_of(&flat, param, start)?;
         match grad {
             Some(grad) => {
@@ -286,7 +291,7 @@ fn part_of(flat: &Tensor, param: &Tensor, start: usize) -> Result<Tensor> {
 }
 
 /// Parameters in buckets: one is closed once it has as many bytes as its limit, and each dtype and device has its own.
-fn filled(params: &[Tensor], order: &[usize], limits: BucketLimits) -> Vec<Bucket> {
+fn filled(params: &[Tensor], order: &[usize], limits: BucketLimits) -> Result<Vec<Bucket>> {
     let mut buckets: Vec<Bucket> = Vec::new();
     let mut open: Vec<(DType, crate::base::Device, usize, Bucket)> = Vec::new();
     for at in order {
@@ -306,7 +311,13 @@ fn filled(params: &[Tensor], order: &[usize], limits: BucketLimits) -> Vec<Bucke
         }
     }
     buckets.extend(open.into_iter().map(|(.., bucket)| bucket).filter(|bucket| !bucket.params.is_empty()));
-    buckets
+    // Their memory is taken at once, as PyTorch takes it.
+    for bucket in &mut buckets {
+        if let Some(param) = bucket.params.first().and_then(|at| params.get(*at)) {
+            bucket.room(param)?;
+        }
+    }
+    Ok(buckets)
 }
 
 impl Bucket {

@@ -64,7 +64,7 @@ impl DistributedDataParallel {
         )?
         .wait()?;
         let limits = BucketLimits::of(options.bucket_cap_mb);
-        let reducer = Arc::new(Reducer::new(group, params.clone(), limits, options.find_unused_parameters));
+        let reducer = Arc::new(Reducer::new(group, params.clone(), limits, options.find_unused_parameters)?);
         for (at, param) in params.iter().enumerate() {
             let weak: Weak<Reducer> = Arc::downgrade(&reducer);
             param.after_accumulation(Arc::new(move || {
