@@ -244,5 +244,5 @@ fn without_ones(value: &Tensor) -> Result<Tensor> {
 
 /// `[0, 1..3, ()]` as indices: a number, a range, everything, an index or mask tensor.
 fn indices(at: &[Dynamic]) -> Result<Vec<Index>> {
-    at.iter().map(|item| Index::of(&from_dynamic(item)?)).collect()
+    at.iter().map(|item| Index::of(&from_dynamic(item)?)?.alone()).collect()
 }

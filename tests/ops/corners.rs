@@ -562,3 +562,42 @@ fn calls_take_what_pytorchs_take() {
     assert!(lab.text(lost).matches("True").count() == 3, "{}", lab.text(lost));
     assert!(lab.error("zeros(tensor(2.5))").0.contains("must be an integer"));
 }
+
+/// As PyTorch 2.15 gives them.
+#[test]
+fn places_without_dimensions_ties_and_what_is_not_a_number() {
+    for (code, want) in [
+        // A place in a tensor without dimensions is a number, which leaves the others side by side.
+        ("arange(12).reshape([1, 4, 3]).at([tensor(0), 1..3, [0, 1]]).tolist()", "[[3, 4], [6, 7]]"),
+        (
+            "let z = zeros([1, 2, 2]); z.put([tensor(0), 0..2, [1, 0]], tensor([[1.0, 2], [3, 4]])); z.tolist()",
+            "[[[2.0, 1.0], [4.0, 3.0]]]",
+        ),
+        ("let x = arange(3); let i = tensor(1); x[i] = 7; [x.tolist(), x[i].shape]", "[[0, 7, 2], []]"),
+        (
+            "[ones(2).any([]), zeros([1, 2]).all([], #{keepdim: true}).shape]",
+            "[tensor([True, True]), [1, 2]]",
+        ),
+        ("tensor([nan, nan, 1.0]).mode().indices.item()", "0"),
+        ("tensor([nan, 1.0, 1.0]).mode().values.item()", "1.0"),
+        ("tensor([[1, 2], [3, 3]]).mode().values.tolist()", "[1, 3]"),
+        ("tensor([1.0], #{dtype: bfloat16}).logaddexp2(tensor([-2.5]))", "tensor([1.1222])"),
+        ("tensor([1]).logaddexp2(tensor([1.0], #{dtype: float16})).dtype", "torch.float16"),
+        // Many are looked for in order.
+        ("isin(arange(6), arange(0, 90, 5)).tolist()", "[true, false, false, false, false, true]"),
+        ("isin(tensor([nan, 2.5]), arange(40) / 2).tolist()", "[false, true]"),
+        ("isin(tensor([300, 2]), arange(40, #{dtype: uint8})).tolist()", "[false, true]"),
+        ("isin(zeros([0, 2]), arange(40)).shape", "[0, 2]"),
+    ] {
+        assert_eq!(on("cpu", code), want, "{code}");
+    }
+    assert_eq!(grad("0.1", "tensor(6.0).remainder(x)"), "tensor(-59.)");
+    assert_eq!(grad("[1.0, 3.0, 3.0]", "x.aminmax(#{dim: 0}).max"), "tensor([0.0000, 0.5000, 0.5000])");
+    for name in ["rad2deg_", "deg2rad_", "logit_"] {
+        let fault = fault("cpu", &format!("tensor([1]).{name}()"));
+        assert!(
+            fault.message.contains("result type Float can't be cast to the desired output type Long"),
+            "{name}"
+        );
+    }
+}

@@ -3,6 +3,7 @@
 use crate::base::shape::broadcast;
 use crate::base::{Error, Result, Scalar};
 use crate::op::core::params::{InputParams, by_name, kind, params};
+use crate::op::core::promote::check_cast;
 use crate::op::core::shapes;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
@@ -99,6 +100,7 @@ pub(crate) fn replaced(x: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) ->
     let before =
         if crate::tensor::autograd::grad_enabled() && x.dtype().is_float() { cloned(x)? } else { x.clone() };
     let y = f(&before)?;
+    check_cast(y.dtype(), x.dtype())?;
     copy_(x, &y, false)
 }
 

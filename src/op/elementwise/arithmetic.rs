@@ -6,6 +6,7 @@ use crate::op::core::args::to_value;
 use crate::op::core::def::{Family, OpDef};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::by_name;
+use crate::op::core::record::no_grad;
 use crate::op::core::shapes;
 use crate::op::core::spec::{Binary, Gives, Keep, MapAttribute, Params, Side, Writes};
 use crate::tensor::Tensor;
@@ -122,22 +123,26 @@ fn div_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 }
 
 fn remainder_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
-    quotient_grad(s, g, super::rounding::floor)
+    // In one step: `floor(a / b)` of a quotient that was rounded up to a whole number is one too many.
+    quotient_grad(s, g, |a, b| {
+        let _off = no_grad();
+        floor_divide(a, b)
+    })
 }
 
 fn fmod_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
-    quotient_grad(s, g, super::rounding::trunc)
+    quotient_grad(s, g, |a, b| super::rounding::trunc(&div(a, b)?))
 }
 
 /// `a - whole(a / b) * b` changes by `-whole(a / b)` with `b`.
-fn quotient_grad(s: &Saved, g: &Tensor, whole: fn(&Tensor) -> Result<Tensor>) -> Result<Grads> {
+fn quotient_grad(s: &Saved, g: &Tensor, whole: fn(Operand, Operand) -> Result<Tensor>) -> Result<Grads> {
     let at = sides(s)?;
     at.grads(
         s,
         || Ok(g.clone()),
         || {
             let (a, b) = (at.operand(at.left, s)?, at.operand(at.right, s)?);
-            neg(&mul(g, &whole(&div(a.get(), b.get())?)?)?)
+            neg(&mul(g, &whole(a.get().into(), b.get().into())?)?)
         },
     )
 }

@@ -88,9 +88,14 @@ pub fn scaled(x: &Tensor, factor: f64) -> Result<Tensor> {
 
 /// `log2(2**a + 2**b)`.
 pub(crate) fn logaddexp2(a: Operand, b: Operand) -> Result<Tensor> {
-    only_floats(result_type(&[a, b]), "logaddexp2_cpu")?;
+    let dtype = result_type(&[a, b]);
+    only_floats(dtype, "logaddexp2_cpu")?;
     let ln2 = std::f64::consts::LN_2;
-    scale(&logaddexp(&mul(a, ln2)?, &mul(b, ln2)?)?, 1.0 / ln2)
+    let times = |of: Operand| match of {
+        Operand::Tensor(t) => scale(&to_dtype(t, dtype)?, ln2),
+        number => mul(number, ln2),
+    };
+    scale(&logaddexp(&times(a)?, &times(b)?)?, 1.0 / ln2)
 }
 
 /// `a * 2**b`; of a float and whole exponents, in the float's dtype.

@@ -46,6 +46,20 @@ impl Index {
         })
     }
 
+    /// The place itself of a tensor that holds one without dimensions, which between brackets is a number as in PyTorch.
+    pub fn alone(self) -> Result<Index> {
+        match &self {
+            Index::Tensor(t)
+                if t.rank() == 0
+                    && !t.dtype().is_float()
+                    && !matches!(t.dtype(), DType::Bool | DType::UInt8) =>
+            {
+                Ok(Index::At(t.item()?.as_i64()))
+            }
+            _ => Ok(self),
+        }
+    }
+
     /// Reads the value inside `x[…]` or `x.at([…])`: an array names one index for each dimension.
     pub fn list(value: &Value) -> Result<Vec<Index>> {
         match value {

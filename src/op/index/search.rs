@@ -14,12 +14,14 @@ use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, floor_divide};
 use crate::op::elementwise::binary::minimum;
 use crate::op::elementwise::choose::where_;
+use crate::op::elementwise::clamp::clamp_max;
 use crate::op::elementwise::comparison::{eq, ge, gt, logical_and, lt};
 use crate::op::elementwise::predicates::logical_not;
 use crate::op::gather::along_dim::gather;
 use crate::op::gather::select::index_select;
 use crate::op::reduce::sums::any;
 use crate::op::shape::view::{reshape_to, unsqueeze};
+use crate::op::sorting::sort::sort;
 use crate::tensor::Tensor;
 
 use super::distinct::COUNTED;
@@ -47,6 +49,14 @@ pub(crate) fn isin(x: Operand, others: Operand, invert: bool) -> Result<Tensor> 
     };
     let found = match others {
         Operand::Scalar(_) => eq(x, others)?,
+        // From where PyTorch sorts on, too (`aten/src/ATen/native/TensorCompare.cpp`).
+        Operand::Tensor(t) if x.numel() > 0 && t.numel() as f64 >= 10.0 * (x.numel() as f64).powf(0.145) => {
+            let dtype = result_type(&[x.into(), others]);
+            let (sorted, _) = sort(&to_dtype(&reshape_to(&t.detach(), &[t.numel()])?, dtype)?, 0, false)?;
+            let x = to_dtype(&x.detach(), dtype)?;
+            let at = clamp_max(&searchsorted(&sorted, &x, false, false)?, (t.numel() as i64 - 1).into())?;
+            eq(&x, &reshape_to(&index_select(&sorted, 0, &reshape_to(&at, &[x.numel()])?)?, x.shape())?)?
+        }
         Operand::Tensor(t) => {
             let row = reshape_to(t, &[t.numel()])?;
             any(&eq(&unsqueeze(x, -1)?, &row)?, Some(&[-1]), false)?

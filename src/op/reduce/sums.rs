@@ -4,6 +4,7 @@ use crate::base::{DType, Error, Kind, Layout, Result};
 use crate::device::Kernel;
 use crate::device::kernel::ReduceOp;
 use crate::op::core::args::to_value;
+use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::to_float;
@@ -125,12 +126,12 @@ pub fn min_all(x: &Tensor) -> Result<Tensor> {
 
 /// Whether all elements over `dims` are non-zero.
 pub fn all(x: &Tensor, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
-    reduce("all", ReduceOp::All, x, Over::of(x, dims, keepdim)?, truth(x.dtype()))
+    truths("all", ReduceOp::All, x, dims, keepdim)
 }
 
 /// Whether any element over `dims` is non-zero.
 pub fn any(x: &Tensor, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
-    reduce("any", ReduceOp::Any, x, Over::of(x, dims, keepdim)?, truth(x.dtype()))
+    truths("any", ReduceOp::Any, x, dims, keepdim)
 }
 
 /// How many elements over `dims` are not zero.
@@ -173,6 +174,20 @@ pub fn reduce(name: &'static str, op: ReduceOp, x: &Tensor, over: Over, dtype: D
 /// Sums and products of integers and bools are int64.
 pub fn widened(dtype: DType) -> DType {
     if dtype.is_float() { dtype } else { DType::Int64 }
+}
+
+fn truths(
+    name: &'static str,
+    op: ReduceOp,
+    x: &Tensor,
+    dims: Option<&[i64]>,
+    keepdim: bool,
+) -> Result<Tensor> {
+    if dims == Some(&[]) {
+        // As in PyTorch, unlike sums: none are none.
+        return to_dtype(&ne(x, 0i64)?, truth(x.dtype()));
+    }
+    reduce(name, op, x, Over::of(x, dims, keepdim)?, truth(x.dtype()))
 }
 
 fn truth(dtype: DType) -> DType {

@@ -13,13 +13,11 @@ use crate::op::elementwise::comparison::{ge, le, logical_and, logical_or};
 use crate::op::elementwise::predicates::{isnan, logical_not};
 use crate::op::gather::along_dim::gather;
 use crate::op::reduce::scan::along;
-use crate::op::reduce::sums::{max_all, min_all};
+use crate::op::reduce::sums::{amax, amin, max_all, min_all};
 use crate::op::shape::join::cat;
 use crate::op::shape::part::slice;
 use crate::op::shape::view::reshape_to;
 use crate::tensor::Tensor;
-
-use super::extremum::{max_dim, min_dim};
 
 /// Values and where they were.
 pub(crate) type ValuesIndices = (Tensor, Tensor);
@@ -38,7 +36,7 @@ pub(crate) fn cummin(x: &Tensor, dim: i64) -> Result<ValuesIndices> {
 pub(crate) fn aminmax(x: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<(Tensor, Tensor)> {
     match dim {
         None => Ok((min_all(x)?, max_all(x)?)),
-        Some(dim) => Ok((min_dim(x, dim, keepdim)?.0, max_dim(x, dim, keepdim)?.0)),
+        Some(dim) => Ok((amin(x, Some(&[dim]), keepdim)?, amax(x, Some(&[dim]), keepdim)?)),
     }
 }
 
