@@ -1,5 +1,7 @@
 //! The phrase book: what Python would take is answered with the line rewritten, and what is answered runs.
 
+mod collections;
+mod copies;
 mod faithful;
 mod meant;
 mod pasted;

@@ -63,24 +63,48 @@ impl Statements<'_, '_, '_> {
             return;
         }
         let tokens = self.following();
-        let is_changed = |at: usize| {
-            let Some(next) = behind(&tokens, at, own) else { return false };
-            let is = |at: usize, text: &str| tokens.get(at).is_some_and(|token| token.text == text);
-            let inner = closing(&tokens, next);
-            is(next, "[")
-                && (is(inner, "[") || is(inner, "."))
-                && self.writer.is_changed_at(&tokens, at, (own, true))
-        };
-        if (0..tokens.len()).any(is_changed) {
+        if (0..tokens.len()).any(|at| self.is_changed_inside(&tokens, at, own)) {
             self.writer
                 .mark(&format!("`{own}` has one item several times in Python, and a copy for each here"));
         }
     }
 
+    /// Whether what stands at a token changes an item of a list, which is a list itself.
+    fn is_changed_inside(&self, tokens: &[&Tok], at: usize, own: &str) -> bool {
+        let Some(next) = behind(tokens, at, own) else { return false };
+        let is = |at: usize, text: &str| tokens.get(at).is_some_and(|token| token.text == text);
+        let inner = closing(tokens, next);
+        is(next, "[")
+            && (is(inner, "[") || is(inner, "."))
+            && self.writer.is_changed_at(tokens, at, (own, true))
+    }
+
+    /// Whether an item of one of two lists is changed behind the statement, and the other is read then.
+    pub(super) fn is_changed_within(&self, both: [&String; 2]) -> bool {
+        let tokens = self.following();
+        let [own, other] = both;
+        (0..tokens.len()).any(|at| {
+            [(own, other), (other, own)].into_iter().any(|(changed, read)| {
+                self.is_changed_inside(&tokens, at, changed)
+                    && tokens.iter().skip(at + 1).any(|token| names(token, read))
+            })
+        })
+    }
+
+    /// Whether a list or an object is changed by its name behind the statement, while it is still what it was.
+    fn is_changed_later(&self, name: &str) -> bool {
+        let tokens = self.following();
+        let mut places = (0..tokens.len()).take_while(|at| !is_set_anew(&tokens, *at, name, usize::MAX));
+        places.any(|at| self.writer.is_changed_at(&tokens, at, (name, true)))
+    }
+
     /// Marks the objects that were put into something else, and are read or changed later on by their own names.
     pub(super) fn mark_handed(&mut self) {
         for name in std::mem::take(&mut self.writer.handed) {
-            if self.is_named_later(&name) {
+            let class = self.writer.class_at(&name);
+            let by_methods = class.is_some_and(|class| self.writer.changing.values().any(|own| own == class));
+            let is_lost = if by_methods { self.is_named_later(&name) } else { self.is_changed_later(&name) };
+            if is_lost {
                 let what =
                     format!("`{name}` is copied into what has it: a change of one isn't seen in the other");
                 self.writer.mark(&what);

@@ -292,14 +292,16 @@ impl Statements<'_, '_, '_> {
         let before = std::mem::take(&mut self.writer.prelude);
         body.extend(given);
         let counts = matches!(&items, Expr::Call(callee, _) if matches!(callee.as_ref(), Expr::Name(name) if name == "range"));
-        let holds = match names.as_slice() {
-            _ if counts => Holds::Int,
+        let mut bound = self.writer.bound_of_items(&names, &items);
+        for (name, holds) in &mut bound {
             // It hides a function, and does not take what that one takes.
-            [name] if self.writer.functions.contains_key(name) => Holds::Other,
-            [_] => self.writer.kind_of_item(&items),
-            _ => Holds::Other,
-        };
-        let bound: Vec<(String, Holds)> = names.iter().map(|name| (name.clone(), holds)).collect();
+            if self.writer.functions.contains_key(name) && !counts {
+                *holds = Holds::Other;
+            }
+        }
+        if counts {
+            bound.iter_mut().for_each(|(_, holds)| *holds = Holds::Int);
+        }
         let (around, left) = self.begin_loop(column);
         let shared = self.shared_names.len();
         self.shared_names.extend(names.iter().cloned());
@@ -315,6 +317,18 @@ impl Statements<'_, '_, '_> {
         self.end_block();
         let lines = before.into_iter().chain(written(&[(head, body)])).collect();
         self.end_loop(column, (around, left), lines)
+    }
+
+    /// Whether a loop goes through the pairs of a dictionary whose keys are read from texts.
+    fn goes_by_keys(&self, items: &Expr) -> bool {
+        let of = match items {
+            Expr::Call(callee, _) => match callee.as_ref() {
+                Expr::Attr(on, name) if name == "items" => on,
+                _ => return false,
+            },
+            _ => return false,
+        };
+        self.writer.reads_keys(of)
     }
 
     /// A loop's head, through the keys of what the block asks by them.
@@ -360,6 +374,7 @@ impl Statements<'_, '_, '_> {
             }
             (Some((name, arguments)), [x, y])
                 if places == ["[0]", "[1]"]
+                    && !self.goes_by_keys(items)
                     && (matches!(name.as_str(), "enumerate" | "items" | "named_parameters")
                         || name == "zip" && arguments.len() == 2) =>
             {
@@ -386,13 +401,14 @@ impl Statements<'_, '_, '_> {
         }
         if self.writer.kind(items) == Holds::Map {
             self.writer.uses(Idiom::Keys);
-            of += ".keys()";
+            of = self.writer.keys(items)?;
         }
         if let ([name], [""]) = (names, places.iter().map(String::as_str).collect::<Vec<_>>().as_slice()) {
             return Some((of, Vec::new(), name.clone()));
         }
         self.writer.uses(Idiom::Unpacked);
-        let pair = self.writer.free_name("pair");
+        let wanted = if names.iter().any(|name| name == "pair") { "both" } else { "pair" };
+        let pair = self.writer.free_name(wanted);
         let named = names.iter().zip(places).filter(|(name, _)| *name != "_");
         let lets = named.map(|(name, place)| format!("let {name} = {pair}{place};"));
         Some((of, lets.collect(), pair))

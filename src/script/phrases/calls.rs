@@ -336,6 +336,7 @@ impl Writer<'_> {
                 }
                 None => at,
             };
+            self.note_argument(function, place, &argument.value);
             *given.get_mut(place)? = Some(value);
         }
         let last = given.iter().rposition(Option::is_some);

@@ -274,8 +274,8 @@ impl Writer<'_> {
         let class = self.class_at(&text);
         if self.changing.values().any(|own| class == Some(own)) {
             self.uses(Idiom::Shared);
-            self.handed.push(text);
         }
+        self.handed.push(text);
     }
 
     /// Whether lines change an object that has a name there: by a method, or a field of its own.

@@ -185,7 +185,9 @@ impl Statements<'_, '_, '_> {
             return Some(());
         }
         self.bare = class.is_data;
+        let outer = std::mem::replace(&mut self.writer.within, format!(".{name}"));
         let body = self.body(column, &params);
+        self.writer.within = outer;
         self.bare = false;
         let mut body = marks.around(body?);
         self.lost_of(&params, &mut body);

@@ -17,7 +17,7 @@ impl Writer<'_> {
             return Some((text, 90));
         }
         if let [(sign, right)] = rest
-            && let Some(found) = self.of_sign(sign, first, right)
+            && let Some(found) = self.of_sign(sign, first, right).or_else(|| self.of_sets(sign, first, right))
         {
             return Some((found, ATOM));
         }
@@ -43,20 +43,16 @@ impl Writer<'_> {
                 sign => sign,
             };
             let in_map = matches!(sign, "in" | "!in") && self.kind(right) == Holds::Map;
-            all.push(
-                if in_map
-                    && let on = self.on(right)?
-                    && self.is_number_of(&on, left)
-                {
-                    format!("{} {sign} {on}", self.key(left)?)
-                } else if sign == "is not" {
-                    self.uses(Idiom::IsNot);
-                    format!("!({} is {})", self.bound(left, 90)?, self.bound(right, 91)?)
-                } else {
-                    let level = binds(sign);
-                    format!("{} {sign} {}", self.bound(left, level)?, self.bound(right, level + 1)?)
-                },
-            );
+            all.push(if in_map {
+                let on = self.on(right)?;
+                format!("{} {sign} {on}", self.key_of(&on, left)?)
+            } else if sign == "is not" {
+                self.uses(Idiom::IsNot);
+                format!("!({} is {})", self.bound(left, 90)?, self.bound(right, 91)?)
+            } else {
+                let level = binds(sign);
+                format!("{} {sign} {}", self.bound(left, level)?, self.bound(right, level + 1)?)
+            });
             left = right;
         }
         match rest {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::base::name_map::NameMap;
 
 use super::lex::Tok;
-use super::writer::Writer;
+use super::writer::{Holds, Writer};
 
 /// How often a program is read: what calls what is below it, and that what is below again.
 pub(super) const READINGS: usize = 4;
@@ -16,6 +16,8 @@ pub(super) struct Foresight {
     gives_itself: BTreeSet<String>,
     changing: NameMap<String>,
     own_fields: BTreeSet<String>,
+    /// What functions, fields and lists are given.
+    met: NameMap<Holds>,
 }
 
 impl Foresight {
@@ -31,6 +33,7 @@ impl Foresight {
             gives_itself: writer.gives_itself.iter().filter(|name| is_one(name)).cloned().collect(),
             changing: writer.changing.clone(),
             own_fields: writer.own_fields.clone(),
+            met: writer.met.clone(),
         }
     }
 
@@ -40,5 +43,6 @@ impl Foresight {
         writer.gives_itself.clone_from(&self.gives_itself);
         writer.changing.clone_from(&self.changing);
         writer.own_fields.clone_from(&self.own_fields);
+        writer.seen.clone_from(&self.met);
     }
 }

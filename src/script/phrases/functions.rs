@@ -3,7 +3,7 @@
 use super::blocks::written;
 use super::book::Idiom;
 use super::free::Reads;
-use super::lex::{Tok, TokenKind};
+use super::lex::{self, Tok, TokenKind};
 use super::statements::Statements;
 use super::tree::Expr;
 use super::writer::Holds;
@@ -30,7 +30,9 @@ impl Statements<'_, '_, '_> {
         let mut names: Vec<String> = params.iter().map(|(name, _)| name.clone()).collect();
         // A function of Rhai's stands in no block.
         let inside = python && self.depth > 1;
-        let around = inside || self.reads_around(column, &names);
+        // Beside PyTorch's own of that name it is a variable: a function here would be both.
+        let clashes = python && lex::clashes(self.reader.tokens, &name);
+        let around = inside || clashes || self.reads_around(column, &names);
         let is_known = self.is_own(&name);
         let own = params.clone();
         if around && python {
@@ -44,9 +46,16 @@ impl Statements<'_, '_, '_> {
         }
         self.default(&name, &params);
         let around_it = std::mem::take(&mut self.writer.got_back);
-        let mut body = self.body(column, &names)?;
+        let outer = std::mem::replace(&mut self.writer.within, name.clone());
+        let body = self.body(column, &names);
+        self.writer.within = outer;
+        let mut body = body?;
         if python {
+            let before = body.clone();
             self.gives_back(&name, &own, &mut body);
+            if body != before || self.writer.gives_itself.contains(&name) {
+                self.mark_defaults(&own, &mut body);
+            }
         }
         self.writer.got_back = around_it;
         if around && python {
@@ -152,7 +161,11 @@ impl Statements<'_, '_, '_> {
             _ if self.writer.callable.contains(name) => Holds::Closure,
             _ => Holds::Other,
         };
-        let bound: Vec<(String, Holds)> = params.iter().map(|name| (name.clone(), holds(name))).collect();
+        let mut bound: Vec<(String, Holds)> = params.iter().map(|name| (name.clone(), holds(name))).collect();
+        let own = bound.iter_mut().filter(|(name, _)| name != "self" && name != "super").enumerate();
+        for (at, (name, holds)) in own.filter(|(_, (_, holds))| *holds == Holds::Other) {
+            *holds = self.writer.given(at, name);
+        }
         let (loops, shared) = (std::mem::take(&mut self.loops), self.shared_names.len());
         self.shared_names.extend(params.iter().cloned());
         let lines = self.block(column, &bound);

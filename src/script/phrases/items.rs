@@ -91,7 +91,7 @@ impl Writer<'_> {
             }
             value if self.kind(value) == Holds::Map => {
                 self.uses(Idiom::Keys);
-                Some(format!("{}.keys()", self.on(value)?))
+                self.keys(value)
             }
             value if self.has_modules(value) => Some(format!("{}.children()", self.on(value)?)),
             value => self.on(value),
@@ -195,13 +195,36 @@ impl Writer<'_> {
             turns += &format!(".filter({})", self.turn(one, &asked(condition))?);
         }
         let (item, lets) = taken_apart(one);
-        self.scopes.push(one.names.iter().map(|name| (name.clone(), Holds::Other)).collect());
+        let bound = self.bound_of_items(&one.names, &one.items);
+        self.scopes.push(bound.into_iter().collect());
         let (is_text, key, value) = (self.kind(key) == Holds::Text, self.expr(key), self.expr(value));
         self.scopes.pop();
         let (key, value) = (self.captured(key?), self.captured(value?));
         let key = if is_text { key } else { format!("`${{{key}}}`") };
         turns += &format!(".reduce(|all, {item}| {{ {lets}all[{key}] = {value}; all }}, #{{}})");
         Some((format!("{}{turns}", of_keys(text, one, &turns)), ATOM))
+    }
+
+    /// The names of a loop, with what each of them has.
+    pub(super) fn bound_of_items(&self, names: &[String], items: &Expr) -> Vec<(String, Holds)> {
+        let parts = match items {
+            Expr::Call(callee, given) => match (callee.as_ref(), given.as_slice()) {
+                (Expr::Attr(on, name), []) if name == "items" => [self.keys_of_items(on), Holds::Other],
+                (Expr::Name(name), [of, ..]) if name == "enumerate" => {
+                    [Holds::Int, self.kind_of_item(&of.value)]
+                }
+                (Expr::Name(name), [a, b]) if name == "zip" => {
+                    [self.kind_of_item(&a.value), self.kind_of_item(&b.value)]
+                }
+                _ => [Holds::Other; 2],
+            },
+            _ => [Holds::Other; 2],
+        };
+        match names {
+            [name] => vec![(name.clone(), self.kind_of_item(items))],
+            [a, b] => [a, b].into_iter().cloned().zip(parts).collect(),
+            names => names.iter().map(|name| (name.clone(), Holds::Other)).collect(),
+        }
     }
 
     /// A function of an item, whose parts may have names.
@@ -211,7 +234,8 @@ impl Writer<'_> {
             return self.function_of(&[(name.clone(), holds)], value);
         }
         let (item, lets) = taken_apart(one);
-        self.scopes.push(one.names.iter().map(|name| (name.clone(), Holds::Other)).collect());
+        let bound = self.bound_of_items(&one.names, &one.items);
+        self.scopes.push(bound.into_iter().collect());
         let value = self.expr(value);
         self.scopes.pop();
         Some(format!("|{item}| {{ {lets}{} }}", self.captured(value?)))
@@ -233,6 +257,9 @@ impl Writer<'_> {
     /// What each item of a value is, as far as its form tells.
     pub(super) fn kind_of_item(&self, items: &Expr) -> Holds {
         match items {
+            items if self.has_tuples(items) => Holds::Tuple,
+            Expr::Name(_) | Expr::Attr(..) if self.known_items(items) == Holds::Text => Holds::Text,
+            items if self.reads_keys(items) => self.known_items(items),
             Expr::Call(callee, arguments) => match callee.as_ref() {
                 Expr::Name(name) if name == "range" => Holds::Int,
                 Expr::Attr(_, name) if matches!(name.as_str(), "splitlines" | "keys") => Holds::Text,
@@ -292,5 +319,6 @@ fn taken_apart(one: &Loop) -> (String, String) {
         return (name.clone(), String::new());
     }
     let parts = one.names.iter().zip(&one.places).filter(|(name, _)| *name != "_");
-    ("pair".into(), parts.map(|(name, place)| format!("let {name} = pair{place}; ")).collect())
+    let pair = if one.names.iter().any(|name| name == "pair") { "both" } else { "pair" };
+    (pair.into(), parts.map(|(name, place)| format!("let {name} = {pair}{place}; ")).collect())
 }

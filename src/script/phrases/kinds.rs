@@ -19,11 +19,28 @@ const COUNTS: [&str; 10] = [
     "get_world_size",
 ];
 
+/// Methods of texts that give one.
+const OF_TEXTS: [&str; 11] = [
+    "lower",
+    "upper",
+    "strip",
+    "lstrip",
+    "rstrip",
+    "replace",
+    "capitalize",
+    "title",
+    "zfill",
+    "rjust",
+    "ljust",
+];
+
 impl Writer<'_> {
     /// What a variable holds that is given a value.
     pub(super) fn kept(&self, value: &Expr) -> Holds {
         match self.kind(value) {
             Holds::Int if self.may_be_negative(value) => Holds::Negative,
+            Holds::Array | Holds::Other if self.is_tuple(value) => Holds::Tuple,
+            Holds::Array | Holds::Other if self.is_set(value) => Holds::Set,
             holds => holds,
         }
     }
@@ -46,9 +63,7 @@ impl Writer<'_> {
             Expr::Unary(sign, _) => *sign == "-",
             Expr::Binary("-", ..) => true,
             Expr::Binary("+" | "*" | "//", a, b) => self.may_be_negative(a) || self.may_be_negative(b),
-            Expr::Name(name) => {
-                self.scopes.iter().rev().find_map(|scope| scope.get(name)) == Some(&Holds::Negative)
-            }
+            Expr::Name(name) => self.noted(name) == Some(Holds::Negative),
             _ => false,
         }
     }
@@ -91,12 +106,17 @@ impl Writer<'_> {
             },
             Expr::Call(callee, given) => match self.kind_of_size(callee, given.len()) {
                 Some(holds) => holds,
-                None => self.kind_of_number(callee, given).unwrap_or_else(|| self.kind_of_call(callee)),
+                None => match self.kind_of_number(callee, given).unwrap_or_else(|| self.kind_of_call(callee))
+                {
+                    Holds::Other if self.known_of_call(callee, "") == Holds::Map => Holds::Map,
+                    holds => holds,
+                },
             },
             Expr::Index(on, places) if matches!(on.as_ref(), Expr::Attr(_, name) if name == "shape") => {
                 if matches!(places.as_slice(), [IndexPlace::One(_)]) { Holds::Int } else { Holds::Array }
             }
             Expr::Index(on, places) if self.is_array_at(on, places) => Holds::Array,
+            Expr::Index(on, _) if let Some(default) = self.standing_of(on) => kind_of_default(&default),
             Expr::Index(on, _) if self.kind(on) == Holds::Tensor => Holds::Tensor,
             // A part of a list is a list.
             Expr::Index(on, places)
@@ -122,7 +142,7 @@ impl Writer<'_> {
             Expr::Attr(on, name) => {
                 let class = place(on).and_then(|on| self.class_at(&on));
                 let field = class.and_then(|class| self.fields.get(class)).and_then(|all| all.get(name));
-                field.map_or(Holds::Other, |(holds, _)| *holds)
+                field.map_or(Holds::Other, |(holds, _)| holds.plain())
             }
             _ => Holds::Other,
         }
@@ -178,6 +198,8 @@ impl Writer<'_> {
         match (name.as_str(), given) {
             ("size" | "stride", 1) | ("dim" | "ndimension", 0) => Some(Holds::Int),
             ("tolist", 0) => Some(Holds::Array),
+            (name, _) if OF_TEXTS.contains(&name) && self.kind(on) == Holds::Text => Some(Holds::Text),
+            ("join", 1) if self.kind(on) == Holds::Text => Some(Holds::Text),
             // Nothing else has these.
             ("sum" | "mean" | "std" | "var" | "norm" | "prod", 0)
                 if !matches!(self.kind(on), Holds::Array | Holds::Map) && self.path(callee).is_none() =>
@@ -243,13 +265,24 @@ impl Writer<'_> {
             "nn::ParameterList" | "nn::ParameterDict" => Holds::Other,
             name if names::OLD_TENSORS.iter().any(|(old, _)| *old == name) => Holds::Tensor,
             "list" | "sorted" | "reversed" | "tuple" | "set" => Holds::Array,
-            "dict" => Holds::Map,
+            "deque" if self.python => Holds::Array,
+            "str" if self.python => Holds::Text,
+            "dict" | "defaultdict" | "Counter" => Holds::Map,
             name if name.starts_with("nn::") && !name.starts_with("nn::utils") => Holds::Module,
             name if names::in_module(name).is_some_and(|full| full.starts_with("nn::")) => Holds::Module,
             "device" | "load" | "print" | "manual_seed" => Holds::Other,
             name if names::makes_tensor(name) => Holds::Tensor,
             _ => Holds::Other,
         }
+    }
+}
+
+/// What the value is that stands for what a dictionary does not have.
+fn kind_of_default(default: &str) -> Holds {
+    match default {
+        "#{}" => Holds::Map,
+        "0.0" => Holds::Float,
+        _ => Holds::Other,
     }
 }
 

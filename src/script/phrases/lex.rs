@@ -193,6 +193,16 @@ impl<'c> Lexer<'c> {
     }
 }
 
+/// Whether a program calls a function of a package's that has the name of one of its own: `torch.softmax(x)`.
+pub(super) fn clashes(tokens: &[Tok], name: &str) -> bool {
+    const OF: [&str; 8] = ["torch", "F", "functional", "np", "numpy", "math", "linalg", "special"];
+    let is = |four: &[Tok]| {
+        matches!(four, [of, point, own, open]
+            if OF.contains(&of.text) && point.text == "." && own.text == name && open.text == "(")
+    };
+    tokens.windows(4).any(is)
+}
+
 /// Whether a line's rest begins with one operand: a number, a name or a bracket, with no second word behind it.
 pub(super) fn is_operand(rest: &str) -> bool {
     let rest = rest.lines().next().unwrap_or_default().trim();
@@ -203,7 +213,9 @@ pub(super) fn is_operand(rest: &str) -> bool {
     let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.')).unwrap_or(rest.len());
     let (operand, behind) = rest.split_at_checked(end).unwrap_or((rest, ""));
     let behind = behind.trim_start();
+    let goes_on = ["if ", "else ", "for ", "and ", "or ", "in "];
     let ends = behind.is_empty()
+        || goes_on.iter().any(|word| behind.starts_with(word))
         || behind
             .starts_with([')', ']', '}', ',', ':', ';', '+', '-', '*', '%', '(', '[', '#', '<', '>', '=']);
     !operand.is_empty() && ends
@@ -216,8 +228,11 @@ pub(super) fn has_word(text: &str, word: &str) -> bool {
 
 /// Whether nothing in some code is Rhai's alone. A `;` is Python's as well where most lines end without one.
 pub(super) fn is_python(tokens: &[Tok]) -> bool {
-    let of_rhai = |token: &Tok| matches!(token.text, "let" | "const" | "fn" | "#{" | "&&" | "||" | "|");
-    if tokens.iter().any(of_rhai) {
+    let of_rhai = |token: &Tok| matches!(token.text, "let" | "const" | "fn" | "#{" | "&&" | "||");
+    // Behind an operand it is Python's.
+    let is_operand = |token: &Tok| token.kind != TokenKind::Sign || matches!(token.text, ")" | "]" | "}");
+    let opens = |pair: &[Tok]| matches!(pair, [before, bar] if bar.text == "|" && !is_operand(before));
+    if tokens.iter().any(of_rhai) || tokens.windows(2).any(opens) {
         return false;
     }
     let (mut closed, mut bare, mut block) = (0usize, 0usize, false);

@@ -191,6 +191,7 @@ impl Writer<'_> {
             self.uses(Idiom::Copied);
         }
         self.note_object(item);
+        self.hand_lists(item);
         Some(format!("{list}.push({})", self.expr(item)?))
     }
 
@@ -220,10 +221,7 @@ impl Writer<'_> {
         (set == "setdefault" && self.python).then_some(())?;
         let mut place = || {
             let (map_text, default) = (self.on(map)?, self.expr(&default.value)?);
-            let key = match self.is_number_of(&map_text, &key.value) {
-                true => self.key(&key.value)?,
-                false => self.expr(&key.value)?,
-            };
+            let key = self.key_of(&map_text, &key.value)?;
             let place = format!("{map_text}[{key}]");
             self.prelude.push(format!("if !{map_text}.contains({key}) {{ {place} = {default}; }}"));
             self.uses(Idiom::Method);
@@ -258,6 +256,25 @@ impl Writer<'_> {
         Some(self.of_class(&class, on, name, arguments))
     }
 
+    /// A method of a dictionary whose keys or values are its own matter, or of a set.
+    fn of_collection(
+        &mut self,
+        (on, text): (&Expr, &str),
+        name: &str,
+        arguments: &[Arg],
+    ) -> Option<Option<(String, u8)>> {
+        if let Some(found) = self.of_keys(on, name, arguments) {
+            return Some(found.map(|text| (text, LOOSE)));
+        }
+        if let Some(found) = self.of_counter(on, name, arguments) {
+            return Some(found);
+        }
+        if !self.is_set(on) {
+            return None;
+        }
+        self.of_set(text, name, arguments).map(|text| Some((text, LOOSE)))
+    }
+
     pub(super) fn method(&mut self, on: &Expr, name: &str, arguments: &[Arg]) -> Option<(String, u8)> {
         let atom = |text: String| Some((text, ATOM));
         let on = self.without_numpy(on);
@@ -272,13 +289,19 @@ impl Writer<'_> {
             (Expr::Text(_), "join", [items]) => return atom(self.joined(on, &items.value)?),
             _ => {}
         }
+        self.note_arguments(name, arguments);
         if let Some(found) = self.set_default(on, name, arguments) {
             return found;
         }
         if let Some(found) = self.of_own_class(on, name, arguments) {
             return found;
         }
-        let text = self.on(on)?;
+        let text = self.changed_on(on, name)?;
+        let keyed = self.keyed((on, &text), name, arguments);
+        let arguments = keyed.as_deref().unwrap_or(arguments);
+        if let Some(found) = self.of_collection((on, &text), name, arguments) {
+            return found;
+        }
         let is_self = text == "self" || text.starts_with("self.");
         let plain = arguments.iter().all(|argument| argument.name.is_none());
         self.note_change((on, &text), name);
@@ -290,8 +313,9 @@ impl Writer<'_> {
         }
         let arguments = self.gathered(name, arguments)?;
         let arguments = arguments.as_slice();
+        let is_known = matches!(holds, Holds::Array | Holds::Map | Holds::Text);
         if plain
-            && !is_self
+            && (!is_self || is_known)
             && let Some(found) = self.method_by_template((&text, holds), name, arguments)
         {
             self.uses(Idiom::Method);
@@ -300,41 +324,56 @@ impl Writer<'_> {
         if let Some(found) = self.converted((&text, holds), name, arguments)? {
             return Some(found);
         }
+        if let Some(found) = self.of_list((on, &text), holds, name, arguments) {
+            return found;
+        }
+        let is_named = matches!(name, "numel" | "item" | "tolist");
+        if arguments.is_empty() && !is_named && self.is_value(name, holds) {
+            self.uses(Idiom::Property);
+            return atom(format!("{text}.{name}"));
+        }
+        let here = self.renamed((name, holds), arguments);
+        let arguments = self.arguments(arguments)?;
+        atom(format!("{text}.{}({arguments})", here.unwrap_or(name)))
+    }
+
+    /// Methods of lists, texts and dictionaries that are written in a way of their own.
+    fn of_list(
+        &mut self,
+        (on, text): (&Expr, &str),
+        holds: Holds,
+        name: &str,
+        arguments: &[Arg],
+    ) -> Option<Option<(String, u8)>> {
+        let plain = arguments.iter().all(|argument| argument.name.is_none());
         match (name, arguments) {
             ("append", [one])
                 if !matches!(holds, Holds::Text | Holds::Module)
                     && plain
                     && (self.python || !self.is_array_of_rhai(one)) =>
             {
-                return self.pushed(&text, &one.value).map(|text| (text, ATOM));
+                self.note_item(on, &one.value);
+                Some(self.pushed(text, &one.value).map(|text| (text, ATOM)))
             }
             ("replace", [_, _]) | ("strip" | "trim", [])
                 if plain && !matches!(holds, Holds::Array | Holds::Map | Holds::Module | Holds::Tensor) =>
             {
-                return self.changed_text(&text, name, arguments);
+                Some(self.changed_text(text, name, arguments))
             }
             ("remove", [one])
                 if matches!(holds, Holds::Array | Holds::Other)
                     && (self.python || holds == Holds::Array && self.is_refused("remove")) =>
             {
-                return self.removed((on, &text), holds, &one.value).map(|text| (text, ATOM));
+                Some(self.removed((on, text), holds, &one.value).map(|text| (text, ATOM)))
             }
             ("get", [key, rest @ ..])
                 if plain
-                    && (!rest.is_empty() || holds == Holds::Map && self.is_number_of(&text, &key.value)) =>
+                    && (!rest.is_empty() || holds == Holds::Map && self.is_number_of(text, &key.value)) =>
             {
-                return self.gotten((&text, holds), &key.value, rest);
+                Some(self.gotten((text, holds), &key.value, rest))
             }
-            ("numel" | "item" | "tolist", _) => {}
-            (_, []) if self.is_value(name, holds) => {
-                self.uses(Idiom::Property);
-                return atom(format!("{text}.{name}"));
-            }
-            _ => {}
+            _ => None,
         }
-        let here = self.renamed((name, holds), arguments);
-        let arguments = self.arguments(arguments)?;
-        atom(format!("{text}.{}({arguments})", here.unwrap_or(name)))
     }
 
     /// Whether what is called is a value here: where a class of the program's has such a method, it may be that.
@@ -371,8 +410,7 @@ impl Writer<'_> {
     /// `d.get(key)` and `d.get(key, default)`
     fn gotten(&mut self, (text, holds): (&str, Holds), key: &Expr, rest: &[Arg]) -> Option<(String, u8)> {
         self.uses(Idiom::GetDefault);
-        let numbered = holds == Holds::Map && self.is_number_of(text, key);
-        let key = if numbered { self.key(key)? } else { self.expr(key)? };
+        let key = if holds == Holds::Map { self.key_of(text, key)? } else { self.expr(key)? };
         match rest {
             [] => Some((format!("{text}.get({key})"), ATOM)),
             [default] => Some((format!("{text}.get({key}) ?? {}", self.bound(&default.value, 136)?), 135)),

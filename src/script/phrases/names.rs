@@ -80,8 +80,6 @@ pub(super) const OLD_TENSORS: [(&str, &str); 9] = [
 /// Packages of which there is nothing here, by the name that they usually have.
 const FOREIGN: &[(&str, Idiom)] = &[
     ("Path", Idiom::Absent),
-    ("defaultdict", Idiom::Absent),
-    ("Counter", Idiom::Absent),
     ("SummaryWriter", Idiom::Absent),
     ("wandb", Idiom::Absent),
     ("argparse", Idiom::Arguments),

@@ -101,6 +101,11 @@ impl Statements<'_, '_, '_> {
         self.writer.used.retain(|idiom| !matches!(idiom, Idiom::Def));
         self.note_made(&name, &object.params);
         self.made_early(&mut object);
+        let shared = object.shared_lists();
+        if !shared.is_empty() {
+            self.writer.uses(Idiom::Unknown);
+            object.before.extend(shared);
+        }
         object.lines()
     }
 
@@ -222,7 +227,11 @@ impl Statements<'_, '_, '_> {
             return self.of_class_alone(object, (column, &name), &given, marks.is_of_class);
         }
         let known: Vec<String> = params.iter().cloned().chain(["self".into(), "super".into()]).collect();
-        let mut body = marks.around(self.body(column, &known)?);
+        let within = if name == "__init__" { object.name.clone() } else { format!(".{name}") };
+        let outer = std::mem::replace(&mut self.writer.within, within);
+        let body = self.body(column, &known);
+        self.writer.within = outer;
+        let mut body = marks.around(body?);
         self.own_fields_of(&body);
         self.lost_of(&params, &mut body);
         match name.as_str() {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::base::sorted;
 
 use super::free::{Reads, bound};
-use super::lex::{Tok, TokenKind};
+use super::lex::{self, Tok, TokenKind};
 
 /// A statement of the code's own lines: where its tokens begin, and up to where they go.
 struct Span {
@@ -15,6 +15,8 @@ struct Span {
     defines: Option<String>,
     /// A class is a closure, which is seen from where it stands on.
     is_class: bool,
+    /// So is a function with the name of a package's that the program calls as well.
+    clashes: bool,
     /// The variables that it binds, and none before it.
     binds: Vec<String>,
 }
@@ -64,7 +66,7 @@ fn reads<'t, 'c>(tokens: &'t [Tok<'c>], span: &Span) -> Option<Reads<'t, 'c>> {
 
 /// Which functions see variables around them: they are closures, and so is what calls one.
 fn closures(reads: &[Option<Reads>], spans: &[Span]) -> Vec<bool> {
-    let mut all: Vec<bool> = spans.iter().map(|span| span.is_class).collect();
+    let mut all: Vec<bool> = spans.iter().map(|span| span.is_class || span.clashes).collect();
     for _ in 0..spans.len() {
         let before = all.clone();
         for (at, own) in reads.iter().enumerate() {
@@ -172,5 +174,6 @@ fn span(tokens: &[Tok], from: usize, to: usize) -> Span {
     let is_class = head.and_then(|at| own.get(at)).is_some_and(|token| token.text == "class");
     let defines = head.and_then(|at| own.get(at + 1)).map(|token| token.text.to_owned());
     let binds = if head.is_none() { bound(&own.iter().collect::<Vec<_>>()) } else { Vec::new() };
-    Span { from, to, defines, is_class, binds }
+    let clashes = defines.as_ref().is_some_and(|name| lex::clashes(tokens, name));
+    Span { from, to, defines, is_class, clashes, binds }
 }

@@ -255,7 +255,8 @@ impl<'t, 'c> PythonReader<'t, 'c> {
                 continue;
             }
             // `rtol: 0.1` is a map's, written as an argument.
-            let is_name = self.peek().is_some_and(|token| token.kind == TokenKind::Name);
+            let is_name =
+                self.peek().is_some_and(|token| token.kind == TokenKind::Name && token.text != "lambda");
             let named = self.nth(1) == "=" || is_name && self.nth(1) == ":";
             let name = named.then(|| self.name()).flatten();
             self.at += usize::from(name.is_some());

@@ -73,7 +73,11 @@ impl Statements<'_, '_, '_> {
                 continue;
             }
             if named(target) || !matches!(target, Expr::Name(_)) {
-                let holds = if starred == Some(at) { Holds::Array } else { holds };
+                let holds = match holds {
+                    _ if starred == Some(at) => Holds::Array,
+                    Holds::Other if starred.is_none() => self.writer.kind_of_part(value, at),
+                    holds => holds,
+                };
                 lines.push(self.one(target, &part, holds)?);
             }
         }

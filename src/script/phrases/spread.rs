@@ -2,7 +2,7 @@
 
 use super::book::Idiom;
 use super::tree::{Arg, Expr};
-use super::writer::Writer;
+use super::writer::{Holds, Writer};
 
 /// What takes an array in the place of any number of values.
 const TAKE_ARRAYS: [&str; 24] = [
@@ -44,7 +44,8 @@ impl Writer<'_> {
         };
         if !arguments.iter().any(|argument| argument.spread) {
             return match name {
-                "enumerate" | "zip" | "list" | "reversed" => self.with_children(arguments),
+                "enumerate" | "zip" | "list" | "reversed" | "sorted" | "max" | "min" | "sum" | "any"
+                | "all" => self.with_children(name, arguments),
                 name => Some(self.with_sizes(name, arguments)),
             };
         }
@@ -62,9 +63,18 @@ impl Writer<'_> {
     }
 
     /// `enumerate(self.layers)`: the modules in a module are an array that it is asked for.
-    fn with_children(&mut self, arguments: &[Arg]) -> Option<Vec<Arg>> {
+    fn with_children(&mut self, name: &str, arguments: &[Arg]) -> Option<Vec<Arg>> {
         let given = |argument: &Arg| {
             let value = match &argument.value {
+                // Here a text goes through its characters, which are no texts.
+                value
+                    if self.python
+                        && (self.kind(value) == Holds::Text || self.reads_keys(value))
+                        && matches!(name, "enumerate" | "zip") =>
+                {
+                    Expr::Rhai(self.items(value)?)
+                }
+                value if self.reads_keys(value) => Expr::Rhai(self.items(value)?),
                 value if self.has_modules(value) => Expr::Rhai(format!("{}.children()", self.on(value)?)),
                 value => value.clone(),
             };

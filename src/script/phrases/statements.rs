@@ -190,8 +190,17 @@ impl<'c> Statements<'_, 'c, '_> {
         loop {
             lines.push(match self.reader.value()? {
                 Expr::Index(on, places) => match places.as_slice() {
+                    _ if let Some(whole) =
+                        self.writer.with_one_key(&Expr::Index(on.clone(), places.clone())) =>
+                    {
+                        let text = self.writer.expr(&whole)?;
+                        let (of, key) = text.strip_suffix(']')?.split_once('[')?;
+                        format!("{of}.remove({key});")
+                    }
                     [IndexPlace::One(at)] => {
-                        format!("{}.remove({});", self.writer.on(&on)?, self.writer.expr(at)?)
+                        let (of, is_map) = (self.writer.on(&on)?, self.writer.kind(&on) == Holds::Map);
+                        let at = if is_map { self.writer.key_of(&of, at)? } else { self.writer.expr(at)? };
+                        format!("{of}.remove({at});")
                     }
                     _ => return None,
                 },
@@ -223,6 +232,7 @@ impl<'c> Statements<'_, 'c, '_> {
             return Some(vec![format!("{word};")]);
         }
         let value = self.reader.values()?;
+        self.writer.note_given(&value);
         Some(vec![format!("{word} {};", self.writer.expr(&value)?)])
     }
 
@@ -340,12 +350,17 @@ impl<'c> Statements<'_, 'c, '_> {
     }
 
     fn augmented(&mut self, target: &Expr, sign: &str, value: &Expr) -> Option<Vec<String>> {
+        if let Some(target) = self.writer.with_one_key(target) {
+            return self.augmented(&target, sign, value);
+        }
         if let Expr::Index(_, places) = target
             && (places.len() > 1
                 || matches!(
                     places.as_slice(),
                     [IndexPlace::One(Expr::Tuple(_)) | IndexPlace::Slice(_, _, Some(_))]
-                ))
+                )
+                || self.is_one_place(target))
+            && !self.is_in_map(target)
         {
             let sign = LEVELS.into_iter().find(|level| sign.strip_suffix('=') == Some(level))?;
             let whole = Expr::Binary(sign, target.clone().into(), value.clone().into());
@@ -358,10 +373,23 @@ impl<'c> Statements<'_, 'c, '_> {
             let own = self.writer.expr(target)?;
             return Some(vec![format!("{own} = {text};")]);
         }
+        let is_standing = matches!(target, Expr::Index(map, _) if self.writer.standing_of(map).is_some());
+        let is_set = self.writer.is_set(target);
+        if let Some(plain) = sign.strip_suffix('=')
+            && let Some(plain) = LEVELS.into_iter().chain(["|", "&", "^"]).find(|level| *level == plain)
+            && (is_standing || is_set)
+        {
+            let whole = Expr::Binary(plain, target.clone().into(), value.clone().into());
+            let (holds, text) = (self.writer.kept(&whole), self.writer.expr(&whole)?);
+            return Some(vec![self.one(target, &text, holds)?]);
+        }
         if sign == "/=" {
             return Some(vec![self.writer.divided_in_place(target, value)?]);
         }
-        let on = self.writer.expr(target)?;
+        let on = match target {
+            Expr::Index(..) => self.writer.placed(target)?,
+            target => self.writer.expr(target)?,
+        };
         if let ("-=", Expr::Name(name)) = (sign, target)
             && self.writer.holds(name) == Some(Holds::Int)
         {
@@ -418,11 +446,14 @@ impl<'c> Statements<'_, 'c, '_> {
             let is_shared = matches!(self.writer.kind(value), Holds::Array | Holds::Map);
             self.mark_alias(target, if is_shared { before } else { value });
             self.mark_repeated(target, value);
+            self.mark_copied(target, value);
             before = target;
             lines.push(self.one(target, &text, holds)?);
             let own = self.writer.expr(target)?;
             self.note_class(&own, value);
             self.writer.note_arrays(&own, value);
+            self.writer.note_standing(&own, value);
+            self.writer.note_items(target, value);
             self.note_order(&own, value);
             if self.writer.may_be_none(value) {
                 self.writer.optional.insert(own.clone());
@@ -458,6 +489,9 @@ impl<'c> Statements<'_, 'c, '_> {
     }
 
     pub(super) fn one(&mut self, target: &Expr, value: &str, holds: Holds) -> Option<String> {
+        if let Some(target) = self.writer.with_one_key(target) {
+            return self.one(&target, value, holds);
+        }
         match target {
             Expr::Name(name) => {
                 let known = self.is_own(name);
@@ -491,7 +525,7 @@ impl<'c> Statements<'_, 'c, '_> {
                 {
                     return Some(format!("{call};"));
                 }
-                let on = self.writer.on(map)?;
+                let on = self.writer.placed(map)?;
                 if let [IndexPlace::One(key)] = places.as_slice()
                     && self.writer.kind(map) == Holds::Map
                     && self.writer.kind(key) == Holds::Int
@@ -504,14 +538,30 @@ impl<'c> Statements<'_, 'c, '_> {
                 }
                 if let [IndexPlace::One(key)] = places.as_slice()
                     && self.writer.kind(map) == Holds::Map
-                    && self.writer.is_number_of(&on, key)
                 {
-                    return Some(format!("{on}[{}] = {value};", self.writer.key(key)?));
+                    return Some(format!("{on}[{}] = {value};", self.writer.key_of(&on, key)?));
+                }
+                if let ([IndexPlace::One(at)], true) = (places.as_slice(), self.is_one_place(target)) {
+                    self.writer.uses(Idiom::Put);
+                    return Some(format!("{on}.put({}, {value});", self.writer.expr(at)?));
                 }
                 Some(format!("{};", self.writer.assigned(&on, places, value)?))
             }
             _ => None,
         }
+    }
+
+    /// Whether a tuple says which place of a tensor is written to.
+    fn is_one_place(&self, target: &Expr) -> bool {
+        let Expr::Index(on, places) = target else { return false };
+        let [IndexPlace::One(at)] = places.as_slice() else { return false };
+        let may_be = matches!(self.writer.kind(on), Holds::Tensor | Holds::Other);
+        may_be && !matches!(at, Expr::Tuple(_)) && self.writer.is_tuple(at)
+    }
+
+    /// Whether what is written to is a dictionary's.
+    fn is_in_map(&self, target: &Expr) -> bool {
+        matches!(target, Expr::Index(on, _) if self.writer.kind(on) == Holds::Map)
     }
 
     /// Whether an assignment finds a variable of this name.

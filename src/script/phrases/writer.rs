@@ -7,8 +7,7 @@ use crate::base::name_map::NameMap;
 use super::book::Idiom;
 use super::family::Kin;
 use super::names::{self, Imports};
-use super::reserved;
-use super::tree::{self, Expr, IndexPlace, is_os, is_sizes};
+use super::tree::Expr;
 
 /// What is known of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,8 +22,23 @@ pub(crate) enum Holds {
     Int,
     /// An integer that is, or may be, below 0: read as [`Holds::Int`].
     Negative,
+    /// Read as [`Holds::Array`], as which it is written.
+    Tuple,
+    /// The same of a set.
+    Set,
     Float,
     Other,
+}
+
+impl Holds {
+    /// What it is read as.
+    pub(super) fn plain(self) -> Holds {
+        match self {
+            Holds::Negative => Holds::Int,
+            Holds::Tuple | Holds::Set => Holds::Array,
+            holds => holds,
+        }
+    }
 }
 
 /// What a fault says that the line alone does not.
@@ -117,6 +131,15 @@ pub(super) struct Writer<'k> {
     pub ordered: BTreeSet<String>,
     /// Maps whose names stand for numbers.
     pub numbered: BTreeSet<String>,
+    /// What the program's functions, fields and lists are given: by this reading, and by the one before it.
+    pub met: NameMap<Holds>,
+    pub seen: NameMap<Holds>,
+    /// The function that is read: `f`, and `.f` of a method.
+    pub within: String,
+    /// Dictionaries that have a value for each key, and that.
+    pub standing: NameMap<String>,
+    /// Whether what is written is changed.
+    pub placing: bool,
     /// Parsers of arguments, with the options that they have been given.
     pub parsers: NameMap<Vec<String>>,
     /// Functions with gradients of their own, `Cube()`, and variables that have what applies one.
@@ -193,6 +216,11 @@ impl<'k> Writer<'k> {
             guessed: BTreeSet::new(),
             ordered: BTreeSet::new(),
             numbered: BTreeSet::new(),
+            met: NameMap::new(),
+            seen: NameMap::new(),
+            within: String::new(),
+            standing: NameMap::new(),
+            placing: false,
             parsers: NameMap::new(),
             applied: BTreeSet::new(),
             unclear: BTreeSet::new(),
@@ -209,8 +237,12 @@ impl<'k> Writer<'k> {
     }
 
     pub(super) fn holds(&self, name: &str) -> Option<Holds> {
-        let own = self.scopes.iter().rev().find_map(|scope| scope.get(name)).copied();
-        own.map(|holds| if holds == Holds::Negative { Holds::Int } else { holds })
+        self.noted(name).map(Holds::plain)
+    }
+
+    /// The same with what is an array or an integer otherwise.
+    pub(super) fn noted(&self, name: &str) -> Option<Holds> {
+        self.scopes.iter().rev().find_map(|scope| scope.get(name)).copied()
     }
 
     pub(super) fn bind(&mut self, name: &str, holds: Holds) {
@@ -263,8 +295,12 @@ impl<'k> Writer<'k> {
                 };
                 atom(format!("{on}::{name}"))
             }
+            Expr::Call(..) if let Some(found) = self.standing_map(value) => found,
             Expr::Call(callee, arguments) => self.call(callee, arguments),
-            Expr::Index(on, places) => self.index(on, places),
+            Expr::Index(on, places) => match self.with_one_key(value) {
+                Some(whole) => self.written(&whole),
+                None => self.index(on, places),
+            },
             Expr::Unary("!", _) => self.truth(value),
             Expr::Unary("?", of) => self.chosen(of),
             Expr::Unary("~", of) => self.inverted(of),
@@ -295,10 +331,7 @@ impl<'k> Writer<'k> {
                 self.uses(Idiom::Tuple);
                 atom(format!("[{}]", self.each(items)?))
             }
-            Expr::Set(items) => {
-                self.uses(Idiom::Set);
-                atom(format!("[{}]", self.each(items)?))
-            }
+            Expr::Set(items) => atom(self.set_of(items)?),
             Expr::Dict(pairs) => {
                 pairs.iter().for_each(|(_, item)| self.note_object(item));
                 self.dictionary(pairs)
@@ -449,7 +482,7 @@ impl<'k> Writer<'k> {
         if let Some(found) = self.of_sign(sign, a, b) {
             return Some((found, ATOM));
         }
-        if let Some(found) = self.of_texts(sign, a, b) {
+        if let Some(found) = self.of_texts(sign, a, b).or_else(|| self.of_sets(sign, a, b)) {
             return Some((found, ATOM));
         }
         match sign {
@@ -483,81 +516,6 @@ impl<'k> Writer<'k> {
         self.scopes.pop();
         let value = self.kept_function(value?);
         Some((format!("|{}| {value}", names.join(", ")), LOOSE))
-    }
-
-    fn dictionary(&mut self, pairs: &[(Expr, Expr)]) -> Option<(String, u8)> {
-        self.uses(Idiom::Dict);
-        let mut all = Vec::new();
-        for (key, value) in pairs {
-            let key = match key {
-                Expr::Text(_) => self.expr(key)?,
-                // Names of a map are texts.
-                Expr::Number(number) => format!("\"{number}\""),
-                // `{a: 1}` without the sign of a map.
-                Expr::Name(name) if self.holds(name).is_none() => name.clone(),
-                _ => return None,
-            };
-            let inside = key.trim_matches('"');
-            let word = inside.chars().all(|c| c.is_alphanumeric() || c == '_')
-                && inside.starts_with(|c: char| c.is_alphabetic() || c == '_')
-                && !reserved::is_kept(inside);
-            all.push(format!("{}: {}", if word { inside } else { &key }, self.expr(value)?));
-        }
-        Some((format!("#{{{}}}", all.join(", ")), ATOM))
-    }
-
-    fn index(&mut self, on: &Expr, places: &[IndexPlace]) -> Option<(String, u8)> {
-        let on = self.without_numpy(on);
-        if let [IndexPlace::One(at)] = places
-            && let Some(found) = self.dunder(on, "__getitem__", &[at])
-        {
-            return Some((found, ATOM));
-        }
-        let holds = if is_sizes(on) { Holds::Array } else { self.kind(on) };
-        let part = match places {
-            [IndexPlace::One(Expr::Number(part))] if part == "0" => "values",
-            [IndexPlace::One(Expr::Number(part))] if part == "1" => "indices",
-            _ => "",
-        };
-        if !part.is_empty() && tree::gives_places(on) {
-            self.uses(Idiom::Parts);
-            return Some((format!("{}.{part}", self.bound(on, ATOM)?), ATOM));
-        }
-        if let ([IndexPlace::One(name)], true) = (places, is_os(on)) {
-            return self.of_launcher(name).map(|text| (text, ATOM));
-        }
-        let on = self.bound(on, ATOM)?;
-        if let ([IndexPlace::One(key)], Holds::Map) = (places, holds)
-            && self.is_number_of(&on, key)
-        {
-            let key = self.key(key)?;
-            return Some((format!("{on}[{key}]"), ATOM));
-        }
-        if let ([IndexPlace::One(at)], Holds::Array) = (places, holds)
-            && self.may_be_tensor(at)
-        {
-            self.uses(Idiom::Number);
-            return Some((format!("{on}[int({})]", self.expr(at)?), ATOM));
-        }
-        Some((self.indexed(&on, holds, places)?, ATOM))
-    }
-
-    /// Whether the key of a map is a number, or may be one in a map of numbers.
-    pub(super) fn is_number_of(&self, map: &str, key: &Expr) -> bool {
-        match self.kind(key) {
-            Holds::Int => true,
-            Holds::Text => false,
-            _ => self.numbered.contains(map),
-        }
-    }
-
-    /// A number as the text that a map has in its place.
-    pub(super) fn key(&mut self, key: &Expr) -> Option<String> {
-        self.uses(Idiom::MapKey);
-        Some(match key {
-            Expr::Number(number) => format!("\"{number}\""),
-            key => format!("`${{{}}}`", self.expr(key)?),
-        })
     }
 }
 
