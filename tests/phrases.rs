@@ -1,5 +1,6 @@
 //! The phrase book: what Python would take is answered with the line rewritten, and what is answered runs.
 
+mod classes;
 mod collections;
 mod copies;
 mod faithful;

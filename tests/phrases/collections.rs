@@ -13,6 +13,13 @@ assert Q[s].item() == -1 and Q.sum().item() == -1
 for p in [(0, 1), (1, 2)]:
     Q[p] += 2
 assert Q[0, 1] == 1 and Q[1, 2] == 2
+start = (0, 0)
+dist = {start: 3}
+agents = [{"pos": (1, 1)}]
+for agent in agents:
+    Q[agent["pos"]] += dist[start]
+assert Q[1, 1] == 3
+Q[1, 1] = 0
 rows = [1, 0]
 assert Q[rows].tolist() == [[0, 0, 2], [0, 1, 0]]
 "#,

@@ -368,6 +368,7 @@ impl Writer<'_> {
             {
                 (Idiom::Object, text)
             }
+            ("repr", [of]) if let Some(text) = self.dunder(of, "__repr__", &[]) => (Idiom::Object, text),
             ("str" | "repr", [of])
                 if !self.kin.is_empty()
                     && let Some(text) = self.as_text(of) =>
@@ -391,7 +392,8 @@ impl Writer<'_> {
                 (Idiom::Type, test)
             }
             ("isinstance", [of, class]) => (Idiom::Type, self.is_instance(of, class)?),
-            ("type", [of]) => (Idiom::Type, format!("type_of({})", self.expr(of)?)),
+            ("type", [of]) => (Idiom::Type, self.type_of(of)?),
+            ("issubclass", [class, base]) => (Idiom::Type, self.is_derived(class, base)?),
             ("tuple", [of]) => (Idiom::List, format!("list({})", self.expr(of)?)),
             ("list" | "tuple", []) => (Idiom::List, "[]".into()),
             ("dict", []) => (Idiom::Dict, self.map_of(arguments)?),

@@ -32,7 +32,8 @@ impl Writer<'_> {
                 "is not" | "!=" => "!=",
                 _ => "==",
             };
-            return Some((format!("type_of({}) {sign} {class}", self.arguments(of)?), 90));
+            let [of] = of.as_slice() else { return None };
+            return Some((format!("{} {sign} {class}", self.type_of(&of.value)?), 90));
         }
         let mut left = first;
         let mut all = Vec::new();

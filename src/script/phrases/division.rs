@@ -110,6 +110,9 @@ impl Writer<'_> {
     pub(super) fn floored(&mut self, a: &Expr, b: &Expr) -> Option<(String, u8)> {
         self.uses(Idiom::Floor);
         let level = binds("/");
+        if self.is_given_tensors(a) {
+            return Some((format!("{}.floor_divide({})", self.on(a)?, self.expr(b)?), ATOM));
+        }
         let whole = |holds: Holds| !matches!(holds, Holds::Tensor | Holds::Float);
         let integers = whole(self.kind(a)) && whole(self.kind(b));
         let unclear = [a, b].into_iter().any(|side| {

@@ -45,11 +45,21 @@ impl Statements<'_, '_, '_> {
             }
         }
         self.default(&name, &params);
+        let called = |pair: &[Tok]| matches!(pair, [own, open] if own.text == name && open.text != "(");
+        if self.reader.tokens.windows(2).any(called) {
+            self.writer.note(format!("{name}="), Holds::Closure);
+        }
         let around_it = std::mem::take(&mut self.writer.got_back);
         let outer = std::mem::replace(&mut self.writer.within, name.clone());
+        let fills = (python && self.fills_array(column)).then(|| self.writer.free_name("values"));
+        let filled = std::mem::replace(&mut self.writer.filled, fills.clone());
         let body = self.body(column, &names);
+        self.writer.filled = filled;
         self.writer.within = outer;
         let mut body = body?;
+        if let Some(own) = fills {
+            body = self.with_filled(&own, body);
+        }
         if python {
             let before = body.clone();
             self.gives_back(&name, &own, &mut body);
@@ -183,7 +193,7 @@ impl Statements<'_, '_, '_> {
     }
 
     /// The tokens of the block that follows a head in a column.
-    fn inside(&self, column: usize) -> Vec<&Tok<'_>> {
+    pub(super) fn inside(&self, column: usize) -> Vec<&Tok<'_>> {
         let rest = self.reader.tokens.get(self.reader.at..).unwrap_or_default();
         let line = rest.first().map_or(0, |token| token.line);
         let belongs =

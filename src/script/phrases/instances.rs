@@ -38,6 +38,28 @@ impl Writer<'_> {
         Some(format!("type_of({text}) {} {class}", if sign == "in" { "in" } else { "==" }))
     }
 
+    /// What says of which class a value is: an object of the program's own has its class's name.
+    pub(super) fn type_of(&mut self, of: &Expr) -> Option<String> {
+        let text = self.expr(of)?;
+        let is_own = matches!(of, Expr::Name(name) if name == "self" && self.objects.contains("self"));
+        if is_own || self.class_of_value(of).is_some() {
+            return Some(format!("{text}.__class__"));
+        }
+        let may_be = !self.kin.is_empty() && matches!(of, Expr::Name(_)) && self.kind(of) == Holds::Other;
+        Some(match may_be {
+            true => {
+                format!("(if type_of({text}) == \"map\" {{ {text}.__class__ }} else {{ type_of({text}) }})")
+            }
+            false => format!("type_of({text})"),
+        })
+    }
+
+    /// `issubclass(Dog, Animal)` of the program's own classes.
+    pub(super) fn is_derived(&self, class: &Expr, base: &Expr) -> Option<String> {
+        let (Expr::Name(class), Expr::Name(base)) = (class, base) else { return None };
+        self.kin.contains_key(class).then(|| self.line_of(class).contains(base).to_string())
+    }
+
     /// A class and those that it is derived from.
     fn line_of(&self, class: &str) -> Vec<String> {
         let base = |class: &String| self.kin.get(class).and_then(|kin| kin.base.clone());
@@ -68,6 +90,7 @@ impl Writer<'_> {
                 "Tensor" => "Tensor",
                 // A network has its class's name.
                 name if self.holds(&format!("{name}()")) == Some(Holds::Module) => name,
+                name if self.kin.contains_key(name) => name,
                 name if self.imports.get(name).is_some_and(|full| full.starts_with("torch.nn.")) => name,
                 _ => return None,
             },

@@ -27,7 +27,7 @@ impl Writer<'_> {
                 let each = "reduce(|all, pair| { all[`${pair[0]}`] = pair[1]; all }, #{})";
                 (Idiom::Dict, format!("list({}).{each}", self.expr(of)?))
             }
-            ("hasattr" | "getattr", _) => {
+            ("hasattr" | "getattr" | "ord" | "chr", _) => {
                 let (text, idiom) = self.by_template(&format!("builtins.{name}"), plain)?;
                 (idiom, text)
             }

@@ -10,6 +10,14 @@ use super::writer::{ATOM, Holds, Writer};
 impl Writer<'_> {
     pub(super) fn dictionary(&mut self, pairs: &[(Expr, Expr)]) -> Option<(String, u8)> {
         self.uses(Idiom::Dict);
+        for (key, value) in pairs {
+            if let Expr::Text(raw) = key {
+                self.note(format!("[{raw}]"), self.kept(value));
+            }
+        }
+        if self.python && pairs.iter().any(|(key, _)| self.is_computed(key)) {
+            return self.dictionary_of_pairs(pairs);
+        }
         let mut all = Vec::new();
         for (key, value) in pairs {
             let key = match key {
@@ -31,6 +39,24 @@ impl Writer<'_> {
             all.push(format!("{}: {}", if word { inside } else { &key }, self.expr(value)?));
         }
         Some((format!("#{{{}}}", all.join(", ")), ATOM))
+    }
+
+    /// Whether a key is no text that stands there.
+    fn is_computed(&self, key: &Expr) -> bool {
+        match key {
+            Expr::Name(name) => self.holds(name).is_some(),
+            Expr::Tuple(items) => !items.iter().all(is_plain),
+            Expr::Attr(..) | Expr::Index(..) | Expr::Call(..) | Expr::Binary(..) => true,
+            _ => false,
+        }
+    }
+
+    /// `{start: 0}`, whose keys are what variables have.
+    fn dictionary_of_pairs(&mut self, pairs: &[(Expr, Expr)]) -> Option<(String, u8)> {
+        let both = |(key, value): &(Expr, Expr)| Expr::List(vec![key.clone(), value.clone()]);
+        let all: Vec<Expr> = pairs.iter().map(both).collect();
+        let each = "reduce(|all, pair| { all[`${pair[0]}`] = pair[1]; all }, #{})";
+        Some((format!("[{}].{each}", self.each(&all)?), ATOM))
     }
 
     pub(super) fn index(&mut self, on: &Expr, places: &[IndexPlace]) -> Option<(String, u8)> {

@@ -366,6 +366,18 @@ impl Writer<'_> {
             {
                 Some(self.removed((on, text), holds, &one.value).map(|text| (text, ATOM)))
             }
+            // What fails there gives a value here.
+            ("index", [one]) if self.tried && is_place(on) && matches!(holds, Holds::Array | Holds::Text) => {
+                let item = self.expr(&one.value)?;
+                let fails = "throw ValueError(\"it is not in there\");";
+                self.prelude.push(format!("if {item} !in {text} {{ {fails} }}"));
+                None
+            }
+            ("pop", []) if self.tried && is_place(on) && holds == Holds::Array => {
+                let fails = "throw IndexError(\"pop from empty list\");";
+                self.prelude.push(format!("if {text}.is_empty() {{ {fails} }}"));
+                None
+            }
             ("get", [key, rest @ ..])
                 if plain
                     && (!rest.is_empty() || holds == Holds::Map && self.is_number_of(text, &key.value)) =>

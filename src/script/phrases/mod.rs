@@ -75,6 +75,7 @@ mod tuples;
 mod unzip;
 mod words;
 mod writer;
+mod yields;
 
 use super::fault::{Fault, Origin};
 use super::lexer;

@@ -64,7 +64,10 @@ impl Statements<'_, '_, '_> {
         self.announce_methods(column, &name, base.as_deref())?;
         self.writer.supers.clear();
         self.inherit(&name, base.as_deref());
-        let asks = |token: &super::lex::Tok| matches!(token.text, "isinstance" | "type" | "__class__");
+        let asks = |token: &super::lex::Tok| match token.kind {
+            TokenKind::Text => token.text.contains("type(") || token.text.contains("__class__"),
+            _ => matches!(token.text, "isinstance" | "type" | "__class__"),
+        };
         let is_asked = self.reader.tokens.iter().any(asks);
         let base_params =
             base.as_ref().and_then(|base| self.writer.kin.get(base)).map_or(0, |kin| kin.params.len());

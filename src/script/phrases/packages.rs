@@ -12,6 +12,12 @@ const TEMPLATES: &[(&str, &str, Idiom)] = &[
     ("builtins.hasattr", "{1} in {0}", Idiom::Method),
     ("builtins.getattr", "{0}[{1}] ?? {2}", Idiom::Method),
     ("builtins.getattr", "{0}[{1}]", Idiom::Method),
+    ("builtins.ord", "{0}.to_string().to_chars()[0].to_int()", Idiom::Characters),
+    (
+        "builtins.chr",
+        "{ let {text} = to_hex({0}); while {text}.len() < 4 { {text} = \"0\" + {text}; } parse_json(`\"\\u${{text}}\"`) }",
+        Idiom::Characters,
+    ),
     ("tqdm.tqdm", "progress({0})", Idiom::Library),
     ("tqdm.auto.tqdm", "progress({0})", Idiom::Library),
     ("tqdm.notebook.tqdm", "progress({0})", Idiom::Library),
@@ -134,6 +140,9 @@ impl Writer<'_> {
         }
         if let Some(found) = self.of_numbers(&full, arguments) {
             return Some((found, Idiom::Numpy));
+        }
+        if full == "collections.deque" && arguments.iter().any(|argument| argument.name.is_some()) {
+            self.mark("`maxlen` falls away: what is more stays in the list");
         }
         let plain = arguments.iter().filter(|argument| argument.name.is_none());
         let values: Vec<&Expr> = plain.map(|argument| &argument.value).collect();

@@ -86,6 +86,7 @@ impl<'c> Statements<'_, 'c, '_> {
                 Some(noted.into_iter().chain([format!("{};", token.text)]).collect())
             }
             "del" => self.del(),
+            "yield" => self.yields(),
             "assert" => self.assert(),
             "raise" => self.raise(),
             "global" | "nonlocal" => self.global(),

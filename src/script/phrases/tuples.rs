@@ -34,6 +34,12 @@ impl Writer<'_> {
         if matches!(holds, Holds::Tuple | Holds::Set | Holds::Map) {
             self.note(format!("{function}({at})"), holds);
         }
+        match holds {
+            Holds::Tensor | Holds::Text => self.note(format!("{function}({at})"), holds),
+            // It may be anything else.
+            Holds::Other => self.note(format!("{function}({at})?"), Holds::Int),
+            _ => {}
+        }
         self.note(format!("{function}({at})[]"), items);
         if holds == Holds::Map {
             self.note(format!("{function}({at}){{}}"), self.keys_of_value(value));
@@ -61,8 +67,30 @@ impl Writer<'_> {
         let default = self.defaults.get(&self.within).and_then(|all| all.get(at).cloned().flatten());
         match default {
             Some(default) if default.starts_with("#{") => Holds::Map,
-            _ => self.known(&key),
+            _ => match self.known(&key) {
+                Holds::Tensor | Holds::Text if default.is_some() || self.is_handed_on() => Holds::Other,
+                Holds::Tensor | Holds::Text if self.known(&format!("{key}?")) != Holds::Other => Holds::Other,
+                Holds::Tensor => {
+                    self.met.insert(format!("{}:{name}//", self.within), Holds::Tensor);
+                    Holds::Other
+                }
+                holds => holds,
+            },
         }
+    }
+
+    /// Whether a value is a parameter that is given tensors wherever its function is called.
+    pub(super) fn is_given_tensors(&self, value: &Expr) -> bool {
+        let is = |name: &String| {
+            self.met.get(&format!("{}:{name}//", self.within)) == Some(&Holds::Tensor)
+                && self.holds(name) == Some(Holds::Other)
+        };
+        matches!(value, Expr::Name(name) if is(name))
+    }
+
+    /// Whether the function that is read stands somewhere as a value: nobody knows what it is given then.
+    fn is_handed_on(&self) -> bool {
+        self.known(&format!("{}=", self.within)) != Holds::Other
     }
 
     /// Notes what the function that is read gives.
@@ -157,6 +185,7 @@ impl Writer<'_> {
                     _ => self.known_of_call(callee, "") == Holds::Tuple,
                 },
                 Expr::Index(on, places) => match places.as_slice() {
+                    [IndexPlace::One(Expr::Text(raw))] => self.known(&format!("[{raw}]")) == Holds::Tuple,
                     [IndexPlace::One(_)] => self.has_tuples(on),
                     [IndexPlace::Slice(..)] => self.is_tuple(on),
                     _ => false,

@@ -140,6 +140,8 @@ pub(super) struct Writer<'k> {
     pub standing: NameMap<String>,
     /// Whether what is written is changed.
     pub placing: bool,
+    /// The array that the values of a generator go into.
+    pub filled: Option<String>,
     /// Parsers of arguments, with the options that they have been given.
     pub parsers: NameMap<Vec<String>>,
     /// Functions with gradients of their own, `Cube()`, and variables that have what applies one.
@@ -221,6 +223,7 @@ impl<'k> Writer<'k> {
             within: String::new(),
             standing: NameMap::new(),
             placing: false,
+            filled: None,
             parsers: NameMap::new(),
             applied: BTreeSet::new(),
             unclear: BTreeSet::new(),
@@ -465,6 +468,8 @@ impl<'k> Writer<'k> {
                 let is_error = self.caught.iter().any(|caught| caught == of);
                 Some((if is_error { format!("{of}.kind") } else { on }, ATOM))
             }
+            "__name__" if on.contains(".__class__") => Some((on, ATOM)),
+            "__class__" if self.objects.contains(&on) => Some((format!("{on}.__class__"), ATOM)),
             "__class__" if self.python => {
                 self.uses(Idiom::Type);
                 Some((format!("type_of({on})"), ATOM))
