@@ -10,7 +10,7 @@ use crate::session::protocol::{DeviceInfo, Message};
 
 use super::attempt::{Attempt, AttemptEnd, Took};
 
-/// A session that answers nothing for so long is given up, where its evaluations have no limit of their own.
+/// What an evaluation may take where the lesson names no limit, and a session to begin.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// What a session has beyond the limit of an evaluation to say so.
 const GRACE: Duration = Duration::from_secs(10);
@@ -28,7 +28,7 @@ impl Runner {
     /// # Errors
     /// It can't be started, or does not greet.
     pub(crate) fn start(options: &SessionOptions) -> io::Result<Runner> {
-        let patience = options.limits.time.map_or(PATIENCE, |limit| limit.saturating_add(GRACE));
+        let (options, patience) = limited(options);
         let mut runner =
             Runner { exchange: Exchange::open(options.command()?)?, devices: Vec::new(), patience };
         runner.devices = runner.exchange.greet(PATIENCE).map_err(io::Error::other)?;
@@ -124,5 +124,29 @@ impl Runner {
             }
         }
         Ok(None)
+    }
+}
+
+/// What a session is started with, and how long its answers may take. Code that runs for ever is told as such, not as code
+/// that somebody has stopped.
+fn limited(options: &SessionOptions) -> (SessionOptions, Duration) {
+    let mut options = options.clone();
+    let limit = *options.limits.time.get_or_insert(PATIENCE);
+    (options, limit.saturating_add(GRACE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_limit_has_one_of_a_minute() {
+        let seconds = Duration::from_secs;
+        let mut options = SessionOptions::default();
+        let (minute, patience) = limited(&options);
+        assert_eq!((minute.limits.time, patience), (Some(seconds(60)), seconds(70)));
+        options.limits.time = Some(seconds(100));
+        let (own, patience) = limited(&options);
+        assert_eq!((own.limits.time, patience), (Some(seconds(100)), seconds(110)));
     }
 }

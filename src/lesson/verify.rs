@@ -226,7 +226,10 @@ impl Visit<'_> {
         }
         match end {
             AttemptEnd::Fault(verdict) => self.not_begun(&verdict),
-            AttemptEnd::Cut(reason) => self.breaks(code.line, &format!("the cell does not run: {reason}")),
+            AttemptEnd::Cut(reason) if !self.broken => {
+                self.breaks(code.line, &format!("the cell does not run: {reason}"));
+            }
+            AttemptEnd::Cut(_) => {}
             AttemptEnd::Ran(_) => {}
         }
         for ((id, predict), answer) in answers.iter().zip(attempt.answers()) {
