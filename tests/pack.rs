@@ -6,6 +6,7 @@ mod hostile;
 mod large;
 mod running;
 mod shelf;
+mod versions;
 mod writing;
 
 use std::path::{Path, PathBuf};

@@ -46,7 +46,7 @@ pub(super) fn of(chosen: &Chosen, solutions: bool) -> Result<Answers, String> {
     };
     let passed = memory.passed();
     let all = pieces(lesson, &|id, solution| {
-        if solutions { Some(solution.to_owned()) } else { passed.get(id).cloned() }
+        if solutions { Some(solution.to_owned()) } else { passed.get(id).map(|passed| passed.text.clone()) }
     });
     let open = all.iter().filter(|piece| piece.code.is_none());
     let open: Vec<String> = open.filter_map(|piece| piece.exercise.clone()).collect();

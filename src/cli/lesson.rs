@@ -154,7 +154,7 @@ fn walk_through(chosen: &Chosen, ascii: bool, devices: &str) -> u8 {
         tell!("note: {note}");
     }
     let known = kept.map(|kept| kept.records).unwrap_or_default();
-    let memory = LessonMemory::of(&known, &chosen.pack, &chosen.lesson.front.id);
+    let memory = chosen.memory(&known);
     let from = library::left_off_in(&chosen.pack, &chosen.lesson, &known);
     let options = setup::lesson_session(chosen, devices);
     let seed = order::seed(&folders::data_folder().unwrap_or_default().to_string_lossy());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::folders::data_folder;
 use crate::lesson::pack::store::Store;
 use crate::lesson::pack::{COURSE, Pack, PackError, open_manifest, path};
-use crate::lesson::{Key, Lesson, LessonError, load};
+use crate::lesson::{Key, Lesson, LessonError, LessonMemory, Record, load};
 
 /// A lesson and the pack that it belongs to.
 #[derive(Clone)]
@@ -35,6 +35,12 @@ impl Chosen {
     /// What finds it on the command line.
     pub(super) fn name(&self) -> String {
         if self.pack == NO_PACK { self.lesson.file().into() } else { name(&self.pack, &self.lesson.front.id) }
+    }
+
+    /// What these records say of it. A file that is in no pack may be another one each time.
+    pub(super) fn memory(&self, records: &[Record]) -> LessonMemory {
+        let version = if self.pack == NO_PACK { "" } else { &self.version };
+        LessonMemory::in_version(records, (&self.pack, &self.lesson.front.id), version)
     }
 
     /// What the progress of a step is kept under.

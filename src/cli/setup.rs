@@ -12,7 +12,7 @@ use crate::cli::packs::Chosen;
 use crate::device::sim::Selection;
 use crate::device::sim::host_choice::{split_host, with_host};
 use crate::lab::{Book, Document, Keep, open_lesson_work};
-use crate::lesson::{Lesson, LessonMemory, ProgressLog, Record};
+use crate::lesson::{Lesson, ProgressLog, Record};
 use crate::notebook::Wants;
 use crate::session::options::SessionOptions;
 
@@ -41,7 +41,7 @@ pub(super) fn opened(chosen: &Chosen) -> (Document, Option<Book>, Vec<String>) {
 
 fn recalled(chosen: &Chosen) -> Result<(Document, Book, Vec<String>), String> {
     let kept = kept::read().map_err(|error| error.to_string())?;
-    let memory = LessonMemory::of(&kept.records, &chosen.pack, &chosen.lesson.front.id);
+    let memory = chosen.memory(&kept.records);
     let document = Document::lesson(&chosen.lesson).recalling(&memory);
     let path = work_file(&chosen.pack, &chosen.lesson.front.id).map_err(|error| error.to_string())?;
     let folder = path.parent().unwrap_or(Path::new("."));

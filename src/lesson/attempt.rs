@@ -5,21 +5,20 @@
 //! are solved, whatever was tried meanwhile: where the session does not stand there, everything before is run again,
 //! unseen. That costs what those steps cost.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use crate::base::event::{Clock, HIDDEN_CELLS};
 use crate::session::protocol::{Fault, GivenName, Message, Outcome, ProbeValue, Request, Stream};
 use crate::session::verdict::Verdict;
 
-use super::format::{Code, Element, Lesson, Step};
+use super::format::{Code, Element, Lesson};
 use super::given::{given, kept};
+use super::replayed::{Ask, Replayed, Unseen};
+pub use super::replayed::{Passed, PassedCode};
 use super::strays::{self, Stray};
 
 /// Why an attempt was cut that the learner has stopped.
 pub(crate) const INTERRUPTED: &str = "interrupted";
-
-/// Code that passed, by the ids of its steps.
-pub type Passed = BTreeMap<String, String>;
 
 /// One step that is run, or a cell of the learner's own beside it.
 #[derive(Clone, Debug)]
@@ -47,6 +46,8 @@ pub struct Attempt {
     /// What was asked, with the id of the request, until it is answered.
     asked: Option<(u64, Ask)>,
     replay: Replay,
+    /// Steps whose kept code does not pass the lesson's check as it is now.
+    unsuited: Vec<String>,
     answers: Vec<Measured>,
     /// The line of the check that refused.
     check_line: Option<u32>,
@@ -105,44 +106,6 @@ pub enum Took {
     Unseen,
 }
 
-/// Something to ask, before it has the id of its request.
-#[derive(Clone, PartialEq, Debug)]
-enum Ask {
-    Reset,
-    /// Code of the lesson, or code that passed, of the step of this number.
-    Unseen {
-        step: usize,
-        code: Code,
-        what: Unseen,
-    },
-    Shown(Code),
-    Check(Code),
-    /// The answer of the prediction with this id.
-    Probe(String, String),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Unseen {
-    SetUp,
-    /// A cell that runs as it stands.
-    Cell,
-    /// The lesson's answer to an exercise, which may end with the error that its check asks for.
-    Solution,
-    /// Code of the learner's that passed once.
-    Passed,
-}
-
-/// A step that is run again.
-#[derive(Clone, Debug)]
-struct Replayed {
-    number: usize,
-    id: String,
-    setup: Vec<Code>,
-    /// Code that passed, and the lesson's.
-    passed: Option<Code>,
-    code: Option<(Code, Unseen)>,
-}
-
 impl Attempt {
     /// Code beside a lesson or without one.
     pub fn of_code(number: u32, code: Code) -> Attempt {
@@ -161,6 +124,7 @@ impl Attempt {
             pieces: VecDeque::new(),
             asked: None,
             replay: Replay::default(),
+            unsuited: Vec::new(),
             answers: Vec::new(),
             check_line: None,
             stopping: false,
@@ -269,12 +233,14 @@ impl Attempt {
             Ask::Reset => Request::Reset { id },
             Ask::Unseen { step, code, what } => {
                 let answer = matches!(what, Unseen::Solution | Unseen::Passed);
-                evaluate(id, unseen_cell(*step), code, Vec::new(), answer)
+                let check =
+                    self.before.iter().find(|earlier| earlier.number == *step && *what == Unseen::Passed);
+                let given = check.and_then(|earlier| earlier.check.as_ref()).map(|(_, given)| given.clone());
+                evaluate(id, unseen_cell(*step), code, given.unwrap_or_default(), answer)
             }
+            Ask::Judge { step, code } => check(id, unseen_cell(*step), code),
             Ask::Shown(code) => evaluate(id, self.number, code, self.given.clone(), self.check.is_some()),
-            Ask::Check(code) => {
-                Request::Check { id, of: self.number, code: code.text.clone(), first_line: line(code) }
-            }
+            Ask::Check(code) => check(id, self.number, code),
             Ask::Probe(_, expression) => {
                 Request::Probe { id, of: self.number, expression: expression.clone() }
             }
@@ -309,6 +275,9 @@ impl Attempt {
             (_, Message::Refused { reason, .. }) => self.end = Some(AttemptEnd::Cut(reason.clone())),
             (Ask::Unseen { step, what, .. }, Message::Finished { outcome, .. }) => {
                 self.unseen(step, what, outcome);
+            }
+            (Ask::Judge { step, .. }, Message::CheckResult { verdict, .. }) if !verdict.is_pass() => {
+                self.unsuited(step);
             }
             (Ask::Shown(_), Message::Finished { outcome, .. }) => self.shown(outcome),
             (Ask::Check(_), Message::CheckResult { verdict, check_line, .. }) => {
@@ -358,7 +327,7 @@ impl Attempt {
             Some((_, Ask::Shown(_))) if self.check.is_some() => {
                 AttemptEnd::Ran(Some(Verdict::LearnerError { message, line: None }))
             }
-            Some((_, Ask::Check(_) | Ask::Unseen { .. })) => {
+            Some((_, Ask::Check(_) | Ask::Judge { .. } | Ask::Unseen { .. })) => {
                 AttemptEnd::Fault(Verdict::CheckerFault { message, line: None })
             }
             _ => AttemptEnd::Cut(message),
@@ -375,14 +344,15 @@ impl Attempt {
             }
             other => told(other),
         };
-        let earlier = self.before.iter_mut().find(|earlier| earlier.number == step);
+        let earlier = self.before.iter().find(|earlier| earlier.number == step);
         let message = match (what, earlier) {
-            (Unseen::Passed, Some(earlier)) => {
-                // What passed once may not suit a later version of the lesson: its own solution does.
-                earlier.passed = None;
-                (self.anew, self.from) = (true, 0);
-                return self.plan();
+            // An error may be what its check asks for.
+            (Unseen::Passed, Some(earlier))
+                if earlier.check.is_some() && matches!(outcome, Outcome::Error { .. }) =>
+            {
+                return;
             }
+            (Unseen::Passed, Some(_)) => return self.unsuited(step),
             (Unseen::SetUp, _) | (_, None) => format!("the set-up failed: {reason}"),
             (_, Some(earlier)) => {
                 format!("the step `{}` before it failed when it was run again: {reason}", earlier.id)
@@ -390,6 +360,16 @@ impl Attempt {
         };
         let line = if let Outcome::Error { fault } = outcome { fault.line } else { None };
         self.end = Some(AttemptEnd::Fault(Verdict::CheckerFault { message, line }));
+    }
+
+    /// What passed once does not suit this version of the lesson: its own solution does.
+    fn unsuited(&mut self, step: usize) {
+        if let Some(earlier) = self.before.iter_mut().find(|earlier| earlier.number == step) {
+            earlier.passed = None;
+            self.unsuited.extend(earlier.check.is_some().then(|| earlier.id.clone()));
+        }
+        (self.anew, self.from) = (true, 0);
+        self.plan();
     }
 
     fn shown(&mut self, outcome: &Outcome) {
@@ -469,6 +449,19 @@ impl Attempt {
             .map(|earlier| earlier.id.as_str())
     }
 
+    /// That solutions have taken the place of code that passed in another version of the lesson; the code is not to be
+    /// replayed any more, and is taken out of what passed.
+    pub fn tell_unsuited(&self, passed: &mut Passed) -> Option<String> {
+        self.unsuited.iter().for_each(|id| drop(passed.remove(id)));
+        let names = self.unsuited.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
+        (!names.is_empty()).then(|| {
+            format!(
+                "your answer to {names} is of an earlier version of the lesson and does not pass this one's check: the \
+                 lesson's solution stands in for it"
+            )
+        })
+    }
+
     /// The state in which a step begins is built for it.
     pub fn begins_within(&self) -> bool {
         self.within
@@ -495,33 +488,6 @@ impl Attempt {
     }
 }
 
-impl Replayed {
-    fn of(number: usize, step: &Step, passed: &Passed) -> Replayed {
-        let code = match &step.element {
-            Some(Element::Run(code)) => Some((code.clone(), Unseen::Cell)),
-            Some(Element::Exercise(exercise)) => Some((exercise.solution.clone(), Unseen::Solution)),
-            Some(Element::Predict(_) | Element::Quiz(_)) | None => None,
-        };
-        let passed = passed.get(&step.id).filter(|_| matches!(step.element, Some(Element::Exercise(_))));
-        Replayed {
-            number,
-            id: step.id.clone(),
-            setup: step.setup.clone(),
-            passed: passed.map(|text| Code { text: text.clone(), line: 1 }),
-            code,
-        }
-    }
-
-    fn pieces(&self) -> Vec<Ask> {
-        let step = self.number;
-        let setup = self.setup.iter().map(|code| (code, Unseen::SetUp));
-        let passed = self.passed.iter().map(|code| (code, Unseen::Passed));
-        let lesson = self.code.iter().filter(|_| self.passed.is_none()).map(|(code, what)| (code, *what));
-        let all = setup.chain(passed).chain(lesson);
-        all.map(|(code, what)| Ask::Unseen { step, code: code.clone(), what }).collect()
-    }
-}
-
 /// That the session is no more, in words; most reasons begin with it.
 pub(crate) fn session_ended(reason: &str) -> String {
     if reason.starts_with("the session") { reason.to_owned() } else { format!("the session ended: {reason}") }
@@ -529,6 +495,10 @@ pub(crate) fn session_ended(reason: &str) -> String {
 
 fn evaluate(id: u64, cell: u32, code: &Code, given: Vec<GivenName>, answer: bool) -> Request {
     Request::Evaluate { id, cell, code: code.text.clone(), first_line: line(code), given, answer }
+}
+
+fn check(id: u64, of: u32, code: &Code) -> Request {
+    Request::Check { id, of, code: code.text.clone(), first_line: line(code) }
 }
 
 fn line(code: &Code) -> u32 {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::session::verdict::Verdict;
 
-use super::attempt::Passed;
+use super::attempt::{Passed, PassedCode};
 use super::progress::{Entry, Record};
 
 /// The steps of one lesson, by their ids.
@@ -28,6 +28,8 @@ pub struct Remembered {
     pub verdict: Option<Verdict>,
     /// The code that passed last.
     pub passed: Option<String>,
+    /// It passed in another version of the lesson than is here.
+    pub earlier: bool,
     /// The solution was shown.
     pub solution: bool,
     /// A cell ran without an error, a quiz was answered right, or an exercise passed.
@@ -44,10 +46,32 @@ impl Remembered {
 impl LessonMemory {
     /// What the records say of a pack's lesson, in their order.
     pub fn of<'r>(records: impl IntoIterator<Item = &'r Record>, pack: &str, lesson: &str) -> LessonMemory {
+        LessonMemory::gathered(records, (pack, lesson), |_| false)
+    }
+
+    /// The same for this version of the pack, in which an exercise may be another one than the one that was passed.
+    pub fn in_version<'r>(
+        records: impl IntoIterator<Item = &'r Record>,
+        (pack, lesson): (&str, &str),
+        version: &str,
+    ) -> LessonMemory {
+        LessonMemory::gathered(records, (pack, lesson), |record| record.version != version)
+    }
+
+    fn gathered<'r>(
+        records: impl IntoIterator<Item = &'r Record>,
+        (pack, lesson): (&str, &str),
+        is_earlier: impl Fn(&Record) -> bool,
+    ) -> LessonMemory {
         let mut memory = LessonMemory::default();
         let own = |record: &&Record| record.key.pack == pack && record.key.lesson == lesson;
         for record in records.into_iter().filter(own) {
             memory.take(&record.key.step, &record.entry);
+            if let Entry::Attempt { code: Some(_), .. } = &record.entry
+                && let Some(step) = memory.0.get_mut(&record.key.step)
+            {
+                step.earlier = is_earlier(record);
+            }
         }
         memory
     }
@@ -59,7 +83,9 @@ impl LessonMemory {
 
     /// Code that passed, by the ids of its steps.
     pub fn passed(&self) -> Passed {
-        let passed = self.0.iter().filter_map(|(id, step)| Some((id.clone(), step.passed.clone()?)));
+        let passed = self.0.iter().filter_map(|(id, step)| {
+            Some((id.clone(), PassedCode { text: step.passed.clone()?, earlier: step.earlier }))
+        });
         passed.collect()
     }
 
@@ -93,7 +119,7 @@ impl LessonMemory {
                 step.verdict = Some(verdict.clone());
                 step.settled |= verdict.is_pass();
                 if code.is_some() {
-                    step.passed.clone_from(code);
+                    (step.passed, step.earlier) = (code.clone(), false);
                 }
             }
             Entry::Hint { number } => step.hints = step.hints.max(*number),
@@ -149,7 +175,7 @@ mod tests {
         ];
         let known = memory(&records);
         assert_eq!(known.step("e").unwrap().verdict, Some(fail));
-        assert_eq!(known.passed().get("e").map(String::as_str), Some("let x = 1;"));
+        assert_eq!(known.passed().get("e").map(|passed| passed.text.as_str()), Some("let x = 1;"));
         assert_eq!(known.step("q").unwrap().tries, [vec![1], vec![0]]);
         let other = LessonMemory::of(&records, "p", "another");
         assert_eq!(other, LessonMemory::default());

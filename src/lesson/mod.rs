@@ -31,6 +31,7 @@ mod places;
 mod predict;
 mod progress;
 mod quantity;
+mod replayed;
 pub(crate) mod runner;
 mod source;
 mod spoilt;

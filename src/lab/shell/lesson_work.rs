@@ -132,7 +132,7 @@ fn take_over(document: &mut Document, book: &Book, elsewhere: &[String]) {
                 && cell.id == kept.id
             {
                 let document::Cell { mut code, stored, .. } = shown(kept);
-                let passed = passed.get(&cell.id);
+                let passed = passed.get(&cell.id).map(|passed| &passed.text);
                 // It passed at the prompt: what passed is the learner's answer.
                 if let Some(answer) = passed.filter(|_| is_untouched(kept)) {
                     code.clone_from(answer);

@@ -14,7 +14,7 @@ use crate::lab::model::state::State;
 use crate::lab::model::text;
 use crate::lab::model::work::Current;
 use crate::lab::update::{asking, book, selecting, variables};
-use crate::lesson::attempt::{Attempt, AttemptEnd, INTERRUPTED, Measured, Standing, Took};
+use crate::lesson::attempt::{Attempt, AttemptEnd, INTERRUPTED, Measured, PassedCode, Standing, Took};
 use crate::lesson::{Code, Element, Entry, Step};
 use crate::notebook::{Kind, Output};
 use crate::session::protocol::{Message, Request, Verdict};
@@ -218,6 +218,9 @@ fn ended(state: &mut State, current: Current, fx: &mut Vec<Effect>) {
 fn close(state: &mut State, current: Current, fx: &mut Vec<Effect>) {
     state.work.interrupted_at = None;
     let Current { key, attempt, .. } = current;
+    if let Some(told) = state.lesson.as_mut().and_then(|open| attempt.tell_unsuited(&mut open.passed)) {
+        state.say(text::clean_line(&told));
+    }
     let mut standing = Standing::Elsewhere;
     match attempt.end() {
         Some(AttemptEnd::Ran(Some(verdict))) => {
@@ -274,7 +277,7 @@ fn passed(state: &mut State, key: Key, code: &str) -> Standing {
     cell.done = true;
     let (id, step) = (cell.id.clone(), cell.step);
     if let Some(open) = &mut state.lesson {
-        open.passed.insert(id, code.to_owned());
+        open.passed.insert(id, PassedCode { text: code.to_owned(), earlier: false });
     }
     step.map_or(Standing::Elsewhere, |step| Standing::Before(step + 1))
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use crate::base::figures::plural;
 use crate::base::text::strip_control;
-use crate::lesson::attempt::{AttemptEnd, Standing};
+use crate::lesson::attempt::{AttemptEnd, PassedCode, Standing};
 use crate::lesson::{Code, Entry, Exercise, Step, Verdict};
 
 use super::begin::is_over;
@@ -66,7 +66,7 @@ impl Walk<'_> {
         let head = format!("An exercise, {points}, In [{}]. It begins with:", self.number(place));
         self.code(&head, &exercise.starter.text)?;
         if let Some(own) = self.passed.get(&step.id).cloned().filter(|_| is_over(step, &self.memory)) {
-            self.code("You have passed it, and that stays; s goes on. Your code was:", &own)?;
+            self.code("You have passed it, and that stays; s goes on. Your code was:", &own.text)?;
         }
         let all = exercise.hints.len();
         let given = self.memory.step(&step.id).map_or(0, |known| known.hints).min(all);
@@ -116,7 +116,7 @@ impl Walk<'_> {
         self.record(&step.id, &Entry::Attempt { verdict: verdict.clone(), trace: None, code })?;
         self.say(&[strip_control(&told).into_owned()])?;
         if passes {
-            self.passed.insert(step.id.clone(), text);
+            self.passed.insert(step.id.clone(), PassedCode { text, earlier: false });
             self.standing = Standing::Before(place + 1);
         }
         Ok(passes)

@@ -171,6 +171,9 @@ impl Walk<'_> {
         });
         failed?;
         (self.standing, self.own) = (Standing::Elsewhere, None);
+        if let Some(told) = attempt.tell_unsuited(&mut self.passed) {
+            self.say(&[format!("Note: {}.", strip_control(&told))])?;
+        }
         match ran {
             Ok(end) => Ok(Some((end, outcome, attempt))),
             Err(error) => {
