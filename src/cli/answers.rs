@@ -51,11 +51,11 @@ pub(super) fn of(chosen: &Chosen, solutions: bool) -> Result<Answers, String> {
     let open = all.iter().filter(|piece| piece.code.is_none());
     let open: Vec<String> = open.filter_map(|piece| piece.exercise.clone()).collect();
     if !all.iter().any(|piece| piece.exercise.is_some() && piece.code.is_some()) {
-        let id = &lesson.front.id;
+        let (id, name) = (&lesson.front.id, chosen.name());
         return Err(match open.is_empty() {
             true => format!("'{id}' has no exercises"),
             false => format!(
-                "no exercise of '{id}' is passed yet, so that there is nothing to write\nhint: `tensorlab lesson start {id}` \
+                "no exercise of '{id}' is passed yet, so that there is nothing to write\nhint: `tensorlab lesson start {name}` \
                  goes on with the lesson; --solutions takes its own solutions"
             ),
         });

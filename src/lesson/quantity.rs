@@ -169,7 +169,7 @@ impl fmt::Display for QuantityError {
 
 impl std::error::Error for QuantityError {}
 
-/// Reads `4 MiB`, `4*1024*1024`, `2^22`, `~3`, `1e6`, `4,194,304` or `3 copies` for a question in `asked`.
+/// Reads `4 MiB`, `4*1024*1024`, `2^22`, `~3`, `1e6`, `4,194,304`, `4 194 304` or `3 copies` for a question in `asked`.
 ///
 /// Without a unit the number is in `asked`. Errors name what could not be read: a decimal comma, a unit
 /// of another dimension, an unknown unit, something that is no finite number, a negative size or time.
@@ -310,7 +310,8 @@ impl Scan<'_> {
             Some(after) => (true, after.trim_start()),
             None => (false, rest),
         };
-        let word = digits.get(..number_length(digits)).unwrap_or_default();
+        let length = grouped_length(digits).unwrap_or_else(|| number_length(digits));
+        let word = digits.get(..length).unwrap_or_default();
         if word.is_empty() {
             return Err(error(
                 format!("`{}` is not a number", rest.trim()),
@@ -321,11 +322,29 @@ impl Scan<'_> {
         if word == "0" && self.rest.starts_with(['x', 'X', 'b', 'o']) && self.rest.len() > 1 {
             return Err(error(format!("`{digits}` is not read as a number"), "write it in decimal digits"));
         }
-        let value: f64 = without_groups(word)?
+        let value: f64 = without_groups(&word.replace(GROUPING, ""))?
             .parse()
             .map_err(|_| error(format!("`{word}` is not a number"), "write it like 3, 1.5 or 1e6"))?;
         Ok(if negative { -value } else { value })
     }
+}
+
+/// What stands between groups of three digits beside a comma.
+const GROUPING: [char; 3] = [' ', '\'', '\u{2019}'];
+
+/// How many bytes of `text` belong to a number in groups of three digits, `4 194 304` or `4'194'304`, with its fraction.
+fn grouped_length(text: &str) -> Option<usize> {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let first = digits(text);
+    let mut length = first;
+    let group = |from: usize| text.get(from..)?.strip_prefix(GROUPING).filter(|group| digits(group) == 3);
+    while let Some(group) = group(length) {
+        length = text.len() - group.len() + 3;
+    }
+    let is_grouped = length > first && (1..=3).contains(&first) && !text.starts_with('0');
+    let rest = text.get(length..).unwrap_or_default();
+    let fraction = if rest.starts_with('.') { number_length(rest) } else { 0 };
+    is_grouped.then_some(length + fraction)
 }
 
 /// How many bytes of `text` belong to a number: digits, separators, and an exponent that has digits.
@@ -401,6 +420,11 @@ mod tests {
             ("4194304", 4_194_304.0),
             ("4,194,304 bytes", 4_194_304.0),
             ("4_194_304", 4_194_304.0),
+            ("4 194 304", 4_194_304.0),
+            ("4\u{a0}194\u{202f}304 bytes", 4_194_304.0),
+            ("4'194'304", 4_194_304.0),
+            ("4 \u{d7} 1 048 576", 4_194_304.0),
+            ("1 536.5 KiB", 1_573_376.0),
             ("1024*1024*4", 4_194_304.0),
             ("1024 x 1024 × 4 bytes", 4_194_304.0),
             ("2^22", 4_194_304.0),
@@ -445,6 +469,9 @@ mod tests {
         assert!(refuse("0x100", Unit::Count).contains("decimal digits"));
         assert!(refuse("1.2.3", Unit::Count).contains("`1.2.3` is not a number"));
         assert!(refuse("2 MiB + 2 MiB", Unit::Bytes).contains("is not a unit"));
+        assert!(refuse("0 125", Unit::Bytes).contains("is not a unit"));
+        assert!(refuse("4194 304", Unit::Bytes).contains("is not a unit"));
+        assert!(refuse("12 34", Unit::Bytes).contains("is not a unit"));
         assert!(refuse("inf", Unit::Count).contains("not a number"));
         assert!(refuse(&"9".repeat(100), Unit::Count).contains("too long"));
     }

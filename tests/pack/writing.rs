@@ -222,3 +222,14 @@ fn the_built_in_course_is_a_pack_without_faults() {
     assert!(folder.fails(&["pack", "install", course], 2).contains("built-in pack"));
     assert!(folder.fails(&["pack", "remove", "course"], 2).contains("can't be removed"));
 }
+
+#[test]
+fn the_id_that_a_pack_is_given_is_explained_where_it_is_not_its_name() {
+    let folder = Folder::new("named");
+    let made = folder.says(&["pack", "new", "k\u{fc}rs"]);
+    assert!(made.contains("`k-rs`") && made.contains("its id is not `k\u{fc}rs`"), "{made}");
+    let made = folder.says(&["pack", "new", "plain"]);
+    assert!(!made.contains("its id is not"), "{made}");
+    let made = folder.says(&["pack", "new", "Other", "--id", "mine"]);
+    assert!(!made.contains("its id is not"), "{made}");
+}

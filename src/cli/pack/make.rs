@@ -13,9 +13,16 @@ use crate::lesson::pack::{self, PackError, hash, open_manifest, template};
 
 /// Makes a pack of the template.
 pub(super) fn new(dir: &Path, id: Option<&str>, title: Option<&str>) -> Done {
+    let named = id.is_some();
     let id = template::write(dir, id, title).map_err(told)?;
     let shown = dir.display();
     say!("made the pack `{id}` in {shown}");
+    let name = dir.file_name().unwrap_or(dir.as_os_str()).to_string_lossy();
+    if !named && !dir.ends_with(".") && name != *id {
+        say!(
+            "its id is not `{name}`, for an id has the letters a to z, digits and hyphens alone: --id gives another"
+        );
+    }
     let typed = as_typed(&shown.to_string());
     say!("next: `tensorlab pack check {typed}` runs it, `tensorlab pack preview {typed}` opens it");
     Ok(exit::FINE)
