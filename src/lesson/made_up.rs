@@ -22,13 +22,15 @@ pub(crate) struct MadeUp {
     pub what: String,
     pub code: String,
     pub passes: bool,
+    /// What must fail where this passes: of two numbers that are wrong an inequality allows one.
+    pub or: Option<String>,
 }
 
 /// What is tried on an exercise, whose solution runs to its end or stops with the error that is asked for.
 pub(crate) fn answers(exercise: &Exercise, ends: bool) -> Vec<MadeUp> {
     let solution = exercise.solution.text.as_str();
-    let passing = |what: &str, code| MadeUp { what: what.into(), code, passes: true };
-    let failing = |what: &str, code| MadeUp { what: what.into(), code, passes: false };
+    let passing = |what: &str, code| MadeUp { what: what.into(), code, passes: true, or: None };
+    let failing = |what: &str, code| MadeUp { what: what.into(), code, passes: false, or: None };
     let mut all = vec![
         passing("the solution with comments", commented(solution)),
         passing("the solution with functions and variables beside it", helped(solution)),
@@ -47,13 +49,24 @@ pub(crate) fn answers(exercise: &Exercise, ends: bool) -> Vec<MadeUp> {
         all.push(failing("the solution with an error after it", code));
     }
     all.extend(
-        spoilt::values(exercise).map(|code| failing("NaN of the right shape in place of the answer", code)),
+        spoilt(exercise, spoilt::NAN)
+            .into_iter()
+            .map(|(whose, code)| failing(&format!("NaN of the right shape in place of {whose}"), code)),
     );
-    let functions = spoilt::functions(exercise).into_iter().chain(spoilt::closures(exercise));
-    all.extend(functions.map(|(name, code)| {
-        failing(&format!("NaN of the right shape in place of what `{name}` gives"), code)
+    let [one, other] = spoilt::OTHERS.map(|number| spoilt(exercise, number));
+    all.extend(one.into_iter().zip(other).map(|((whose, code), (_, other))| MadeUp {
+        or: Some(other),
+        ..failing(&format!("another number in place of {whose}"), code)
     }));
     all
+}
+
+/// The solution with a number in place of what it gives, and whose that is.
+fn spoilt(exercise: &Exercise, number: &str) -> Vec<(String, String)> {
+    let values = spoilt::values(exercise, number).map(|code| ("the answer".to_owned(), code));
+    let functions = spoilt::functions(exercise, number).into_iter();
+    let given = functions.chain(spoilt::closures(exercise, number));
+    values.into_iter().chain(given.map(|(name, code)| (format!("what `{name}` gives"), code))).collect()
 }
 
 fn commented(solution: &str) -> String {

@@ -1,4 +1,4 @@
-//! Answers with NaN in the place of numbers: what compares badly lets them pass.
+//! Answers with NaN, and with other numbers, in the place of numbers: what compares badly, or with itself, lets them pass.
 
 use std::collections::BTreeSet;
 
@@ -63,8 +63,12 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The solution, and then NaN in place of each number and tensor that the check asks for by a name of the solution.
-pub(super) fn values(exercise: &Exercise) -> Option<String> {
+/// The number that nothing equals, and two on both sides of all that an exercise is likely to give.
+pub(super) const NAN: &str = "(0.0 / 0.0)";
+pub(super) const OTHERS: [&str; 2] = ["977.25", "(-977.25)"];
+
+/// The solution, and then this number in place of each number and tensor that the check asks for by a name of the solution.
+pub(super) fn values(exercise: &Exercise, number: &str) -> Option<String> {
     let solution = exercise.solution.text.as_str();
     let asked = lexer::names(&exercise.check.text);
     let names: BTreeSet<String> =
@@ -85,13 +89,13 @@ pub(super) fn values(exercise: &Exercise) -> Option<String> {
         let anew = if is_constant(name) { "const " } else { "" };
         code.push_str(&format!("{anew}{name} = spoilt_value({name});\n"));
     }
-    code.push_str(SPOIL);
+    code.push_str(&spoil(number));
     Some(code)
 }
 
-/// The solution with each function that the check asks for, one after the other, giving NaN where it gives numbers. What
+/// The solution with each function that the check asks for, one after the other, giving this number where it gives numbers. What
 /// gives none is let be, by failing.
-pub(super) fn functions(exercise: &Exercise) -> Vec<(String, String)> {
+pub(super) fn functions(exercise: &Exercise, number: &str) -> Vec<(String, String)> {
     let asked = Asked::of(exercise);
     let mut all = Vec::new();
     for at in 0..asked.tokens.len() {
@@ -109,16 +113,17 @@ pub(super) fn functions(exercise: &Exercise) -> Vec<(String, String)> {
         let (before, after) =
             (asked.text(0, named.range.start), asked.text(named.range.end, asked.solution.len()));
         let code = format!(
-            "{before}{name}_as_it_is{after}\nfn {name}({given}) {{ spoilt_result({name}_as_it_is({given})) }}\n{SPOIL}"
+            "{before}{name}_as_it_is{after}\nfn {name}({given}) {{ spoilt_result({name}_as_it_is({given})) }}\n{}",
+            spoil(number)
         );
         all.push((name.to_string(), code));
     }
     all
 }
 
-/// The solution with the closures of each thing that the check asks for giving NaN: what a variable is made of, the parts
+/// The solution with the closures of each thing that the check asks for giving this number: what a variable is made of, the parts
 /// of a module or a dataset among it, and what a function ends with.
-pub(super) fn closures(exercise: &Exercise) -> Vec<(String, String)> {
+pub(super) fn closures(exercise: &Exercise, number: &str) -> Vec<(String, String)> {
     let asked = Asked::of(exercise);
     let mut all = Vec::new();
     for name in &asked.names {
@@ -140,7 +145,7 @@ pub(super) fn closures(exercise: &Exercise) -> Vec<(String, String)> {
             done = *to;
         }
         code.push_str(asked.text(done, asked.solution.len()));
-        all.push((name.clone(), format!("{code}\n{SPOIL}")));
+        all.push((name.clone(), format!("{code}\n{}", spoil(number))));
     }
     all
 }
@@ -263,12 +268,18 @@ fn parameters<'a>(tokens: &'a [Token], from: usize, end: &Token) -> Vec<&'a str>
     names.collect()
 }
 
+fn spoil(number: &str) -> String {
+    // Where NaN may be the answer is read from the tensors, which counters tell of: another number needs no such look.
+    let look = if number == NAN { " && !value.isnan().any().item()" } else { "" };
+    SPOIL.replace(" && NO_NAN", look).replace("NUMBER", number)
+}
+
 /// Rhai's functions may stand below what calls them.
 const SPOIL: &str = r#"
 fn can_be_spoilt(value) {
     switch type_of(value) {
         // NaN may be the answer.
-        "Tensor" => value.is_floating_point() && !value.isnan().any().item(),
+        "Tensor" => value.is_floating_point() && NO_NAN,
         "f64" => !value.is_nan(),
         "array" => value.some(|item| can_be_spoilt(item)),
         "map" => value.values().some(|item| can_be_spoilt(item)),
@@ -287,14 +298,14 @@ fn spoilt_value(value) {
     if !can_be_spoilt(value) { return value; }
     switch type_of(value) {
         "Tensor" => {
-            let nan = value.detach() * (0.0 / 0.0);
+            let other = full_like(value, NUMBER);
             if value.is_leaf && value.requires_grad {
-                nan.requires_grad_();
-                if type_of(value.grad) == "Tensor" { nan.grad = value.grad * (0.0 / 0.0); }
+                other.requires_grad_();
+                if type_of(value.grad) == "Tensor" { other.grad = full_like(value.grad, NUMBER); }
             }
-            nan
+            other
         },
-        "f64" => 0.0 / 0.0,
+        "f64" => NUMBER,
         "array" => value.map(|item| spoilt_value(item)),
         "map" => {
             for name in value.keys() { value[name] = spoilt_value(value[name]); }
@@ -302,8 +313,8 @@ fn spoilt_value(value) {
         }
         _ => {
             for p in value.parameters() {
-                p.detach().fill_(0.0 / 0.0);
-                if type_of(p.grad) == "Tensor" { p.grad = p.grad * (0.0 / 0.0); }
+                p.detach().fill_(NUMBER);
+                if type_of(p.grad) == "Tensor" { p.grad = p.grad * 0.0 + NUMBER; }
             }
             value
         }
@@ -318,17 +329,17 @@ mod tests {
 
     #[test]
     fn only_what_the_check_asks_for_is_spoilt() {
-        let code = values(&exercise("let a = 1.0; let b = a;", "expect_close(b, 1.0)")).unwrap();
+        let code = values(&exercise("let a = 1.0; let b = a;", "expect_close(b, 1.0)"), NAN).unwrap();
         assert!(code.contains("b = spoilt_value(b)") && !code.contains("a = spoilt_value(a)"), "{code}");
-        assert!(values(&exercise("let a = 1.0;", "expect(events.h2d.count == 1)")).is_none());
-        let code = values(&exercise("const C = 1.0;", "expect_close(C, 1.0)")).unwrap();
+        assert!(values(&exercise("let a = 1.0;", "expect(events.h2d.count == 1)"), NAN).is_none());
+        let code = values(&exercise("const C = 1.0;", "expect_close(C, 1.0)"), NAN).unwrap();
         assert!(code.contains("const C = spoilt_value(C);"), "{code}");
     }
 
     #[test]
     fn functions_that_the_check_asks_for_are_spoilt_one_by_one() {
         let solution = "fn twice(x, k) { x * k }\nfn other() { 1.0 }\nfn dbl(x) { x } let f = dbl;";
-        let all = functions(&exercise(solution, "call(\"twice\", [1.0, 2]); call(f, [1.0])"));
+        let all = functions(&exercise(solution, "call(\"twice\", [1.0, 2]); call(f, [1.0])"), NAN);
         assert_eq!(all.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["twice", "dbl"]);
         assert!(all[0].1.starts_with("fn twice_as_it_is(x, k) { x * k }"), "{}", all[0].1);
         assert!(all[0].1.contains("fn twice(x, k) { spoilt_result(twice_as_it_is(x, k)) }"), "{}", all[0].1);
@@ -358,7 +369,7 @@ mod tests {
                 "fn a() { let k = 2.0; |x| spoilt_result((|x| x * k).call(x)) }",
             ),
         ] {
-            let all = closures(&exercise(solution, "call(a, [1.0])"));
+            let all = closures(&exercise(solution, "call(a, [1.0])"), NAN);
             assert_eq!(all.len(), 1, "{solution}");
             assert!(all[0].1.starts_with(want), "{}", all[0].1);
         }
@@ -368,7 +379,7 @@ mod tests {
             "let a = helper(|x| x);",
             "fn a(xs) { let f = |x| x; xs.map(f) }",
         ] {
-            assert!(closures(&exercise(solution, "call(a, [1.0])")).is_empty(), "{solution}");
+            assert!(closures(&exercise(solution, "call(a, [1.0])"), NAN).is_empty(), "{solution}");
         }
     }
 }

@@ -410,9 +410,14 @@ impl Visit<'_> {
 
     /// Answers that nobody wrote.
     fn made_up(&mut self, exercise: &Exercise) -> Result<(), Unanswered> {
-        for MadeUp { what, code, passes } in made_up::answers(exercise, self.ends) {
+        for MadeUp { what, code, passes, or } in made_up::answers(exercise, self.ends) {
             let line = exercise.check.line;
             let verdict = self.attempt(&Code { text: code.clone(), line: 1 })?;
+            if let Some(text) = or
+                && (!verdict.is_pass() || !self.attempt(&Code { text, line: 1 })?.is_pass())
+            {
+                continue;
+            }
             let line = at(&verdict, line);
             let message = match (verdict, passes) {
                 (verdict, true) if !verdict.is_pass() => format!("{what} must pass, but: {verdict}"),

@@ -233,3 +233,16 @@ fn the_id_that_a_pack_is_given_is_explained_where_it_is_not_its_name() {
     let made = folder.says(&["pack", "new", "Other", "--id", "mine"]);
     assert!(!made.contains("its id is not"), "{made}");
 }
+
+#[test]
+fn a_check_that_compares_an_answer_with_itself_is_found() {
+    let folder = Folder::new("itself");
+    let pack = folder.pack("p");
+    edit(
+        &pack.join("lessons/01-first.md"),
+        "expect_close(means.cpu(), points.mean(0));",
+        "expect_close(means, means);",
+    );
+    let text = folder.fails(&["pack", "check", "p"], 1);
+    assert!(text.contains("another number in place of the answer must fail, but passes"), "{text}");
+}
