@@ -532,9 +532,10 @@ mod linting {
 
     #[test]
     fn links_stay_in_the_pack_or_go_to_https() {
-        for fine in ["https://a.b/c", "assets/a.csv", "04-same-device.md#top", "#card"] {
-            assert_eq!(faults(&format!("See [x]({fine}).\n")), [], "{fine}");
+        for fine in ["https://a.b/c", "assets/a.csv", "04-same-device.md#top", "#the-card-2"] {
+            assert_eq!(faults(&format!("## The `card` 2\n\nSee [x]({fine}).\n")), [], "{fine}");
         }
+        only("## A card\n\nSee [x](#a-cart).\n", 3, 5, "no heading `#a-cart`");
         assert_eq!(faults("![x](assets/p.png)\n"), []);
         for poor in [
             "[x](http://a.b)",

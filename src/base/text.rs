@@ -75,6 +75,12 @@ fn skip_string(rest: &str) -> &str {
     }
 }
 
+/// What a link names a heading by, behind `#`, as GitHub does.
+pub(crate) fn anchor(heading: &str) -> String {
+    let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
 /// The text with its first letter in upper case.
 pub(crate) fn capitalised(text: &str) -> String {
     let mut chars = text.chars();

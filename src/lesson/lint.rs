@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use rhai::{Engine, Token};
 
+use crate::base::text::anchor;
 use crate::base::{Kind, near};
 use crate::lesson::errors::Errors;
 use crate::script::examine::is_of_language;
@@ -13,6 +14,7 @@ use crate::script::parse::Parser;
 
 use super::error::LessonError;
 use super::format::{Code, Element, Exercise, Front, Lesson, Link, Predict, Quiz, Step};
+use super::markdown::Block;
 use super::quantity::Unit;
 use super::{markdown, places, strays, text};
 
@@ -42,7 +44,8 @@ pub fn lint(lesson: &Lesson) -> Vec<LessonError> {
             None => loose_setup(step, &mut errors),
         }
     }
-    lesson.links.iter().for_each(|link| self::link(link, &mut errors));
+    let anchors = anchors(lesson);
+    lesson.links.iter().for_each(|link| self::link(link, &anchors, &mut errors));
     for &line in &lesson.html_lines {
         let hint = "write it in Markdown; comments are fine";
         errors.at(line, 1, "HTML is not drawn in a terminal", hint);
@@ -298,7 +301,17 @@ fn loose_setup(step: &Step, errors: &mut Errors<'_>) {
     }
 }
 
-fn link(link: &Link, errors: &mut Errors<'_>) {
+/// What links may name behind `#`: the lesson's headings.
+pub(crate) fn anchors(lesson: &Lesson) -> BTreeSet<String> {
+    let blocks = lesson.steps.iter().flat_map(|step| &step.text);
+    let headings = blocks.filter_map(|block| match block {
+        Block::Heading { text, .. } => Some(anchor(&markdown::words(text))),
+        _ => None,
+    });
+    headings.collect()
+}
+
+fn link(link: &Link, anchors: &BTreeSet<String>, errors: &mut Errors<'_>) {
     let target = link.target.as_str();
     let has_scheme = target
         .split_once(':')
@@ -317,7 +330,13 @@ fn link(link: &Link, errors: &mut Errors<'_>) {
             true => "an image is a file of the pack, such as assets/bus.png",
             false => "links lead to https addresses, or to files of the pack",
         }
-    } else if target.starts_with('#') && !link.is_image {
+    } else if let Some(place) = target.strip_prefix('#').filter(|_| !link.is_image) {
+        if anchors.contains(place) {
+            return;
+        }
+        let known: Vec<&str> = anchors.iter().map(String::as_str).collect();
+        let hint = near::suggestion(place, &known, "the headings are");
+        errors.at(link.line, link.column, format!("the lesson has no heading `#{place}`"), hint);
         return;
     } else if !inside {
         "name a file of the pack, without leading slash and .."

@@ -9,7 +9,7 @@ use crate::base::near;
 use crate::device::sim::host_choice::with_host;
 use crate::lesson::error::LessonError;
 use crate::lesson::format::{Element, Lesson};
-use crate::lesson::lint::lint;
+use crate::lesson::lint::{anchors, lint};
 use crate::lesson::pack::id::COURSE;
 use crate::lesson::pack::read::{Pack, fault_of};
 use crate::lesson::verify::{Report, verify_in, verify_own};
@@ -58,12 +58,17 @@ pub fn inspect(pack: &Pack, tree: &Tree) -> Result<Found, PackError> {
     };
     for (name, why) in &tree.refused {
         let message = format!("this can't be part of a pack: {why}");
-        found.fault(|| fault_of(&folder.join(name), &message, "rename it, or remove it"));
+        let hint = if tree.has(name) { "make it smaller, or remove it" } else { "rename it, or remove it" };
+        found.fault(|| fault_of(&folder.join(name), &message, hint));
+    }
+    if !is_free(&pack.manifest.id) && !is_course(pack) {
+        let message = format!("the id `{COURSE}` is that of the built-in pack");
+        found.fault(|| pack.manifest.error_at("id", message, "give the pack another id"));
     }
     ids(pack, &mut found);
     for lesson in &pack.lessons {
         found.faults.extend(lint(lesson));
-        links(lesson, tree, &mut found);
+        links(lesson, pack, tree, &mut found);
     }
     prerequisites(pack, &mut found);
     invalidates(pack, &mut found);
@@ -82,6 +87,12 @@ pub fn inspect(pack: &Pack, tree: &Tree) -> Result<Found, PackError> {
 }
 
 fn ids(pack: &Pack, found: &mut Found) {
+/// Whether it is the folder of the built-in pack itself.
+fn is_course(pack: &Pack) -> bool {
+    let same = |own: Manifest| own.title == pack.manifest.title && own.authors == pack.manifest.authors;
+    Manifest::built_in().is_some_and(same)
+}
+
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     for lesson in &pack.lessons {
         if let Some(other) = seen.insert(&lesson.front.id, lesson.file()) {
@@ -94,7 +105,7 @@ fn ids(pack: &Pack, found: &mut Found) {
 }
 
 /// Targets inside the pack that are not there.
-fn links(lesson: &Lesson, tree: &Tree, found: &mut Found) {
+fn links(lesson: &Lesson, pack: &Pack, tree: &Tree, found: &mut Found) {
     for link in &lesson.links {
         let path = link.target.split('#').next().unwrap_or_default();
         let at = match path {
@@ -105,6 +116,14 @@ fn links(lesson: &Lesson, tree: &Tree, found: &mut Found) {
             _ => continue,
         };
         if !tree.has(&at) {
+        let lesson_of = |file: &&Lesson| at.ends_with(&format!("/{}", file_name(file)));
+        if let Some((_, place)) = link.target.split_once('#')
+            && pack.lessons.iter().find(lesson_of).is_some_and(|file| !anchors(file).contains(place))
+        {
+            let message = format!("{path} has no heading `#{place}`");
+            let hint = "write the heading's words in lower case, with hyphens between them";
+            found.fault(|| lesson.error(link.line, link.column, message, hint));
+        }
             found.fault(|| {
                 let known: Vec<&str> = tree.files.iter().map(String::as_str).collect();
                 let hint = near::did_you_mean(&at, known.iter().copied())
@@ -117,6 +136,10 @@ fn links(lesson: &Lesson, tree: &Tree, found: &mut Found) {
 }
 
 /// Lessons that are to come before others: those that come later, in a circle or not, are a fault; those that are not
+fn file_name(lesson: &Lesson) -> &str {
+    lesson.file().rsplit(['/', '\\']).next().unwrap_or_default()
+}
+
 /// there may be planned.
 fn prerequisites(pack: &Pack, found: &mut Found) {
     let ids: Vec<&str> = pack.lessons.iter().map(|lesson| lesson.front.id.as_str()).collect();

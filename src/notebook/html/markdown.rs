@@ -1,7 +1,9 @@
 //! Markdown as HTML. HTML in it is shown as text; images are shown where the notebook itself holds them.
 
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use serde_json::Value;
+
+use crate::base::text::anchor;
 
 use super::code;
 use super::escape::{attachment, escaped};
@@ -27,6 +29,8 @@ struct Page<'v> {
     /// What closes the open elements.
     open: Vec<&'static str>,
     in_head: bool,
+    /// An open heading: where its name goes, and its words.
+    heading: Option<(usize, String)>,
     /// A block of code: whether it is Rhai, and its text.
     code: Option<(bool, String)>,
     /// Open images: their targets, and the text of the outermost one.
@@ -38,7 +42,14 @@ impl Page<'_> {
     fn event(&mut self, event: Event) {
         match event {
             Event::Start(tag) => self.start(&tag),
-            Event::End(_) => self.end(),
+            Event::End(end) => {
+                if matches!(end, TagEnd::Heading(_))
+                    && let Some((at, words)) = self.heading.take()
+                {
+                    self.out.insert_str(at, &format!(" id=\"{}\"", anchor(&words)));
+                }
+                self.end();
+            }
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
             Event::InlineMath(text) if self.images.is_empty() => self.out += &math::render(&text),
             Event::DisplayMath(text) if self.images.is_empty() => {
@@ -46,6 +57,7 @@ impl Page<'_> {
             }
             Event::InlineMath(text) | Event::DisplayMath(text) => self.text(&text),
             Event::Code(text) if self.images.is_empty() => {
+                self.name(&text);
                 self.out += &format!("<code>{}</code>", escaped(&text))
             }
             Event::Code(text) => self.text(&text),
@@ -58,10 +70,18 @@ impl Page<'_> {
     }
 
     fn text(&mut self, text: &str) {
+        self.name(text);
         match &mut self.code {
             Some((_, code)) => code.push_str(text),
             None if !self.images.is_empty() => self.alt.push_str(text),
             None => self.out += &escaped(text),
+        }
+    }
+
+    /// Words of a heading, by which links find it.
+    fn name(&mut self, text: &str) {
+        if let Some((_, words)) = &mut self.heading {
+            words.push_str(text);
         }
     }
 
@@ -77,7 +97,9 @@ impl Page<'_> {
                 let level = *level as usize;
                 let closes = ["</h1>\n", "</h2>\n", "</h3>\n", "</h4>\n", "</h5>\n", "</h6>\n"];
                 let close = closes.get(level - 1).copied().unwrap_or("</h6>\n");
-                self.element(&format!("<h{level}>"), close);
+                self.element(&format!("<h{level}"), close);
+                self.heading = Some((self.out.len(), String::new()));
+                self.out.push('>');
             }
             Tag::BlockQuote(_) => self.element("<blockquote>\n", "</blockquote>\n"),
             Tag::CodeBlock(kind) => {

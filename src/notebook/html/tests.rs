@@ -84,7 +84,7 @@ fn a_page_shows_what_the_notebook_holds() {
     let page = export(&notebook, "name");
     for piece in [
         "<title>name</title>",
-        "<h1>Head</h1>",
+        "<h1 id=\"head\">Head</h1>",
         "<em>a</em> <strong>b</strong> <code>c</code> <del>d</del>",
         "<ol start=\"1\">\n<li>x</li>",
         "<thead><tr><th>h</th></tr></thead><tbody>\n<tr><td>v</td></tr>\n</tbody></table>",
