@@ -246,3 +246,26 @@ fn a_check_that_compares_an_answer_with_itself_is_found() {
     let text = folder.fails(&["pack", "check", "p"], 1);
     assert!(text.contains("another number in place of the answer must fail, but passes"), "{text}");
 }
+
+#[test]
+fn what_no_archive_and_no_shelf_would_take_is_told_by_the_check() {
+    broken("built-in", &["pack.toml:2", "the id `course` is that of the built-in pack"], |pack| {
+        edit(&pack.join("pack.toml"), "id = \"p\"", "id = \"course\"");
+    });
+    broken("giant", &["assets/giant.bin", "a file of a pack has at most 64 MiB"], |pack| {
+        let file = std::fs::File::create(pack.join("assets/giant.bin")).unwrap();
+        file.set_len((64 << 20) + 1).unwrap();
+        edit(
+            &pack.join("lessons/01-first.md"),
+            "# A first lesson",
+            "# A first lesson\n\n[x](assets/giant.bin)",
+        );
+    });
+    broken("anchors", &["01-first.md has no heading `#there`"], |pack| {
+        edit(
+            &pack.join("lessons/01-first.md"),
+            "# A first lesson",
+            "# A first lesson\n\n[x](01-first.md#there)",
+        );
+    });
+}

@@ -16,6 +16,7 @@ use crate::lesson::verify::{Report, verify_in, verify_own};
 
 use super::error::PackError;
 use super::hash;
+use super::manifest::Manifest;
 use super::path::{self, Place};
 use super::tree::{self, Tree};
 
@@ -92,6 +93,7 @@ fn is_course(pack: &Pack) -> bool {
     let same = |own: Manifest| own.title == pack.manifest.title && own.authors == pack.manifest.authors;
     Manifest::built_in().is_some_and(same)
 }
+fn ids(pack: &Pack, found: &mut Found) {
 
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     for lesson in &pack.lessons {

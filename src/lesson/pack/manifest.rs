@@ -103,6 +103,13 @@ impl Manifest {
         }
     }
 
+    /// An error at a key.
+    pub(super) fn error_at(&self, key: &str, message: impl Into<String>, hint: &str) -> LessonError {
+        let is_key = |line: &str| line.split('=').next().is_some_and(|name| name.trim() == key);
+        let line = self.source.lines_from(1).find(|(_, line)| is_key(line)).map_or(1, |(number, _)| number);
+        self.error((line, 1), message, hint)
+    }
+
     /// An error at a place of the manifest.
     pub(super) fn error(&self, at: (usize, usize), message: impl Into<String>, hint: &str) -> LessonError {
         self.source.error(at.0, at.1, message, hint)

@@ -77,6 +77,7 @@ impl Tree {
         sorted::sort(&mut tree.files);
         sorted::sort(&mut tree.refused);
         tree.without_doubles();
+        tree.without_giants(root);
         Ok(tree)
     }
 
@@ -101,6 +102,19 @@ impl Tree {
             if let Some(other) = seen.insert(path.to_ascii_lowercase(), path) {
                 let why = format!("`{other}` differs from it in upper and lower case alone");
                 self.refused.push((path.clone(), why));
+            }
+        }
+    }
+
+    /// Files that no archive takes. Their sizes are asked of the folder alone; what can't be read is told where it is read.
+    fn without_giants(&mut self, root: &Path) {
+        let mut total = 0u64;
+        for path in &self.files {
+            let bytes = fs::symlink_metadata(root.join(path)).map_or(0, |data| data.len());
+            let before = total;
+            total = total.saturating_add(bytes);
+            if bytes > LARGEST_FILE || (before <= LARGEST_PACK && total > LARGEST_PACK) {
+                self.refused.push((path.clone(), size_rule()));
             }
         }
     }
@@ -133,10 +147,12 @@ impl Tree {
 
 /// The refusal of a file that is too large, or makes the pack so.
 pub(super) fn too_large(path: &str) -> PackError {
+    PackError::refused(format!("`{path}` is too large: {}", size_rule()))
+}
+
+fn size_rule() -> String {
     let (file, pack) = (LARGEST_FILE >> 20, LARGEST_PACK >> 20);
-    PackError::refused(format!(
-        "`{path}` is too large: a file of a pack has at most {file} MiB, all of them {pack} MiB"
-    ))
+    format!("a file of a pack has at most {file} MiB, all of them {pack} MiB")
 }
 
 /// Opens a file of a pack to read it. A link in its place is refused.
