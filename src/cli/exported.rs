@@ -10,8 +10,10 @@ use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::device::sim::Selection;
 use crate::lesson::markdown::Block;
+use crate::lesson::pack::{ASSETS, read_asset};
 use crate::lesson::written::written;
 use crate::lesson::{Element, Exercise, Lesson, Predict, Quiz, Step, Unit};
+use crate::notebook::files;
 use crate::notebook::html::{self, FOLDED};
 use crate::notebook::names::names;
 use crate::notebook::output::FIGURE;
@@ -153,7 +155,7 @@ fn put(out: &Path, bytes: &[u8]) -> Result<(), Failure> {
 /// It asks for the devices and the folder that the lesson has.
 fn tasks(chosen: &Chosen, devices: &str) -> Notebook {
     let chosen = &setup::placed(chosen, devices);
-    let mut cells = cells(&chosen.lesson, false);
+    let mut cells = cells(chosen, false);
     if cells.iter().any(draws) {
         match solved(chosen, devices) {
             Ok(ran) => {
@@ -200,7 +202,7 @@ fn is_figure(output: &Output) -> bool {
 /// A lesson whose cells and solutions have run.
 fn solved(chosen: &Chosen, devices: &str) -> Result<Notebook, Failure> {
     let chosen = setup::placed(chosen, devices);
-    let mut notebook = Notebook::new(cells(&chosen.lesson, true));
+    let mut notebook = Notebook::new(cells(&chosen, true));
     let mut options = setup::lesson_session(&chosen, devices);
     // The learner's own folder stays as it is.
     let scratch = std::env::temp_dir().join(format!("tensorlab-scratch-{}", random_name()));
@@ -265,8 +267,15 @@ const STARTER: &str = "starter";
 /// Marks cells that draw and that no prediction waits for.
 const DRAWS: &str = "draws";
 
-/// A lesson's cells. Solved, exercises are their solutions; else what a learner begins with.
-fn cells(lesson: &Lesson, solved: bool) -> Vec<Cell> {
+/// A lesson's cells, with the pictures of its pack. Solved, exercises are their solutions; else what a learner begins with.
+fn cells(chosen: &Chosen, solved: bool) -> Vec<Cell> {
+    let mut cells = written_cells(&chosen.lesson, solved);
+    let read = |path: &str| read_asset(chosen.folder.as_deref()?, path).ok();
+    cells.iter_mut().for_each(|cell| files::carry(cell, ASSETS, read));
+    cells
+}
+
+fn written_cells(lesson: &Lesson, solved: bool) -> Vec<Cell> {
     let mut cells = Vec::new();
     let mut owed: Vec<Cell> = Vec::new();
     for (place, step) in lesson.steps.iter().enumerate() {

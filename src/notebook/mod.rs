@@ -8,6 +8,7 @@
 pub mod cell;
 pub(crate) mod difference;
 pub mod document;
+pub(crate) mod files;
 pub mod hash;
 pub mod html;
 pub mod ipynb;

@@ -235,19 +235,6 @@ fn the_id_that_a_pack_is_given_is_explained_where_it_is_not_its_name() {
 }
 
 #[test]
-fn a_check_that_compares_an_answer_with_itself_is_found() {
-    let folder = Folder::new("itself");
-    let pack = folder.pack("p");
-    edit(
-        &pack.join("lessons/01-first.md"),
-        "expect_close(means.cpu(), points.mean(0));",
-        "expect_close(means, means);",
-    );
-    let text = folder.fails(&["pack", "check", "p"], 1);
-    assert!(text.contains("another number in place of the answer must fail, but passes"), "{text}");
-}
-
-#[test]
 fn what_no_archive_and_no_shelf_would_take_is_told_by_the_check() {
     broken("built-in", &["pack.toml:2", "the id `course` is that of the built-in pack"], |pack| {
         edit(&pack.join("pack.toml"), "id = \"p\"", "id = \"course\"");
@@ -268,4 +255,38 @@ fn what_no_archive_and_no_shelf_would_take_is_told_by_the_check() {
             "# A first lesson\n\n[x](01-first.md#there)",
         );
     });
+}
+
+#[test]
+fn a_check_that_compares_an_answer_with_itself_is_found() {
+    let folder = Folder::new("itself");
+    let pack = folder.pack("p");
+    edit(
+        &pack.join("lessons/01-first.md"),
+        "expect_close(means.cpu(), points.mean(0));",
+        "expect_close(means, means);",
+    );
+    let text = folder.fails(&["pack", "check", "p"], 1);
+    assert!(text.contains("another number in place of the answer must fail, but passes"), "{text}");
+}
+
+#[test]
+fn pictures_of_a_pack_are_in_what_is_exported() {
+    let folder = Folder::new("pictures");
+    let pack = folder.pack("p");
+    edit(
+        &pack.join("lessons/01-first.md"),
+        "# A first lesson",
+        "# A first lesson\n\n![A picture](assets/pic.png)",
+    );
+    std::fs::write(pack.join("assets/pic.png"), "foo").unwrap();
+    folder.says(&["pack", "install", "p"]);
+    folder.says(&["lesson", "export", "p/first", "--html", "--ipynb"]);
+    let page = std::fs::read_to_string(folder.at("first.html")).unwrap();
+    assert!(page.contains("<img alt=\"A picture\" src=\"data:image/png;base64,Zm9v\">"), "{page}");
+    assert!(page.contains("points.csv (the file <code>assets/points.csv</code> of the lesson)"), "{page}");
+    let book = std::fs::read_to_string(folder.at("first.ipynb")).unwrap();
+    assert!(book.contains("attachment:assets-pic.png") && book.contains("\"image/png\": \"Zm9v\""), "{book}");
+    let text = folder.fails(&["lesson", "export", "p/first", "--py"], 2);
+    assert!(text.contains("`tensorlab lesson start p/first`"), "{text}");
 }

@@ -21,7 +21,7 @@ use super::path::{self, Place};
 use super::tree::{self, Tree};
 
 /// What every asset's path begins with.
-const ASSETS: &str = "assets/";
+pub(crate) const ASSETS: &str = "assets/";
 
 /// What looking at a pack's files gave.
 #[derive(Debug, Default)]
@@ -87,14 +87,13 @@ pub fn inspect(pack: &Pack, tree: &Tree) -> Result<Found, PackError> {
     Ok(found)
 }
 
-fn ids(pack: &Pack, found: &mut Found) {
 /// Whether it is the folder of the built-in pack itself.
 fn is_course(pack: &Pack) -> bool {
     let same = |own: Manifest| own.title == pack.manifest.title && own.authors == pack.manifest.authors;
     Manifest::built_in().is_some_and(same)
 }
-fn ids(pack: &Pack, found: &mut Found) {
 
+fn ids(pack: &Pack, found: &mut Found) {
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     for lesson in &pack.lessons {
         if let Some(other) = seen.insert(&lesson.front.id, lesson.file()) {
@@ -117,7 +116,6 @@ fn links(lesson: &Lesson, pack: &Pack, tree: &Tree, found: &mut Found) {
             name if name.ends_with(".md") && !name.contains('/') => format!("lessons/{name}"),
             _ => continue,
         };
-        if !tree.has(&at) {
         let lesson_of = |file: &&Lesson| at.ends_with(&format!("/{}", file_name(file)));
         if let Some((_, place)) = link.target.split_once('#')
             && pack.lessons.iter().find(lesson_of).is_some_and(|file| !anchors(file).contains(place))
@@ -126,6 +124,7 @@ fn links(lesson: &Lesson, pack: &Pack, tree: &Tree, found: &mut Found) {
             let hint = "write the heading's words in lower case, with hyphens between them";
             found.fault(|| lesson.error(link.line, link.column, message, hint));
         }
+        if !tree.has(&at) {
             found.fault(|| {
                 let known: Vec<&str> = tree.files.iter().map(String::as_str).collect();
                 let hint = near::did_you_mean(&at, known.iter().copied())
@@ -137,11 +136,11 @@ fn links(lesson: &Lesson, pack: &Pack, tree: &Tree, found: &mut Found) {
     }
 }
 
-/// Lessons that are to come before others: those that come later, in a circle or not, are a fault; those that are not
 fn file_name(lesson: &Lesson) -> &str {
     lesson.file().rsplit(['/', '\\']).next().unwrap_or_default()
 }
 
+/// Lessons that are to come before others: those that come later, in a circle or not, are a fault; those that are not
 /// there may be planned.
 fn prerequisites(pack: &Pack, found: &mut Found) {
     let ids: Vec<&str> = pack.lessons.iter().map(|lesson| lesson.front.id.as_str()).collect();

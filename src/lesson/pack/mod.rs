@@ -19,10 +19,11 @@ mod tree;
 mod version;
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 
 pub(crate) use archive::LARGEST_ARCHIVE;
+pub(crate) use check::ASSETS;
 pub use error::PackError;
 pub(crate) use id::COURSE;
 pub use id::{NoId, PackId};
@@ -99,6 +100,16 @@ impl Write for KeptBytes {
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
     }
+}
+
+/// What is in an asset of the pack in a folder.
+///
+/// # Errors
+/// Those of the file system; what can't be a file of a pack.
+pub(crate) fn read_asset(folder: &Path, asset: &str) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    tree::open(folder, asset)?.take(tree::LARGEST_FILE).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn open_archive(file: &Path) -> Result<File, PackError> {

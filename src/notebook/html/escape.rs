@@ -33,7 +33,7 @@ pub(super) fn coded_picture<'v>(
     data: impl Iterator<Item = (&'v String, &'v Value)>,
     alt: &str,
 ) -> Option<String> {
-    let known = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+    let known = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"];
     data.filter(|(mimetype, _)| known.contains(&mimetype.as_str())).find_map(|(mimetype, value)| {
         let coded: String = value.as_str()?.split_ascii_whitespace().collect();
         let is_base64 = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=');
