@@ -129,6 +129,13 @@ pub(super) fn run(options: &ClassOptions) -> u8 {
             return exit::USAGE;
         }
     }
+    for one in all.iter().filter(|one| one.lesson.is_none()) {
+        let name = one.name();
+        tell!(
+            "note: {} is not installed here: of its points, how many steps it has and their order nothing is known",
+            strip_control(&name)
+        );
+    }
     match (options.json, options.csv) {
         (true, _) => as_json(&learners, &all),
         (_, true) => as_csv(&learners, &all),
@@ -209,7 +216,7 @@ fn export(file: &Path) -> Result<(String, Vec<Record>), String> {
     let unread = records.len() - read.len();
     if unread > 0 {
         let records = plural(unread as u64, "record", "records");
-        tell!("note: {}: {records} of a later version left out", strip_control(&file.display().to_string()));
+        tell!("note: {}: {records} that can't be read left out", strip_control(&file.display().to_string()));
     }
     let own = document.get("learner").and_then(|name| name.as_str()).filter(|name| !name.trim().is_empty());
     let stem = || file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -421,6 +428,8 @@ struct ClassReport<'r> {
 struct LessonReport<'r> {
     pack: &'r str,
     lesson: &'r str,
+    /// Where it is not, its points and the order of its steps are not known.
+    installed: bool,
     steps: Vec<ClassStep>,
 }
 
@@ -429,8 +438,12 @@ fn as_json(learners: &[Learner], all: &[Begun]) {
         let named = |(step, name): (String, String)| ClassStep { name, ..lesson.step(&step, learners) };
         lesson.steps(learners).into_iter().map(named).collect()
     };
-    let lessons =
-        all.iter().map(|lesson| LessonReport { pack: &lesson.pack, lesson: &lesson.id, steps: of(lesson) });
+    let lessons = all.iter().map(|lesson| LessonReport {
+        pack: &lesson.pack,
+        lesson: &lesson.id,
+        installed: lesson.lesson.is_some(),
+        steps: of(lesson),
+    });
     let learner = |learner: &Learner| {
         let own = learner.progress.steps().filter(|(key, _)| all.iter().any(|lesson| lesson.has(key)));
         let own: Vec<serde_json::Value> = own.map(added_up).collect();

@@ -119,13 +119,32 @@ fn what_is_no_export_is_told_of_and_the_rest_is_added_up() {
     let o = class.told(&[]);
     assert_eq!(o.status.code(), Some(1));
     assert!(out(&o).contains("3 learners, 1 lesson") && !out(&o).contains('\u{1b}'), "{}", out(&o));
-    for piece in ["notes.json: it is no export", "torn.json: it is no export", "1 record of a later version"]
+    for piece in
+        ["notes.json: it is no export", "torn.json: it is no export", "1 record that can't be read left out"]
     {
         assert!(err(&o).contains(piece), "{piece}\n{}", err(&o));
     }
     assert!(!err(&o).contains("readme"), "{}", err(&o));
     let alone = program().args(["progress", "class", "nowhere.json"]).output().unwrap();
     fails(&alone, 2, &["nowhere.json", "there is no learner's export"]);
+}
+
+#[test]
+fn a_pack_that_is_not_installed_here_is_told_of() {
+    let class = Class::new("elsewhere");
+    let mut one = record("b", json!({"what": "ran", "ok": true}));
+    one["pack"] = "gpu-kurs".into();
+    let mut broken = one.clone();
+    broken["at_ms"] = "late".into();
+    class.hands_in("ada.json", Some("Ada"), &[one, broken]);
+    for form in [&[][..], &["--csv"], &["--json"]] {
+        let o = class.told(form);
+        assert!(err(&o).contains("gpu-kurs/moving is not installed here"), "{}", err(&o));
+        assert!(err(&o).contains("1 record that can't be read left out"), "{}", err(&o));
+    }
+    let told: Value = serde_json::from_str(&out(&class.told(&["--json"]))).unwrap();
+    assert_eq!(told["lessons"][0]["installed"], false);
+    assert!(!err(&two().told(&[])).contains("not installed"));
 }
 
 #[test]
