@@ -1,4 +1,5 @@
-//! Answers with NaN, and with other numbers, in the place of numbers: what compares badly, or with itself, lets them pass.
+//! Answers with NaN, and with other numbers, in the place of numbers: what compares badly, or with itself, lets them
+//! pass.
 
 use std::collections::BTreeSet;
 
@@ -67,7 +68,8 @@ impl<'a> Asked<'a> {
 pub(super) const NAN: &str = "(0.0 / 0.0)";
 pub(super) const OTHERS: [&str; 2] = ["977.25", "(-977.25)"];
 
-/// The solution, and then this number in place of each number and tensor that the check asks for by a name of the solution.
+/// The solution, and then this number in place of each number and tensor that the check asks for by a name of the
+/// solution.
 pub(super) fn values(exercise: &Exercise, number: &str) -> Option<String> {
     let solution = exercise.solution.text.as_str();
     let asked = lexer::names(&exercise.check.text);
@@ -93,8 +95,8 @@ pub(super) fn values(exercise: &Exercise, number: &str) -> Option<String> {
     Some(code)
 }
 
-/// The solution with each function that the check asks for, one after the other, giving this number where it gives numbers. What
-/// gives none is let be, by failing.
+/// The solution with each function that the check asks for, one after the other, giving this number where it gives
+/// numbers. What gives none is let be, by failing.
 pub(super) fn functions(exercise: &Exercise, number: &str) -> Vec<(String, String)> {
     let asked = Asked::of(exercise);
     let mut all = Vec::new();
@@ -121,8 +123,8 @@ pub(super) fn functions(exercise: &Exercise, number: &str) -> Vec<(String, Strin
     all
 }
 
-/// The solution with the closures of each thing that the check asks for giving this number: what a variable is made of, the parts
-/// of a module or a dataset among it, and what a function ends with.
+/// The solution with the closures of each thing that the check asks for giving this number: what a variable is made
+/// of, the parts of a module or a dataset among it, and what a function ends with.
 pub(super) fn closures(exercise: &Exercise, number: &str) -> Vec<(String, String)> {
     let asked = Asked::of(exercise);
     let mut all = Vec::new();
