@@ -19,7 +19,7 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    fn of(exercise: &'a Exercise) -> Asked<'a> {
+    fn of(exercise: &'a Exercise, number: &str) -> Asked<'a> {
         let solution = exercise.solution.text.as_str();
         let pieces: Vec<Piece> =
             lexer::pieces(solution).into_iter().filter(|piece| piece.kind != Kind::Comment).collect();
@@ -43,6 +43,10 @@ impl<'a> Asked<'a> {
         });
         let stands_for: Vec<String> = stands_for.collect();
         asked.names.extend(stands_for);
+        if number != NAN {
+            let compared = compared(check);
+            asked.names.retain(|name| compared.contains(name));
+        }
         asked
     }
 
@@ -64,6 +68,22 @@ impl<'a> Asked<'a> {
     }
 }
 
+/// What a check hands to `expect_close` and `expect_equal`, also by name in quotes: elsewhere any number may be right.
+fn compared(check: &str) -> BTreeSet<String> {
+    let (mut names, mut depth, mut calls) = (BTreeSet::new(), 0usize, false);
+    for piece in lexer::pieces(check) {
+        let text = check.get(piece.range.clone()).unwrap_or_default();
+        match &piece.token {
+            Token::LeftParen if calls || depth > 0 => depth += 1,
+            Token::RightParen => depth = depth.saturating_sub(1),
+            _ if depth > 0 => names.extend(lexer::names(text.trim_matches('"'))),
+            _ => {}
+        }
+        calls = matches!(text, "expect_close" | "expect_equal");
+    }
+    names
+}
+
 /// The number that nothing equals, and two on both sides of all that an exercise is likely to give.
 pub(super) const NAN: &str = "(0.0 / 0.0)";
 pub(super) const OTHERS: [&str; 2] = ["977.25", "(-977.25)"];
@@ -72,13 +92,13 @@ pub(super) const OTHERS: [&str; 2] = ["977.25", "(-977.25)"];
 /// solution.
 pub(super) fn values(exercise: &Exercise, number: &str) -> Option<String> {
     let solution = exercise.solution.text.as_str();
+    let all = Asked::of(exercise, number);
     let asked = lexer::names(&exercise.check.text);
-    let names: BTreeSet<String> =
-        bound_outside(solution).into_iter().filter(|name| asked.contains(name)).collect();
+    let is_asked = |name: &String| asked.contains(name) && (number == NAN || all.names.contains(name));
+    let names: BTreeSet<String> = bound_outside(solution).into_iter().filter(is_asked).collect();
     if names.is_empty() {
         return None;
     }
-    let all = Asked::of(exercise);
     let is_constant = |name: &str| {
         let stands =
             |pair: &[Token]| matches!(pair, [Token::Const, Token::Identifier(own)] if own.as_str() == name);
@@ -98,7 +118,7 @@ pub(super) fn values(exercise: &Exercise, number: &str) -> Option<String> {
 /// The solution with each function that the check asks for, one after the other, giving this number where it gives
 /// numbers. What gives none is let be, by failing.
 pub(super) fn functions(exercise: &Exercise, number: &str) -> Vec<(String, String)> {
-    let asked = Asked::of(exercise);
+    let asked = Asked::of(exercise, number);
     let mut all = Vec::new();
     for at in 0..asked.tokens.len() {
         let (Some(Token::Fn), Some(Token::Identifier(name))) = (asked.token(at), asked.token(at + 1)) else {
@@ -126,7 +146,7 @@ pub(super) fn functions(exercise: &Exercise, number: &str) -> Vec<(String, Strin
 /// The solution with the closures of each thing that the check asks for giving this number: what a variable is made
 /// of, the parts of a module or a dataset among it, and what a function ends with.
 pub(super) fn closures(exercise: &Exercise, number: &str) -> Vec<(String, String)> {
-    let asked = Asked::of(exercise);
+    let asked = Asked::of(exercise, number);
     let mut all = Vec::new();
     for name in &asked.names {
         let closures: Vec<Closure> = (0..asked.tokens.len())

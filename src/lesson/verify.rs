@@ -413,8 +413,9 @@ impl Visit<'_> {
         for MadeUp { what, code, passes, or } in made_up::answers(exercise, self.ends) {
             let line = exercise.check.line;
             let verdict = self.attempt(&Code { text: code.clone(), line: 1 })?;
+            let known = self.problems.iter().any(|problem| problem.message.starts_with("NaN"));
             if let Some(text) = or
-                && (!verdict.is_pass() || !self.attempt(&Code { text, line: 1 })?.is_pass())
+                && (known || !verdict.is_pass() || !self.attempt(&Code { text, line: 1 })?.is_pass())
             {
                 continue;
             }
