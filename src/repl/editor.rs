@@ -236,9 +236,27 @@ impl Completer for Assistant {
             return Ok((start, fitting(files)));
         }
         let (start, items) = completions(&mut self.link.borrow_mut(), line, pos);
-        let pair = |item: Completion| Pair { display: called(&item).to_string(), replacement: item.text };
-        Ok((start, fitting(items.into_iter().map(pair).collect())))
+        Ok((start, fitting(pairs(items, line.get(start..pos).unwrap_or_default()))))
     }
+}
+
+/// What is listed, and what each puts in the place of what was typed: itself only where all begin with that, in a module
+/// perhaps, or in other cases. What fits by its letters alone is shown, and leaves the line as it is.
+fn pairs(items: Vec<Completion>, typed: &str) -> Vec<Pair> {
+    let low = typed.to_lowercase();
+    let begins = |name: &str| name.to_lowercase().starts_with(&low);
+    let goes_on = |item: &Completion| begins(&item.text) || item.text.rsplit("::").next().is_some_and(begins);
+    let all = items.iter().all(goes_on);
+    let pair = |item: Completion| Pair {
+        display: called(&item),
+        replacement: if all { item.text } else { typed.to_owned() },
+    };
+    let mut pairs: Vec<Pair> = items.into_iter().map(pair).collect();
+    // One alone is taken without being shown.
+    if !all && pairs.len() == 1 {
+        pairs.push(Pair { display: String::new(), replacement: typed.to_owned() });
+    }
+    pairs
 }
 
 /// As many as have room on the screen, and how many more there are: a list that waits for a key at each page would take
@@ -255,21 +273,37 @@ fn cut_to(mut all: Vec<Pair>, (columns, rows): (usize, usize)) -> Vec<Pair> {
     if all.len() <= room {
         return all;
     }
-    sorted::sort_by(&mut all, |a, b| a.replacement.cmp(&b.replacement));
     let more = all.len() + 1 - room;
-    // What all have in common, the first and the last have: the last one stands for those that are left out.
-    let last = all.pop().map(|pair| pair.replacement).unwrap_or_default();
+    // What all have in common stands for those that are left out.
+    let common = all.iter().map(|pair| pair.replacement.clone()).reduce(|a, b| in_common(&a, &b).to_owned());
     all.truncate(room - 1);
-    all.push(Pair { display: format!("… and {} more", count(more as u64)), replacement: last });
+    let display = format!("… and {} more", count(more as u64));
+    all.push(Pair { display, replacement: common.unwrap_or_default() });
     all
+}
+
+/// What two names begin with.
+fn in_common<'a>(a: &'a str, b: &str) -> &'a str {
+    let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
+    a.get(..same).unwrap_or_default()
 }
 
 /// Columns between the names in a list.
 const BETWEEN: usize = 2;
 
-/// How a completion is called, or its name.
-pub(super) fn called(item: &Completion) -> &str {
-    if item.signature.is_empty() { &item.text } else { &item.signature }
+/// How a completion is called; of a variable its name and type.
+pub(super) fn called(item: &Completion) -> String {
+    let Completion { text, signature, .. } = item;
+    match (is_own(item), signature.is_empty()) {
+        (false, _) => signature.clone(),
+        (true, true) => text.clone(),
+        (true, false) => format!("{text}: {signature}"),
+    }
+}
+
+/// Whether it is a variable or a part of one, of which the type is told and no call.
+fn is_own(item: &Completion) -> bool {
+    !item.signature.contains(item.text.rsplit("::").next().unwrap_or_default()) || item.signature.is_empty()
 }
 
 /// The names that the one before byte `cursor` could become, and where it starts.
@@ -282,7 +316,8 @@ pub(super) fn completions(link: &mut Exchange, text: &str, cursor: usize) -> (us
             if items.iter().any(|item| item.text.starts_with(typed)) {
                 items.retain(|item| item.text.starts_with(typed));
             }
-            sorted::sort_by(&mut items, |a, b| a.text.cmp(&b.text));
+            // What is the learner's own comes before what everything of its kind has.
+            sorted::sort_by(&mut items, |a, b| (!is_own(a), &a.text).cmp(&(!is_own(b), &b.text)));
             (start, items)
         }
         _ => (cursor, Vec::new()),
@@ -376,9 +411,26 @@ mod tests {
         let cut = cut_to(all(), (80, 24));
         assert_eq!(cut.len(), 22 * 6);
         assert_eq!(cut[cut.len() - 1].display, "… and 69 more");
-        assert_eq!(cut[cut.len() - 1].replacement, "name_199");
+        assert_eq!(cut[cut.len() - 1].replacement, "name_");
         assert_eq!(cut_to(all(), (80, 60)).len(), 200);
         assert_eq!(cut_to(all(), (10, 1)).len(), 2);
+    }
+
+    #[test]
+    fn what_does_not_begin_as_it_was_typed_takes_nothings_place() {
+        let item = |text: &str| Completion {
+            text: text.into(),
+            signature: format!("{text}(x)"),
+            summary: String::new(),
+        };
+        let put = |texts: &[&str], typed: &str| {
+            let pairs = pairs(texts.iter().map(|text| item(text)).collect(), typed);
+            pairs.into_iter().map(|pair| pair.replacement).collect::<Vec<_>>()
+        };
+        assert_eq!(put(&["erfc"], "fc"), ["fc", "fc"]);
+        assert_eq!(put(&["register_full", "register_forward"], "we"), ["we", "we"]);
+        assert_eq!(put(&["weight"], "we"), ["weight"]);
+        assert_eq!(put(&["F::leaky_relu", "Linear"], "l"), ["F::leaky_relu", "Linear"]);
     }
 
     #[test]

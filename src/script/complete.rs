@@ -18,7 +18,7 @@ const APART: u32 = 3;
 /// At most this many are given.
 const MOST: usize = 200;
 
-/// A variable that is there.
+/// A variable that is there, or by its path a part of one, such as `net.weight`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Known {
     pub name: String,
@@ -61,7 +61,7 @@ enum Ranking {
 /// What may stand at a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum CompletionPlace<'c> {
-    /// After a point; the name before it, if it is one.
+    /// After a point; the name before it, or the way to a part of it, such as `net.fc`.
     Member(Option<&'c str>),
     /// After `::`.
     Inside(&'c str),
@@ -86,10 +86,14 @@ pub fn complete(known: &[Known], code: &str, cursor: usize) -> (usize, Vec<Candi
     let mut all = Vec::new();
     let here = place(head);
     let mut order = Ranking::Common;
+    // So many of the first are parts of the value's own.
+    let mut own = 0;
     match here {
         CompletionPlace::Member(receiver) => {
             let made = |name| type_of(known, name).or_else(|| common::bound_type(head, name));
             let made = receiver.and_then(made);
+            all.extend(receiver.into_iter().flat_map(|name| parts(known, name)));
+            own = all.len();
             if made.is_none() {
                 order = Ranking::TensorsFirst;
             }
@@ -107,7 +111,7 @@ pub fn complete(known: &[Known], code: &str, cursor: usize) -> (usize, Vec<Candi
     if here == CompletionPlace::Anything {
         order = Ranking::VariablesFirst;
     }
-    let fitting = ranked(all, prefix, order);
+    let fitting = ranked(all, prefix, (order, own));
     // Letters that stand apart are a weaker sign than the beginning of a name in some module.
     if here == CompletionPlace::Anything
         && !prefix.is_empty()
@@ -153,6 +157,23 @@ pub fn fit(name: &str, typed: &str) -> Option<u32> {
     }
 }
 
+/// The name, or the way to a part of a value, whose members are asked for at the end of some code.
+pub(crate) fn path_at(code: &str) -> Option<&str> {
+    match place(code.trim_end_matches(is_name)) {
+        CompletionPlace::Member(path) => path,
+        _ => None,
+    }
+}
+
+/// What a value has under names, as far as that is known.
+fn parts<'k>(known: &'k [Known], path: &str) -> impl Iterator<Item = Candidate> + 'k {
+    let start = format!("{path}.");
+    known.iter().filter_map(move |part| {
+        let name = part.name.strip_prefix(&start)?;
+        Some(bare(name, &part.type_name, &part.summary))
+    })
+}
+
 fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
@@ -184,10 +205,14 @@ fn place(head: &str) -> CompletionPlace<'_> {
     let before = head.trim_end();
     match before.strip_suffix('.').filter(|rest| !rest.ends_with('.')) {
         Some(rest) => {
-            let length: usize = rest.chars().rev().take_while(|c| is_name(*c)).map(char::len_utf8).sum();
-            let name = rest.get(rest.len() - length..).unwrap_or_default();
-            let chained = rest.get(..rest.len() - length).is_some_and(|r| r.ends_with('.'));
-            CompletionPlace::Member(Some(name).filter(|name| !name.is_empty() && !chained))
+            let is_way = |c: &char| is_name(*c) || matches!(c, '.' | '[' | ']');
+            let length: usize = rest.chars().rev().take_while(is_way).map(char::len_utf8).sum();
+            let path = rest.get(rest.len() - length..).unwrap_or_default();
+            // A bracket that is still open, and the beginning of a range, are not the value's.
+            let open = path.rfind('[').filter(|at| path.rfind(']').is_none_or(|end| end < *at));
+            let path = path.get(open.map_or(0, |at| at + 1)..).unwrap_or_default();
+            let path = path.rsplit("..").next().unwrap_or_default();
+            CompletionPlace::Member(Some(path).filter(|path| path.starts_with(|c: char| is_name(c))))
         }
         None => CompletionPlace::Anything,
     }
@@ -336,7 +361,7 @@ fn row_of(call: &Call, owner: &str) -> Option<&'static OpDef> {
 }
 
 fn anything(all: &mut Vec<Candidate>, known: &[Known], code: &str) {
-    for Known { name, type_name, summary } in known {
+    for Known { name, type_name, summary } in known.iter().filter(|known| !known.name.contains('.')) {
         all.push(bare(name, type_name, summary));
     }
     let more = lexer::bound(code).into_iter().filter(|name| !known.iter().any(|k| k.name == *name));
@@ -346,8 +371,8 @@ fn anything(all: &mut Vec<Candidate>, known: &[Known], code: &str) {
     all.extend(rows().filter(|def| matches!(def.forms, [Form::Constant | Form::Word])).map(of_row));
 }
 
-/// What fits what was typed, the best first; of a name only the first.
-fn ranked(all: Vec<Candidate>, typed: &str, order: Ranking) -> Vec<Candidate> {
+/// What fits what was typed, the best first; of a name only the first. `own` of them are a value's own parts.
+fn ranked(all: Vec<Candidate>, typed: &str, (order, own): (Ranking, usize)) -> Vec<Candidate> {
     let mut fitting: Vec<(u32, usize, Candidate)> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     for (i, candidate) in all.into_iter().enumerate() {
@@ -365,6 +390,7 @@ fn ranked(all: Vec<Candidate>, typed: &str, order: Ranking) -> Vec<Candidate> {
     let place = |c: &Candidate, i: usize| {
         let (common, late) = (common::place(&c.text), usize::from(!early.contains(c.text.as_str())));
         match (c.help.is_empty(), order) {
+            _ if i < own => (0, i, 0),
             (true, Ranking::VariablesFirst) => (0, i, 0),
             (true, _) => (2, 0, 0),
             (false, Ranking::TensorsFirst) => (1, late, common),
@@ -376,11 +402,11 @@ fn ranked(all: Vec<Candidate>, typed: &str, order: Ranking) -> Vec<Candidate> {
     if fitting.iter().any(|(rank, ..)| *rank < APART) {
         fitting.retain(|(rank, ..)| *rank < APART);
     }
-    sorted::sort_by(&mut fitting, |a, b| {
-        let keys = |(rank, i, c): &(u32, usize, Candidate)| (*rank, place(c, *i));
-        keys(a).cmp(&keys(b)).then_with(|| a.2.text.cmp(&b.2.text))
-    });
-    fitting.into_iter().take(MOST).map(|(.., candidate)| candidate).collect()
+    // Each place is looked up once: the editor waits half a second at most.
+    let placed = fitting.into_iter().map(|(rank, i, candidate)| ((rank, place(&candidate, i)), candidate));
+    let mut placed: Vec<_> = placed.collect();
+    sorted::sort_by(&mut placed, |a, b| a.0.cmp(&b.0).then_with(|| a.1.text.cmp(&b.1.text)));
+    placed.into_iter().take(MOST).map(|(.., candidate)| candidate).collect()
 }
 
 #[cfg(test)]
@@ -423,6 +449,27 @@ mod tests {
         assert!(texts(&scope, "a.pu").contains(&"push".into()));
         assert!(texts(&scope, "f(1).su").contains(&"sum".into()));
         assert!(texts(&scope, "1..").len() > 50, "a range's end is no member");
+    }
+
+    #[test]
+    fn parts_of_a_value_come_first() {
+        let scope = [
+            known("m", "Module"),
+            known("m.weight", "Tensor"),
+            known("m.fc", "Module"),
+            known("d", "map"),
+            known("d.keyed", "int"),
+        ];
+        assert_eq!(texts(&scope, "m.we"), ["weight"]);
+        assert_eq!(texts(&scope, "m.").get(..2).unwrap_or_default(), ["weight", "fc"]);
+        assert_eq!(texts(&scope, "f(d.ke").first().map(String::as_str), Some("keyed"));
+        assert!(texts(&scope, "let y = m.weight.gr").contains(&"grad".into()));
+        assert!(!texts(&scope, "m.fc.").contains(&"matmul".into()));
+        assert!(!texts(&scope, "m").contains(&"m.weight".into()));
+        for (code, way) in [("a + m.w", "m"), ("f(xs[0].fc.", "xs[0].fc"), ("xs[m.w", "m"), ("0..n.", "n")] {
+            assert_eq!(path_at(code), Some(way), "{code}");
+        }
+        assert_eq!((path_at("f(1).w"), path_at("m")), (None, None));
     }
 
     #[test]

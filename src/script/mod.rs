@@ -80,6 +80,7 @@ mod unpack;
 pub mod value;
 mod vocabulary;
 pub mod whole;
+pub(crate) mod within;
 
 pub use crate::script::host::Host;
 pub use crate::script::host::Silent;

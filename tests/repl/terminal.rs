@@ -197,6 +197,21 @@ fn tab_completes_names_and_shows_how_they_are_called() {
     t.until("input, other)");
 }
 
+/// A variable's own parts are put in, and what only has the letters takes no place.
+#[test]
+fn tab_completes_what_a_variable_has() {
+    let folder = Folder::new("parts");
+    let mut t = repl(&folder, &[]);
+    t.type_("let m = nn::Linear(2, 3); let d = #{alpha: 41, beta: 2};\r");
+    t.until("In [2]: ");
+    t.type_("d.al\t + 1\r");
+    t.until("Out[2]: 42");
+    t.type_("m.weight.requires_g\t\r");
+    t.until("Out[3]: true");
+    t.type_("m.wt\t\r");
+    t.until("has no attribute 'wt'");
+}
+
 /// What does not fit is counted, and no page waits for a key.
 #[test]
 fn a_long_list_of_names_is_cut_to_the_screen() {
