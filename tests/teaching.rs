@@ -30,7 +30,7 @@ fn fault(devices: &str, code: &str) -> Fault {
 
 #[test]
 fn operands_have_the_names_of_the_variables() {
-    let cases: [(&str, &[&str]); 11] = [
+    let cases: [(&str, &[&str]); 18] = [
         (
             "let batch = ones([4, 5]); let w = ones([2, 3]); batch @ w",
             &["batch: float32 [4, 5]", "w: float32 [2, 3]"],
@@ -55,6 +55,13 @@ fn operands_have_the_names_of_the_variables() {
             "fn f(left, right) { left * right } f(ones(3), ones(4))",
             &["left: float32 [3]", "right: float32 [4]"],
         ),
+        ("let u = ones(3); u[5]", &["u: float32 [3]"]),
+        ("let u = ones(3); u[5] = 1;", &["u: float32 [3]"]),
+        ("let xx = ones(3, 3); let k = 5; xx[k][1]", &["xx: float32 [3, 3]"]),
+        ("let xx = ones(3, 2); xx[0][7] + 1", &["xx[0]: float32 [2]"]),
+        ("let m = #{a: #{w: ones(3)}}; let y = m.a.w[4];", &["m.a.w: float32 [3]"]),
+        ("fn f(v) { v[4] } f(ones(3))", &["v: float32 [3]"]),
+        ("ones(3)[4]", &["input: float32 [3]"]),
     ];
     for (code, wanted) in cases {
         let fault = fault("cpu", code);

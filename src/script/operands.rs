@@ -20,6 +20,9 @@ pub fn name(operands: &mut [Operand], op: Option<&str>, ast: &AST, position: Pos
     let row = op.and_then(|op| rows().find(|row| row.name == op));
     let is_param = |name: &str| row.is_some_and(|row| row.params.iter().any(|param| param.name == name));
     by_variables(operands, &is_param, ast, position, scope);
+    if let ([operand], Some("index")) = (&mut *operands, op) {
+        operand.name.get_or_insert_with(|| "input".into());
+    }
     let Some(row) = row else { return };
     // The sentences on two operands that are combined call them a and b.
     if !matches!(row.forward, Forward::Call(_)) {
@@ -162,6 +165,7 @@ fn call_at(path: &[ASTNode], position: Position) -> Option<Vec<Option<String>>> 
         ASTNode::Expr(Expr::MethodCall(call, at)) if *at == position => {
             Some(named(receiver(parents, last).into_iter().chain(call.args.iter())))
         }
+        ASTNode::Expr(node @ Expr::Index(_, _, at)) if *at == position => Some(vec![indexed(parents, node)]),
         ASTNode::Stmt(Stmt::Assignment(x)) if x.0.position() == position => {
             Some(named([&x.1.lhs, &x.1.rhs].into_iter()))
         }
@@ -180,6 +184,24 @@ fn receiver<'a>(parents: &[ASTNode<'a>], call: &ASTNode<'a>) -> Option<&'a Expr>
         },
         _ => None,
     })
+}
+
+/// What stands before the brackets, from the beginning of its chain on.
+fn indexed(parents: &[ASTNode], node: &Expr) -> Option<String> {
+    let (Expr::Dot(x, ..) | Expr::Index(x, ..)) = node else { return None };
+    let around = parents.iter().enumerate().rev().find_map(|(i, parent)| match parent {
+        ASTNode::Expr(around @ (Expr::Dot(y, ..) | Expr::Index(y, ..))) if std::ptr::eq(&y.rhs, node) => {
+            Some((*around, parents.get(..i)?))
+        }
+        _ => None,
+    });
+    let Some((around, parents)) = around else { return text(&x.lhs) };
+    let before = indexed(parents, around)?;
+    match (around, &x.lhs) {
+        (Expr::Dot(..), name) => Some(format!("{before}.{}", text(name)?)),
+        (_, Expr::IntegerConstant(i, _)) => Some(format!("{before}[{i}]")),
+        (_, place) => Some(format!("{before}[{}]", text(place)?)),
+    }
 }
 
 fn named<'a>(args: impl Iterator<Item = &'a Expr>) -> Vec<Option<String>> {
