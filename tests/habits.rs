@@ -44,6 +44,10 @@ fn each_gives_what_python_gives() {
         ("with cuda::amp::autocast(false) { is_autocast_enabled(\"cuda\") }", "false"),
         ("with amp::autocast(\"cpu\") { is_autocast_enabled(\"cpu\") }", "true"),
         ("cuda::amp::GradScaler(2.0).get_scale()", "2.0"),
+        ("fn f(x, y) { with no_grad() { x * 2.0 }\n-y } f(3, 1)", "-1"),
+        ("fn g(x) { with no_grad() { x * 2.0 } // twice\n  [x] } g(3)", "[3]"),
+        ("fn h(x) { with no_grad() { x * 2.0 } } h(3)", "6.0"),
+        ("let w = with no_grad() { 2.0 }\n- 1.0; w", "1.0"),
         ("[sqrt(4), 9.sqrt(), exp(0), ln(1), cos(0)]", "[2.0, 3.0, 1.0, 0.0, 1.0]"),
     ] {
         assert_eq!(lab.text(code), want, "{code}");
@@ -354,7 +358,7 @@ fn what_a_computer_has_is_printed_one_thing_to_a_line() {
 fn nothing_where_a_value_belongs_and_a_list_behind_a_block_are_explained() {
     for (code, hint) in [
         ("let m = #{a: 1};\nm.b - 1", "a name that it does not have"),
-        ("fn f() { with no_grad() { 1 }\n[1, 2] }\nf()", "read as an index of the block"),
+        ("fn f() { let y = with no_grad() { 1 }\n[1, 2] }\nf()", "read as an index of the block"),
         ("let y = ones(2, #{requires_grad: true}) * 2;\ny.backward(ones(2).grad)", "where `()` is none"),
     ] {
         let told = fault("sim:t4", code).hint.unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Calls that a script writes in one way and Rhai must be told in another. Each stays as long as it was, so that every
-//! place in the code stays where it is.
+//! What a script writes in one way and Rhai must be told in another. Each stays as long as it was but at the end of a
+//! line, so that every place in the code stays where it is.
 //!
 //! - `opt.step(|| …)` becomes `step(opt,|| …)`: a method holds its variable while it runs, and the closure could not
 //!   use the optimiser that it captured. So do `net.apply(|m| …)` and `x.register_hook(|g| …)`, and the same with the name
@@ -8,6 +8,8 @@
 //!   reaches the variable.
 //! - `_`, a session's last value, becomes `$`, which the parser takes for a variable of that name; in a `switch` it stays
 //!   what it is.
+//! - A `with` block that begins a statement ends it, as an `if` block does, where the next line begins with what could go
+//!   on with its value: a `;` stands behind it.
 //! - The sign of an assignment to what a call gives becomes an operator: see [`assigned`].
 
 use std::borrow::Cow;
@@ -33,7 +35,8 @@ static CALLING: LazyLock<Vec<&str>> = LazyLock::new(|| {
 pub(super) fn prepared<'c>(engine: &Engine, code: &'c str) -> Cow<'c, str> {
     let calls = CALLING.iter().any(|name| code.contains(&format!(".{name}(")));
     let reaches = code.contains(").") || code.contains(")[");
-    if !calls && !reaches && !code.contains("drop(") && !code.contains('_') {
+    let enters = code.contains("with");
+    if !calls && !reaches && !enters && !code.contains("drop(") && !code.contains('_') {
         return Cow::Borrowed(code);
     }
     let tokens = lexer::tokens(engine, code);
@@ -61,7 +64,55 @@ pub(super) fn prepared<'c>(engine: &Engine, code: &'c str) -> Cow<'c, str> {
             out.replace_range(range, &new);
         }
     }
+    let ends = (0..tokens.len()).filter_map(|i| place(code, &lines, end_of_with(&tokens, i)?, 1));
+    let mut ends: Vec<usize> = ends.map(|brace| brace.end).collect();
+    ends.sort_unstable();
+    // The last first, so that the places before it stay.
+    for end in ends.into_iter().rev() {
+        let has_room = out.get(end..).is_some_and(|behind| behind.starts_with(' '));
+        out.replace_range(end..end + usize::from(has_room), ";");
+    }
     Cow::Owned(out)
+}
+
+/// Where the block of a `with` ends that stands at the beginning of a statement, where what follows would be read as
+/// going on with its value.
+fn end_of_with(tokens: &[(Token, Position)], i: usize) -> Option<Position> {
+    let (Token::Custom(word) | Token::Identifier(word) | Token::Reserved(word), _) = tokens.get(i)? else {
+        return None;
+    };
+    let before = i.checked_sub(1).and_then(|i| tokens.get(i)).map(|(token, _)| token);
+    let begins = matches!(before, None | Some(Token::SemiColon | Token::LeftBrace | Token::RightBrace));
+    if word.as_str() != "with" || !begins {
+        return None;
+    }
+    let (mut open, mut in_block) = (Vec::new(), false);
+    for (at, (token, place)) in tokens.iter().enumerate().skip(i + 1) {
+        match token {
+            Token::LeftParen | Token::LeftBracket | Token::MapStart => open.push(token),
+            Token::LeftBrace => {
+                in_block |= open.is_empty();
+                open.push(token);
+            }
+            Token::RightParen | Token::RightBracket | Token::RightBrace => {
+                open.pop();
+                if open.is_empty() && in_block {
+                    let (next, next_place) = tokens.get(at + 1)?;
+                    let goes_on = matches!(
+                        next,
+                        Token::Minus
+                            | Token::UnaryMinus
+                            | Token::Plus
+                            | Token::UnaryPlus
+                            | Token::LeftBracket
+                    );
+                    return (goes_on && next_place.line() > place.line()).then_some(*place);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// The name that a closure is given: `let f = |x| …`.
@@ -139,6 +190,9 @@ mod tests {
             ("let s = `a ${ drop(b) } drop(c)`; drop(d)", "let s = `a ${ {b=()}  } drop(c)`; {d=()} "),
             ("`${ #{a: 1}.a } drop(c)`; drop(d)", "`${ #{a: 1}.a } drop(c)`; {d=()} "),
             ("_ + f(_, 1)", "$ + f($, 1)"),
+            ("with a(#{}) { x }\n-y", "with a(#{}) { x };\n-y"),
+            ("f(); with a { {1} } \n[y]", "f(); with a { {1} };\n[y]"),
+            ("with a { with b { x }\n-z }\n+y", "with a { with b { x };\n-z };\n+y"),
             ("switch _ { 1 => _, _ if x => 2, _ => 3 }", "switch $ { 1 => $, _ if x => 2, _ => 3 }"),
         ] {
             assert_eq!(told(code), want);
@@ -158,6 +212,9 @@ mod tests {
             "opt.step(closure)",
             "opt\n.step(|| 1)",
             "sched.step(1.0)",
+            "let z = with a { x }\n-y",
+            "with a { x }\ny",
+            "with a { x } - y",
         ] {
             assert_eq!(told(code), code);
         }
