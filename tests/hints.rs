@@ -413,3 +413,50 @@ fn what_is_advised_of_ranges_shapes_and_types_is_of_use() {
         == [device(\"cuda\"), device(\"cuda:1\"), device(\"cpu\")]";
     assert!(Lab::on("cpu").truth(made));
 }
+
+#[test]
+fn characters_that_look_like_codes_are_told_by_their_ascii_form() {
+    holds(&[
+        ("print(“hello”)", "Unexpected '“'", "`“` is U+201C; code has `\"`"),
+        ("print(‘x’)", "Unexpected '‘'", "code has `\"` around a text"),
+        ("3 × 4", "Unexpected '×'", "code has `*`"),
+        ("let a = 5 − 3;", "Unexpected '−'", "code has `-`"),
+        ("6 ÷ 2", "Unexpected '÷'", "code has `/`"),
+        ("6 · 2", "Unexpected '·'", "code has `*`"),
+        ("if 3 ≤ 4 { 1 }", "Unexpected '≤'", "code has `<=`"),
+        ("let a = 3 ≥ 4;", "Unexpected '≥'", "code has `>=`"),
+        ("3 ≠ 4", "Unexpected '≠'", "code has `!=`"),
+        ("let a\u{200b} = 3;", "U+200B, which can't be seen", "delete it"),
+        ("let\u{a0}a = 3;", "space U+00A0", "a plain space"),
+        ("let π = 3.14;", "Unexpected 'π'", "names are made of the letters a to z"),
+        ("\"≤\"; /* ≤ */ `≤` ≥ 3", "Unexpected '≥'", "code has `>=`"),
+    ]);
+}
+
+#[test]
+fn signs_of_other_languages_are_told() {
+    let deep = format!("print({})", vec!["1"; 300].join(" + "));
+    holds(&[
+        ("#{device=\"cuda\"}", "to follow the property 'device'", "`#{device: …}`"),
+        ("let f = |x, y=2| x;", "to separate the parameters", "`let y = y ?? …;`"),
+        ("let f = x => x + 1;", "Expecting ';'", "`|x| x + 1`"),
+        ("[1].map(|_| 1)", "close the parameters list", "`|_x| …`"),
+        ("try { x } catch e { 1 }", "Expecting '{'", "`catch (e) { … }`"),
+        ("let f = fn(x) { x };", "Unexpected 'fn'", "is a closure: `|x| { … }`"),
+        ("let y = .5;", "Unexpected '.'", "`0.5`"),
+        ("with no_grad() print(1);", "Expecting '{'", "`with no_grad() { … }`"),
+        ("let x = ones(20); x[0..10..2]", "no function '..'", "`x[arange(0, 10, 2)]`"),
+        (&deep, "exceeds maximum complexity", "parts get names of their own"),
+        ("bool([])", "does not take (array)", "`!xs.is_empty()`"),
+        ("ord(\"a\")", "no function 'ord'", "`\"a\"[0].to_int()`"),
+        ("chr(98)", "no function 'chr'", "`blob(1, 98).as_string()`"),
+        (
+            "let f = (); f = |n| if n <= 1 { 1 } else { n * f.call(n - 1) }; f.call(5)",
+            "uses the variable whose method calls it",
+            "a closure can't call itself, for it is in use while it runs: `fn f(…)",
+        ),
+    ]);
+    for code in ["\"a\"[0].to_int()", "[1, 2].reduce(|all, x| all + x, 0)", "arange(9)[arange(0, 9, 2)]"] {
+        Lab::on("cpu").run(code);
+    }
+}

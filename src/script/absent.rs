@@ -34,7 +34,7 @@ const NOT_FINITE: &str =
     "`inf` and `nan` are names of their own, and `finfo(dtype)` has the limits of a dtype";
 
 /// Names, and what there is instead of them; modules with `::` behind, for a function of one's own may be called so.
-const ABSENT: [(&str, &str); 69] = [
+const ABSENT: [(&str, &str); 71] = [
     ("torch::", "what is PyTorch's own stands without it: `ones(2)`, `nn::Linear(2, 1)`, `optim::SGD(…)`"),
     (
         "backends::",
@@ -86,6 +86,11 @@ const ABSENT: [(&str, &str); 69] = [
     (
         "linalg::eigvals",
         "its results are complex numbers, which there are none of here; of a symmetric matrix `linalg::eigvalsh`",
+    ),
+    ("ord", "`\"a\"[0].to_int()` is the number of a character"),
+    (
+        "chr",
+        "`blob(1, 98).as_string()` is the text of the byte 98, and `\"\\u03c0\"` a character by its number",
     ),
     ("asarray", "`as_tensor(data)` makes a tensor of arrays, or gives the one that there is"),
     ("default_collate", "it stands in a module: `data::default_collate(samples)`"),

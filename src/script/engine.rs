@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rhai::{AST, Dynamic, Engine, EvalAltResult, Module, Scope};
+use rhai::{AST, Dynamic, Engine, EvalAltResult, Module, ParseError, ParseErrorType, Scope};
 
 use crate::base::Error;
 use crate::base::event::Clock;
@@ -172,11 +172,7 @@ impl Interpreter {
         let ast = self
             .engine
             .compile_with_scope(&self.scope, rewrite::prepared(&self.engine, origin.code))
-            .map_err(|e| {
-            Stopped::Fault(Box::new(phrases::cure(Fault::from_parse(&e, origin), origin, || {
-                self.known(&self.scope)
-            })))
-        })?;
+            .map_err(|e| self.unparsed(&e, origin, &self.scope))?;
         let is_variable = |name: &str| self.scope.get(name).is_some();
         differs::read(&self.machine.shared, &ast, origin.code, place, is_variable);
         let hollow = !self.machine.shared.has_values();
@@ -267,11 +263,7 @@ impl Interpreter {
         let ast = self
             .engine
             .compile_with_scope(&scope, rewrite::prepared(&self.engine, origin.code))
-            .map_err(|e| {
-                Stopped::Fault(Box::new(phrases::cure(Fault::from_parse(&e, origin), origin, || {
-                    self.known(&scope)
-                })))
-            })?;
+            .map_err(|e| self.unparsed(&e, origin, &scope))?;
         let cell = self.machine.shared.source().cell;
         let place = CodePlace { cell, before: 0 };
         let hollow = !self.machine.shared.has_values();
@@ -350,6 +342,16 @@ impl Interpreter {
             Some(Ok(code)) => Takes::of(name, &code, &self.library),
             _ => Takes::of(name, ast, &self.library),
         }
+    }
+
+    fn unparsed(&self, error: &ParseError, origin: &Origin, scope: &Scope) -> Stopped {
+        let fault = Fault::from_parse(error, origin);
+        // To read what is too deep for the parser as Python takes too long.
+        let fault = match error.err_type() {
+            ParseErrorType::ExprTooDeep => fault,
+            _ => phrases::cure(fault, origin, || self.known(scope)),
+        };
+        Stopped::Fault(Box::new(fault))
     }
 
     fn stopped(&self, error: &EvalAltResult, origin: &Origin, ast: &AST, scope: &Scope) -> Stopped {

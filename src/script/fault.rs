@@ -11,10 +11,14 @@ use crate::tensor::display::display;
 use super::absent::{absent, absent_space};
 use super::arity::CLOSURE;
 use super::misfit::{CALLED, is_in_place, is_option, of_arguments, of_first, of_part, part, truth};
-use super::missing::{NOTHING, near_variable, of_array, of_gradient, of_index, of_layer, of_own_name};
+use super::missing::{
+    IN_USE, NOTHING, near_variable, of_array, of_gradient, of_index, of_layer, of_own_call, of_own_name,
+    of_step,
+};
 use super::modules::exits;
 pub use super::sources::Origin;
 use super::sources::Sources;
+use super::typos::{self, index_of_block};
 pub(crate) use super::vocabulary::{KnownNames, Vocabulary};
 
 /// A script error with its place, ready to be shown.
@@ -108,7 +112,11 @@ impl Fault {
         let function = calls.last().and_then(|call| call.function).unwrap_or_default();
         let place = elsewhere.and_then(|other| FaultPlace::of(position, &other.origin()));
         let failed = place.clone().or_else(|| FaultPlace::of(position, origin));
-        let told = failed.and_then(|at| of_gradient(&fault.message, at.source_line.as_deref()?, at.column?));
+        let told = failed.and_then(|at| {
+            let (line, column) = (at.source_line.as_deref()?, at.column?);
+            of_gradient(&fault.message, line, column)
+                .or_else(|| of_own_call(&fault.message, (line, column), origin.code))
+        });
         fault.hint = told.or_else(|| of_own_name(&fault.message, origin.code)).or(fault.hint);
         fault.elsewhere = place.map(|place| Box::new(FaultPlace { function: function.to_owned(), ..place }));
         fault.place(own.unwrap_or(position), origin);
@@ -130,8 +138,12 @@ impl Fault {
             }
             _ => None,
         };
-        let mut fault = Fault::bare("SyntaxError", error.err_type().to_string(), hint);
-        fault.place(error.position(), origin);
+        let said = error.err_type().to_string();
+        let slip = typos::found(&said, error.position(), origin);
+        let hint = slip.as_ref().map(|slip| slip.hint.clone()).or(hint);
+        let place = slip.as_ref().map_or(error.position(), |slip| slip.position);
+        let mut fault = Fault::bare("SyntaxError", slip.and_then(|slip| slip.message).unwrap_or(said), hint);
+        fault.place(place, origin);
         fault
     }
 
@@ -340,7 +352,7 @@ pub(super) fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
         }
         EvalAltResult::ErrorDataRace(..) => Fault::bare(
             "RuntimeError",
-            "a closure uses the variable whose method calls it".into(),
+            IN_USE.into(),
             Some(
                 "a method holds its variable while it runs: `opt.step(|| …)` with the closure in place, or \
                  `step(opt, closure)`"
@@ -463,20 +475,8 @@ fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
         None => suggestion(bare, known.names),
     };
     let array = || of_array(bare, &shown, &[]);
-    let hint = near.or_else(array).or_else(part).or_else(named).or_else(nothing);
+    let hint = of_step(bare, &shown).or(near).or_else(array).or_else(part).or_else(named).or_else(nothing);
     Fault::bare("NameError", text, hint)
-}
-
-/// A list on the line behind a block, which is read as an index of what the block gives.
-fn index_of_block(position: Position, origin: &Origin) -> Option<String> {
-    let row = position.line()?.checked_sub(1)?;
-    let before = origin.code.lines().take(row).filter(|line| !line.trim().is_empty());
-    let opens = origin.code.lines().nth(row)?.trim_start().starts_with('[');
-    (opens && before.last()?.trim_end().ends_with('}')).then(|| {
-        "behind a block, `[` on the next line is read as an index of the block: end the block with `};`, or write \
-         `return [...];`"
-            .into()
-    })
 }
 
 /// Rhai names a property and a type, each in quotes: `Unknown property 'ad' - a getter is not registered for type

@@ -79,6 +79,9 @@ pub(super) fn of_first(bare: &str, shown: &[String], ways: &[String]) -> Option<
         ("range", "Tensor") => "counts are whole: `range(x.item())`".into(),
         ("forward", "Function") => "`f.apply(x)` calls it".into(),
         ("forward", "map") => "`d.net.forward(x)` calls a module that a map holds".into(),
+        ("bool", "array") => {
+            "`!xs.is_empty()` is Python's truth of an array, and `tensor(xs).bool()` that of each of its numbers".into()
+        }
         (_, "array") if is_of_tensors(bare) => format!(
             "of an array of numbers it is `tensor(xs).{bare}(…)`; of one of tensors, as a loader's batch `[x, y]` is, \
              `xs[0].{bare}(…)`"

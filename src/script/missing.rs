@@ -79,6 +79,30 @@ pub(super) fn of_own_name(message: &str, code: &str) -> Option<String> {
     })
 }
 
+/// What is said of a closure that uses a variable while a method of that runs.
+pub(super) const IN_USE: &str = "a closure uses the variable whose method calls it";
+
+/// What helps where a closure calls itself by the variable that holds it, given the line and the column of the call.
+pub(super) fn of_own_call(message: &str, (line, column): (&str, u32), code: &str) -> Option<String> {
+    let at = line.char_indices().nth(column.checked_sub(1)? as usize)?.0;
+    let (before, behind) = line.split_at(at);
+    if message != IN_USE || !behind.trim_start_matches('.').starts_with("call") {
+        return None;
+    }
+    let name = before.trim_end_matches('.').rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
+    code.contains(&format!("{name} = |")).then(|| {
+        format!("a closure can't call itself, for it is in use while it runs: `fn {name}(…) {{ … }}` can, by `{name}(…)`")
+    })
+}
+
+/// What is told of a range with a step, `0..10..2`.
+pub(super) fn of_step(sign: &str, of: &[String]) -> Option<String> {
+    let is_step = matches!(sign, ".." | "..=") && of.first().is_some_and(|of| of.starts_with("range"));
+    is_step.then(|| {
+        "a range has no step: `x[arange(0, 10, 2)]` takes every second place of a tensor, `range(0, 10, 2)` counts so".into()
+    })
+}
+
 /// What helps where a line does something with a gradient that there is not, given what the error says and the column of
 /// the operator, call or bracket that it is about, from 1.
 pub(super) fn of_gradient(message: &str, line: &str, column: u32) -> Option<String> {

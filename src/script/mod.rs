@@ -76,6 +76,7 @@ mod timestamp;
 pub mod tokens;
 pub mod trace;
 mod tree;
+mod typos;
 mod unpack;
 pub mod value;
 mod vocabulary;
