@@ -6,10 +6,11 @@ use rhai::Dynamic;
 
 use crate::base::dims::show;
 use crate::base::figures::bytes;
+use crate::base::near::nearest;
 use crate::nn::Module;
 use crate::script::report::is_plain;
 use crate::script::value::type_name;
-use crate::script::{Interpreter, Origin};
+use crate::script::{Interpreter, Origin, within};
 use crate::tensor::Tensor;
 
 /// Characters of a value that are shown.
@@ -35,6 +36,15 @@ fn part(interpreter: &Interpreter, path: &str) -> Option<String> {
     let origin = Origin { name: "", code: path, first_line: 1 };
     let value = interpreter.evaluate_in(interpreter.scope().clone(), &origin, false).ok()?.flatten();
     (!value.is_unit()).then(|| page(interpreter, path, "part of a variable", &value))
+}
+
+/// The name that is meant where a variable has no part of this one.
+pub(super) fn near(interpreter: &Interpreter, path: &str) -> Option<String> {
+    let (of, last) = path.rsplit_once('.')?;
+    let root = of.split(['.', '[']).next()?;
+    let (.., value) = interpreter.newest().into_iter().find(|(known, ..)| *known == root)?;
+    let names = within::names(&within::at(&value, of)?);
+    nearest(last, names.iter().map(String::as_str)).map(|name| format!("{of}.{name}"))
 }
 
 fn page(interpreter: &Interpreter, name: &str, kind: &str, value: &Dynamic) -> String {

@@ -403,7 +403,13 @@ impl Evaluator for ScriptEvaluator {
         match (own, page) {
             (Some(own), Some(page)) => (Some(format!("{own}\n{page}")), Vec::new()),
             (Some(page), None) | (None, Some(page)) => (Some(page), Vec::new()),
-            (None, None) => (None, help::suggestions(name).into_iter().map(String::from).collect()),
+            (None, None) => (
+                None,
+                described::near(&self.interpreter, name).map_or_else(
+                    || help::suggestions(name).into_iter().map(String::from).collect(),
+                    |near| vec![near],
+                ),
+            ),
         }
     }
 
@@ -461,10 +467,11 @@ fn verdict(result: Result<(), Refused>, events: &RunEvents) -> Result<Verdict, C
     })
 }
 
-/// The name in `?name` or `name?`, where that is all a cell says.
+/// The name in `?name`, `name?` or `name??`, where that is all a cell says.
 fn asked_name(code: &str) -> Option<&str> {
     let code = code.trim();
-    let name = code.strip_prefix('?').or_else(|| code.strip_suffix('?'))?.trim();
+    let name = code.starts_with('?').then_some(code).or_else(|| code.ends_with('?').then_some(code))?;
+    let name = name.trim_matches('?').trim();
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.');
     (!name.is_empty() && name.chars().all(fits)).then_some(name)
 }

@@ -230,7 +230,7 @@ fn a_long_list_of_names_is_cut_to_the_screen() {
 fn help_is_there() {
     let folder = Folder::new("help");
     let mut t = repl(&folder, &[]);
-    for ask in ["relu?\r", "?relu\r", ":help relu\r", "help(relu)\r"] {
+    for ask in ["relu?\r", "relu??\r", "?relu\r", ":help relu\r", "help(relu)\r"] {
         t.type_(ask);
         t.until("Each element, or 0 where it is negative.");
     }
@@ -238,6 +238,8 @@ fn help_is_there() {
     t.until(":memsnap FILE");
     // A variable is told of as what it is, beside a function of its name where there is one.
     t.type_("let y = 3; let x = ones([2, 3], #{requires_grad: true}); let relu = 5;\r");
+    t.type_("let m = nn::Linear(2, 1);\rm.weigth?\r");
+    t.until("did you mean m.weight?");
     t.type_("y?\r");
     t.until("type           int");
     t.type_("?x\r");
