@@ -455,6 +455,7 @@ fn signs_of_other_languages_are_told() {
             "uses the variable whose method calls it",
             "a closure can't call itself, for it is in use while it runs: `fn f(…)",
         ),
+        ("let x = ones(1); x += \"a\";", "operand type(s) for +=: 'Tensor' and 'string'", "`x.to_string()`"),
     ]);
     for code in ["\"a\"[0].to_int()", "[1, 2].reduce(|all, x| all + x, 0)", "arange(9)[arange(0, 9, 2)]"] {
         Lab::on("cpu").run(code);

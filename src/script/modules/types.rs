@@ -315,6 +315,13 @@ fn appended(engine: &mut Engine, shared: &Arc<Shared>) {
         note_line(&here, &context);
         display::display(&x).map(|shown| format!("{shown}{text}")).map_err(raise)
     });
+    // Without this, the variable that held the tensor would hold a text.
+    engine.register_fn("+=", |_: &mut Tensor, _: ImmutableString| -> RhaiResult<()> {
+        let error = Error::type_error("unsupported operand type(s) for +=: 'Tensor' and 'string'");
+        Err(raise(error.with_hint(
+            "a text between back quotes shows a tensor, `` `${x} m` ``; `x.to_string()` gives its text",
+        )))
+    });
     for name in ["+=", "append"] {
         let here = Arc::clone(shared);
         engine.register_fn(
