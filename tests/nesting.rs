@@ -78,3 +78,24 @@ fn what_is_nested_as_programs_nest_is_no_error() {
         );
     }
 }
+
+/// Every operator and every link takes one step, not twice as many as the one before it: what is run, and what is looked
+/// at for a hint.
+#[test]
+fn long_chains_are_gone_through_once() {
+    let chain = |link: &str| std::iter::repeat_n("x", 60).collect::<Vec<_>>().join(link);
+    for sign in ["/", "%", "<", "==", "+", "-", "*", "**"] {
+        let code = format!("let x = 1; let f = || {}; 5", chain(&format!(" {sign} ")));
+        assert_eq!(crate::parallel::on("cpu", &code), "5", "{sign}");
+        let fault = crate::parallel::fault(
+            "cpu",
+            &format!("let x = ones(2);\nlet y = {}; nowhere", chain(&format!(" {sign} "))),
+        );
+        assert!(fault.message.contains("nowhere"), "{sign}: {}", fault.report);
+    }
+    for link in [".foo()", "[0]", ".foo", ".bar(x)[1]"] {
+        let fault =
+            crate::parallel::fault("cpu", &format!("let x = ones(2);\nlet y = x{} 5;", link.repeat(60)));
+        assert_eq!(fault.kind, "SyntaxError", "{link}");
+    }
+}

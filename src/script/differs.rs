@@ -84,7 +84,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     }
     let told = Arc::clone(shared);
     let evaluate = move |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
-        let [left, right, whole] = inputs else { return Ok(Dynamic::UNIT) };
+        let [left, right, here] = inputs else { return Ok(Dynamic::UNIT) };
         let (mut left, mut right) =
             (context.eval_expression_tree(left)?, context.eval_expression_tree(right)?);
         let nth = state.as_int().ok().and_then(|nth| usize::try_from(nth).ok());
@@ -101,13 +101,13 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
             None => {
                 // What a closure has captured as well has its type behind a lock.
                 (left, right) = (left.flatten(), right.flatten());
-                if let Some(line) = whole.position().line() {
+                if let Some(line) = here.position().line() {
                     told.set_line(line as u32);
                 }
-                if let Some(error) = unordered(name, [&left, &right], whole.position()) {
+                if let Some(error) = unordered(name, [&left, &right], here.position()) {
                     return Err(error);
                 }
-                called(context, name, &mut [&mut left, &mut right], whole.position())
+                called(context, name, &mut [&mut left, &mut right], here.position())
             }
         }
     };
@@ -134,18 +134,18 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
 fn register_division<const CARRIES: bool>(engine: &mut Engine, shared: &Arc<Shared>) {
     let shared = Arc::clone(shared);
     let evaluate = move |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
-        let [left, right, whole] = inputs else { return Ok(Dynamic::UNIT) };
+        let [left, right, here] = inputs else { return Ok(Dynamic::UNIT) };
         let divides = state.as_bool().unwrap_or(true);
         let (mut left, mut right) =
             (context.eval_expression_tree(left)?, context.eval_expression_tree(right)?);
         let result = match (Number::of(&left), Number::of(&right)) {
             _ if CARRIES && carry::clocks(&left).and(carry::clocks(&right)).are_some() => None,
             (Some(Number::Int(a)), Some(Number::Int(b))) => {
-                divided(&shared, divides, (a, b), whole.position())
+                divided(&shared, divides, (a, b), here.position())
             }
             (Some(a), Some(b)) => {
                 let (a, b) = (a.float(), b.float());
-                let at = whole.position();
+                let at = here.position();
                 Some(if divides { a / b } else { remainder(&shared, (a, b), at) }.into())
             }
             _ => None,
@@ -154,7 +154,7 @@ fn register_division<const CARRIES: bool>(engine: &mut Engine, shared: &Arc<Shar
             return Ok(result);
         }
         let name = if divides { "/" } else { "%" };
-        called(context, name, &mut [&mut left, &mut right], whole.position())
+        called(context, name, &mut [&mut left, &mut right], here.position())
     };
     engine.register_custom_syntax_with_state_raw(DIVISION, |_, _, _| Ok(None), false, evaluate);
 }
@@ -311,7 +311,8 @@ pub(super) fn line(shared: &Shared, at: Position) -> String {
     format!(" in line {}", shared.source().line)
 }
 
-/// Wraps a division whose operands lie in no variable.
+/// Wraps a division whose operands lie in no variable. Of itself the wrapper keeps the place alone: with a copy of it a
+/// chain of divisions would be twice as large with each.
 pub(super) fn wrap(expr: &mut Expr) {
     let Expr::FnCall(call, at) = &*expr else { return };
     let FnCallExpr { args, name, op_token: Some(_), .. } = call.as_ref() else { return };
@@ -319,7 +320,7 @@ pub(super) fn wrap(expr: &mut Expr) {
     if let Some(nth) = COMPARISONS.iter().position(|(sign, _)| sign == name)
         && (args.iter().any(gives_float) || nth < ORDERS && !args.iter().all(is_number))
     {
-        let compared = args.iter().cloned().chain([expr.clone()]);
+        let compared = args.iter().cloned().chain([Expr::Unit(at)]);
         let wrapper = custom(COMPARISON, compared, INT::try_from(nth).unwrap_or_default().into());
         *expr = Expr::Custom(Box::new(wrapper), at);
         return;
@@ -328,7 +329,7 @@ pub(super) fn wrap(expr: &mut Expr) {
         return;
     }
     let divides = name == "/";
-    let wrapper = custom(DIVISION, args.iter().cloned().chain([expr.clone()]), divides.into());
+    let wrapper = custom(DIVISION, args.iter().cloned().chain([Expr::Unit(at)]), divides.into());
     *expr = Expr::Custom(Box::new(wrapper), at);
 }
 

@@ -23,10 +23,10 @@ const NAMES: [&str; 3] = ["float", "int", "bool"];
 pub(super) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     let shared = Arc::clone(shared);
     let evaluate = move |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
-        let [argument, whole] = inputs else { return Ok(Dynamic::UNIT) };
+        let [argument, here] = inputs else { return Ok(Dynamic::UNIT) };
         let name = state.read_lock::<ImmutableString>().map(|name| name.clone()).unwrap_or_default();
         let value = context.eval_expression_tree(argument)?;
-        number(context, &shared, (&name, value), whole.position())
+        number(context, &shared, (&name, value), here.position())
     };
     engine.register_custom_syntax_with_state_raw(NUMBER, |_, _, _| Ok(None), false, evaluate);
 }
@@ -38,7 +38,7 @@ pub(super) fn wrap(expr: &mut Expr, functions: &HashSet<String>) {
     if call.is_qualified() || !NAMES.contains(&call.name.as_str()) || functions.contains(call.name.as_str()) {
         return;
     }
-    let wrapper = custom(NUMBER, [argument.clone(), expr.clone()], call.name.clone().into());
+    let wrapper = custom(NUMBER, [argument.clone(), Expr::Unit(*at)], call.name.clone().into());
     *expr = Expr::Custom(Box::new(wrapper), *at);
 }
 

@@ -80,6 +80,18 @@ impl Writer<'_> {
 
     /// What a value is, as far as its form tells.
     pub(super) fn kind(&self, value: &Expr) -> Holds {
+        let at = std::ptr::from_ref(value).addr();
+        if let Some(kind) = self.asked.known(at) {
+            return kind;
+        }
+        self.asked.deeper(1);
+        let kind = self.told_by_form(value);
+        self.asked.deeper(-1);
+        self.asked.keep(at, kind);
+        kind
+    }
+
+    fn told_by_form(&self, value: &Expr) -> Holds {
         match value {
             Expr::Name(name) => self.holds(name).unwrap_or(Holds::Other),
             Expr::Number(text) if text.contains(['.', 'e']) && !text.starts_with("0x") => Holds::Float,

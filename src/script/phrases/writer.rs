@@ -1,5 +1,6 @@
 //! Rhai that is written in the place of Python.
 
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 use crate::base::name_map::NameMap;
@@ -52,6 +53,34 @@ pub(super) struct FaultSays {
     pub absent: Option<(String, String)>,
     /// The type of a condition that is neither true nor false.
     pub no_bool: Option<String>,
+}
+
+/// What the parts of a value are, by where they lie, while one asks what it is: several questions lead to each part, and
+/// from there to its own.
+#[derive(Clone, Default)]
+pub(super) struct AskedKinds {
+    depth: Cell<isize>,
+    kinds: RefCell<Vec<(usize, Holds)>>,
+}
+
+impl AskedKinds {
+    pub(super) fn known(&self, at: usize) -> Option<Holds> {
+        self.kinds.borrow().iter().rev().find(|(part, _)| *part == at).map(|(_, kind)| *kind)
+    }
+
+    pub(super) fn deeper(&self, by: isize) {
+        self.depth.set(self.depth.get() + by);
+    }
+
+    /// All is forgotten with the outermost question: the program may have come to know more until the next.
+    pub(super) fn keep(&self, at: usize, kind: Holds) {
+        let mut kinds = self.kinds.borrow_mut();
+        if self.depth.get() == 0 {
+            kinds.clear();
+        } else {
+            kinds.push((at, kind));
+        }
+    }
 }
 
 /// Writes Rhai, and notes what of Python it has met.
@@ -154,6 +183,8 @@ pub(super) struct Writer<'k> {
     pub prelude: Vec<String>,
     /// What is said before the statement of what is lost in it.
     pub marks: Vec<String>,
+    /// The kinds of the value that is looked at.
+    pub asked: AskedKinds,
 }
 
 /// How tightly Rhai binds.
@@ -230,6 +261,7 @@ impl<'k> Writer<'k> {
             passed: false,
             prelude: Vec::new(),
             marks: Vec::new(),
+            asked: AskedKinds::default(),
         }
     }
 
