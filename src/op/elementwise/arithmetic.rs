@@ -142,7 +142,7 @@ fn quotient_grad(s: &Saved, g: &Tensor, whole: fn(Operand, Operand) -> Result<Te
         || Ok(g.clone()),
         || {
             let (a, b) = (at.operand(at.left, s)?, at.operand(at.right, s)?);
-            neg(&mul(g, &whole(a.get().into(), b.get().into())?)?)
+            neg(&mul(g, &whole(a.get(), b.get())?)?)
         },
     )
 }
