@@ -448,7 +448,7 @@ fn signs_of_other_languages_are_told() {
         ("let x = ones(20); x[0..10..2]", "no function '..'", "`x[arange(0, 10, 2)]`"),
         (&deep, "exceeds maximum complexity", "parts get names of their own"),
         ("bool([])", "does not take (array)", "`!xs.is_empty()`"),
-        ("ord(\"a\")", "no function 'ord'", "`\"a\"[0].to_int()`"),
+        ("ord(\"a\")", "no function 'ord'", "`\"a\".to_string().to_chars()[0].to_int()`"),
         ("chr(98)", "no function 'chr'", "`blob(1, 98).as_string()`"),
         (
             "let f = (); f = |n| if n <= 1 { 1 } else { n * f.call(n - 1) }; f.call(5)",

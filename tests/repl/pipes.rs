@@ -100,7 +100,7 @@ fn variables_are_told_by_what_they_are() {
         "a closure",
         "\"two  blanks\"",
         "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, …]",
-        "SGD ( Parameter Group 0 dampening: 0 lr: 0.1 maximize: Fals…",
+        "SGD ( Parameter Group 0 dampening: 0 foreach: None fused: N…",
     ] {
         assert!(said.contains(piece), "{piece:?} is missing in:\n{said}{}", err(&o));
     }
