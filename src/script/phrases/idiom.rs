@@ -85,6 +85,7 @@ pub enum Idiom {
     OldTensor,
     MapKey,
     Characters,
+    CharacterNumber,
     Unknown,
     FallsAway,
     Random,

@@ -7,6 +7,13 @@ pub(super) const OTHERS: &[Phrase] = &[
     phrase(Idiom::MapKey, "names of a map are texts", "let d = #{}; let i = 3;", "d[3] = i", "d[\"3\"] = i"),
     phrase(Idiom::MapKey, "", "let d = #{\"0\": 1}; let i = 0;", "x = d[i]", "let x = d[`${i}`];"),
     phrase(
+        Idiom::CharacterNumber,
+        "a character of a text has its number, `\"a\"[0].to_int()`, and that of a number is read by its four digits",
+        "",
+        "n = ord(\"a\")",
+        "let n = \"a\".to_string().to_chars()[0].to_int();",
+    ),
+    phrase(
         Idiom::Characters,
         "a text's characters are no texts: `to_string` makes one of each",
         "let places = #{a: 0, b: 1};",

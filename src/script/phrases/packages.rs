@@ -12,11 +12,11 @@ const TEMPLATES: &[(&str, &str, Idiom)] = &[
     ("builtins.hasattr", "{1} in {0}", Idiom::Method),
     ("builtins.getattr", "{0}[{1}] ?? {2}", Idiom::Method),
     ("builtins.getattr", "{0}[{1}]", Idiom::Method),
-    ("builtins.ord", "{0}.to_string().to_chars()[0].to_int()", Idiom::Characters),
+    ("builtins.ord", "{0}.to_string().to_chars()[0].to_int()", Idiom::CharacterNumber),
     (
         "builtins.chr",
         "{ let {text} = to_hex({0}); while {text}.len() < 4 { {text} = \"0\" + {text}; } parse_json(`\"\\u${{text}}\"`) }",
-        Idiom::Characters,
+        Idiom::CharacterNumber,
     ),
     ("tqdm.tqdm", "progress({0})", Idiom::Library),
     ("tqdm.auto.tqdm", "progress({0})", Idiom::Library),
