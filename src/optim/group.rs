@@ -153,7 +153,9 @@ impl Options {
                 }
                 (_, given) => given,
             };
-            if !same_kind(slot, &value) {
+            // A state brings the choice of the optimiser that it is of, which may be none.
+            let chooses_none = ["foreach", "fused"].contains(&name.as_str()) && matches!(value, Value::None);
+            if !chooses_none && !same_kind(slot, &value) {
                 let (want, got) = (slot.describe(), value.describe());
                 let article = if want.starts_with(['a', 'i']) { "an" } else { "a" };
                 let text = format!("{owner}: '{name}' must be {article} {want}, not {got}");

@@ -490,3 +490,17 @@ fn optimisers_of_matrices_step_as_pytorch_s_do() {
         assert!(error.contains(want), "{code}: {error}");
     }
 }
+
+/// As in PyTorch, where a loaded state's groups replace those of the optimiser, and one that lacks a choice leaves it.
+#[test]
+fn a_state_brings_its_choice_of_how_steps_are_taken() {
+    let mut lab = Lab::new();
+    lab.run(
+        "let w = ones(2).requires_grad_(true); let a = optim::AdamW([w]); let b = optim::AdamW([w], #{fused: true});
+         let old = b.state_dict(); old.param_groups[0].remove(\"fused\"); old.param_groups[0].remove(\"foreach\");
+         b.load_state_dict(old); let kept = b.param_groups[0].fused;
+         a.load_state_dict(b.state_dict()); let brought = a.param_groups[0].fused;
+         b.load_state_dict(optim::AdamW([w]).state_dict());",
+    );
+    assert_eq!(lab.text("[kept, brought, b.param_groups[0].fused]"), "[true, true, ()]");
+}
