@@ -586,6 +586,7 @@ fn places_without_dimensions_ties_and_what_is_not_a_number() {
         // Many are looked for in order.
         ("isin(arange(6), arange(0, 90, 5)).tolist()", "[true, false, false, false, false, true]"),
         ("isin(tensor([nan, 2.5]), arange(40) / 2).tolist()", "[false, true]"),
+        ("isin(tensor([1.0, 2.5]), cat([tensor([1.0, 2.0]), full([30], nan)])).tolist()", "[true, false]"),
         ("isin(tensor([300, 2]), arange(40, #{dtype: uint8})).tolist()", "[false, true]"),
         ("isin(zeros([0, 2]), arange(40)).shape", "[0, 2]"),
     ] {

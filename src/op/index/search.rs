@@ -53,8 +53,10 @@ pub(crate) fn isin(x: Operand, others: Operand, invert: bool) -> Result<Tensor> 
         Operand::Tensor(t) if x.numel() > 0 && t.numel() as f64 >= 10.0 * (x.numel() as f64).powf(0.145) => {
             let dtype = result_type(&[x.into(), others]);
             let (sorted, _) = sort(&to_dtype(&reshape_to(&t.detach(), &[t.numel()])?, dtype)?, 0, false)?;
+            // NaN stands last, and is before nothing.
             let x = to_dtype(&x.detach(), dtype)?;
-            let at = clamp_max(&searchsorted(&sorted, &x, false, false)?, (t.numel() as i64 - 1).into())?;
+            let at = search_by("isin", &sorted, &x, t.numel(), |edge, value| lt(edge, value))?;
+            let at = clamp_max(&at, (t.numel() as i64 - 1).into())?;
             eq(&x, &reshape_to(&index_select(&sorted, 0, &reshape_to(&at, &[x.numel()])?)?, x.shape())?)?
         }
         Operand::Tensor(t) => {
