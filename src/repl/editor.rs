@@ -303,7 +303,14 @@ pub(super) fn called(item: &Completion) -> String {
 
 /// Whether it is a variable or a part of one, of which the type is told and no call.
 fn is_own(item: &Completion) -> bool {
-    !item.signature.contains(item.text.rsplit("::").next().unwrap_or_default()) || item.signature.is_empty()
+    let name = item.text.rsplit("::").next().unwrap_or_default();
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let stands = |(at, _): (usize, &str)| {
+        let (before, behind) = (item.signature.get(..at), item.signature.get(at + name.len()..));
+        !before.is_some_and(|text| text.ends_with(is_part))
+            && !behind.is_some_and(|text| text.starts_with(is_part))
+    };
+    !item.signature.match_indices(name).any(stands)
 }
 
 /// The names that the one before byte `cursor` could become, and where it starts.

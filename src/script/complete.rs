@@ -209,7 +209,20 @@ fn place(head: &str) -> CompletionPlace<'_> {
             let length: usize = rest.chars().rev().take_while(is_way).map(char::len_utf8).sum();
             let path = rest.get(rest.len() - length..).unwrap_or_default();
             // A bracket that is still open, and the beginning of a range, are not the value's.
-            let open = path.rfind('[').filter(|at| path.rfind(']').is_none_or(|end| end < *at));
+            let mut closed = 0usize;
+            let open = path.bytes().enumerate().rev().find(|(_, byte)| match byte {
+                b']' => {
+                    closed += 1;
+                    false
+                }
+                b'[' if closed == 0 => true,
+                b'[' => {
+                    closed -= 1;
+                    false
+                }
+                _ => false,
+            });
+            let open = open.map(|(at, _)| at);
             let path = path.get(open.map_or(0, |at| at + 1)..).unwrap_or_default();
             let path = path.rsplit("..").next().unwrap_or_default();
             CompletionPlace::Member(Some(path).filter(|path| path.starts_with(|c: char| is_name(c))))
@@ -466,7 +479,13 @@ mod tests {
         assert!(texts(&scope, "let y = m.weight.gr").contains(&"grad".into()));
         assert!(!texts(&scope, "m.fc.").contains(&"matmul".into()));
         assert!(!texts(&scope, "m").contains(&"m.weight".into()));
-        for (code, way) in [("a + m.w", "m"), ("f(xs[0].fc.", "xs[0].fc"), ("xs[m.w", "m"), ("0..n.", "n")] {
+        for (code, way) in [
+            ("a + m.w", "m"),
+            ("f(xs[0].fc.", "xs[0].fc"),
+            ("xs[m.w", "m"),
+            ("xs[ys[0].", "ys[0]"),
+            ("0..n.", "n"),
+        ] {
             assert_eq!(path_at(code), Some(way), "{code}");
         }
         assert_eq!((path_at("f(1).w"), path_at("m")), (None, None));

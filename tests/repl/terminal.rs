@@ -210,6 +210,11 @@ fn tab_completes_what_a_variable_has() {
     t.until("Out[3]: true");
     t.type_("m.wt\t\r");
     t.until("has no attribute 'wt'");
+    t.type_("let nb = 3; let nbq = 4;\r");
+    t.until("In [6]: ");
+    t.type_("nb\t\t");
+    t.until("nb: int");
+    assert!(t.shown().contains("nbq: int"), "{}", t.shown());
 }
 
 /// What does not fit is counted, and no page waits for a key.
