@@ -31,7 +31,8 @@ pub(crate) fn carry(cell: &mut Cell, folder: &str, read: impl Fn(&str) -> Option
             edits.push((at, range.end, format!(" (the file `{dest_url}` of the lesson)")));
         } else if let Some(picture) = mimetype(dest_url).zip(read(dest_url)) {
             let (mimetype, bytes) = picture;
-            let name = dest_url.replace('/', "-");
+            // Two paths never have one name.
+            let name = dest_url.replace('-', "--").replace('/', "-");
             edits.push((at, range.end, format!("](<attachment:{name}>)")));
             attachments.insert(name, json!({mimetype: base64::encode(&bytes)}));
         }
