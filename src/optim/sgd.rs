@@ -70,7 +70,7 @@ pub static ROWS: &[OpDef] = &[constructor(
         ..DECAY;
         nesterov: kind::Bool = false, "whether a step goes where the momentum is about to lead";
         ..MAXIMIZE;
-            ..FUSED;
+        ..FUSED;
     },
     |a| Optimizer::new(&Sgd, a).map(Optimizer::into_value),
 )

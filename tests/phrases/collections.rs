@@ -145,6 +145,7 @@ s.add(3)
 s.add(3)
 a, b = {1, 2, 3}, {2, 3, 4}
 assert len(s) == 1 and sorted(a & b) == [2, 3] and sorted(a | b) == [1, 2, 3, 4] and sorted(a - b) == [1]
+assert len(a.union([9, 9])) == len(a) + 1 and len(a.symmetric_difference([8, 8])) == len(a) + 1
 assert sorted(a.union(b)) == [1, 2, 3, 4] and sorted(a ^ b) == [1, 4] and {2} <= b and {3, 2, 1} == a and a != b
 a.discard(9)
 a.discard(1)

@@ -27,6 +27,10 @@ impl Writer<'_> {
                 let each = "reduce(|all, pair| { all[`${pair[0]}`] = pair[1]; all }, #{})";
                 (Idiom::Dict, format!("list({}).{each}", self.expr(of)?))
             }
+            // Beyond these a character takes two of what `\u` says.
+            ("chr", [Expr::Number(number)]) if number.parse::<u32>().is_ok_and(|code| code > 0xffff) => {
+                return None;
+            }
             ("hasattr" | "getattr" | "ord" | "chr", _) => {
                 let (text, idiom) = self.by_template(&format!("builtins.{name}"), plain)?;
                 (idiom, text)

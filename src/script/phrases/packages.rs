@@ -107,10 +107,19 @@ const METHODS: &[(&str, Holds, &str)] = &[
     ("add", Holds::Set, "if {0} !in {on} { {on}.push({0}) }"),
     ("discard", Holds::Set, "if {0} in {on} { {on}.remove({on}.index_of({0})) }"),
     ("update", Holds::Set, "for {x} in {0} { if {x} !in {on} { {on}.push({x}) } }"),
-    ("union", Holds::Set, "({on} + {0}.filter(|{x}| {x} !in {on}))"),
+    (
+        "union",
+        Holds::Set,
+        "{0}.reduce(|{text}, {x}| if {x} in {text} { {text} } else { {text} + [{x}] }, {on})",
+    ),
     ("intersection", Holds::Set, "{on}.filter(|{x}| {x} in {0})"),
     ("difference", Holds::Set, "{on}.filter(|{x}| {x} !in {0})"),
-    ("symmetric_difference", Holds::Set, "({on}.filter(|{x}| {x} !in {0}) + {0}.filter(|{x}| {x} !in {on}))"),
+    (
+        "symmetric_difference",
+        Holds::Set,
+        "{0}.reduce(|{text}, {x}| if {x} in {on} || {x} in {text} { {text} } else { {text} + [{x}] }, \
+         {on}.filter(|{x}| {x} !in {0}))",
+    ),
     ("issubset", Holds::Set, "{on}.all(|{x}| {x} in {0})"),
     ("issuperset", Holds::Set, "{0}.all(|{x}| {x} in {on})"),
     ("isdisjoint", Holds::Set, "{on}.all(|{x}| {x} !in {0})"),

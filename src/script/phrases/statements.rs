@@ -191,12 +191,12 @@ impl<'c> Statements<'_, 'c, '_> {
         loop {
             lines.push(match self.reader.value()? {
                 Expr::Index(on, places) => match places.as_slice() {
-                    _ if let Some(whole) =
+                    _ if let Some(Expr::Index(on, one)) =
                         self.writer.with_one_key(&Expr::Index(on.clone(), places.clone())) =>
                     {
-                        let text = self.writer.expr(&whole)?;
-                        let (of, key) = text.strip_suffix(']')?.split_once('[')?;
-                        format!("{of}.remove({key});")
+                        let [IndexPlace::One(key)] = one.as_slice() else { return None };
+                        let of = self.writer.on(&on)?;
+                        format!("{of}.remove({});", self.writer.key_of(&of, key)?)
                     }
                     [IndexPlace::One(at)] => {
                         let (of, is_map) = (self.writer.on(&on)?, self.writer.kind(&on) == Holds::Map);
