@@ -412,3 +412,15 @@ fn what_is_called_in_another_way_is_told() {
         "StopIteration"
     );
 }
+
+/// As Python has it of what can't be changed.
+#[test]
+fn what_cannot_be_changed_is_one_where_it_is_equal() {
+    let code = "let x = ones(2); let d = x.device; let a = [1]; let b = a;
+        [x.dtype is float32, x.dtype is float64, d is d, 3 is 3, 3 is 3.0, 1 is true, \"cuda\" is \"cuda\", () is (), 0 is (),
+         x is x, x is x.clone(), a is b]";
+    assert_eq!(
+        crate::parallel::on("cpu", code),
+        "[true, false, true, true, false, false, true, true, false, true, false, false]"
+    );
+}

@@ -5,9 +5,12 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Expression, LexError, Position, Token};
+use rhai::{
+    Dynamic, Engine, EvalAltResult, EvalContext, Expression, FLOAT, INT, ImmutableString, LexError, Position,
+    Token,
+};
 
-use crate::base::{DeviceSpec, Error, Result};
+use crate::base::{DType, DeviceSpec, Error, Result};
 use crate::device::Machine;
 use crate::tensor::Tensor;
 
@@ -65,10 +68,25 @@ pub(crate) fn register(engine: &mut Engine) {
     ];
     debug_assert!(operators.iter().all(std::result::Result::is_ok));
     engine.register_fn("is", |a: &mut Tensor, b: Tensor| a.is(&b));
-    engine.register_fn("is", |a: Dynamic, b: Dynamic| a.is_unit() && b.is_unit());
+    engine.register_fn("is", |a: Dynamic, b: Dynamic| are_one(&a, &b));
     assigned::register_signs(engine);
     let with = engine.register_custom_syntax(["with", "$expr$", "$block$"], true, run_with);
     debug_assert!(with.is_ok());
+}
+
+/// Whether two values that can't be changed are one: there is one of each dtype, number, truth and text, and of a device
+/// no more than its name. Arrays and maps are copied where they go, and never one.
+fn are_one(a: &Dynamic, b: &Dynamic) -> bool {
+    fn same<T: Any + Clone + PartialEq>(a: &Dynamic, b: &Dynamic) -> bool {
+        a.read_lock::<T>().zip(b.read_lock::<T>()).is_some_and(|(a, b)| *a == *b)
+    }
+    a.is_unit() && b.is_unit()
+        || same::<DType>(a, b)
+        || same::<DeviceSpec>(a, b)
+        || same::<bool>(a, b)
+        || same::<INT>(a, b)
+        || same::<FLOAT>(a, b)
+        || same::<ImmutableString>(a, b)
 }
 
 /// What `net.eval()` calls: the parser takes no method of the word itself.

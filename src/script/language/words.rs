@@ -24,6 +24,6 @@ words! {
     true "It holds." "1 < 2 == true" => "true";
     false "It does not hold." "1 > 2 == false" => "true";
     with "Does something under a mode, which ends with the block however that ends." "let x = ones(1, #{requires_grad: true}); let y = (); with no_grad() { y = x * 2; } y.requires_grad" => "false";
-    is "Whether two names mean one thing, as Python's `is`." "let x = ones(2); let y = x; x is y" => "true";
+    is "Whether two names mean one thing, as Python's `is`: one tensor, network or optimiser, or equal dtypes, devices, numbers and texts. Arrays and maps are copied where they go, and `==` compares them." "let x = ones(2); let y = x; x is y" => "true";
     this "In a function that is called as a method: what it is called on." "fn twice() { this * 2 } let n = 4; n.twice()" => "8";
 }
