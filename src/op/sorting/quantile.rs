@@ -119,16 +119,8 @@ pub fn mode(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
         let starts = run_starts(&sorted, dim)?;
         let places = places_along(&line, dim)?;
         let begins = cummax(&mul(&places, &starts)?, dim)?.0;
-        let (length, k) = max_dim(&sub(&places, &begins)?, dim, true)?;
-        let at = gather(&order, dim, &k)?;
-        if x.dtype().is_float() {
-            // No NaN equals another, and they come before all numbers.
-            let (any, first) = max_dim(&to_dtype(&isnan(&line)?, DType::UInt8)?, dim, true)?;
-            let nan = logical_and(&eq(&length, 0i64)?, &any)?;
-            where_(&nan, Operand::Tensor(&first), Operand::Tensor(&at))?
-        } else {
-            at
-        }
+        let (_, k) = max_dim(&sub(&places, &begins)?, dim, true)?;
+        gather(&order, dim, &k)?
     };
     standing_at(x, &line, dim, &at, keepdim, &RULE)
 }
