@@ -811,3 +811,16 @@ fn batches_of_a_gpu_are_stacked_where_they_lie() {
         "cat([rows.t(), rows.t().flip([1])], 1).tolist() == cat([rows, rows.flip([0])]).t().tolist()";
     assert_eq!(lab.text(joined), "true");
 }
+
+#[test]
+fn a_batch_of_nothing_is_empty_on_every_device() {
+    for devices in ["cpu", "sim:t4"] {
+        let place = if devices == "cpu" { "cpu" } else { "cuda" };
+        let mut lab = Lab::on(devices);
+        lab.run(&format!(
+            "let rows = ones([4, 2], #{{device: \"{place}\"}}); let shapes = [];
+             for b in data::DataLoader(data::TensorDataset(rows), #{{batch_sampler: [[], [0, 1]]}}) {{ shapes.push(b[0].shape); }}"
+        ));
+        assert_eq!(lab.text("shapes"), "[[0, 2], [2, 2]]", "{devices}");
+    }
+}

@@ -11,7 +11,7 @@ use crate::device::{Machine, poll};
 use crate::op::args::FUNCTION;
 use crate::op::gather::select::index_select;
 use crate::op::shape::join::stack;
-use crate::op::shape::part::select;
+use crate::op::shape::part::{select, slice};
 use crate::op::{Copies, Object, Value};
 use crate::tensor::Tensor;
 
@@ -472,6 +472,9 @@ fn row(t: &Tensor, index: usize) -> Result<Value> {
 }
 
 fn rows(t: &Tensor, indices: &[usize]) -> Result<Value> {
+    if indices.is_empty() {
+        return slice(t, 0, 0, 0, 1).map(Value::Tensor);
+    }
     if t.device().is_cuda() {
         // As PyTorch, which stacks them: no index travels.
         let rows = poll::collected(indices.iter().map(|&i| select(t, 0, i as i64)))?;
