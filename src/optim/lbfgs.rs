@@ -1,6 +1,8 @@
 //! L-BFGS (Nocedal, 1980): steps along the gradient turned by what the last ones tell of the curvature.
 
-use std::sync::PoisonError;
+mod remembered;
+
+use std::sync::{MutexGuard, PoisonError};
 
 use crate::base::{Error, Result, memory};
 use crate::op::core::convert::cloned;
@@ -15,11 +17,14 @@ use crate::op::reduce::sums::{max_all, sum};
 use crate::op::shape::join::cat;
 use crate::op::shape::part::narrow;
 use crate::op::shape::view::reshape_to;
-use crate::op::{Copies, OpDef, Operand, Value};
+use crate::op::{OpDef, Operand, Value};
 use crate::tensor::Tensor;
 
 use super::state::Moments;
 use super::{MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
+
+pub use remembered::Memory;
+use remembered::Pair;
 
 /// Computes the loss and its gradients again, for the parameters as they are.
 pub type Evaluate<'a> = dyn FnMut() -> Result<f64> + 'a;
@@ -48,43 +53,6 @@ impl Rule for Lbfgs {
 pub(super) fn without_closure() -> Error {
     Error::type_error("LBFGS.step() missing 1 required positional argument: 'closure'")
         .with_hint("`opt.step(|| { opt.zero_grad(); let loss = …; loss.backward(); loss })`")
-}
-
-/// What is remembered from step to step.
-#[derive(Default)]
-pub struct Memory {
-    iterations: u64,
-    direction: Option<Tensor>,
-    length: f64,
-    gradient: Option<Tensor>,
-    pairs: Vec<Pair>,
-    /// The curvature that the last pair tells, inverted.
-    spread: f64,
-}
-
-/// How the gradient changed over a step.
-struct Pair {
-    change: Tensor,
-    step: Tensor,
-    /// 1 over the product of the two.
-    inverse: f64,
-}
-
-impl Memory {
-    pub(super) fn copied_with(&self, copies: &mut dyn Copies) -> Result<Memory> {
-        let mut copy = |t: &Tensor| copies.tensor(t);
-        let pair = |pair: &Pair, copy: &mut dyn FnMut(&Tensor) -> Result<Tensor>| {
-            Ok(Pair { change: copy(&pair.change)?, step: copy(&pair.step)?, inverse: pair.inverse })
-        };
-        Ok(Memory {
-            iterations: self.iterations,
-            direction: self.direction.as_ref().map(&mut copy).transpose()?,
-            length: self.length,
-            gradient: self.gradient.as_ref().map(&mut copy).transpose()?,
-            pairs: self.pairs.iter().map(|one| pair(one, &mut copy)).collect::<Result<_>>()?,
-            spread: self.spread,
-        })
-    }
 }
 
 /// The parameters as one vector.
@@ -187,6 +155,7 @@ impl Memory {
             _ => false,
         };
         let mut loss = problem.loss(evaluate)?;
+        self.evaluations += 1;
         let mut gradient = problem.gradient()?;
         if gradient.numel() == 0 || largest(&gradient)? <= flat {
             return Ok(());
@@ -196,7 +165,7 @@ impl Memory {
             self.iterations += 1;
             let direction = self.turned(&gradient, history)?;
             let before = loss;
-            self.length = lr;
+            (self.loss, self.length) = (loss, lr);
             if self.iterations == 1 {
                 self.length *= (1.0 / sum(&abs(&gradient)?, None, false)?.item()?.as_f64()).min(1.0);
             }
@@ -212,6 +181,7 @@ impl Memory {
                 let (found, count) = search.run(start, self.length, evaluations - used, evaluate)?;
                 (self.length, loss, gradient) = (found.at, found.loss, found.gradient);
                 used += count;
+                self.evaluations += count;
                 problem.advance(self.length, &direction)?;
             } else {
                 problem.advance(self.length, &direction)?;
@@ -219,6 +189,7 @@ impl Memory {
                 if n != most {
                     (loss, gradient) = (problem.loss(evaluate)?, problem.gradient()?);
                     used += 1;
+                    self.evaluations += 1;
                 }
             }
             let moved = largest(&direction)? * self.length.abs();
@@ -363,11 +334,17 @@ impl Optimizer {
         };
         self.note_step();
         let problem = Problem { parameters, maximize: options.bool("maximize") };
-        let lock = || self.0.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut memory = std::mem::take(&mut *lock());
+        let mut memory = std::mem::take(&mut *self.memory());
         let result = memory.run(&options, &problem, evaluate);
-        *lock() = memory;
+        *self.memory() = memory;
         result
+    }
+}
+
+impl Optimizer {
+    /// What an optimiser that searches remembers.
+    pub(super) fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.0.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -405,8 +382,8 @@ pub static ROWS: &[OpDef] = &[constructor(
 )
 .details(
     "`opt.step(|| { opt.zero_grad(); let loss = …; loss.backward(); loss })` evaluates the loss up to `max_eval` times \
-     and gives the first. `line_search_fn` is \"strong_wolfe\" or (). Its state holds the options alone: what it \
-     remembers of the curvature is not saved.",
+     and gives the first. `line_search_fn` is \"strong_wolfe\" or (). What it remembers of the curvature stands in its \
+     `state_dict()` under the first parameter, as in PyTorch.",
 )
 .shapes(shapes::STEPS)
 .errors(&["ValueError: there are no parameters, or several groups of them", "ValueError: a parameter is no leaf"])

@@ -106,7 +106,7 @@ impl Optimizer {
         // A parameter may lead on to this optimiser: nothing is locked meanwhile.
         let groups: Vec<Group> = self.groups().clone();
         let groups = groups.iter().map(|group| group.copied_with(copies)).collect::<Result<_>>()?;
-        let memory = self.0.memory.lock().unwrap_or_else(|e| e.into_inner()).copied_with(copies)?;
+        let memory = self.memory().copied_with(copies)?;
         Ok(Optimizer(Arc::new(OptimizerInner {
             maker: Maker::of_now(),
             rule: self.0.rule,

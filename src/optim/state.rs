@@ -4,7 +4,7 @@ use crate::base::{Error, Result, memory};
 use crate::op::{Copies, Value};
 use crate::tensor::Tensor;
 
-use super::Optimizer;
+use super::{Group, Optimizer, lbfgs};
 
 /// What is remembered of one parameter: how many steps were taken, and running tensors by name.
 #[derive(Clone, Default)]
@@ -74,8 +74,8 @@ pub(super) fn filled(like: &Tensor, value: f64) -> Result<Tensor> {
 #[derive(Clone, Debug, Default)]
 pub struct StateDict {
     pub groups: Vec<(Vec<(String, Value)>, Vec<usize>)>,
-    /// By parameter number: steps taken and running tensors.
-    pub moments: Vec<(usize, u64, Vec<(String, Tensor)>)>,
+    /// By parameter number: steps taken and running tensors; of one that searches, all it remembers at the first.
+    pub moments: Vec<(usize, u64, Vec<(String, Value)>)>,
 }
 
 impl Optimizer {
@@ -89,13 +89,18 @@ impl Optimizer {
             let first = number;
             for moments in &group.states {
                 if moments.step > 0 {
+                    let tensors = moments.tensors.iter();
                     let tensors =
-                        moments.tensors.iter().map(|(n, t)| ((*n).to_string(), t.clone())).collect();
+                        tensors.map(|(n, t)| ((*n).to_string(), Value::Tensor(t.clone()))).collect();
                     state.moments.push((number, moments.step, tensors));
                 }
                 number += 1;
             }
             state.groups.push((options, (first..number).collect()));
+        }
+        let remembered = self.memory().entries();
+        if !remembered.is_empty() {
+            state.moments.push((0, 0, remembered));
         }
         state
     }
@@ -121,6 +126,7 @@ impl Optimizer {
             ));
         }
         let mut loaded = memory::with_capacity(groups.len())?;
+        let searches = self.searches().then(|| searched(state, &groups)).transpose()?;
         for (group, (options, numbers)) in groups.iter().zip(&state.groups) {
             let options = group.options.with(options.clone(), self.name())?;
             self.0.rule.check(&options)?;
@@ -128,13 +134,19 @@ impl Optimizer {
                 .parameters
                 .iter()
                 .zip(numbers)
-                .map(|(parameter, number)| remembered(state, *number, parameter))
+                .map(|(parameter, number)| match searches {
+                    Some(_) => Ok(Moments::default()),
+                    None => remembered(state, *number, parameter),
+                })
                 .collect::<Result<Vec<_>>>()?;
             loaded.push((options, states));
         }
         for (group, (options, states)) in groups.iter_mut().zip(loaded) {
             group.options = options;
             group.states = states;
+        }
+        if let Some(searches) = searches {
+            *self.memory() = searches;
         }
         Ok(())
     }
@@ -168,12 +180,27 @@ const MEANS: [&str; 2] = ["row_var", "col_var"];
 /// Those that are one number, whatever the parameter's shape.
 const NUMBERS: [&str; 3] = ["eta", "mu", "mu_product"];
 
+/// What an optimiser that searches goes on from.
+fn searched(state: &StateDict, groups: &[Group]) -> Result<lbfgs::Memory> {
+    let (Some(group), Some((_, numbers))) = (groups.first(), state.groups.first()) else {
+        return Ok(lbfgs::Memory::default());
+    };
+    let first = state.moments.iter().find(|(number, _, _)| Some(number) == numbers.first());
+    lbfgs::Memory::of(first.map_or(&[], |(_, _, entries)| entries), &group.parameters)
+}
+
 fn remembered(state: &StateDict, number: usize, parameter: &Tensor) -> Result<Moments> {
     let Some((_, step, tensors)) = state.moments.iter().find(|(n, _, _)| *n == number) else {
         return Ok(Moments::default());
     };
     let mut moments = Moments { step: *step, tensors: Vec::new() };
-    for (name, tensor) in tensors {
+    for (name, value) in tensors {
+        let Value::Tensor(tensor) = value else {
+            let text = format!("load_state_dict(): '{name}' must be a Tensor, not {}", value.describe());
+            return Err(
+                Error::type_error(text).with_hint("it takes what state_dict() gave: #{state, param_groups}")
+            );
+        };
         let Some(known) = NAMES.into_iter().find(|n| n == name) else {
             return Err(Error::value(format!("an optimizer's state has no '{name}'"))
                 .with_hint(format!("it holds step, {}", NAMES.join(", "))));

@@ -431,6 +431,63 @@ fn lbfgs_goes_where_pytorch_goes() {
     assert!(text.contains("doesn't support per-parameter options"), "{text}");
 }
 
+/// Four steps, and two of them taken by an optimiser that goes on from the file of another.
+#[test]
+fn lbfgs_goes_on_from_its_state() {
+    let file = std::env::temp_dir().join(format!("tensorlab-lbfgs-{}.safetensors", std::process::id()));
+    let mut lab = Lab::new();
+    lab.run(&format!(
+        "fn made(w) {{ optim::LBFGS([w], #{{lr: 0.02, max_iter: 6, history_size: 5}}) }}
+         fn stepped(opt, w) {{
+             opt.step(|| {{
+                 opt.zero_grad();
+                 let loss = (w[0] - 1) ** 2 + 100 * (w[1] - w[0] ** 2) ** 2;
+                 loss.backward(); loss
+             }})
+         }}
+         let w = tensor([-1.5, 2.0], #{{dtype: float64, requires_grad: true}});
+         let opt = made(w);
+         let fresh = opt.state_dict().state.len();
+         stepped(opt, w); stepped(opt, w);
+         save(opt.state_dict(), {file:?});
+         let v = w.detach().clone().requires_grad_(true);
+         let next = made(v);
+         next.load_state_dict(load({file:?}));
+         let names = next.state_dict().state[\"0\"].keys();
+         stepped(opt, w); stepped(opt, w); stepped(next, v); stepped(next, v);",
+        file = file.display().to_string()
+    ));
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(lab.value("fresh").as_int().unwrap(), 0);
+    assert_eq!(lab.numbers("w.detach()"), lab.numbers("v.detach()"));
+    let names: Vec<String> = lab.value("names").into_typed_array().unwrap();
+    for name in [
+        "d",
+        "t",
+        "old_dirs",
+        "old_stps",
+        "ro",
+        "H_diag",
+        "prev_flat_grad",
+        "n_iter",
+        "func_evals",
+        "prev_loss",
+    ] {
+        assert!(names.iter().any(|n| n == name), "{name} is not among {names:?}");
+    }
+    let (text, _) =
+        lab.error("let s = opt.state_dict(); s.state[\"0\"].d = ones(3); made(w).load_state_dict(s)");
+    assert!(
+        text.ends_with("'d' of an LBFGS state has shape [3], the parameters have 2 elements in all"),
+        "{text}"
+    );
+    let (text, _) =
+        lab.error("let s = opt.state_dict(); s.state[\"0\"].remove(\"t\"); made(w).load_state_dict(s)");
+    assert!(text.ends_with("an LBFGS state without 't'"), "{text}");
+    let (text, _) = lab.error("let s = opt.state_dict(); optim::SGD([w], 0.1).load_state_dict(s)");
+    assert!(text.contains("has no '"), "{text}");
+}
+
 /// Eight steps of a matrix, or a vector, and what `torch.optim` comes to.
 #[test]
 fn optimisers_of_matrices_step_as_pytorch_s_do() {

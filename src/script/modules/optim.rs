@@ -14,7 +14,7 @@ use crate::script::call::kind::{Entries, Function};
 use crate::script::call::{Call, Here, Outcome, ScriptRow, Spaces};
 use crate::script::fault::raise;
 use crate::script::maps::map_of;
-use crate::script::value::{from_dynamic, to_dynamic, type_name};
+use crate::script::value::{from_dynamic, to_dynamic};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::set_grad_mode;
 
@@ -304,8 +304,10 @@ fn is_same(a: &Value, b: &Value) -> bool {
 fn state_map(state: &StateDict) -> Map {
     let mut moments = Map::new();
     for (number, step, tensors) in &state.moments {
-        let mut one = map_of(tensors.iter().map(|(n, t)| (n.into(), Dynamic::from(t.clone()))));
-        one.insert("step".into(), Dynamic::from(*step as INT));
+        let mut one = map_of(tensors.iter().map(|(n, value)| (n.into(), to_dynamic(value.clone()))));
+        if *step > 0 {
+            one.insert("step".into(), Dynamic::from(*step as INT));
+        }
         moments.insert(number.to_string().into(), one.into());
     }
     let group = |(options, numbers): &(Vec<(String, Value)>, Vec<usize>)| {
@@ -345,10 +347,11 @@ fn state_of(given: &Map) -> Result<StateDict> {
         let map = value.read_lock::<Map>().ok_or_else(|| wrong("a parameter's state is no map"))?;
         let (mut step, mut tensors) = (0, Vec::new());
         for (name, value) in map.iter() {
-            match (name.as_str(), value.read_lock::<Tensor>()) {
-                ("step", _) => step = value.as_int().ok().and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
-                (_, Some(t)) => tensors.push((name.to_string(), t.clone())),
-                _ => return Err(wrong(&format!("'{name}' must be a Tensor, not {}", type_name(value)))),
+            match name.as_str() {
+                "step" => step = value.as_int().ok().and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
+                // What PyTorch's LBFGS computes anew in each step.
+                "al" => {}
+                name => tensors.push((name.to_string(), from_dynamic(value)?)),
             }
         }
         state.moments.push((number, step, tensors));
