@@ -4,6 +4,7 @@ mod class;
 mod leftovers;
 mod lesson_notebook;
 mod plan;
+mod signals;
 mod streams;
 mod ways;
 

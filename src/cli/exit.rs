@@ -21,6 +21,11 @@ statuses! {
     INTERRUPTED = 130, "interrupted; ended by another signal, 128 and its number";
 }
 
+/// The status of a process that a signal ended, as a shell tells it.
+pub fn of_signal(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(INTERRUPTED)
+}
+
 /// The table for the end of a help text.
 pub fn help() -> String {
     let lines = ALL.iter().map(|(number, meaning)| format!("\n  {number:>3}  {meaning}"));

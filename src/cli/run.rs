@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -307,8 +307,9 @@ fn report(interpreter: &Interpreter, result: Result<Dynamic, Stopped>, as_json: 
         Err(Stopped::Fault(fault)) => *fault,
         Err(Stopped::Cancelled(error)) => {
             tell!("{}", error.message());
-            return match error.cause() {
-                Cause::Timeout { .. } => exit::TIMEOUT,
+            return match (error.cause(), SIGNAL.load(Ordering::Relaxed)) {
+                (Cause::Timeout { .. }, _) => exit::TIMEOUT,
+                (_, signal) if signal > 0 => exit::of_signal(signal),
                 _ => exit::INTERRUPTED,
             };
         }
@@ -320,7 +321,14 @@ fn report(interpreter: &Interpreter, result: Result<Dynamic, Stopped>, as_json: 
     if is_of_device(&fault.kind, &fault.message) { exit::NO_DEVICE } else { exit::SCRIPT }
 }
 
-/// Ends a script on time, and on Ctrl-C: the first one asks, the second one does not.
+/// The signal that asked for an end.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+
+/// How long a script that was told to end may take to write what it was asked for.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Ends a script on time, on Ctrl-C and on `kill`: the first signal asks, the second one does not, and who sends SIGTERM
+/// waits for no native loop.
 pub(super) struct Watch {
     done: Arc<AtomicBool>,
 }
@@ -328,7 +336,7 @@ pub(super) struct Watch {
 impl Watch {
     pub(super) fn start(machine: &Arc<Machine>, timeout: Option<f64>) -> Watch {
         let done = Arc::new(AtomicBool::new(false));
-        if let Err(error) = interrupts(machine) {
+        if let Err(error) = interrupts(machine, &done) {
             tell!("note: Ctrl-C ends the program at once, without a report: {error}");
         }
         if let Some(seconds) = timeout {
@@ -338,7 +346,7 @@ impl Watch {
                 if !done.load(Ordering::Relaxed) {
                     machine.shared.cancel.time_out(seconds);
                     // A native loop that does not poll is left behind by ending the process.
-                    std::thread::sleep(Duration::from_secs(2));
+                    std::thread::sleep(GRACE);
                     if !done.load(Ordering::Relaxed) {
                         tell!("timed out after {seconds} s");
                         std::process::exit(i32::from(exit::TIMEOUT));
@@ -359,15 +367,24 @@ impl Drop for Watch {
     }
 }
 
-fn interrupts(machine: &Arc<Machine>) -> std::io::Result<()> {
-    let machine = Arc::clone(machine);
-    let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT])?;
+fn interrupts(machine: &Arc<Machine>, done: &Arc<AtomicBool>) -> std::io::Result<()> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    let (machine, done) = (Arc::clone(machine), Arc::clone(done));
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     let answering = Builder::new().name("interrupts".into()).spawn(move || {
-        for (count, _) in signals.forever().enumerate() {
+        let end = |signal: i32| std::process::exit(i32::from(exit::of_signal(signal)));
+        for (count, signal) in signals.forever().enumerate() {
             if count > 0 {
-                std::process::exit(i32::from(exit::INTERRUPTED));
+                end(signal);
             }
+            SIGNAL.store(signal, Ordering::Relaxed);
             machine.shared.cancel.interrupt();
+            if signal == SIGTERM {
+                std::thread::sleep(GRACE);
+                if !done.load(Ordering::Relaxed) {
+                    end(signal);
+                }
+            }
         }
     });
     answering.map(drop)
