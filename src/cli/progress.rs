@@ -114,7 +114,11 @@ pub(super) fn show(json: bool) -> u8 {
 }
 
 fn steps_by_id<'p>(steps: &[(&'p Key, &'p StepProgress)]) -> BTreeMap<&'p str, &'p StepProgress> {
-    steps.iter().map(|(key, step)| (key.step.as_str(), *step)).collect()
+    let mut by_id = BTreeMap::new();
+    for (key, step) in steps {
+        by_id.insert(key.step.as_str(), *step);
+    }
+    by_id
 }
 
 fn line_of(name: &str, said: &str) {

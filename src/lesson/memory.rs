@@ -83,10 +83,13 @@ impl LessonMemory {
 
     /// Code that passed, by the ids of its steps.
     pub fn passed(&self) -> Passed {
-        let passed = self.0.iter().filter_map(|(id, step)| {
-            Some((id.clone(), PassedCode { text: step.passed.clone()?, earlier: step.earlier }))
-        });
-        passed.collect()
+        let mut passed = Passed::new();
+        for (id, step) in &self.0 {
+            if let Some(text) = step.passed.clone() {
+                passed.insert(id.clone(), PassedCode { text, earlier: step.earlier });
+            }
+        }
+        passed
     }
 
     /// What happens at a step is remembered with the rest.

@@ -302,16 +302,17 @@ fn take_fields(fields: &mut Fields, name: &str) -> Result<Fields, String> {
 }
 
 fn bundle(fields: Fields) -> Result<Bundle, String> {
-    let form = |(mimetype, value): (String, Value)| {
-        if is_json(&mimetype) {
-            return Ok((mimetype, value));
-        }
-        match text_of(value) {
-            Some(text) => Ok((mimetype, Value::String(text))),
-            None => Err(format!("`{mimetype}` of an output is no text")),
-        }
-    };
-    fields.into_iter().map(form).collect()
+    let mut bundle = Bundle::new();
+    for (mimetype, value) in fields {
+        let value = match is_json(&mimetype) {
+            true => value,
+            false => {
+                Value::String(text_of(value).ok_or_else(|| format!("`{mimetype}` of an output is no text"))?)
+            }
+        };
+        bundle.insert(mimetype, value);
+    }
+    Ok(bundle)
 }
 
 fn traceback(value: Option<Value>) -> Result<Vec<String>, String> {

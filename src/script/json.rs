@@ -17,8 +17,11 @@ pub fn document(value: &Dynamic, show: &dyn Fn(&Dynamic) -> String) -> Result<Va
         return items.iter().map(|item| document(item, show)).collect::<Result<Vec<_>>>().map(Value::from);
     }
     if let Some(map) = value.read_lock::<Map>() {
-        let fields = map.iter().map(|(k, v)| Ok((k.to_string(), document(v, show)?)));
-        return fields.collect::<Result<serde_json::Map<_, _>>>().map(Value::Object);
+        let mut fields = serde_json::Map::new();
+        for (name, value) in map.iter() {
+            fields.insert(name.to_string(), document(value, show)?);
+        }
+        return Ok(fields.into());
     }
     Ok(plain(value, show))
 }

@@ -250,9 +250,23 @@ pub enum Stream {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Display {
-    Text { text: String },
-    Table { header: Vec<String>, rows: Vec<Vec<String>> },
-    Figure { figure: Box<Figure> },
+    Text {
+        text: String,
+    },
+    Table {
+        header: Vec<String>,
+        rows: Vec<Vec<String>>,
+    },
+    Figure {
+        #[serde(deserialize_with = "figure")]
+        figure: Box<Figure>,
+    },
+}
+
+/// By way of JSON, as where a notebook keeps one: a reader of its own for what a message holds would be as large again.
+fn figure<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Box<Figure>, D::Error> {
+    let json = serde_json::Value::deserialize(from)?;
+    Figure::deserialize(&json).map(Box::new).map_err(serde::de::Error::custom)
 }
 
 /// How an evaluation ended.

@@ -56,8 +56,10 @@ pub(super) fn write<W: Write + Seek>(
     let mut names = HashSet::new();
     let mut header = Vec::new();
     if !metadata.is_empty() {
-        let map: serde_json::Map<String, serde_json::Value> =
-            metadata.iter().map(|(k, v)| (k.clone(), v.clone().into())).collect();
+        let mut map = serde_json::Map::new();
+        for (key, value) in metadata {
+            map.insert(key.clone(), value.clone().into());
+        }
         header.push(format!("{}:{}", json!(METADATA), serde_json::Value::from(map)));
     }
     let mut at = 0u64;

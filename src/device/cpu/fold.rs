@@ -98,6 +98,8 @@ pub(super) trait Fold: Send + Sync + 'static {
     const PICKS: bool = false;
     /// Its values are multiplied.
     const MULTIPLIES: bool = false;
+    /// It is asked for of every dtype.
+    const COMMON: bool = !Self::MULTIPLIES && (Self::PICKS || !Self::CENTRED);
     fn start<V: Value>() -> V;
     fn add<V: Value>(sum: V, x: V, centre: V) -> V;
     fn join<V: Value>(a: V, b: V) -> V;

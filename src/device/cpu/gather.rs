@@ -177,6 +177,7 @@ struct Folding<'a, 's, C: Folded, F> {
 
 impl<C: Folded, F: Fold> Work for Folding<'_, '_, C, F> {
     type Output = ();
+    const WIDE: bool = size_of::<C>() < size_of::<f64>() || F::COMMON;
 
     #[inline(always)]
     fn run<I: Isa>(self) {

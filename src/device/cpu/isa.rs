@@ -50,6 +50,9 @@ impl Isa for Avx512 {
 /// calls, or it is compiled for the baseline.
 pub trait Work {
     type Output;
+    /// It is worth code of its own for AVX-512, which is as large again: not where values are rare, as sums of squares of
+    /// float64 are, and memory is what is waited for.
+    const WIDE: bool = true;
     fn run<I: Isa>(self) -> Self::Output;
 }
 
@@ -59,9 +62,9 @@ pub(crate) fn dispatch<W: Work>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     match level() {
         // SAFETY: `level` found the features on this processor.
-        AVX512 => return unsafe { avx512(work) },
-        // SAFETY: as above.
-        AVX2 => return unsafe { avx2(work) },
+        AVX512 if W::WIDE => return unsafe { avx512(work) },
+        // SAFETY: as above; what has AVX-512 has AVX2.
+        AVX2 | AVX512 => return unsafe { avx2(work) },
         _ => {}
     }
     work.run::<Baseline>()

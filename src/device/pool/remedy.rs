@@ -271,8 +271,11 @@ fn deletion_by_name(
 ) -> Option<(Vec<String>, Vec<LiveTensor>)> {
     let held = HeldBlocks::of(error);
     let blocks = |chosen: &[usize]| -> BTreeMap<u64, HeldBlock> {
-        let freed = deletable.freed(chosen).into_iter().filter_map(|address| held.at(address));
-        freed.map(|block| (block.address, block)).collect()
+        let mut blocks = BTreeMap::new();
+        for block in deletable.freed(chosen).into_iter().filter_map(|address| held.at(address)) {
+            blocks.insert(block.address, block);
+        }
+        blocks
     };
     let enough = |chosen: &[usize]| {
         let released = blocks(chosen).into_keys().collect();

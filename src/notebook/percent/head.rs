@@ -20,8 +20,11 @@ pub(super) struct Head {
 impl Head {
     /// What the marker of a cell has to say.
     pub(super) fn of(cell: &Cell) -> Head {
-        let shown = cell.metadata.iter().filter(|(key, _)| is_shown(key));
-        Head { kind: cell.kind, metadata: shown.map(|(key, value)| (key.clone(), value.clone())).collect() }
+        let mut metadata = Fields::new();
+        for (key, value) in cell.metadata.iter().filter(|(key, _)| is_shown(key)) {
+            metadata.insert(key.clone(), value.clone());
+        }
+        Head { kind: cell.kind, metadata }
     }
 
     /// Reads a line of a file; nothing where it is no marker.

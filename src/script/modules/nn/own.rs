@@ -78,9 +78,10 @@ impl Layer for Own {
 
     fn copied(&self, copies: &mut dyn Copies) -> Result<Option<Arc<dyn Layer>>> {
         let forward = self.forward.copied_with(copies)?;
-        let values = Map::clone(&self.values());
-        let one = |(name, value)| Ok((name, given(&copies.value(&Held(value).into_value())?)));
-        let values = values.into_iter().map(one).collect::<Result<Map>>()?;
+        let mut values = Map::clone(&self.values());
+        for value in values.values_mut() {
+            *value = given(&copies.value(&Held(std::mem::take(value)).into_value())?);
+        }
         let (name, maker) = (self.name.clone(), Maker::of_now());
         Ok(Some(Arc::new(Own { name, forward, maker, values: Mutex::new(Link::new(values)) })))
     }
