@@ -213,7 +213,9 @@ fn others(pool: &HostPool) {
     let table = Tensor::new(pool, DType::Float32, &[10_000, 256]);
     let index = Tensor::new(pool, DType::Int64, &[16_384]);
     let rows = Tensor::new(pool, DType::Float32, &[16_384, 256]);
-    time("index_select 16384x256", 0, || run(&Kernel::IndexSelect { dim: 0 }, &[&table, &index], &[&rows]));
+    time("index_select 16384x256", 0, || {
+        run(&Kernel::IndexSelect { dim: 0, from_end: true }, &[&table, &index], &[&rows])
+    });
     time("index_add 16384x256", 0, || run(&Kernel::IndexAdd { dim: 0 }, &[&index, &rows], &[&table]));
 
     let [p, g, m, v] = std::array::from_fn(|_| Tensor::new(pool, DType::Float32, &[million]));

@@ -367,3 +367,25 @@ fn backward_hooks_see_tensors_among_other_values_and_on_several_gpus() {
         assert!(text.contains("is being modified inplace"), "{code}: {text}");
     }
 }
+
+#[test]
+fn grad_takes_the_options_of_pytorch_s() {
+    let mut lab = Lab::new();
+    lab.run(
+        "let x = ones(2, #{requires_grad: true}); let unused = ones(3, #{requires_grad: true});
+         let by_name = autograd::grad(#{outputs: (x * x).sum(), inputs: x, create_graph: true, only_inputs: true})[0];
+         let all = autograd::grad((x * x).sum(), [x, unused], #{materialize_grads: true});
+         let some = autograd::grad((x * x).sum(), [x, unused], #{allow_unused: true});",
+    );
+    assert_eq!(lab.numbers("by_name.detach()"), [2.0, 2.0]);
+    assert_eq!(lab.numbers("all[1]"), [0.0; 3]);
+    assert!(lab.value("some[1]").is_unit());
+    let (text, _) = lab.error("autograd::grad((x * x).sum(), [x, unused])");
+    assert!(text.contains("appears to not have been used in the graph"), "{text}");
+    let (text, _) =
+        lab.error("autograd::grad(x.sum(), [x], #{allow_unused: false, materialize_grads: true})");
+    assert!(
+        text.contains("Expected allow_unused to be True or not passed when materialize_grads=True"),
+        "{text}"
+    );
+}

@@ -7,6 +7,7 @@ use tensorlab::device::Machine;
 use tensorlab::tensor::Tensor;
 
 mod combined;
+mod copies;
 mod corners;
 pub mod device_draws;
 mod distinct;

@@ -10,15 +10,26 @@ pub fn float(value: f64) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "inf".into() } else { "-inf".into() };
     }
-    let scientific = format!("{value:e}");
+    let scientific = even(value, format!("{value:e}"));
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     match exponent.parse::<i32>() {
         Ok(e) if value != 0.0 && !(-4..16).contains(&e) => {
             let sign = if e < 0 { '-' } else { '+' };
             format!("{digits}e{sign}{:02}", e.abs())
         }
-        _ => format!("{value:?}"),
+        Ok(e) => {
+            let decimals = digits.split_once('.').map_or(0, |(_, rest)| rest.len()) as i32 - e;
+            format!("{value:.*}", decimals.max(1) as usize)
+        }
+        Err(_) => format!("{value:?}"),
     }
+}
+
+/// In the middle between two shortest forms, the one whose last digit is even, as Python has it; Rust takes the larger.
+fn even(value: f64, shortest: String) -> String {
+    let decimals = shortest.split_once('.').map_or(0, |(_, rest)| rest.find('e').unwrap_or(0));
+    let nearest = format!("{value:.decimals$e}");
+    if nearest.parse() == Ok(value) { nearest } else { shortest }
 }
 
 /// `True` or `False`.
@@ -90,6 +101,11 @@ mod tests {
             (1e15, "1000000000000000.0"),
             (1e16, "1e+16"),
             (1.5e-10, "1.5e-10"),
+            (17.367_385_864_257_812_5, "17.367385864257812"),
+            (2.086_585_998_535_156_25, "2.0865859985351562"),
+            (5e-324, "5e-324"),
+            (9_007_199_254_740_993.0, "9007199254740992.0"),
+            (f64::MAX, "1.7976931348623157e+308"),
             (f64::INFINITY, "inf"),
             (f64::NAN, "nan"),
         ] {

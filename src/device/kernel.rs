@@ -126,8 +126,8 @@ pub enum Kernel {
     NllLoss { reduction: Reduction, ignore_index: i64 },
     /// `dloss, logp, target[, weight], total_weight -> dlogp [n, c]`.
     NllLossGrad { reduction: Reduction, ignore_index: i64 },
-    /// `x, index [k] (int) -> y`: rows of `x` along `dim`; a negative index counts from the end.
-    IndexSelect { dim: usize },
+    /// `x, index [k] (int) -> y`: rows of `x` along `dim`; a negative index counts from the end, where it may.
+    IndexSelect { dim: usize, from_end: bool },
     /// `table [n, d], index [k] (int), starts [m] (int)[, weight [k]] -> y [b, d][, places [b, d] (int64)]`: the rows of
     /// each bag combined, from its start to the next or the last index. Those named `padding` do not count; a bag
     /// without rows has zeros. The largest are the first of equals and come with their rows, or -1.

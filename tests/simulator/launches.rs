@@ -129,7 +129,7 @@ fn by_rows(name: &str, n: usize) -> Work {
             asked(&norm, &[rows()], &[rows(), each(), each()], false)
         }
         "index_select rows" => {
-            asked(&Kernel::IndexSelect { dim: 0 }, &[rows(), index(count)], &[rows()], false)
+            asked(&Kernel::IndexSelect { dim: 0, from_end: true }, &[rows(), index(count)], &[rows()], false)
         }
         "index_add rows" => asked(&Kernel::IndexAdd { dim: 0 }, &[index(count), rows()], &[rows()], false),
         "gather elements" => asked(&Kernel::Gather { dim: 0 }, &[flat(), index(n)], &[flat()], false),
@@ -139,7 +139,12 @@ fn by_rows(name: &str, n: usize) -> Work {
         }
         "index_select pairs" => {
             let pairs = || plain(&[n / 2, 2], F32);
-            asked(&Kernel::IndexSelect { dim: 0 }, &[pairs(), index(n / 2)], &[pairs()], false)
+            asked(
+                &Kernel::IndexSelect { dim: 0, from_end: true },
+                &[pairs(), index(n / 2)],
+                &[pairs()],
+                false,
+            )
         }
         "transpose" => turned(count, F32),
         "transpose half" => turned(count, DType::Float16),

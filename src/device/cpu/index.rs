@@ -26,9 +26,9 @@ use super::scratch::zeros;
 const COLUMNS: usize = 64;
 
 /// Rows of `x` along `dim`; negative indices count from the end.
-pub(super) fn index_select(launch: &Launch, dim: usize) -> Result<()> {
+pub(super) fn index_select(launch: &Launch, dim: usize, from_end: bool) -> Result<()> {
     let (shape, to) = (input_shape(launch, 0)?, output_shape(launch, 0)?);
-    let index = checked(launch, 1, dim, sizes(shape).get(dim).copied().unwrap_or(1), true)?;
+    let index = checked(launch, 1, dim, sizes(shape).get(dim).copied().unwrap_or(1), from_end)?;
     let mut want = sizes(shape);
     if let Some(size) = want.get_mut(dim) {
         *size = index.len();

@@ -47,7 +47,7 @@ pub(crate) fn run_in_order(launch: &Launch, chance: Option<u64>) -> Result<()> {
         Kernel::NllLossGrad { reduction, ignore_index } => {
             loss::nll_loss_grad(launch, *reduction, *ignore_index)
         }
-        Kernel::IndexSelect { dim } => index::index_select(launch, *dim),
+        Kernel::IndexSelect { dim, from_end } => index::index_select(launch, *dim, *from_end),
         Kernel::EmbeddingBag { mode, padding } => index::bags::embedding_bag(launch, *mode, *padding),
         Kernel::IndexAdd { dim } => index::rows::index_add(launch, *dim, chance),
         Kernel::Gather { dim } => index::gather(launch, *dim),

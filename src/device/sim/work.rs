@@ -67,7 +67,7 @@ fn form(launch: &Launch<'_>) -> WorkForm {
     };
     let known = match (launch.kernel, input(0), input(1), launch.outputs.first()) {
         (Kernel::Reduce { dims, .. }, Some(x), ..) => Some(WorkForm::Reduced(reduced(x, *dims))),
-        (Kernel::IndexSelect { dim }, Some(table), _, Some(picked)) => {
+        (Kernel::IndexSelect { dim, .. }, Some(table), _, Some(picked)) => {
             scattered(picked, run(picked, *dim, None), table, 1)
         }
         (Kernel::Gather { dim }, Some(table), Some(index), Some(picked)) => {
@@ -279,7 +279,7 @@ mod tests {
         let (table, index, rows) = (plain(&[50_000, 64]), plain(&[32]), plain(&[32, 64]));
         let picked = 4 * 32 * 64;
         let inputs = [Arg::View(view(&table, DType::Float32)), Arg::View(view(&index, DType::Int64))];
-        let select = Kernel::IndexSelect { dim: 0 };
+        let select = Kernel::IndexSelect { dim: 0, from_end: true };
         let work = asked(&select, &inputs, view(&rows, DType::Float32), false);
         assert_eq!((work.class, work.bytes), (KernelClass::GatherScatter, 8 * 32 + 2 * picked));
 
@@ -329,7 +329,8 @@ mod tests {
         assert_eq!(rows, (WorkForm::Plain, KernelClass::GatherScatter), "one index picks a row of 64 bytes");
         let (narrow, picked, five) = (plain(&[1000, 2]), plain(&[5, 2]), plain(&[5]));
         let short = WorkForm::Scattered(Scattered { pieces: 5, size: 8, span: 8_000 });
-        let select = of(&Kernel::IndexSelect { dim: 0 }, &[(&narrow, F32), (&five, I64)], &picked);
+        let select =
+            of(&Kernel::IndexSelect { dim: 0, from_end: true }, &[(&narrow, F32), (&five, I64)], &picked);
         assert_eq!(select, (short, KernelClass::GatherElements));
         let added = WorkForm::Scattered(Scattered { pieces: 10, size: 8, span: 8_000 });
         let add = of(&Kernel::IndexAdd { dim: 0 }, &[(&five, I64), (&picked, F32)], &narrow);

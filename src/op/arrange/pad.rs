@@ -3,6 +3,7 @@
 use crate::base::{Dims, Error, Kind, Result, Scalar};
 use crate::device::poll;
 use crate::op::core::autocast::whole;
+use crate::op::core::convert::apart;
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sample};
 use crate::op::core::format::MemoryFormat;
 use crate::op::core::params::{Maybe, by_name, kind, params};
@@ -84,7 +85,7 @@ pub fn pad(x: &Tensor, pad: &[i64], mode: &str, value: Scalar) -> Result<Tensor>
         let index = if x.device().is_cuda() { index.moved(&x.context(), true, "pad")? } else { index };
         out = index_select(&out, d as i64, &index)?;
     }
-    let dims = pad.len() / 2;
+    let (dims, mut out) = (pad.len() / 2, apart(out, x)?);
     if mode != "circular" {
         out = MemoryFormat::suggested(x).applied(&out)?;
     }

@@ -120,6 +120,11 @@ pub fn cloned(x: &Tensor) -> Result<Tensor> {
     Ok(recorded(x.copied(x.dtype(), "clone")?, &CLONE, &[x], |_, _| ()))
 }
 
+/// `out`, or a copy of it where it looks at the memory of `x`: for what gives memory of its own, whatever its arguments.
+pub(crate) fn apart(out: Tensor, x: &Tensor) -> Result<Tensor> {
+    if out.shares_storage(x) { clone(&out) } else { Ok(out) }
+}
+
 /// A copy that lies in memory as `x` does and passes gradients through, as `Tensor.clone`.
 pub fn clone(x: &Tensor) -> Result<Tensor> {
     Ok(recorded(x.copied_like(x.dtype(), "clone")?, &CLONE, &[x], |_, _| ()))

@@ -4,6 +4,7 @@ use crate::base::shape::checked_sizes;
 use crate::base::{DType, Dims, Error, Kind, Result, memory};
 use crate::device::poll;
 use crate::op::core::args::to_value;
+use crate::op::core::convert::cloned;
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
@@ -25,7 +26,7 @@ pub fn repeat_interleave(x: &Tensor, times: i64, dim: Option<i64>) -> Result<Ten
         *size = size.saturating_mul(times);
     }
     let stretched = expand(&unsqueeze(x, dim as i64 + 1)?, &wide)?;
-    reshape_to(&stretched, &shape)
+    reshape_to(&cloned(&stretched)?, &shape)
 }
 
 /// Repeats each element, or each slice along `dim`, as often as its count says; one count is for all.

@@ -109,7 +109,12 @@ pub(crate) fn select_rows(x: &Tensor, dim: usize, index: &Tensor, name: &'static
     }
     let out = Tensor::empty(&shape, x.dtype(), &x.context(), name)?;
     let (from, by, to) = (ranked(x)?, ranked(index)?, out.with_layout(ranked(&out)?));
-    launch(name, &Kernel::IndexSelect { dim }, &[In::Laid(x, &from), In::Laid(index, &by)], &[&to])?;
+    launch(
+        name,
+        &Kernel::IndexSelect { dim, from_end: false },
+        &[In::Laid(x, &from), In::Laid(index, &by)],
+        &[&to],
+    )?;
     Ok(out)
 }
 

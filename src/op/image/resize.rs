@@ -4,7 +4,7 @@ use crate::base::{DType, Error, Kind, Result, Scalar};
 use crate::device::poll;
 use crate::op::core::args::to_value;
 use crate::op::core::autocast::whole;
-use crate::op::core::convert::to_dtype;
+use crate::op::core::convert::{apart, to_dtype};
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, Sample};
 use crate::op::core::format::MemoryFormat;
 use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
@@ -85,8 +85,10 @@ pub fn interpolate(x: &Tensor, how: &Resize) -> Result<Tensor> {
             axes.iter().enumerate().try_fold(x.clone(), each)
         };
         return match mode {
-            InterpolateMode::Linear => Ok(alerting(format.applied(&in_single([x], along)?)?, dims, fixed)),
-            _ => format.applied(&along([x])?),
+            InterpolateMode::Linear => {
+                Ok(alerting(format.applied(&apart(in_single([x], along)?, x)?)?, dims, fixed))
+            }
+            _ => format.applied(&apart(along([x])?, x)?),
         };
     };
     let plans: Vec<Resampling> = axes
@@ -293,11 +295,12 @@ pub fn pixel_shuffle(x: &Tensor, factor: i64) -> Result<Tensor> {
             r * r
         )));
     }
-    let apart = [&outer[..], &[c / (r * r), r, r, h, w]].concat();
+    let split = [&outer[..], &[c / (r * r), r, r, h, w]].concat();
     let n = outer.len() as i64;
     let order: Vec<i64> = (0..n).chain([n, n + 3, n + 1, n + 4, n + 2]).collect();
     let joined = [&outer[..], &[c / (r * r), h * r, w * r]].concat();
-    MemoryFormat::suggested(x).applied(&reshape_to(&permute(&reshape_to(x, &apart)?, &order)?, &joined)?)
+    let out = reshape_to(&permute(&reshape_to(x, &split)?, &order)?, &joined)?;
+    MemoryFormat::suggested(x).applied(&apart(out, x)?)
 }
 
 /// `[…, c, h * r, w * r]` as `[…, c * r², h, w]`.
@@ -312,11 +315,12 @@ pub fn pixel_unshuffle(x: &Tensor, factor: i64) -> Result<Tensor> {
             )));
         }
     }
-    let apart = [&outer[..], &[c, h / r, r, w / r, r]].concat();
+    let split = [&outer[..], &[c, h / r, r, w / r, r]].concat();
     let n = outer.len() as i64;
     let order: Vec<i64> = (0..n).chain([n, n + 2, n + 4, n + 1, n + 3]).collect();
     let joined = [&outer[..], &[c * r * r, h / r, w / r]].concat();
-    MemoryFormat::suggested(x).applied(&reshape_to(&permute(&reshape_to(x, &apart)?, &order)?, &joined)?)
+    let out = reshape_to(&permute(&reshape_to(x, &split)?, &order)?, &joined)?;
+    MemoryFormat::suggested(x).applied(&apart(out, x)?)
 }
 
 fn image(x: &Tensor, name: &str, factor: i64) -> Result<(Vec<usize>, [usize; 3])> {
@@ -349,9 +353,9 @@ pub(crate) fn channel_shuffle(x: &Tensor, groups: i64) -> Result<Tensor> {
             "Number of channels must be divisible by groups. Got {c} channels and {g} groups."
         )));
     }
-    let apart = [&[*n, g, c / g][..], rest].concat();
-    let turned = crate::op::shape::permute::transpose(&reshape_to(x, &apart)?, 1, 2)?;
-    reshape_to(&turned, x.shape())
+    let split = [&[*n, g, c / g][..], rest].concat();
+    let turned = crate::op::shape::permute::transpose(&reshape_to(x, &split)?, 1, 2)?;
+    apart(reshape_to(&turned, x.shape())?, x)
 }
 
 /// The factors of an argument, one or one for each dimension.

@@ -312,7 +312,7 @@ impl IndexChoice {
             *size = self.linear.numel();
         }
         let to = out.with_layout(Layout::contiguous(&flat)?);
-        let kernel = Kernel::IndexSelect { dim: self.dim };
+        let kernel = Kernel::IndexSelect { dim: self.dim, from_end: true };
         launch("index", &kernel, &[merged.into(), (&self.linear).into()], &[&to])
             .map_err(|e| self.explain(e))?;
         Ok(recorded(out, &RULE, &[merged], |s, _| {

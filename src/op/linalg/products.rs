@@ -4,7 +4,7 @@ use crate::base::{DType, Dims, Error, Kind, Result, memory};
 use crate::device::poll;
 use crate::op::core::args::to_value;
 use crate::op::core::autocast::whole;
-use crate::op::core::convert::{cloned, to_dtype};
+use crate::op::core::convert::{apart, cloned, to_dtype};
 use crate::op::core::def::{Args, DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::recorded;
@@ -44,7 +44,7 @@ pub(crate) fn matrix_power(x: &Tensor, n: i64) -> Result<Tensor> {
         }
         left >>= 1;
         if left == 0 {
-            return out.map_or_else(|| cloned(x), Ok);
+            return out.map_or_else(|| cloned(x), |out| apart(out, x));
         }
         power = matmul(&power, &power)?;
     }

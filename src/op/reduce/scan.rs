@@ -4,6 +4,7 @@ use crate::base::{DType, Result};
 use crate::device::Kernel;
 use crate::device::kernel::ScanOp;
 use crate::op::core::args::to_value;
+use crate::op::core::convert::{apart, cloned};
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::params::{Maybe, by_name, kind, params};
@@ -62,7 +63,7 @@ pub(crate) fn logcumsumexp(x: &Tensor, dim: i64) -> Result<Tensor> {
     only_floats(x.dtype(), "logcumsumexp_out_cpu")?;
     if x.rank() == 0 || x.numel() == 0 {
         x.dim(dim)?;
-        return crate::op::core::convert::cloned(x);
+        return cloned(x);
     }
     let at = x.dim(dim)?;
     let size = x.size(dim)?;
@@ -73,7 +74,7 @@ pub(crate) fn logcumsumexp(x: &Tensor, dim: i64) -> Result<Tensor> {
         out = cat(&[&slice(&out, at, 0, width, 1)?, &logaddexp(&new, &old)?], dim)?;
         width *= 2;
     }
-    Ok(out)
+    apart(out, x)
 }
 
 const X: &[Draw] = &[Draw::of("x", &[3, 4, 2], Domain::Any)];

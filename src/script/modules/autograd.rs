@@ -34,7 +34,9 @@ params! {
         grad_outputs: Given = (), "the outputs' own gradients, one tensor for each that has more than one element";
         retain_graph: Bool = false, "keeps the graph, so that another pass can go through it";
         create_graph: Bool = false, "records the pass itself, for gradients of gradients; keeps the graph as well";
-        allow_unused: Bool = false, "gives () for an input that the outputs do not depend on, in place of an error";
+        only_inputs: Bool = true, "does nothing, as in PyTorch, which warns of it where it is off";
+        allow_unused: Maybe<Bool>, "gives () for an input that the outputs do not depend on, in place of an error";
+        materialize_grads: Bool = false, "gives zeros for such an input";
     }
 }
 
@@ -154,6 +156,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         .errors(&[
             NO_GRAPH,
             "RuntimeError: an input was not used, and allow_unused is false",
+            "ValueError: allow_unused is false, and materialize_grads true",
         ])
         .example(
             "let x = tensor(3.0, #{requires_grad: true}); autograd::grad(x * x, x)[0]",
@@ -384,8 +387,25 @@ fn grads(call: &mut Call) -> Outcome {
     let seeds: Vec<Option<&Tensor>> = seeds.iter().map(Some).collect();
     let pass = Pass { retain_graph: given.retain_graph, create_graph: given.create_graph };
     let again = Again::new(call.context);
-    let found = Tensor::grads_of_by(&outputs, &inputs, &seeds, pass, &again).map_err(|e| again.raised(e))?;
-    if let Some(i) = found.iter().position(Option::is_none).filter(|_| !given.allow_unused) {
+    let allowed = given.allow_unused.unwrap_or(given.materialize_grads);
+    if given.materialize_grads && !allowed {
+        let text = "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.";
+        return Err(Error::value(text).into());
+    }
+    let mut found =
+        Tensor::grads_of_by(&outputs, &inputs, &seeds, pass, &again).map_err(|e| again.raised(e))?;
+    if given.materialize_grads {
+        for (grad, input) in found.iter_mut().zip(&inputs).filter(|(grad, _)| grad.is_none()) {
+            *grad = Some(Tensor::full(
+                input.shape(),
+                0i64.into(),
+                input.dtype(),
+                &input.context(),
+                "zeros_like",
+            )?);
+        }
+    }
+    if let Some(i) = found.iter().position(Option::is_none).filter(|_| !allowed) {
         let text = format!(
             "The differentiated Tensor at index {i} appears to not have been used in the graph. Set \
              allow_unused=True if this is the desired behavior."

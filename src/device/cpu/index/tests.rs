@@ -45,7 +45,7 @@ proptest! {
         let index = places(&[k], -(size.max(1) as i64), size.max(1) as i64, seed);
         let mut to = shape.clone();
         to[dim] = k;
-        let got = output(&Kernel::IndexSelect { dim }, &[x.arg(), index.arg()], x.dtype, &to);
+        let got = output(&Kernel::IndexSelect { dim, from_end: true }, &[x.arg(), index.arg()], x.dtype, &to);
         let chosen: Vec<usize> = index.values().iter().map(|&i| if i < 0.0 { (i + size as f64) as usize } else { i as usize }).collect();
         let mut sums = Sample::zeros(DType::Int64, &shape);
         let mut want_sums = vec![0.0; values.len()];
@@ -95,7 +95,7 @@ fn an_index_outside_names_itself_and_changes_nothing() {
     let x = Sample::new(DType::Float32, &[5, 2], (0..10).map(f64::from));
     let index = |i: f64| Sample::new(DType::Int64, &[2], [0.0, i]);
     let y = Sample::zeros(DType::Float32, &[2, 2]);
-    let select = Kernel::IndexSelect { dim: 0 };
+    let select = Kernel::IndexSelect { dim: 0, from_end: true };
     for (bad, text) in [(7.0, "index 7 is out of bounds"), (-6.0, "index -6 is out of bounds")] {
         let error = launch(&select, &[x.arg(), index(bad).arg()], &[y.view()]).unwrap_err();
         assert!(error.message().contains(text), "{error}");
@@ -122,14 +122,17 @@ fn numbers_scatter_and_scalars_have_one_place() {
     assert_eq!(y.values(), [0.0, 1.0, 0.0, 1.0, 0.0, 0.0]);
     let x = Sample::new(DType::Float32, &[], [4.0]);
     let zero = Sample::new(DType::Int64, &[1], [0.0]);
-    assert_eq!(output(&Kernel::IndexSelect { dim: 0 }, &[x.arg(), zero.arg()], DType::Float32, &[]), [4.0]);
+    assert_eq!(
+        output(&Kernel::IndexSelect { dim: 0, from_end: true }, &[x.arg(), zero.arg()], DType::Float32, &[]),
+        [4.0]
+    );
 }
 
 #[test]
 fn a_tensor_selects_from_itself() {
     let x = Sample::new(DType::Float32, &[3], [1.0, 2.0, 3.0]);
     let index = Sample::new(DType::Int32, &[3], [2.0, 1.0, 0.0]);
-    launch(&Kernel::IndexSelect { dim: 0 }, &[x.arg(), index.arg()], &[x.view()]).unwrap();
+    launch(&Kernel::IndexSelect { dim: 0, from_end: true }, &[x.arg(), index.arg()], &[x.view()]).unwrap();
     assert_eq!(x.values(), [3.0, 2.0, 1.0]);
 }
 

@@ -84,13 +84,13 @@ type IndexSizes = SmallVec<[usize; 6]>;
 type Steps = SmallVec<[isize; 6]>;
 
 /// Rows of `x` along `dim`.
-pub(super) fn select(launch: &Launch, dim: usize) -> Option<Plan> {
+pub(super) fn select(launch: &Launch, dim: usize, from_end: bool) -> Option<Plan> {
     let (x, index, y) = (input(launch, 0)?, input(launch, 1)?, output(launch, 0)?);
     let (size, step) = dimension(&x, dim)?;
     let shape = picked_shape(&x, dim, index.layout.numel())?;
     let index_steps = along(&index, shape.len(), dim)?;
     let places = [seen_as(&y, &shape)?, without(&x, dim), index_steps];
-    read(launch, [&y, &x, &index], &shape, &places, (size, step), true)
+    read(launch, [&y, &x, &index], &shape, &places, (size, step), from_end)
 }
 
 pub(super) fn gather(launch: &Launch, dim: usize) -> Option<Plan> {

@@ -140,7 +140,7 @@ pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64) -> Option<Plan> {
         Kernel::BatchNormGrad { training } => batch_norm::backward(launch, gpu, scratch, *training),
         Kernel::NllLoss { reduction, ignore_index } => loss::nll(launch, *reduction, *ignore_index),
         Kernel::NllLossGrad { reduction, ignore_index } => loss::nll_grad(launch, *reduction, *ignore_index),
-        Kernel::IndexSelect { dim } => index::select(launch, *dim),
+        Kernel::IndexSelect { dim, from_end } => index::select(launch, *dim, *from_end),
         Kernel::EmbeddingBag { mode, padding } => bag::plan(launch, *mode, *padding),
         Kernel::IndexAdd { dim } => index::add(launch, gpu, scratch, *dim),
         Kernel::Gather { dim } => index::gather(launch, *dim),

@@ -64,11 +64,11 @@ fn elements_at_named_places() {
         let x = turned(dtype, &[6, 5, 4], 1);
         let rows = Sample::new(I64, &[3], [4.0, -1.0, 0.0]);
         let out = || vec![Sample::zeros(dtype, &[6, 3, 4])];
-        agree(&Kernel::IndexSelect { dim: 1 }, &[x.arg(), rows.arg()], out, 0.0, 0.0);
+        agree(&Kernel::IndexSelect { dim: 1, from_end: true }, &[x.arg(), rows.arg()], out, 0.0, 0.0);
         // Rows of whole words, and rows that are not.
         for n in [32, 33] {
             let (table, out) = (sample(dtype, &[6, n], 4), || vec![Sample::zeros(dtype, &[3, n])]);
-            agree(&Kernel::IndexSelect { dim: 0 }, &[table.arg(), rows.arg()], out, 0.0, 0.0);
+            agree(&Kernel::IndexSelect { dim: 0, from_end: true }, &[table.arg(), rows.arg()], out, 0.0, 0.0);
         }
         let source = sample(dtype, &[6, 3, 4], 2);
         let out = || vec![turned(dtype, &[6, 5, 4], 3)];
@@ -112,7 +112,7 @@ fn elements_at_named_places() {
     }
     let (table, index) = (sample(F32, &[9, 4], 1), Sample::new(I64, &[6], [8.0, 0.0, 3.0, 3.0, -9.0, 1.0]));
     agree(
-        &Kernel::IndexSelect { dim: 0 },
+        &Kernel::IndexSelect { dim: 0, from_end: true },
         &[table.arg(), index.arg()],
         || vec![Sample::zeros(F32, &[2, 3, 4])],
         0.0,
