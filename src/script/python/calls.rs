@@ -2,7 +2,7 @@
 
 use super::names::method_name;
 use super::stand_ins::StandIn;
-use super::tree::{Expr, Stmt, gives_once, only_value};
+use super::tree::{Expr, gives_once};
 
 use crate::script::classes;
 use crate::script::python::writer::{PythonWriter, Type};
@@ -233,9 +233,7 @@ impl PythonWriter {
                     if keywords && i + 1 == arguments.len() && pairs.iter().all(|(k, _)| is_word(k)) =>
                 {
                     for (key, value) in pairs {
-                        let key =
-                            if key == "async" || key == "lambda" { format!("{key}_") } else { key.clone() };
-                        all.push(format!("{key}={}", self.expr(value)));
+                        all.push(format!("{}={}", PythonWriter::variable(key), self.expr(value)));
                     }
                 }
                 argument => all.push(self.expr(argument)),
@@ -258,7 +256,8 @@ impl PythonWriter {
         }
         // Groups of an optimiser's parameters are dicts in PyTorch.
         let group = matches!(on, Expr::Index(of, _) if matches!(of.as_ref(), Expr::Field(_, name) if name == "param_groups"));
-        let map = group || self.type_of(on) == Type::Map;
+        let of = self.type_of(on);
+        let map = group || of == Type::Map || of == Type::Other && self.is_key(on, name);
         match name {
             "elapsed" if !map => {
                 self.imports.insert("import time");
@@ -278,15 +277,31 @@ impl PythonWriter {
 
     pub(super) fn method(&mut self, on: &Expr, name: &str, arguments: &[Expr]) -> (String, u8) {
         let atom = |text: String| (text, ATOM);
+        let unused = std::mem::take(&mut self.unused);
         if let Some(found) = self.own_method(on, name, arguments) {
             return found;
         }
+        self.unused = unused;
+        let found = self.map_method(on, name, arguments);
+        let found = found.or_else(|| self.list_method(on, name, arguments));
+        let found = found.or_else(|| self.text_method(on, name, arguments));
+        self.unused = false;
+        if let Some(found) = found {
+            return found;
+        }
         let number = matches!(self.type_of(on), Type::Int | Type::Float);
-        let text = self.bound(on, ATOM);
+        let text = match on {
+            // Of whole numbers there is nothing to round.
+            Expr::Binary(sign, a, b) if sign == "/" && name == "ceiling" => {
+                format!("({} / {})", self.bound(a, 10), self.bound(b, 11))
+            }
+            on => self.bound(on, ATOM),
+        };
         let text = in_brackets_if_number(text);
         let name = match name {
             "forward" => return atom(format!("{text}({})", self.arguments(arguments, true))),
             "push" | "insert" => {
+                arguments.last().iter().for_each(|value| self.learn_pushed(on, value));
                 let name = method_name(name);
                 return atom(format!("{text}.{name}({})", self.arguments(arguments, false)));
             }
@@ -347,11 +362,6 @@ impl PythonWriter {
                 let places: Vec<String> = places.iter().map(|place| self.index(place)).collect();
                 atom(format!("{on}[{}]", places.join(", ")))
             }
-            ("map" | "filter", [Expr::Closure(params, body)]) => self.comprehension(on, name, params, body),
-            ("for_each" | "reduce" | "extract" | "shift", _) if self.type_of(on) != Type::Tensor => {
-                self.note(format!("Python's lists have no `{name}`"));
-                None
-            }
             _ => None,
         }
     }
@@ -376,31 +386,6 @@ impl PythonWriter {
         }
         self.imports.insert("import math");
         format!("math.{name}({given})")
-    }
-
-    /// `a.map(|x| f(x))` as a list is built in Python.
-    fn comprehension(
-        &mut self,
-        on: &Expr,
-        name: &str,
-        params: &[String],
-        body: &[Stmt],
-    ) -> Option<(String, u8)> {
-        let ([param], Some(value)) = (params, only_value(body)) else { return None };
-        let items = match on {
-            Expr::Range(..) => self.items(on),
-            on => self.bound(on, 1),
-        };
-        self.scopes.push([(param.clone(), Type::Other)].into());
-        let value = self.expr(value);
-        self.scopes.pop();
-        let param = PythonWriter::variable(param);
-        let text = if name == "map" {
-            format!("[{value} for {param} in {items}]")
-        } else {
-            format!("[{param} for {param} in {items} if {value}]")
-        };
-        Some((text, ATOM))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Values.
 
 use super::names::gives_tensor;
+use super::stand_ins::StandIn;
 use super::stmt::{Sink, needs_lines};
 use crate::script::python::writer::{PythonWriter, Type};
 
@@ -17,6 +18,21 @@ const ATOM: u8 = 14;
 /// Methods of tensors that give something else.
 const NO_TENSORS: [&str; 9] =
     ["item", "tolist", "to_string", "size", "stride", "equal", "allclose", "element_size", "is_contiguous"];
+
+/// Methods that give texts, and those that give arrays.
+const TEXTS: [&str; 4] = ["to_string", "to_upper", "to_lower", "sub_string"];
+const ARRAYS: [&str; 10] = [
+    "map",
+    "filter",
+    "extract",
+    "order",
+    "order_by",
+    "order_desc",
+    "to_array",
+    "collect",
+    "to_chars",
+    "split_rev",
+];
 
 /// An operator in Python, and how tightly it binds.
 fn operator(rhai: &str) -> Option<(&'static str, u8)> {
@@ -94,6 +110,13 @@ impl PythonWriter {
                 atom(format!("{on}[{index}]"))
             }
             Expr::Closure(params, body) => self.closure(params, body),
+            Expr::Copy(inner) => match self.type_of(inner) {
+                Type::Array | Type::Map | Type::Other | Type::Absent => {
+                    let name = self.stand_in(StandIn::Copy);
+                    atom(format!("{name}({})", self.expr(inner)))
+                }
+                _ => self.written(inner),
+            },
             Expr::If(branches, Some(otherwise)) if self.is_ternary(value) => {
                 let mut text = only_value(otherwise).map(|v| self.expr(v)).unwrap_or_default();
                 for (condition, body) in branches.iter().rev() {
@@ -146,18 +169,28 @@ impl PythonWriter {
             let a = self.bound(a, COMPARE + 1);
             return (format!("{a} {rhai} \"{type_name}\""), COMPARE);
         }
+        if matches!(rhai, "/" | "%") {
+            return self.divided(rhai, a, b);
+        }
+        if let (true, Expr::Binary(sign, of, by)) = (is_zero(b) && matches!(rhai, "==" | "!="), a)
+            && sign == "%"
+        {
+            // Whether nothing remains does not hang on the sign.
+            let (of, by) = (self.bound(of, 10), self.bound(by, 11));
+            return (format!("{of} % {by} {rhai} 0"), COMPARE);
+        }
         let none = *a == Expr::Unit || *b == Expr::Unit;
-        let both = |writer: &PythonWriter, of: Type| writer.type_of(a) == of && writer.type_of(b) == of;
         let python = match (rhai, none) {
             ("==", true) => "is",
             ("!=", true) => "is not",
-            ("/", _) if both(self, Type::Int) => "//",
             _ => python,
         };
         if matches!(rhai, "==" | "!=")
             && let Expr::Field(_, shape) = a
             && let Expr::Array(sizes) = b
+            && let Expr::Field(on, _) = a
             && shape == "shape"
+            && self.type_of(on) != Type::Map
         {
             // PyTorch's shapes are tuples.
             let (a, sizes) =
@@ -289,21 +322,48 @@ impl PythonWriter {
                 [name] => self.known(name).unwrap_or(Type::Other),
                 _ => Type::Other,
             },
+            Expr::Copy(inner) => self.type_of(inner),
             Expr::Unary("!", operand) => self.type_of(operand),
             Expr::Unary(_, operand) => self.type_of(operand),
             Expr::Binary(operator, a, b) => self.type_of_binary(operator, a, b),
-            Expr::Method(_, name, _) if matches!(name.as_str(), "len" | "numel" | "dim" | "nelement") => {
+            Expr::Method(_, name, _)
+                if matches!(name.as_str(), "len" | "numel" | "dim" | "nelement" | "index_of" | "to_int") =>
+            {
                 Type::Int
             }
             Expr::Index(sizes, _) if matches!(sizes.as_ref(), Expr::Field(_, name) if name == "shape") => {
                 Type::Int
             }
-            Expr::Method(_, name, _) if name == "to_string" => Type::Text,
-            Expr::Method(_, name, _) if matches!(name.as_str(), "map" | "filter" | "extract") => Type::Array,
+            Expr::Method(_, name, _) if TEXTS.contains(&name.as_str()) => Type::Text,
+            Expr::Method(_, name, _) if name == "to_float" => Type::Float,
+            Expr::Method(on, name, _)
+                if matches!(name.as_str(), "map" | "filter" | "drain" | "retain")
+                    && self.type_of(on) == Type::Map =>
+            {
+                Type::Map
+            }
+            Expr::Method(_, name, _) if ARRAYS.contains(&name.as_str()) => Type::Array,
+            Expr::Method(on, name, _)
+                if matches!(name.as_str(), "keys" | "values" | "items") && self.type_of(on) == Type::Map =>
+            {
+                Type::Array
+            }
+            Expr::Method(on, name, given) if name == "split" => match (self.type_of(on), given.first()) {
+                (Type::Text | Type::Array, _) => Type::Array,
+                (_, Some(by)) if self.type_of(by) == Type::Text => Type::Array,
+                _ => Type::Other,
+            },
+            Expr::Method(..) if self.item_type(value) != Type::Other => self.item_type(value),
             Expr::Method(_, name, _) if NO_TENSORS.contains(&name.as_str()) => Type::Other,
             Expr::Method(on, ..) if self.type_of(on) == Type::Tensor => Type::Tensor,
-            Expr::Call(callee, _) => self.type_of_call(callee),
-            _ => Type::Other,
+            Expr::Call(callee, _) => match self.type_of_call(callee) {
+                Type::Other => self.kind_of(value),
+                of => of,
+            },
+            _ => match self.item_type(value) {
+                Type::Other => self.kind_of(value),
+                of => of,
+            },
         }
     }
 
@@ -318,6 +378,12 @@ impl PythonWriter {
             (Type::Array, _) if operator == "+" => Type::Array,
             (Type::Int, Type::Int) => Type::Int,
             (Type::Int | Type::Float, Type::Int | Type::Float) => Type::Float,
+            // No operation of a number that has a fraction, or of a tensor, gives a whole one.
+            (Type::Float | Type::Real, Type::Other | Type::Absent)
+            | (Type::Other | Type::Absent, Type::Float | Type::Real) => Type::Real,
+            (Type::Real, Type::Real | Type::Int | Type::Float) | (Type::Int | Type::Float, Type::Real) => {
+                Type::Real
+            }
             _ => Type::Other,
         }
     }
@@ -325,7 +391,9 @@ impl PythonWriter {
     fn type_of_call(&self, callee: &Expr) -> Type {
         let Expr::Path(path) = callee else { return Type::Other };
         match path.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-            [name] if self.known(name).is_some() => Type::Other,
+            [name] if self.known(name).is_some() || self.result_of(name) != Type::Other => {
+                self.result_of(name)
+            }
             ["parse_int"] => Type::Int,
             ["ln" | "PI" | "E"] => Type::Float,
             path if gives_tensor(path) => Type::Tensor,
@@ -390,6 +458,10 @@ fn not_finite(operator: &str, a: &Expr, b: &Expr) -> Option<&'static str> {
         (false, false) => "inf",
         (false, true) => "-inf",
     })
+}
+
+fn is_zero(value: &Expr) -> bool {
+    matches!(value, Expr::Number(text) if text == "0")
 }
 
 fn a_is_negative(a: &Expr) -> bool {

@@ -1,5 +1,7 @@
 //! What the parameters of functions are, by the calls that stand in the code, and which have a value of their own.
 
+use std::collections::HashMap;
+
 use super::tree::{Expr, Part, Stmt, only_value};
 use super::writer::{Defaults, PythonWriter, Type};
 
@@ -8,6 +10,12 @@ impl PythonWriter {
     pub(super) fn look_for_calls(&mut self, block: &[Stmt]) {
         let mut found = Vec::new();
         statements(block, &mut found);
+        self.scopes.push(HashMap::new());
+        for statement in block {
+            if let Stmt::Let(name, Some(value @ (Expr::Array(_) | Expr::Map(_)))) = statement {
+                self.bind(name, self.type_of(value));
+            }
+        }
         for (name, arguments) in found {
             let types: Vec<Type> = arguments.iter().map(|argument| self.type_of(argument)).collect();
             let known = self.given.entry((name.to_owned(), types.len())).or_insert_with(|| types.clone());
@@ -15,6 +23,7 @@ impl PythonWriter {
                 *known = if *known == now { now } else { Type::Other };
             }
         }
+        self.scopes.pop();
     }
 
     /// The values of a function's last parameters where they are left out, from the last one on.

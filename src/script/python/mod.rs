@@ -1,20 +1,29 @@
 //! The same code in Python, for PyTorch: what a learner would write there. Written from the code alone; nothing is
 //! evaluated. What has no form in Python, or is this lab's own, is said in a comment and not made up.
 
+mod bindings;
 mod calls;
 mod classes;
 mod expr;
 mod given;
+mod lists;
 mod lost;
 mod names;
+mod numbers;
 mod parse;
+mod parts;
+mod resolve;
 mod stand_ins;
 mod stmt;
+mod texts;
 mod tree;
+mod walk;
 pub(crate) mod writer;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_meaning;
 
 use std::collections::HashMap;
 
@@ -52,9 +61,11 @@ impl Translation {
 
     /// Goes on with some code. Where that can't be read, a comment says so, and it is false.
     pub(crate) fn add(&mut self, code: &str) -> bool {
-        let read = read(code);
-        match &read {
+        let mut read = read(code);
+        match &mut read {
             Ok(block) => {
+                self.writer.names.resolve(block);
+                self.writer.look_for_results(block);
                 self.writer.look_for_calls(block);
                 self.writer.block(block, &stmt::Sink::Leave);
             }
@@ -66,15 +77,18 @@ impl Translation {
 
     /// Looks at code that will follow: what calls give says what parameters are.
     pub(crate) fn look_ahead(&mut self, code: &str) {
-        if let Ok(block) = read(code) {
-            self.writer.look_for_calls(&block);
+        let mut read = read(code);
+        if let Ok(block) = &read {
+            self.writer.look_for_results(block);
+            self.writer.look_for_calls(block);
         }
+        self.writer.names.look_ahead(read.as_mut().unwrap_or(&mut Vec::new()));
     }
 
     /// The Python of some code that could follow.
     pub(crate) fn aside(&self, code: &str) -> String {
-        let scopes = self.writer.scopes.clone();
-        let mut aside = Translation { writer: PythonWriter { scopes, ..PythonWriter::default() } };
+        let (scopes, names) = (self.writer.scopes.clone(), self.writer.names.clone());
+        let mut aside = Translation { writer: PythonWriter { scopes, names, ..PythonWriter::default() } };
         aside.add(code);
         aside.take()
     }

@@ -15,14 +15,60 @@ const IMPORTS: [(&str, &str, &str); 5] = [
 ];
 
 /// Words that are names in Rhai and none in Python.
-const RESERVED: [&str; 21] = [
+const RESERVED: [&str; 25] = [
     "and", "or", "not", "def", "class", "del", "lambda", "pass", "from", "import", "global", "nonlocal",
-    "assert", "except", "finally", "raise", "yield", "async", "await", "None", "elif",
+    "assert", "except", "finally", "raise", "yield", "async", "await", "None", "elif", "True", "False", "is",
+    "with",
 ];
 
+/// What is called or imported without the script saying so.
+const TAKEN: [&str; 20] = [
+    "torch",
+    "nn",
+    "F",
+    "math",
+    "functools",
+    "json",
+    "range",
+    "print",
+    "type",
+    "isinstance",
+    "enumerate",
+    "super",
+    "tuple",
+    "repr",
+    "str",
+    "int",
+    "float",
+    "list",
+    "len",
+    "sorted",
+];
+
+/// Whether Python's own of a name is needed, so that no variable may have it.
+pub(super) fn is_taken(name: &str) -> bool {
+    TAKEN.contains(&name)
+}
+
+/// Whether a function of the lab's or the language's has a name.
+pub(super) fn is_function(name: &str) -> bool {
+    help::rows().any(|def| def.name == name && def.forms.contains(&Form::Function))
+}
+
+/// Whether something that is documented has a field or a method of a name.
+pub(super) fn is_member(name: &str) -> bool {
+    help::rows().any(|def| {
+        def.name == name && def.forms.iter().any(|form| matches!(form, Form::Method | Form::Property))
+    })
+}
+
 impl PythonWriter {
-    /// A variable's name.
+    /// A variable's name; one that a closure keeps is two of them.
     pub(super) fn variable(name: &str) -> String {
+        if let Some((kept, _)) = name.split_once('=') {
+            let kept = PythonWriter::variable(kept);
+            return format!("{kept}={kept}");
+        }
         if name == "this" {
             return "self".into();
         }
@@ -121,6 +167,23 @@ pub(super) fn method_name(name: &str) -> &str {
         Torch::Same | Torch::Own => None,
     });
     methods.into_iter().next().unwrap_or(name)
+}
+
+/// Whether methods of this name give a tensor, whatever they are called on.
+pub(super) fn of_tensor(name: &str) -> bool {
+    let families = [
+        Family::Elementwise,
+        Family::Binary,
+        Family::Compare,
+        Family::Reduce,
+        Family::Matmul,
+        Family::Movement,
+        Family::Activation,
+        Family::Move,
+    ];
+    let is_method = |def: &&OpDef| def.name == name && def.forms.contains(&Form::Method);
+    help::rows().filter(is_method).any(|def| families.contains(&def.family))
+        && !help::rows().filter(is_method).any(|def| def.family == Family::Language)
 }
 
 /// Whether a function of this path gives a tensor.

@@ -6,6 +6,10 @@ pub(super) enum StandIn {
     Digits,
     Ranks,
     Timed,
+    Div,
+    DivIn,
+    Rem,
+    Copy,
 }
 
 impl StandIn {
@@ -14,6 +18,10 @@ impl StandIn {
             StandIn::Digits => "handwritten_digits",
             StandIn::Ranks => "run_ranks",
             StandIn::Timed => "timed",
+            StandIn::Div => "_div",
+            StandIn::DivIn => "_div_in_place",
+            StandIn::Rem => "_rem",
+            StandIn::Copy => "_copy",
         }
     }
 
@@ -23,7 +31,15 @@ impl StandIn {
             StandIn::Digits => DIGITS,
             StandIn::Ranks => RANKS,
             StandIn::Timed => TIMED,
+            StandIn::Div => DIV,
+            StandIn::DivIn => DIV_IN_PLACE,
+            StandIn::Rem => REM,
+            StandIn::Copy => COPY,
         }
+    }
+
+    pub(super) fn needs_torch(self) -> bool {
+        matches!(self, StandIn::Digits | StandIn::Ranks | StandIn::Timed)
     }
 }
 
@@ -96,4 +112,33 @@ const TIMED: &str = r#"def timed(function):
     function()
     wait()
     return types.SimpleNamespace(median=time.perf_counter() - begin, clock="measured")
+"#;
+
+const DIV: &str = r#"def _div(a, b):
+    """a / b, of whole numbers towards zero."""
+    if type(a) is int and type(b) is int:
+        return a // b if (a < 0) == (b < 0) else -(-a // b)
+    return a / b
+"#;
+
+const DIV_IN_PLACE: &str = r#"def _div_in_place(a, b):
+    """a after a /= b, of whole numbers towards zero."""
+    if type(a) is int and type(b) is int:
+        return a // b if (a < 0) == (b < 0) else -(-a // b)
+    a /= b
+    return a
+"#;
+
+const REM: &str = r#"def _rem(a, b):
+    """What remains of a / b, with the sign of a where both are numbers."""
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+        return abs(a) % abs(b) if a >= 0 else -(abs(a) % abs(b))
+    return a % b
+"#;
+
+const COPY: &str = r#"def _copy(value):
+    """A copy of lists and dicts, with what else is in them."""
+    if isinstance(value, list):
+        return [_copy(item) for item in value]
+    return {name: _copy(item) for name, item in value.items()} if type(value) is dict else value
 "#;

@@ -6,6 +6,7 @@ use crate::script::python::writer::{PythonWriter, Type};
 use crate::script::unpack::PAIRING;
 
 use super::given::defaulting;
+use super::stand_ins::StandIn;
 use super::tree::{Block, Case, Expr, Stmt, only_value};
 
 /// What becomes of a block's value.
@@ -23,6 +24,14 @@ impl PythonWriter {
         let last = block.iter().rposition(|s| !matches!(s, Stmt::Comment(..) | Stmt::Blank));
         let before = self.defaults.len();
         self.defaults.extend(block.iter().filter_map(defaulting));
+        // Functions call each other wherever they stand.
+        for statement in block {
+            if let Stmt::Fn(name, ..) = statement
+                && self.known(name).is_none()
+            {
+                self.bind(name, Type::Other);
+            }
+        }
         for (i, statement) in block.iter().enumerate() {
             // Python has one function of a name, whose last parameters may be left out.
             if defaulting(statement).is_some() {
@@ -69,11 +78,7 @@ impl PythonWriter {
             }
             Stmt::Fn(name, params, body) => self.function(&PythonWriter::variable(name), params, body),
             Stmt::For(names, items, body) => self.for_loop(names, items, body),
-            Stmt::While(condition, body) => {
-                let condition = self.expr(condition);
-                self.line(&format!("while {condition}:"));
-                self.inner(body, &Sink::Leave);
-            }
+            Stmt::While(condition, body) => self.while_loop(condition, body),
             Stmt::DoWhile(body, condition) => {
                 self.line("while True:");
                 self.inner(body, &Sink::Leave);
@@ -133,9 +138,19 @@ impl PythonWriter {
         match value {
             None => self.line(&format!("{python} = None")),
             Some(value) => {
-                let of = self.type_of(value);
+                let (of, items) = (self.type_of(value), self.item_of(value));
                 self.value(value, &Sink::To(python));
                 self.bind(name, of);
+                self.learn_items(name, items);
+                self.learn_origin(name, value);
+                self.simple.retain(|one| one != name);
+                if is_simple_data(value) {
+                    self.simple.push(name.to_owned());
+                }
+                if let Expr::Closure(_, body) = value {
+                    self.learn_result(name, body);
+                    self.functions.push(name.to_owned());
+                }
             }
         }
         if value.is_none() {
@@ -181,9 +196,11 @@ impl PythonWriter {
             }
             _ => {}
         }
-        let both_int = self.type_of(target) == Type::Int && self.type_of(value) == Type::Int;
+        if let "/=" | "%=" = operator {
+            let line = self.divide_by(operator.trim_end_matches('='), target, value);
+            return self.line(&line);
+        }
         let value = self.expr(value);
-        let operator = if operator == "/=" && both_int { "//=" } else { operator };
         self.line(&format!("{python} {operator} {value}"));
     }
 
@@ -219,14 +236,33 @@ impl PythonWriter {
         if let Some(line) = self.own_statement(value) {
             return self.line(&line);
         }
+        // What has a name of its own is copied here, and would be the same there.
+        let held = matches!(self.type_of(value), Type::Array | Type::Map) && matches!(sink, Sink::To(_));
+        let value = match value {
+            Expr::Copy(inner) if held && matches!(**inner, Expr::Path(_)) => inner,
+            value => value,
+        };
         if let Sink::To(name) = sink {
             self.target = Some(name.clone());
         }
+        self.unused = *sink == Sink::Leave && matches!(value, Expr::Method(..));
+        let before = self.lines.len();
         let mut text = self.expr(value);
+        self.unused = false;
         self.target = None;
-        // What has a name of its own is copied here, and would be the same there.
-        let held = matches!(self.type_of(value), Type::Array | Type::Map);
-        if matches!(sink, Sink::To(_)) && matches!(value, Expr::Path(_)) && held {
+        // All that it does is written already.
+        if *sink == Sink::Leave && text == "None" && self.lines.len() > before {
+            return;
+        }
+        if held && let Expr::Path(path) = value {
+            let simple = path.last().is_some_and(|name| self.simple.contains(name));
+            if !simple || self.known("copy").is_some() {
+                let copy = self.stand_in(StandIn::Copy);
+                return self.line(&format!(
+                    "{} = {copy}({text})",
+                    if let Sink::To(name) = sink { name } else { "" }
+                ));
+            }
             self.imports.insert("import copy");
             text = format!("copy.deepcopy({text})");
         } else if matches!(sink, Sink::To(_)) && super::tree::gives_once(value) {
@@ -335,6 +371,7 @@ impl PythonWriter {
         self.lost.part |= inside.returned;
         self.scopes.pop();
         self.bind(name, Type::Other);
+        self.functions.push(name.to_owned());
     }
 
     /// Names of around that a body assigns to.
@@ -346,10 +383,29 @@ impl PythonWriter {
         found
     }
 
+    fn while_loop(&mut self, condition: &Expr, body: &[Stmt]) {
+        let before = self.lines.len();
+        let text = self.expr(condition);
+        let made = self.lines.split_off(before);
+        if made.is_empty() {
+            self.line(&format!("while {text}:"));
+            return self.inner(body, &Sink::Leave);
+        }
+        // What the condition needs first is needed each time.
+        self.line("while True:");
+        self.lines.extend(made.into_iter().map(|line| format!("    {line}")));
+        self.indent += 1;
+        self.line(&format!("if not ({text}):"));
+        self.line("    break");
+        self.indent -= 1;
+        self.inner(body, &Sink::Leave);
+    }
+
     fn for_loop(&mut self, names: &[String], items: &Expr, body: &[Stmt]) {
-        let of = if let Expr::Range(from, ..) = items { self.type_of(from) } else { Type::Other };
+        let of = if let Expr::Range(from, ..) = items { self.type_of(from) } else { self.item_of(items) };
         let pairs = self.gives_pairs(items);
         let shown_items = self.items(items);
+        names.iter().for_each(|name| self.learn_origin(name, items));
         let shown: Vec<String> = names.iter().map(|name| PythonWriter::variable(name)).collect();
         match shown.as_slice() {
             [_, _] if pairs => self.line(&format!("for {} in {shown_items}:", shown.join(", "))),
@@ -418,6 +474,17 @@ pub(super) fn gives(value: &Expr, ended: bool) -> bool {
             Expr::Loop(_) | Expr::Unit => false,
             _ => true,
         }
+}
+
+/// Whether a value is an array or a map of numbers and texts, and not empty.
+fn is_simple_data(value: &Expr) -> bool {
+    let simple =
+        |item: &Expr| matches!(item, Expr::Number(_) | Expr::Text(_) | Expr::Bool(_)) || is_simple_data(item);
+    match value {
+        Expr::Array(items) => !items.is_empty() && items.iter().all(simple),
+        Expr::Map(pairs) => !pairs.is_empty() && pairs.iter().all(|(_, item)| simple(item)),
+        _ => false,
+    }
 }
 
 /// Calls that give nothing, here and there; of steps nobody takes what they may give.

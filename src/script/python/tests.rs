@@ -141,7 +141,6 @@ fn statements_and_blocks() {
         ("try { f() } catch (e) { throw e; }", "try:\n    f()\nexcept Exception as e:\n    raise"),
         ("for (a, b) in zip(xs, ys) { f(a, b); }", "for a, b in zip(xs, ys):\n    f(a, b)"),
         ("for (n, p) in net.named_parameters() { f(n); }", "for n, p in net.named_parameters():\n    f(n)"),
-        ("fn f(n, x) { x / n }\nf(2, y); f(3, 1)", "def f(n, x):\n    return x / n\nf(2, y)\nf(3, 1)"),
         ("fn f(n) { n / 2 }\nlet y = f(5);", "def f(n):\n    return n // 2\ny = f(5)"),
         ("fn f(a, i) { g(a, i) }\nfn f(a) { f(a, 0) }\nf(1)", "def f(a, i=0):\n    return g(a, i)\nf(1)"),
         ("let x = 5; for i in 0..4 { x = i / 2; }", "x = 5\nfor i in range(4):\n    x = i // 2"),

@@ -25,6 +25,8 @@ pub(crate) enum Expr {
     Closure(Vec<String>, Box<Block>),
     If(Vec<(Expr, Block)>, Option<Block>),
     Block(Block),
+    /// What is copied, where it is an array or a map.
+    Copy(Box<Expr>),
     With(Box<Expr>, Block),
     Loop(Block),
     /// What is looked at, its cases and what holds otherwise.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::resolve::Names;
 use super::stand_ins::StandIn;
 use super::tree::Expr;
 
@@ -40,6 +41,19 @@ pub(crate) struct PythonWriter {
     pub(super) returns_tuple: bool,
     /// Names of errors that are caught.
     pub(super) caught: Vec<String>,
+    /// What variables are called, and which may be below 0.
+    pub(super) names: Names,
+    /// What functions of the script give, and what the items of variables are, as far as is known.
+    pub(super) results: Vec<(String, Type)>,
+    pub(super) items_of: Vec<(String, Type)>,
+    /// Variables that hold what a call of PyTorch's or the lab's gave, whose fields are no entries.
+    pub(super) objects: Vec<String>,
+    /// Variables that were bound to numbers and texts, in an array or a map.
+    pub(super) simple: Vec<String>,
+    /// Names that functions were given.
+    pub(super) functions: Vec<String>,
+    /// Whether nobody takes the value of the method that is written next.
+    pub(super) unused: bool,
 }
 
 impl PythonWriter {
@@ -67,7 +81,9 @@ impl PythonWriter {
 
     /// The name of a function that stands in for a call of this lab; it is written along.
     pub(super) fn stand_in(&mut self, needed: StandIn) -> &'static str {
-        self.imports.insert("import torch");
+        if needed.needs_torch() {
+            self.imports.insert("import torch");
+        }
         if !self.stand_ins.contains(&needed) {
             self.stand_ins.push(needed);
             self.new_stand_ins.push(needed);
@@ -125,6 +141,8 @@ pub(crate) enum Type {
     Float,
     Map,
     Tensor,
+    /// A float or a tensor: no whole number.
+    Real,
     Bool,
     Text,
     Array,
