@@ -50,6 +50,7 @@ mod nesting;
 mod nn;
 mod notebook;
 mod numerics;
+mod one_kernel;
 mod ops;
 mod own_functions;
 mod pack;

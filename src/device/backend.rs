@@ -156,6 +156,12 @@ pub trait Backend: Send + Sync {
     /// Takes memory for work on `stream`. Zero bytes give a buffer that costs nothing.
     fn allocate(&self, bytes: usize, stream: u32) -> std::result::Result<Buffer, Refusal>;
 
+    /// Takes memory that is not the device's, for what is computed beside the clock of a simulated one.
+    fn unseen(&self, bytes: usize) -> Result<Buffer> {
+        let _ = bytes;
+        Err(Error::runtime("only simulated devices work beside a clock"))
+    }
+
     fn free(&self, buffer: Buffer);
 
     /// Page-locks host memory, so that copies between it and this device need not hold the host.

@@ -12,11 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use crate::base::address::AddressMap;
 use crate::base::event::{Body, Span};
 use crate::base::{Device, Error, Kind, Layout, Result, sorted};
+use crate::device::beside::{count, is_beside, is_unseen};
 use crate::device::buffer::Buffer;
+use crate::device::cpu::copy_values;
 use crate::device::live::{Live, Purpose};
 use crate::device::shared::{ASIDE, Shared};
 
-use super::backend::{Backend, DevicePool, GraphCache, GraphWork, Moved, Refusal, Transfer};
+use super::backend::{Backend, DevicePool, GraphCache, GraphWork, Moved, Refusal, Transfer, When};
 use super::capture::{Captured, GRAPH_POOLS, Holder, Recorder, not_permitted};
 use super::kernel::{Arg, Kernel, Launch, View};
 use super::streams::{current, next_id, note_used, set_current, thread_token};
@@ -103,6 +105,9 @@ impl Context {
     /// Takes memory. Out of memory is an error with the remedy that the state allows.
     pub fn allocate(&self, bytes: usize, purpose: Purpose) -> Result<Buffer> {
         self.check_not_in_worker()?;
+        if self.watched && is_beside() {
+            return self.backend.unseen(bytes);
+        }
         match self.backend.allocate(bytes, self.pool_stream()) {
             Ok(buffer) => {
                 self.watch_taken(&buffer);
@@ -149,6 +154,9 @@ impl Context {
 
     /// Gives memory back.
     pub fn free(&self, buffer: Buffer) {
+        if is_unseen(&buffer) {
+            return self.backend.free(buffer);
+        }
         if self.watched || buffer.pinned {
             self.watch_free(&buffer);
         }
@@ -209,6 +217,10 @@ impl Context {
         let timed = self.shared.bus.listening();
         let launch =
             Launch { op, kernel, inputs, outputs, stream: self.stream(), cancel: &self.shared.cancel, timed };
+        if is_beside() {
+            count(launch.flops());
+            return self.backend.compute(&launch);
+        }
         if self.device.is_cuda() {
             self.check_not_in_worker()?;
             return self.launch_with_workspace(&launch);
@@ -240,6 +252,10 @@ impl Context {
     /// Copies bytes between this accelerator and another memory. Where the host waited for bytes to arrive at it, the
     /// caller says why with [`waited`](Context::waited).
     pub fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
+        if is_beside() {
+            copy_values(transfer);
+            return Ok(Moved { when: When::Unknown, pinned: false, blocking: false, waited: None });
+        }
         self.note_used();
         self.check_not_in_worker()?;
         self.check_not_capturing("a copy that the host waits for")?;

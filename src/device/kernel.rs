@@ -186,6 +186,14 @@ pub enum Kernel {
     /// `inv_scale [] -> grad, found_inf []` (read and written): multiplies, and makes `found_inf` 1 where an
     /// element was infinite or NaN before.
     Unscale,
+    /// `… -> …`: a kernel of a real GPU whose values were computed beside the clock; it tells what they cost.
+    Whole {
+        name: &'static str,
+        class: KernelClass,
+        flops: u64,
+        /// Those that are read and written, where that is not each tensor once.
+        bytes: Option<u64>,
+    },
     /// `found_inf [] -> scale [], tracker [] (int32)` (read and written), as `torch.amp.GradScaler.update`.
     UpdateScale { growth: f64, backoff: f64, interval: i64 },
 }
@@ -393,6 +401,7 @@ impl Kernel {
             Kernel::Adam { .. } => ("adam", C::Elementwise),
             Kernel::Unscale => ("unscale", C::Elementwise),
             Kernel::UpdateScale { .. } => ("update_scale", C::Elementwise),
+            Kernel::Whole { name, class, .. } => (name, *class),
         }
     }
 }
@@ -415,6 +424,7 @@ impl Launch<'_> {
             Kernel::EmbeddingBag { .. } => {
                 (read - input(0)).saturating_add(self.named(1).saturating_mul(row(0))).saturating_add(written)
             }
+            Kernel::Whole { bytes: Some(bytes), .. } => *bytes,
             Kernel::IndexSelect { .. } | Kernel::Gather { .. } => read - input(0) + 2 * written,
             Kernel::Scatter { mode: ScatterMode::Assign, .. } => read + input(1),
             Kernel::IndexAdd { .. } | Kernel::Scatter { .. } => read + 2 * input(1),
@@ -476,6 +486,7 @@ impl Launch<'_> {
             | Kernel::BatchNorm { .. }
             | Kernel::BatchNormGrad { .. } => out.saturating_mul(8),
             Kernel::Adam { .. } => out.saturating_mul(12),
+            Kernel::Whole { flops, .. } => *flops,
             // What only moves, casts or fills computes nothing.
             Kernel::Map { op: MapOp::Identity, .. } | Kernel::Join { .. } => 0,
             _ => out,

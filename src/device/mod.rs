@@ -1,6 +1,7 @@
 //! Devices: the backend seam, the caching allocator, and the cpu, sim and cuda backends.
 
 pub mod backend;
+pub(crate) mod beside;
 pub mod buffer;
 pub mod cancel;
 pub mod capture;

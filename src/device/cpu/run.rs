@@ -76,6 +76,7 @@ pub(crate) fn run_in_order(launch: &Launch, chance: Option<u64>) -> Result<()> {
             )
         }
         Kernel::Unscale => loss_scale::unscale(launch),
+        Kernel::Whole { .. } => Ok(()),
         Kernel::UpdateScale { growth, backoff, interval } => {
             loss_scale::update(launch, *growth, *backoff, *interval)
         }

@@ -17,11 +17,12 @@ use crate::device::backend::{
     Backend, DevicePool, Exchange, GraphCache, GraphWork, Hold, Mark, Moved, Properties, Refusal, Transfer,
     Vitals, When, Workspace,
 };
+use crate::device::beside::{is_beside, is_unseen, unseen_address};
 use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::{HostBlock, HostPool};
 use crate::device::cpu::{copy_values, run, run_in_order};
 use crate::device::kernel::{Arg, Kernel, KernelClass, Launch};
-use crate::device::pool::{Block, Pool};
+use crate::device::pool::Pool;
 use crate::device::shared::Shared;
 
 use super::clock::{self, Clock, ClockError, CopySpan, Held, StreamId};
@@ -202,13 +203,13 @@ impl SimBackend {
         Ok((when?, pinned))
     }
 
-    /// Host memory for the values of a block.
-    fn host_memory(&self, block: &Block) -> Result<HostBlock> {
-        let taken = usize::try_from(block.bytes).ok().and_then(|bytes| self.values.take(bytes).ok());
+    /// Host memory for so many bytes of values.
+    fn host_memory(&self, bytes: u64) -> Result<HostBlock> {
+        let taken = usize::try_from(bytes).ok().and_then(|bytes| self.values.take(bytes).ok());
         taken.ok_or_else(|| {
             let text = format!(
-                "this computer has no {} bytes of memory left for the values of {} (simulated)",
-                block.bytes, self.device
+                "this computer has no {bytes} bytes of memory left for the values of {} (simulated)",
+                self.device
             );
             Error::new(Kind::OutOfMemoryError, text).with_hint(
                 "a simulated device computes every value, and keeps it in main memory: use less of it",
@@ -237,7 +238,7 @@ impl Backend for SimBackend {
             buffer.set_hollow(true);
             return Ok(buffer);
         }
-        match self.host_memory(&block) {
+        match self.host_memory(block.bytes) {
             Ok(host) => {
                 let bytes = block.bytes as usize;
                 Ok(Buffer::new(block.address, bytes, Some(host), false))
@@ -249,9 +250,21 @@ impl Backend for SimBackend {
         }
     }
 
+    fn unseen(&self, bytes: usize) -> Result<Buffer> {
+        if bytes == 0 || !self.shared.has_values() {
+            let address = if bytes == 0 { 0 } else { unseen_address(bytes) };
+            let buffer = Buffer::new(address, bytes, None, false);
+            buffer.set_hollow(bytes > 0);
+            return Ok(buffer);
+        }
+        Ok(Buffer::new(unseen_address(bytes), bytes, Some(self.host_memory(bytes as u64)?), false))
+    }
+
     fn free(&self, buffer: Buffer) {
-        let known = self.lock_pool().free(buffer.address);
-        debug_assert!(known, "a buffer is freed once");
+        if !is_unseen(&buffer) {
+            let known = self.lock_pool().free(buffer.address);
+            debug_assert!(known, "a buffer is freed once");
+        }
         if let Some(block) = buffer.host {
             self.values.give(block);
         }
@@ -388,7 +401,14 @@ impl Backend for SimBackend {
     }
 
     fn compute(&self, launch: &Launch) -> Result<()> {
-        if self.shared.has_values() { run(launch) } else { Ok(()) }
+        match self.shared.has_values() {
+            // A part of a kernel, whose sums come in as little an order as the kernel's own.
+            true if is_beside() => {
+                run_in_order(launch, self.chance(&self.planner.plan(launch, &self.shared.settings)))
+            }
+            true => run(launch),
+            false => Ok(()),
+        }
     }
 
     fn take_hold(&self) -> Option<Hold> {

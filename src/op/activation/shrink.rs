@@ -9,6 +9,7 @@ use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::{named, one};
 use crate::op::core::shapes;
+use crate::op::core::whole::{Whole, first};
 use crate::op::elementwise::arithmetic::{add, mul, scale, shift, sub};
 use crate::op::elementwise::choose::{masked_fill, where_};
 use crate::op::elementwise::comparison::{ge, gt, le, logical_and, logical_or, lt};
@@ -30,7 +31,12 @@ pub(crate) fn threshold(x: &Tensor, threshold: Scalar, value: Scalar) -> Result<
     if x.dtype() == DType::Bool {
         return Err(Error::new(Kind::NotImplementedError, "\"threshold_cpu\" not implemented for 'Bool'"));
     }
-    Ok(named(masked_fill(x, &le(x, threshold)?, value)?, &RULE))
+    static KERNEL: Whole = Whole::new("threshold", "threshold_backward", "ThresholdBackward0");
+    let run = move |all: &[Tensor]| {
+        let x = first(all)?;
+        Ok(named(masked_fill(x, &le(x, threshold)?, value)?, &RULE))
+    };
+    KERNEL.run(&[x], &[], Box::new(run))
 }
 
 /// `x` moved by `lambd` towards 0, and 0 where that would pass it.
@@ -46,17 +52,27 @@ pub(crate) fn softshrink(x: &Tensor, lambd: f64) -> Result<Tensor> {
         return Err(Error::runtime(text));
     }
     only_floats(x.dtype(), "softshrink_check")?;
-    let zero = masked_fill(x, &within(x, lambd)?, 0i64.into())?;
-    let moved = where_(&gt(x, lambd)?, (&shift(x, -lambd)?).into(), (&shift(x, lambd)?).into())?;
-    static RULE: Vjp = Vjp { name: "SoftshrinkBackward0", run: |_, g| one(g.clone()) };
-    Ok(named(where_(&outside(x, lambd)?, (&moved).into(), (&zero).into())?, &RULE))
+    static KERNEL: Whole = Whole::new("softshrink", "softshrink_backward", "SoftshrinkBackward0");
+    let run = move |all: &[Tensor]| {
+        let x = first(all)?;
+        let zero = masked_fill(x, &within(x, lambd)?, 0i64.into())?;
+        let moved = where_(&gt(x, lambd)?, (&shift(x, -lambd)?).into(), (&shift(x, lambd)?).into())?;
+        static RULE: Vjp = Vjp { name: "SoftshrinkBackward0", run: |_, g| one(g.clone()) };
+        Ok(named(where_(&outside(x, lambd)?, (&moved).into(), (&zero).into())?, &RULE))
+    };
+    KERNEL.run(&[x], &[], Box::new(run))
 }
 
 /// `x`, and 0 where it is no farther from 0 than `lambd`.
 pub(crate) fn hardshrink(x: &Tensor, lambd: f64) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "HardshrinkBackward0", run: |_, g| one(g.clone()) };
     only_floats(x.dtype(), "hardshrink_cpu")?;
-    Ok(named(masked_fill(x, &within(x, lambd)?, 0i64.into())?, &RULE))
+    static KERNEL: Whole = Whole::new("hardshrink", "hardshrink_backward", "HardshrinkBackward0");
+    let run = move |all: &[Tensor]| {
+        let x = first(all)?;
+        Ok(named(masked_fill(x, &within(x, lambd)?, 0i64.into())?, &RULE))
+    };
+    KERNEL.run(&[x], &[], Box::new(run))
 }
 
 fn within(x: &Tensor, bound: f64) -> Result<Tensor> {

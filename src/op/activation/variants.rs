@@ -9,6 +9,7 @@ use crate::op::core::params::{ActivationParams, InputParams, Maybe, by_name, kin
 use crate::op::core::promote::only_floats;
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
+use crate::op::core::whole::{Whole, first, whole1};
 use crate::op::core::wide::in_single;
 use crate::op::elementwise::arithmetic::{div, mul, scale, shift};
 use crate::op::elementwise::choose::where_;
@@ -30,14 +31,20 @@ pub(crate) fn softsign(x: &Tensor) -> Result<Tensor> {
 
 /// `clamp(x + 3, 0, 6) / 6`
 pub(crate) fn hardsigmoid(x: &Tensor) -> Result<Tensor> {
+    static KERNEL: Whole = Whole::new("hardsigmoid", "hardsigmoid_backward", "HardsigmoidBackward0");
     only_floats(x.dtype(), "hardsigmoid_cpu")?;
+    KERNEL.run(&[x], &[], whole1(sigmoid_of_pieces))
+}
+
+fn sigmoid_of_pieces(x: &Tensor) -> Result<Tensor> {
     in_single([x], |[x]| scale(&clamp(&shift(x, 3.0)?, Some(0i64.into()), Some(6i64.into()))?, 1.0 / 6.0))
 }
 
 /// `x * hardsigmoid(x)`
 pub(crate) fn hardswish(x: &Tensor) -> Result<Tensor> {
+    static KERNEL: Whole = Whole::new("hardswish", "hardswish_backward", "HardswishBackward0");
     only_floats(x.dtype(), "hardswish_cpu")?;
-    in_single([x], |[x]| mul(x, &hardsigmoid(x)?))
+    KERNEL.run(&[x], &[], whole1(|x| in_single([x], |[x]| mul(x, &sigmoid_of_pieces(x)?))))
 }
 
 /// `log(sigmoid(x))`, without overflow.
@@ -45,12 +52,16 @@ pub fn logsigmoid(x: &Tensor) -> Result<Tensor> {
     only_floats(x.dtype(), "log_sigmoid_cpu")?;
     // One operation for autocast, whatever it is made of.
     let _paused = crate::tensor::autocast::pause();
-    neg(&softplus(&neg(x)?, 1.0, 20.0)?)
+    static KERNEL: Whole = Whole::new("log_sigmoid", "log_sigmoid_backward", "LogSigmoidBackward0");
+    KERNEL.run(&[x], &[], whole1(|x| neg(&softplus(&neg(x)?, 1.0, 20.0)?)))
 }
 
 /// The self-normalising unit (Klambauer et al., 2017): a scaled `elu`.
 pub(crate) fn selu(x: &Tensor) -> Result<Tensor> {
-    in_single([x], |[x]| scale(&elu(x, 1.673_263_242_354_377_2)?, 1.050_700_987_355_480_5))
+    static KERNEL: Whole = Whole::new("elu", "elu_backward", "EluBackward0");
+    let run =
+        |x: &Tensor| in_single([x], |[x]| scale(&elu(x, 1.673_263_242_354_377_2)?, 1.050_700_987_355_480_5));
+    KERNEL.run(&[x], &[], whole1(run))
 }
 
 /// `elu` that is smooth for every `alpha`: `alpha * (exp(x / alpha) - 1)` below 0.
@@ -59,7 +70,12 @@ pub(crate) fn celu(x: &Tensor, alpha: f64) -> Result<Tensor> {
         return Err(Error::runtime("ZeroDivisionError: alpha cannot be 0 for CELU"));
     }
     only_floats(x.dtype(), "elu_cpu")?;
-    in_single([x], |[x]| scale(&elu(&scale(x, 1.0 / alpha)?, 1.0)?, alpha))
+    static KERNEL: Whole = Whole::new("celu", "celu_backward", "CeluBackward0");
+    let run = move |all: &[Tensor]| {
+        let x = first(all)?;
+        in_single([x], |[x]| scale(&elu(&scale(x, 1.0 / alpha)?, 1.0)?, alpha))
+    };
+    KERNEL.run(&[x], &[], Box::new(run))
 }
 
 /// The first half along a dimension times the sigmoid of the second.
@@ -74,10 +90,14 @@ pub(crate) fn glu(x: &Tensor, dim: i64) -> Result<Tensor> {
         return Err(Error::runtime(text));
     }
     only_floats(x.dtype(), "glu_cpu")?;
-    in_single([x], |[x]| match chunk(x, 2, dim)?.as_slice() {
-        [value, gate] => mul(value, &sigmoid(gate)?),
-        _ => Ok(x.clone()),
-    })
+    static KERNEL: Whole = Whole::new("glu", "glu_backward", "GluBackward0");
+    let run = move |all: &[Tensor]| {
+        in_single([first(all)?], |[x]| match chunk(x, 2, dim)?.as_slice() {
+            [value, gate] => mul(value, &sigmoid(gate)?),
+            _ => Ok(x.clone()),
+        })
+    };
+    KERNEL.run(&[x], &[], Box::new(run))
 }
 
 /// `x` where positive, `weight * x` elsewhere; one weight, or one for each channel (dimension 1).
@@ -120,7 +140,12 @@ pub fn prelu(x: &Tensor, weight: &Tensor) -> Result<Tensor> {
         )));
     }
     only_floats(x.dtype(), "prelu_cpu")?;
-    where_(&gt(x, 0.0)?, Operand::Tensor(x), Operand::Tensor(&mul(x, &weight)?))
+    static KERNEL: Whole = Whole::new("prelu", "prelu_backward", "PreluKernelBackward0");
+    let run = |all: &[Tensor]| match all {
+        [x, weight] => where_(&gt(x, 0.0)?, Operand::Tensor(x), Operand::Tensor(&mul(x, weight)?)),
+        _ => first(all).cloned(),
+    };
+    KERNEL.run(&[x, &weight], &[], Box::new(run))
 }
 
 /// The dimension that softmax takes where none was named, as PyTorch's `_get_softmax_dim`, which warns of it: in the

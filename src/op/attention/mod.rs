@@ -1,5 +1,7 @@
 //! Attention.
 
+mod chosen;
+mod composed;
 mod fused;
 mod hidden;
 pub mod scaled;

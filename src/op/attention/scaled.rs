@@ -1,34 +1,15 @@
 //! Attention: scaled products of queries, keys and values.
 
-use crate::base::shape::broadcast;
-use crate::base::{DType, Error, Result};
-use crate::op::activation::dropout::dropout;
+use crate::base::{Error, Result};
 use crate::op::core::autocast;
 use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
-use crate::op::core::wide::in_single_on_cpu;
-use crate::op::elementwise::arithmetic::{add, scale};
-use crate::op::elementwise::predicates::logical_not;
 use crate::op::gather::interleave::repeat_interleave;
-use crate::op::linalg::matmul::matmul;
-use crate::op::reduce::softmax::safe_softmax;
-use crate::op::shape::permute::transpose;
 use crate::tensor::Tensor;
 
-use super::fused;
-use super::hidden::{after, hide};
-
-/// What attention takes beside queries, keys and values.
-#[derive(Clone, Copy, Default)]
-pub struct Attention<'a> {
-    /// Bools (true takes part) or numbers that are added to the scores.
-    pub mask: Option<&'a Tensor>,
-    pub dropout_p: f64,
-    /// A query sees the keys up to its own place.
-    pub is_causal: bool,
-    /// `1 / sqrt(e)` where it is absent.
-    pub scale: Option<f64>,
-}
+pub use super::composed::Attention;
+use super::composed::composed;
+use super::{chosen, fused};
 
 /// `softmax(q @ kᵀ * scale + mask) @ v` for `q [.., l, e]`, `k [.., s, e]`, `v [.., s, ev]`: `[.., l, ev]`.
 ///
@@ -66,26 +47,10 @@ fn run(q: &Tensor, k: &Tensor, v: &Tensor, options: &Attention) -> Result<Tensor
     {
         return Ok(out);
     }
-    in_single_on_cpu([q, k, v], |[q, k, v]| {
-        let scores = matmul(&scale(q, factor)?, &transpose(k, -2, -1)?)?;
-        if let Some(mask) = options.mask {
-            let common = broadcast(scores.shape(), mask.shape())?;
-            if common.as_slice() != scores.shape() {
-                return Err(Error::runtime(format!(
-                    "output with shape {:?} doesn't match the broadcast shape {common:?}",
-                    scores.shape()
-                )));
-            }
-        }
-        let scores = match options.mask {
-            Some(mask) if mask.dtype() == DType::Bool => hide(&scores, &logical_not(mask)?)?,
-            Some(mask) => add(&scores, mask)?,
-            None if options.is_causal => hide(&scores, &after(&scores)?)?,
-            None => scores,
-        };
-        let weights = dropout(&safe_softmax(&scores, -1)?, options.dropout_p, true)?;
-        matmul(&weights, v)
-    })
+    match chosen::kernel(q, k, v, options)? {
+        Some(kernel) => chosen::run(kernel, [q, k, v], factor, options),
+        None => composed([q, k, v], factor, options, None),
+    }
 }
 
 pub(crate) const fn matrix(name: &'static str) -> Draw {

@@ -18,6 +18,7 @@ pub mod record;
 pub mod shapes;
 pub mod spec;
 pub mod value;
+pub mod whole;
 pub mod wide;
 
 use crate::op::core::def::{OpDef, documented};

@@ -1,6 +1,7 @@
 //! Images sampled at places of a grid, and grids of affine maps.
 
 use crate::base::{DType, DeviceSpec, Error, Kind, Result, Scalar};
+use crate::device::class::KernelClass;
 use crate::op::core::autocast;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
@@ -9,6 +10,7 @@ use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::{beside, named, no_grad, undetermined};
 use crate::op::core::value::Value;
+use crate::op::core::whole::{Whole, first};
 use crate::op::core::wide::in_single;
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::linspace;
@@ -147,9 +149,22 @@ pub fn grid_sample(x: &Tensor, grid: &Tensor, mode: Mode, outside: Outside, alig
         Vjp { name: "GridSampler2DBackward0", run: |_, g| undetermined(g, "grid_sampler_2d_backward_cuda") };
     static VOLUME: Vjp =
         Vjp { name: "GridSampler3DBackward0", run: |_, g| undetermined(g, "grid_sampler_3d_backward_cuda") };
-    let out = in_single([x, grid], |[x, grid]| sampled(x, grid, mode, outside, align))?;
-    Ok(named(out, if x.rank() == 4 { &PLANE } else { &VOLUME }))
+    static IN_PLANE: Whole =
+        Whole::new("grid_sampler_2d", "grid_sampler_2d_backward", "GridSampler2DBackward0").class(GATHERS);
+    static IN_VOLUME: Whole =
+        Whole::new("grid_sampler_3d", "grid_sampler_3d_backward", "GridSampler3DBackward0").class(GATHERS);
+    let run = move |all: &[Tensor]| match all {
+        [x, grid] => {
+            let out = in_single([x, grid], |[x, grid]| sampled(x, grid, mode, outside, align))?;
+            Ok(named(out, if x.rank() == 4 { &PLANE } else { &VOLUME }))
+        }
+        _ => first(all).cloned(),
+    };
+    let kernel = if x.rank() == 4 { &IN_PLANE } else { &IN_VOLUME };
+    kernel.run(&[x, grid], &[], Box::new(run))
 }
+
+const GATHERS: KernelClass = KernelClass::GatherElements;
 
 fn sampled(x: &Tensor, grid: &Tensor, mode: Mode, outside: Outside, align: bool) -> Result<Tensor> {
     let (dims, channels) = (x.rank() - 2, x.shape().get(1).copied().unwrap_or(0));

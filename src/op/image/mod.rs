@@ -1,6 +1,7 @@
 //! Images and signals in other sizes and places.
 
 pub mod grid;
+mod kernels;
 mod resample;
 pub mod resize;
 

@@ -11,6 +11,7 @@ use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::record::{named, undetermined, wants_determinism};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
+use crate::op::core::whole::{Whole, first};
 use crate::op::core::wide::in_single;
 use crate::op::elementwise::arithmetic::{add, mul};
 use crate::op::gather::select::index_select;
@@ -19,6 +20,7 @@ use crate::op::shape::view::reshape_to;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
+use super::kernels::{CUBIC, EXACT, LINEAR, NEAREST};
 use super::resample::{Filter, Resampling, resampled};
 
 /// How [`interpolate`] finds values between those that are there.
@@ -57,7 +59,7 @@ pub struct Resize<'a> {
 /// `x [n, channels, …]` with its trailing dimensions in other sizes.
 pub fn interpolate(x: &Tensor, how: &Resize) -> Result<Tensor> {
     let dims = x.rank().saturating_sub(2);
-    let (mode, format) = (checked_mode(x.rank(), how)?, MemoryFormat::suggested(x));
+    let mode = checked_mode(x.rank(), how)?;
     let (align, fixed) = (how.align.unwrap_or(false), wants_determinism(x));
     let mut axes = axes(x, dims, how)?;
     if how.recompute || mode == InterpolateMode::Weighted(Filter::Area) {
@@ -79,35 +81,73 @@ pub fn interpolate(x: &Tensor, how: &Resize) -> Result<Tensor> {
         InterpolateMode::Linear if x.dtype() == DType::UInt8 => Some(Filter::Linear),
         _ => None,
     };
-    let Some(filter) = filter else {
-        let along = |[x]: [&Tensor; 1]| {
-            let each = |out: Tensor, (i, axis)| resized(&out, i as i64 + 2, axis, mode, align);
-            axes.iter().enumerate().try_fold(x.clone(), each)
-        };
-        return match mode {
-            InterpolateMode::Linear => {
-                Ok(alerting(format.applied(&apart(in_single([x], along)?, x)?)?, dims, fixed))
+    let ways = Ways { mode, filter, align, antialias: how.antialias, fixed };
+    match ways.kernel(dims) {
+        Some(kernel) => kernel.run(&[x], &[], Box::new(move |all| ways.made(first(all)?, &axes))),
+        None => ways.made(x, &axes),
+    }
+}
+
+/// How sizes change, whatever they are.
+#[derive(Clone, Copy)]
+struct Ways {
+    mode: InterpolateMode,
+    filter: Option<Filter>,
+    align: bool,
+    antialias: bool,
+    /// Determinism is asked for.
+    fixed: bool,
+}
+
+impl Ways {
+    /// The one kernel that a GPU has for it.
+    fn kernel(self, dims: usize) -> Option<&'static Whole> {
+        let of = match self.mode {
+            InterpolateMode::Nearest => &NEAREST,
+            InterpolateMode::NearestExact => &EXACT,
+            InterpolateMode::Linear if self.filter.is_none() && (dims == 1 || !self.fixed) => &LINEAR,
+            InterpolateMode::Weighted(Filter::Cubic) if !self.antialias && !self.fixed => {
+                return Some(&CUBIC);
             }
-            _ => format.applied(&apart(along([x])?, x)?),
+            _ => return None,
         };
-    };
-    let plans: Vec<Resampling> = axes
-        .iter()
-        .map(|axis| Resampling {
-            from: axis.from,
-            to: axis.to,
-            step: axis.step(align),
-            align,
-            antialias: how.antialias,
-        })
-        .collect();
-    static CUBIC: Vjp = Vjp {
-        name: "UpsampleBicubic2DBackward0",
-        run: |_, g| undetermined(g, "upsample_bicubic2d_backward_out_cuda"),
-    };
-    let out = format.applied(&resampled(x, filter, &plans)?)?;
-    let plain = filter == Filter::Cubic && !how.antialias && !fixed;
-    Ok(if plain { named(out, &CUBIC) } else { out })
+        of.get(dims.checked_sub(1)?)
+    }
+
+    /// The result, one dimension after the other.
+    fn made(self, x: &Tensor, axes: &[Axis]) -> Result<Tensor> {
+        let Ways { mode, align, fixed, .. } = self;
+        let format = MemoryFormat::suggested(x);
+        let Some(filter) = self.filter else {
+            let along = |[x]: [&Tensor; 1]| {
+                let each = |out: Tensor, (i, axis)| resized(&out, i as i64 + 2, axis, mode, align);
+                axes.iter().enumerate().try_fold(x.clone(), each)
+            };
+            return match mode {
+                InterpolateMode::Linear => {
+                    Ok(alerting(format.applied(&apart(in_single([x], along)?, x)?)?, x.rank() - 2, fixed))
+                }
+                _ => format.applied(&apart(along([x])?, x)?),
+            };
+        };
+        let plans: Vec<Resampling> = axes
+            .iter()
+            .map(|axis| Resampling {
+                from: axis.from,
+                to: axis.to,
+                step: axis.step(align),
+                align,
+                antialias: self.antialias,
+            })
+            .collect();
+        static CUBIC: Vjp = Vjp {
+            name: "UpsampleBicubic2DBackward0",
+            run: |_, g| undetermined(g, "upsample_bicubic2d_backward_out_cuda"),
+        };
+        let out = format.applied(&resampled(x, filter, &plans)?)?;
+        let plain = filter == Filter::Cubic && !self.antialias && !fixed;
+        Ok(if plain { named(out, &CUBIC) } else { out })
+    }
 }
 
 impl Axis {

@@ -1,6 +1,7 @@
 //! Places in a sorted row, and membership.
 
 use crate::base::{DType, Error, Kind, Result};
+use crate::device::class::KernelClass;
 use crate::op::core::args::to_value;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{FUNCTION, Family, Gradient, OpDef};
@@ -11,6 +12,7 @@ use crate::op::core::promote::{result_type, wrapped};
 use crate::op::core::record::no_grad;
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
+use crate::op::core::whole::{first, plain};
 use crate::op::elementwise::arithmetic::{add, floor_divide};
 use crate::op::elementwise::binary::minimum;
 use crate::op::elementwise::choose::where_;
@@ -89,8 +91,12 @@ pub(crate) fn searchsorted(edges: &Tensor, values: &Tensor, right: bool, narrow:
     }
     let edges = to_dtype(&edges.detach(), edges.dtype().promote(values.dtype()))?;
     let size = edges.size(-1)?;
-    let out = search(&edges, values, size, right)?;
-    if narrow { to_dtype(&out, DType::Int32) } else { Ok(out) }
+    let found = || {
+        let out = search(&edges, values, size, right)?;
+        Ok(vec![if narrow { to_dtype(&out, DType::Int32)? } else { out }])
+    };
+    let found = plain("searchsorted", KernelClass::GatherElements, &[&edges, values], &found)?;
+    first(&found).cloned()
 }
 
 /// A binary search for all values at once, of a place before equals or behind them where `right`.

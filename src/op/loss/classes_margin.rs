@@ -7,6 +7,7 @@ use crate::op::core::def::{DefaultValue, Domain, Draw, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::value::Value;
+use crate::op::core::whole::{Whole, first};
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::arange;
 use crate::op::elementwise::arithmetic::{add, mul, scale, shift, sub};
@@ -64,13 +65,31 @@ pub(crate) fn multi_margin_loss(
     }
     numbered(x, target)?;
     known("multi_margin_loss", target, (0, classes), "target out of range")?;
+    static KERNEL: Whole =
+        Whole::new("multi_margin_loss", "multi_margin_loss_backward", "MultiMarginLossBackward0");
+    let (p, margin) = (by.p, by.margin);
+    let run = move |all: &[Tensor]| match all {
+        [x, target, weight @ ..] => gaps(x, target, (p, margin, weight.first()), how),
+        _ => first(all).cloned(),
+    };
+    let inputs: Vec<&Tensor> = [Some(x), Some(target), by.weight].into_iter().flatten().collect();
+    KERNEL.run(&inputs, &[], Box::new(run))
+}
+
+fn gaps(
+    x: &Tensor,
+    target: &Tensor,
+    (p, margin, weight): (i64, f64, Option<&Tensor>),
+    how: Reduction,
+) -> Result<Tensor> {
+    let (n, classes) = scores(x)?;
     let (rows, column) = (reshape_to(x, &[n, classes])?, reshape_to(target, &[n, 1])?);
     let own = gather(&rows, 1, &column)?;
-    let mut each = relu(&shift(&sub(&rows, &own)?, by.margin)?)?;
-    if by.p == 2 {
+    let mut each = relu(&shift(&sub(&rows, &own)?, margin)?)?;
+    if p == 2 {
         each = square(&each)?;
     }
-    if let Some(w) = by.weight {
+    if let Some(w) = weight {
         each = mul(&each, &unsqueeze(&index_select(w, 0, &reshape_to(target, &[n])?)?, 1)?)?;
     }
     let others = where_(&eq(&column, &numbers(classes, x)?)?, Operand::from(0.0), Operand::Tensor(&each))?;
@@ -81,7 +100,7 @@ pub(crate) fn multi_margin_loss(
 /// `Σ max(0, 1 - x[y] + x[j]) / classes` over the true classes `y`, those of the target before the first -1, and all
 /// other classes `j`.
 pub(crate) fn multilabel_margin_loss(x: &Tensor, target: &Tensor, how: Reduction) -> Result<Tensor> {
-    let (n, classes) = scores(x)?;
+    let (_, classes) = scores(x)?;
     if target.shape() != x.shape() {
         let text =
             format!("inconsistent target size: {:?} for input of size: {:?}", target.shape(), x.shape());
@@ -89,6 +108,20 @@ pub(crate) fn multilabel_margin_loss(x: &Tensor, target: &Tensor, how: Reduction
     }
     numbered(x, target)?;
     known("multilabel_margin_loss", target, (-1, classes), "argument #2 'target' is out of range")?;
+    static KERNEL: Whole = Whole::new(
+        "multilabel_margin_loss",
+        "multilabel_margin_loss_backward",
+        "MultilabelMarginLossBackward0",
+    );
+    let run = move |all: &[Tensor]| match all {
+        [x, target] => labelled(x, target, how),
+        _ => first(all).cloned(),
+    };
+    KERNEL.run(&[x, target], &[(x.shape(), x.dtype())], Box::new(run))
+}
+
+fn labelled(x: &Tensor, target: &Tensor, how: Reduction) -> Result<Tensor> {
+    let (n, classes) = scores(x)?;
     let (rows, labels) = (reshape_to(x, &[n, classes])?, reshape_to(target, &[n, classes])?);
     let told = eq(&cumprod(&ge(&labels, 0i64)?, 1, None)?, 1i64)?;
     let (absent, first) = (Operand::from(-1i64), Operand::from(0i64));

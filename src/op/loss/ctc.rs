@@ -1,6 +1,7 @@
 //! The loss of connectionist temporal classification (Graves et al., 2006): sequences of labels without places.
 
 use crate::base::{DType, Error, Kind, Result, Scalar, memory};
+use crate::device::class::KernelClass;
 use crate::device::kernel::Reduction;
 use crate::device::poll;
 use crate::op::core::convert::to_dtype;
@@ -9,6 +10,7 @@ use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, kinds, params};
 use crate::op::core::record::{check_deterministic, no_grad, one, recorded};
 use crate::op::core::value::Value;
+use crate::op::core::whole::{Keeps, Whole, first};
 use crate::op::elementwise::arithmetic::{add, div, mul, sub};
 use crate::op::elementwise::binary::maximum;
 use crate::op::elementwise::choose::where_;
@@ -61,13 +63,20 @@ pub fn ctc_loss(
     let single = log_probs.rank() == 2;
     let wide = if single { unsqueeze(log_probs, 1)? } else { log_probs.clone() };
     check(&wide, targets, inputs, lengths, ctc.blank)?;
-    let probabilities = with_softmax_gradient(&wide)?;
+    static KERNEL: Whole = Whole::new("_ctc_loss", "_ctc_loss_backward", "CtcLossBackward0")
+        .class(KernelClass::Reduction)
+        .keeps(Keeps::InputsAndOutput);
     let longest = lengths.iter().copied().max().unwrap_or(0).max(0);
-    let states = states(targets, lengths, longest, ctc.blank, &wide)?;
-    let each = Alignments { probabilities, states, blank: ctc.blank }.losses(inputs, lengths)?;
+    let (times, counts, by) = (inputs.to_vec(), lengths.to_vec(), *ctc);
+    let run = move |all: &[Tensor]| match all {
+        [wide, targets] => losses(wide, targets, &times, (&counts, longest), by),
+        _ => first(all).cloned(),
+    };
+    let ways = [wide.size(1)?, wide.size(0)?, 2 * longest as usize + 1];
+    let each = KERNEL.run(&[&wide, targets], &[(&ways, wide.dtype())], Box::new(run))?;
     let each = match ctc.zero_infinity {
         true => where_(&eq(&each, f64::INFINITY)?, number(0.0), Operand::Tensor(&each))?,
-        false => with_nan_gradient(&wide, &each, inputs)?,
+        false => each,
     };
     match ctc.reduction {
         Reduction::Mean => {
@@ -77,6 +86,20 @@ pub fn ctc_loss(
         Reduction::None if single => select(&each, 0, 0),
         how => reduced(&each, how),
     }
+}
+
+/// The loss of each target.
+fn losses(
+    wide: &Tensor,
+    targets: &Tensor,
+    inputs: &[i64],
+    (lengths, longest): (&[i64], i64),
+    ctc: Ctc,
+) -> Result<Tensor> {
+    let probabilities = with_softmax_gradient(wide)?;
+    let states = states(targets, lengths, longest, ctc.blank, wide)?;
+    let each = Alignments { probabilities, states, blank: ctc.blank }.losses(inputs, lengths)?;
+    if ctc.zero_infinity { Ok(each) } else { with_nan_gradient(wide, &each, inputs) }
 }
 
 /// The log-probabilities; their gradient has that of a softmax taken out of it, as PyTorch's has. Before `log_softmax`

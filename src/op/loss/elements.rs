@@ -10,6 +10,7 @@ use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::promote::check_cast;
 use crate::op::core::record::no_grad;
 use crate::op::core::value::Value;
+use crate::op::core::whole::{Whole, first};
 use crate::op::core::{autocast, shapes};
 use crate::op::elementwise::arithmetic::{add, div, mul, scale, sub};
 use crate::op::elementwise::binary::xlogy;
@@ -55,6 +56,14 @@ pub fn l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<
     note_sizes(input, target);
     let whole = |t: &Tensor| !t.dtype().is_float();
     if (whole(input) && whole(target)) || [input, target].iter().any(|t| t.dtype() == DType::Bool) {
+        return reduced(&abs(&sub(input, target)?)?, reduction);
+    }
+    if input.device().is_cuda() {
+        // As PyTorch composes it there, which keeps the difference.
+        if let Some(casts) = autocast::enter("l1_loss", &[input, target])? {
+            let (input, target) = (casts.cast(input)?, casts.cast(target)?);
+            return reduced(&abs(&sub(&input, &target)?)?, reduction);
+        }
         return reduced(&abs(&sub(input, target)?)?, reduction);
     }
     ABSOLUTE.apply(input, target, reduction, 0.0)
@@ -195,6 +204,31 @@ pub fn binary_cross_entropy_with_logits(
     if weight.is_none() && pos_weight.is_none() {
         return LOGIT.apply(input, target, reduction, 0.0);
     }
+    static KERNEL: Whole = Whole::new(
+        "binary_cross_entropy_with_logits",
+        "binary_cross_entropy_with_logits_backward",
+        "BinaryCrossEntropyWithLogitsBackward0",
+    );
+    let weighted = weight.is_some();
+    let run = move |all: &[Tensor]| match all {
+        [input, target, first, second] => weighed(input, target, Some(first), reduction, Some(second)),
+        [input, target, only] if weighted => weighed(input, target, Some(only), reduction, None),
+        [input, target, only] => weighed(input, target, None, reduction, Some(only)),
+        _ => first(all).cloned(),
+    };
+    let inputs: Vec<&Tensor> =
+        [Some(input), Some(target), weight, pos_weight].into_iter().flatten().collect();
+    KERNEL.run(&inputs, &[], Box::new(run))
+}
+
+/// [`binary_cross_entropy_with_logits`] by weights, made of other functions.
+fn weighed(
+    input: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    reduction: Reduction,
+    pos_weight: Option<&Tensor>,
+) -> Result<Tensor> {
     let mut each = match pos_weight {
         None => LOGIT.apply(input, target, Reduction::None, 0.0)?,
         Some(p) => {

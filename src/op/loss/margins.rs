@@ -10,6 +10,7 @@ use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::{check_cast, to_float};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
+use crate::op::core::whole::{Whole, first};
 use crate::op::elementwise::arithmetic::{add, div, mul, scale, shift, sub};
 use crate::op::elementwise::binary::{minimum, xlogy};
 use crate::op::elementwise::choose::where_;
@@ -122,9 +123,17 @@ pub fn triplet_margin_loss(
 
 /// `log(1 + exp(-target * x))` for targets 1 and -1.
 pub fn soft_margin_loss(x: &Tensor, target: &Tensor, how: Reduction) -> Result<Tensor> {
-    let product = neg(&mul(x, target)?)?;
     check_cast(to_float(x.dtype()), x.dtype())?;
-    reduced(&crate::op::elementwise::unary::log1p(&exp(&product)?)?, how)
+    static KERNEL: Whole =
+        Whole::new("soft_margin_loss", "soft_margin_loss_backward", "SoftMarginLossBackward0");
+    let run = move |all: &[Tensor]| match all {
+        [x, target] => {
+            let product = neg(&mul(x, target)?)?;
+            reduced(&crate::op::elementwise::unary::log1p(&exp(&product)?)?, how)
+        }
+        _ => first(all).cloned(),
+    };
+    KERNEL.run(&[x, target], &[], Box::new(run))
 }
 
 /// The binary cross-entropy of each class of `[n, classes]`, weighted, and its mean over the classes.

@@ -1,11 +1,13 @@
 //! Normalisation over groups of channels.
 
 use crate::base::{Error, Result};
+use crate::device::class::KernelClass;
 use crate::op::core::autocast;
 use crate::op::core::def::{BOTH, Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::format::MemoryFormat;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::value::Value;
+use crate::op::core::whole::{Whole, first};
 use crate::op::core::wide::in_single;
 use crate::op::elementwise::arithmetic::{add, mul};
 use crate::op::gather::along_dim::same_place;
@@ -13,7 +15,7 @@ use crate::op::shape::view::reshape_to;
 use crate::tensor::Tensor;
 
 use super::layer_norm::rows_norm;
-use super::shared::{channels, check_dtype, kept_channels, operands};
+use super::shared::{channels, check_dtype, kept_channels, operands, statistics_dtype};
 
 /// Normalises each of `groups` groups of channels (dimension 1) per example, then scales and shifts per channel.
 pub fn group_norm(
@@ -74,6 +76,28 @@ fn run_group_norm(
     }
     let batch = x.shape().first().copied().unwrap_or(0);
     let inner = x.numel() / (batch * count).max(1);
+    static KERNEL: Whole =
+        Whole::new("native_group_norm", "native_group_norm_backward", "NativeGroupNormBackward0")
+            .class(KernelClass::Normalise);
+    let weighted = weight.is_some();
+    let run = move |all: &[Tensor]| match all {
+        [x, weight, bias] => by_groups(x, inner, Some(weight), Some(bias), eps),
+        [x, only] if weighted => by_groups(x, inner, Some(only), None, eps),
+        [x, bias @ ..] => by_groups(x, inner, None, bias.first(), eps),
+        [] => first(all).cloned(),
+    };
+    let inputs: Vec<&Tensor> = [Some(x), weight, bias].into_iter().flatten().collect();
+    let (groups, kept) = ([batch * count], statistics_dtype(x.dtype()));
+    KERNEL.run(&inputs, &[(&groups, kept), (&groups, kept)], Box::new(run))
+}
+
+fn by_groups(
+    x: &Tensor,
+    inner: usize,
+    weight: Option<&Tensor>,
+    bias: Option<&Tensor>,
+    eps: f64,
+) -> Result<Tensor> {
     let kept = kept_channels(x.shape());
     in_single([x], |[x]| {
         let mut out = rows_norm(x, inner.max(1), None, None, eps)?;

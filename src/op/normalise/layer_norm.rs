@@ -2,6 +2,7 @@
 
 use crate::base::{DType, Dims, Error, Layout, Result, ShapeCause};
 use crate::device::Kernel;
+use crate::device::class::KernelClass;
 use crate::op::activation::variants::row;
 use crate::op::core::autocast;
 use crate::op::core::convert::to_dtype;
@@ -10,6 +11,7 @@ use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{beside, recorded};
 use crate::op::core::shapes;
 use crate::op::core::value::Value;
+use crate::op::core::whole::{Whole, first};
 use crate::op::elementwise::arithmetic::{mul, shift};
 use crate::op::elementwise::unary::{rsqrt, square};
 use crate::op::gather::along_dim::same_place;
@@ -247,12 +249,25 @@ pub(crate) fn rms_norm(
         )));
     }
     let eps = eps.unwrap_or_else(|| x.dtype().epsilon());
+    static KERNEL: Whole = Whole::new("_fused_rms_norm", "_fused_rms_norm_backward", "FusedRmsNormBackward0")
+        .class(KernelClass::Normalise);
+    let count = over.len();
+    let run = move |all: &[Tensor]| match all {
+        [x, weight @ ..] => by_root(x, count, weight.first(), eps),
+        _ => first(all).cloned(),
+    };
+    let rows = [x.numel() / tail.iter().product::<usize>().max(1)];
+    let inputs: Vec<&Tensor> = [Some(x), weight].into_iter().flatten().collect();
+    KERNEL.run(&inputs, &[(&rows, statistics_dtype(x.dtype()))], Box::new(run))
+}
+
+fn by_root(x: &Tensor, over: usize, weight: Option<&Tensor>, eps: f64) -> Result<Tensor> {
     let wide = if matches!(x.dtype(), DType::Float16 | DType::BFloat16) {
         to_dtype(x, DType::Float32)?
     } else {
         x.clone()
     };
-    let dims: Vec<i64> = (1..=over.len() as i64).map(|d| -d).collect();
+    let dims: Vec<i64> = (1..=over as i64).map(|d| -d).collect();
     let root = rsqrt(&shift(&mean(&square(&wide)?, Some(&dims), true)?, eps)?)?;
     let out = mul(&wide, &root)?;
     let out = match weight {

@@ -2,6 +2,7 @@
 
 use crate::base::{DType, Result};
 use crate::device::Kernel;
+use crate::device::class::KernelClass;
 use crate::device::kernel::ScanOp;
 use crate::op::core::args::to_value;
 use crate::op::core::convert::{apart, cloned};
@@ -10,6 +11,7 @@ use crate::op::core::fill::replaced;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::{one, recorded};
+use crate::op::core::whole::{Keeps, Whole, first};
 use crate::op::core::{autocast, shapes};
 use crate::op::elementwise::binary::logaddexp;
 use crate::op::shape::join::cat;
@@ -65,6 +67,13 @@ pub(crate) fn logcumsumexp(x: &Tensor, dim: i64) -> Result<Tensor> {
         x.dim(dim)?;
         return cloned(x);
     }
+    static KERNEL: Whole = Whole::new("logcumsumexp", "logcumsumexp_backward", "LogcumsumexpBackward0")
+        .class(KernelClass::Reduction)
+        .keeps(Keeps::InputsAndOutput);
+    KERNEL.run(&[x], &[], Box::new(move |all| doubling(first(all)?, dim)))
+}
+
+fn doubling(x: &Tensor, dim: i64) -> Result<Tensor> {
     let at = x.dim(dim)?;
     let size = x.size(dim)?;
     let (mut out, mut width) = (x.clone(), 1);

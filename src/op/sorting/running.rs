@@ -1,23 +1,26 @@
 //! Running extremes.
 
-use crate::base::{DType, Result};
+use crate::base::{DType, Error, Result};
 use crate::device::Kernel;
+use crate::device::class::KernelClass;
 use crate::device::kernel::ScanOp;
 use crate::op::core::args::to_pair;
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
-use crate::op::core::record::no_grad;
+use crate::op::core::record::{one, recorded};
 use crate::op::core::value::Value;
+use crate::op::core::whole::plain;
 use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::comparison::{ge, le, logical_and, logical_or};
 use crate::op::elementwise::predicates::{isnan, logical_not};
-use crate::op::gather::along_dim::gather;
+use crate::op::gather::along_dim::{gather, scatter_add};
 use crate::op::reduce::scan::along;
 use crate::op::reduce::sums::{amax, amin, max_all, min_all};
 use crate::op::shape::join::cat;
 use crate::op::shape::part::slice;
 use crate::op::shape::view::reshape_to;
 use crate::tensor::Tensor;
+use crate::tensor::autograd::{Grads, Saved, Vjp};
 
 /// Values and where they were.
 pub(crate) type ValuesIndices = (Tensor, Tensor);
@@ -42,21 +45,36 @@ pub(crate) fn aminmax(x: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<(Te
 
 fn running(x: &Tensor, dim: i64, op: ScanOp) -> Result<ValuesIndices> {
     let (line, dim) = (if x.rank() == 0 { reshape_to(x, &[1])? } else { x.clone() }, x.dim(dim)?);
-    let indices = {
-        let _off = no_grad();
-        if x.device().is_cuda() {
-            doubling(&line, dim, op)?
-        } else {
-            along(
-                if op == ScanOp::Largest { "cummax" } else { "cummin" },
-                Kernel::Scan { op, dim },
-                &line,
-                DType::Int64,
-            )?
-        }
+    let (name, rule): (_, &'static Vjp) = match op {
+        ScanOp::Largest => ("cummax", &LARGEST),
+        _ => ("cummin", &SMALLEST),
     };
-    let values = gather(&line, dim as i64, &indices)?;
-    Ok((reshape_to(&values, x.shape())?, reshape_to(&indices, x.shape())?))
+    let both = || {
+        let indices = match line.device().is_cuda() {
+            true => doubling(&line, dim, op)?,
+            false => along(name, Kernel::Scan { op, dim }, &line, DType::Int64)?,
+        };
+        let values = gather(&line, dim as i64, &indices)?;
+        Ok(vec![reshape_to(&values, x.shape())?, reshape_to(&indices, x.shape())?])
+    };
+    let made: [Tensor; 2] = plain(name, KernelClass::Reduction, &[&line], &both)?
+        .try_into()
+        .map_err(|_| Error::runtime("a running extreme has values and places"))?;
+    let [values, indices] = made;
+    let values = recorded(values, rule, &[x], |s, _| {
+        s.constant(Some(&indices));
+        s.attribute(dim as i64);
+    });
+    Ok((values, indices))
+}
+
+static LARGEST: Vjp = Vjp { name: "CummaxBackward0", run: running_grad };
+static SMALLEST: Vjp = Vjp { name: "CumminBackward0", run: running_grad };
+
+fn running_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let &dim: &i64 = s.attribute()?;
+    let zeros = Tensor::full(g.shape(), 0i64.into(), g.dtype(), &g.context(), "cummaxmin_backward")?;
+    if g.rank() == 0 { one(g.clone()) } else { one(scatter_add(&zeros, dim, &s.tensor(0)?, g)?) }
 }
 
 /// Doubling steps: after the step of width `w` each place knows the best of the `2w` places up to it.

@@ -159,6 +159,6 @@ pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64) -> Option<Plan> {
         Kernel::Conv2dGradInput(conv) => convolution::by_input(launch, conv),
         Kernel::Conv2dGradWeight(conv) => convolution::by_weight(launch, gpu, scratch, conv),
         Kernel::Sort { dim, descending } => sort::plan(launch, gpu, scratch, *dim, *descending),
-        Kernel::Factor(_) | Kernel::Kth { .. } => None,
+        Kernel::Factor(_) | Kernel::Kth { .. } | Kernel::Whole { .. } => None,
     }
 }
