@@ -6,6 +6,7 @@ mod optimisers;
 mod packed;
 mod parts;
 mod recurrent;
+mod steps;
 
 use std::sync::Arc;
 

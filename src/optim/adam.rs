@@ -15,7 +15,9 @@ use crate::tensor::{In, Tensor, launch};
 
 use super::adaptive::{times, update};
 use super::state::Moments;
-use super::{DECAY, FUSED, MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
+use super::{
+    DECAY, FUSED, MAXIMIZE, Operations, Optimizer, Options, PARAMS, Rate, Rule, StepWay, constructor,
+};
 
 struct Adam {
     name: &'static str,
@@ -26,6 +28,27 @@ struct Adam {
 impl Rule for Adam {
     fn copies_at_once(&self, _: &Options) -> usize {
         1
+    }
+
+    fn operations(&self, options: &Options, way: StepWay, _: u64) -> Operations {
+        let largest = options.bool("amsgrad");
+        if way == StepWay::Fused {
+            // The numbers of steps lie on the device as well.
+            let kernel = match (self.decoupled, largest) {
+                (false, false) => "_fused_adam_/4:7",
+                (false, true) => "_fused_adam_/5:9",
+                (true, false) => "_fused_adamw_/4:7",
+                (true, true) => "_fused_adamw_/5:9",
+            };
+            return vec!["#_foreach_add_/1", kernel];
+        }
+        let mut all = options.prepared(self.decoupled);
+        all.push("_foreach_lerp_/2 _foreach_mul_/1 _foreach_addcmul_/3");
+        if largest {
+            all.push("_foreach_maximum_/2");
+        }
+        all.push("_foreach_sqrt/2 _foreach_div_/1n _foreach_add_/1 _foreach_addcdiv_/3n");
+        all
     }
 
     fn name(&self) -> &'static str {

@@ -12,13 +12,29 @@ use crate::op::{OpDef, Operand};
 use crate::tensor::{In, Tensor, launch};
 
 use super::state::{Moments, filled};
-use super::{DECAY, FOREACH, FUSED, MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
+use super::{
+    DECAY, FOREACH, FUSED, MAXIMIZE, Operations, Optimizer, Options, PARAMS, Rate, Rule, StepWay, constructor,
+};
 
 struct RmsProp;
 
 impl Rule for RmsProp {
     fn copies_at_once(&self, options: &Options) -> usize {
         1 + usize::from(options.copies_gradients())
+    }
+
+    fn operations(&self, options: &Options, _: StepWay, _: u64) -> Operations {
+        let mut all = options.prepared(false);
+        all.push("_foreach_mul_/1 _foreach_addcmul_/3");
+        all.push(match options.bool("centered") {
+            true => "_foreach_lerp_/2 _foreach_addcmul/4 _foreach_sqrt_/1 _foreach_add_/1",
+            false => "_foreach_sqrt/2 _foreach_add_/1",
+        });
+        all.push(match options.float("momentum") > 0.0 {
+            true => "_foreach_mul_/1 _foreach_addcdiv_/3 _foreach_add_/2",
+            false => "_foreach_addcdiv_/3",
+        });
+        all
     }
 
     fn name(&self) -> &'static str {
@@ -68,6 +84,17 @@ struct Adagrad;
 impl Rule for Adagrad {
     fn copies_at_once(&self, _: &Options) -> usize {
         2
+    }
+
+    fn operations(&self, options: &Options, way: StepWay, _: u64) -> Operations {
+        let mut all = options.prepared(false);
+        all.push("_foreach_addcmul_/3 _foreach_sqrt/2 _foreach_add_/1");
+        if way == StepWay::Lists {
+            // Of gradients that were copied before in place.
+            all.push(if options.copies_gradients() { "_foreach_mul_/1n" } else { "_foreach_mul/2n" });
+        }
+        all.push("_foreach_addcdiv_/3");
+        all
     }
 
     fn name(&self) -> &'static str {

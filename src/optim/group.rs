@@ -111,6 +111,11 @@ impl Options {
         matches!(self.get(name), Some(Value::Scalar(Scalar::Bool(true))))
     }
 
+    /// Whether an option is set and false.
+    pub(super) fn is_off(&self, name: &str) -> bool {
+        matches!(self.get(name), Some(Value::Scalar(Scalar::Bool(false))))
+    }
+
     /// Whether a step changes the gradients first, which it does to copies of them.
     pub(super) fn copies_gradients(&self) -> bool {
         let decays = self.float("weight_decay") != 0.0 && !self.bool("decoupled_weight_decay");

@@ -4,6 +4,7 @@ pub mod adam;
 pub mod adaptive;
 pub mod group;
 pub mod lbfgs;
+pub mod lists;
 pub mod lr_scheduler;
 pub mod matrices;
 pub mod sgd;
@@ -13,7 +14,8 @@ pub mod variants;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::base::{Cause, DeviceCause, Error, Result, Scalar, memory, python, sorted};
+use crate::base::{Cause, DeviceCause, Error, Result, memory, python, sorted};
+use crate::device::beside::beside;
 use crate::device::examine::Maker;
 use crate::op::core::record::no_grad;
 use crate::op::def::documented;
@@ -22,6 +24,7 @@ use crate::op::{Args, Copies, Family, Form, Gradient, Object, OpDef, Param, Valu
 use crate::tensor::Tensor;
 
 pub use group::{Group, Options};
+pub use lists::{Operations, StepWay};
 pub use lr_scheduler::Scheduler;
 pub use state::{Moments, StateDict};
 
@@ -45,6 +48,11 @@ pub trait Rule: Send + Sync {
     /// (`foreach`): what `torch.optim` allocates in one, counted by a dispatch mode.
     fn copies_at_once(&self, _options: &Options) -> usize {
         0
+    }
+
+    /// What PyTorch launches on a GPU for one step, the `step`-th; nothing where it is not known.
+    fn operations(&self, _options: &Options, _way: StepWay, _step: u64) -> Operations {
+        Operations::new()
     }
 
     /// A step evaluates the loss more than once, and needs a closure.
@@ -194,9 +202,11 @@ impl Optimizer {
             if !is_first {
                 take_beside(group, copies)?;
             }
+            let told = self.told(group);
             for (parameter, state) in group.parameters.iter().zip(&mut group.states) {
                 if let Some(grad) = parameter.grad() {
-                    let stepped = self.0.rule.step(&group.options, parameter, &grad, state);
+                    let mut step = || self.0.rule.step(&group.options, parameter, &grad, state);
+                    let stepped = if told.is_some() { beside(step).0 } else { step() };
                     stepped.map_err(|error| left_behind(&error, parameter, state).unwrap_or(error))?;
                     parameter.bump_version();
                 }
@@ -204,14 +214,24 @@ impl Optimizer {
             if is_first {
                 take_beside(group, copies)?;
             }
+            if let Some((way, operations)) = told {
+                lists::tell(group, way, &operations)?;
+            }
         }
         Ok(())
     }
 
+    /// The launches that a simulated GPU shows of a step, in place of those that compute it.
+    fn told(&self, group: &Group) -> Option<(StepWay, Operations)> {
+        let way = lists::shown(group)?;
+        let step = group.states.iter().map(|state| state.step).max().unwrap_or(0) + 1;
+        let operations = self.0.rule.operations(&group.options, way, step);
+        (!operations.is_empty()).then_some((way, operations))
+    }
+
     /// [`Rule::copies_at_once`], unless a step is taken for one parameter after the other or by one kernel.
     fn copies_at_once(&self, options: &Options) -> usize {
-        let is = |name: &str, on: bool| matches!(options.get(name), Some(Value::Scalar(Scalar::Bool(set))) if *set == on);
-        if is("foreach", false) || is("fused", true) { 0 } else { self.0.rule.copies_at_once(options) }
+        if options.way() == StepWay::Lists { self.0.rule.copies_at_once(options) } else { 0 }
     }
 
     /// Drops the gradients, or fills them with zeros where `set_to_none` is off.

@@ -9,13 +9,31 @@ use crate::op::params::{kind, param_list};
 use crate::tensor::{In, Tensor, launch};
 
 use super::state::Moments;
-use super::{DECAY, FUSED, MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
+use super::{
+    DECAY, FUSED, MAXIMIZE, Operations, Optimizer, Options, PARAMS, Rate, Rule, StepWay, constructor,
+};
 
 struct Sgd;
 
 impl Rule for Sgd {
     fn copies_at_once(&self, options: &Options) -> usize {
         usize::from(options.copies_gradients())
+    }
+
+    fn operations(&self, options: &Options, way: StepWay, step: u64) -> Operations {
+        let momentum = options.float("momentum") != 0.0;
+        if way == StepWay::Fused {
+            return vec![if momentum { "_fused_sgd_/3:5" } else { "_fused_sgd_/2:3" }];
+        }
+        let mut all = options.prepared(false);
+        if momentum {
+            all.push(if step == 1 { "*clone/2" } else { "_foreach_mul_/1 _foreach_add_/2" });
+        }
+        if options.bool("nesterov") {
+            all.push(if way == StepWay::Lists { "_foreach_add_/2" } else { "add/3" });
+        }
+        all.push("_foreach_add_/2");
+        all
     }
 
     fn name(&self) -> &'static str {

@@ -1,6 +1,7 @@
 //! What an optimiser remembers of each parameter, and its state as a value.
 
 use crate::base::{Error, Result, memory};
+use crate::device::beside::on_the_clock;
 use crate::op::{Copies, Value};
 use crate::tensor::Tensor;
 
@@ -28,7 +29,7 @@ impl Moments {
         if let Some(t) = self.get(name) {
             return Ok(t);
         }
-        let t = make()?;
+        let t = on_the_clock(make)?;
         self.tensors.push((name, t.clone()));
         Ok(t)
     }

@@ -19,7 +19,9 @@ use crate::tensor::Tensor;
 use super::adam::check_betas;
 use super::adaptive::{direction, times, update};
 use super::state::{Moments, filled};
-use super::{DECAY, FOREACH, MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
+use super::{
+    DECAY, FOREACH, MAXIMIZE, Operations, Optimizer, Options, PARAMS, Rate, Rule, StepWay, constructor,
+};
 
 /// `x += factor * y` in place.
 fn add_scaled(x: &Tensor, y: &Tensor, factor: f64) -> Result<()> {
@@ -35,6 +37,15 @@ struct Adadelta;
 impl Rule for Adadelta {
     fn copies_at_once(&self, options: &Options) -> usize {
         2 + usize::from(options.copies_gradients())
+    }
+
+    fn operations(&self, options: &Options, _: StepWay, _: u64) -> Operations {
+        let mut all = options.prepared(false);
+        all.push(
+            "_foreach_mul_/1 _foreach_addcmul_/3 _foreach_add/2 _foreach_sqrt_/1 _foreach_add/2 _foreach_sqrt_/1 \
+             _foreach_div_/2 _foreach_mul_/2 _foreach_mul_/1 _foreach_addcmul_/3 _foreach_add_/2",
+        );
+        all
     }
 
     fn name(&self) -> &'static str {
@@ -74,6 +85,14 @@ impl Rule for Adamax {
         1
     }
 
+    fn operations(&self, options: &Options, _: StepWay, _: u64) -> Operations {
+        let mut all = options.prepared(false);
+        all.push("_foreach_lerp_/2 _foreach_mul_/1");
+        all.push(if options.copies_gradients() { "_foreach_abs_/1" } else { "_foreach_abs/2" });
+        all.push("_foreach_add_/1 _foreach_maximum_/2 _foreach_addcdiv_/3n");
+        all
+    }
+
     fn name(&self) -> &'static str {
         "Adamax"
     }
@@ -100,6 +119,15 @@ struct NAdam;
 impl Rule for NAdam {
     fn copies_at_once(&self, options: &Options) -> usize {
         1 + usize::from(options.copies_gradients())
+    }
+
+    fn operations(&self, options: &Options, _: StepWay, _: u64) -> Operations {
+        let mut all = options.prepared(options.bool("decoupled_weight_decay"));
+        all.push(
+            "_foreach_lerp_/2 _foreach_mul_/1 _foreach_addcmul_/3 _foreach_sqrt/2 _foreach_div_/1n _foreach_add_/1 \
+             _foreach_addcdiv_/3n _foreach_addcdiv_/3n",
+        );
+        all
     }
 
     fn name(&self) -> &'static str {
@@ -140,6 +168,20 @@ impl Rule for RAdam {
         1
     }
 
+    fn operations(&self, options: &Options, way: StepWay, step: u64) -> Operations {
+        let mut all = options.prepared(options.bool("decoupled_weight_decay"));
+        all.push("_foreach_lerp_/2 _foreach_mul_/1 _foreach_addcmul_/3");
+        all.push(match way {
+            StepWay::OneByOne if step <= 5 => "div/2 mul/2 add_/2",
+            StepWay::OneByOne => "div/2 mul/2 sqrt/2 add_/1 reciprocal/2 mul/2 mul/3 mul/2 add_/2",
+            _ => {
+                "_foreach_sqrt/2 _foreach_add_/1 _foreach_div_/1n _foreach_reciprocal_/1 _foreach_add_/1n \
+                 _foreach_addcmul_/3"
+            }
+        });
+        all
+    }
+
     fn name(&self) -> &'static str {
         "RAdam"
     }
@@ -174,6 +216,26 @@ struct Asgd;
 impl Rule for Asgd {
     fn copies_at_once(&self, options: &Options) -> usize {
         1 + usize::from(options.bool("maximize"))
+    }
+
+    fn operations(&self, options: &Options, way: StepWay, _: u64) -> Operations {
+        if way == StepWay::OneByOne {
+            let mut all = options.prepared(false);
+            all.push("mul_/1 add_/2 copy_/2:2");
+            return all;
+        }
+        let mut all = Operations::new();
+        if options.bool("maximize") {
+            all.push("_foreach_neg/2");
+        }
+        if options.float("weight_decay") != 0.0 {
+            all.push(if options.bool("maximize") { "_foreach_add_/2" } else { "_foreach_add/3" });
+            all.push("_foreach_add_/2");
+        } else {
+            all.push("_foreach_add/3");
+        }
+        all.push("_foreach_addcmul_/3 _foreach_sub/3 _foreach_addcmul_/3");
+        all
     }
 
     fn name(&self) -> &'static str {
@@ -211,6 +273,28 @@ struct Rprop;
 impl Rule for Rprop {
     fn copies_at_once(&self, _: &Options) -> usize {
         1
+    }
+
+    fn operations(&self, options: &Options, way: StepWay, _: u64) -> Operations {
+        let turned = options.bool("maximize");
+        let mut all = Operations::new();
+        if way == StepWay::OneByOne {
+            all.extend(turned.then_some("neg/2"));
+            all.push(
+                "mul/3 sign/2 gt/2 masked_fill_/2 lt/2 masked_fill_/2 eq/2 masked_fill_/2 mul_/2 clamp_/1 clone/2 eq/2 \
+                 masked_fill_/2 sign/2 addcmul_/3 copy_/2:2",
+            );
+            return all;
+        }
+        all.push("_foreach_mul/3");
+        all.extend(turned.then_some("_foreach_neg_/1"));
+        all.push("_foreach_copy_/2:2");
+        all.extend(turned.then_some("_foreach_neg_/1"));
+        all.push(
+            "_foreach_sign_/1 *gt/2 *masked_fill_/2 *lt/2 *masked_fill_/2 *eq/2 *masked_fill_/2 _foreach_mul_/2 *clamp_/1 \
+             *eq/2 *where/3 *copy_/2:2 *sign/2 _foreach_addcmul_/3",
+        );
+        all
     }
 
     fn name(&self) -> &'static str {
