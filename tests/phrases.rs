@@ -6,6 +6,7 @@ mod copies;
 mod faithful;
 mod meant;
 mod pasted;
+mod ported;
 
 use std::sync::{Arc, Mutex};
 

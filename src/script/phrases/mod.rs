@@ -369,21 +369,7 @@ fn read<'c>(
         tokens = order::ordered(tokens);
     }
     let reader = PythonReader::new(&tokens, code);
-    let mut all = Statements {
-        reader,
-        writer,
-        function: 0,
-        inside: 0,
-        ended: Vec::new(),
-        lifted: Vec::new(),
-        left: None,
-        caught: None,
-        loops: Vec::new(),
-        shared_names: Vec::new(),
-        is_data_class: false,
-        depth: 0,
-        bare: false,
-    };
+    let mut all = statements(reader, writer);
     let mut pieces = Vec::new();
     loop {
         all.skip_lines();
@@ -429,6 +415,26 @@ fn read<'c>(
             pointed: all.writer.pointed,
             python: all.writer.python,
         });
+    }
+}
+
+/// What reads statements, before the first of them.
+fn statements<'t, 'c, 'k>(reader: PythonReader<'t, 'c>, writer: Writer<'k>) -> Statements<'t, 'c, 'k> {
+    Statements {
+        reader,
+        writer,
+        function: 0,
+        inside: 0,
+        ended: Vec::new(),
+        lifted: Vec::new(),
+        left: None,
+        caught: None,
+        loops: Vec::new(),
+        shared_names: Vec::new(),
+        is_data_class: false,
+        depth: 0,
+        bare: false,
+        fresh: false,
     }
 }
 

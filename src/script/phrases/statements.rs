@@ -34,6 +34,8 @@ pub(super) struct Statements<'t, 'c, 'k> {
     pub depth: usize,
     /// Whether what stands behind a statement as a comment is left out: the line is taken apart.
     pub bare: bool,
+    /// Whether a `let` stands before the names: they are new, whatever has them elsewhere.
+    pub fresh: bool,
 }
 
 /// What such an assignment does with what is there.
@@ -286,7 +288,12 @@ impl<'c> Statements<'_, 'c, '_> {
             return Some(vec![format!("{word} {name};")]);
         }
         let value = self.reader.values()?;
-        let Expr::Name(name) = &target else { return self.assign(&[target], &value) };
+        let Expr::Name(name) = &target else {
+            self.fresh = true;
+            let lines = self.assign(&[target], &value);
+            self.fresh = false;
+            return lines;
+        };
         let holds = self.writer.kept(&value);
         let text = self.writer.expr(&value)?;
         self.writer.bind(name, holds);
@@ -495,8 +502,7 @@ impl<'c> Statements<'_, 'c, '_> {
         }
         match target {
             Expr::Name(name) => {
-                let known = self.is_own(name);
-                if known {
+                if self.is_own(name) && !self.fresh {
                     self.writer.rebind(name, holds);
                     return Some(format!("{name} = {value};"));
                 }
