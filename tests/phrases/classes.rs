@@ -91,7 +91,7 @@ const MARKED: &[(&str, &str)] = &[
     ("def all():\n    n = 0\n    while True:\n        yield n\n        n += 1\nprint(1)", "// ? yield n"),
     ("def two():\n    yield 1\n    yield 2\ng = two()\nprint(next(g), next(g))", "// ? yield 1"),
     (
-        "from collections import deque\nq = deque(maxlen=3)\nq.append(1)\nprint(len(q))",
+        "from collections import deque\nq = [deque(maxlen=3)]\nq[0].append(1)\nprint(len(q))",
         "// ? `maxlen` falls away",
     ),
 ];

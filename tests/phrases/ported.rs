@@ -11,6 +11,22 @@ const LINES: &[(&str, &str, &str)] = &[
         "let h = parts[1];",
     ),
     ("let a = 1; let b = 2;", "let (a, b) = (b, a);", "let b = parts[1];"),
+    ("", "q = deque(maxlen=2)\nq.append(1)\nq.popleft()", "if q.len() > 2 { q.remove(0); }"),
+    ("", "let q = deque();", "let q = [];"),
+    ("", "q = deque([1, 2], 2)\nq.extend([3, 4])\nassert q[0] == 3", "while q.len() > 2 { q.remove(0); }"),
+    ("", "let r = random.sample([1, 2, 3], 2);", "randperm([1, 2, 3].len())"),
+    ("let memory = [1, 2, 3];", "b = random.sample(memory, 2)\nassert len(b) == 2", "memory[x]"),
+    ("", "import numpy as np\na = np.random.choice(3)\nassert a < 3", "randint(0, 3, [1]).item()"),
+    ("", "let a = np.random.choice(3);", "let a = randint(0, 3, [1]).item();"),
+    ("", "import numpy as np\nxs = [5, 6]\na = np.random.choice(xs, size=2, replace=False)", "xs[i]"),
+    ("", "import numpy as np\na = np.random.choice(2, p=[0.0, 1.0])\nassert a == 1", "multinomial("),
+    ("", "import numpy as np\nb = np.random.permutation(4)", "let b = randperm(4);"),
+    ("", "import numpy as np\nb = np.random.randint(4, size=3)", "let b = randint(0, 4, [3]);"),
+    ("", "import numpy as np\nb = np.random.normal(0, 1, size=(2, 3))", "randn(2, 3)"),
+    ("", "d = defaultdict(list)\nd[\"a\"].append(1)", "let d = #{};"),
+    ("", "let d = defaultdict(list);", "let d = #{};"),
+    ("", "n = Counter(\"abca\")\nassert n[\"a\"] == 2", "list(\"abca\")"),
+    ("", "ps = itertools.product([1], [2, 3])\nassert len(ps) == 2", "[x, text]"),
 ];
 
 /// What is wrong with what is offered for a line, if anything.

@@ -12,7 +12,9 @@ impl Writer<'_> {
     pub(super) fn call(&mut self, callee: &Expr, arguments: &[Arg]) -> Option<(String, u8)> {
         let atom = |text: String| Some((text, ATOM));
         match callee {
-            Expr::Name(name) => self.named(name, arguments),
+            Expr::Name(name) => {
+                self.record_of_columns(name, arguments).or_else(|| self.named(name, arguments))
+            }
             Expr::Attr(on, name) => {
                 if let Some(path) = self.path(callee)
                     && let Some((text, idiom)) = self.of_package(&path, arguments)
@@ -265,6 +267,7 @@ impl Writer<'_> {
                 self.uses(idiom);
                 here
             }
+            None if names::is_without(&[name.to_owned()], &self.imports) => return None,
             None => match names::in_module(name) {
                 Some(full) => {
                     self.uses(Idiom::Inside);

@@ -89,6 +89,21 @@ impl Statements<'_, '_, '_> {
         self.writer.defaults.insert(name.to_owned(), all);
     }
 
+    /// Notes what stands for the parameters of a lambda that has a name.
+    pub(super) fn note_lambda(&mut self, own: &str, value: &Expr) -> Option<()> {
+        let Expr::LambdaWith(params, _) = value else { return Some(()) };
+        let mut defaults = Vec::new();
+        for (_, default) in params {
+            defaults.push(match default {
+                Some(value) => Some(self.writer.expr(value)?),
+                None => None,
+            });
+        }
+        self.writer.functions.insert(own.to_owned(), params.iter().map(|(name, _)| name.clone()).collect());
+        self.writer.defaults.insert(own.to_owned(), defaults);
+        Some(())
+    }
+
     /// A function for each number of arguments with which it may be called.
     fn defaults(&mut self, name: &str, params: &[Parameter]) -> Vec<String> {
         let needed = params.iter().take_while(|(_, default)| default.is_none()).count();

@@ -57,6 +57,7 @@ mod parse;
 mod paths;
 mod phrase;
 mod places;
+mod queues;
 mod raising;
 mod reserved;
 mod session_names;

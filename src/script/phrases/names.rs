@@ -10,7 +10,12 @@ use super::book::Idiom;
 use super::tree::Arg;
 
 /// What names stand for that nothing of the script's has.
-const KNOWN: [(&str, &str); 29] = [
+const KNOWN: [(&str, &str); 34] = [
+    ("deque", "collections.deque"),
+    ("namedtuple", "collections.namedtuple"),
+    ("defaultdict", "collections.defaultdict"),
+    ("collections", "collections"),
+    ("itertools", "itertools"),
     ("tqdm", "tqdm.tqdm"),
     ("trange", "tqdm.trange"),
     ("gc", "gc"),
@@ -156,7 +161,10 @@ pub(super) fn full(path: &[String], imports: &Imports) -> Option<String> {
 
 /// Whether a function of a package's has nothing here that stands for it: `plt.subplots`.
 pub(super) fn is_without(path: &[String], imports: &Imports) -> bool {
-    full(path, imports).is_some_and(|full| full.starts_with("matplotlib.") && here(&full).is_none())
+    const PACKAGES: [&str; 5] =
+        ["matplotlib.", "numpy.random.", "torch.func.", "itertools.", "collections.namedtuple"];
+    full(path, imports)
+        .is_some_and(|full| PACKAGES.iter().any(|package| full.starts_with(package)) && here(&full).is_none())
 }
 
 /// The name, with its module, of something that no name alone calls: `nn::Linear` of `Linear`.
@@ -258,6 +266,10 @@ fn here(full: &str) -> Option<String> {
         return Some(format!("{space}::{name}"));
     }
     match path.split_once('.')? {
+        ("torch", rest) if rest.starts_with("func.") || full.starts_with("numpy.random.") => {
+            let own = rest.replace('.', "::");
+            is_in_module(&own).then_some(own)
+        }
         ("torch", rest) if rest.contains('.') => Some(rest.replace('.', "::")),
         ("torch" | "math", rest) => Some(rest.to_owned()),
         ("matplotlib", rest) => {

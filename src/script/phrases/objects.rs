@@ -90,6 +90,7 @@ impl Statements<'_, '_, '_> {
             self.skip_lines();
         }
         self.writer.objects.remove("self");
+        self.writer.most.retain(|own, _| !own.starts_with("self."));
         self.writer.of_classes.retain(|own, _| !own.starts_with("self.") && !own.starts_with("cls."));
         object.supers = self.writer.supers.iter().cloned().collect();
         if !object.has_own_init && object.params.is_empty() {

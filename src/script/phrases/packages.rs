@@ -35,6 +35,10 @@ const TEMPLATES: &[(&str, &str, Idiom)] = &[
     ("random.random", "rand(1).item()", Idiom::Random),
     ("random.choice", "{0}[randint(0, {0}.len(), [1]).item()]", Idiom::Random),
     ("random.randint", "randint({0}, {1} + 1, [1]).item()", Idiom::Random),
+    ("random.sample", "randperm({0}.len()).tolist().extract(0..{1}).map(|{x}| {0}[{x}])", Idiom::Random),
+    ("random.randrange", "randint({0}, {1}, [1]).item()", Idiom::Random),
+    ("random.randrange", "randint(0, {0}, [1]).item()", Idiom::Random),
+    ("random.gauss", "{0} + {1} * randn(1).item()", Idiom::Random),
     ("random.uniform", "{0} + ({1} - {0}) * rand(1).item()", Idiom::Random),
     ("random.shuffle", "{0} = randperm({0}.len()).tolist().map(|{x}| {0}[{x}])", Idiom::Random),
     ("sys.exit", "exit({0})", Idiom::Exit),
@@ -66,6 +70,12 @@ const TEMPLATES: &[(&str, &str, Idiom)] = &[
     ("collections.OrderedDict", "#{}", Idiom::Dict),
     ("collections.deque", "list({0})", Idiom::List),
     ("collections.deque", "[]", Idiom::List),
+    (
+        "itertools.product",
+        "list({0}).map(|{x}| list({1}).map(|{text}| [{x}, {text}])).reduce(|all, part| all + part, [])",
+        Idiom::List,
+    ),
+    ("itertools.chain", "list({0}) + list({1})", Idiom::List),
     ("torch.from_numpy", "{0}", Idiom::Numpy),
     ("torch.einsum", "einsum({0}, [{1*}])", Idiom::Torch),
     ("numpy.einsum", "einsum({0}, [{1*}])", Idiom::Numpy),
@@ -73,8 +83,22 @@ const TEMPLATES: &[(&str, &str, Idiom)] = &[
     ("numpy.random.rand", "rand({0*})", Idiom::Numpy),
     ("numpy.random.randn", "randn({0*})", Idiom::Numpy),
     ("numpy.random.randint", "randint({0}, {1}, [{2}])", Idiom::Numpy),
+    ("numpy.random.random", "rand(1).item()", Idiom::Numpy),
+    ("numpy.random.random", "rand({0})", Idiom::Numpy),
+    ("numpy.random.rand", "rand(1).item()", Idiom::Numpy),
+    ("numpy.random.randn", "randn(1).item()", Idiom::Numpy),
+    ("numpy.random.randint", "randint(0, {0}, [1]).item()", Idiom::Numpy),
+    ("numpy.random.randint", "randint({0}, {1}, [1]).item()", Idiom::Numpy),
+    ("numpy.random.uniform", "{0} + ({1} - {0}) * rand(1).item()", Idiom::Numpy),
+    ("numpy.random.uniform", "{0} + ({1} - {0}) * rand({2})", Idiom::Numpy),
+    ("numpy.random.shuffle", "{0} = randperm({0}.len()).tolist().map(|{x}| {0}[{x}])", Idiom::Numpy),
+    ("numpy.random.normal", "{0} + {1} * randn(1).item()", Idiom::Numpy),
     ("numpy.random.normal", "{0} + {1} * randn({2})", Idiom::Numpy),
 ];
+
+/// What draws some of the items that an object has.
+const SAMPLE_OF_OBJECT: &str = "{ let {text} = []; for {x} in randperm({0}.len()).tolist().extract(0..{1}) \
+     { {text}.push({0}[{x}]); } {text} }";
 
 /// Methods of texts and lists: their name, how many arguments they take, what stands for them on `{on}`.
 const METHODS: &[(&str, Holds, &str)] = &[
@@ -150,11 +174,21 @@ impl Writer<'_> {
         if let Some(found) = self.of_numbers(&full, arguments) {
             return Some((found, Idiom::Numpy));
         }
-        if full == "collections.deque" && arguments.iter().any(|argument| argument.name.is_some()) {
-            self.mark("`maxlen` falls away: what is more stays in the list");
+        let with_size = self.with_size(&full, arguments)?;
+        let arguments = with_size.as_deref().unwrap_or(arguments);
+        if full == "collections.deque"
+            && (arguments.len() > 1 || arguments.iter().any(|argument| argument.name.is_some()))
+        {
+            self.mark("`maxlen` falls away: behind each `push`, `if xs.len() > n { xs.remove(0); }`");
+        }
+        if matches!(full.as_str(), "numpy.random.choice" | "numpy.random.permutation") {
+            return Some((self.drawn(&full, arguments)?, Idiom::Numpy));
         }
         let plain = arguments.iter().filter(|argument| argument.name.is_none());
-        let values: Vec<&Expr> = plain.map(|argument| &argument.value).collect();
+        let mut values: Vec<&Expr> = plain.map(|argument| &argument.value).collect();
+        if full == "collections.deque" {
+            values.truncate(1);
+        }
         if let ("math.ceil" | "math.floor", [of]) = (full.as_str(), values.as_slice()) {
             return self.rounded(if full == "math.ceil" { "ceiling" } else { "floor" }, of);
         }
@@ -212,7 +246,30 @@ impl Writer<'_> {
         };
         let mut rows = TEMPLATES.iter().filter(|(path, ..)| *path == full);
         let (_, template, idiom) = rows.find(|(_, template, idiom)| fits(template, *idiom))?;
-        Some((self.filled(template, "", values)?, *idiom))
+        let text = self.filled(template, "", values)?;
+        Some((self.without_object(full, template, text, values)?, *idiom))
+    }
+
+    /// What stands for a call in a method: its closures have no object of their own.
+    fn without_object(
+        &mut self,
+        full: &str,
+        template: &str,
+        text: String,
+        values: &[&Expr],
+    ) -> Option<String> {
+        let is_of_object = self.objects.contains("self") && text.contains("self.");
+        if !is_of_object || !template.contains('|') {
+            return Some(text);
+        }
+        // The object is not copied for the items that are drawn.
+        if full == "random.sample" {
+            return self.filled(SAMPLE_OF_OBJECT, "", values);
+        }
+        Some(match text.split_once(" = ").filter(|_| template.starts_with("{0} = ")) {
+            Some((place, value)) => format!("{place} = {}", self.captured(value.to_owned())),
+            None => self.captured(text),
+        })
     }
 
     /// What stands for a method of a text, a list or a dictionary.

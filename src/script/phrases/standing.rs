@@ -28,8 +28,9 @@ impl Writer<'_> {
         let path = self.path(callee)?;
         let full = names::full(&path, &self.imports).unwrap_or_else(|| path.join("."));
         let name = full.strip_prefix("collections.").unwrap_or(&full);
-        (self.python && !self.functions.contains_key(name)).then_some(())?;
         let name = ["defaultdict", "Counter"].into_iter().find(|own| *own == name)?;
+        let is_own = self.functions.contains_key(name) || !self.python && self.holds(name).is_some();
+        (!is_own).then_some(())?;
         Some((name, given))
     }
 

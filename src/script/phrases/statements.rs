@@ -296,6 +296,7 @@ impl<'c> Statements<'_, 'c, '_> {
         };
         let holds = self.writer.kept(&value);
         let text = self.writer.expr(&value)?;
+        self.note_most(name, &value);
         self.writer.bind(name, holds);
         Some(vec![format!("{word} {name} = {text};")])
     }
@@ -348,6 +349,7 @@ impl<'c> Statements<'_, 'c, '_> {
             .of_chosen(value)
             .or_else(|| self.collective(value))
             .or_else(|| self.given_back(value))
+            .or_else(|| self.within_most(value))
             .or_else(|| self.option(value))
         {
             return Some(lines);
@@ -428,6 +430,11 @@ impl<'c> Statements<'_, 'c, '_> {
         {
             return Some(lines);
         }
+        if let [target] = targets
+            && let Some(lines) = self.record(target, value)
+        {
+            return Some(lines);
+        }
         let mut lines = Vec::new();
         let mut given = self.writer.applied_by(targets, value);
         let mut before = value;
@@ -448,7 +455,10 @@ impl<'c> Statements<'_, 'c, '_> {
             let holds = self.writer.kept(value);
             let text = match &given {
                 Some(text) => text.clone(),
-                None => self.writer.expr(value)?,
+                None => match self.writer.without_most(target, value) {
+                    Some(items) => self.writer.expr(&items)?,
+                    None => self.writer.expr(value)?,
+                },
             };
             self.note_copy(target, value);
             let is_shared = matches!(self.writer.kind(value), Holds::Array | Holds::Map);
@@ -461,6 +471,7 @@ impl<'c> Statements<'_, 'c, '_> {
             self.note_class(&own, value);
             self.writer.note_arrays(&own, value);
             self.writer.note_standing(&own, value);
+            lines.extend(self.note_most(&own, value));
             self.writer.note_items(target, value);
             self.note_order(&own, value);
             if self.writer.may_be_none(value) {
@@ -478,19 +489,7 @@ impl<'c> Statements<'_, 'c, '_> {
                 true => self.writer.callable.insert(own.clone()),
                 false => self.writer.callable.remove(&own),
             };
-            if let Expr::LambdaWith(params, _) = value {
-                let mut defaults = Vec::new();
-                for (_, default) in params {
-                    defaults.push(match default {
-                        Some(value) => Some(self.writer.expr(value)?),
-                        None => None,
-                    });
-                }
-                self.writer
-                    .functions
-                    .insert(own.clone(), params.iter().map(|(name, _)| name.clone()).collect());
-                self.writer.defaults.insert(own.clone(), defaults);
-            }
+            self.note_lambda(&own, value)?;
             given = Some(own);
         }
         Some(lines)

@@ -167,6 +167,9 @@ pub(super) struct Writer<'k> {
     pub within: String,
     /// Dictionaries that have a value for each key, and that.
     pub standing: NameMap<String>,
+    /// How much lists may hold, and what makes records.
+    pub most: NameMap<String>,
+    pub records: BTreeSet<String>,
     /// Whether what is written is changed.
     pub placing: bool,
     /// The array that the values of a generator go into.
@@ -253,6 +256,8 @@ impl<'k> Writer<'k> {
             seen: NameMap::new(),
             within: String::new(),
             standing: NameMap::new(),
+            most: NameMap::new(),
+            records: BTreeSet::new(),
             placing: false,
             filled: None,
             parsers: NameMap::new(),
