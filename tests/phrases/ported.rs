@@ -27,6 +27,33 @@ const LINES: &[(&str, &str, &str)] = &[
     ("", "let d = defaultdict(list);", "let d = #{};"),
     ("", "n = Counter(\"abca\")\nassert n[\"a\"] == 2", "list(\"abca\")"),
     ("", "ps = itertools.product([1], [2, 3])\nassert len(ps) == 2", "[x, text]"),
+    (
+        "",
+        "import torch\n@torch.no_grad()\ndef g(x, k=None):\n    if k is None:\n        k = 1\n    return x + k\n\
+         assert g(torch.ones(2)).sum() == 4",
+        "fn g(x) { g(x, ()) }",
+    ),
+    (
+        "",
+        "Transition = namedtuple('Transition', ('state', 'action'))\nclass ReplayMemory(object):\n\n    \
+         def __init__(self, capacity):\n        self.memory = deque([], maxlen=capacity)\n\n    \
+         def push(self, *args):\n        \"\"\"Save a transition\"\"\"\n        \
+         self.memory.append(Transition(*args))\n\n    def sample(self, batch_size):\n        \
+         return random.sample(self.memory, batch_size)\n\n    def __len__(self):\n        \
+         return len(self.memory)\nm = ReplayMemory(2)\nfor i in range(3):\n    m.push(i, i + 1)\n\
+         assert len(m) == 2 and m.memory[0].state == 1 and len(m.sample(2)) == 2\nrows = m.sample(2)\n\
+         batch = Transition(*zip(*rows))\nassert sum(batch.action) == 5",
+        "#{state: state, action: action}",
+    ),
+];
+
+/// What is told where nothing can be offered.
+const TOLD: &[(&str, &str, &str)] = &[
+    (
+        "",
+        "class Bag(object):\n    def __init__(self, *args):\n        self.n = len(args)\n    def f(self):\n        return 1",
+        "`def __init__(self, *args):` is the line",
+    ),
 ];
 
 /// What is wrong with what is offered for a line, if anything.
@@ -45,5 +72,16 @@ fn trouble((given, code, want): &(&str, &str, &str)) -> Option<String> {
 #[test]
 fn what_is_offered_for_them_has_names_that_there_are() {
     let wrong: Vec<String> = LINES.iter().filter_map(trouble).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn what_has_no_line_here_is_told() {
+    let hint = |given: &str, code: &str| told(given, code).unwrap_or_default();
+    let wrong: Vec<String> = TOLD
+        .iter()
+        .filter(|(given, code, want)| !hint(given, code).contains(want))
+        .map(|(given, code, _)| format!("{code}\n  is told: {}", hint(given, code)))
+        .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }

@@ -426,24 +426,9 @@ impl Statements<'_, '_, '_> {
             return None;
         }
         self.skip_lines();
-        let lines = (self.reader.word() == "def").then(|| self.define())??;
-        let (head, body): (String, Vec<String>) = match lines.as_slice() {
-            [line] => {
-                let (head, body) = line.split_once(" { ")?;
-                (format!("{head} {{"), vec![body.strip_suffix(" }")?.to_owned()])
-            }
-            [head, body @ .., _] => (
-                head.clone(),
-                body.iter().map(|line| line.strip_prefix("    ").unwrap_or(line).to_owned()).collect(),
-            ),
-            [] => return None,
-        };
-        let mut lines =
-            written(&[(head.trim_end_matches(" {").to_owned(), written(&[(format!("with {mode}"), body)]))]);
-        if let Some(last) = lines.last_mut().filter(|_| head.starts_with("let ")) {
-            last.push(';');
-        }
-        Some(lines)
+        (self.reader.word() == "def").then_some(())?;
+        self.mode = Some(mode);
+        self.define()
     }
 }
 

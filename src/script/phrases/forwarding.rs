@@ -12,6 +12,11 @@ impl Writer<'_> {
     pub(super) fn forwarded(&mut self, of: &str, arguments: &[Arg]) -> Option<String> {
         let known = self.forwards.get(of).cloned().or_else(|| self.takes_of_any(of, arguments));
         let Some(params) = known else { return self.arguments(arguments) };
+        if params.iter().any(|(param, _)| param.starts_with('*')) {
+            let (names, defaults): (Vec<String>, Vec<Option<String>>) = params.into_iter().unzip();
+            self.defaults.insert(of.to_owned(), defaults);
+            return self.collected(of, &names, arguments);
+        }
         if let [before @ .., Arg { spread: true, value: rest, name: None }] = arguments {
             return self.spread_over(&params, before, rest);
         }

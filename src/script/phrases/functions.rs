@@ -15,6 +15,7 @@ impl Statements<'_, '_, '_> {
     /// `def f(x, n=1):`. One that reads variables around it is a closure: a function sees none.
     pub(super) fn define(&mut self) -> Option<Vec<String>> {
         let column = self.reader.peek()?.column;
+        let mode = self.mode.take();
         let python = self.reader.eat("def");
         if python {
             self.writer.uses(Idiom::Def);
@@ -68,6 +69,9 @@ impl Statements<'_, '_, '_> {
             }
         }
         self.writer.got_back = around_it;
+        if let Some(mode) = mode {
+            body = written(&[(format!("with {mode}"), body)]);
+        }
         if around && python {
             self.writer.uses(Idiom::Closure);
             let word = if is_known { "" } else { "let " };

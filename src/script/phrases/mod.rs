@@ -48,6 +48,7 @@ mod marks;
 mod methods;
 mod names;
 mod objects;
+mod offer;
 mod options;
 mod order;
 mod package_book;
@@ -86,6 +87,7 @@ use super::whole::{self, Wholeness};
 use book::{Idiom, note};
 use foresight::{Foresight, READINGS};
 use lex::{Tok, TokenKind, has_word};
+use offer::Offer;
 use parse::PythonReader;
 use statements::Statements;
 use words::words;
@@ -189,46 +191,6 @@ pub(crate) fn lacks_forward(code: &str) -> bool {
     code.rsplit_once("class ").is_some_and(|(_, class)| {
         class.contains("def __init__") && !class.contains("def forward") && class.contains("Module")
     })
-}
-
-/// A statement of the code, and what stands for it.
-struct Offer<'c> {
-    /// From and up to which line, from 0.
-    lines: (usize, usize),
-    /// Where its first token begins, in bytes.
-    start: usize,
-    written: &'c str,
-    /// The lines in its place; none where it can't be read.
-    rewritten: Option<Vec<String>>,
-    used: Vec<Idiom>,
-    /// Whether values in it are written otherwise, such as numbers with the point that they have in Python.
-    pointed: bool,
-    /// Whether the code is Python's throughout: what of it can't be read is no Rhai.
-    python: bool,
-}
-
-impl Offer<'_> {
-    fn is_changed(&self) -> bool {
-        self.rewritten.is_some() && !self.used.is_empty()
-    }
-
-    /// The statement as it should be.
-    fn text(&self) -> String {
-        match &self.rewritten {
-            Some(lines) if self.is_changed() || self.pointed => lines.join("\n"),
-            None if self.is_unknown() => {
-                self.written.lines().map(|line| format!("// ? {line}")).collect::<Vec<_>>().join("\n")
-            }
-            _ => self.written.to_owned(),
-        }
-    }
-
-    /// Whether it is neither read nor Rhai's.
-    fn is_unknown(&self) -> bool {
-        self.python
-            && self.rewritten.is_none()
-            && (!self.used.is_empty() || whole::wholeness(self.written) != Wholeness::Whole)
-    }
 }
 
 fn hint(fault: &Fault, origin: &Origin, known: &SessionNames) -> Option<String> {
@@ -383,7 +345,9 @@ fn read<'c>(
         all.writer.used.clear();
         all.writer.pointed = false;
         let mut lines = all.statement();
+        let mut stuck = None;
         if lines.is_none() {
+            stuck = tokens.get(all.reader.at).map(|token| token.line).filter(|line| *line > first.line);
             all = before;
             all.reader.at = end_of(&tokens, from);
             all.writer.used.clear();
@@ -413,6 +377,7 @@ fn read<'c>(
             written,
             rewritten: lines,
             used,
+            stuck,
             pointed: all.writer.pointed,
             python: all.writer.python,
         });
@@ -435,6 +400,7 @@ fn statements<'t, 'c, 'k>(reader: PythonReader<'t, 'c>, writer: Writer<'k>) -> S
         is_data_class: false,
         depth: 0,
         bare: false,
+        mode: None,
         fresh: false,
     }
 }
@@ -545,7 +511,7 @@ fn indented(text: &str) -> String {
 fn alone(piece: &Offer, line: &str) -> Option<String> {
     let used: Vec<Idiom> = piece.used.iter().copied().filter(|idiom| *idiom != Idiom::Semicolon).collect();
     if !used.is_empty() {
-        return Some(notes(&used));
+        return Some(notes(&used) + piece.told_line().as_str());
     }
     let first: String = line.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
     let behind = line.trim().get(first.len()..).unwrap_or_default().trim_start();
@@ -553,7 +519,7 @@ fn alone(piece: &Offer, line: &str) -> Option<String> {
         return None;
     }
     Some(match first.as_str() {
-        "class" => alone::of_class(line).into(),
+        "class" => alone::of_class(line).to_owned() + piece.told_line().as_str(),
         "" if line.trim().starts_with('@') => alone::decorator(line).into(),
         "async" | "await" => "nothing runs beside the script: the call alone".into(),
         "except" | "finally" => note(Idiom::Try).into(),

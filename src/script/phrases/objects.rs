@@ -225,8 +225,11 @@ impl Statements<'_, '_, '_> {
         let mut given = self.parameters()?;
         let own = if marks.is_of_class { "cls" } else { "self" };
         (marks.is_static || !given.is_empty() && given.remove(0).0 == own).then_some(())?;
+        let collects = given.iter().any(|(param, _)| param.starts_with('*'));
+        // What makes an object takes what it names.
+        (!collects || name != "__init__" && !marks.is_of_class && !marks.is_static).then_some(())?;
+        given.iter_mut().for_each(|(param, _)| *param = param.trim_start_matches('*').to_owned());
         let params: Vec<String> = given.iter().map(|(param, _)| param.clone()).collect();
-        params.iter().all(|param| !param.starts_with('*')).then_some(())?;
         if marks.is_of_class || marks.is_static && self.is_field_of_class(&object.name, &name).0 {
             return self.of_class_alone(object, (column, &name), &given, marks.is_of_class);
         }

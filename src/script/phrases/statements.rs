@@ -34,6 +34,8 @@ pub(super) struct Statements<'t, 'c, 'k> {
     pub depth: usize,
     /// Whether what stands behind a statement as a comment is left out: the line is taken apart.
     pub bare: bool,
+    /// What the function that is read next runs within: `no_grad()`.
+    pub mode: Option<String>,
     /// Whether a `let` stands before the names: they are new, whatever has them elsewhere.
     pub fresh: bool,
 }
