@@ -28,6 +28,11 @@ const LINES: &[(&str, &str, &str)] = &[
     ("", "n = Counter(\"abca\")\nassert n[\"a\"] == 2", "list(\"abca\")"),
     ("", "ps = itertools.product([1], [2, 3])\nassert len(ps) == 2", "[x, text]"),
     (
+        "let d = ones(2, #{requires_grad: true}); let x = d * 2;",
+        "g = torch.autograd.grad(outputs=x, inputs=d, grad_outputs=torch.ones(2), create_graph=True, only_inputs=True)[0]",
+        "create_graph: true})[0]",
+    ),
+    (
         "",
         "import torch\n@torch.no_grad()\ndef g(x, k=None):\n    if k is None:\n        k = 1\n    return x + k\n\
          assert g(torch.ones(2)).sum() == 4",

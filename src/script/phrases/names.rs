@@ -116,11 +116,12 @@ pub(super) fn is_absent(name: &str) -> bool {
 }
 
 /// Options that ask for nothing here, by what they are given to.
-const IDLE: [(&str, &[&str]); 3] = [
+const IDLE: [(&str, &[&str]); 4] = [
     (
         "DistributedDataParallel",
         &["output_device", "broadcast_buffers", "gradient_as_bucket_view", "static_graph"],
     ),
+    ("autograd::grad", &["only_inputs"]),
     ("distributed::spawn", &["join", "daemon", "start_method"]),
     ("distributed::init_process_group", &["init_method", "device_id", "store"]),
 ];
