@@ -55,6 +55,12 @@ const LINES: &[(&str, &str, &str)] = &[
 /// What is told where nothing can be offered.
 const TOLD: &[(&str, &str, &str)] = &[
     (
+        "let net = nn::Linear(1, 1);",
+        "y = torch.func.functional_call(net, {}, torch.ones(1, 1))",
+        "`F::linear(x, ws[0], ws[1])`",
+    ),
+    ("let net = nn::Linear(1, 1);", "let y = func::functional_call(net, #{}, ones(1, 1));", "`F::linear("),
+    (
         "",
         "class Bag(object):\n    def __init__(self, *args):\n        self.n = len(args)\n    def f(self):\n        return 1",
         "`def __init__(self, *args):` is the line",

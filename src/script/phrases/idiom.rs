@@ -130,4 +130,6 @@ pub enum Idiom {
     Walrus,
     Rest,
     Parts,
+    /// A module that is called with other weights.
+    Stateless,
 }

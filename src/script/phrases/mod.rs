@@ -109,7 +109,8 @@ pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> Sessio
     }
     let outlived = around::outlived(&fault, origin, wrong(&fault));
     let early = outlived.or_else(|| slips::colon(&fault)).or_else(|| paths::elsewhere(&fault));
-    if let Some(hint) = early.or_else(|| paths::of_other_case(&fault)).or_else(|| slips::written(&fault)) {
+    let early = early.or_else(|| paths::of_other_case(&fault)).or_else(|| paths::stateless(&fault));
+    if let Some(hint) = early.or_else(|| slips::written(&fault)) {
         return fault.hinted(hint, origin);
     }
     let known = known();

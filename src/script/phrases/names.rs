@@ -233,6 +233,11 @@ pub(super) fn is_method(name: &str) -> bool {
     rows().any(|def| def.name == name && def.forms.contains(&Form::Method))
 }
 
+/// Whether nothing of the lab's has this name.
+pub(super) fn lacks(name: &str) -> bool {
+    !rows().any(|def| def.name == name)
+}
+
 /// Whether the lab has a function of this name.
 pub(super) fn is_function(name: &str) -> bool {
     rows().any(|def| def.name == name && def.forms.contains(&Form::Function))

@@ -80,6 +80,14 @@ pub(super) const OTHERS: &[Phrase] = &[
         "from torch.utils.tensorboard import SummaryWriter\nw = SummaryWriter()\nprint(1)",
         "// ? w = SummaryWriter()",
     ),
+    phrase(
+        Idiom::Stateless,
+        "there is no `functional_call`: keep the weights in an array `ws` of their own, and compute with them: \
+         `F::linear(x, ws[0], ws[1])`",
+        "let net = nn::Linear(1, 1); let ws = #{};",
+        "y = torch.func.functional_call(net, ws, torch.ones(1, 1))",
+        "",
+    ),
     phrase(Idiom::Absent, "", "", "import sys\nprint(sys.version)\nx = 1", "// ? print(sys.version)"),
     phrase(
         Idiom::Arguments,

@@ -3,6 +3,9 @@
 use crate::script::fault::Fault;
 use crate::script::help::{names, rows, written};
 
+use super::book::{Idiom, note};
+use super::names::lacks;
+
 /// What is told of a path into a module that is not there, by the last name of it.
 pub(super) fn elsewhere(fault: &Fault) -> Option<String> {
     let module = fault.message.strip_prefix("there is no module '")?.strip_suffix('\'')?;
@@ -28,6 +31,13 @@ pub(super) fn elsewhere(fault: &Fault) -> Option<String> {
         }
         _ => format!("here it is {}", ways.join(" or ")),
     })
+}
+
+/// What is told of a call of a module with other weights.
+pub(super) fn stateless(fault: &Fault) -> Option<String> {
+    let is_called = fault.source_line.as_deref()?.contains("functional_call(");
+    let is_missed = fault.message.starts_with("there is no") && fault.message.contains("func");
+    (is_called && is_missed && lacks("functional_call")).then(|| note(Idiom::Stateless).to_owned())
 }
 
 /// What is told of `nn::linear`, where a class of the module has the name but for its case.

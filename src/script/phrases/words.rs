@@ -20,6 +20,9 @@ pub(super) fn words(tokens: &[Tok], writer: &mut Writer) {
         {
             writer.uses(Idiom::Absent);
         }
+        if token.text == "functional_call" && names::lacks(token.text) {
+            writer.uses(Idiom::Stateless);
+        }
         if token.kind == TokenKind::Comment || member {
             continue;
         }
