@@ -61,6 +61,14 @@ const TOLD: &[(&str, &str, &str)] = &[
     ),
     ("let net = nn::Linear(1, 1);", "let y = func::functional_call(net, #{}, ones(1, 1));", "`F::linear("),
     (
+        "let data = arange(9); let i = tensor(3);",
+        "let x = data[i..i + 2];",
+        "`ix.tolist()` those of a tensor of places: `i.item()..i.item() + 2`",
+    ),
+    ("", "plot::plot([1, 2]);", "`plot::line`"),
+    ("fn f(m) { m }", "let m = #{a: 1};\nfor key in m { f(key); }", "for key in m.keys()"),
+    ("let lr = 1;", "let o = #{lr, k: 1};", "`lr: lr`"),
+    (
         "",
         "class Bag(object):\n    def __init__(self, *args):\n        self.n = len(args)\n    def f(self):\n        return 1",
         "`def __init__(self, *args):` is the line",

@@ -60,6 +60,7 @@ mod phrase;
 mod places;
 mod queues;
 mod raising;
+mod ranges;
 mod reserved;
 mod session_names;
 mod sets;
@@ -110,7 +111,7 @@ pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> Sessio
     let outlived = around::outlived(&fault, origin, wrong(&fault));
     let early = outlived.or_else(|| slips::colon(&fault)).or_else(|| paths::elsewhere(&fault));
     let early = early.or_else(|| paths::of_other_case(&fault)).or_else(|| paths::stateless(&fault));
-    if let Some(hint) = early.or_else(|| slips::written(&fault)) {
+    if let Some(hint) = early.or_else(|| slips::written(&fault)).or_else(|| ranges::of_tensors(&fault)) {
         return fault.hinted(hint, origin);
     }
     let known = known();
@@ -121,7 +122,9 @@ pub(super) fn cure(fault: Fault, origin: &Origin, known: impl FnOnce() -> Sessio
         .or_else(|| uncalled(&fault))
         .or_else(|| slips::item(&fault))
         .or_else(|| slips::several(&fault))
-        .or_else(|| slips::block(&fault));
+        .or_else(|| slips::block(&fault))
+        .or_else(|| ranges::through_map(&fault))
+        .or_else(|| ranges::nameless(&fault));
     let Some(hint) = found else { return fault };
     // What is misspelt stays so in the line that is offered.
     let misspelt = fault.hint.as_deref().filter(|own| own.starts_with("did you mean"));

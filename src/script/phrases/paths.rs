@@ -43,6 +43,9 @@ pub(super) fn stateless(fault: &Fault) -> Option<String> {
 /// What is told of `nn::linear`, where a class of the module has the name but for its case.
 pub(super) fn of_other_case(fault: &Fault) -> Option<String> {
     let path = fault.message.strip_prefix("there is no function '")?.split('\'').next()?;
+    if path == "plot::plot" {
+        return Some("here it is `plot::line`".into());
+    }
     let name = path.rsplit_once("::")?.1;
     let other = rows()
         .filter(|def| def.name != name && def.name.eq_ignore_ascii_case(name))
