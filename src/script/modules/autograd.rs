@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rhai::{Array, Dynamic, Engine};
 
 use crate::base::{Error, Result};
+use crate::device::Machine;
 use crate::op::params::kind::{Bool, Tensor as AnyTensor};
 use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef, Receiver};
@@ -387,6 +388,12 @@ fn grads(call: &mut Call) -> Outcome {
     let seeds: Vec<Option<&Tensor>> = seeds.iter().map(Some).collect();
     let pass = Pass { retain_graph: given.retain_graph, create_graph: given.create_graph };
     let again = Again::new(call.context);
+    if !given.only_inputs {
+        Machine::current().shared.warn_once(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other \
+             parts of the graph, please use torch.autograd.backward.",
+        );
+    }
     let allowed = given.allow_unused.unwrap_or(given.materialize_grads);
     if given.materialize_grads && !allowed {
         let text = "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.";
