@@ -173,6 +173,50 @@ fn cells_that_would_give_something_else_are_marked_and_run_with_one_key() {
     assert!(!lab.shows().contains("stale") && !lab.shows().contains("edited"), "{}", lab.shows());
 }
 
+/// Jupyter leaves it alone as well.
+#[test]
+fn what_an_error_keeps_from_running_is_what_it_was() {
+    let fails = |lab: &mut Lab| lab.finishes(Outcome::Error { fault: mixed_devices() }, usage());
+    let mut lab = with_file(&["let z = 1;", "print(z);", "3"]);
+    lab.types("R");
+    lab.succeeds(None);
+    lab.prints("hello\n");
+    lab.succeeds(None);
+    fails(&mut lab);
+    // What it gave is of the value that the first cell gives anew before it fails.
+    lab.types("R");
+    fails(&mut lab);
+    let shown = lab.shows();
+    assert!(
+        shown.contains("hello") && !shown.contains("interrupted") && !shown.contains("queued"),
+        "{shown}"
+    );
+    assert!(shown.contains("stale: In [4] has given z anew"), "{shown}");
+    lab.types("S");
+    assert_eq!(lab.evaluation().2, "print(z);");
+    lab.succeeds(None);
+    assert!(lab.shows().contains("✗ error"), "the third cell failed, and did not run since\n{}", lab.shows());
+    // One that never ran, and was edited while it waited.
+    let mut lab = with_file(&["1", "2"]);
+    lab.types("R");
+    lab.key(KeyCode::End);
+    lab.key(KeyCode::Enter);
+    lab.types("5");
+    fails(&mut lab);
+    let shown = lab.shows();
+    assert!(shown.contains("○ not run") && !shown.contains("interrupted"), "{shown}");
+    lab.key(KeyCode::Esc);
+    lab.types("S");
+    assert!(lab.shows().contains("no cell is stale"), "{}", lab.shows());
+    // What is of the file, where all is run anew.
+    let mut lab = from_file();
+    lab.types("V");
+    lab.says(ready());
+    fails(&mut lab);
+    let shown = lab.shows();
+    assert!(shown.contains("✗ error, from the file") && !shown.contains("interrupted"), "{shown}");
+}
+
 #[test]
 fn what_an_error_keeps_from_running_is_not_said_to_be_verified() {
     let mut lab = with_file(&["1", "boom", "3"]);

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::lab::model::item::Status;
 use crate::lab::model::key::Key;
 use crate::lesson::Lesson;
 use crate::lesson::attempt::{Attempt, Passed, Standing};
@@ -14,8 +15,8 @@ pub(crate) const LAST_PAGE: &str = "How far you are";
 /// What the session was asked and has not yet answered.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
-    /// Cells that wait for their turn.
-    pub queue: VecDeque<Key>,
+    /// Cells that wait for their turn, with what they were before.
+    pub queue: VecDeque<(Key, Status)>,
     pub current: Option<Current>,
     /// Requests beside the running cell.
     pub pending: HashMap<u64, Pending>,

@@ -98,12 +98,9 @@ pub(crate) fn dispatch(state: &mut State, fx: &mut Vec<Effect>) {
     if state.work.current.is_some() || state.session.status != SessionStatus::Ready {
         return;
     }
-    let Some(key) = state.work.queue.pop_front() else { return };
+    let Some((key, before)) = state.work.queue.pop_front() else { return };
     if stopped_by_prediction(state, key) {
-        if let Some(cell) = state.cell_mut(key) {
-            cell.status = Status::Idle;
-            cell.laid.clear();
-        }
+        asking::unqueue(state, key, before);
         asking::clear_queue(state);
         return;
     }
@@ -162,9 +159,9 @@ fn queue(state: &mut State, key: Key) {
     if cell.is_busy() {
         return;
     }
-    cell.status = Status::Queued;
+    let before = std::mem::replace(&mut cell.status, Status::Queued);
     cell.laid.clear();
-    state.work.queue.push_back(key);
+    state.work.queue.push_back((key, before));
 }
 
 /// An open prediction before a cell of this step stops it, and is brought forward. Those of other steps are
