@@ -348,6 +348,33 @@ fn enter_is_never_the_answer_that_loses_something() {
 }
 
 #[test]
+fn changes_that_were_recovered_are_asked_about_as_those_of_now() {
+    let mut lab = with_file(&["1"]);
+    lab.tell(on_save(FileFacts { recovered: 25, ..FileFacts::default() }));
+    lab.types("q");
+    let shown = lab.shows();
+    for text in [
+        "25 recovered changes are not saved.",
+        "s, Enter  save and quit",
+        "y         quit; what is not saved waits",
+        "n         stay",
+    ] {
+        assert!(shown.contains(text), "{text:?} is missing on\n{shown}");
+    }
+    assert!(!lab.effects.contains(&Effect::Quit));
+    lab.types("n");
+    lab.tell(Msg::Listed(Box::default()));
+    lab.key(KeyCode::F(7));
+    lab.types("oother.rhai\n");
+    assert_eq!(lab.state.popup(), Some(Popup::Confirm(Confirm::Open)), "{}", lab.shows());
+    lab.types("n");
+    // Once they are saved, there is nothing to ask.
+    lab.tell(on_save(FileFacts::default()));
+    lab.types("q");
+    assert_eq!(lab.effects.last(), Some(&Effect::Quit));
+}
+
+#[test]
 fn one_can_save_and_quit_in_one_answer() {
     for key in [KeyCode::Char('s'), KeyCode::Enter] {
         let mut lab = with_file(&["1"]);

@@ -9,7 +9,7 @@ pub(crate) type Answer = (Action, &'static str);
 /// The answers to a question. The first one is Enter's: it loses nothing.
 pub(crate) fn answers(state: &State, question: Confirm) -> &'static [Answer] {
     use Action::{Differences, No, SaveAs, SaveFirst, Yes};
-    let unsaved = state.unsaved() > 0 || state.unkept;
+    let unsaved = state.has_unsaved() || state.unkept;
     let kept = state.can_save() && state.file.read_only.is_none();
     // Without its journal it can be saved, and waits nowhere.
     let lost = kept && state.file.unjournaled;

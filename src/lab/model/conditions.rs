@@ -40,7 +40,7 @@ pub(super) fn label(state: &State, binding: &Binding) -> Option<&'static str> {
 pub(super) fn weight(state: &State, binding: &Binding) -> u8 {
     match binding.action {
         // What can be lost is to be kept first.
-        Action::Save if state.unsaved() > 0 || state.file.recovered > 0 => SAVE_SOON,
+        Action::Save if state.has_unsaved() => SAVE_SOON,
         // Who is done is shown the way on first.
         Action::Leave if is_done_with(state) => ON,
         _ => binding.weight,
@@ -68,7 +68,7 @@ fn holds(state: &State, condition: Condition) -> bool {
         Condition::TakenAway => state.aid.has_arranged(),
         Condition::Typing => state.editing && state.selected_cell().is_some(),
         Condition::KeysHelp => matches!(state.popup, Some(Popup::Help(_))),
-        Condition::Unsaved => state.can_save() && (state.unsaved() > 0 || state.file.recovered > 0),
+        Condition::Unsaved => state.can_save() && state.has_unsaved(),
         Condition::NextStep => state.step + 1 < state.steps.len(),
         Condition::PreviousStep => state.step > 0 && state.steps.len() > 1,
         Condition::Cell => state.selected_cell().is_some(),

@@ -435,6 +435,11 @@ impl State {
         self.cells().filter(|cell| cell.unsaved).count() + usize::from(self.removed_unsaved)
     }
 
+    /// Whether something waits to be saved, of an earlier lab's as well.
+    pub(crate) fn has_unsaved(&self) -> bool {
+        self.unsaved() > 0 || self.file.recovered > 0
+    }
+
     pub(in crate::lab) fn panes(&self) -> &'static [Pane] {
         if self.has_text {
             &[Pane::Lesson, Pane::Cells, Pane::Machine]

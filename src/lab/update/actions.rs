@@ -276,7 +276,7 @@ fn save(state: &mut State, fx: &mut Vec<Effect>) {
 }
 
 fn quit(state: &mut State, fx: &mut Vec<Effect>) {
-    if state.is_busy() || state.unsaved() > 0 || state.unkept {
+    if state.is_busy() || state.has_unsaved() || state.unkept {
         state.popup = Some(Popup::Confirm(Confirm::Quit));
     } else {
         fx.push(Effect::Quit);

@@ -184,13 +184,16 @@ fn standing(state: &State) -> Vec<String> {
         told.push("What was answered and run is not kept while another lab has this lesson.".to_owned());
         return told;
     }
-    if unsaved == 0 {
+    if !state.has_unsaved() {
         return told;
     }
-    told.push(format!(
-        "{} not saved.",
-        figures::plural(unsaved, "cell was changed or run, and is", "cells were changed or run, and are")
-    ));
+    let what = match unsaved {
+        0 => figures::plural(state.file.recovered as u64, "recovered change is", "recovered changes are"),
+        _ => {
+            figures::plural(unsaved, "cell was changed or run, and is", "cells were changed or run, and are")
+        }
+    };
+    told.push(format!("{what} not saved."));
     told.push(match (state.can_save(), state.file.read_only.is_some()) {
         _ if state.file.unjournaled => "The disk did not take it: it is nowhere but here.".to_owned(),
         (true, false) => "It waits beside the file until that is opened again.".to_owned(),

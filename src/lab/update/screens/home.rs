@@ -167,7 +167,7 @@ fn commit(state: &mut State, fx: &mut Vec<Effect>) {
 
 /// Opens something in place of what is open, or asks first where something would be lost.
 pub(crate) fn open(state: &mut State, target: Target, fx: &mut Vec<Effect>) {
-    let lost = state.is_busy() || state.unsaved() > 0;
+    let lost = state.is_busy() || state.has_unsaved();
     if state.has_document() && lost {
         state.held.home.wanted = Some(target);
         state.popup = Some(Popup::Confirm(Confirm::Open));
