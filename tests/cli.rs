@@ -372,7 +372,10 @@ fn exit_ends_a_rank_or_a_worker_alone() {
 fn what_is_printed_goes_on_within_its_line() {
     for (code, want) in [
         ("for i in 0..3 { print(i, #{end: \" \"}); } print(); print(\"x\");", "0 1 2 \nx\n"),
-        ("print(\"a\", \"b\", #{sep: \"-\", end: \"!\\n\"}); print(1, #{end: \"\\r\"});", "a-b!\n1\n"),
+        (
+            "print(\"a\", \"b\", #{sep: \"-\", end: \"!\\n\"}); print(1, #{end: \"\\r\"}); print(2, #{end: \"\\r\\r\"});",
+            "a-b!\n1\r2\r\r",
+        ),
         ("print(1, #{end: ()}); print(2, #{end: 3}); print(3, #{flush: true});", "1\n2 #{\"end\": 3}\n3\n"),
         ("print(1, #{end: \"\"}); let y = 1 + ();", "1"),
     ] {

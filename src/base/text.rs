@@ -26,6 +26,35 @@ pub fn strip_control(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
+/// As [`strip_control`], with the carriage returns, by which what follows goes over its line.
+pub(crate) fn strip_but_returns(text: &str) -> Cow<'_, str> {
+    if !text.contains('\r') {
+        return strip_control(text);
+    }
+    let parts: Vec<_> = text.split('\r').map(strip_control).collect();
+    Cow::Owned(parts.join("\r"))
+}
+
+/// The lines as a terminal leaves them, where what follows a carriage return goes over its line from the start; without
+/// control characters.
+pub(crate) fn written_over(text: &str) -> Cow<'_, str> {
+    let text = strip_but_returns(text);
+    if !text.contains('\r') {
+        return text;
+    }
+    let mut out = String::new();
+    for (i, line) in text.split('\n').enumerate() {
+        out.push_str(if i > 0 { "\n" } else { "" });
+        let mut shown: Vec<char> = Vec::new();
+        for part in line.split('\r') {
+            let covered = part.chars().count().min(shown.len());
+            shown.splice(..covered, part.chars());
+        }
+        out.extend(shown);
+    }
+    Cow::Owned(out)
+}
+
 /// Never kept: controls, and the embeddings, overrides and isolates of the bidirectional algorithm.
 fn is_unsafe(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
@@ -100,6 +129,21 @@ pub fn line_feeds(text: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_carriage_return_goes_back_over_its_line() {
+        for (text, shown) in [
+            ("\rstep 0\rstep 1\rstep 2", "step 2"),
+            ("loss 10\rloss 9", "loss 90"),
+            ("a\r\nb\r\r\nc\r", "a\nb\nc"),
+            ("é漢\r1\nb\u{1B}[31m\rc", "1漢\nc"),
+            ("\u{1B}]0;a\nb\u{7}x\ry", "y"),
+            ("plain\u{1B}[0m", "plain"),
+        ] {
+            assert_eq!(written_over(text), shown, "{text:?}");
+        }
+        assert_eq!(strip_but_returns("\u{1B}[31ma\r\u{1B}[2Kb\r\n"), "a\rb\r\n");
+    }
 
     #[test]
     fn sequences_go_and_text_stays() {

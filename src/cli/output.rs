@@ -8,7 +8,7 @@ use rhai::Dynamic;
 
 use crate::base::error::Exit;
 use crate::base::stderr::tell;
-use crate::base::text::strip_control;
+use crate::base::text::{strip_but_returns, strip_control};
 use crate::plot::Figure;
 use crate::repl::bar::Bar;
 use crate::repl::live::Live;
@@ -77,9 +77,9 @@ impl Console {
         self.bar().clear();
         self.live().other();
         let mut out = std::io::stdout().lock();
-        // On a terminal, control characters of the script stay where they are.
+        // On a terminal, control characters of the script stay where they are, but for what goes back in its line.
         let result = match self.out_is_terminal {
-            true => write!(out, "{}{behind}", strip_control(text)),
+            true => write!(out, "{}{behind}", strip_but_returns(text)),
             false => write!(out, "{text}{behind}"),
         };
         // Who waits for a line that grows sees what it has.

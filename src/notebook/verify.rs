@@ -6,7 +6,7 @@
 use super::cell::{Cell, Kind};
 use super::document::Notebook;
 use super::output::Output;
-use crate::base::text::strip_control;
+use crate::base::text::{strip_control, written_over};
 use crate::plot::Figure;
 
 /// Lines of one cell that are compared one by one; more are taken as replaced.
@@ -63,7 +63,7 @@ fn lines_of(cell: &Cell) -> Vec<Keyed> {
     let mut lines = Vec::new();
     let mut add = |mark: &str, text: &str| {
         lines.extend(
-            strip_control(text).lines().map(|line| (line.to_string(), format!("{mark}{}", masked(line)))),
+            written_over(text).lines().map(|line| (line.to_string(), format!("{mark}{}", masked(line)))),
         );
     };
     for output in &cell.outputs {

@@ -39,6 +39,9 @@ impl Cut {
                     shown.push_str(&cut);
                     shown.push('\n');
                 }
+            } else if c == '\r' && !held {
+                self.used = 0;
+                shown.push(c);
             } else if self.used >= LINE {
                 self.over += 1;
             } else {

@@ -9,7 +9,7 @@ use super::paint::{Ink, Paint};
 use super::show;
 use crate::base::locale;
 use crate::base::stderr;
-use crate::base::text::strip_control;
+use crate::base::text::{strip_but_returns, strip_control};
 use crate::plot::Figure;
 use crate::session::death::Death;
 use crate::session::protocol::{Display, Fault, Stream};
@@ -78,7 +78,7 @@ impl Printer {
         self.bar.clear();
         match stream {
             Stream::Stdout if self.terminal => {
-                let shown = self.cut.take(&strip_control(text));
+                let shown = self.cut.take(&strip_but_returns(text));
                 self.put(&shown)?;
                 if self.cut.holds() && !std::mem::replace(&mut self.told, true) {
                     let note = "⋯ more is held back; its end follows when the code is done ⋯";

@@ -41,8 +41,7 @@ pub(super) fn set(end: Option<String>) {
 pub(super) fn write(host: &dyn Host, text: &str) {
     match END.take() {
         None => host.print(text),
-        // A carriage return goes back over a line that stays here.
-        Some(end) => match end.strip_suffix(['\n', '\r']) {
+        Some(end) => match end.strip_suffix('\n') {
             Some(end) => host.print(&format!("{text}{end}")),
             None => host.part(&format!("{text}{end}")),
         },

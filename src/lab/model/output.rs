@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::base::table::{self, Table};
-use crate::base::text::strip_control;
+use crate::base::text::strip_but_returns;
 use crate::lab::model::picture::Shown;
 use crate::lab::model::{picture, text};
 use crate::notebook;
@@ -62,6 +62,8 @@ pub(crate) struct Output {
     total: usize,
     /// The last line may grow, if the text that follows is of this kind.
     open: Option<Ink>,
+    /// After a carriage return, the place in that line, in bytes, where what follows goes over it.
+    over: Option<usize>,
     shown: VecDeque<Shown>,
 }
 
@@ -72,6 +74,28 @@ pub(crate) struct Excerpt<'a> {
     /// Lines of the hidden ones that are not kept.
     pub dropped: usize,
     pub tail: Vec<&'a OutLine>,
+}
+
+impl OutLine {
+    /// Puts a character at a place of the line, over the one that is there, or at its end; gives the place behind it
+    /// where that is not the end.
+    fn put(&mut self, c: char, at: Option<usize>) -> Option<usize> {
+        let old = at.and_then(|at| Some((at, self.text.get(at..)?.chars().next()?)));
+        if let Some((at, old)) = old {
+            let c = if c == '\t' { ' ' } else { c };
+            self.text.replace_range(at..at + old.len_utf8(), c.encode_utf8(&mut [0; 4]));
+            return Some(at + c.len_utf8()).filter(|at| *at < self.text.len());
+        }
+        if self.text.len() >= MAX_LINE {
+            self.cut += 1;
+        } else if c == '\t' {
+            let fill = 8 - text::width(&self.text) % 8;
+            self.text.extend(std::iter::repeat_n(' ', fill));
+        } else {
+            self.text.push(c);
+        }
+        None
+    }
 }
 
 impl Output {
@@ -96,7 +120,7 @@ impl Output {
             Stream::Stdout => Ink::Out,
             Stream::Stderr => Ink::Err,
         };
-        self.write(&strip_control(text), ink);
+        self.write(&strip_but_returns(text), ink);
     }
 
     /// Appends whole lines of one kind.
@@ -191,16 +215,11 @@ impl Output {
                     self.last(ink);
                     self.open = None;
                 }
+                '\r' => self.over = (self.open == Some(ink)).then_some(0),
                 c => {
+                    let at = self.over.filter(|_| self.open == Some(ink));
                     let Some(line) = self.last(ink) else { continue };
-                    if line.text.len() >= MAX_LINE {
-                        line.cut += 1;
-                    } else if c == '\t' {
-                        let fill = 8 - text::width(&line.text) % 8;
-                        line.text.extend(std::iter::repeat_n(' ', fill));
-                    } else {
-                        line.text.push(c);
-                    }
+                    self.over = line.put(c, at);
                 }
             }
         }
@@ -249,6 +268,21 @@ mod tests {
         output.print(Stream::Stderr, "oops\n");
         output.print(Stream::Stdout, "30 %\n\nend");
         assert_eq!(texts(&output), ["ab", "oops", "30 %", "", "end"]);
+    }
+
+    #[test]
+    fn a_carriage_return_goes_back_over_the_line_of_its_stream() {
+        let mut output = Output::default();
+        for i in 0..11 {
+            output.print(Stream::Stdout, &format!("\rstep {}", 10 - i));
+        }
+        output.print(Stream::Stdout, "\r\nwhole\r");
+        output.print(Stream::Stderr, "oops\n");
+        output.print(Stream::Stdout, "next\ré\tq\n");
+        assert_eq!(texts(&output), ["step 00", "whole", "oops", "é qt"]);
+        let long = "x".repeat(MAX_LINE);
+        output.print(Stream::Stdout, &format!("{long}\rab"));
+        assert_eq!((texts(&output)[4].len(), &texts(&output)[4][..3]), (MAX_LINE, "abx"));
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::document::Notebook;
 use super::output::Output;
 use super::usage::parts;
 use crate::base::base64;
+use crate::base::text::written_over;
 use crate::session::protocol::Stream;
 
 /// What a cell's metadata say of one that a page shows on demand: its title there.
@@ -100,8 +101,8 @@ fn put_cell(out: &mut String, cell: &Cell, is_rhai: bool) {
 
 fn put_output(out: &mut String, output: &Output) {
     let (class, body) = match output {
-        Output::Stream { stream: Stream::Stderr, text, .. } => ("stderr", pre(text)),
-        Output::Stream { text, .. } => ("stdout", pre(text)),
+        Output::Stream { stream: Stream::Stderr, text, .. } => ("stderr", pre(&written_over(text))),
+        Output::Stream { text, .. } => ("stdout", pre(&written_over(text))),
         Output::Error { .. } => ("error", pre(&output.text())),
         Output::Data { data, is_result, .. } => {
             let body = picture(output, data).unwrap_or_else(|| match output.table() {

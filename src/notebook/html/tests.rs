@@ -79,7 +79,8 @@ fn a_page_shows_what_the_notebook_holds() {
         Cell::code("let x = relu(1.5); // \"note\"\nfor i in 0..3 { }"),
         Cell::code(" \n"),
     ]);
-    notebook.cells[1].outputs = vec![Output::result("tensor([1.5000])", 4)];
+    let steps = Output::stream(Stream::Stdout, "\rstep 0\rstep 1\r\ndone\n");
+    notebook.cells[1].outputs = vec![steps, Output::result("tensor([1.5000])", 4)];
     notebook.cells[1].execution_count = Some(4);
     let page = export(&notebook, "name");
     for piece in [
@@ -93,6 +94,7 @@ fn a_page_shows_what_the_notebook_holds() {
         "<span class=\"k\">let</span> x = <span class=\"f\">relu</span>(<span class=\"n\">1.5</span>); \
          <span class=\"c\">// &quot;note&quot;</span>",
         "<span class=\"n\">0</span>..<span class=\"n\">3</span>",
+        "<div class=\"out stdout\"><pre>step 1\ndone</pre></div>",
         "<div class=\"out result\"><pre>tensor([1.5000])</pre></div>",
     ] {
         assert!(page.contains(piece), "{piece:?} in\n{page}");
