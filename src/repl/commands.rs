@@ -46,6 +46,20 @@ pub(super) fn of(what: Export) -> &'static str {
     WRITING.iter().find(|(_, own)| *own == what).map_or("save", |(name, _)| *name)
 }
 
+/// Commands of Python's prompts, and what does the same here.
+const ELSEWHERE: [(&str, &str); 10] = [
+    ("time", "time"),
+    ("timeit", "timeit"),
+    ("who", "vars"),
+    ("whos", "vars"),
+    ("reset", "reset"),
+    ("run", "load"),
+    ("load", "load"),
+    ("save", "save"),
+    ("lsmagic", "help"),
+    ("magic", "help"),
+];
+
 /// Name, what follows it, what it does.
 pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("help", "[NAME]", "this list, or the help on a name; so do NAME? and ?NAME"),
@@ -74,6 +88,9 @@ pub(super) fn parse(line: &str) -> Option<Result<Command<'_>, String>> {
     if let Some(command) = as_elsewhere(line.trim()) {
         return Some(Ok(command));
     }
+    if let Some(own) = instead_of(line.trim()) {
+        return Some(Err(own));
+    }
     let rest = line.trim().strip_prefix(':').filter(|rest| !rest.starts_with(':'))?;
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let writes = |name: &&str| WRITING.iter().any(|(known, _)| known == name);
@@ -97,6 +114,17 @@ fn as_elsewhere(line: &str) -> Option<Command<'_>> {
     };
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.');
     name.chars().all(is_name).then_some(Command::Help(name))
+}
+
+/// What is said of a command of Python's prompts, `%who`.
+fn instead_of(line: &str) -> Option<String> {
+    let name = line.strip_prefix('%')?.trim_start_matches('%').split_whitespace().next()?;
+    let (_, own) = ELSEWHERE.iter().find(|(elsewhere, _)| *elsewhere == name)?;
+    let (own, wants, _) = COMMANDS.iter().find(|(known, ..)| known == own)?;
+    Some(format!(
+        "there is no `%{name}`: {} does it here",
+        format!("`:{own} {wants}").trim_end().to_owned() + "`"
+    ))
 }
 
 fn named<'t>(name: &str, argument: &'t str, over: bool) -> Result<Command<'t>, String> {
@@ -204,7 +232,23 @@ mod tests {
         ] {
             assert_eq!(parse(line), Some(want.map_err(String::from)), "{line:?}");
         }
-        for code in ["x", "helped", "help + 1", "help(x + 1)", "exit(1)", "let help = 2"] {
+        for (line, own) in [
+            ("%time 1 + 1", "there is no `%time`: `:time CODE` does it here"),
+            ("%%timeit\nf(x)", "there is no `%timeit`: `:timeit CODE` does it here"),
+            ("%who", "there is no `%who`: `:vars` does it here"),
+        ] {
+            assert_eq!(parse(line), Some(Err(own.into())), "{line}");
+        }
+        for code in [
+            "%matplotlib inline",
+            "x % who",
+            "x",
+            "helped",
+            "help + 1",
+            "help(x + 1)",
+            "exit(1)",
+            "let help = 2",
+        ] {
             assert_eq!(parse(code), None, "{code}");
         }
         for (name, wants, _) in COMMANDS {

@@ -30,11 +30,13 @@ const DISTRIBUTIONS: &str = "`distributions::Normal`, `Categorical` and `Bernoul
 const AVERAGE: &str =
     "`let mean = deepcopy(net);` and after each step, under no_grad, `a.lerp_(b, 0.01)` for its parameters";
 
+pub(super) const LEAVES: &str = "`exit()` ends a script; `:quit` or Ctrl-D leaves the prompt";
+
 const NOT_FINITE: &str =
     "`inf` and `nan` are names of their own, and `finfo(dtype)` has the limits of a dtype";
 
 /// Names, and what there is instead of them; modules with `::` behind, for a function of one's own may be called so.
-const ABSENT: [(&str, &str); 71] = [
+const ABSENT: [(&str, &str); 72] = [
     ("torch::", "what is PyTorch's own stands without it: `ones(2)`, `nn::Linear(2, 1)`, `optim::SGD(…)`"),
     (
         "backends::",
@@ -46,6 +48,7 @@ const ABSENT: [(&str, &str); 71] = [
     ),
     ("float::", NOT_FINITE),
     ("f64::", NOT_FINITE),
+    ("quit", LEAVES),
     ("jit::", "a model is neither compiled nor traced here"),
     ("compile", "a model is neither compiled nor traced here"),
     ("hub::", "`load(path)` reads a file of weights"),

@@ -1,5 +1,6 @@
 //! What is said of values that there are not.
 
+use super::absent::LEAVES;
 use crate::base::near::did_you_mean;
 
 /// Where `()` comes from that something is to be done with.
@@ -13,6 +14,17 @@ pub(super) fn near_variable(name: &str, names: &[&str]) -> Option<String> {
             return Some(
                 "`_` is the last value at the prompt and in notebooks; a script names what it goes on with: `let x = …`, and \
                  `tensorlab notebook run` runs the cells of a file"
+                    .into(),
+            );
+        }
+        // What people type at other prompts.
+        "exit" => return Some(LEAVES.into()),
+        "clear" => {
+            return Some("Ctrl-L clears the screen of the prompt, and `:reset` forgets its variables".into());
+        }
+        "In" | "Out" => {
+            return Some(
+                "`_` is the last value at the prompt and in notebooks; what is to stay has a name: `let x = …`"
                     .into(),
             );
         }

@@ -86,6 +86,15 @@ fn commands_answer() {
     assert_eq!((err(&o).as_str(), o.status.code()), ("", Some(0)));
 }
 
+#[test]
+fn commands_of_other_prompts_are_told_of_those_here() {
+    let folder = Folder::new("elsewhere");
+    for (line, own) in [("%time 1 + 1", "`:time CODE`"), ("%who", "`:vars`"), ("quit()", "`:quit`")] {
+        let o = pipe(&folder, &[], &format!("{line}\n"));
+        assert!(err(&o).contains(own) && o.status.code() != Some(0), "{line}: {}", err(&o));
+    }
+}
+
 /// Variables are told by what they are, not by the names of types within the program, and nothing waits for that.
 #[test]
 fn variables_are_told_by_what_they_are() {

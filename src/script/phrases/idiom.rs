@@ -100,6 +100,7 @@ pub enum Idiom {
     Increment,
     Prompt,
     Notebook,
+    Command,
     Beside,
     Sorted,
     Counted,

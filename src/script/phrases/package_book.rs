@@ -120,6 +120,14 @@ pub(super) const OTHERS: &[Phrase] = &[
         "",
     ),
     phrase(Idiom::Notebook, "", "", "%matplotlib inline", ""),
+    phrase(
+        Idiom::Command,
+        "the line falls away: there is no shell here, and none of the commands of Python's notebooks",
+        "",
+        "!ls",
+        "",
+    ),
+    phrase(Idiom::Command, "", "", "%who", ""),
     phrase(Idiom::Beside, "`+` puts texts together", "", "print(\"a\" \"b\")", "print(\"a\" + \"b\")"),
     phrase(
         Idiom::Sorted,

@@ -45,6 +45,12 @@ const LEVELS: [&str; 7] = ["+", "-", "*", "/", "%", "**", "//"];
 
 const AUGMENTED: [&str; 12] = ["+=", "-=", "*=", "/=", "%=", "**=", "//=", "@=", "&=", "|=", "^=", "<<="];
 
+/// What installs something, or sets a notebook of Python's up.
+const SETS_UP: [&str; 9] =
+    ["pip", "apt", "wget", "conda", "matplotlib", "load_ext", "autoreload", "config", "env"];
+/// Other words of a shell.
+const COMMANDS: [&str; 8] = ["ls", "cd", "cat", "pwd", "echo", "git", "head", "mkdir"];
+
 impl<'c> Statements<'_, 'c, '_> {
     /// The lines of the next statement, and what ends it taken, behind what marks what is lost in it.
     pub(super) fn statement(&mut self) -> Option<Vec<String>> {
@@ -103,8 +109,8 @@ impl<'c> Statements<'_, 'c, '_> {
                 self.writer.uses(Idiom::Shell);
                 Some(vec!["smi();".into()])
             }
-            "!" if self.writer.python && matches!(next, "pip" | "apt" | "wget" | "ls" | "conda") => {
-                self.notebook()
+            "!" if self.writer.python && (SETS_UP.contains(&next) || COMMANDS.contains(&next)) => {
+                self.notebook(next)
             }
             _ => self.assignment(),
         }?;
@@ -259,8 +265,9 @@ impl<'c> Statements<'_, 'c, '_> {
     fn magic(&mut self) -> Option<Vec<String>> {
         self.reader.at += 1;
         self.reader.eat("%");
-        if !matches!(self.reader.name()?.as_str(), "timeit" | "time") {
-            return self.notebook();
+        let word = self.reader.name()?;
+        if !matches!(word.as_str(), "timeit" | "time") {
+            return self.notebook(&word);
         }
         self.writer.uses(Idiom::Timeit);
         let value = self.reader.value()?;
@@ -268,8 +275,8 @@ impl<'c> Statements<'_, 'c, '_> {
     }
 
     /// What a notebook of Python's tells its surroundings.
-    fn notebook(&mut self) -> Option<Vec<String>> {
-        self.writer.uses(Idiom::Notebook);
+    fn notebook(&mut self, word: &str) -> Option<Vec<String>> {
+        self.writer.uses(if SETS_UP.contains(&word) { Idiom::Notebook } else { Idiom::Command });
         while self.reader.peek().is_some_and(|token| token.kind != TokenKind::Line) {
             self.reader.at += 1;
         }
