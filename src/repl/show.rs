@@ -115,10 +115,13 @@ pub(crate) fn timing(value: &str) -> Option<String> {
     let ms = |name: &str| field(name)?.parse::<f64>().ok().map(|ms| (ms * 1e6).round() as u64);
     let clock = if field("clock")? == Clock::Modelled.name() { Clock::Modelled } else { Clock::Measured };
     let show = crate::base::figures::nanos;
+    let (median, runs) = (timed(ms("median_ms")?, clock), field("runs")?.parse().ok()?);
+    if (clock, runs) == (Clock::Modelled, 1) {
+        return Some(format!("time: {median}; it is the same each time, and was taken once\n"));
+    }
     Some(format!(
-        "time: {} as the median of {}; {} to {}, half of them within {}\n",
-        timed(ms("median_ms")?, clock),
-        plural(field("runs")?.parse().ok()?, "run", "runs"),
+        "time: {median} as the median of {}; {} to {}, half of them within {}\n",
+        plural(runs, "run", "runs"),
         show(ms("min_ms")?),
         show(ms("max_ms")?),
         show(ms("iqr_ms")?)
@@ -144,6 +147,9 @@ mod tests {
             text,
             "time: 200 µs modelled as the median of 10 runs; 100 µs to 300 µs, half of them within 1.00 µs\n"
         );
+        let map = "#{median_ms: 0.2, iqr_ms: 0.0, min_ms: 0.2, max_ms: 0.2, runs: 1, clock: modelled}";
+        let once = "time: 200 µs modelled; it is the same each time, and was taken once\n";
+        assert_eq!(timing(map).as_deref(), Some(once));
         assert_eq!(timing("5"), None);
         let both = Usage { host_nanos: 1_500_000, modelled_nanos: Some(2_000), ..Usage::default() };
         assert_eq!(

@@ -74,7 +74,7 @@ fn commands_answer() {
         "cuda:0: 256.0 KiB allocated",
         "measured on this computer",
         "modelled on the simulated machine",
-        "modelled as the median of 1 run",
+        "modelled; it is the same each time, and was taken once",
         "matmul(input, other)",
         "> ",
         "softmax(input",
