@@ -90,11 +90,7 @@ impl<'t, 'c> PythonReader<'t, 'c> {
         }
         let value = self.binary(0)?;
         if matches!(self.word(), ".." | "..=") {
-            let closed = self.word() == "..=";
-            self.at += 1;
-            let ends = matches!(self.word(), "]" | ")");
-            let to = if ends { None } else { Some(self.binary(0)?.into()) };
-            return Some(Expr::Range(value.into(), to, closed));
+            return self.range(value);
         }
         let is_ternary = self.word() == "if"
             && self
@@ -111,6 +107,15 @@ impl<'t, 'c> PythonReader<'t, 'c> {
         self.expect("else")?;
         let other = self.value()?;
         Some(Expr::Ternary(value.into(), condition.into(), other.into()))
+    }
+
+    /// Rhai's range, behind what it begins with.
+    fn range(&mut self, from: Expr) -> Option<Expr> {
+        let closed = self.word() == "..=";
+        self.at += 1;
+        let ends = matches!(self.word(), "]" | ")");
+        let to = if ends { None } else { Some(self.binary(0)?.into()) };
+        Some(Expr::Range(from.into(), to, closed))
     }
 
     /// What stands behind `lambda`.
@@ -477,7 +482,10 @@ impl<'t, 'c> PythonReader<'t, 'c> {
         while self.eat("for") {
             let (names, places) = self.targets()?.into_iter().unzip();
             self.expect("in")?;
-            let items = self.binary(0)?;
+            let mut items = self.binary(0)?;
+            if matches!(self.word(), ".." | "..=") {
+                items = self.range(items)?;
+            }
             let mut conditions = Vec::new();
             while self.eat("if") {
                 conditions.push(self.binary(0)?);
