@@ -554,6 +554,7 @@ fn what_has_no_line_here_is_told_with_what_there_is() {
         ("", "let model = 3; print(modle)", "did you mean `model`?"),
         ("", "fn f(s) { s.to_int() } f(\"12\")", "parse_int(s)"),
         ("", "let i = 1; i++;", "i += 1;"),
+        ("let i = 1;", "i++", "`++` and `--` are no operators: `i += 1`"),
         ("", "[i * 2 for i in 0..3]", "`(0..3).map(|i| i * 2)`"),
         ("", "let l = [i*2 for i in 0..=3 if i > 1]", "`let l = (0..=3).filter(|i| i > 1).map(|i| i * 2);`"),
         ("", "!ls", "there is no shell here"),

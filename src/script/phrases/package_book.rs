@@ -110,7 +110,7 @@ pub(super) const OTHERS: &[Phrase] = &[
         "def two():\n    yield 1",
         "",
     ),
-    phrase(Idiom::Increment, "`i += 1` counts", "let i = 1;", "i++", "i += 1"),
+    phrase(Idiom::Increment, "`++` and `--` are no operators", "let i = 1;", "i++", "i += 1"),
     phrase(Idiom::Prompt, "the prompt is no part of the line", "", ">>> x = 1", "let x = 1;"),
     phrase(
         Idiom::Notebook,
