@@ -17,6 +17,12 @@ pub fn bytes(n: u64) -> String {
     }
 }
 
+/// A device's memory without what is no whole MiB of it: `nvidia-smi` and PyTorch leave that out, and a card that has 15,109
+/// there has as many everywhere.
+pub(crate) fn capacity(n: u64) -> u64 {
+    if n < 1000 * MIB { n } else { n - n % MIB }
+}
+
 /// Bytes as a number of MiB, with three digits or more.
 pub(crate) fn mebibytes(n: u64) -> String {
     let mib = n as f64 / MIB as f64;
@@ -134,6 +140,8 @@ mod tests {
         for (n, text) in cases {
             assert_eq!(bytes(n), text);
         }
+        assert_eq!(bytes(capacity(15_843_721_216)), "15,109 MiB", "as nvidia-smi has it");
+        assert_eq!(capacity((3 << 20) + 5), (3 << 20) + 5);
         assert_eq!(bytes(15_360 << 20), "15,360 MiB");
         assert_eq!((mebibytes(0).as_str(), mebibytes(512).as_str()), ("0.00", "<0.01"));
         assert_eq!(change(-(512 << 20)), "−512.0 MiB");

@@ -1,7 +1,7 @@
 //! Tables and sentences about what a session holds.
 
 use crate::base::event::Clock;
-use crate::base::figures::{bytes, plural, timed};
+use crate::base::figures::{bytes, capacity, plural, timed};
 use crate::base::{Device, sorted, table};
 use crate::notebook::usage::{Of, Part, parts};
 use crate::session::protocol::{DeviceInfo, Usage, Variable};
@@ -31,7 +31,7 @@ pub(super) fn devices(all: &[DeviceInfo]) -> String {
                 memory(d.allocated),
                 memory(d.reserved),
                 memory(d.peak),
-                memory(d.total),
+                memory(capacity(d.total)),
             ]
         })
         .collect();
@@ -63,7 +63,7 @@ pub(super) fn memory(devices: &[DeviceInfo], variables: &[Variable]) -> String {
             bytes(d.allocated),
             bytes(d.reserved),
             bytes(d.peak),
-            bytes(d.total)
+            bytes(capacity(d.total))
         );
     }
     let mut holders: Vec<_> = variables.iter().filter_map(|v| Some((v, v.tensor.as_ref()?))).collect();

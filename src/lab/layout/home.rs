@@ -245,8 +245,11 @@ fn devices(out: &mut Vec<HomeRow>, state: &State, width: usize) {
         return;
     };
     for device in found {
-        let memory =
-            if device.memory == 0 { String::new() } else { format!("  {}", figures::bytes(device.memory)) };
+        let memory = if device.memory == 0 {
+            String::new()
+        } else {
+            format!("  {}", figures::bytes(figures::capacity(device.memory)))
+        };
         let name = text::clip(&text::clean_line(&device.name), width.saturating_sub(26));
         let mut spans = vec![
             Span::styled(format!("  {}", text::left(&device.device, 8)), theme.strong),

@@ -34,7 +34,7 @@ pub(super) fn row(device: &DeviceTally, width: usize, theme: &Theme) -> Line<'st
             Span::styled(format!("held by tensors {held} MiB"), theme.dim),
         ]);
     }
-    let label = format!(" {} of {} MiB", used, figures::mebibytes(device.total));
+    let label = format!(" {} of {} MiB", used, figures::mebibytes(figures::capacity(device.total)));
     let columns = width.saturating_sub(8 + text::width(&label)).max(MIN_BAR);
     let mut spans = vec![Span::styled(name, theme.strong)];
     spans.extend(bar(device, device.total, columns, theme));
@@ -63,7 +63,7 @@ pub(super) fn name(device: &DeviceTally, width: usize, theme: &Theme) -> Line<'s
 
 pub(super) fn bar_row(device: &DeviceTally, width: usize, whole: bool, theme: &Theme) -> Line<'static> {
     let scale = if whole { device.total } else { scale(device) };
-    let total = figures::mebibytes(device.total);
+    let total = figures::mebibytes(figures::capacity(device.total));
     let label = if scale < device.total {
         format!(" ⋯ scale {} of {total} MiB", figures::mebibytes(scale))
     } else {
