@@ -192,6 +192,19 @@ fn a_path_is_typed_and_gets_its_ending() {
 }
 
 #[test]
+fn a_path_that_can_not_be_opened_can_be_mended() {
+    let mut lab = home(look(Colour::True));
+    lab.types("omissing/q\n");
+    lab.tell(Msg::NotOpened(opened(&lab).unwrap().clone()));
+    assert!(lab.shows().contains("Path: missing/q.rhai"), "{}", lab.shows());
+    lab.key(KeyCode::Esc);
+    // What was chosen of the list has no path to mend.
+    lab.key(KeyCode::Home);
+    lab.tell(Msg::NotOpened(Target::Notebook("other.rhai".into())));
+    assert!(!lab.shows().contains("Path:"), "{}", lab.shows());
+}
+
+#[test]
 fn what_is_opened_takes_the_place_of_what_was() {
     let mut lab = home(look(Colour::True));
     lab.tell(Msg::Opened { document: lesson(), at: Some("bytes-across".into()), keeping: Keeping::Nothing });

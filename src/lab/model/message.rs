@@ -76,6 +76,8 @@ pub enum Msg {
         at: Option<String>,
         keeping: Keeping,
     },
+    /// It could not be opened: [`Msg::Note`] says why.
+    NotOpened(Target),
 }
 
 /// Something the lab's surroundings do for it.

@@ -478,6 +478,7 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
             Err(error) => {
                 self.take_again(let_go);
                 self.tell_file(state);
+                say(state, Msg::NotOpened(target.clone()), self);
                 return Err(io::Error::other(error));
             }
         };

@@ -95,6 +95,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         Msg::Opened { document, at, keeping } => {
             settled(state, |state| home::opened(state, document, at.as_deref(), keeping))
         }
+        Msg::NotOpened(target) => home::not_opened(state, &target),
     }
     book::follow(state, fx);
     whereabouts::follow(state, fx);

@@ -194,6 +194,14 @@ pub(crate) fn opened(state: &mut State, document: Document, at: Option<&str>, ke
     }
 }
 
+/// A path that was typed can be mended.
+pub(crate) fn not_opened(state: &mut State, target: &Target) {
+    let home = &mut state.held.home;
+    if let (Target::Notebook(path), None, Screen::Home) = (target, home.target(), state.screen) {
+        home.prompt = Some(path.display().to_string());
+    }
+}
+
 fn go(state: &mut State, to: Go) {
     let by = match to {
         Go::Up => -1,
