@@ -20,7 +20,7 @@ use crate::op::shape::view::reshape_to;
 use crate::op::{OpDef, Operand, Value};
 use crate::tensor::Tensor;
 
-use super::state::Moments;
+use super::state::{Moments, StateDict};
 use super::{MAXIMIZE, Optimizer, Options, PARAMS, Rate, Rule, constructor};
 
 pub use remembered::Memory;
@@ -342,6 +342,13 @@ impl Optimizer {
 }
 
 impl Optimizer {
+    /// What an optimiser that searches goes on from, which stands under the first of its parameters.
+    pub(super) fn searched(state: &StateDict, parameters: &[Tensor]) -> Result<Memory> {
+        let first = state.groups.first().and_then(|(_, numbers)| numbers.first());
+        let found = state.moments.iter().find(|(number, _, _)| Some(number) == first);
+        Memory::of(found.map_or(&[], |(_, _, entries)| entries), parameters)
+    }
+
     /// What an optimiser that searches remembers.
     pub(super) fn memory(&self) -> MutexGuard<'_, Memory> {
         self.0.memory.lock().unwrap_or_else(PoisonError::into_inner)

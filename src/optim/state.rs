@@ -5,7 +5,7 @@ use crate::device::beside::on_the_clock;
 use crate::op::{Copies, Value};
 use crate::tensor::Tensor;
 
-use super::{Group, Optimizer, lbfgs};
+use super::Optimizer;
 
 /// What is remembered of one parameter: how many steps were taken, and running tensors by name.
 #[derive(Clone, Default)]
@@ -127,7 +127,8 @@ impl Optimizer {
             ));
         }
         let mut loaded = memory::with_capacity(groups.len())?;
-        let searches = self.searches().then(|| searched(state, &groups)).transpose()?;
+        let parameters = groups.first().map_or(&[][..], |group| &group.parameters);
+        let searches = self.searches().then(|| Optimizer::searched(state, parameters)).transpose()?;
         for (group, (options, numbers)) in groups.iter().zip(&state.groups) {
             let options = group.options.with(options.clone(), self.name())?;
             self.0.rule.check(&options)?;
@@ -180,15 +181,6 @@ const MEANS: [&str; 2] = ["row_var", "col_var"];
 
 /// Those that are one number, whatever the parameter's shape.
 const NUMBERS: [&str; 3] = ["eta", "mu", "mu_product"];
-
-/// What an optimiser that searches goes on from.
-fn searched(state: &StateDict, groups: &[Group]) -> Result<lbfgs::Memory> {
-    let (Some(group), Some((_, numbers))) = (groups.first(), state.groups.first()) else {
-        return Ok(lbfgs::Memory::default());
-    };
-    let first = state.moments.iter().find(|(number, _, _)| Some(number) == numbers.first());
-    lbfgs::Memory::of(first.map_or(&[], |(_, _, entries)| entries), &group.parameters)
-}
 
 fn remembered(state: &StateDict, number: usize, parameter: &Tensor) -> Result<Moments> {
     let Some((_, step, tensors)) = state.moments.iter().find(|(n, _, _)| *n == number) else {

@@ -69,7 +69,7 @@ impl Memory {
         let Some(like) = parameters.first().filter(|_| !entries.is_empty()) else {
             return Ok(Memory::default());
         };
-        let given = Given { entries, like, numel: parameters.iter().map(Tensor::numel).sum() };
+        let given = Remembered { entries, like, numel: parameters.iter().map(Tensor::numel).sum() };
         let (changes, steps, inverses) =
             (given.list("old_dirs")?, given.list("old_stps")?, given.list("ro")?);
         if changes.len() != steps.len() || steps.len() != inverses.len() {
@@ -95,13 +95,13 @@ impl Memory {
 }
 
 /// Entries of a state for parameters of so many elements, the first of which is `like`.
-struct Given<'a> {
+struct Remembered<'a> {
     entries: &'a [(String, Value)],
     like: &'a Tensor,
     numel: usize,
 }
 
-impl Given<'_> {
+impl Remembered<'_> {
     fn get(&self, name: &str) -> Result<&Value> {
         let found = self.entries.iter().find(|(n, _)| n == name);
         found.map(|(_, value)| value).ok_or_else(|| {
