@@ -34,7 +34,8 @@ pub(super) fn through_map(fault: &Fault) -> Option<String> {
     let (head, of) = fault.source_line.as_deref()?.split_once(" in ")?;
     let names = head.rsplit_once("for ")?.1.trim();
     let of = of.split_once('{')?.0.trim();
-    let is_path = !of.is_empty() && of.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
+    let is_path = of.starts_with(char::is_alphabetic)
+        && of.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
     let way = if names.starts_with('(') { "items" } else { "keys" };
     is_path.then(|| format!("`for {names} in {of}.{way}()` goes through a map"))
 }

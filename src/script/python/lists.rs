@@ -12,11 +12,11 @@ const TERNARY: u8 = 0;
 const CONDITION: u8 = 1;
 
 /// A value and how tightly it binds.
-pub(super) type Written = (String, u8);
+pub(super) type WrittenCall = (String, u8);
 
 impl PythonWriter {
     /// A method of an array, or of what may be one.
-    pub(super) fn list_method(&mut self, on: &Expr, name: &str, given: &[Expr]) -> Option<Written> {
+    pub(super) fn list_method(&mut self, on: &Expr, name: &str, given: &[Expr]) -> Option<WrittenCall> {
         let of = self.type_of(on);
         let function = given.first().filter(|value| self.is_function(name, value));
         match (name, given) {
@@ -34,7 +34,7 @@ impl PythonWriter {
     }
 
     /// Methods that ask a function about each item.
-    fn picked(&mut self, on: &Expr, name: &str, function: &Expr) -> Option<Written> {
+    fn picked(&mut self, on: &Expr, name: &str, function: &Expr) -> Option<WrittenCall> {
         if matches!(name, "for_each" | "dedup") {
             self.note_lost(format!("Python's lists have no `{name}`"));
             return None;
@@ -63,7 +63,13 @@ impl PythonWriter {
     }
 
     /// `reduce` and `reduce_rev`; what there is at first is the empty value where nothing is given.
-    fn folded(&mut self, on: &Expr, name: &str, function: &Expr, first: Option<&Expr>) -> Option<Written> {
+    fn folded(
+        &mut self,
+        on: &Expr,
+        name: &str,
+        function: &Expr,
+        first: Option<&Expr>,
+    ) -> Option<WrittenCall> {
         let reverse = match name {
             "reduce" => false,
             "reduce_rev" => true,
@@ -81,7 +87,7 @@ impl PythonWriter {
     }
 
     /// What puts items in order.
-    fn ordered(&mut self, on: &Expr, name: &str, given: &[Expr]) -> Option<Written> {
+    fn ordered(&mut self, on: &Expr, name: &str, given: &[Expr]) -> Option<WrittenCall> {
         let how = match (name, given) {
             ("order_desc" | "sort_desc", []) => "reverse=True".to_owned(),
             ("order", []) => String::new(),
@@ -99,7 +105,7 @@ impl PythonWriter {
         atom(format!("sorted({on}{comma}{how})"))
     }
 
-    fn part(&mut self, on: &Expr, name: &str, given: &[Expr]) -> Option<Written> {
+    fn part(&mut self, on: &Expr, name: &str, given: &[Expr]) -> Option<WrittenCall> {
         let is_array = self.type_of(on) == Type::Array;
         match (name, given) {
             ("reduce" | "reduce_rev", [function, first]) => self.folded(on, name, function, Some(first)),
@@ -150,7 +156,7 @@ impl PythonWriter {
     }
 
     /// Methods that change an array and, but for a part that is taken out, give nothing.
-    fn changed(&mut self, on: &Expr, name: &str, given: &[Expr]) -> Option<Written> {
+    fn changed(&mut self, on: &Expr, name: &str, given: &[Expr]) -> Option<WrittenCall> {
         let line = match (name, given) {
             ("truncate", [count]) => format!("del {}[{}:]", self.bound(on, ATOM), self.expr(count)),
             ("chop", [count]) => {
@@ -191,7 +197,7 @@ impl PythonWriter {
     }
 
     /// Takes a part out of a list, and gives it.
-    fn taken(&mut self, on: &str, part: &str) -> Option<Written> {
+    fn taken(&mut self, on: &str, part: &str) -> Option<WrittenCall> {
         let unused = std::mem::take(&mut self.unused);
         let name = if unused { "None".into() } else { self.made_up("taken") };
         if !unused {
@@ -202,7 +208,7 @@ impl PythonWriter {
     }
 
     /// `drain` and `retain` by a function: what goes is the value, and what stays is what it is called on.
-    fn sifted(&mut self, on: &Expr, name: &str, function: &Expr) -> Option<Written> {
+    fn sifted(&mut self, on: &Expr, name: &str, function: &Expr) -> Option<WrittenCall> {
         let is_map = self.type_of(on) == Type::Map;
         let unused = std::mem::take(&mut self.unused);
         let of = self.item_of(on);
@@ -264,7 +270,7 @@ impl PythonWriter {
     }
 
     /// `a.map(|x| f(x))` as a list, or a dict, is built in Python.
-    fn comprehension(&mut self, on: &Expr, name: &str, function: &Expr) -> Option<Written> {
+    fn comprehension(&mut self, on: &Expr, name: &str, function: &Expr) -> Option<WrittenCall> {
         let is_map = self.type_of(on) == Type::Map;
         let wanted: &[&str] = if is_map { &["name", "value"] } else { &["item", "place"] };
         let items = match on {
@@ -341,7 +347,7 @@ impl PythonWriter {
     }
 }
 
-pub(super) fn atom(text: String) -> Option<Written> {
+pub(super) fn atom(text: String) -> Option<WrittenCall> {
     Some((text, ATOM))
 }
 

@@ -8,6 +8,7 @@ mod expr;
 mod given;
 mod lists;
 mod lost;
+mod meaning;
 mod names;
 mod numbers;
 mod parse;

@@ -2,43 +2,15 @@
 //! be one in Python get another, what is changed after it was stored is copied, and a closure made in a loop keeps its
 //! values.
 
-use super::bindings::{Binding, Kind};
+use super::bindings::{Binding, BindingKind, Changes, Names};
 use super::names::is_taken;
-use super::tree::{Block, Expr, Stmt};
-use super::walk::Walk;
-
-/// Names as they stand between pieces of code that go on from one another.
-#[derive(Clone, Default)]
-pub(super) struct Names {
-    /// Variables of the script, and what they are called in Python.
-    pub(super) top: Vec<(String, String)>,
-    /// What pieces that will follow use of others, and what they bind at their top.
-    pub(super) ahead: Vec<(Vec<String>, Vec<String>)>,
-    /// Functions, and their parameters.
-    pub(super) functions: Vec<(String, Vec<String>)>,
-    /// Names that may stand for a number below 0.
-    pub(super) negative: Vec<String>,
-    /// Names of maps' entries.
-    pub(super) keys: Vec<String>,
-}
-
-/// What is done to the tree, by the places of its values.
-#[derive(Default)]
-pub(super) struct Changes {
-    /// Places of names, and what stands there instead.
-    pub(super) renamed: Vec<(usize, String)>,
-    /// Values that are copied.
-    pub(super) copied: Vec<usize>,
-    /// Closures, and a name whose value each keeps.
-    pub(super) kept: Vec<(usize, String)>,
-    /// Bodies that begin with a copy of what they are given: the name's place.
-    pub(super) own: Vec<usize>,
-}
+use super::tree::Block;
+use super::walk::TreeWalk;
 
 impl Names {
     /// Looks at code that will follow.
     pub(super) fn look_ahead(&mut self, block: &mut Block) {
-        let mut walk = Walk::new(self, None);
+        let mut walk = TreeWalk::new(self, None);
         walk.run(block);
         let free = walk.free.iter().map(|mention| mention.name.clone()).collect();
         let lets = walk.top_names();
@@ -52,18 +24,18 @@ impl Names {
             self.ahead.remove(0);
         }
         for _ in 0..2 {
-            let mut walk = Walk::new(self, None);
+            let mut walk = TreeWalk::new(self, None);
             walk.run(block);
             self.learn(walk);
         }
-        let mut walk = Walk::new(self, None);
+        let mut walk = TreeWalk::new(self, None);
         walk.run(block);
         let (changes, top) = self.changes(&walk);
-        Walk::new(self, Some(changes)).run(block);
+        TreeWalk::new(self, Some(changes)).run(block);
         self.top = top;
     }
 
-    fn learn(&mut self, walk: Walk) {
+    fn learn(&mut self, walk: TreeWalk) {
         self.negative = walk.negative;
         self.functions = walk.functions;
         self.keys = walk.keys;
@@ -76,12 +48,12 @@ impl Names {
         first.is_some_and(|(free, _)| has(free))
     }
 
-    fn changes(&self, walk: &Walk) -> (Changes, Vec<(String, String)>) {
+    fn changes(&self, walk: &TreeWalk) -> (Changes, Vec<(String, String)>) {
         let mut changes = Changes::default();
         let mut shown: Vec<String> = Vec::new();
         for (i, binding) in walk.bindings.iter().enumerate() {
             let name = match binding.kind {
-                Kind::Outside => self.called(&binding.name),
+                BindingKind::Outside => self.called(&binding.name),
                 _ => self.name_of(walk, binding, &shown),
             };
             if name != binding.name {
@@ -115,7 +87,7 @@ impl Names {
     }
 
     /// What a variable is called in Python.
-    fn name_of(&self, walk: &Walk, binding: &Binding, shown: &[String]) -> String {
+    fn name_of(&self, walk: &TreeWalk, binding: &Binding, shown: &[String]) -> String {
         let name = &binding.name;
         let taken = binding.shadows.and_then(|i| shown.get(i));
         let hides = binding.shadows.is_some_and(|i| self.hides(walk, binding, i))
@@ -136,9 +108,9 @@ impl Names {
     }
 
     /// Whether an inner variable would take away one of around that is still needed.
-    fn hides(&self, walk: &Walk, binding: &Binding, shadowed: usize) -> bool {
+    fn hides(&self, walk: &TreeWalk, binding: &Binding, shadowed: usize) -> bool {
         let Some(old) = walk.bindings.get(shadowed) else { return false };
-        if old.block == binding.block || binding.kind == Kind::Param {
+        if old.block == binding.block || binding.kind == BindingKind::Param {
             return false;
         }
         if old.function != binding.function {
@@ -152,7 +124,7 @@ impl Names {
     }
 
     /// Whether a function of the variable's name is called where Python has the variable.
-    fn hides_function(&self, walk: &Walk, binding: &Binding) -> bool {
+    fn hides_function(&self, walk: &TreeWalk, binding: &Binding) -> bool {
         let inner = binding.block != 0 && binding.function == 0 && binding.shadows.is_none();
         inner && walk.is_function(&binding.name) && self.is_used_later(&binding.name)
             || walk.free.iter().filter(|mention| mention.name == binding.name).any(|mention| {
@@ -171,13 +143,7 @@ impl Names {
 impl Binding {
     /// Whether its value comes from outside of the code: a parameter, or an item of a loop.
     fn is_given(&self) -> bool {
-        matches!(self.kind, Kind::Param | Kind::Loop)
+        matches!(self.kind, BindingKind::Param | BindingKind::Loop)
             && !matches!(self.name.as_str(), "self" | "this" | "ctx")
     }
-}
-
-/// Puts a copy of a variable before a body.
-pub(super) fn with_copy(body: &mut Block, name: &str) {
-    let value = Expr::Copy(Box::new(Expr::Path(vec![name.to_owned()])));
-    body.insert(0, Stmt::Assign(Expr::Path(vec![name.to_owned()]), "=".into(), value));
 }

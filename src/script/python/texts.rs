@@ -1,6 +1,6 @@
 //! Methods of texts and maps; Python's texts can't be changed, so that a name is bound to another one.
 
-use super::lists::{Written, atom};
+use super::lists::{WrittenCall, atom};
 use super::tree::Expr;
 use super::writer::{PythonWriter, Type};
 
@@ -8,7 +8,7 @@ const ATOM: u8 = 14;
 
 impl PythonWriter {
     /// A method of a text, or of what may be one.
-    pub(super) fn text_method(&mut self, on: &Expr, name: &str, given: &[Expr]) -> Option<Written> {
+    pub(super) fn text_method(&mut self, on: &Expr, name: &str, given: &[Expr]) -> Option<WrittenCall> {
         let is_text = self.type_of(on) == Type::Text;
         let is_int = |writer: &Self, value: &Expr| writer.type_of(value) == Type::Int;
         let is_word = |writer: &Self, value: &Expr| writer.type_of(value) == Type::Text;
@@ -57,7 +57,7 @@ impl PythonWriter {
     }
 
     /// A text that is changed in place here.
-    fn text_changed(&mut self, on: &Expr, name: &str, given: &[Expr], is_text: bool) -> Option<Written> {
+    fn text_changed(&mut self, on: &Expr, name: &str, given: &[Expr], is_text: bool) -> Option<WrittenCall> {
         let is_place = super::lists::is_simple(on) && !matches!(on, Expr::Text(_) | Expr::Number(_));
         let changes = matches!(name, "trim" | "make_upper" | "make_lower" | "crop")
             || name == "replace" && given.len() == 2
@@ -108,7 +108,7 @@ impl PythonWriter {
     }
 
     /// A method of a map.
-    pub(super) fn map_method(&mut self, on: &Expr, name: &str, given: &[Expr]) -> Option<Written> {
+    pub(super) fn map_method(&mut self, on: &Expr, name: &str, given: &[Expr]) -> Option<WrittenCall> {
         let of = self.type_of(on);
         let is_map = of == Type::Map;
         let by_name = |writer: &Self, key: &Expr| writer.type_of(key) == Type::Text;

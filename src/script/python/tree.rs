@@ -84,3 +84,9 @@ pub(super) fn gives_once(value: &Expr) -> bool {
     let names = ["parameters", "buffers", "named_parameters", "named_buffers", "children", "modules"];
     matches!(value, Expr::Method(_, name, _) if names.contains(&name.as_str()))
 }
+
+/// Puts a copy of a variable before a body.
+pub(super) fn with_copy(body: &mut Block, name: &str) {
+    let value = Expr::Copy(Box::new(Expr::Path(vec![name.to_owned()])));
+    body.insert(0, Stmt::Assign(Expr::Path(vec![name.to_owned()]), "=".into(), value));
+}

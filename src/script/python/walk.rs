@@ -1,9 +1,8 @@
 //! A walk through a tree that tells each variable from others of its name. It goes twice: once to see, once to change.
 
-use super::bindings::{Binding, Change, Closure, Kind, Mention, Store, Used};
+use super::bindings::{Binding, BindingKind, Changes, Closure, Mention, Mutation, Names, Store, Used};
 use super::numbers::may_be_negative;
-use super::resolve::{Changes, Names, with_copy};
-use super::tree::{Block, Expr, Part, Stmt, only_value};
+use super::tree::{Block, Expr, Part, Stmt, only_value, with_copy};
 
 /// Methods that change the array, map or text that they are called on, and nothing else has.
 const LIST_CHANGES: [&str; 14] = [
@@ -56,7 +55,7 @@ struct Scope {
     names: Vec<usize>,
 }
 
-pub(super) struct Walk {
+pub(super) struct TreeWalk {
     at: usize,
     scopes: Vec<Scope>,
     blocks: usize,
@@ -76,9 +75,9 @@ pub(super) struct Walk {
     changes: Option<Changes>,
 }
 
-impl Walk {
-    pub(super) fn new(names: &Names, changes: Option<Changes>) -> Walk {
-        let mut walk = Walk {
+impl TreeWalk {
+    pub(super) fn new(names: &Names, changes: Option<Changes>) -> TreeWalk {
+        let mut walk = TreeWalk {
             at: 0,
             scopes: vec![Scope { block: 0, closed: true, names: Vec::new() }],
             blocks: 0,
@@ -97,7 +96,7 @@ impl Walk {
         };
         for (name, _) in &names.top {
             let mut name = name.clone();
-            walk.declare(&mut name, Kind::Outside, None);
+            walk.declare(&mut name, BindingKind::Outside, None);
         }
         walk
     }
@@ -125,7 +124,7 @@ impl Walk {
         self.at
     }
 
-    fn declare(&mut self, name: &mut String, kind: Kind, value: Option<&Expr>) -> usize {
+    fn declare(&mut self, name: &mut String, kind: BindingKind, value: Option<&Expr>) -> usize {
         let shadows = self.find(name);
         let at = self.place();
         let block = self.scopes.last().map_or(0, |scope| scope.block);
@@ -161,7 +160,7 @@ impl Walk {
         if let Some(scope) = self.scopes.last_mut() {
             scope.names.push(index);
         }
-        if kind != Kind::Outside {
+        if kind != BindingKind::Outside {
             self.rename(name, at);
         }
         index
@@ -189,7 +188,7 @@ impl Walk {
         }
     }
 
-    fn mention(&mut self, name: &mut String, change: Change) -> Option<usize> {
+    fn mention(&mut self, name: &mut String, change: Mutation) -> Option<usize> {
         let at = self.place();
         let function = self.function;
         let found = self.find(name);
@@ -204,14 +203,14 @@ impl Walk {
     /// A name that is called: a function's, but where a variable may hold one.
     fn called(&mut self, name: &mut String) {
         let variable = self.find(name).and_then(|i| self.bindings.get(i));
-        if variable.is_some_and(|binding| binding.plain || binding.kind == Kind::Outside)
+        if variable.is_some_and(|binding| binding.plain || binding.kind == BindingKind::Outside)
             && self.is_function(name)
         {
             let at = self.place();
             self.free.push(Mention { name: name.clone(), at, function: self.function });
             return;
         }
-        self.mention(name, Change::None);
+        self.mention(name, Mutation::None);
     }
 
     fn enter(&mut self, closed: bool) {
@@ -230,7 +229,7 @@ impl Walk {
     }
 
     /// Walks through what is done again and again.
-    fn repeated(&mut self, walk: impl FnOnce(&mut Walk)) {
+    fn repeated(&mut self, walk: impl FnOnce(&mut TreeWalk)) {
         let from = self.place();
         let index = self.loops.len();
         self.loops.push((from, usize::MAX));
@@ -249,7 +248,8 @@ impl Walk {
                 let direct = is_held(value) && matches!(target, Expr::Path(_));
                 self.value(value, sign == "=");
                 self.signed(target, sign.starts_with('-'), value);
-                let change = if matches!(target, Expr::Path(_)) { Change::Assigned } else { Change::Item };
+                let change =
+                    if matches!(target, Expr::Path(_)) { Mutation::Assigned } else { Mutation::Item };
                 let into = self.target(target, change);
                 self.stored_in(before, into, direct);
             }
@@ -263,7 +263,7 @@ impl Walk {
                 names.iter().for_each(|name| self.note_sign(name, may_be_negative(items, &self.negative)));
                 self.repeated(|walk| {
                     walk.enter(false);
-                    let own = walk.given(names, Kind::Loop);
+                    let own = walk.given(names, BindingKind::Loop);
                     walk.statements(body);
                     walk.scopes.pop();
                     own.iter().for_each(|name| with_copy(body, name));
@@ -281,7 +281,7 @@ impl Walk {
                 self.block(body);
                 self.enter(false);
                 if let Some(name) = name {
-                    self.declare(name, Kind::Caught, None);
+                    self.declare(name, BindingKind::Caught, None);
                 }
                 self.statements(handler);
                 self.scopes.pop();
@@ -297,7 +297,7 @@ impl Walk {
             self.value(value, direct);
             self.note_sign(name, may_be_negative(value, &self.negative));
         }
-        let index = self.declare(name, Kind::Let, value.as_ref());
+        let index = self.declare(name, BindingKind::Let, value.as_ref());
         self.stored_in(stores, Some(index), direct);
         if matches!(value, Some(Expr::Closure(..)))
             && let Some(binding) = self.bindings.get_mut(index)
@@ -329,7 +329,7 @@ impl Walk {
     }
 
     /// Names that a body is given, and which of them it must copy.
-    fn given(&mut self, names: &mut [String], kind: Kind) -> Vec<String> {
+    fn given(&mut self, names: &mut [String], kind: BindingKind) -> Vec<String> {
         let mut own = Vec::new();
         for name in names {
             let index = self.declare(name, kind, None);
@@ -346,7 +346,7 @@ impl Walk {
         self.function = self.within.len();
         self.within.push(around);
         self.enter(closed);
-        let own = self.given(params, Kind::Param);
+        let own = self.given(params, BindingKind::Param);
         self.statements(body);
         self.scopes.pop();
         self.function = around;
@@ -354,7 +354,7 @@ impl Walk {
     }
 
     /// What is changed: the variable that it is a part of.
-    fn target(&mut self, target: &mut Expr, change: Change) -> Option<usize> {
+    fn target(&mut self, target: &mut Expr, change: Mutation) -> Option<usize> {
         match target {
             Expr::Path(path) => match path.as_mut_slice() {
                 [name] => self.mention(name, change),
@@ -368,9 +368,9 @@ impl Walk {
                 }
                 into
             }
-            Expr::Field(on, _) => self.target(on, Change::Deep),
+            Expr::Field(on, _) => self.target(on, Mutation::Deep),
             Expr::Index(on, at) => {
-                let into = self.target(on, Change::Deep);
+                let into = self.target(on, Mutation::Deep);
                 self.value(at, false);
                 into
             }
@@ -394,7 +394,7 @@ impl Walk {
             Expr::Field(_, name) if binding.list => self.learn_key(&name.clone()),
             Expr::Field(_, name) => {
                 let is_own = matches!(binding.name.as_str(), "self" | "this" | "ctx");
-                binding.list = binding.kind == Kind::Param && !is_own && self.keys.contains(name);
+                binding.list = binding.kind == BindingKind::Param && !is_own && self.keys.contains(name);
             }
             _ => {}
         }
@@ -406,7 +406,7 @@ impl Walk {
         match value {
             Expr::Path(path) => {
                 if let [name] = path.as_mut_slice() {
-                    let found = self.mention(name, Change::None);
+                    let found = self.mention(name, Mutation::None);
                     self.store(at, found, stored, false);
                 }
             }
@@ -480,7 +480,7 @@ impl Walk {
     fn parts(&mut self, value: &mut Expr) -> Option<usize> {
         match value {
             Expr::Path(path) => match path.as_mut_slice() {
-                [name] => self.mention(name, Change::None),
+                [name] => self.mention(name, Mutation::None),
                 _ => None,
             },
             Expr::Field(on, _) => self.parts(on),
@@ -541,8 +541,10 @@ impl Walk {
         let is_list = LIST_CHANGES.contains(&name);
         let changes = is_list || OTHER_CHANGES.contains(&name) && !(name == "sort" && given.is_empty());
         let into = match on {
-            Expr::Path(_) if changes => self.target(on, if is_list { Change::List } else { Change::Item }),
-            Expr::Field(..) | Expr::Index(..) if changes => self.target(on, Change::Deep),
+            Expr::Path(_) if changes => {
+                self.target(on, if is_list { Mutation::List } else { Mutation::Item })
+            }
+            Expr::Field(..) | Expr::Index(..) if changes => self.target(on, Mutation::Deep),
             _ => {
                 self.value(on, false);
                 None

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::resolve::Names;
+use super::bindings::Names;
 use super::stand_ins::StandIn;
 use super::tree::Expr;
 
