@@ -12,7 +12,7 @@ use crate::tensor::backward::Pass;
 use crate::tensor::launch::compute;
 use crate::tensor::{In, Tensor, launch};
 
-use super::record::no_grad;
+use super::record::{no_grad, one, recorded};
 
 /// What an operation is made of; it must give the same for the same inputs.
 pub(crate) type Composite = Box<dyn Fn(&[Tensor]) -> Result<Tensor> + Send + Sync>;
@@ -205,10 +205,12 @@ impl Again {
         self.inputs.iter().enumerate().map(each).collect()
     }
 
-    /// The inputs as parts of the graph. What was not kept does not matter to the gradient.
+    /// The inputs as parts of the graph, each a node of its own: one may be given twice, or be made of another. What was not
+    /// kept does not matter to the gradient.
     fn joined(&self, kept: &[Tensor], g: &Tensor) -> Result<Vec<Tensor>> {
+        static ALIAS: Vjp = Vjp { name: "AliasBackward0", run: |_, g| one(g.clone()) };
         let each = |(i, meta): (usize, &Meta)| match kept.get(i) {
-            Some(t) => Ok(t.clone()),
+            Some(t) => Ok(recorded(t.detach(), &ALIAS, &[t], |_, _| ())),
             None => {
                 let leaf =
                     Tensor::full(&meta.shape, 0i64.into(), meta.dtype, &g.context(), self.of.backward)?;
