@@ -6,7 +6,7 @@ use rhai::{Array, Dynamic};
 use serde_json::{Value, json};
 
 use crate::base::Cause;
-use crate::base::figures::{bytes, nanos};
+use crate::base::figures::{bytes, capacity, nanos};
 use crate::base::file::WritesAside;
 use crate::base::sorted;
 use crate::base::stderr::{self, tell};
@@ -243,7 +243,7 @@ fn row(tried: &Tried) -> Vec<String> {
     };
     let time = if takes { nanos(planned.nanos) } else { "–".into() };
     let what = if takes { told(&planned.shares) } else { String::new() };
-    vec![tried.set.name.clone(), bytes(tried.memory()), peak, fits, time, what]
+    vec![tried.set.name.clone(), bytes(capacity(tried.memory())), peak, fits, time, what]
 }
 
 /// `kernels 81 % (linear 44 %), copies 12 %`: what takes a twentieth and more, the longest first.
@@ -326,7 +326,7 @@ fn larger(tried: &Tried, all: &[Tried]) -> Option<String> {
         Some(profile) => format!(
             "The smallest of the devices at hand that could hold it is {}, with {}: try `--devices {}`.",
             profile.id,
-            bytes(profile.device.memory),
+            bytes(capacity(profile.device.memory)),
             profile.id
         ),
         None => "No single device at hand holds that much: put parts on several, keep less (`checkpoint`), or halve \
