@@ -18,7 +18,7 @@ use crate::script::plan::{Ended, Planned, Shares, plan};
 use crate::script::{Fault, Origin};
 
 use super::output::say;
-use super::run::{Watch, leave_out_values, load, on_large_stack};
+use super::run::{Watch, asked, leave_out_values, load, on_large_stack};
 use super::{Script, exit};
 
 /// What is planned for where nothing is named.
@@ -154,7 +154,7 @@ fn tried(script: &Script, options: &PlanOptions, sets: &[Set]) -> u8 {
             let Ended::Cancelled(error) = end else { continue };
             tell!("{}", error.message());
             let is_late = matches!(error.cause(), Cause::Timeout { .. });
-            return if is_late { exit::TIMEOUT } else { exit::INTERRUPTED };
+            return if is_late { exit::TIMEOUT } else { asked() };
         }
         all.push(Tried { set, planned, needs });
     }

@@ -307,10 +307,9 @@ fn report(interpreter: &Interpreter, result: Result<Dynamic, Stopped>, as_json: 
         Err(Stopped::Fault(fault)) => *fault,
         Err(Stopped::Cancelled(error)) => {
             tell!("{}", error.message());
-            return match (error.cause(), SIGNAL.load(Ordering::Relaxed)) {
-                (Cause::Timeout { .. }, _) => exit::TIMEOUT,
-                (_, signal) if signal > 0 => exit::of_signal(signal),
-                _ => exit::INTERRUPTED,
+            return match error.cause() {
+                Cause::Timeout { .. } => exit::TIMEOUT,
+                _ => asked(),
             };
         }
     };
@@ -323,6 +322,14 @@ fn report(interpreter: &Interpreter, result: Result<Dynamic, Stopped>, as_json: 
 
 /// The signal that asked for an end.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
+
+/// The status of what a signal asked to end.
+pub(super) fn asked() -> u8 {
+    match SIGNAL.load(Ordering::Relaxed) {
+        0 => exit::INTERRUPTED,
+        signal => exit::of_signal(signal),
+    }
+}
 
 /// How long a script that was told to end may take to write what it was asked for.
 const GRACE: Duration = Duration::from_secs(2);

@@ -155,14 +155,14 @@ impl Memory {
             _ => false,
         };
         let mut loss = problem.loss(evaluate)?;
-        self.evaluations += 1;
+        self.evaluations = self.evaluations.saturating_add(1);
         let mut gradient = problem.gradient()?;
         if gradient.numel() == 0 || largest(&gradient)? <= flat {
             return Ok(());
         }
         let mut used = 1;
         for n in 1..=most {
-            self.iterations += 1;
+            self.iterations = self.iterations.saturating_add(1);
             let direction = self.turned(&gradient, history)?;
             let before = loss;
             (self.loss, self.length) = (loss, lr);
@@ -181,7 +181,7 @@ impl Memory {
                 let (found, count) = search.run(start, self.length, evaluations - used, evaluate)?;
                 (self.length, loss, gradient) = (found.at, found.loss, found.gradient);
                 used += count;
-                self.evaluations += count;
+                self.evaluations = self.evaluations.saturating_add(count);
                 problem.advance(self.length, &direction)?;
             } else {
                 problem.advance(self.length, &direction)?;
@@ -189,7 +189,7 @@ impl Memory {
                 if n != most {
                     (loss, gradient) = (problem.loss(evaluate)?, problem.gradient()?);
                     used += 1;
-                    self.evaluations += 1;
+                    self.evaluations = self.evaluations.saturating_add(1);
                 }
             }
             let moved = largest(&direction)? * self.length.abs();

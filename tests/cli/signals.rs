@@ -35,3 +35,24 @@ fn a_script_that_is_told_to_end_writes_its_trace() {
         }
     }
 }
+
+#[test]
+fn a_plan_that_is_told_to_end_says_by_which_signal() {
+    for (signal, status) in [("INT", 130), ("TERM", 143)] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tensorlab"))
+            .args(["plan", "--devices", "sim:t4", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut script = child.stdin.take().unwrap();
+        std::io::Write::write_all(&mut script, b"loop { }").unwrap();
+        drop(script);
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args([&format!("-{signal}"), &pid]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}

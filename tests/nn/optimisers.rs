@@ -484,8 +484,15 @@ fn lbfgs_goes_on_from_its_state() {
     let (text, _) =
         lab.error("let s = opt.state_dict(); s.state[\"0\"].remove(\"t\"); made(w).load_state_dict(s)");
     assert!(text.ends_with("an LBFGS state without 't'"), "{text}");
+    // What PyTorch keeps of a step that had nowhere to go, and counts that no one reaches.
+    lab.run(
+        "let s = opt.state_dict(); s.state[\"0\"] = #{func_evals: 1, n_iter: 0}; made(w).load_state_dict(s);
+         let s = opt.state_dict(); s.state[\"0\"].func_evals = 9223372036854775807; s.state[\"0\"].n_iter = \
+         9223372036854775807; let far = made(w); far.load_state_dict(s); stepped(far, w);",
+    );
+    assert_eq!(lab.value("far.state_dict().state[\"0\"].n_iter").as_int().unwrap(), i64::MAX);
     let (text, _) = lab.error("let s = opt.state_dict(); optim::SGD([w], 0.1).load_state_dict(s)");
-    assert!(text.contains("has no '"), "{text}");
+    assert!(text.ends_with("SGD has no option 'history_size'"), "{text}");
 }
 
 /// Eight steps of a matrix, or a vector, and what `torch.optim` comes to.

@@ -196,7 +196,7 @@ fn standing(state: &State) -> Vec<String> {
     told.push(format!("{what} not saved."));
     told.push(match (state.can_save(), state.file.read_only.is_some()) {
         _ if state.file.unjournaled => "The disk did not take it: it is nowhere but here.".to_owned(),
-        (true, false) => "It waits beside the file until that is opened again.".to_owned(),
+        (true, false) => "What isn't saved waits beside the file until that is opened again.".to_owned(),
         (true, true) => "This lab only reads the file, and keeps nothing of it.".to_owned(),
         (false, _) => "There is no file that keeps it.".to_owned(),
     });

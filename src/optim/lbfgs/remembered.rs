@@ -51,7 +51,7 @@ impl Memory {
         let pairs = |of: &dyn Fn(&Pair) -> Value| Value::List(self.pairs.iter().map(of).collect());
         let entries = [
             ("func_evals", Value::Scalar(self.evaluations.into())),
-            ("n_iter", Value::Scalar((self.iterations as i64).into())),
+            ("n_iter", Value::Scalar(i64::try_from(self.iterations).unwrap_or(i64::MAX).into())),
             ("d", tensor(direction)),
             ("t", number(self.length)),
             ("old_dirs", pairs(&|pair| tensor(&pair.change))),
@@ -70,6 +70,12 @@ impl Memory {
             return Ok(Memory::default());
         };
         let given = Remembered { entries, like, numel: parameters.iter().map(Tensor::numel).sum() };
+        // PyTorch's after a step that had nowhere to go.
+        let iterations = number("n_iter", given.get("n_iter")?)?.as_i64();
+        let evaluations = number("func_evals", given.get("func_evals")?)?.as_i64();
+        if iterations == 0 {
+            return Ok(Memory { evaluations, ..Memory::default() });
+        }
         let (changes, steps, inverses) =
             (given.list("old_dirs")?, given.list("old_stps")?, given.list("ro")?);
         if changes.len() != steps.len() || steps.len() != inverses.len() {
@@ -82,8 +88,8 @@ impl Memory {
             Ok(Pair { change, step, inverse: number("ro", inverse)?.as_f64() })
         });
         Ok(Memory {
-            iterations: number("n_iter", given.get("n_iter")?)?.as_i64().max(0) as u64,
-            evaluations: number("func_evals", given.get("func_evals")?)?.as_i64(),
+            iterations: iterations.max(0).unsigned_abs(),
+            evaluations,
             direction: Some(given.own("d", given.get("d")?)?),
             length: number("t", given.get("t")?)?.as_f64(),
             gradient: Some(given.own("prev_flat_grad", given.get("prev_flat_grad")?)?),
