@@ -157,8 +157,7 @@ pub trait Backend: Send + Sync {
     fn allocate(&self, bytes: usize, stream: u32) -> std::result::Result<Buffer, Refusal>;
 
     /// Takes memory that is not the device's, for what is computed beside the clock of a simulated one.
-    fn unseen(&self, bytes: usize) -> Result<Buffer> {
-        let _ = bytes;
+    fn unseen(&self, _bytes: usize) -> Result<Buffer> {
         Err(Error::runtime("only simulated devices work beside a clock"))
     }
 
